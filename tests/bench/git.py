@@ -16,7 +16,7 @@ from unittest.mock import patch
 
 import git as gitpython
 
-from ralph_ls.engine.git import Cache, OwnFiles, read_head, take_baseline
+from ralph_ls.engine.git.worktree_state import GitStateCache, LoopFiles, read_head, take_baseline
 from ralph_ls.store.layout import find_worktree
 from tests.bench.figures import Figure
 from tests.bench.runs import Place, between, place
@@ -50,12 +50,12 @@ def _head(here: Place, repository: gitpython.Repo) -> Figure:
 
 
 def _status(here: Place, repository: gitpython.Repo) -> Figure:
-    tree, cache = find_worktree(here.project), Cache()
+    tree, cache = find_worktree(here.project), GitStateCache()
     (here.project / "src" / "part00" / "file0.txt").write_text("changed\n", encoding="utf-8")
 
     def look() -> object:
         return take_baseline(
-            tree.root, tree.git_dir, tree.common_dir, own=OwnFiles(), cache=cache, by_content=True
+            tree.root, tree.git_dir, tree.common_dir, own=LoopFiles(), cache=cache, by_content=True
         )
 
     ours, python, process = _medians(

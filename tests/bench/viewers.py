@@ -18,7 +18,7 @@ from itertools import islice
 from pathlib import Path
 
 from ralph_ls.core.loop.fold import fold
-from ralph_ls.engine.view_snapshots import EVERY
+from ralph_ls.engine.run.effect_runner import EVERY
 from ralph_ls.store.layout import RunFiles
 from ralph_ls.store.run.journal import each_event, last_line
 from ralph_ls.store.run.runs import read_view, save_state, save_view

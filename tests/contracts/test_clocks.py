@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from ralph_ls.engine.clock import Clock, SystemClock
-from ralph_ls.engine.preparation import RunRequest
-from ralph_ls.engine.start import run_engine
+from ralph_ls.engine.run.preparation import RunRequest
+from ralph_ls.engine.run.runner import run_engine
 from tests.contracts.fake_clock import FIRST, NEARBY, FakeClock
 from tests.engine.cases import Scene, told
 from tests.engine.loop import Completed, events_of

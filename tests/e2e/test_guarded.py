@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.engine.agent_choice import choose_agent
+from ralph_ls.engine.agent.selection import choose_agent
 from ralph_ls.protocol.config.config import Config
 from tests.e2e import agents
 from tests.e2e.agents import ROOT

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.engine.sandbox.available import find_bubblewrap
+from ralph_ls.engine.sandbox.selection import find_bubblewrap
 from tests.e2e import agents
 from tests.e2e.conftest import CALLERS_ENVIRONMENT, need
 from tests.e2e.recipe import DONE, GOES_ON

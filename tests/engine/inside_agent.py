@@ -91,7 +91,7 @@ def load_verbs() -> None:
     import filelock  # noqa: F401
     import psutil  # noqa: F401
 
-    from ralph_ls.engine import preview, start  # noqa: F401
+    from ralph_ls.engine.run import preview, runner  # noqa: F401
 
     make_command(*VERBS)
     for verb in VERBS:

@@ -13,8 +13,8 @@ from pathlib import Path
 import psutil
 
 from ralph_ls.core.redaction.redactor import Redactor
-from ralph_ls.engine.process import Launch, ProcessExit, RunningProcess, start
-from ralph_ls.engine.reaper import prepare_nursery
+from ralph_ls.engine.process.reaper import prepare_nursery
+from ralph_ls.engine.process.running_process import Launch, ProcessExit, RunningProcess, start
 
 # One of its own for each process of tests: it ends whatever carries it.
 MARKER = f"20260131T120000Z-{secrets.token_hex(8)}/7"

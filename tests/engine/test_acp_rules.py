@@ -11,14 +11,13 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.engine.acp import files
-from ralph_ls.engine.acp.choices import mode_to_choose, offer_of, permission_requests
-from ralph_ls.engine.acp.options import read_options
-from ralph_ls.engine.acp.policy import Policy, call_of, option_for
-from ralph_ls.engine.acp.telling import MOST_NOISE, Telling
-from ralph_ls.engine.acp.transport import AgentPipes
-from ralph_ls.engine.agent_choice import choose_agent, flags_for
-from ralph_ls.engine.agents.acp import COMMANDS
+from ralph_ls.engine.agent.acp import policy
+from ralph_ls.engine.agent.acp.command_line import MOST_NOISE_LINES, RecordWriter, read_options
+from ralph_ls.engine.agent.acp.conversation import mode_to_choose, offer_of, permission_requests
+from ralph_ls.engine.agent.acp.policy import PermissionPolicy, call_of, option_for
+from ralph_ls.engine.agent.acp.transport import AgentPipes
+from ralph_ls.engine.agent.catalog import COMMANDS
+from ralph_ls.engine.agent.selection import choose_agent, flags_for
 from ralph_ls.protocol.config.agent import Dialect
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.errors import ConfigError
@@ -64,7 +63,7 @@ class TestPolicy:
         tool_call: dict[str, Any],
         permits: bool,
     ) -> None:
-        assert Policy(allow=allow, deny=deny).permits(call_of(tool_call)) is permits
+        assert PermissionPolicy(allow=allow, deny=deny).permits(call_of(tool_call)) is permits
 
     def test_an_option_is_chosen_by_its_kind_and_for_once_where_it_can_be(self) -> None:
         kinds = ("allow_always", "allow_once", "reject_always")
@@ -170,10 +169,10 @@ class TestFiles:
         ["../secret", "way-out/secret", "/etc/passwd", "", None, 7, "a\0b", ".", ".git/config"],
     )
     def test_nothing_outside_of_the_work_tree_is_served(self, root: Path, path: object) -> None:
-        with pytest.raises(files.Refused):
-            files.read_text(root, {"path": path})
-        with pytest.raises(files.Refused):
-            files.write_text(root, {"path": path, "content": "x"})
+        with pytest.raises(policy.FileAccessRefused):
+            policy.read_text(root, {"path": path})
+        with pytest.raises(policy.FileAccessRefused):
+            policy.write_text(root, {"path": path, "content": "x"})
 
     @pytest.mark.parametrize(
         ("params", "text"),
@@ -187,23 +186,23 @@ class TestFiles:
     def test_a_file_is_read_from_a_line_on(
         self, root: Path, params: dict[str, Any], text: str
     ) -> None:
-        assert files.read_text(root, {"path": str(root / "a"), **params}) == text
+        assert policy.read_text(root, {"path": str(root / "a"), **params}) == text
 
     def test_a_file_is_written_with_its_folders(self, root: Path) -> None:
-        path = files.write_text(root, {"path": "b/c", "content": "é"})
+        path = policy.write_text(root, {"path": "b/c", "content": "é"})
         assert path.read_text(encoding="utf-8") == "é"
         for params in ({"path": "b/c"}, {"path": "b", "content": "x"}):
-            with pytest.raises(files.Refused):
-                files.write_text(root, params)
-        with pytest.raises(files.Refused, match="is a folder, no regular file"):
-            files.read_text(root, {"path": "b"})
+            with pytest.raises(policy.FileAccessRefused):
+                policy.write_text(root, params)
+        with pytest.raises(policy.FileAccessRefused, match="is a folder, no regular file"):
+            policy.read_text(root, {"path": "b"})
 
 
 class TestPipes:
     async def received(self, *lines: bytes, is_prompted: bool = True) -> tuple[Any, list[Any]]:
         """The messages that have to be dealt with, and the lines that are told."""
         reader, out = asyncio.StreamReader(), io.BytesIO()
-        pipes = AgentPipes(reader, None, Telling(out))  # type: ignore[arg-type]
+        pipes = AgentPipes(reader, None, RecordWriter(out))  # type: ignore[arg-type]
         pipes.is_prompted = is_prompted
         reader.feed_data(b"\n".join(lines))
         reader.feed_eof()
@@ -245,8 +244,8 @@ class TestPipes:
         assert told[0] == {"client": "noise", "text": line.decode()}
 
     async def test_noise_comes_to_an_end(self) -> None:
-        _, told = await self.received(*([b"no"] * (MOST_NOISE + 10)))
-        assert len(told) == MOST_NOISE
+        _, told = await self.received(*([b"no"] * (MOST_NOISE_LINES + 10)))
+        assert len(told) == MOST_NOISE_LINES
 
     async def test_an_earlier_conversation_and_what_says_nothing_are_not_told(self) -> None:
         lines = [
@@ -297,9 +296,9 @@ class TestDescription:
         assert options.argv == ("my-agent", "--acp", "-v")
         assert (options.model, options.session) == ("-m", "s1")
         assert (options.mode, options.login) == ("yolo", "key")
-        assert options.policy == Policy(allow=("edit", "-x"), deny=("execute(rm *)",))
-        assert read_options(self.chosen(tools={"allow": []})).policy == Policy(allow=())
-        assert read_options(self.chosen()).policy == Policy()
+        assert options.policy == PermissionPolicy(allow=("edit", "-x"), deny=("execute(rm *)",))
+        assert read_options(self.chosen(tools={"allow": []})).policy == PermissionPolicy(allow=())
+        assert read_options(self.chosen()).policy == PermissionPolicy()
 
     @pytest.mark.parametrize(
         ("settings", "said"),

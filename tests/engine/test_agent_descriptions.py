@@ -11,11 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.engine import agent_choice
-from ralph_ls.engine.agent_choice import choose_agent, fill_argv, flags_for, prompt_for
-from ralph_ls.engine.agent_description import Agent
-from ralph_ls.engine.agents import acp
-from ralph_ls.engine.known_agents import DESCRIPTIONS, install_of
+from ralph_ls.engine.agent import catalog, selection
+from ralph_ls.engine.agent.catalog import DESCRIPTIONS, install_of
+from ralph_ls.engine.agent.description import Agent
+from ralph_ls.engine.agent.selection import choose_agent, fill_argv, flags_for, prompt_for
 from ralph_ls.protocol.config.agent import Dialect
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.errors import AgentUnavailable, ConfigError
@@ -62,7 +61,7 @@ def told(agent: Agent, session: str | None = None, model: str | None = None) -> 
 
 def test_every_known_agent_is_in_the_tables_here() -> None:
     assert list(STANDING) == list(DESCRIPTIONS) == list(RESUME)
-    assert {*DESCRIPTIONS, *acp.COMMANDS, "demo"} == KNOWN_AGENTS
+    assert {*DESCRIPTIONS, *catalog.COMMANDS, "demo"} == KNOWN_AGENTS
 
 
 @pytest.mark.parametrize("name", STANDING)
@@ -261,13 +260,13 @@ class TestCommand:
 
 
 def test_a_prompt_that_is_too_long_for_an_argument_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(agent_choice, "_LONGEST_ARGUMENT", {sys.platform: 1000})
+    monkeypatch.setattr(selection, "_LONGEST_ARGUMENT", {sys.platform: 1000})
     agent = chosen("mine", agents={"mine": {"argv": ["./it"], "prompt": "argument"}})
     fits = fill_argv(agent, "ü" * 500, Path("p"))
     assert len(fits[1]) == 500
     with pytest.raises(AgentUnavailable, match=r"of 1001 bytes, .* 1000; set prompt = \"stdin\""):
         fill_argv(agent, "ü" * 500 + "x", Path("p"))
-    monkeypatch.setattr(agent_choice, "_LONGEST_ARGUMENT", {})
+    monkeypatch.setattr(selection, "_LONGEST_ARGUMENT", {})
     assert fill_argv(agent, "x" * 1001, Path("p"))[1] == "x" * 1001
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.engine.doctor.agents import account_of, look_for_agents
-from ralph_ls.engine.known_agents import DESCRIPTIONS
+from ralph_ls.engine.agent.catalog import DESCRIPTIONS
+from ralph_ls.engine.doctor.start import account_of, find_installed_agents
 from ralph_ls.protocol.json_output import AgentSeen
 from tests.engine.loop import write_agent
 
@@ -17,7 +17,7 @@ def look(
     root: Path, *folders: Path, patience: float = 60, **environment: str
 ) -> dict[str, AgentSeen]:
     path = os.pathsep.join([*map(str, folders), "/usr/bin", "/bin"])
-    found = look_for_agents(root, {**environment, "PATH": path}, patience=patience)
+    found = find_installed_agents(root, {**environment, "PATH": path}, patience=patience)
     return {one.name: one for one in found}
 
 

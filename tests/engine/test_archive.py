@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.engine.archiving import Order, archive
+from ralph_ls.engine.plan.document_archive import ArchiveOrder, archive
 from ralph_ls.store.layout import find_worktree, state_folder
 from ralph_ls.store.project.config_file import load_settings
 from tests.engine.cases import Scene
@@ -172,9 +172,9 @@ def test_a_kill_at_any_step_loses_nothing(
 
     with monkeypatch.context() as patch:
         patch.setattr(Path, "rename", dying)
-        patch.setattr("ralph_ls.engine.archiving.write_all", dies_writing)
+        patch.setattr("ralph_ls.engine.plan.document_archive.write_all", dies_writing)
         with pytest.raises(Killed):
-            archive(worktree, state, config, Order(today=TODAY, label="x"), {})
+            archive(worktree, state, config, ArchiveOrder(today=TODAY, label="x"), {})
     assert moves == n_moved
     folder = scene.file("archive/2026-02-04-x")
     whole = [(folder / Path(path).name, scene.file(path)) for path in documents]
@@ -183,7 +183,7 @@ def test_a_kill_at_any_step_loses_nothing(
     assert [one.exists() for _, one in whole] == [n < 3 - n_moved for n in range(3)]
     if n_moved < 3:
         # Done again, the rest goes beside what was put away already.
-        found = archive(worktree, state, config, Order(today=TODAY, label="x"), {})
+        found = archive(worktree, state, config, ArchiveOrder(today=TODAY, label="x"), {})
         assert found.folder == "archive/2026-02-04-x-2"
     kept = [path for path in scene.file("archive").rglob("*") if path.name != "summary.md"]
     texts = {path.name: path.read_text(encoding="utf-8") for path in kept if path.is_file()}

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.engine.approvals import ApprovalsGuard
-from ralph_ls.engine.askers import refusal_of
+from ralph_ls.engine.guard.protected_files import ApprovalsGuard
+from ralph_ls.engine.run.inbox import refusal_of
 from ralph_ls.protocol.run.commands import COMMAND_TYPES, Asker
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.store.layout import StateFolder
@@ -89,7 +89,7 @@ def test_approvals_that_appear_are_reported_once(workspace: Any) -> None:
 
 ADOPTING = """\
 import os, subprocess, sys
-from ralph_ls.engine.adoption import adopting_orphans, reap_adopted
+from ralph_ls.engine.process.reaper import adopting_orphans, reap_adopted
 
 ORPHAN = "import os\\nif os.fork() == 0:\\n {first}\\n os.read(0, 1)\\n print(os.getppid())"
 with adopting_orphans():

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.engine.preparation import RunRequest
-from ralph_ls.engine.start import run_engine
+from ralph_ls.engine.run.preparation import RunRequest
+from ralph_ls.engine.run.runner import run_engine
 from ralph_ls.protocol.run.events import EventBase
 from ralph_ls.store.layout import RunFiles
 from ralph_ls.store.run.follow import JournalFollower

@@ -16,7 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ralph_ls.engine.sandbox.available import find_bubblewrap, remedy_for
+from ralph_ls.engine.sandbox.selection import find_bubblewrap, remedy_for
 from tests.engine.box_attacks import ATTACKS, SECRET
 from tests.engine.cases import Scene, told, wait_until, warnings
 from tests.engine.loop import git, worktree_of, write_agent

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from ralph_ls.engine.sandbox.box import Box, require_usable
-from ralph_ls.engine.sandbox.choice import agent_in_box
+from ralph_ls.engine.sandbox.cleanup import copy_in, is_renewed, take_back
 from ralph_ls.engine.sandbox.home import HomeLayout, agent_of, lay_out_home
+from ralph_ls.engine.sandbox.home_places import AGENT_HOMES, SECRETS
 from ralph_ls.engine.sandbox.hook_socket import MOST_CONNECTIONS, HookSocket
-from ralph_ls.engine.sandbox.places import AGENT_HOMES, SECRETS
-from ralph_ls.engine.sandbox.tokens import copy_in, is_renewed, take_back
+from ralph_ls.engine.sandbox.selection import agent_in_box
 from ralph_ls.protocol.config.agent import Dialect, SandboxConfig
 from ralph_ls.protocol.errors import ConfigError
 from ralph_ls.protocol.run.hook_socket import LONGEST_REQUEST

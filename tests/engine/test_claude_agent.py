@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.engine.agent_choice import choose_agent, flags_for
-from ralph_ls.engine.messages import MessageLog
+from ralph_ls.engine.agent.selection import choose_agent, flags_for
+from ralph_ls.engine.iteration.agent_logs import MessageLog
 from ralph_ls.protocol.config.agent import Dialect, ToolsConfig
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.errors import ConfigError

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.engine.default_agent import with_agent
+from ralph_ls.engine.agent.selection import with_agent
 from ralph_ls.protocol.errors import UsageError
 from ralph_ls.protocol.run.values import Origin
 from ralph_ls.store.project.config_file import PreviousChoice, load_settings

@@ -11,7 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.engine.descent import LARGEST_TRACE, Descent, forget_trace, read_descent, traced
+from ralph_ls.engine.git.history import (
+    LARGEST_TRACE,
+    CommitAncestry,
+    forget_trace,
+    read_ancestry,
+    with_git_trace,
+)
 from ralph_ls.protocol.run.events import Warned
 from ralph_ls.protocol.run.values import Evidence
 from tests.engine.cases import Scene, told, wait_until, warnings
@@ -30,15 +36,17 @@ class TestReading:
                 ["/bin/sh", "-c", command], cwd=folder, env=environment, check=True, timeout=60
             )
 
-    def read(self, folder: Path, *commands: str, began: datetime | None = None) -> Descent | None:
+    def read(
+        self, folder: Path, *commands: str, began: datetime | None = None
+    ) -> CommitAncestry | None:
         """What is known after these commands ran, traced, in a new repository."""
         tree = folder / "tree"
         tree.mkdir()
         self.in_git(tree, os.environ, "git init -q; echo a >a; git add a; git commit -qm a")
-        environment = traced(os.environ, folder / "trace")
+        environment = with_git_trace(os.environ, folder / "trace")
         self.in_git(tree, environment, *commands)
         now = datetime.now(UTC)
-        return read_descent(folder / "trace", began=began or now, read_at=now)
+        return read_ancestry(folder / "trace", began=began or now, read_at=now)
 
     def test_a_commit_made_in_a_traced_process_is_the_agents(self, tmp_path: Path) -> None:
         began = datetime.now(UTC)
@@ -76,7 +84,7 @@ class TestReading:
 
     def test_a_trace_of_the_callers_own_is_left_alone(self, tmp_path: Path) -> None:
         environment = {"GIT_TRACE2_EVENT": "2", "HOME": "h"}
-        assert traced(environment, tmp_path / "trace") == environment
+        assert with_git_trace(environment, tmp_path / "trace") == environment
         assert not (tmp_path / "trace").exists()
 
     def test_a_trace_is_private_and_is_removed(self, tmp_path: Path) -> None:
@@ -92,7 +100,7 @@ class TestReading:
         self.read(tmp_path, "git commit -q --allow-empty -m b")
         with (tmp_path / "trace" / "events.jsonl").open("ab") as file:
             file.truncate(LARGEST_TRACE + 1)
-        assert read_descent(tmp_path / "trace", began=LONG_AGO, read_at=LONG_AGO) is None
+        assert read_ancestry(tmp_path / "trace", began=LONG_AGO, read_at=LONG_AGO) is None
 
     @pytest.mark.parametrize(
         "lines",
@@ -107,7 +115,7 @@ class TestReading:
     )
     def test_what_cannot_be_read_is_nothing(self, tmp_path: Path, lines: bytes) -> None:
         (tmp_path / "events.jsonl").write_bytes(lines)
-        assert read_descent(tmp_path, began=LONG_AGO, read_at=LONG_AGO) is None
+        assert read_ancestry(tmp_path, began=LONG_AGO, read_at=LONG_AGO) is None
 
     def test_a_process_that_tells_no_end_or_time_may_have_run_all_the_time(
         self, tmp_path: Path
@@ -115,7 +123,7 @@ class TestReading:
         (tmp_path / "events.jsonl").write_text(
             '{"event":"version","sid":"a","time":"yesterday"}\n', encoding="utf-8"
         )
-        found = read_descent(tmp_path, began=LONG_AGO, read_at=LONG_AGO + timedelta(days=1))
+        found = read_ancestry(tmp_path, began=LONG_AGO, read_at=LONG_AGO + timedelta(days=1))
         assert found is not None
         assert found.windows == ((0, None),)
         assert not found.is_persons(int(LONG_AGO.timestamp()) + 5)
@@ -141,7 +149,7 @@ class TestReading:
 def test_a_commit_is_a_persons_where_no_git_of_the_agent_ran(
     made_at: int, windows: list[tuple[int, int | None]], is_persons: bool
 ) -> None:
-    descent = Descent(began=10, read_at=20, windows=tuple(windows), writes=True)
+    descent = CommitAncestry(began=10, read_at=20, windows=tuple(windows), writes=True)
     assert descent.is_persons(made_at) is is_persons
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.engine.environment import agent_environment, find_program
+from ralph_ls.engine.agent.environment import agent_environment, find_program
 from ralph_ls.protocol.errors import AgentUnavailable
 
 CALLER = {"HOME": "/home/ada", "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}

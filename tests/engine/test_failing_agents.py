@@ -13,11 +13,11 @@ from ralph_ls.core.loop.effects import LaunchAgent, ReadIteration
 from ralph_ls.core.loop.inputs import AnnouncementDone
 from ralph_ls.core.prompt.template import PromptContext
 from ralph_ls.core.redaction.redactor import Redactor
-from ralph_ls.engine.agent_choice import choose_agent
+from ralph_ls.engine.agent.selection import choose_agent
 from ralph_ls.engine.clock import SystemClock
-from ralph_ls.engine.hearing import Hearing
-from ralph_ls.engine.sources.markdown import MarkdownSource
-from ralph_ls.engine.workspace import Workspace
+from ralph_ls.engine.iteration.agent_output import AgentOutputReader
+from ralph_ls.engine.plan.markdown import MarkdownSource
+from ralph_ls.engine.worktree.workspace import Workspace
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.run.report import Usage
 from ralph_ls.protocol.run.state import RunState
@@ -132,7 +132,7 @@ class TestRun:
         assert "≈$1.50" in scene.tell("stats").stdout
 
 
-def hearing(folder: Path, config: Config, told_of: list[AnnouncementDone]) -> Hearing:
+def hearing(folder: Path, config: Config, told_of: list[AnnouncementDone]) -> AgentOutputReader:
     (folder / ".git").mkdir()
     workspace = Workspace(
         worktree=Worktree(root=folder, git_dir=folder / ".git", common_dir=folder / ".git"),
@@ -145,7 +145,7 @@ def hearing(folder: Path, config: Config, told_of: list[AnnouncementDone]) -> He
         environment={},
         redactor=Redactor(secrets={}),
     )
-    return Hearing(workspace, clock=SystemClock(), tell=told_of.append)
+    return AgentOutputReader(workspace, clock=SystemClock(), tell=told_of.append)
 
 
 def launch(**fields: Any) -> LaunchAgent:
@@ -166,7 +166,7 @@ TURN = (
 )
 
 
-def read(heard: Hearing) -> Any:
+def read(heard: AgentOutputReader) -> Any:
     baseline = Baseline(head=None, branch=None, dirty={}, fingerprint="")
     return heard.read(ReadIteration(start=2, iteration=2, attempt=1, baseline=baseline), RunState())
 

@@ -10,8 +10,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from ralph_ls.engine.preparation import RunRequest
-from ralph_ls.engine.start import run_engine
+from ralph_ls.engine.run.preparation import RunRequest
+from ralph_ls.engine.run.runner import run_engine
 from ralph_ls.protocol.run.events import Warned
 from tests.engine.cases import Scene, told
 from tests.engine.loop import Completed, events_of, git

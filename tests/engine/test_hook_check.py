@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ralph_ls.core.setup.hooks import HOOK_PLACES
-from ralph_ls.engine.hook_check import ask_hook, tell_silent_hook
+from ralph_ls.engine.agent.run_agents import ask_hook, emit_silent_hook
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.store.setup.hook_launcher import own_launcher
 
@@ -56,7 +56,7 @@ def test_without_a_hook_there_is_nothing_to_ask(root: Path) -> None:
 def test_one_that_is_on_the_agents_path_is_asked(root: Path, tmp_path: Path) -> None:
     put(root, HOOK)
     around = program(tmp_path / "bin", "cat >asked; exit 0")
-    assert tell_silent_hook(root, CLAUDE, around) == []
+    assert emit_silent_hook(root, CLAUDE, around) == []
     assert json.loads((root / "asked").read_text(encoding="utf-8"))["stop_hook_active"] is False
 
 
@@ -68,7 +68,7 @@ def test_one_that_fails_is_told_with_what_to_do(
     root: Path, tmp_path: Path, body: str, why: str
 ) -> None:
     put(root, HOOK)
-    (told,) = tell_silent_hook(root, CLAUDE, program(tmp_path / "bin", body))
+    (told,) = emit_silent_hook(root, CLAUDE, program(tmp_path / "bin", body))
     assert told.code == "hook-silent"
     assert why in told.message
     assert told.message.endswith("ralph init --hooks --agent claude")
@@ -78,6 +78,6 @@ def test_a_program_of_the_repository_is_never_run(root: Path) -> None:
     around = program(root / "bin", "touch ran")
     for command in (HOOK, "bin/ralph hook stop", f"'{root}/bin/ralph' hook stop"):
         put(root, command)
-        (told,) = tell_silent_hook(root, CLAUDE, around)
+        (told,) = emit_silent_hook(root, CLAUDE, around)
         assert "cannot be started" in told.message
     assert not (root / "ran").exists()

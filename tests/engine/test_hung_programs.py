@@ -17,7 +17,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ralph_ls.engine.process import END_SECONDS
+from ralph_ls.engine.process.running_process import END_SECONDS
 from ralph_ls.store.run.lock import is_held
 from tests.engine.cases import Scene, Started, told, wait_until
 from tests.engine.loop import git, write_agent

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.engine.keeper import read_last_look
-from ralph_ls.engine.last_look import forget_last_look
+from ralph_ls.engine.worktree.keeper import read_final_snapshot
+from ralph_ls.engine.worktree.workspace import remove_final_snapshot
 from ralph_ls.protocol.run.events import IterationEnded, RunEnded, Warned
 from tests.engine.crashes import KILLED, Driver, driver
 from tests.engine.loop import KILL_ENGINE, events_of, git, make_repository, newest_run, write_agent
@@ -83,7 +83,7 @@ class Stage:
         found = newest_run(self.repository)
         assert found is not None
         self.files = found.files
-        assert read_last_look(self.files.folder) is not None
+        assert read_final_snapshot(self.files.folder) is not None
 
     def verdict(self, code: int) -> None:
         (self.repository / ".git" / "verdict").write_text(f"{code}\n", encoding="utf-8")
@@ -192,7 +192,7 @@ def test_what_both_have_changed_is_for_the_user_to_decide(stage: Stage, flag: st
 
 def test_without_anybody_who_saw_the_end_nothing_is_guessed(stage: Stage) -> None:
     stage.kill()
-    forget_last_look(stage.files.folder)
+    remove_final_snapshot(stage.files.folder)
     stage.write("mine", "mine\n")
     assert stage.run("--resume") == 2
     assert "by whom: " in stage.last().message

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.engine.agents_of_run import describe_agents, secrets_around
+from ralph_ls.engine.agent.run_agents import describe_agents, secrets_around
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.errors import ConfigError
 from tests.engine.cases import Scene, told

@@ -10,7 +10,7 @@ import pytest
 
 from ralph_ls.editor.documents import Save
 from ralph_ls.editor.features.saves import keep
-from ralph_ls.engine.handing_over import require_able_to_hand_over
+from ralph_ls.engine.delivery.git_delivery import require_deliverable
 from ralph_ls.protocol.config.config import Config, OnValidateFail, ProfileName
 from ralph_ls.protocol.errors import ConfigError
 from ralph_ls.store.layout import StateFolder, find_worktree
@@ -223,7 +223,7 @@ class TestRollback:
         scene.plan()
         config = Config(profile=ProfileName.BEADS, on_validate_fail=OnValidateFail.ROLLBACK)
         with pytest.raises(ConfigError, match="cannot take back what an iteration did"):
-            require_able_to_hand_over(find_worktree(scene.repository), config)
+            require_deliverable(find_worktree(scene.repository), config)
 
     def test_a_run_that_goes_on_with_an_iteration_takes_it_back_once(self, scene: Scene) -> None:
         """An engine that dies after git is through and before the journal says so."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ralph_ls.engine.plan_memory import PlanSteps
+from ralph_ls.engine.iteration.plan_memory import PlanSteps
 
 PLAN = "- [ ] a\n  - [ ] first part\n"
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from ralph_ls.core.redaction.redactor import Redactor
-from ralph_ls.engine.process import ProcessExit, start
-from ralph_ls.engine.process_tree import find_members, is_alive
+from ralph_ls.engine.process.process_tree import find_members, is_alive
+from ralph_ls.engine.process.running_process import ProcessExit, start
 from tests.engine.process_agents import (
     MARKER,
     SECRET,

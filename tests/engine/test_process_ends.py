@@ -9,8 +9,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ralph_ls.engine import process
-from ralph_ls.engine.process_tree import wait_until_gone
+from ralph_ls.engine.process import running_process
+from ralph_ls.engine.process.process_tree import wait_until_gone
 from tests.engine.process_agents import (
     SLEEP,
     STUBBORN,
@@ -83,7 +83,7 @@ async def test_an_agent_that_goes_on_talking_is_not_idle(
     agent: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # It answers each byte with one. The loop's clock jumps; nobody really waits, nor stands still.
-    monkeypatch.setattr(process, "HELD_UP", math.inf)
+    monkeypatch.setattr(running_process, "HELD_UP", math.inf)
     loop = asyncio.get_running_loop()
     real_time, skipped = loop.time, [0.0]
     monkeypatch.setattr(loop, "time", lambda: real_time() + skipped[0])
@@ -162,7 +162,9 @@ async def test_a_stranger_that_holds_the_pipes_is_not_waited_for(
     agent: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Neither in the group nor marked: nothing tells that it is the agent's.
-    monkeypatch.setattr("ralph_ls.engine.process.DRAIN_SECONDS", 0.05)
+    monkeypatch.setattr(
+        "ralph_ls.engine.process.running_process.running_process.DRAIN_SECONDS", 0.05
+    )
     before = open_files()
     exit_ = await agent.run(
         daemon(pipe="None", stdin="None", environment={}), stdin=b"x" * 1_000_000, is_agent=False

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ralph_ls.core.redaction.redactor import Redactor
-from ralph_ls.engine.process import Launch, start
+from ralph_ls.engine.process.running_process import Launch, start
 from ralph_ls.protocol.errors import AgentUnavailable, StateUnusable
 from tests.engine.process_agents import (
     Heard,

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 import psutil
 import pytest
 
-from ralph_ls.engine.process_tree import (
-    Ended,
+from ralph_ls.engine.process.process_tree import (
+    TreeEnd,
     end_orphan,
     end_tree,
     find_marked,
@@ -130,7 +130,7 @@ def test_a_daemon_in_a_session_of_its_own_is_found_by_its_marker(spawn: Spawn) -
     daemon = int(first_line(spawn(WITH_DAEMON, marker=MARKER)))
     other = ready(spawn(SLEEPER, marker=MARKER + "0"))
     assert [process.pid for process in find_marked(MARKER)] == [daemon]
-    assert end_tree(group=None, marker=MARKER, grace_seconds=60) == Ended(terminated=1)
+    assert end_tree(group=None, marker=MARKER, grace_seconds=60) == TreeEnd(terminated=1)
     assert not lives(daemon)
     assert lives(other)
 
@@ -143,25 +143,25 @@ def test_this_process_is_never_found() -> None:
 
 def test_our_own_group_is_never_ended(spawn: Spawn) -> None:
     sibling = ready(spawn(SLEEPER, new_session=False))
-    assert end_tree(group=os.getpgrp(), marker=None, grace_seconds=1) == Ended()
+    assert end_tree(group=os.getpgrp(), marker=None, grace_seconds=1) == TreeEnd()
     assert lives(sibling)
 
 
 def test_without_a_group_a_marker_or_a_pid_there_is_nothing_to_end() -> None:
-    assert end_tree(group=None, marker=None, grace_seconds=1) == Ended()
+    assert end_tree(group=None, marker=None, grace_seconds=1) == TreeEnd()
 
 
 def test_a_process_that_obeys_is_not_killed(spawn: Spawn) -> None:
     child = spawn(SLEEPER)
     ready(child)
-    assert end_tree(group=child.pid, marker=None, grace_seconds=60) == Ended(terminated=1)
+    assert end_tree(group=child.pid, marker=None, grace_seconds=60) == TreeEnd(terminated=1)
     assert child.wait() == -signal.SIGTERM
 
 
 def test_a_process_that_ignores_the_request_is_killed_after_the_grace(spawn: Spawn) -> None:
     child = spawn(STUBBORN)
     ready(child)
-    assert end_tree(group=child.pid, marker=None, grace_seconds=0.05) == Ended(
+    assert end_tree(group=child.pid, marker=None, grace_seconds=0.05) == TreeEnd(
         terminated=1, killed=1
     )
     assert child.wait() == -signal.SIGKILL
@@ -172,7 +172,7 @@ def test_a_stopped_process_is_woken_to_end(spawn: Spawn) -> None:
     ready(child)
     os.kill(child.pid, signal.SIGSTOP)
     os.waitpid(child.pid, os.WUNTRACED)
-    assert end_tree(group=child.pid, marker=None, grace_seconds=60) == Ended(terminated=1)
+    assert end_tree(group=child.pid, marker=None, grace_seconds=60) == TreeEnd(terminated=1)
     assert child.wait() == -signal.SIGTERM
 
 
@@ -181,7 +181,7 @@ def test_group_and_marked_processes_end_together(spawn: Spawn) -> None:
     marked = spawn(STUBBORN, marker=MARKER)
     ready(leader)
     ready(marked)
-    assert end_tree(group=leader.pid, marker=MARKER, grace_seconds=0.05) == Ended(
+    assert end_tree(group=leader.pid, marker=MARKER, grace_seconds=0.05) == TreeEnd(
         terminated=2, killed=1
     )
     assert (leader.wait(), marked.wait()) == (-signal.SIGTERM, -signal.SIGKILL)
@@ -197,7 +197,7 @@ def test_a_descendant_outside_the_group_and_without_the_marker_is_ended(spawn: S
     ready(leader)
     [child] = psutil.Process(leader.pid).children()
     ended = end_tree(group=leader.pid, marker=None, grace_seconds=60, pid=leader.pid)
-    assert ended == Ended(terminated=2)
+    assert ended == TreeEnd(terminated=2)
     assert not lives(child.pid)
 
 
@@ -217,10 +217,10 @@ def test_an_orphan_is_known_by_its_start_time(spawn: Spawn) -> None:
     spared = end_orphan(
         pid=pid, start_time=start_time - 60, group=pid, marker=MARKER, grace_seconds=60
     )
-    assert spared == Ended()
+    assert spared == TreeEnd()
     assert lives(pid)
     ended = end_orphan(pid=pid, start_time=start_time, group=pid, marker=MARKER, grace_seconds=60)
-    assert ended == Ended(terminated=1)
+    assert ended == TreeEnd(terminated=1)
     assert child.wait() == -signal.SIGTERM
 
 
@@ -240,7 +240,7 @@ def test_an_orphans_group_counts_while_a_marked_process_is_in_it(spawn: Spawn) -
     ended = end_orphan(
         pid=leader.pid, start_time=1.0, group=leader.pid, marker=MARKER, grace_seconds=60
     )
-    assert ended == Ended(terminated=2)
+    assert ended == TreeEnd(terminated=2)
     assert not any(map(lives, (process.pid for process in members)))
 
 
@@ -256,7 +256,7 @@ def test_without_process_descriptors_the_processes_are_looked_at(
     monkeypatch.delattr(os, "pidfd_open")
     child = spawn(STUBBORN)
     ready(child)
-    assert end_tree(group=child.pid, marker=None, grace_seconds=0.05) == Ended(
+    assert end_tree(group=child.pid, marker=None, grace_seconds=0.05) == TreeEnd(
         terminated=1, killed=1
     )
     assert wait_until_gone([psutil.Process(child.pid)], 0.0)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.engine.progress_log import archive_progress
+from ralph_ls.engine.run.recovery import archive_progress
 from ralph_ls.protocol.config.config import Config, PathsConfig, ProgressConfig
 from ralph_ls.store.files import ChangedMeanwhile
 from tests.engine.cases import Scene, told, warnings
@@ -105,7 +105,7 @@ def test_what_somebody_writes_meanwhile_is_kept(
         del data, expected
         raise ChangedMeanwhile(str(path))
 
-    monkeypatch.setattr("ralph_ls.engine.progress_log.write_atomic", in_between)
+    monkeypatch.setattr("ralph_ls.engine.run.recovery.write_atomic", in_between)
     (said,), written = moved(tree)
     assert written == ()
     assert said.endswith("PROGRESS-archive.md was changed meanwhile")

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.engine.preparation import RunRequest
-from ralph_ls.engine.start import run_engine
+from ralph_ls.engine.run.preparation import RunRequest
+from ralph_ls.engine.run.runner import run_engine
 from tests.contracts.fake_clock import FakeClock
 from tests.engine.cases import Scene, told, wait_until, warnings
 from tests.engine.loop import Completed, events_of, git

@@ -12,9 +12,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ralph_ls.engine import process_tree
-from ralph_ls.engine.process_tree import daemon_name, wait_until_gone
-from ralph_ls.engine.reaper import prepare_nursery
+from ralph_ls.engine.process import process_tree
+from ralph_ls.engine.process.process_tree import daemon_name, wait_until_gone
+from ralph_ls.engine.process.reaper import prepare_nursery
 from ralph_ls.store.external.supervisor import current, run_supervisor
 from tests.engine.cases import Ralph, Scene, told, wait_until, warnings
 from tests.engine.loop import DONE

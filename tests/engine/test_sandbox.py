@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from ralph_ls.engine.agent_choice import choose_agent, fill_argv, flags_for
-from ralph_ls.engine.agent_description import Agent
-from ralph_ls.engine.doctor.sandbox import check_sandbox
-from ralph_ls.engine.sandbox import commands as sandbox
-from ralph_ls.engine.sandbox.commands import end_in_sandbox, in_sandbox, stop_command
+from ralph_ls.engine.agent import environment as sandbox
+from ralph_ls.engine.agent.description import Agent
+from ralph_ls.engine.agent.environment import end_in_sandbox, in_sandbox, stop_command
+from ralph_ls.engine.agent.selection import choose_agent, fill_argv, flags_for
+from ralph_ls.engine.doctor.start import check_sandbox
 from ralph_ls.protocol.config.agent import Dialect, PromptBy, SandboxConfig
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.errors import ConfigError

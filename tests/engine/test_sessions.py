@@ -10,11 +10,11 @@ import pytest
 from ralph_ls.core.loop.effects import LaunchAgent, ReadIteration
 from ralph_ls.core.prompt.template import PromptContext
 from ralph_ls.core.redaction.redactor import Redactor
-from ralph_ls.engine.agent_choice import choose_agent, fill_argv, is_session_id, resume_flags
+from ralph_ls.engine.agent.selection import choose_agent, fill_argv, is_session_id, resume_flags
 from ralph_ls.engine.clock import SystemClock
-from ralph_ls.engine.hearing import Heard, Hearing
-from ralph_ls.engine.sources.markdown import MarkdownSource
-from ralph_ls.engine.workspace import Workspace
+from ralph_ls.engine.iteration.agent_output import AgentOutput, AgentOutputReader
+from ralph_ls.engine.plan.markdown import MarkdownSource
+from ralph_ls.engine.worktree.workspace import Workspace
 from ralph_ls.protocol.config.agent import Dialect
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.errors import ConfigError
@@ -155,7 +155,7 @@ RESULT = (
 class TestCost:
     """The agent tells what its whole session cost; what an iteration cost is the difference."""
 
-    def hearing(self, folder: Path) -> Hearing:
+    def hearing(self, folder: Path) -> AgentOutputReader:
         (folder / ".git").mkdir()
         config = Config(agent="claude")
         workspace = Workspace(
@@ -169,7 +169,7 @@ class TestCost:
             environment={},
             redactor=Redactor(secrets={}),
         )
-        return Hearing(workspace, clock=SystemClock())
+        return AgentOutputReader(workspace, clock=SystemClock())
 
     def launch(self, attempt: int) -> LaunchAgent:
         context = PromptContext(
@@ -188,7 +188,9 @@ class TestCost:
             session_cost_usd=0.5,
         )
 
-    def read(self, hearing: Hearing, attempt: int, run: RunState | None = None) -> Heard:
+    def read(
+        self, hearing: AgentOutputReader, attempt: int, run: RunState | None = None
+    ) -> AgentOutput:
         effect = ReadIteration(start=2, iteration=2, attempt=attempt, baseline=BASELINE)
         return hearing.read(effect, run or RunState())
 

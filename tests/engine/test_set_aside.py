@@ -8,9 +8,9 @@ import pytest
 
 from ralph_ls.core.plan.edit.task_edits import block_task
 from ralph_ls.core.plan.parse.markdown import parse_markdown
-from ralph_ls.engine import plans
-from ralph_ls.engine.plans import set_task_aside
-from ralph_ls.engine.sources.markdown import MarkdownSource
+from ralph_ls.engine.plan import plan_file
+from ralph_ls.engine.plan.markdown import MarkdownSource
+from ralph_ls.engine.plan.plan_file import set_task_aside
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.errors import PlanMissing, StateUnusable
 from ralph_ls.protocol.run.values import TaskRef
@@ -38,7 +38,7 @@ class TestEdit:
     def test_a_task_is_known_by_the_title_that_was_read(self, tmp_path: Path) -> None:
         plan = tmp_path / "plan.md"
         plan.write_bytes(b"- [ ] half a sign: \xe4\xb8\n")
-        (task,) = parse_markdown(plans.read_plan_text(tmp_path, "plan.md")).plan.tasks
+        (task,) = parse_markdown(plan_file.read_plan_text(tmp_path, "plan.md")).plan.tasks
         self.aside(tmp_path, task.id)
         assert plan.read_bytes().startswith(b"- [ ] [BLOCKED] half a sign: \xe4\xb8\n  - Bl")
 
@@ -92,7 +92,7 @@ class TestEdit:
                 plan.write_text("- [ ] A-2: mine\n- [ ] A-1: a\n", encoding="utf-8")
             return edited
 
-        monkeypatch.setattr(plans, "block", slowly)
+        monkeypatch.setattr(plan_file, "block", slowly)
         text = self.aside(tmp_path)
         assert text == plan.read_text(encoding="utf-8")
         assert text.startswith("- [ ] A-2: mine\n- [ ] [BLOCKED] A-1: a\n  - Blocked by: no key\n")
@@ -107,7 +107,7 @@ class TestEdit:
             plan.write_text(f"{text}x\n", encoding="utf-8")
             return block_task(text, *arguments)
 
-        monkeypatch.setattr(plans, "block", slowly)
+        monkeypatch.setattr(plan_file, "block", slowly)
         with pytest.raises(StateUnusable, match="written again and again by somebody else"):
             self.aside(tmp_path)
         assert "BLOCKED" not in plan.read_text(encoding="utf-8")

@@ -12,12 +12,12 @@ import pytest
 from ralph_ls.core.loop.effects import LaunchAgent, ReadIteration
 from ralph_ls.core.prompt.template import PromptContext
 from ralph_ls.core.redaction.redactor import Redactor
-from ralph_ls.engine.agent_choice import choose_agent
+from ralph_ls.engine.agent.description import asking_for_usage
+from ralph_ls.engine.agent.selection import choose_agent
 from ralph_ls.engine.clock import SystemClock
-from ralph_ls.engine.hearing import Hearing
-from ralph_ls.engine.sources.markdown import MarkdownSource
-from ralph_ls.engine.usage_files import asking_for_usage
-from ralph_ls.engine.workspace import Workspace
+from ralph_ls.engine.iteration.agent_output import AgentOutputReader
+from ralph_ls.engine.plan.markdown import MarkdownSource
+from ralph_ls.engine.worktree.workspace import Workspace
 from ralph_ls.protocol.config.agent import Dialect
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.run.events import AgentStarted, IterationStarted
@@ -78,7 +78,7 @@ READ = ReadIteration(start=2, iteration=2, attempt=1, baseline=BASELINE)
 
 def test_it_is_told_at_the_end_and_of_a_session_only_what_is_new(tmp_path: Path) -> None:
     workspace = workspace_of(tmp_path)
-    hearing = Hearing(workspace, clock=SystemClock())
+    hearing = AgentOutputReader(workspace, clock=SystemClock())
     assert hearing.end() == []
     hearing.begin(launch())
     hearing.take(STREAM)
@@ -122,7 +122,7 @@ def test_a_later_engine_reads_it_as_well(tmp_path: Path, flags: tuple[str, ...])
         current=CurrentIteration(started=started, agent=agent),
         session=Session(id="s-1", usage=BEFORE, created_at=now, last_used_at=now),
     )
-    hearing = Hearing(workspace, clock=SystemClock())
+    hearing = AgentOutputReader(workspace, clock=SystemClock())
     assert hearing.read(READ, run).usage == OWN
     hearing.close()
 
@@ -144,7 +144,7 @@ def test_one_that_cannot_be_read_says_nothing(tmp_path: Path, kind: str) -> None
             path.write_bytes(FILE.encode() + b" " * (1 << 20))
         case _:
             pass
-    hearing = Hearing(workspace, clock=SystemClock())
+    hearing = AgentOutputReader(workspace, clock=SystemClock())
     hearing.begin(launch())
     hearing.take(STREAM)
     hearing.end()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.engine.view_snapshots import EVERY, SHARE, ViewSnapshots
+from ralph_ls.engine.run.effect_runner import EVERY, SHARE, ViewSnapshots
 from ralph_ls.store.layout import RunFiles
 from ralph_ls.store.run.journal import read_journal
 from ralph_ls.store.run.runs import RunView, ViewPosition, load_view, read_view

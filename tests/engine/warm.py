@@ -140,9 +140,9 @@ def load() -> None:
 
     from ralph_ls.cli.main import main
     from ralph_ls.cli.verbs import VERBS, make_command
-    from ralph_ls.engine import start  # noqa: F401
     from ralph_ls.engine.demo import agent  # noqa: F401
-    from ralph_ls.engine.sources import beads, markdown, request, stories  # noqa: F401
+    from ralph_ls.engine.plan import beads, markdown, request, stories  # noqa: F401
+    from ralph_ls.engine.run import runner  # noqa: F401
     from ralph_ls.protocol.base import WireModel
     from ralph_ls.protocol.run.commands import COMMAND_ADAPTER
     from ralph_ls.protocol.run.events import EVENT_ADAPTER

@@ -10,8 +10,8 @@ import typer
 from ralph_ls.cli.context import here
 from ralph_ls.cli.flags import Json
 from ralph_ls.cli.output import emit_json, say
-from ralph_ls.engine import archiving
 from ralph_ls.engine.clock import SystemClock
+from ralph_ls.engine.plan import document_archive
 from ralph_ls.store.project.config_file import load_settings, require_one_profile
 
 
@@ -32,12 +32,14 @@ def archive(
     settings = load_settings(place.worktree.root, os.environ, {})
     require_one_profile(settings)
     today = SystemClock().local().date()
-    order = archiving.Order(today=today, label=label, include_logs=include_logs)
+    order = document_archive.ArchiveOrder(today=today, label=label, include_logs=include_logs)
     if dry_run:
-        found = archiving.preview(place.worktree, place.state, settings.config, order)
+        found = document_archive.preview_archive(
+            place.worktree, place.state, settings.config, order
+        )
     else:
         config = settings.config
-        found = archiving.archive(place.worktree, place.state, config, order, os.environ)
+        found = document_archive.archive(place.worktree, place.state, config, order, os.environ)
     if as_json:
         emit_json(
             {
@@ -52,7 +54,7 @@ def archive(
     say(f"{'Would be archived' if dry_run else 'Archived'} in {found.folder}:")
     for move in found.moves:
         say(f"  {move.path}" + ("" if move.path.endswith(move.name) else f" as {move.name}"))
-    say(f"  {archiving.SUMMARY}, which says what was done")
+    say(f"  {document_archive.SUMMARY}, which says what was done")
     if found.written:
         say(f"{'Would begin' if dry_run else 'Begins'} anew: {', '.join(found.written)}")
     for note in found.notes:

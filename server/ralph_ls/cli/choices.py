@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from ralph_ls.cli.context import Place
 from ralph_ls.core.loop.profiles import profile_of
-from ralph_ls.engine.agents_found import find_agents
-from ralph_ls.engine.default_agent import with_agent
+from ralph_ls.engine.agent.selection import with_agent
+from ralph_ls.engine.run.setup import find_agents
 from ralph_ls.protocol.config.config import CONFIG_FILE, ProfileName
 from ralph_ls.protocol.errors import UsageError
 from ralph_ls.protocol.lsp.setup import (

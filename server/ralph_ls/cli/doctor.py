@@ -33,7 +33,7 @@ def doctor(
     as_json: Json = False,
 ) -> None:
     """Check all that a run needs and what the last one ran into, and say what to do."""
-    from ralph_ls.engine.doctor.examine import examine
+    from ralph_ls.engine.doctor.examination import examine
 
     if profile is not None:
         profile_named(profile)

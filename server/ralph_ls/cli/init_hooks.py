@@ -16,7 +16,7 @@ from ralph_ls.cli.context import Place
 from ralph_ls.cli.output import say
 from ralph_ls.core.setup.hooks import AGENTS_WITHOUT_HOOK, HOOK_PLACES, HookPlace, with_stop_hook
 from ralph_ls.core.views.model.control_chars import escape_nonprintable
-from ralph_ls.engine.default_agent import with_agent
+from ralph_ls.engine.agent.selection import with_agent
 from ralph_ls.protocol.errors import StateUnusable, UsageError
 from ralph_ls.protocol.lsp.setup import SetupFileAction
 from ralph_ls.store.project.config_file import load_settings

@@ -34,8 +34,8 @@ def prompt_verb(
 ) -> None:
     """Print what the next agent would be told, with task, answer, recommendation and notes."""
     from ralph_ls.engine.clock import SystemClock
-    from ralph_ls.engine.preparation import RunRequest
-    from ralph_ls.engine.preview import next_prompt
+    from ralph_ls.engine.run.preparation import RunRequest
+    from ralph_ls.engine.run.preview import next_prompt
 
     chosen = _mode_named(mode)
     overrides = {

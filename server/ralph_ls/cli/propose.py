@@ -80,7 +80,7 @@ def propose_plan(
 
 def _propose(order: ProposePlanParams, *, attached: bool) -> ProposePlanResult:
     from ralph_ls.engine.clock import SystemClock
-    from ralph_ls.engine.proposing import ProposalRequest, propose
+    from ralph_ls.engine.run.setup import ProposalRequest, propose
     from ralph_ls.store.layout import new_run_id
     from ralph_ls.store.setup.setup import existing_plan
     from ralph_ls.store.setup.task_templates import find_template, load_templates

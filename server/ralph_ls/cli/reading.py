@@ -33,9 +33,9 @@ from ralph_ls.core.plan.formats.dispatch import check_plan, parse_plan
 from ralph_ls.core.plan.lint.checks import plan_problems
 from ralph_ls.core.plan.model import ParsedPlan, PlanKind, kind_of_file
 from ralph_ls.core.plan.queries import parsed_plan_to_json as plan_to_json
-from ralph_ls.engine.agent_choice import adapter_of
-from ralph_ls.engine.known_agents import DESCRIPTIONS
-from ralph_ls.engine.usage_files import mapping_of
+from ralph_ls.engine.agent.catalog import DESCRIPTIONS
+from ralph_ls.engine.agent.description import mapping_of
+from ralph_ls.engine.agent.selection import adapter_of
 from ralph_ls.protocol.base import to_wire_time
 from ralph_ls.protocol.config.agent import Adapter, Dialect
 from ralph_ls.protocol.config.config import Config, GateRule, ProfileName

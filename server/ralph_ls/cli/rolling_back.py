@@ -39,12 +39,12 @@ def rollback(
 ) -> None:
     """Take the branch back by N iterations; what is undone stays on a branch of its own."""
     from ralph_ls.engine.clock import SystemClock
-    from ralph_ls.engine.rollback import Wanted, preview, roll_back
+    from ralph_ls.engine.delivery.branch_rollback import RollbackOrder, preview_rollback, roll_back
 
     place, now = here(), SystemClock().now()
-    wanted = Wanted(start=_start(count, before, run), run=run, force=force)
+    wanted = RollbackOrder(start=_start(count, before, run), run=run, force=force)
     asks = sys.stdin.isatty() and not as_json
-    shown = preview(place.worktree, place.state, wanted, now)
+    shown = preview_rollback(place.worktree, place.state, wanted, now)
     if shown.refused is not None or dry_run:
         _tell(shown, as_json=as_json)
         return

@@ -230,8 +230,8 @@ def run_in_foreground(
     order: OwnershipOrder | None = None,
 ) -> int:
     """Run the engine in this process, shown by a thread; the summary comes at the end."""
-    from ralph_ls.engine.preparation import RunRequest
-    from ralph_ls.engine.start import run_engine
+    from ralph_ls.engine.run.preparation import RunRequest
+    from ralph_ls.engine.run.runner import run_engine
 
     running = threading.Event()
     running.set()
@@ -279,11 +279,11 @@ def run_in_foreground(
 
 def _show_preview(overrides: dict[str, Any], *, as_json: bool) -> None:
     from ralph_ls.engine.clock import SystemClock
-    from ralph_ls.engine.preparation import RunRequest
-    from ralph_ls.engine.preview import preview
+    from ralph_ls.engine.run.preparation import RunRequest
+    from ralph_ls.engine.run.preview import preview_run
 
     request = RunRequest(folder=Path.cwd(), environment=dict(os.environ), overrides=overrides)
-    seen = preview(request, SystemClock().now())
+    seen = preview_run(request, SystemClock().now())
     first = seen.next
     if as_json:
         emit_json(

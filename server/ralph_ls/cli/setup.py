@@ -124,7 +124,7 @@ def _what_is_wrong_with(root: Path) -> str | None:
 
 
 def _claims(place: Place) -> tuple[trust.Claim, ...]:
-    from ralph_ls.engine.verifying import claims_of_plan
+    from ralph_ls.engine.iteration.validation import claims_of_plan
 
     root = place.worktree.root
     settings = load_settings(root, os.environ, {})

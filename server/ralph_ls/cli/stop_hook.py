@@ -162,7 +162,7 @@ def _text_of(path: Path) -> str | None:
 
 def _uncommitted(root: Path, stops: StopHookState) -> list[str]:
     """What is not committed, but for what the loop keeps there and for what was so before."""
-    from ralph_ls.engine.git_status import dirty_paths, disk_value
+    from ralph_ls.engine.git.status import dirty_paths, disk_value
 
     ours = [ACTIVE_FILE]
     if stops.plan is None:

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from ralph_ls.engine.keeper import read_last_look
+from ralph_ls.engine.worktree.keeper import read_final_snapshot
 from tests.engine.beads.conftest import IT_RUNS, Issues, said
 from tests.engine.cases import told
 from tests.engine.loop import KILL_ENGINE, newest_run
@@ -31,7 +31,7 @@ def test_what_the_user_did_in_bd_is_not_restored(work: Issues, *, is_touched: bo
     assert work.work_on("1").exit_code == -9
     found = newest_run(work.repository)
     assert found is not None
-    assert read_last_look(found.files.folder) is not None
+    assert read_final_snapshot(found.files.folder) is not None
     if is_touched:
         lower = ["bd", "update", "bd-2", "--priority", "4"]
         subprocess.run(lower, cwd=work.repository, env=work.environment, check=True)

@@ -12,9 +12,9 @@ import pytest
 
 from ralph_ls.engine.demo import repository as demo_repository
 from ralph_ls.engine.demo.project import required_tasks_done, suite_passes
-from ralph_ls.engine.demo.repairs import REPAIRS, Repair
 from ralph_ls.engine.demo.repository import GitBusy, commit, open_repository, remove_left_locks
-from ralph_ls.engine.demo.workspace import FileChanging, read_text, rewrite, tick
+from ralph_ls.engine.demo.sample import FileKeepsChanging, read_text, rewrite, tick
+from ralph_ls.engine.demo.script import REPAIRS, SampleRepair
 from tests.engine.demo.helpers import (
     AGENT,
     agent_environment,
@@ -38,25 +38,25 @@ def assert_it_ends_well(folder: Path) -> None:
     assert not list((folder / ".git").rglob("*.lock"))
 
 
-def edit(folder: Path, repair: Repair, *, n_edits: int | None = None) -> None:
+def edit(folder: Path, repair: SampleRepair, *, n_edits: int | None = None) -> None:
     for one in repair.edits[:n_edits]:
         assert rewrite(folder, one.file, one.made_in)
 
 
-def killed_between_two_edits(folder: Path, repair: Repair) -> None:
+def killed_between_two_edits(folder: Path, repair: SampleRepair) -> None:
     edit(folder, repair, n_edits=1)
 
 
-def killed_before_the_tick(folder: Path, repair: Repair) -> None:
+def killed_before_the_tick(folder: Path, repair: SampleRepair) -> None:
     edit(folder, repair)
 
 
-def killed_before_the_commit(folder: Path, repair: Repair) -> None:
+def killed_before_the_commit(folder: Path, repair: SampleRepair) -> None:
     edit(folder, repair)
     assert tick(folder, repair.title)
 
 
-def killed_in_the_commit(folder: Path, repair: Repair) -> None:
+def killed_in_the_commit(folder: Path, repair: SampleRepair) -> None:
     killed_before_the_commit(folder, repair)
     git(folder, "add", "--", *repair.files, "@fix_plan.md")
     (folder / ".git" / "index.lock").touch()
@@ -74,7 +74,7 @@ def killed_in_the_commit(folder: Path, repair: Repair) -> None:
     ids=lambda leave: leave.__name__,
 )
 def test_what_a_killed_iteration_left_is_gone_on_with(
-    sample: Path, leave: Callable[[Path, Repair], None]
+    sample: Path, leave: Callable[[Path, SampleRepair], None]
 ) -> None:
     for number, repair in enumerate(REPAIRS, start=1):
         if f"demo: {repair.subject}" not in subjects(sample):
@@ -138,7 +138,7 @@ def test_killed_for_real_after_every_step_that_it_tells(sample: Path, tmp_path: 
     assert len(set(trees)) == 1
 
 
-def killed_after_step(folder: Path, repair: Repair, n_steps: int) -> bool:
+def killed_after_step(folder: Path, repair: SampleRepair, n_steps: int) -> bool:
     """Kill the agent in the pause after its ``n_steps``-th step; False if it has fewer."""
     with subprocess.Popen(
         AGENT,
@@ -253,7 +253,7 @@ def test_a_file_that_never_rests_is_given_up(sample: Path) -> None:
         path.write_text(text + "#\n", encoding="utf-8")
         return text + "changed\n"
 
-    with pytest.raises(FileChanging, match=r"invoice/lines\.py"):
+    with pytest.raises(FileKeepsChanging, match=r"invoice/lines\.py"):
         rewrite(sample, "invoice/lines.py", change)
     assert "changed" not in path.read_text(encoding="utf-8")
 

@@ -7,9 +7,8 @@ import pytest
 from ralph_ls.core.plan.parse.markdown import parse_markdown
 from ralph_ls.engine.demo import project as demo_project
 from ralph_ls.engine.demo.project import lay_out, required_tasks_done, suite_passes
-from ralph_ls.engine.demo.repairs import REPAIRS, EditState, Repair, repair_for
-from ralph_ls.engine.demo.suite import run_suite
-from ralph_ls.engine.demo.workspace import edit_states, rewrite
+from ralph_ls.engine.demo.sample import edit_states, rewrite, run_suite
+from ralph_ls.engine.demo.script import REPAIRS, EditState, SampleRepair, repair_for
 from ralph_ls.protocol.errors import RalphError, UsageError
 from ralph_ls.protocol.plan import Priority, TaskState
 from tests.engine.demo.helpers import everything_in, git, subjects
@@ -101,7 +100,7 @@ def test_each_repair_makes_its_own_tests_pass_and_the_first_three_all(sample: Pa
 
 @pytest.mark.parametrize("repair", REPAIRS[3:], ids=lambda repair: repair.subject)
 def test_a_test_that_a_later_task_brings_fails_without_its_repair(
-    sample: Path, repair: Repair
+    sample: Path, repair: SampleRepair
 ) -> None:
     test_edit = repair.edits[0]
     assert rewrite(sample, test_edit.file, test_edit.made_in)

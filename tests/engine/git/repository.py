@@ -10,13 +10,19 @@ from datetime import datetime
 from pathlib import Path
 
 from ralph_ls.core.loop.evidence.progress import Changes
-from ralph_ls.engine.git import Cache, Head, OwnFiles, read_head, take_baseline
-from ralph_ls.engine.git_changes import changes_between
-from ralph_ls.engine.git_history import IsPersons, nobody
+from ralph_ls.engine.git.changes import changes_between
+from ralph_ls.engine.git.history import IsUserCommit, no_user_commit
+from ralph_ls.engine.git.worktree_state import (
+    GitStateCache,
+    Head,
+    LoopFiles,
+    read_head,
+    take_baseline,
+)
 from ralph_ls.protocol.run.values import Baseline
 from ralph_ls.store.layout import find_worktree
 
-OWN = OwnFiles(paths=frozenset({"@fix_plan.md", "sub/own.txt"}), folders=(".ralph", "logs/"))
+OWN = LoopFiles(paths=frozenset({"@fix_plan.md", "sub/own.txt"}), folders=(".ralph", "logs/"))
 
 
 @dataclass
@@ -24,8 +30,8 @@ class Repository:
     """A real repository, changed by its person's own git."""
 
     root: Path
-    own: OwnFiles = OWN
-    cache: Cache = field(default_factory=Cache)
+    own: LoopFiles = OWN
+    cache: GitStateCache = field(default_factory=GitStateCache)
     by_content: bool = False
 
     def git(self, *arguments: str, **variables: str) -> str:
@@ -71,7 +77,7 @@ class Repository:
         before: Baseline,
         *,
         moment: datetime | None = None,
-        is_persons: IsPersons = nobody,
+        is_persons: IsUserCommit = no_user_commit,
         touched: Sequence[str] = (),
     ) -> Changes:
         return changes_between(

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from ralph_ls.core.loop.evidence.progress import Changes
-from ralph_ls.engine import git_status
-from ralph_ls.engine.git import Head
+from ralph_ls.engine.git import status
+from ralph_ls.engine.git.worktree_state import Head
 from ralph_ls.protocol.errors import RalphError, WorkspaceMissing
 from tests.engine.git.repository import Repository, make_repository
 
@@ -112,8 +112,8 @@ def test_a_file_that_became_a_folder_or_a_pipe_is_deleted(repository: Repository
 def test_a_huge_file_is_told_by_its_ends(
     repository: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(git_status, "WHOLE_FILE_LIMIT", 64)
-    monkeypatch.setattr(git_status, "SAMPLE", 16)
+    monkeypatch.setattr(status, "WHOLE_FILE_LIMIT", 64)
+    monkeypatch.setattr(status, "SAMPLE", 16)
     path = repository.write("huge", "x" * 200)
     os.utime(path, ns=(0, 1))
     first = repository.look().dirty["huge"]
@@ -132,7 +132,7 @@ def test_a_file_that_cannot_be_read_is_told_as_such(
     def refuse(path: Path) -> bytes:
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr(git_status, "open_regular", refuse)
+    monkeypatch.setattr(status, "open_regular", refuse)
     repository.write("secret")
     assert repository.look().dirty == {"secret": "unreadable"}
 
@@ -164,7 +164,7 @@ def refuse_git(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> bytes:
         raise AssertionError("git was asked")
 
-    monkeypatch.setattr("ralph_ls.engine.git.run_git", refuse)
+    monkeypatch.setattr("ralph_ls.engine.git.worktree_state.worktree_state.run_git", refuse)
 
 
 def test_an_unusual_head_is_asked_of_git(repository: Repository) -> None:

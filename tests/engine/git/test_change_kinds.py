@@ -10,8 +10,8 @@ from unittest import mock
 import pytest
 
 from ralph_ls.core.loop.evidence.progress import Changes
-from ralph_ls.engine import change_kinds
-from ralph_ls.engine.change_kinds import ChangeMemory, Circumstances, with_kinds
+from ralph_ls.engine.git import changes
+from ralph_ls.engine.git.changes import ChangeContext, ChangeMemory, with_kinds
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import Again, Evidence
 from tests.engine.git.repository import Repository
@@ -37,7 +37,7 @@ class Iterations:
         before = self.repository.look()
         change(self.repository, self.number)
         found = self.repository.since(before)
-        known = Circumstances(
+        known = ChangeContext(
             iteration=self.number,
             before=before,
             edited=edited,
@@ -152,7 +152,7 @@ def test_a_commit_of_white_space_and_modes(iterations: Iterations, name: str) ->
 
 @pytest.mark.parametrize("name", REAL)
 def test_a_commit_of_something(iterations: Iterations, name: str) -> None:
-    with mock.patch.object(change_kinds, "FILE_BYTES", 1000):
+    with mock.patch.object(changes, "FILE_BYTES", 1000):
         assert iterations.play(REAL[name]).cosmetic is None
 
 
@@ -166,7 +166,7 @@ def test_a_file_that_was_dirty_before_is_not_compared_with_its_commit(
 def test_more_files_than_can_be_compared_are_no_repetition_of_output(
     iterations: Iterations,
 ) -> None:
-    with mock.patch.object(change_kinds, "FILES_LIMIT", 1):
+    with mock.patch.object(changes, "FILES_LIMIT", 1):
         both: Change = lambda it, n: (  # noqa: E731
             append("x.txt", "try {n}\n")(it, n),
             append("y.txt", "try {n}\n")(it, n),
@@ -178,6 +178,6 @@ def test_more_files_than_can_be_compared_are_no_repetition_of_output(
 def test_without_a_commit_and_with_a_broken_repository_nothing_is_told(
     iterations: Iterations, empty: Repository, tmp_path: Path
 ) -> None:
-    assert change_kinds._committed(empty.root, None, ["a"]) == {}
-    assert change_kinds._committed(tmp_path / "nowhere", "1" * 40, ["a"]) == {}
-    assert change_kinds._committed(iterations.repository.root, "HEAD", ["dir", "none"]) == {}
+    assert changes._committed(empty.root, None, ["a"]) == {}
+    assert changes._committed(tmp_path / "nowhere", "1" * 40, ["a"]) == {}
+    assert changes._committed(iterations.repository.root, "HEAD", ["dir", "none"]) == {}

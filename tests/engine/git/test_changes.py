@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.engine.git import OwnFiles
+from ralph_ls.engine.git.worktree_state import LoopFiles
 from ralph_ls.protocol.run.values import Baseline
 from tests.engine.git.repository import OWN, Repository
 
@@ -100,7 +100,7 @@ def test_a_file_beside_an_own_one_is_counted() -> None:
     assert not OWN.covers("logs2/a")
     assert not OWN.covers(".ralphrc")
     assert not OWN.covers("x/@fix_plan.md")
-    assert not OwnFiles().covers("a")
+    assert not LoopFiles().covers("a")
 
 
 def test_what_was_dirty_before_and_untouched_does_not_count(repository: Repository) -> None:

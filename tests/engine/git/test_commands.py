@@ -8,8 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.engine.git import Cache, exclude, find_ignored, find_tracked, take_baseline
-from ralph_ls.engine.git_changes import changes_between
+from ralph_ls.engine.git.changes import changes_between
+from ralph_ls.engine.git.worktree_state import (
+    GitStateCache,
+    exclude,
+    find_ignored,
+    find_tracked,
+    take_baseline,
+)
 from ralph_ls.protocol.errors import RalphError, StateUnusable, WorkspaceMissing
 from ralph_ls.store.external import git_command
 from ralph_ls.store.layout import find_worktree
@@ -96,7 +102,7 @@ def test_variables_that_redirect_git_are_not_followed(
     other.commit("elsewhere")
     repository.write("a.txt", "changed\n")
     expected = repository.look()
-    repository.cache = Cache()
+    repository.cache = GitStateCache()
     for name, value in {
         "GIT_DIR": str(other.root / ".git"),
         "GIT_WORK_TREE": str(other.root),
@@ -186,7 +192,9 @@ def test_an_exclude_file_changed_meanwhile_is_read_again(
             file.write_bytes(intruder.pop())
         return really_find(root, paths)
 
-    monkeypatch.setattr("ralph_ls.engine.git.find_ignored", find_while_others_write)
+    monkeypatch.setattr(
+        "ralph_ls.engine.git.worktree_state.worktree_state.find_ignored", find_while_others_write
+    )
     assert exclude(repository.root, repository.root / ".git", ["/ours"]) == ("/ours",)
     assert file.read_bytes() == b"/theirs\n/ours\n"
 

@@ -9,17 +9,16 @@ from pathlib import Path
 import pytest
 
 from ralph_ls.core.redaction.redactor import Redactor
-from ralph_ls.engine.agent_choice import choose_agent
+from ralph_ls.engine.agent.selection import choose_agent
 from ralph_ls.engine.clock import SystemClock
-from ralph_ls.engine.commit_owners import IterationCommits, Owner
-from ralph_ls.engine.git import read_head
-from ralph_ls.engine.git_history import commits_between
-from ralph_ls.engine.guarding import Guarding, PutBack, Settled
-from ralph_ls.engine.guarding_history import BY_USER, NOT_COMMITTED, UNKNOWN
-from ralph_ls.engine.restoration_commits import RestorationCommits
-from ralph_ls.engine.sources.markdown import MarkdownSource
-from ralph_ls.engine.sources.source import Watched
-from ralph_ls.engine.workspace import Workspace
+from ralph_ls.engine.delivery.restoration_commits import RestorationCommits
+from ralph_ls.engine.git.history import CommitOwner, IterationCommits, commits_between
+from ralph_ls.engine.git.worktree_state import read_head
+from ralph_ls.engine.guard.branch_guard import BY_USER, NOT_COMMITTED, UNKNOWN
+from ralph_ls.engine.guard.guard import FinishedIteration, Guard, GuardRestoration
+from ralph_ls.engine.plan.markdown import MarkdownSource
+from ralph_ls.engine.plan.source import WatchedIteration
+from ralph_ls.engine.worktree.workspace import Workspace
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.run.values import Mode
 from ralph_ls.store.files import make_private_folder
@@ -41,7 +40,7 @@ class Place:
 
     repository: Repository
     state: Path
-    owners: dict[str, Owner] = field(default_factory=dict)
+    owners: dict[str, CommitOwner] = field(default_factory=dict)
     """Of the commits made since, by subject; the agent's where it is not said."""
 
     def __post_init__(self) -> None:
@@ -54,7 +53,7 @@ class Place:
         self.guarding = self.engine()
         self.guarding.remember(self.read(PLAN))
 
-    def engine(self) -> Guarding:
+    def engine(self) -> Guard:
         """A new engine, which has seen nothing."""
         config, root = Config(), self.repository.root
         workspace = Workspace(
@@ -70,7 +69,7 @@ class Place:
         )
         self.commits = RestorationCommits(workspace)
         (self.state / "plan.before").write_text(self.text_before(), encoding="utf-8")
-        return Guarding(workspace, clock=SystemClock())
+        return Guard(workspace, clock=SystemClock())
 
     def text_before(self) -> str:
         return self.repository.git("show", f"{self.base}:{PLAN}") + "\n" if self.base else TWO
@@ -88,7 +87,7 @@ class Place:
         path.write_text(text, encoding="utf-8")
         return self
 
-    def commit(self, subject: str, *paths: str, owner: Owner = Owner.AGENT) -> Place:
+    def commit(self, subject: str, *paths: str, owner: CommitOwner = CommitOwner.AGENT) -> Place:
         """Commit all there is, or these paths."""
         self.owners[subject] = owner
         self.repository.git("add", "-A", *(("--", *paths) if paths else ()))
@@ -104,7 +103,7 @@ class Place:
         return IterationCommits(
             base=self.base,
             head=head,
-            made=tuple((self.owners.get(one.seen.subject, Owner.AGENT), one) for one in made),
+            made=tuple((self.owners.get(one.seen.subject, CommitOwner.AGENT), one) for one in made),
             ours=frozenset(one.seen.hash for one in found) & ours,
         )
 
@@ -112,14 +111,14 @@ class Place:
         self,
         look: Callable[[], IterationCommits] | None = None,
         *,
-        by: Guarding | None = None,
+        by: Guard | None = None,
         is_told: bool = False,
-    ) -> PutBack:
+    ) -> GuardRestoration:
         """The iteration is over."""
-        settled = Settled(
+        settled = FinishedIteration(
             start=3,
             has_evidence=lambda: False,
-            seen=Watched(mode=Mode.BUILD),
+            seen=WatchedIteration(mode=Mode.BUILD),
             began=None,
             commits=look or self.look,
             is_told=is_told,
@@ -148,7 +147,7 @@ def place(tmp_path: Path) -> Place:
     return Place(repository, tmp_path / "state")
 
 
-def codes(done: PutBack) -> list[str]:
+def codes(done: GuardRestoration) -> list[str]:
     return [notice.code for notice in done.notices]
 
 
@@ -202,7 +201,7 @@ def test_settings_that_are_merely_committed_as_they_were_stay_committed(place: P
     place.write(CONFIG, "push = false\nmax_iterations = 3\n").begin()
     place.write("work.txt", "work\n").commit("Work with the user's settings")
     head = place.head()
-    assert place.settle() == PutBack()
+    assert place.settle() == GuardRestoration()
     assert place.head() == head
 
 
@@ -229,22 +228,22 @@ def test_a_plan_that_lags_behind_the_tree_holds_nothing(place: Place) -> None:
 
 
 def test_a_plan_of_the_users_commit_is_theirs(place: Place) -> None:
-    place.write(PLAN, ONE).commit("Mine", owner=Owner.USER)
+    place.write(PLAN, ONE).commit("Mine", owner=CommitOwner.USER)
     head = place.head()
-    assert place.settle() == PutBack()
+    assert place.settle() == GuardRestoration()
     assert (place.head(), place.read(PLAN)) == (head, ONE)
 
 
 def test_a_plan_that_the_user_took_away_stays_away(place: Place) -> None:
     (place.repository.root / PLAN).unlink()
-    place.commit("Mine", owner=Owner.USER)
-    assert place.settle() == PutBack()
+    place.commit("Mine", owner=CommitOwner.USER)
+    assert place.settle() == GuardRestoration()
     assert not (place.repository.root / PLAN).exists()
 
 
 def test_after_the_users_commit_the_tree_alone_is_restored(place: Place) -> None:
     users = TWO.replace("First task\n", "First task\n- [ ] Write the manual\n")
-    place.write(PLAN, users).commit("Mine", owner=Owner.USER)
+    place.write(PLAN, users).commit("Mine", owner=CommitOwner.USER)
     place.write(PLAN, users.replace("- [ ] Second task\n", "")).commit("Work")
     head = place.head()
     done = place.settle()
@@ -255,8 +254,8 @@ def test_after_the_users_commit_the_tree_alone_is_restored(place: Place) -> None
 
 
 def test_settings_that_the_user_committed_are_what_is_restored(place: Place) -> None:
-    place.write(CONFIG, "push = false\nagent = 'b'\n").commit("Mine", owner=Owner.USER)
-    assert place.settle() == PutBack()
+    place.write(CONFIG, "push = false\nagent = 'b'\n").commit("Mine", owner=CommitOwner.USER)
+    assert place.settle() == GuardRestoration()
     place.write(CONFIG, "push = true\n").commit("Ease")
     head = place.head()
     place.settle()
@@ -265,7 +264,7 @@ def test_settings_that_the_user_committed_are_what_is_restored(place: Place) -> 
 
 
 def test_where_nobody_can_tell_the_tree_alone_is_restored_and_the_user_asked(place: Place) -> None:
-    place.write(PLAN, ONE).commit("Whose", owner=Owner.UNKNOWN)
+    place.write(PLAN, ONE).commit("Whose", owner=CommitOwner.UNKNOWN)
     head = place.head()
     done = place.settle()
     assert (place.read(PLAN), place.head()) == (RESTORED, head)
@@ -274,12 +273,14 @@ def test_where_nobody_can_tell_the_tree_alone_is_restored_and_the_user_asked(pla
     assert UNKNOWN in notice.message
     assert f"git commit -m 'Restore guarded files' -- {PLAN}" in notice.message
     assert "dropped: Second task" in place.offence()
-    place.commit("As it was", owner=Owner.USER)
+    place.commit("As it was", owner=CommitOwner.USER)
     assert place.offence() == ""
 
 
 def test_a_violation_of_nobody_knows_whom_is_no_progress_either(place: Place) -> None:
-    place.write(PLAN, TWO.replace("- [ ] Second task\n", "")).commit("Drop", owner=Owner.UNKNOWN)
+    place.write(PLAN, TWO.replace("- [ ] Second task\n", "")).commit(
+        "Drop", owner=CommitOwner.UNKNOWN
+    )
     assert place.settle().undone == {place.head()}
 
 

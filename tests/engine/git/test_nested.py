@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ralph_ls.core.loop.evidence.progress import Changes
-from ralph_ls.engine.git import OwnFiles
+from ralph_ls.engine.git.worktree_state import LoopFiles
 from tests.engine.git.repository import Repository, make_repository
 
 
@@ -18,7 +18,7 @@ def with_submodule(repository: Repository, tmp_path: Path) -> tuple[Repository, 
     upstream.commit("lib.txt", subject="library")
     repository.git("submodule", "--quiet", "add", str(upstream.root), "sub")
     repository.commit(subject="add submodule")
-    return repository, Repository(repository.root / "sub", own=OwnFiles())
+    return repository, Repository(repository.root / "sub", own=LoopFiles())
 
 
 def test_a_clean_submodule_is_clean(with_submodule: tuple[Repository, Repository]) -> None:

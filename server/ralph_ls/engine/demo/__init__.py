@@ -1,8 +1,6 @@
-"""The demo: a small sample project, and a scripted agent that really repairs it (SPEC §10).
+"""Demo: a small sample project, and a scripted agent that really repairs it.
 
-Nothing here knows the loop: the engine meets this agent as it meets any other, as a process that
-gets a prompt on its stdin. The package stays quick to import, because every iteration starts it
-anew.
+``files`` is data; ``agent`` runs as a separate process and imports little.
 """
 
 from __future__ import annotations

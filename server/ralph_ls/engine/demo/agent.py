@@ -24,31 +24,19 @@ from pathlib import Path
 
 from ralph_ls.core.plurals import some_of
 from ralph_ls.core.prompt.proposal import description_in
-from ralph_ls.engine.demo.pace import say, tell
-from ralph_ls.engine.demo.proposing import propose
-from ralph_ls.engine.demo.repairs import (
-    FILES,
-    REPAIRS,
-    Edit,
-    EditState,
-    Repair,
-    fold_title,
-    repair_for,
-)
-from ralph_ls.engine.demo.report import Outcome, to_text
 from ralph_ls.engine.demo.repository import (
+    DemoRepository,
     GitBusy,
-    Repository,
     changed_files,
     commit,
     committed_text,
     open_repository,
     remove_left_locks,
 )
-from ralph_ls.engine.demo.suite import SuiteResult, run_suite
-from ralph_ls.engine.demo.workspace import (
+from ralph_ls.engine.demo.sample import (
     PLAN_NAME,
-    PlanItem,
+    SamplePlanItem,
+    SuiteResult,
     edit_states,
     is_sample,
     is_ticked,
@@ -56,7 +44,22 @@ from ralph_ls.engine.demo.workspace import (
     read_plan,
     read_text,
     rewrite,
+    run_suite,
     tick,
+)
+from ralph_ls.engine.demo.script import (
+    FILES,
+    REPAIRS,
+    DemoOutcome,
+    EditState,
+    SampleEdit,
+    SampleRepair,
+    fold_title,
+    print_at_once,
+    print_paced,
+    propose_items,
+    repair_for,
+    to_text,
 )
 from ralph_ls.protocol.errors import RalphError
 
@@ -70,12 +73,12 @@ COUNTER_NAME = "demo-agent-looks"
 _TASK_LINE = re.compile(r"^[ \t*#-]*Task:\s*(\S.*)$", re.MULTILINE | re.IGNORECASE)
 
 
-class CannotGoOn(RalphError):
+class DemoStopped(RalphError):
     """The agent does not know how to go on; the message is the report's recommendation."""
 
 
 @dataclass(slots=True, kw_only=True)
-class Tally:
+class WorkTally:
     """What this iteration has really done so far, whatever stops it."""
 
     files: set[str] = field(default_factory=set)
@@ -89,9 +92,9 @@ class Tally:
         *,
         exit_signal: bool = False,
         closing_lines: tuple[str, ...] = (),
-    ) -> Outcome:
+    ) -> DemoOutcome:
         """The report on what was done."""
-        return Outcome(
+        return DemoOutcome(
             status=status,
             recommendation=recommendation,
             n_tasks=self.n_tasks,
@@ -114,9 +117,9 @@ def main() -> int:
         prompt = sys.stdin.buffer.read().decode("utf-8", "replace") if sys.stdin else ""
         description = description_in(prompt)
         if description is not None:
-            tell(propose(description))
+            print_at_once(propose_items(description))
             return 0
-        tell(to_text(work(Path.cwd(), prompt, os.environ)))
+        print_at_once(to_text(work(Path.cwd(), prompt, os.environ)))
     except OSError as error:
         _drop_stdout()
         if not isinstance(error, BrokenPipeError):
@@ -128,19 +131,19 @@ def main() -> int:
     return 0
 
 
-def work(root: Path, prompt: str, environment: Mapping[str, str]) -> Outcome:
+def work(root: Path, prompt: str, environment: Mapping[str, str]) -> DemoOutcome:
     """Do one iteration's work in ``root`` and return what is to be reported.
 
     Raises only ``OSError``, where what is said can no longer be written.
     """
     if not is_sample(root):
-        return Outcome(
+        return DemoOutcome(
             status="BLOCKED",
             recommendation="The demo agent only knows the sample project of ralph demo; "
             "start a real one here with ralph run --agent NAME, such as ralph run --agent claude",
             closing_lines=("This is not the sample project. I changed nothing.",),
         )
-    tally = Tally()
+    tally = WorkTally()
     try:
         return _work_in_sample(root, prompt, environment, tally)
     except GitBusy as error:
@@ -154,38 +157,38 @@ def work(root: Path, prompt: str, environment: Mapping[str, str]) -> Outcome:
 
 
 def _work_in_sample(
-    root: Path, prompt: str, environment: Mapping[str, str], tally: Tally
-) -> Outcome:
+    root: Path, prompt: str, environment: Mapping[str, str], tally: WorkTally
+) -> DemoOutcome:
     repository = open_repository(root)
     remove_left_locks(repository)
     unfinished = _unfinished_repairs(repository)
     for repair in unfinished:
         if is_ticked(read_plan(root), repair.title):
-            say(f"An earlier look ticked '{repair.title}' but was ended before its commit.")
+            print_paced(f"An earlier look ticked '{repair.title}' but was ended before its commit.")
             _commit(repository, repair, tally)
     begun = [repair for repair in unfinished if not is_ticked(read_plan(root), repair.title)]
     if begun:
-        say(f"An earlier look began '{begun[0].title}' and was ended; I go on from there.")
+        print_paced(f"An earlier look began '{begun[0].title}' and was ended; I go on from there.")
         _carry_out(repository, begun[0], tally)
         return _after_the_work(root, tally)
     item = choose_item(prompt, read_plan(root))
     if item is None:
-        say(f"No box in {PLAN_NAME} is open. I change nothing and look at the tests.")
+        print_paced(f"No box in {PLAN_NAME} is open. I change nothing and look at the tests.")
         _run_tests(root, "Tests now", tally)
         return _after_the_work(root, tally)
     repair_wanted = repair_for(item.title)
     if repair_wanted is None:
-        raise CannotGoOn(
+        raise DemoStopped(
             f"'{item.title}' is not one of the five tasks that the demo agent knows; "
             "do it yourself, or start a real agent with ralph run --agent NAME"
         )
-    if repair_wanted.is_studied_first and only_looks(environment):
+    if repair_wanted.is_studied_first and is_study_only(environment):
         return _study(root, repair_wanted, tally)
     _carry_out(repository, repair_wanted, tally)
     return _after_the_work(root, tally)
 
 
-def choose_item(prompt: str, items: tuple[PlanItem, ...]) -> PlanItem | None:
+def choose_item(prompt: str, items: tuple[SamplePlanItem, ...]) -> SamplePlanItem | None:
     """The open box that a ``Task:`` line of the prompt names, else the first open one."""
     open_items = [item for item in items if item.is_open]
     for found in _TASK_LINE.finditer(prompt):
@@ -195,7 +198,7 @@ def choose_item(prompt: str, items: tuple[PlanItem, ...]) -> PlanItem | None:
     return open_items[0] if open_items else None
 
 
-def only_looks(environment: Mapping[str, str]) -> bool:
+def is_study_only(environment: Mapping[str, str]) -> bool:
     """Whether this look at the studied task changes nothing yet; counts the look.
 
     Counted in ``RALPH_SCRATCH``, a folder of the run outside the tree, and before anything else is
@@ -214,73 +217,73 @@ def only_looks(environment: Mapping[str, str]) -> bool:
                 looks.write(b".")
             return counter.stat().st_size <= N_STUDIES
     except OSError:
-        say(f"I cannot count in {scratch}; the number of the iteration has to do.")
+        print_paced(f"I cannot count in {scratch}; the number of the iteration has to do.")
     return int(iteration) in STUDY_ITERATIONS
 
 
-def _study(root: Path, repair: Repair, tally: Tally) -> Outcome:
+def _study(root: Path, repair: SampleRepair, tally: WorkTally) -> DemoOutcome:
     """Look at the task without changing a file, and say so."""
-    say(f"Task: {repair.title}")
-    say("Reading specs/invoice.md and what the code does instead:")
+    print_paced(f"Task: {repair.title}")
+    print_paced("Reading specs/invoice.md and what the code does instead:")
     for line in (read_text(root, "specs/invoice.md") or "").splitlines():
         if "cent" in line:
-            say(f"  spec: {line.strip()}")
+            print_paced(f"  spec: {line.strip()}")
     for edit in repair.edits:
-        say(f"  {edit.file}: {edit.before.strip()}")
+        print_paced(f"  {edit.file}: {edit.before.strip()}")
     _run_tests(root, "Tests", tally)
-    say("I want to look at this once more before I touch it. No file is changed this time.")
+    print_paced("I want to look at this once more before I touch it. No file is changed this time.")
     return tally.outcome(
         "IN_PROGRESS", f"Change the rounding in {repair.files[0]}, as specs/invoice.md asks"
     )
 
 
-def _carry_out(repository: Repository, repair: Repair, tally: Tally) -> None:
+def _carry_out(repository: DemoRepository, repair: SampleRepair, tally: WorkTally) -> None:
     """Edit, test, tick and commit one task, beginning wherever an earlier iteration left it."""
     root = repository.root
-    say(f"Task: {repair.title}")
-    say(f"Reading {', '.join(repair.files)}.")
+    print_paced(f"Task: {repair.title}")
+    print_paced(f"Reading {', '.join(repair.files)}.")
     states = edit_states(root, repair)
     if EditState.UNKNOWN in states:
-        raise CannotGoOn(
+        raise DemoStopped(
             f"The place to repair in {repair.edits[states.index(EditState.UNKNOWN)].file} reads "
             f"as if somebody rewrote it; do '{repair.title}' by hand, or put the place back"
         )
     _run_tests(root, "Tests before", tally)
     if EditState.OPEN not in states:
-        say(f"{', '.join(repair.files)}: already repaired, nothing to edit.")
+        print_paced(f"{', '.join(repair.files)}: already repaired, nothing to edit.")
     for edit in repair.edits:
         if rewrite(root, edit.file, edit.made_in):
             tally.files.add(edit.file)
-            say(_diff(edit))
+            print_paced(_diff(edit))
     suite = _run_tests(root, "Tests after", tally)
     # A module that cannot be loaded shows under its own dotted name, and hides its tests.
     broken = [name for name in suite.failing if name in repair.tests or name[:5] != "test_"]
     if broken or suite.n_tests == 0:
-        raise CannotGoOn(
+        raise DemoStopped(
             f"The repair of '{repair.title}' is in place, but its tests do not pass "
             f"({', '.join(broken) or 'they do not run'}); look at {', '.join(repair.files)}"
         )
     if tick(root, repair.title):
         tally.files.add(PLAN_NAME)
-        say(f"Ticked it in {PLAN_NAME}.")
+        print_paced(f"Ticked it in {PLAN_NAME}.")
     _commit(repository, repair, tally)
 
 
-def _commit(repository: Repository, repair: Repair, tally: Tally) -> None:
+def _commit(repository: DemoRepository, repair: SampleRepair, tally: WorkTally) -> None:
     """Commit exactly the repair's files and the plan."""
     commit_hash = commit(repository, (*repair.files, PLAN_NAME), f"demo: {repair.subject}")
     if commit_hash is not None:
         tally.n_tasks += 1
-        say(f"Committed as {commit_hash}: demo: {repair.subject}")
+        print_paced(f"Committed as {commit_hash}: demo: {repair.subject}")
 
 
-def _after_the_work(root: Path, tally: Tally) -> Outcome:
+def _after_the_work(root: Path, tally: WorkTally) -> DemoOutcome:
     """Report on the state that the iteration leaves: what is open, and do the tests pass."""
     open_items = [item for item in read_plan(root) if item.is_open]
     if open_items:
         return tally.outcome("IN_PROGRESS", f"Next in {PLAN_NAME}: {open_items[0].title}")
     if tally.suite is None or not tally.suite.passed:
-        raise CannotGoOn(
+        raise DemoStopped(
             f"Every box in {PLAN_NAME} is ticked, but the tests do not pass; "
             "look at python3 -m unittest"
         )
@@ -295,7 +298,7 @@ def _after_the_work(root: Path, tally: Tally) -> Outcome:
     )
 
 
-def _unfinished_repairs(repository: Repository) -> list[Repair]:
+def _unfinished_repairs(repository: DemoRepository) -> list[SampleRepair]:
     """Repairs that the work tree holds more of than the last commit does."""
     root = repository.root
     changed = changed_files(repository, (*FILES, PLAN_NAME))
@@ -316,26 +319,26 @@ def _unfinished_repairs(repository: Repository) -> list[Repair]:
     ]
 
 
-def _is_made_since(root: Path, edit: Edit, committed: Mapping[str, str | None]) -> bool:
+def _is_made_since(root: Path, edit: SampleEdit, committed: Mapping[str, str | None]) -> bool:
     if edit.file not in committed:
         return False
     is_made = edit.state_in(read_text(root, edit.file)) is EditState.MADE
     return is_made and edit.state_in(committed[edit.file]) is not EditState.MADE
 
 
-def _run_tests(root: Path, label: str, tally: Tally) -> SuiteResult:
+def _run_tests(root: Path, label: str, tally: WorkTally) -> SuiteResult:
     """Run the project's suite and say in one line what it showed."""
     suite = run_suite(root)
     tally.suite = suite
     if suite.passed:
-        say(f"{label}: all {suite.n_tests} pass.")
+        print_paced(f"{label}: all {suite.n_tests} pass.")
     elif suite.n_tests == 0:
         last_line = suite.output.strip().rpartition("\n")[2]
-        say(f"{label}: none could be run. {last_line}")
+        print_paced(f"{label}: none could be run. {last_line}")
     else:
         shown = some_of(suite.failing, 2)
         verb = "fails" if len(suite.failing) == 1 else "fail"
-        say(f"{label}: {len(suite.failing)} of {suite.n_tests} {verb} ({shown}).")
+        print_paced(f"{label}: {len(suite.failing)} of {suite.n_tests} {verb} ({shown}).")
     return suite
 
 
@@ -345,7 +348,7 @@ def _tests_status(suite: SuiteResult | None) -> str:
     return "PASSING" if suite.passed else "FAILING"
 
 
-def _diff(edit: Edit) -> str:
+def _diff(edit: SampleEdit) -> str:
     """The edit as a small diff, indented."""
     before, after = edit.before.splitlines(), edit.after.splitlines()
     removed = [f"  - {line}" for line in before if line not in after]

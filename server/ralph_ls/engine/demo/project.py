@@ -11,8 +11,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from ralph_ls.engine.demo.repository import run_git
-from ralph_ls.engine.demo.suite import SuiteResult, run_suite
-from ralph_ls.engine.demo.workspace import PLAN_NAME, mark_sample
+from ralph_ls.engine.demo.sample import PLAN_NAME, SuiteResult, mark_sample, run_suite
 from ralph_ls.protocol.errors import StateUnusable, UsageError
 from ralph_ls.store.files import read_regular
 

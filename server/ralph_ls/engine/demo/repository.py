@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ralph_ls.engine.demo.pace import say, wait
+from ralph_ls.engine.demo.script import print_paced, wait
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.store.external.programs import ProgramOutput, run_program
 
@@ -33,7 +33,7 @@ class GitBusy(RalphError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Repository:
+class DemoRepository:
     """One work tree, and the locks that lay in it before we began."""
 
     root: Path
@@ -52,21 +52,21 @@ def run_git(folder: Path, *arguments: str) -> str:
     return finished.stdout
 
 
-def open_repository(root: Path) -> Repository:
+def open_repository(root: Path) -> DemoRepository:
     """Look at the repository of ``root``, noting the locks that lie there now."""
     head = _call(root, ("symbolic-ref", "--quiet", "HEAD")).stdout.strip() or "HEAD"
     names = [f"{name}.lock" for name in dict.fromkeys(("index", "HEAD", head))]
     asked = [part for name in names for part in ("--git-path", name)]
     locks = tuple(root / line for line in run_git(root, "rev-parse", *asked).splitlines())
     noted = ((path, _identity(path)) for path in locks)
-    return Repository(
+    return DemoRepository(
         root=root,
         locks=locks,
         old_locks=frozenset((path, *identity) for path, identity in noted if identity),
     )
 
 
-def remove_left_locks(repository: Repository) -> tuple[Path, ...]:
+def remove_left_locks(repository: DemoRepository) -> tuple[Path, ...]:
     """Remove the locks that a killed git left behind, and return those that are still held.
 
     Removed only if every lock lay here before we began and no git lives in this repository.
@@ -77,25 +77,27 @@ def remove_left_locks(repository: Repository) -> tuple[Path, ...]:
     if _git_lives_in(repository.root):
         return held
     for path in held:
-        say(f"A git that was killed left {path.name} behind, and none lives here: removing it.")
+        print_paced(
+            f"A git that was killed left {path.name} behind, and none lives here: removing it."
+        )
         path.unlink(missing_ok=True)
     return ()
 
 
-def changed_files(repository: Repository, files: Sequence[str]) -> tuple[str, ...]:
+def changed_files(repository: DemoRepository, files: Sequence[str]) -> tuple[str, ...]:
     """Those of ``files`` whose content differs from the last commit's."""
     arguments = ("--no-optional-locks", "diff", "--name-only", "-z", "--no-ext-diff", "HEAD", "--")
     names = run_git(repository.root, *arguments, *files)
     return tuple(name for name in names.split("\0") if name)
 
 
-def committed_text(repository: Repository, file: str) -> str | None:
+def committed_text(repository: DemoRepository, file: str) -> str | None:
     """The file's text in the last commit; ``None`` where it is not in there."""
     finished = _call(repository.root, ("show", "--no-textconv", f"HEAD:./{file}"))
     return finished.stdout if finished.code == 0 else None
 
 
-def commit(repository: Repository, files: Sequence[str], message: str) -> str | None:
+def commit(repository: DemoRepository, files: Sequence[str], message: str) -> str | None:
     """Commit exactly ``files``; return the short hash, or ``None`` if they held no change.
 
     What else is staged stays staged. Raises ``GitBusy`` while another git holds a lock, and
@@ -143,7 +145,7 @@ def _git_environment(caller: Mapping[str, str]) -> dict[str, str]:
     return kept | {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0"}
 
 
-def _wait_for_locks(repository: Repository) -> None:
+def _wait_for_locks(repository: DemoRepository) -> None:
     """Wait a little for a git that lives; raises ``GitBusy`` if it keeps its lock."""
     held = remove_left_locks(repository)
     for _ in range(BUSY_ROUNDS):
@@ -157,7 +159,7 @@ def _wait_for_locks(repository: Repository) -> None:
     raise GitBusy(f"Another git is at work here ({names}); committing waits for the next iteration")
 
 
-def _is_old(repository: Repository, path: Path) -> bool:
+def _is_old(repository: DemoRepository, path: Path) -> bool:
     identity = _identity(path)
     return identity is None or (path, *identity) in repository.old_locks
 

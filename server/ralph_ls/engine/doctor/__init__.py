@@ -1,4 +1,4 @@
-"""Looking at all that a run needs, for ``ralph doctor``: nothing here changes or starts anything.
+"""Doctor: examines all that a run needs.
 
-Programs that are asked are git, and ``bd`` where it keeps the plan; both only to look.
+Nothing here changes anything or starts an agent.
 """

@@ -1,8 +1,25 @@
-"""What a start would refuse or tell: trust, agent, plan, and the scripts beside them."""
+"""Which of the known agents are here, which version, and whether somebody seems to be logged in.
+
+Each is asked for its version, and for nothing else: outside the work tree, all at once, for a
+short time, in a process group that ends with it. One that the work tree brings is not asked.
+Whether an account still holds is known to the agent's maker alone, and nobody is asked over the
+network.
+
+What a sandbox around the agent means for the loop, and whether it can be had.
+
+What a start would refuse or tell: trust, agent, plan, and the scripts beside them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.core.plan.formats.beads.bd_output import (
@@ -20,25 +37,170 @@ from ralph_ls.core.views.report.doctor_checks import (
     problem_check,
     warning_check,
 )
-from ralph_ls.engine.agent_choice import choose_agent
-from ralph_ls.engine.agents_of_run import require_metered
-from ralph_ls.engine.doctor.agents import check_commits_of
-from ralph_ls.engine.doctor.sandbox import check_box, check_sandbox
-from ralph_ls.engine.health import require_specs
-from ralph_ls.engine.hook_check import ask_hook
-from ralph_ls.engine.preparation import claims_here, require_program
-from ralph_ls.engine.sources.choice import look_for_plan, source_of
+from ralph_ls.engine.agent.catalog import DESCRIPTIONS
+from ralph_ls.engine.agent.description import Agent, AgentDescription
+from ralph_ls.engine.agent.environment import base_agent_environment, stop_command
+from ralph_ls.engine.agent.run_agents import ask_hook, require_metered
+from ralph_ls.engine.agent.selection import adapter_of, choose_agent
+from ralph_ls.engine.iteration.health import require_specs
+from ralph_ls.engine.plan.selection import locate_plan, source_of
+from ralph_ls.engine.run.preparation import claims_here, require_program
+from ralph_ls.engine.sandbox.selection import find_bubblewrap
+from ralph_ls.protocol.config.agent import SandboxKind
+from ralph_ls.protocol.config.config import Committer, Config
 from ralph_ls.protocol.errors import RalphError, StateUnusable
-from ralph_ls.protocol.json_output import CheckResult
+from ralph_ls.protocol.json_output import AgentSeen, CheckResult
 from ralph_ls.protocol.plan import STDIN
 from ralph_ls.store.external.bd import find_bd, version_of
 from ralph_ls.store.external.gh import find_gh
+from ralph_ls.store.external.git_command import run_git
+from ralph_ls.store.external.programs import find_trusted_program, run_program
 from ralph_ls.store.layout import StateFolder, Worktree
 from ralph_ls.store.project import trust
 from ralph_ls.store.project.config_file import LoadedSettings
 from ralph_ls.store.project.project_state import find_project, read_attempts, shares_attempts
 from ralph_ls.store.project.scripts import can_run
 from ralph_ls.store.run.halt_files import load_halt_files
+
+PATIENCE = 20.0
+"""Seconds that a program gets to say its version."""
+
+_LARGEST_ANSWER = 10_000
+_VERSION = re.compile(r"\d+(?:\.\d+)+(?:[-+][0-9A-Za-z.+-]*[0-9A-Za-z])?")
+
+
+def find_installed_agents(
+    root: Path,
+    environment: Mapping[str, str],
+    *,
+    only: Sequence[str] | None = None,
+    patience: float = PATIENCE,
+) -> tuple[AgentSeen, ...]:
+    """All that are known by name; ``only`` are the variables that a run would pass on."""
+    around = base_agent_environment(environment, only=only)
+    with ThreadPoolExecutor(len(DESCRIPTIONS), "version of an agent") as pool:
+        asked = [
+            pool.submit(_examine_agent, one, root, around, patience)
+            for one in DESCRIPTIONS.values()
+        ]
+        return tuple(answer.result() for answer in asked)
+
+
+def check_commits_of(worktree: Worktree, config: Config) -> list[CheckResult]:
+    """Whether the run's agent could commit in somebody's name, where it is to do so."""
+    adapter = adapter_of(config.agent, config)
+    known = None if adapter is None else DESCRIPTIONS.get(adapter)
+    if known is None or not known.hides_own_git or config.commits is Committer.LOOP:
+        return []
+    try:
+        run_git(worktree.root, "config", "--local", "--get", "user.email")
+    except RalphError:
+        message = (
+            f"the agent {config.agent} keeps your own git settings from the commands that it "
+            "runs, and the repository names nobody to commit as"
+        )
+        remedy = (
+            "git config --local user.name 'Your Name'; "
+            "git config --local user.email you@example.com"
+        )
+        return [warning_check("git-identity", message, remedy)]
+    return []
+
+
+def _examine_agent(
+    known: AgentDescription, root: Path, around: Mapping[str, str], patience: float
+) -> AgentSeen:
+    program = find_trusted_program(known.program, root, around.get("PATH", ""))
+    version = None if program is None else _version(program, around, patience)
+    return AgentSeen(
+        name=known.name,
+        program=None if program is None else program.encode(errors="backslashreplace").decode(),
+        version=version,
+        account=None if program is None else account_of(known, around),
+        install=known.install,
+        login=known.login,
+    )
+
+
+def _version(program: str, around: Mapping[str, str], patience: float) -> str | None:
+    # Some read settings of the folder that they are started in.
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        try:
+            printed = run_program(
+                [program, "--version"],
+                cwd=Path(folder),
+                environment=around,
+                timeout_seconds=patience,
+                largest_answer=_LARGEST_ANSWER,
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return None
+    found = _VERSION.search(printed.stdout) or _VERSION.search(printed.stderr)
+    return found[0] if found is not None and printed.code == 0 else None
+
+
+def account_of(known: AgentDescription, around: Mapping[str, str]) -> str | None:
+    """What tells that somebody has logged in: a variable that is set, or a file that is there."""
+    key = next((name for name in known.keys if around.get(name)), None)
+    if key is not None:
+        return f"{key} is set"
+    home = around.get("HOME") or around.get("USERPROFILE")
+    for name in known.accounts:
+        path = _moved(name, known.homes, around) or (Path(home, name) if home else None)
+        if path is not None and path.is_file():
+            return f"{path} is there".encode(errors="backslashreplace").decode()
+    return None
+
+
+def _moved(name: str, homes: Mapping[str, str], around: Mapping[str, str]) -> Path | None:
+    for variable, folder in homes.items():
+        if around.get(variable) and name.startswith(f"{folder}/"):
+            return Path(around[variable], name.removeprefix(f"{folder}/"))
+    return None
+
+
+ABSENT = (
+    "hooks, state and the agent's environment are absent inside, so the loop's own checks stand"
+)
+
+
+def check_box(environment: Mapping[str, str], config: Config) -> list[CheckResult]:
+    """Whether bubblewrap works here, found out by starting it; nothing on other systems."""
+    found = find_bubblewrap(environment.get("PATH", ""))
+    if found.works:
+        is_used = config.sandbox.wants_box
+        use = "the agent works in it" if is_used else "use it with: ralph run --sandbox"
+        return [passed_check("bubblewrap", f"{found.program} works; {use}")]
+    if config.sandbox.wants_box:
+        is_required = config.sandbox.kind is SandboxKind.BWRAP
+        result = problem_check if is_required else warning_check
+        return [result("bubblewrap", f"{found.problem}, so the agent has no sandbox", found.remedy)]
+    if not sys.platform.startswith("linux"):
+        return []
+    return [passed_check("bubblewrap", f"{found.problem}; for ralph run --sandbox, {found.remedy}")]
+
+
+def check_sandbox(config: Config, agent: Agent) -> list[CheckResult]:
+    """How the agent is started in it, what is not there, and what ends it; empty without one."""
+    sandbox = config.sandbox
+    if not sandbox.is_elsewhere:
+        return []
+    around = agent.tail[1:] if agent.tail[:1] == ("--",) else agent.argv
+    shown = shlex.join(around[: len(sandbox.prefix) or around.index("--")])
+    told = f"the agent is started with: {shown}; {ABSENT}"
+    stop = stop_command(sandbox)
+    if stop:
+        return [
+            passed_check(
+                "sandbox", f"{told}; one that has to be ended is ended with: {' '.join(stop)}"
+            )
+        ]
+    remedy = "name a command that ends it: stop under [sandbox] in .ralph/config.toml"
+    if sandbox.prefix:
+        # Many a prefix changes only what a process may do, and its processes are our children.
+        return [passed_check("sandbox", f"{told}; if that leaves processes of its own, {remedy}")]
+    message = f"{told}; nothing would end what runs inside when the agent has to be ended"
+    return [warning_check("sandbox", message, remedy)]
 
 
 def check_start(
@@ -114,7 +276,7 @@ def _plan(
         return _request(worktree, settings, environment)
     try:
         require_specs(worktree.root, config)
-        found = look_for_plan(worktree.root, settings, environment)
+        found = locate_plan(worktree.root, settings, environment)
         source = source_of(worktree.root, config, found.path, environment)
         facts = source.facts(found.text)
         parsed = source.parse(found.text)

@@ -1,4 +1,4 @@
-"""Sandboxes around an agent: another program's (``commands``), or a box of bubblewrap (``box``).
+"""Sandbox: a box of bubblewrap around an agent, its home folder and its git directory.
 
-What is hidden, readable and writable is data in ``places``; no agent is described here otherwise.
+Another program's sandbox is a part of an agent's command line: ``agent.environment``.
 """

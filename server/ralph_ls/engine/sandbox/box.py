@@ -16,16 +16,24 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import ralph_ls
-from ralph_ls.engine.sandbox.ending import Links, Places, end_processes, links_in, remove_new_links
-from ralph_ls.engine.sandbox.home import Copied, Mount, lay_out_home
-from ralph_ls.engine.sandbox.places import KEPT_OF_RUN, SYSTEM_SECRETS, TEMPORARY, VARIABLES
+from ralph_ls.engine.sandbox.cleanup import (
+    Links,
+    TokenCopy,
+    WritePlaces,
+    copy_in,
+    end_processes,
+    links_in,
+    remove_new_links,
+    take_back,
+)
+from ralph_ls.engine.sandbox.home import BoxMount, CopiedFile, lay_out_home
+from ralph_ls.engine.sandbox.home_places import KEPT_OF_RUN, SYSTEM_SECRETS, TEMPORARY, VARIABLES
 from ralph_ls.engine.sandbox.repository import (
     hooks_in_tree,
     leave_repository,
     protect_repository,
     written_by_git,
 )
-from ralph_ls.engine.sandbox.tokens import Taken, copy_in, take_back
 from ralph_ls.protocol.config.agent import SandboxConfig
 from ralph_ls.protocol.errors import ConfigError
 from ralph_ls.protocol.run import hook_socket
@@ -51,7 +59,7 @@ _ISOLATION = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Files:
+class BoxFiles:
     """Files of the run that a boxed program needs at their own paths."""
 
     readable: tuple[Path, ...] = ()
@@ -61,12 +69,12 @@ class Files:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Boxed:
+class BoxedCommand:
     """A command as it is started, and what it takes to clear up after it."""
 
     argv: tuple[str, ...]
     environment: Mapping[str, str]
-    copies: tuple[Taken, ...] = ()
+    copies: tuple[TokenCopy, ...] = ()
     links: Links = field(default_factory=dict)
     """The links in the places of ``Box.written_outside`` when it was started."""
     settings: tuple[int, int] | None = None
@@ -109,8 +117,8 @@ class Box:
         environment: Mapping[str, str],
         *,
         agent: str | None = None,
-        files: Files | None = None,
-    ) -> Boxed:
+        files: BoxFiles | None = None,
+    ) -> BoxedCommand:
         """The command in the box; ``agent`` names the agent whose own files it may use.
 
         Copies of its tokens are made, so call ``leave`` when the command has ended.
@@ -121,9 +129,9 @@ class Box:
         inner["TMPDIR"] = "/tmp"  # noqa: S108
         if files is not None and files.hook is not None:
             inner[hook_socket.VARIABLE] = f"{hook_socket.INSIDE}/{hook_socket.NAME}"
-        mounts: list[Mount] = [*_system(), *_other_homes(self.homes)]
+        mounts: list[BoxMount] = [*_system(), *_other_homes(self.homes)]
         mounts += self._programs(argv, inner)
-        copied: list[Copied] = []
+        copied: list[CopiedFile] = []
         for number, home in enumerate(self.homes):
             layout = lay_out_home(
                 home,
@@ -136,10 +144,10 @@ class Box:
             copied += layout.copies
             inner.update(layout.variables)
         copies = copy_in(copied)
-        mounts += [Mount.read_only(path) for path in self._named(self.config.show)]
-        mounts += [Mount.writable(path) for path in self._named(self.config.writable)]
+        mounts += [BoxMount.read_only(path) for path in self._named(self.config.show)]
+        mounts += [BoxMount.writable(path) for path in self._named(self.config.writable)]
         mounts += self._tree()
-        mounts += self._run(files or Files())
+        mounts += self._run(files or BoxFiles())
         words = [self.program, *_ISOLATION]
         if not self.config.network:
             words.append("--unshare-net")
@@ -147,7 +155,7 @@ class Box:
             words += (mount.option, *mount.arguments)
         words += ("--chdir", str(self.worktree.root), "--", *self._start(argv))
         started = (*IGNORE_TERM, *words) if self.resets_signals else tuple(words)
-        return Boxed(
+        return BoxedCommand(
             argv=started,
             environment=inner,
             copies=copies,
@@ -155,7 +163,7 @@ class Box:
             settings=_identity(self.worktree.common_dir / "config"),
         )
 
-    def leave(self, boxed: Boxed) -> str | None:
+    def leave(self, boxed: BoxedCommand) -> str | None:
         """Take back renewed tokens, and remove what was made to be mounted.
 
         What a user should know of it, in words: git outside replaces its settings by rename, which
@@ -198,7 +206,7 @@ class Box:
         data = json.dumps({str(path): target for path, target in links.items()}).encode()
         write_atomic(make_private_folder(self.private) / OPEN, data, mode=PRIVATE_FILE)
 
-    def _written_outside(self) -> Places:
+    def _written_outside(self) -> WritePlaces:
         """Where git and the loop write later, with the user's rights."""
         root, of_git = self.worktree.root, written_by_git(self.worktree)
         paths = [*of_git.paths]
@@ -207,28 +215,28 @@ class Box:
             parts = Path(name).parts
             paths += [root.joinpath(*parts[:depth]) for depth in range(1, len(parts) + 1)]
         trees = (*of_git.trees, root / ".ralph", *(root / name for name in self.own_folders))
-        return Places(paths=tuple(dict.fromkeys(paths)), trees=tuple(dict.fromkeys(trees)))
+        return WritePlaces(paths=tuple(dict.fromkeys(paths)), trees=tuple(dict.fromkeys(trees)))
 
     def _start(self, argv: Sequence[str]) -> tuple[str, ...]:
         return (*TAKE_TERM, *argv) if self.resets_signals else tuple(argv)
 
-    def _tree(self) -> Iterable[Mount]:
-        yield Mount.writable(self.worktree.root)
+    def _tree(self) -> Iterable[BoxMount]:
+        yield BoxMount.writable(self.worktree.root)
         yield from protect_repository(self.worktree)
         for folder in hooks_in_tree(self.worktree):
-            yield Mount.read_only(folder)
+            yield BoxMount.read_only(folder)
 
-    def _run(self, files: Files) -> Iterable[Mount]:
+    def _run(self, files: BoxFiles) -> Iterable[BoxMount]:
         """The loop's state is an empty folder that nobody can write, but for these files."""
         root = Path(os.path.realpath(self.state_root))
         if root.is_dir():
-            yield Mount.empty(root)
-        yield from (Mount.read_only(path) for path in files.readable)
-        yield from (Mount.writable(path) for path in files.writable)
+            yield BoxMount.empty(root)
+        yield from (BoxMount.read_only(path) for path in files.readable)
+        yield from (BoxMount.writable(path) for path in files.writable)
         if files.hook is not None:
-            yield Mount.read_only(files.hook, Path(hook_socket.INSIDE))
+            yield BoxMount.read_only(files.hook, Path(hook_socket.INSIDE))
         if root.is_dir():
-            yield Mount("--remount-ro", (str(root),))
+            yield BoxMount("--remount-ro", (str(root),))
 
     def _named(self, paths: Iterable[str]) -> Iterable[Path]:
         for path in paths:
@@ -237,7 +245,7 @@ class Box:
             if full.exists():
                 yield full
 
-    def _programs(self, argv: Sequence[str], environment: Mapping[str, str]) -> Iterable[Mount]:
+    def _programs(self, argv: Sequence[str], environment: Mapping[str, str]) -> Iterable[BoxMount]:
         """What has to be run and is in a folder that the box has for itself."""
         wanted = [sys.prefix, sys.base_prefix, str(Path(ralph_ls.__file__).parents[1])]
         wanted += [path for path in environment.get("PATH", "").split(os.pathsep) if path]
@@ -247,7 +255,7 @@ class Box:
         root = self.worktree.root
         for path in dict.fromkeys(Path(os.path.abspath(one)) for one in wanted):
             if path.exists() and not path.is_relative_to(root) and self._is_hidden(path):
-                yield Mount.read_only(path)
+                yield BoxMount.read_only(path)
 
     def _is_hidden(self, path: Path) -> bool:
         real = Path(os.path.realpath(path))
@@ -261,10 +269,10 @@ class Box:
 _PARENTS = ("/home", "/root")
 
 
-def _system() -> Iterable[Mount]:
-    yield Mount.read_only(Path("/"))
-    yield Mount("--dev", ("/dev",))
-    yield Mount("--proc", ("/proc",))
+def _system() -> Iterable[BoxMount]:
+    yield BoxMount.read_only(Path("/"))
+    yield BoxMount("--dev", ("/dev",))
+    yield BoxMount("--proc", ("/proc",))
     kept = [Path(path) for path in KEPT_OF_RUN if Path(path).exists()]
     resolver = Path(os.path.realpath("/etc/resolv.conf"))
     if resolver.is_file() and resolver.is_relative_to("/run"):
@@ -272,19 +280,19 @@ def _system() -> Iterable[Mount]:
     for name in TEMPORARY:
         folder = Path(name)
         if folder.is_dir() and not folder.is_symlink() and not folder.is_relative_to("/dev"):
-            yield Mount.empty(folder)
-    yield from (Mount.read_only(path) for path in kept)
+            yield BoxMount.empty(folder)
+    yield from (BoxMount.read_only(path) for path in kept)
     for name in SYSTEM_SECRETS:
         if Path(name).is_file():
-            yield Mount.read_only(Path(os.devnull), Path(name))
+            yield BoxMount.read_only(Path(os.devnull), Path(name))
 
 
-def _other_homes(homes: Sequence[Path]) -> Iterable[Mount]:
+def _other_homes(homes: Sequence[Path]) -> Iterable[BoxMount]:
     """Nobody else's home folder is there."""
     for name in _PARENTS:
         folder = Path(name)
         if folder.is_dir() and not folder.is_symlink() and folder not in homes:
-            yield Mount.empty(folder)
+            yield BoxMount.empty(folder)
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

@@ -17,13 +17,19 @@ from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 
-from ralph_ls.engine.sandbox.places import AGENT_HOMES, PROGRAMS, SECRETS, TOOL_FOLDERS, AgentHome
+from ralph_ls.engine.sandbox.home_places import (
+    AGENT_HOMES,
+    PROGRAMS,
+    SECRETS,
+    TOOL_FOLDERS,
+    AgentHome,
+)
 from ralph_ls.store.files import make_private_folder
 
 CLAUDE_CONFIG = ".claude.json"
 
 
-class Treatment(Enum):
+class PlaceTreatment(Enum):
     """What becomes of a place in a box."""
 
     HIDDEN = "hidden"
@@ -34,27 +40,27 @@ class Treatment(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Mount:
+class BoxMount:
     """One step of laying out a box: an option of ``bwrap`` and its arguments."""
 
     option: str
     arguments: tuple[str, ...]
 
     @classmethod
-    def read_only(cls, source: Path, target: Path | None = None) -> Mount:
+    def read_only(cls, source: Path, target: Path | None = None) -> BoxMount:
         return cls("--ro-bind", (str(source), str(target or source)))
 
     @classmethod
-    def writable(cls, source: Path, target: Path | None = None) -> Mount:
+    def writable(cls, source: Path, target: Path | None = None) -> BoxMount:
         return cls("--bind", (str(source), str(target or source)))
 
     @classmethod
-    def empty(cls, target: Path) -> Mount:
+    def empty(cls, target: Path) -> BoxMount:
         return cls("--tmpfs", (str(target),))
 
 
 @dataclass(frozen=True, slots=True)
-class Copied:
+class CopiedFile:
     """A file of which a box has a copy."""
 
     source: Path
@@ -67,12 +73,12 @@ class Copied:
 class HomeLayout:
     """What the home folder of a box consists of."""
 
-    mounts: list[Mount] = field(default_factory=list)
-    copies: list[Copied] = field(default_factory=list)
+    mounts: list[BoxMount] = field(default_factory=list)
+    copies: list[CopiedFile] = field(default_factory=list)
     variables: dict[str, str] = field(default_factory=dict)
 
 
-Rules = dict[Path, Treatment]
+PlaceRules = dict[Path, PlaceTreatment]
 
 
 def agent_of(program: str) -> str:
@@ -97,18 +103,18 @@ def lay_out_home(
     """
     layout = HomeLayout()
     rules, patterns = _rules(home, environment, agent)
-    rules[home / CLAUDE_CONFIG] = Treatment.HIDDEN
+    rules[home / CLAUDE_CONFIG] = PlaceTreatment.HIDDEN
     if agent == "claude" and "CLAUDE_CONFIG_DIR" not in environment:
         _move_in(home, private, layout)
     for path in hidden:
-        rules[path] = Treatment.HIDDEN
+        rules[path] = PlaceTreatment.HIDDEN
     visible = {Path(os.path.realpath(path)) for path in shown}
     for path, treatment in list(rules.items()):
-        if treatment is Treatment.HIDDEN:
+        if treatment is PlaceTreatment.HIDDEN:
             if path in visible or Path(os.path.realpath(path)) in visible:
                 del rules[path]
             elif path.is_symlink():
-                rules[Path(os.path.realpath(path))] = Treatment.HIDDEN
+                rules[Path(os.path.realpath(path))] = PlaceTreatment.HIDDEN
     _Layers(rules, patterns, layout).lay(home, _folder_in(private, "home"))
     for number, folder in enumerate(_outside(home, rules)):
         _Layers(rules, patterns, layout).lay(folder, _folder_in(private, f"beside-{number}"))
@@ -124,18 +130,18 @@ def _move_in(home: Path, private: Path, layout: HomeLayout) -> None:
     if config.is_file():
         layout.variables["CLAUDE_CONFIG_DIR"] = str(home / ".claude")
         copy = private / "home" / ".claude" / CLAUDE_CONFIG
-        layout.copies.append(Copied(config, copy, is_token=False))
+        layout.copies.append(CopiedFile(config, copy, is_token=False))
 
 
 def _rules(
     home: Path, environment: Mapping[str, str], agent: str | None
-) -> tuple[Rules, dict[Path, list[str]]]:
-    rules: Rules = {}
+) -> tuple[PlaceRules, dict[Path, list[str]]]:
+    rules: PlaceRules = {}
     patterns: dict[Path, list[str]] = {}
     place = _Places(home, environment)
     for secret in SECRETS:
         # Both where it is by itself and where the user has moved it.
-        rules[home / secret.path] = rules[place.of(secret.path)] = Treatment.HIDDEN
+        rules[home / secret.path] = rules[place.of(secret.path)] = PlaceTreatment.HIDDEN
     for tool, names in TOOL_FOLDERS.items():
         for folder in {home / tool, place.of(tool)}:
             _add_own(folder, names, rules, patterns)
@@ -143,32 +149,34 @@ def _rules(
         for row in rows:
             folder = place.of(row.folder, moved_by=row.moved_by)
             if name != agent:
-                rules[home / row.folder] = rules[folder] = Treatment.HIDDEN
+                rules[home / row.folder] = rules[folder] = PlaceTreatment.HIDDEN
                 continue
             _add_row(folder, row, rules, patterns)
     return rules, patterns
 
 
-def _add_row(folder: Path, row: AgentHome, rules: Rules, patterns: dict[Path, list[str]]) -> None:
+def _add_row(
+    folder: Path, row: AgentHome, rules: PlaceRules, patterns: dict[Path, list[str]]
+) -> None:
     _add_own(folder, row.own, rules, patterns)
     for treatment, names in (
-        (Treatment.SHARED, row.sessions),
-        (Treatment.TOKEN, row.tokens),
-        (Treatment.COPY, row.copies),
+        (PlaceTreatment.SHARED, row.sessions),
+        (PlaceTreatment.TOKEN, row.tokens),
+        (PlaceTreatment.COPY, row.copies),
     ):
         for name in names:
             rules[folder / name] = treatment
 
 
 def _add_own(
-    folder: Path, names: Iterable[str], rules: Rules, patterns: dict[Path, list[str]]
+    folder: Path, names: Iterable[str], rules: PlaceRules, patterns: dict[Path, list[str]]
 ) -> None:
     for name in names:
         path = folder / name
         if "*" in name:
             patterns.setdefault(path.parent, []).append(path.name)
         else:
-            rules[path] = Treatment.OWN
+            rules[path] = PlaceTreatment.OWN
 
 
 class _Places:
@@ -196,7 +204,7 @@ class _Places:
         return self._home / relative
 
 
-def _outside(home: Path, rules: Rules) -> Iterator[Path]:
+def _outside(home: Path, rules: PlaceRules) -> Iterator[Path]:
     """Folders outside of the home folder that rules are about, none within another."""
     found: list[Path] = []
     for path in sorted({path.parent for path in rules if not path.is_relative_to(home)}):
@@ -209,7 +217,7 @@ class _Layers:
     """Lays out a folder that rules are about, and those within it."""
 
     def __init__(
-        self, rules: Rules, patterns: Mapping[Path, list[str]], layout: HomeLayout
+        self, rules: PlaceRules, patterns: Mapping[Path, list[str]], layout: HomeLayout
     ) -> None:
         self._rules = rules
         self._patterns = patterns
@@ -220,7 +228,7 @@ class _Layers:
 
     def lay(self, folder: Path, private: Path) -> None:
         """Mount ``private`` at ``folder``, and into it what of the folder may be seen."""
-        self._layout.mounts.append(Mount.writable(private, folder))
+        self._layout.mounts.append(BoxMount.writable(private, folder))
         self._fill(folder, private)
 
     def _fill(self, folder: Path, private: Path) -> None:
@@ -228,13 +236,13 @@ class _Layers:
         for entry in _entries(folder):
             path = folder / entry.name
             match self._treatment(path):
-                case Treatment.HIDDEN | Treatment.OWN:
+                case PlaceTreatment.HIDDEN | PlaceTreatment.OWN:
                     continue
-                case Treatment.SHARED:
-                    self._layout.mounts.append(Mount.writable(path))
-                case Treatment.COPY | Treatment.TOKEN as treatment:
-                    is_token = treatment is Treatment.TOKEN
-                    self._layout.copies.append(Copied(path, private / entry.name, is_token))
+                case PlaceTreatment.SHARED:
+                    self._layout.mounts.append(BoxMount.writable(path))
+                case PlaceTreatment.COPY | PlaceTreatment.TOKEN as treatment:
+                    is_token = treatment is PlaceTreatment.TOKEN
+                    self._layout.copies.append(CopiedFile(path, private / entry.name, is_token))
                 case None:
                     self._show(entry, path, private)
         self._make_shared(folder)
@@ -247,21 +255,21 @@ class _Layers:
             _link(private / entry.name, str(path.readlink()))
         elif entry.is_dir() or entry.is_file():
             # Sockets and pipes are left out: somebody outside listens to them.
-            self._layout.mounts.append(Mount.read_only(path))
+            self._layout.mounts.append(BoxMount.read_only(path))
 
     def _make_shared(self, folder: Path) -> None:
         """A folder of sessions that is not there yet is made, so that it is kept."""
         for path, treatment in self._rules.items():
-            if treatment is Treatment.SHARED and path.parent == folder and not path.exists():
+            if treatment is PlaceTreatment.SHARED and path.parent == folder and not path.exists():
                 make_private_folder(path)
-                self._layout.mounts.append(Mount.writable(path))
+                self._layout.mounts.append(BoxMount.writable(path))
 
-    def _treatment(self, path: Path) -> Treatment | None:
+    def _treatment(self, path: Path) -> PlaceTreatment | None:
         known = self._rules.get(path)
         if known is not None:
             return known
         if any(fnmatch.fnmatchcase(path.name, one) for one in self._patterns.get(path.parent, ())):
-            return Treatment.OWN
+            return PlaceTreatment.OWN
         return None
 
 

@@ -14,8 +14,8 @@ import subprocess
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from ralph_ls.engine.sandbox.ending import Places
-from ralph_ls.engine.sandbox.home import Mount
+from ralph_ls.engine.sandbox.cleanup import WritePlaces
+from ralph_ls.engine.sandbox.home import BoxMount
 from ralph_ls.protocol.errors import RalphError, StateUnusable
 from ralph_ls.store.external.git_command import run_git
 from ralph_ls.store.files import read_regular
@@ -34,19 +34,19 @@ OWN_FILES = "ralph*"
 """The loop's own files in a git directory, which its viewers go by."""
 
 
-def protect_repository(worktree: Worktree) -> list[Mount]:
+def protect_repository(worktree: Worktree) -> list[BoxMount]:
     """Mounts for the git directory of ``worktree``, to be laid over the mount of its root."""
     root, git_dir, common_dir = worktree.root, worktree.git_dir, worktree.common_dir
     link = root / ".git"
-    mounts: list[Mount] = []
+    mounts: list[BoxMount] = []
     if link.is_file():
-        mounts.append(Mount.read_only(link))
+        mounts.append(BoxMount.read_only(link))
     mounts += _git_directory(common_dir)
     worktrees = common_dir / "worktrees"
     with contextlib.suppress(OSError):
         worktrees.mkdir(exist_ok=True)
     if worktrees.is_dir():
-        mounts.append(Mount.read_only(worktrees))
+        mounts.append(BoxMount.read_only(worktrees))
     if git_dir != common_dir:
         mounts += _linked(git_dir)
     modules = [git_dir / "modules", common_dir / "modules"]
@@ -66,14 +66,14 @@ def _made_for_mounts(worktree: Worktree) -> Iterator[Path]:
                     yield path
 
 
-def written_by_git(worktree: Worktree) -> Places:
+def written_by_git(worktree: Worktree) -> WritePlaces:
     """Where git writes in the git directories; of the objects only the folders themselves."""
     paths: list[Path] = []
     trees: list[Path] = []
     for git_dir in dict.fromkeys((worktree.git_dir, *_git_directories(worktree))):
         paths += [*_entries(git_dir), *_entries(git_dir / "objects")]
         trees += [git_dir / name for name in _WRITTEN_BELOW]
-    return Places(paths=tuple(paths), trees=tuple(trees))
+    return WritePlaces(paths=tuple(paths), trees=tuple(trees))
 
 
 _WRITTEN_BELOW = ("logs", "refs", "rebase-merge", "rebase-apply", "sequencer")
@@ -105,32 +105,32 @@ def _git_directories(worktree: Worktree) -> Iterator[Path]:
             yield path / ".git"
 
 
-def _git_directory(git_dir: Path) -> list[Mount]:
+def _git_directory(git_dir: Path) -> list[BoxMount]:
     """A git directory that has its own settings."""
     _make_neutral(git_dir, _NEUTRAL)
     for name in FOLDERS:
         with contextlib.suppress(OSError):
             (git_dir / name).mkdir(exist_ok=True)
     names = (*CONFIGS, COMMON_DIR, *FOLDERS)
-    return [Mount.writable(git_dir), *_read_only(git_dir, names), *_own_files(git_dir)]
+    return [BoxMount.writable(git_dir), *_read_only(git_dir, names), *_own_files(git_dir)]
 
 
-def _linked(git_dir: Path) -> list[Mount]:
+def _linked(git_dir: Path) -> list[BoxMount]:
     """The git directory of a linked work tree, which has its settings from the common one."""
     _make_neutral(git_dir, ("config.worktree",))
     names = ("config.worktree", COMMON_DIR, "gitdir")
-    return [Mount.writable(git_dir), *_read_only(git_dir, names), *_own_files(git_dir)]
+    return [BoxMount.writable(git_dir), *_read_only(git_dir, names), *_own_files(git_dir)]
 
 
-def _modules(folder: Path) -> list[Mount]:
+def _modules(folder: Path) -> list[BoxMount]:
     """The git directories of submodules; no further one can be made or moved there."""
     if not folder.is_dir():
         return []
-    mounts = [Mount.read_only(folder)]
+    mounts = [BoxMount.read_only(folder)]
     for repository in _repositories_in(folder):
         mounts += _git_directory(repository)
         if (repository / "modules").is_dir():
-            mounts.append(Mount.read_only(repository / "modules"))
+            mounts.append(BoxMount.read_only(repository / "modules"))
     return mounts
 
 
@@ -142,15 +142,15 @@ def _repositories_in(folder: Path) -> Iterator[Path]:
             names[:] = [name for name in names if name == "modules"]
 
 
-def _nested(root: Path, common_dir: Path) -> list[Mount]:
+def _nested(root: Path, common_dir: Path) -> list[BoxMount]:
     """Submodules in the work tree: where ``.git`` leads stays, and so do settings of older ones."""
-    mounts: list[Mount] = []
+    mounts: list[BoxMount] = []
     for path in _submodule_paths(root):
         link = path / ".git"
         if link.is_file():
-            mounts.append(Mount.read_only(link))
+            mounts.append(BoxMount.read_only(link))
         elif link.is_dir() and not link.is_symlink() and link != common_dir:
-            mounts += [Mount.writable(path), *_git_directory(link)]
+            mounts += [BoxMount.writable(path), *_git_directory(link)]
     return mounts
 
 
@@ -195,13 +195,13 @@ def hooks_in_tree(worktree: Worktree) -> list[Path]:
     return [] if is_outside or folder == root or not folder.is_dir() else [folder]
 
 
-def _read_only(git_dir: Path, names: Iterable[str]) -> list[Mount]:
-    return [Mount.read_only(git_dir / name) for name in names if (git_dir / name).exists()]
+def _read_only(git_dir: Path, names: Iterable[str]) -> list[BoxMount]:
+    return [BoxMount.read_only(git_dir / name) for name in names if (git_dir / name).exists()]
 
 
-def _own_files(git_dir: Path) -> list[Mount]:
+def _own_files(git_dir: Path) -> list[BoxMount]:
     """The loop's files, so that none is replaced, and none removed with others' locks."""
-    return [Mount.read_only(path) for path in sorted(git_dir.glob(OWN_FILES)) if path.is_file()]
+    return [BoxMount.read_only(path) for path in sorted(git_dir.glob(OWN_FILES)) if path.is_file()]
 
 
 def _make_neutral(git_dir: Path, names: Iterable[str]) -> None:

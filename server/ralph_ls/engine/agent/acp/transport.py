@@ -1,0 +1,116 @@
+"""The pipes to an agent as a transport of messages, in bounded memory and past any bad line.
+
+The library's own transport ends the conversation at a message of another shape; an agent that is
+newer, or that prints something else in between, must not be lost over that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+from ralph_ls.core.agent.decode.common.json_lines import LineSplitter
+from ralph_ls.engine.agent.acp.command_line import OWN_RECORD, RecordWriter
+
+CHUNK_BYTES = 1 << 16
+
+LONGEST_MESSAGE = 64 << 20
+"""Bytes; of a longer one nothing is kept."""
+
+MOST_UNANSWERED = 100
+"""Requests of an agent that are open at a time; it is listened to again when one is answered."""
+
+UNREPORTED = frozenset({"available_commands_update"})
+"""Updates that say nothing of the work; some come again and again, with all that a tool can do."""
+
+
+class AgentPipes:
+    """Messages to and from an agent; a ``Transport`` of the library."""
+
+    def __init__(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, telling: RecordWriter
+    ) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._telling = telling
+        self._lines = LineSplitter(LONGEST_MESSAGE)
+        self._waiting: list[bytes] = []
+        self._has_ended = False
+        self._sending = asyncio.Lock()
+        self._free = asyncio.Semaphore(MOST_UNANSWERED)
+        self.is_prompted = False
+        """Whether the prompt was sent; what is told before is an earlier conversation."""
+
+    async def send(self, message: dict[str, Any]) -> None:
+        """Write a message; a request is told by its name, for it may hold the whole prompt."""
+        method = message.get("method")
+        if method is None:
+            self._free.release()
+        elif "id" in message:
+            params = message.get("params")
+            session = params.get("sessionId") if isinstance(params, dict) else None
+            named = {} if session is None else {"session": session}
+            self._telling.own("request", id=message["id"], method=method, **named)
+            self.is_prompted = self.is_prompted or method == "session/prompt"
+        async with self._sending:
+            data = json.dumps(message, separators=(",", ":"))
+            self._writer.write(data.encode("utf-8", errors="replace") + b"\n")
+            await self._writer.drain()
+
+    async def receive(self) -> dict[str, Any] | None:
+        """The next message that has to be dealt with; None when the agent prints no more."""
+        while (line := await self._next_line()) is not None:
+            message = _read(line)
+            if message is None:
+                self._telling.noise(line)
+                continue
+            if not self._is_told(message):
+                continue
+            self._telling.message(line)
+            if "id" not in message:
+                # Nobody waits for us to take note of it.
+                continue
+            if "method" in message:
+                await self._free.acquire()
+            return message
+        return None
+
+    async def close(self) -> None:
+        """Say that nothing more will come."""
+        self._writer.close()
+
+    def _is_told(self, message: dict[str, Any]) -> bool:
+        if message.get("method") != "session/update":
+            return True
+        params = message.get("params")
+        update = params.get("update") if isinstance(params, dict) else None
+        kind = update.get("sessionUpdate") if isinstance(update, dict) else None
+        return self.is_prompted and kind not in UNREPORTED
+
+    async def _next_line(self) -> bytes | None:
+        while not self._waiting:
+            if self._has_ended:
+                return None
+            data = await self._reader.read(CHUNK_BYTES)
+            self._has_ended = not data
+            _, lines = self._lines.feed(data) if data else self._lines.finish()
+            self._waiting = [line.strip() for line in reversed(lines)]
+        return self._waiting.pop()
+
+
+def _read(line: bytes) -> dict[str, Any] | None:
+    """A message in a shape that the library can deal with; None where it is none."""
+    try:
+        message = json.loads(line.decode("utf-8", errors="replace"))
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(message, dict) or OWN_RECORD in message:
+        return None
+    if "id" in message and not isinstance(message["id"], int | str):
+        return None
+    if "method" in message:
+        return message if isinstance(message["method"], str) else None
+    if "error" in message and not isinstance(message["error"], dict):
+        message["error"] = {"message": str(message["error"])}
+    return message if "id" in message else None

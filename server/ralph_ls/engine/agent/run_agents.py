@@ -1,0 +1,193 @@
+"""Values that a repository holds itself, such as the password of a test database: no secrets.
+
+Every agent that a run may start: described, found, and able to do what the settings want.
+
+A run must not find out in its tenth iteration that the agent of a rule is not there. Whether what
+the repository brings of them was allowed is asked by ``preparation``, of all of them at once.
+
+What a start reports of the lists of tools that an agent is given.
+
+Whether the stop hook of an agent answers, as the agent's program would start it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from ralph_ls.core.agent.allowed_tools import writing_commands
+from ralph_ls.core.agent.usage import METERING_BY_DIALECT, Metering, cost_metering
+from ralph_ls.core.loop.inputs import Notice
+from ralph_ls.core.loop.rules.agent_choice import models_for, other_agents
+from ralph_ls.core.redaction.redactor import is_guessable, secrets_of
+from ralph_ls.engine.agent.description import Agent
+from ralph_ls.engine.agent.environment import base_agent_environment
+from ralph_ls.engine.agent.selection import choose_agent
+from ralph_ls.protocol.config.config import Config, SessionConfig
+from ralph_ls.protocol.errors import ConfigError, RalphError, UsageError
+from ralph_ls.store.external.git_command import run_git
+from ralph_ls.store.project.config_file import LoadedSettings
+from ralph_ls.store.setup.hook_launcher import check_hook
+
+MOST_ASKED = 16
+"""So many values are looked for; of more, the others stay secrets."""
+
+
+def without_tracked(root: Path, secrets: Mapping[str, str]) -> Mapping[str, str]:
+    """The secrets without those values that anybody could guess and that git tracks in a text.
+
+    Hiding ``postgres1`` wherever a compose file or a test says so helps nobody. A value that nobody
+    could guess stays a secret: where git tracks it, it was leaked. Call it once, at a run's start.
+    """
+    plain = [name for name, value in secrets.items() if is_guessable(value)][:MOST_ASKED]
+    tracked = {name for name in plain if _is_tracked(root, secrets[name])}
+    return {name: value for name, value in secrets.items() if name not in tracked}
+
+
+def _is_tracked(root: Path, value: str) -> bool:
+    try:
+        pattern = value.encode()
+    except UnicodeEncodeError:
+        return False
+    if b"\n" in pattern or b"\0" in pattern:
+        return False
+    try:
+        # By standard input: every user of the machine may read the arguments of a process.
+        words = ("grep", "--quiet", "--fixed-strings", "-I", "-f", "-")
+        run_git(root, *words, stdin=pattern + b"\n")
+    except RalphError:
+        return False  # Nowhere, or not to be found out: then it is hidden.
+    return True
+
+
+def describe_agents(config: Config) -> Mapping[str, Agent]:
+    """The run's own agent, those of its rules, and those that take over, by their names.
+
+    Raises ``ConfigError`` for one that there is not, that cannot be given what it is to be given,
+    or that takes no model where a rule gives it one.
+    """
+    agents = {config.agent: choose_agent(config)}
+    for name in other_agents(config):
+        try:
+            agents[name] = choose_agent(config_for(config, name))
+        except RalphError as error:
+            where = "fallback" if name in config.fallback else "models"
+            raise ConfigError(f"{where}: {error.message}") from error
+    for name, agent in agents.items():
+        _require_taking_models(config, name, agent)
+    return agents
+
+
+def require_metered(settings: LoadedSettings, agents: Mapping[str, Agent]) -> None:
+    """Refuse a limit in tokens or dollars for an agent of which nobody can tell what it uses.
+
+    Raises ``UsageError`` for a limit that was given with this run, ``ConfigError`` for any other.
+    """
+    config = settings.config
+    if config.allow_unmetered:
+        return
+    for key, flag in (*_OF_TOKENS, *_OF_COST):
+        is_cost = (key, flag) in _OF_COST
+        for name, agent in agents.items() if getattr(config, key) is not None else ():
+            if metering_of(config, name, agent, is_cost=is_cost) is Metering.NEVER:
+                cls = UsageError if key in settings.overrides else ConfigError
+                raise cls(_unmetered(agent, flag if cls is UsageError else key, is_cost=is_cost))
+
+
+def metering_of(config: Config, name: str, agent: Agent, *, is_cost: bool) -> Metering:
+    """When it is known what an agent of the run uses: its cost, or its tokens."""
+    meter = METERING_BY_DIALECT[agent.dialect]
+    if not is_cost:
+        return meter.tokens
+    if agent.reports_cost:
+        return Metering.AT_END
+    by_rules: tuple[str | None, ...] = models_for(config, name)
+    is_forced = config.models.every is not None and name == config.agent
+    return cost_metering(meter, config.prices, by_rules if is_forced else (*by_rules, agent.model))
+
+
+_OF_TOKENS = (
+    ("max_tokens", "--max-tokens"),
+    ("max_tokens_per_iteration", "max_tokens_per_iteration"),
+)
+_OF_COST = (
+    ("max_cost_usd", "--max-cost"),
+    ("max_cost_per_iteration_usd", "max_cost_per_iteration_usd"),
+)
+
+
+def _unmetered(agent: Agent, limit: str, *, is_cost: bool) -> str:
+    what = "what it costs" if is_cost else "the tokens that it uses"
+    has_tokens = is_cost and METERING_BY_DIALECT[agent.dialect].tokens is not Metering.NEVER
+    price = "add a price for its model under [prices], " if has_tokens else ""
+    return (
+        f"{limit} cannot be kept, since the agent {agent.name!r} does not report {what}; limit "
+        f"--max-iterations or --max-time instead, {price}choose an agent that reports it, or "
+        "start all the same with --allow-unmetered"
+    )
+
+
+def config_for(config: Config, name: str) -> Config:
+    """The settings as they hold for another agent of the run: it goes on in no session."""
+    if name == config.agent:
+        return config
+    return config.model_copy(update={"agent": name, "session": SessionConfig()})
+
+
+def secrets_around(
+    environment: Mapping[str, str], agents: Mapping[str, Agent], root: Path
+) -> Mapping[str, str]:
+    """The secrets of the caller's environment and of every agent's, by the variable's name.
+
+    Where two agents have another value under the same name, both are secrets. What the repository
+    in ``root`` holds itself is none.
+    """
+    known = secrets_of(environment)
+    for name, agent in agents.items():
+        for variable, value in secrets_of(agent.env).items():
+            if value not in known.values():
+                known[f"{variable} of {name}" if variable in known else variable] = value
+    return without_tracked(root, known)
+
+
+def _require_taking_models(config: Config, name: str, agent: Agent) -> None:
+    models = models_for(config, name)
+    if models and not agent.model_flags:
+        raise ConfigError(
+            f"models: the agent {name!r} is to work with {models[0]}, but it is given no model: "
+            f"it takes none, or its command is your own; put the model into argv under "
+            f"[agents.{name}], or name another agent in the rule"
+        )
+
+
+SHOWN = 3
+
+
+def emit_writing_tools(config: Config) -> tuple[Notice, ...]:
+    """That a list which seems to read only lets the agent write."""
+    ways = writing_commands(() if config.tools is None else config.tools.allow or ())
+    if not ways:
+        return ()
+    named = ", ".join(f"{word} ({way})" for word, way in ways[:SHOWN])
+    message = (
+        f"tools.allow has no tool that writes, but lets the agent write by a command: {named}; "
+        "leave commands out for an agent that must only read, or put it into a sandbox"
+    )
+    return (Notice(code="tools-may-write", message=message),)
+
+
+def ask_hook(root: Path, config: Config, environment: Mapping[str, str]) -> str | None:
+    """What is wrong with it, and what to do; empty where it answers, None where there is none."""
+    agent = config.agents.get(config.agent)
+    own = base_agent_environment(
+        environment,
+        extra=None if agent is None else agent.env,
+        only=config.env.only,
+    )
+    return check_hook(root, config.agent, own)
+
+
+def emit_silent_hook(root: Path, config: Config, environment: Mapping[str, str]) -> list[Notice]:
+    """A warning where the hook does not answer; nothing is lost, the loop looks by itself."""
+    problem = ask_hook(root, config, environment)
+    return [Notice(code="hook-silent", message=problem)] if problem else []

@@ -1,0 +1,306 @@
+"""Which agent works where nobody named one: the profile's own, else the only known one on PATH.
+
+Programs are only looked for, never started. It must never choose between two that are there.
+
+From the settings to the agent that is started, and to what its process gets.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from ralph_ls.engine.agent import catalog
+from ralph_ls.engine.agent.catalog import DESCRIPTIONS
+from ralph_ls.engine.agent.description import Agent, AgentDescription
+from ralph_ls.engine.agent.environment import base_agent_environment, in_sandbox
+from ralph_ls.protocol.config.agent import Adapter, AgentConfig, Dialect, PromptBy, ToolsConfig
+from ralph_ls.protocol.config.config import CONFIG_FILE, Config
+from ralph_ls.protocol.errors import AgentUnavailable, ConfigError, UsageError
+from ralph_ls.protocol.run.values import Origin
+from ralph_ls.store.external.programs import find_trusted_program
+from ralph_ls.store.project.config_file import LoadedSettings, PreviousChoice
+
+
+def with_agent(
+    settings: LoadedSettings,
+    environment: Mapping[str, str],
+    root: Path,
+    *,
+    earlier: PreviousChoice | None = None,
+) -> LoadedSettings:
+    """The settings with the agent that works; as they are where somebody named one.
+
+    ``earlier`` is of the run that goes on, which keeps its agent. Where none is found, the
+    profile's own stays, for the start to say that it is missing. Raises ``UsageError`` with the
+    list where several could be meant.
+    """
+    config = settings.config
+    if settings.agent_by is not None:
+        return settings
+    if earlier is not None and earlier.agent in {*DESCRIPTIONS, *catalog.COMMANDS, *config.agents}:
+        return _choosing(settings, earlier.agent, Origin.RUN)
+    # What is in a sandbox cannot be looked for from outside.
+    if config.sandbox.is_elsewhere or _is_here(config.agent, config, environment, root):
+        return _choosing(settings, config.agent, Origin.PROFILE)
+    found = [name for name in DESCRIPTIONS if _is_here(name, config, environment, root)]
+    if not found:
+        found = [name for name in catalog.COMMANDS if _is_here(name, config, environment, root)]
+    if len(found) > 1:
+        raise UsageError(
+            f"which agent is to work? {config.agent!r}, which the profile "
+            f"{config.profile.value} would take, is not on PATH, and several others are: "
+            f"{', '.join(found)}; name one: --agent {found[0]}, or "
+            f'agent = "{found[0]}" in {CONFIG_FILE}'
+        )
+    if not found:
+        return _choosing(settings, config.agent, Origin.PROFILE)
+    return _choosing(settings, found[0], Origin.FOUND)
+
+
+def _choosing(settings: LoadedSettings, name: str, by: Origin) -> LoadedSettings:
+    config = settings.config.model_copy(update={"agent": name})
+    return replace(settings, config=config, agent_by=by)
+
+
+def _is_here(name: str, config: Config, environment: Mapping[str, str], root: Path) -> bool:
+    """Whether the program of an agent is on the PATH that the agent would get."""
+    table = config.agents.get(name)
+    around = base_agent_environment(
+        environment,
+        extra={} if table is None else table.env,
+        only=config.env.only,
+    )
+    known = DESCRIPTIONS.get(name)
+    standing = catalog.COMMANDS.get(name, ("",))[0] if known is None else known.program
+    program = table.argv[0] if table is not None and table.argv else standing
+    if Path(program).name != program:
+        return (root / program).exists()
+    return find_trusted_program(program, root, around.get("PATH", "")) is not None
+
+
+BUILT_IN = (*DESCRIPTIONS, "demo")
+
+_LONGEST_ARGUMENT = {"linux": 128 * 1024 - 1, "win32": 32_000}
+"""Bytes that one argument may have, where a system has such a limit."""
+
+_SESSION = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,127}")
+
+
+def choose_agent(config: Config) -> Agent:
+    """The agent that ``config`` names; raises ``ConfigError`` naming what can be chosen."""
+    agent = _describe(config)
+    if config.session.resume and not (agent.resume and agent.dialect is not Dialect.TEXT):
+        able = ", ".join(name for name, one in DESCRIPTIONS.items() if one.resume)
+        raise ConfigError(
+            f"session.resume is set, but the agent {config.agent!r} has no session that can be "
+            f"gone on in; choose one that has, such as --agent {able}, or remove the setting"
+        )
+    return in_sandbox(agent, config)
+
+
+def adapter_of(name: str, config: Config) -> Adapter | None:
+    """Whose command line the agent of that name has; None: there is no such agent, or ``demo``.
+
+    A table says it itself, or is called as the agent is; any other describes a command.
+    """
+    table = config.agents.get(name)
+    if table is not None and table.adapter is not None:
+        return table.adapter
+    if name in DESCRIPTIONS:
+        return Adapter(name)
+    if name in catalog.COMMANDS:
+        return Adapter.ACP
+    return Adapter.COMMAND if table is not None or name == Adapter.COMMAND else None
+
+
+def _describe(config: Config) -> Agent:
+    name = config.agent
+    adapter = adapter_of(name, config)
+    table = config.agents.get(name, AgentConfig())
+    if adapter is not None and adapter in DESCRIPTIONS:
+        return compose(name, DESCRIPTIONS[adapter], table, config.tools or ToolsConfig())
+    if adapter is Adapter.ACP:
+        return catalog.describe_acp_agent(name, table, config.tools)
+    _require_no_tools(config)
+    if adapter is Adapter.COMMAND:
+        return catalog.describe_command_agent(name, table)
+    if name == "demo":
+        return catalog.describe_demo_agent()
+    known = ", ".join(dict.fromkeys([*BUILT_IN, *catalog.COMMANDS, *sorted(config.agents)]))
+    raise ConfigError(
+        f"this version has no agent {name!r}; it has: {known}. "
+        "Give any program with --agent-command, or describe it under "
+        f"[agents.{name}] in .ralph/config.toml"
+    )
+
+
+def compose(name: str, known: AgentDescription, table: AgentConfig, tools: ToolsConfig) -> Agent:
+    """The agent of a description with the settings of its table and of ``[tools]``.
+
+    A command of one's own, ``argv``, takes the place of the program and of its standing flags; the
+    flags that come from settings are added to it. Raises ``ConfigError`` for a list of tools that
+    the agent cannot be given.
+    """
+    flags, around = _tools(name, known, tools)
+    is_free = tools.allow is None or known.tools.keeps_freely
+    standing = (known.program, *known.call, *(known.freely if is_free else ()), *known.stream)
+    system = table.system_prompt or ""
+    return Agent(
+        name=name,
+        argv=(*(table.argv or standing), *table.args, *flags, *_system(known, system)),
+        prompt=table.prompt,
+        env={**(known.as_root if _is_root() else {}), **around, **table.env},
+        dialect=table.dialect or known.dialect,
+        resume=known.resume,
+        model=table.model,
+        model_flags=known.model,
+        login=known.login,
+        preface="" if known.system else system,
+        tail=known.tail if table.prompt is PromptBy.STDIN else (),
+    )
+
+
+def _tools(
+    name: str, known: AgentDescription, tools: ToolsConfig
+) -> tuple[tuple[str, ...], Mapping[str, str]]:
+    """The flags and the variables that tell the agent both lists."""
+    if tools.allow is None and not tools.deny:
+        return (), {}
+    offers = known.tools
+    if offers.env is not None:
+        return (), offers.env(tools)
+    flags: tuple[str, ...] = ()
+    for key, words, given in (
+        ("allow", tools.allow, offers.allow),
+        ("deny", tools.deny, offers.deny),
+    ):
+        if words is None or (key == "deny" and not words):
+            continue
+        if given is None:
+            raise _no_list(key, name, offers.instead)
+        if offers.only_names:
+            _require_names(key, name, words)
+        flags += _filled(given, words)
+    return flags, {}
+
+
+def _filled(given: tuple[str, ...], words: tuple[str, ...]) -> tuple[str, ...]:
+    flags: list[str] = []
+    for part in given:
+        if part == "{tools}":
+            flags += words
+        elif "{tool}" in part:
+            flags += [part.replace("{tool}", word) for word in words]
+        else:
+            flags.append(part)
+    return tuple(flags)
+
+
+def _no_list(key: str, name: str, instead: str) -> ConfigError:
+    return ConfigError(
+        f"tools.{key} cannot be given to the agent {name!r}; "
+        f"{instead or 'give its catalog the flags that it knows, or choose --agent claude'}"
+    )
+
+
+def _require_names(key: str, name: str, words: tuple[str, ...]) -> None:
+    """A pattern that the agent reads as the whole tool would allow more than was said."""
+    pattern = next((word for word in words if "(" in word), None)
+    if pattern is not None:
+        raise ConfigError(
+            f"tools.{key} holds {pattern!r}, but the agent {name!r} knows tools by their names "
+            f"alone; write {pattern.partition('(')[0]!r}, or leave it out"
+        )
+    if key == "allow" and not words:
+        raise ConfigError(
+            f"tools.allow is empty, which the agent {name!r} takes for no list at all; "
+            "name the tools that it may use"
+        )
+
+
+def _system(known: AgentDescription, system: str) -> tuple[str, ...]:
+    if not system:
+        return ()
+    # What JSON writes is a string of TOML too.
+    quoted = json.dumps(system, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return tuple(
+        part.replace("{system}", system) if "{system}" in part else part.replace("{quoted}", quoted)
+        for part in known.system
+    )
+
+
+def _is_root() -> bool:
+    return hasattr(os, "geteuid") and os.geteuid() == 0
+
+
+def _require_no_tools(config: Config) -> None:
+    """A list of tools that nobody obeys must not look as if somebody did."""
+    if config.tools is not None and (config.tools.allow is not None or config.tools.deny):
+        raise ConfigError(
+            f"tools.allow and tools.deny cannot be given to the agent {config.agent!r}; "
+            "give its command the flags that it knows, or choose --agent claude"
+        )
+
+
+def flags_for(agent: Agent, *, session: str | None, model: str | None) -> tuple[str, ...]:
+    """What an iteration adds to the agent's own flags: the model, and the session to go on in."""
+    named = model or agent.model
+    given = () if named is None else agent.model_flags
+    filled = tuple(part.replace("{model}", str(named)) for part in given)
+    return (*filled, *resume_flags(agent, session), *agent.tail)
+
+
+def resume_flags(agent: Agent, session: str | None) -> tuple[str, ...]:
+    """What lets the agent go on in a session; nothing for an id that could pass for a flag."""
+    if session is None or not is_session_id(session):
+        return ()
+    return tuple(part.replace("{session}", session) for part in agent.resume)
+
+
+def is_session_id(text: str) -> bool:
+    """Whether it can be given to an agent as the id of a session."""
+    return _SESSION.fullmatch(text) is not None
+
+
+def prompt_for(agent: Agent, prompt: str) -> str:
+    """What the agent is told: the prompt, behind what is said to it each time."""
+    return f"{agent.preface.rstrip()}\n\n{prompt}" if agent.preface.strip() else prompt
+
+
+def fill_argv(
+    agent: Agent, prompt: str, prompt_file: Path, more: tuple[str, ...] = ()
+) -> tuple[str, ...]:
+    """The command line with the prompt in it, where the agent takes it there.
+
+    ``more`` are flags that follow the agent's own.
+    ``{prompt}`` and ``{prompt_file}`` are replaced as whole arguments or inside one; without a
+    placeholder the prompt, or its file, becomes the last argument. No shell is involved.
+    Raises ``AgentUnavailable`` for a prompt that is longer than an argument may be.
+    """
+    values: Mapping[str, str] = {"{prompt}": prompt, "{prompt_file}": str(prompt_file)}
+    if agent.prompt is PromptBy.STDIN:
+        return (*agent.argv, *more)
+    wanted = "{prompt}" if agent.prompt is PromptBy.ARGUMENT else "{prompt_file}"
+    if any(wanted in part for part in agent.argv):
+        filled = (*(part.replace(wanted, values[wanted]) for part in agent.argv), *more)
+    else:
+        filled = (*agent.argv, *more, values[wanted])
+    _require_short(agent, filled)
+    return filled
+
+
+def _require_short(agent: Agent, argv: tuple[str, ...]) -> None:
+    """Refuse what the system would, in words that say what to do about it."""
+    limit = _LONGEST_ARGUMENT.get(sys.platform)
+    longest = max(len(part.encode(errors="surrogateescape")) for part in argv)
+    if limit is not None and longest > limit:
+        raise AgentUnavailable(
+            f"the prompt makes an argument of {longest} bytes, and a program takes no more than "
+            f'{limit}; set prompt = "stdin" or "file" under [agents.{agent.name}]'
+        )

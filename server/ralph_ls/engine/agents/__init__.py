@@ -1,1 +1,0 @@
-"""One small description an agent: what is started, and how the prompt gets there."""

@@ -1,0 +1,307 @@
+"""Committing what an iteration changed, where the loop commits (SPEC §9.5).
+
+Git itself commits, with its hooks and its signing, and only what is the iteration's: files that
+were changed before are left out, whether they are staged or not, and so are new files that look
+like secrets and repositories inside this one. Whatever is left out is told, once. A commit is known
+again by its trailers, so an engine that takes up the iteration of a dead one never makes a second.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+from ralph_ls.core.loop.effects import CommitWork
+from ralph_ls.core.loop.inputs import Notice, WorkCommitted
+from ralph_ls.core.loop.rules.commits import ITERATION_TRAILER, RUN_TRAILER, START_TRAILER
+from ralph_ls.core.plurals import some_of
+from ralph_ls.engine.delivery.git_commands import ProcessLauncher, run_own_git
+from ralph_ls.engine.delivery.restoration_commits import RestorationCommits
+from ralph_ls.engine.git.status import DELETED, GITLINK, dirty_paths
+from ralph_ls.engine.git.worktree_state import read_head, under_way
+from ralph_ls.engine.worktree.workspace import Workspace
+from ralph_ls.protocol.errors import RalphError
+from ralph_ls.protocol.run.values import Baseline
+from ralph_ls.store.external.git_command import run_git
+from ralph_ls.store.files import PRIVATE_FILE, write_atomic
+
+SHOWN_PATHS = 5
+
+RACES = 4
+"""How often a commit is tried again that failed since somebody committed at the same moment."""
+
+_SECRET_FILES = re.compile(
+    r"(\.env(\..+)?|.+\.env|\.envrc|\.netrc|\.pypirc|\.pgpass|\.git-credentials"
+    r"|id_(rsa|dsa|ecdsa|ed25519)|.+\.(pem|p12|pfx|keystore))",
+    re.IGNORECASE,
+)
+_EXAMPLES = re.compile(r".*\.(example|sample|template|dist|defaults?)(\..+)?", re.IGNORECASE)
+
+
+def looks_secret(path: str) -> bool:
+    """Whether a file is one that people keep secrets in, by its name: ``.env`` and its like."""
+    name = PurePosixPath(path).name
+    return bool(_SECRET_FILES.fullmatch(name)) and not _EXAMPLES.fullmatch(name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Choice:
+    """What is committed and what is left out; paths as git prints them, relative to the root."""
+
+    paths: tuple[str, ...] = ()
+    before: tuple[str, ...] = ()
+    """Changed before the iteration, and not since."""
+    secret: tuple[str, ...] = ()
+    repositories: tuple[str, ...] = ()
+    """Other repositories, whose own history nobody commits from outside."""
+
+
+@dataclass(slots=True)
+class IterationCommitter:
+    """Commits for one engine."""
+
+    hands: ProcessLauncher
+    ours: set[str] = field(default_factory=set)
+    """The loop's own files that the engine itself has written; they go into the next commit."""
+    _told: set[tuple[str, str]] = field(default_factory=set)
+
+    async def commit(
+        self,
+        order: CommitWork,
+        after: Baseline,
+        *,
+        restored: Collection[str] = (),
+        users: Collection[str] = (),
+    ) -> WorkCommitted:
+        """Commit what differs from the order's base, of what ``after`` has.
+
+        ``restored`` are guarded files that were put back in this iteration, ``users`` what was
+        changed by others since its agent ended. Raises a
+        ``RalphError`` where git cannot be asked.
+        """
+        workspace = self.hands.workspace
+        made = await asyncio.to_thread(self._find, order)
+        if made is not None:
+            return made
+        chosen = await asyncio.to_thread(self._choose, order, after, restored, users)
+        notices = self._tell(chosen)
+        if not chosen.paths or self.hands.is_stopping():
+            return WorkCommitted(notices=notices)
+        if what := under_way(workspace.worktree.git_dir):
+            problem = f"a {what} is under way in {workspace.root}; finish or abort it"
+            return WorkCommitted(problem=problem, notices=notices)
+        if conflicts := await asyncio.to_thread(self._conflicts):
+            problem = f"these files have unresolved conflicts: {first_paths_named(conflicts)}; resolve them"
+            return WorkCommitted(problem=problem, notices=notices)
+        for _ in range(RACES):
+            before = await asyncio.to_thread(self._head)
+            done = await self._commit(order, chosen.paths, notices)
+            is_race = bool(done.problem) and await asyncio.to_thread(self._head) != before
+            if not is_race or self.hands.is_stopping():
+                return done
+        return await self._commit(order, chosen.paths, notices)
+
+    def _conflicts(self) -> list[str]:
+        """The paths with several versions in the index, as a conflict of ``git stash pop`` leaves
+        them without any operation under way; to stage them would make them look resolved.
+        """
+        printed = run_git(self.hands.workspace.root, "ls-files", "--unmerged", "-z")
+        paths = {entry.partition(b"\t")[2] for entry in printed.split(b"\0") if entry}
+        return sorted(_text_of(path) for path in paths)
+
+    async def _commit(
+        self, order: CommitWork, paths: Sequence[str], notices: tuple[Notice, ...]
+    ) -> WorkCommitted:
+        limit = self.hands.workspace.config.commit_timeout
+        listed = b"".join(_bytes_of(path) + b"\0" for path in paths)
+        staged = await run_own_git(
+            self.hands,
+            order,
+            *("update-index", "--add", "--remove", "--replace", "-z", "--stdin"),
+            name="stage",
+            timeout=limit,
+            stdin=listed,
+        )
+        if not staged.ok:
+            return WorkCommitted(problem=staged.how(limit), notices=notices)
+        only = await asyncio.to_thread(self._only, order, paths, listed)
+        if only is None:
+            return WorkCommitted(notices=notices)
+        before = await asyncio.to_thread(self._head)
+        ran = await run_own_git(
+            self.hands,
+            order,
+            *("commit", "--quiet", "--cleanup=whitespace", "--file=-", *only),
+            name="commit",
+            timeout=limit,
+            stdin=order.message.encode("utf-8", errors="replace"),
+            settings={"GIT_LITERAL_PATHSPECS": "1"},
+        )
+        made = await asyncio.to_thread(self._find, order)
+        if made is None and ran.ok:
+            made = await asyncio.to_thread(self._rewritten, before)
+            notices = (*notices, *(made.notices if made is not None else ()))
+        if made is None:
+            return WorkCommitted(problem=ran.how(limit), notices=notices)
+        return WorkCommitted(
+            commit=made.commit, subject=made.subject, files=len(paths), notices=notices
+        )
+
+    def _head(self) -> str | None:
+        place = self.hands.workspace.worktree
+        return read_head(place.git_dir, place.common_dir).commit
+
+    def _rewritten(self, before: str | None) -> WorkCommitted | None:
+        """The commit that was made just now, whose message a hook has written anew."""
+        head = self._head()
+        if head is None or head == before:
+            return None
+        subject = run_git(self.hands.workspace.root, "log", "-1", "--format=%s", head)
+        message = (
+            f"a hook took {RUN_TRAILER} and {START_TRAILER} out of the message of commit "
+            f"{head[:7]}, so a rollback takes it for a person's; let the hook keep trailers"
+        )
+        notice = Notice(code="trailers-lost", message=message)
+        told = subject.decode("utf-8", "replace").strip()
+        return WorkCommitted(commit=head, subject=told, notices=self._once(notice))
+
+    def _once(self, notice: Notice) -> tuple[Notice, ...]:
+        if (notice.code, "") in self._told:
+            return ()
+        self._told.add((notice.code, ""))
+        return (notice,)
+
+    def _find(self, order: CommitWork) -> WorkCommitted | None:
+        workspace = self.hands.workspace
+        ours = RestorationCommits(workspace).hashes()
+        return find_commit(workspace, since=order.since, start=order.start, but=ours)
+
+    def _only(self, order: CommitWork, paths: Sequence[str], listed: bytes) -> list[str] | None:
+        """What keeps other staged files out of the commit; None where nothing is to be committed.
+
+        Where nothing else is staged it is empty: hooks that change the index then find the real
+        one.
+        """
+        workspace = self.hands.workspace
+        options = ("--name-only", "-z", "--no-renames", "--ignore-submodules=none")
+        printed = run_git(workspace.root, "diff", "--cached", *options)
+        staged = {_text_of(path) for path in printed.split(b"\0") if path}
+        if not staged & set(paths):
+            return None
+        if staged <= set(paths):
+            return []
+        file = workspace.files.folder / f"commit-{order.start:03d}.paths"
+        write_atomic(file, listed, mode=PRIVATE_FILE)
+        return ["--only", f"--pathspec-from-file={file}", "--pathspec-file-nul"]
+
+    def _choose(
+        self,
+        order: CommitWork,
+        after: Baseline,
+        restored: Collection[str],
+        users: Collection[str],
+    ) -> _Choice:
+        workspace, base = self.hands.workspace, order.base
+        own = {*workspace.source.own_files, *workspace.progress_files}
+        paths: list[str] = []
+        before: list[str] = []
+        secret: list[str] = []
+        repositories: list[str] = []
+        for entry in dirty_paths(workspace.root):
+            name = entry.name
+            value = after.dirty.get(name) or after.own.get(name)
+            is_own = name in after.own
+            if value is None or (is_own and name not in own and name not in restored):
+                continue
+            if name in users:
+                continue
+            was = base.dirty.get(name) or base.own.get(name)
+            path = str(entry.path.relative_to(workspace.root).as_posix())
+            if entry.is_repository and not entry.committed.startswith(GITLINK):
+                repositories.append(path)
+            elif entry.committed == DELETED and looks_secret(name):
+                secret.append(path)
+            elif was == value and name not in self.ours:
+                before.append(path)
+            else:
+                paths.append(path)
+        return _Choice(
+            paths=tuple(paths),
+            before=tuple(before),
+            secret=tuple(secret),
+            repositories=tuple(repositories),
+        )
+
+    def _tell(self, chosen: _Choice) -> tuple[Notice, ...]:
+        """What is left out, each path once for as long as the engine lives."""
+        told = (
+            ("left-as-before", chosen.before, "changed before the iteration and not since"),
+            ("secrets-left-out", chosen.secret, "new and named like files that hold secrets"),
+            ("repository-left-out", chosen.repositories, "a repository of its own"),
+        )
+        notices = []
+        for code, paths, why in told:
+            fresh = [path for path in paths if (code, path) not in self._told]
+            self._told.update((code, path) for path in fresh)
+            if fresh:
+                message = f"left out of the commit, as {why}: {first_paths_named(fresh)}"
+                notices.append(Notice(code=code, message=message))
+        return tuple(notices)
+
+
+def find_commit(
+    workspace: Workspace,
+    *,
+    since: str | None,
+    start: int,
+    but: Collection[str] = (),
+) -> WorkCommitted | None:
+    """The commit that the loop made of an iteration; None where there is none.
+
+    ``since`` is what HEAD was when the iteration began; ``but`` are the engine's commits that
+    restore something, which have the same trailers. A commit that names no start is from a
+    version that had one number for both.
+    """
+    place = workspace.worktree
+    head = read_head(place.git_dir, place.common_dir).commit
+    if head is None or head == since:
+        return None
+    form = "%H%x00%s%x00" + "%x00".join(
+        f"%(trailers:key={key},valueonly,separator=%x20)"
+        for key in (RUN_TRAILER, START_TRAILER, ITERATION_TRAILER)
+    )
+    known = [] if since is None else [f"^{since}"]
+    try:
+        printed = run_git(
+            place.root, "log", "-z", f"--format={form}%x00", "--max-count=200", head, *known, "--"
+        )
+    except RalphError:
+        # What the iteration began with was collected since: it is looked for from HEAD alone.
+        printed = run_git(place.root, "log", "-z", f"--format={form}%x00", "--max-count=1", head)
+    tokens = printed.decode("utf-8", "replace").split("\0")
+    wanted = (workspace.run, str(start))
+    entries = zip(*(tokens[at::6] for at in range(5)), strict=False)
+    for commit, subject, run, start_named, iteration in entries:
+        if (run.strip(), start_named.strip() or iteration.strip()) == wanted and commit not in but:
+            return WorkCommitted(commit=commit, subject=subject)
+    return None
+
+
+def first_paths_named(paths: Sequence[str]) -> str:
+    """The first of the paths, in words."""
+    return some_of([_shown(path) for path in paths], SHOWN_PATHS)
+
+
+def _shown(path: str) -> str:
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def _bytes_of(path: str) -> bytes:
+    return path.encode("utf-8", "surrogateescape")
+
+
+def _text_of(path: bytes) -> str:
+    return path.decode("utf-8", "surrogateescape")

@@ -1,0 +1,179 @@
+"""``messages.jsonl``: what the agent says, decoded, for live views; never folded (SPEC §2).
+
+The same decoder has the final word for the loop, so an agent's end leaves nothing to be read.
+
+Which log for people a run writes, and what of the agent goes into it (SPEC §3, §4).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+
+from ralph_ls.core.agent.decode.dialects import decoder_for
+from ralph_ls.core.agent.decode.plain import PlainDecoder
+from ralph_ls.core.agent.messages import AgentMessage, EmittedUsage, UsageCounts, to_json_lines
+from ralph_ls.core.agent.result import AgentResult, Decoder
+from ralph_ls.core.views.text.agent_output import message_line
+from ralph_ls.engine.clock import Clock
+from ralph_ls.engine.worktree.workspace import Workspace
+from ralph_ls.protocol.config.agent import Dialect, JsonLinesConfig
+from ralph_ls.protocol.run.events import AgentExited
+from ralph_ls.protocol.run.report import Usage
+from ralph_ls.store.files import PRIVATE_FILE, IrregularFile, open_regular, write_all
+from ralph_ls.store.run.logs import STDERR, JsonlLog, TextLog
+from ralph_ls.store.run.summary_file import SummaryFile
+
+CHUNK = 1 << 20
+
+
+def decode_recorded(
+    path: Path,
+    dialect: Dialect,
+    start: int,
+    *,
+    earlier_cost_usd: float = 0.0,
+    earlier_usage: Usage | None = None,
+    mapping: JsonLinesConfig | None = None,
+) -> AgentResult:
+    """What a process came to whose output lies in ``path``; nothing where there is no file."""
+    decoder = decoder_for(
+        dialect,
+        start,
+        earlier_cost_usd=earlier_cost_usd,
+        earlier_usage=earlier_usage,
+        mapping=mapping,
+    )
+    with contextlib.suppress(FileNotFoundError, IrregularFile), open_regular(path) as recorded:
+        while data := recorded.read(CHUNK):
+            decoder.feed(data)
+    decoder.finish()
+    return decoder.final()
+
+
+class MessageLog:
+    """Decodes the standard output of one agent process after the other, and writes it down."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._descriptor: int | None = None
+        self._decoder: Decoder = PlainDecoder(1)
+        self._start = 1
+        self._n_bytes = 0
+        self.problem: str | None = None
+        """The first failure to write, in words."""
+
+    def begin(
+        self,
+        start: int,
+        dialect: Dialect = Dialect.TEXT,
+        *,
+        folder: str = "",
+        earlier_cost_usd: float = 0.0,
+        earlier_usage: Usage | None = None,
+        mapping: JsonLinesConfig | None = None,
+    ) -> None:
+        """What follows belongs to a new process, in this iteration, which works in ``folder``.
+
+        ``earlier_cost_usd`` and ``earlier_usage`` are what a session that it goes on in had cost
+        and used before, ``mapping`` says what JSON lines mean.
+        """
+        self.flush()
+        self._start, self._n_bytes = start, 0
+        self._decoder = decoder_for(
+            dialect,
+            start,
+            folder=folder,
+            earlier_cost_usd=earlier_cost_usd,
+            earlier_usage=earlier_usage,
+            mapping=mapping,
+        )
+
+    def write(self, data: bytes) -> list[AgentMessage]:
+        """Take bytes of standard output as they come; what they complete is written at once."""
+        self._n_bytes += len(data)
+        return self._write(self._decoder.feed(data))
+
+    def flush(self) -> list[AgentMessage]:
+        """Write what a last line holds that has no end."""
+        return self._write(self._decoder.finish())
+
+    def tell_usage(self, usage: Usage) -> list[AgentMessage]:
+        """Write what the process used, which its output does not tell."""
+        counts = UsageCounts(**usage.model_dump())
+        told = EmittedUsage(start=self._start, offset=self._n_bytes, usage=counts)
+        return self._write([told])
+
+    def final(self) -> AgentResult:
+        """What the process came to; call it once it has ended and ``flush`` was called."""
+        return self._decoder.final()
+
+    def close(self) -> None:
+        self.flush()
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def _write(self, messages: list[AgentMessage]) -> list[AgentMessage]:
+        if messages:
+            try:
+                self._append(messages)
+            except OSError as error:
+                if self.problem is None:
+                    self.problem = f"{self._path}: {error.strerror or error}"
+        return messages
+
+    def _append(self, messages: list[AgentMessage]) -> None:
+        if self._descriptor is None:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+            self._descriptor = os.open(self._path, flags, PRIVATE_FILE)
+        write_all(self._descriptor, to_json_lines(messages))
+
+
+Log = TextLog | JsonlLog
+
+
+def make_log(workspace: Workspace, clock: Clock) -> Log:
+    """The log that the settings ask for; B's can be left out, all but its summary."""
+    config, outside = workspace.config, workspace.log_folder_outside
+    mode_word = workspace.source.mode_word
+    if outside is None:
+        return TextLog(
+            workspace.root,
+            config.paths.logs,
+            form=config.log_form,
+            started=clock.local(),
+            mode_word=mode_word,
+        )
+    folder = workspace.files.folder
+    return JsonlLog(
+        outside if config.log else None,
+        summary=SummaryFile(folder, folder, mode=PRIVATE_FILE, mode_word=mode_word),
+        started=clock.local(),
+        now=clock.now,
+    )
+
+
+def log_output(log: Log, stream: str, data: bytes, dialect: Dialect) -> None:
+    """Log what the agent prints. B's log has all of it; of records others have only the words."""
+    if isinstance(log, JsonlLog):
+        log.hear(stream, data)
+    elif stream == STDERR or dialect is Dialect.TEXT:
+        log.write(data)
+
+
+def log_messages(log: Log, messages: list[AgentMessage], dialect: Dialect) -> None:
+    """Log the words of an agent that prints records, in a log for people."""
+    if dialect is Dialect.TEXT or isinstance(log, JsonlLog):
+        return
+    lines = [f"{line}\n" for message in messages if (line := message_line(message))]
+    if lines:
+        log.write("".join(lines).encode("utf-8", errors="replace"))
+
+
+def exit_code_of(exited: AgentExited | None) -> int | None:
+    """As a shell tells it; None where nobody saw the end."""
+    if exited is None or exited.signal is None:
+        return None if exited is None else exited.exit_code
+    return 128 + exited.signal

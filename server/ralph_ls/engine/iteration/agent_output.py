@@ -1,0 +1,329 @@
+"""Listening to an agent: what it prints while it works, and what that comes to at its end.
+
+An iteration may take two attempts, and an engine may take up what another one was listening to; the
+reading is the same. This module must never know what is decided by it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ralph_ls.core.agent.context import ContextMonitor, context_window_of
+from ralph_ls.core.agent.failures import Failure, process_failure, remedy_of
+from ralph_ls.core.agent.messages import AgentMessage, EmittedFile
+from ralph_ls.core.agent.output_parser import ParsedOutput, parse_result
+from ralph_ls.core.agent.result import AccountLimit, AgentResult, reset_time
+from ralph_ls.core.agent.usage import add_usage, price_for, with_estimated_cost
+from ralph_ls.core.loop.effects import LaunchAgent, ReadIteration
+from ralph_ls.core.loop.inputs import AnnouncementDone, Notice
+from ralph_ls.core.loop.profiles import profile_of
+from ralph_ls.core.loop.rules.budget import SpendingWatch
+from ralph_ls.engine.agent.description import mapping_of, with_usage_file
+from ralph_ls.engine.agent.selection import is_session_id
+from ralph_ls.engine.clock import Clock
+from ralph_ls.engine.iteration.agent_logs import MessageLog, decode_recorded
+from ralph_ls.engine.plan.source import WatchedIteration
+from ralph_ls.engine.worktree.workspace import Workspace
+from ralph_ls.protocol.config.agent import Dialect, JsonLinesConfig
+from ralph_ls.protocol.run.report import Promise, PromiseKind, SessionSeen, Usage
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import Mode
+from ralph_ls.store.files import open_regular
+
+READ_LIMIT = 16 << 20
+"""Bytes from the end of an agent's standard error that are read for error lines."""
+
+KEPT_PATHS = 10_000
+"""Files of which the agent says that it wrote them; more say nothing more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentOutput:
+    """What the agents of an iteration said, all in all."""
+
+    reading: ParsedOutput
+    """Of the last one."""
+    usage: Usage | None
+    """Of all of them."""
+    session: SessionSeen | None
+    limit: AccountLimit | None
+    """With the time at which it is lifted, where that is known."""
+    touched: tuple[str, ...]
+    """Files that it says it wrote, relative to where it works."""
+    failure: Failure | None = None
+    """How the last one failed; None where it did not."""
+    remedy: str = ""
+    """What a person does about that, in words."""
+
+
+class AgentOutputReader:
+    """What is heard of the agents of one run."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        *,
+        clock: Clock,
+        tell: Callable[[AnnouncementDone], None] | None = None,
+    ) -> None:
+        """``tell`` takes what is seen of an agent while it works."""
+        self._tell = tell
+        self._workspace = workspace
+        self._clock = clock
+        self._messages = MessageLog(workspace.files.messages)
+        self.dialect = workspace.agent.dialect
+        """How the agent that was begun last writes what it prints."""
+        self._used: Usage | None = None
+        """What the attempt that was read last used up."""
+        self._spent: Usage | None = None
+        """What the earlier attempts of the open iteration used up."""
+        self._denied: tuple[str, ...] = ()
+        """The tools that were denied to the attempt that was read last."""
+        self._denied_before: tuple[str, ...] = ()
+        """Those that were denied to the earlier attempts of the open iteration."""
+        self._session: SessionSeen | None = None
+        """The session of the attempt that was read last."""
+        self._heard: tuple[int, int] | None = None
+        """Iteration and attempt of the agent that this engine listened to last."""
+        self._touched: dict[str, None] = {}
+        self._spending = SpendingWatch(workspace.config, None)
+        self._context = ContextMonitor()
+        self._window: int | None = None
+        """Of the model, as an agent of this run has told it."""
+        self._model: str | None = None
+        """The model that the agent was given which was begun last."""
+        self._before: Usage | None = None
+        """What the session had used in which the agent went on that was begun last."""
+        self._mapping: JsonLinesConfig | None = None
+        """What the records of that agent mean."""
+
+    @property
+    def has_overspent(self) -> bool:
+        """Whether the agent has passed a limit of the iteration, and its turn has ended."""
+        return self._spending.is_over
+
+    @property
+    def problem(self) -> str | None:
+        """The first failure to write down what was said, in words."""
+        return self._messages.problem
+
+    def begin(self, effect: LaunchAgent, *, prompt_characters: int = 0) -> None:
+        """What follows is said by a new process, which was told so many characters."""
+        if effect.attempt == 1:
+            self._spent, self._denied_before = None, ()
+            self._touched.clear()
+        else:
+            self._spent = add_usage(self._spent, self._used)
+            self._denied_before += self._denied
+        agent, config = self._workspace.agent_for(effect.agent), self._workspace.config
+        self._model = effect.model or agent.model
+        price = price_for(config.prices, self._model)
+        self._spending = SpendingWatch(config, self._spent, price=price, run_spent=effect.run_usage)
+        window = config.context_window or self._window or context_window_of(self._model)
+        self._context = ContextMonitor(window=window, prompt_characters=prompt_characters)
+        self.dialect = agent.dialect
+        self._before = self._earlier_usage(effect)
+        self._mapping = mapping_of(config, agent.name)
+        self._messages.begin(
+            effect.start,
+            self.dialect,
+            folder=str(self._workspace.root),
+            earlier_cost_usd=self._earlier_cost(effect),
+            earlier_usage=self._before,
+            mapping=self._mapping,
+        )
+        self._heard = (effect.start, effect.attempt)
+
+    def take(self, data: bytes) -> list[AgentMessage]:
+        """Take what it prints; the messages that are complete now."""
+        messages = self._messages.write(data)
+        self._spending.hear(messages)
+        self._tell_context(data, messages)
+        for message in messages:
+            if isinstance(message, EmittedFile) and len(self._touched) < KEPT_PATHS:
+                self._touched[message.path] = None
+        return messages
+
+    def _tell_context(self, data: bytes, messages: list[AgentMessage]) -> None:
+        """Tell how full the window of the agent is, while it works."""
+        start = None if self._heard is None else self._heard[0]
+        for notice in self._context.hear(data, messages):
+            if self._tell is not None:
+                told = AnnouncementDone(code=notice.code, message=notice.message, start=start)
+                self._tell(told)
+
+    def end(self) -> list[AgentMessage]:
+        """The last messages of a process that has ended, with what a file of its own tells."""
+        told = self._messages.flush()
+        if self._heard is None:
+            return told
+        final = self._messages.final()
+        usage = self._with_file(final).usage
+        if usage is not None and usage != final.usage:
+            told = [*told, *self._messages.tell_usage(usage)]
+        return told
+
+    def flush(self) -> list[AgentMessage]:
+        """The messages that a last line without an end holds."""
+        return self._messages.flush()
+
+    def close(self) -> None:
+        self._messages.close()
+
+    def read(self, effect: ReadIteration, run: RunState) -> AgentOutput:
+        """What was said in the iteration; it blocks while a large output is read."""
+        final, errors = AgentResult(), ""
+        if not effect.lost:
+            final = self._final_of(effect, run)
+            files = self._workspace.files
+            errors = _read_tail(files.output(effect.start, effect.attempt, "err"))
+        config = self._workspace.config
+        reading = parse_result(
+            final,
+            errors,
+            preferred=profile_of(config.profile).own_block,
+            complete_word=config.promise.complete,
+        )
+        model = reading.model or self._model_of(run)
+        used = with_estimated_cost(reading.usage, price_for(config.prices, model))
+        self._used = used
+        self._denied = reading.denied_tools or ()
+        if self._denied_before:
+            reading = replace(reading, denied_tools=(*self._denied_before, *self._denied))
+        self._session = _session_of(final)
+        if used is not None:
+            self._window = used.context_window or self._window
+        limit = reading.limit
+        if limit is not None:
+            limit = AccountLimit(resets_at=reset_time(limit, self._clock.local()))
+        exit_event = None if run.current is None else run.current.exit
+        has_result = reading.report is not None or bool(reading.promises)
+        failure = process_failure(final, exit_event, errors, has_result=has_result)
+        return AgentOutput(
+            reading=reading,
+            failure=failure,
+            remedy="" if failure is None else self._remedy_of(failure, run),
+            usage=add_usage(self._spent, used),
+            session=self._session,
+            limit=limit,
+            touched=tuple(self._touched),
+        )
+
+    def _final_of(self, effect: ReadIteration, run: RunState) -> AgentResult:
+        """What the agent came to; where a killed engine listened to it, as that one recorded."""
+        agent = None if run.current is None else run.current.agent
+        dialect = (None if agent is None else agent.dialect) or Dialect.TEXT
+        if self._heard == (effect.start, effect.attempt):
+            return self._with_file(self._messages.final())
+        mapping = None if agent is None else mapping_of(self._workspace.config, agent.agent)
+        files = self._workspace.files
+        self._touched.clear()
+        known = run.session
+        argv = () if agent is None else agent.argv
+        # Some take the id and its flag as one argument.
+        is_resumed = known is not None and any(known.id in part.split("=") for part in argv)
+        cost = known.cost_usd if known is not None and is_resumed else None
+        before = known.usage if known is not None and is_resumed else None
+        finals: list[AgentResult] = []
+        for attempt in range(1, effect.attempt + 1):
+            final = decode_recorded(
+                files.output(effect.start, attempt, "out"),
+                dialect,
+                effect.start,
+                earlier_cost_usd=cost or 0.0,
+                earlier_usage=before,
+                mapping=mapping,
+            )
+            usage = files.usage(effect.start, attempt)
+            final = with_usage_file(final, usage, dialect, mapping, before)
+            before = (final.session_usage or before) if is_resumed else None
+            cost = final.session_cost_usd if is_resumed and final.session_cost_usd else cost
+            finals.append(final)
+        self._spent, self._denied_before = None, ()
+        for final in finals[:-1]:
+            self._denied_before += final.denied_tools or ()
+            price = price_for(self._workspace.config.prices, final.model or self._model_of(run))
+            self._spent = add_usage(self._spent, with_estimated_cost(final.usage, price))
+        return finals[-1]
+
+    def _with_file(self, final: AgentResult) -> AgentResult:
+        """What the agent came to that this engine listened to, with what its file tells."""
+        if self._heard is None:
+            return final
+        path = self._workspace.files.usage(*self._heard)
+        return with_usage_file(final, path, self.dialect, self._mapping, self._before)
+
+    def _model_of(self, run: RunState) -> str | None:
+        """The model that the open iteration's agent was given, where it told none itself."""
+        agent = None if run.current is None else run.current.agent
+        return self._model if agent is None or agent.model is None else agent.model
+
+    def _remedy_of(self, failure: Failure, run: RunState) -> str:
+        started = None if run.current is None else run.current.agent
+        name = self._workspace.config.agent if started is None else started.agent
+        agent = self._workspace.agents.get(name, self._workspace.agent)
+        return remedy_of(failure.kind, agent=name, login=agent.login)
+
+    def _earlier_cost(self, effect: LaunchAgent) -> float:
+        """What the session had cost before this process, with an attempt before it."""
+        if effect.session is None:
+            return 0.0
+        last = self._session if effect.attempt > 1 else None
+        if last is not None and last.id == effect.session and last.cost_usd is not None:
+            return last.cost_usd
+        return effect.session_cost_usd
+
+    def _earlier_usage(self, effect: LaunchAgent) -> Usage | None:
+        """What the session had used before this process, with an attempt before it."""
+        if effect.session is None:
+            return None
+        last = self._session if effect.attempt > 1 else None
+        if last is not None and last.id == effect.session and last.usage is not None:
+            return last.usage
+        return effect.session_usage
+
+
+def _session_of(final: AgentResult) -> SessionSeen | None:
+    """The session that may be gone on in; an id of an odd shape is none."""
+    if final.session_id is None or not is_session_id(final.session_id):
+        return None
+    return SessionSeen(
+        id=final.session_id, cost_usd=final.session_cost_usd, usage=final.session_usage
+    )
+
+
+def _read_tail(path: Path) -> str:
+    """The end of a file as text, never beginning inside a character."""
+    try:
+        with open_regular(path) as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - READ_LIMIT))
+            data = file.read()
+    except OSError:
+        return ""
+    return data.decode("utf-8", errors="replace")
+
+
+def emit_denials(heard: AgentOutput) -> tuple[Notice, ...]:
+    """Tell what the agent was not allowed to do: it works around it, or fails without a word."""
+    if not heard.reading.denied_tools:
+        return ()
+    names = ", ".join(dict.fromkeys(heard.reading.denied_tools))
+    message = (
+        f"the agent was not permitted to use: {names}; "
+        "permit it with tools.allow in .ralph/config.toml, or in the agent's own settings"
+    )
+    return (Notice(code="permission-denied", message=message),)
+
+
+def watched_iteration(run: RunState, promises: tuple[Promise, ...]) -> WatchedIteration:
+    """The open iteration as the guard has to know it."""
+    halts = any(one.kind is not PromiseKind.COMPLETE for one in promises)
+    completes = any(one.kind is PromiseKind.COMPLETE for one in promises)
+    if run.current is None:
+        return WatchedIteration(mode=Mode.BUILD, halts=halts, completes=completes)
+    started = run.current.started
+    return WatchedIteration(mode=started.mode, task=started.task, halts=halts, completes=completes)

@@ -1,0 +1,122 @@
+"""What an agent may do to issues, carried out: undoing what it may not, and telling what is left.
+
+It must never decide by itself what is allowed (``core.plan.beads.guard``), nor read the issues.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import replace
+
+from ralph_ls.core.loop.inputs import Notice
+from ralph_ls.core.plan.formats.beads.bd_output import BeadsVersion, format_version
+from ralph_ls.core.plan.formats.beads.commands import BeadsCommand
+from ralph_ls.core.plan.formats.beads.evidence import CloseReasonCheck, check_close_reason, closings
+from ralph_ls.core.plan.formats.beads.guard import BeadsViolation
+from ralph_ls.core.plan.formats.beads.issues import BeadsIssue
+from ralph_ls.core.plan.parse.titles import fold_whitespace
+from ralph_ls.core.plan.verification.criteria import criterion_key
+from ralph_ls.engine.plan.source import PlanOffence
+from ralph_ls.protocol.errors import IssuesMissing, IssuesRefused
+from ralph_ls.protocol.run.iteration_events import Forbidden
+from ralph_ls.protocol.run.values import TaskRef
+from ralph_ls.store.external.bd import Bd, apply_commands
+
+SHOWN = 5
+
+
+def try_each(bd: Bd, several: Iterable[BeadsCommand]) -> list[str]:
+    """Do each of these, whatever becomes of the others; what ``bd`` refused, in its words."""
+    problems = []
+    for command in several:
+        try:
+            apply_commands(bd, [command])
+        except (IssuesRefused, IssuesMissing) as error:
+            problems.append(str(error))
+    return problems
+
+
+def judge_close_reason(
+    issue: BeadsIssue, on_path: Container[str], *, verifies: bool
+) -> CloseReasonCheck:
+    """What a close reason is worth; of what the engine ``verifies`` itself it need not tell."""
+    found = check_close_reason(issue, on_path=on_path)
+    if not verifies:
+        return found
+    runs = {
+        criterion_key(check.criterion)
+        for one in closings([issue], on_path=on_path)
+        for check in one.checks
+        if check.argv
+    }
+    return replace(
+        found,
+        says_nothing=found.says_nothing and not runs,
+        missing=tuple(one for one in found.missing if criterion_key(one) not in runs),
+        failed=tuple(one for one in found.failed if criterion_key(one) not in runs),
+    )
+
+
+def offences_of(
+    found: Sequence[BeadsViolation], left: Sequence[BeadsViolation]
+) -> tuple[PlanOffence, ...]:
+    """What was put back; ``left`` is what could not be."""
+    still = {_key(one) for one in left}
+    return tuple(
+        PlanOffence(
+            what=Forbidden(one.what.value),
+            task=TaskRef(id=one.issue.id, title=fold_whitespace(one.issue.title)),
+            text=_made_of(one),
+        )
+        for one in found
+        if _key(one) not in still
+    )
+
+
+def emit_not_reverted(left: Sequence[BeadsViolation], problems: Sequence[str]) -> Notice:
+    """Tell what the agent did that it may not, and that stands."""
+    names = [f"{one.what.value} of {name_of(one.issue)}" for one in left[:SHOWN]]
+    names += ["…"] if len(left) > SHOWN else []
+    why = f": {problems[0]}" if problems else ""
+    message = f"not put back: {'; '.join(names)}{why}; mend it yourself with bd"
+    return Notice(code="not-put-back", message=message)
+
+
+def emit_not_written(problems: Sequence[str]) -> tuple[Notice, ...]:
+    """Report that something could not be written into the issues; nothing where all of it was."""
+    return tuple(Notice(code="not-written", message=problem) for problem in problems[:1])
+
+
+def how_to_close(version: BeadsVersion) -> str:
+    """What an agent has to know of a release of ``bd`` that keeps no close reasons."""
+    return (
+        f"bd {format_version(version)} forgets the reason of `bd close`. Write the lines of "
+        "evidence "
+        "into the notes of the issue first (`bd update <id> --notes`), then close it."
+    )
+
+
+def unproven(said: str) -> Notice:
+    """Tell of issues whose close reasons are none, and what one looks like (B)."""
+    message = (
+        f"{said}; a reason has one line for each criterion, such as: "
+        "- [x] Unit tests pass (npm test - exit 0)"
+    )
+    return Notice(code="close-without-evidence", message=message)
+
+
+def name_of(issue: BeadsIssue) -> str:
+    """An issue as people are told of it."""
+    return f"{fold_whitespace(issue.title)} ({issue.id})"
+
+
+def _key(one: BeadsViolation) -> tuple[object, ...]:
+    return one.what, one.issue.id, one.dependency
+
+
+def _made_of(violation: BeadsViolation) -> str:
+    """What the agent had made of it; of a dependency also which one it was."""
+    if violation.dependency is None:
+        return violation.text
+    instead = f", instead {violation.text}" if violation.text else ""
+    return f"{violation.issue.id} → {violation.dependency.on}{instead}"

@@ -1,0 +1,369 @@
+"""A markdown plan: its file in the work tree, and what a run begins with where there is none.
+
+Where there is no plan yet the profile says what to do: refuse, write an empty one, or have the
+agent write it (SPEC §8). What a start would do is found without doing it, so that ``--dry-run``
+says the same.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+
+from ralph_ls.core.loop.effects import LaunchAgent, SetTaskAside
+from ralph_ls.core.loop.inputs import Notice, PlanFacts
+from ralph_ls.core.loop.profiles import WithoutPlan, profile_of
+from ralph_ls.core.plan.diff.guard import PlanPowers, guard_plan
+from ralph_ls.core.plan.diff.guard_overrides import task_excerpt
+from ralph_ls.core.plan.diff.pairing import is_unfinished, told_as_finished
+from ralph_ls.core.plan.model import ParsedPlan, Plan
+from ralph_ls.core.plan.parse.markdown import parse_markdown
+from ralph_ls.core.plan.parse.titles import escape_surrogates
+from ralph_ls.core.plan.queries import renamed_tasks
+from ralph_ls.core.plan.specs import FOLDER, Spec, check_specs, fix_plan_skeleton, unplanned_specs
+from ralph_ls.core.plan.verification import markdown_evidence as closing
+from ralph_ls.core.plan.verification.criterion_checks import (
+    TaskClosing,
+    TaskVerification,
+    checks_of,
+    runnable_commands,
+)
+from ralph_ls.engine.plan.plan_file import (
+    close_in_file,
+    counts_view,
+    facts_of,
+    find_plan,
+    how_to_write_a_task,
+    read_plan_text,
+    require_plan_or_task,
+    require_task,
+    require_text,
+    reset_for_replanning,
+    set_task_aside,
+    titles_of,
+)
+from ralph_ls.engine.plan.source import (
+    NOBODY,
+    GuardedPlan,
+    LocatedPlan,
+    PlanOffence,
+    PlanSource,
+    WatchedIteration,
+    WrittenPlan,
+)
+from ralph_ls.engine.plan.specifications import (
+    SpecsSnapshot,
+    changes_of,
+    finished_logs,
+    has_finished_tasks,
+    has_specifications,
+    has_text_to_plan_from,
+    is_written,
+    notices_of,
+    read_specs,
+    unplanned_notice,
+)
+from ralph_ls.protocol.config.config import Config, FirstMode
+from ralph_ls.protocol.errors import PlanMissing, PlanUnusable
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import Mode, PlanCountsView, RemovedTask, TaskRef
+from ralph_ls.store.files import resolve_inside, write_atomic
+from ralph_ls.store.project.config_file import LoadedSettings
+
+PLANNING_TRIES = 3
+"""Iterations in which an agent may fill a plan that holds no task."""
+SHOWN_ENTRY = 200
+"""Characters of an entry that a notice quotes."""
+
+
+class MarkdownSource(PlanSource):
+    """A markdown file, with the specifications beside it where the profile has some."""
+
+    def __init__(
+        self, root: Path, config: Config, path: str, environment: Mapping[str, str]
+    ) -> None:
+        super().__init__(root, config, path, environment)
+        self._specs: SpecsSnapshot | None = None
+        """As they were when they were last looked at."""
+        self._specs_told: set[str] = set()
+        self._is_unplanned_told = False
+        """Whether it was reported since an iteration began last."""
+
+    @classmethod
+    def look(
+        cls, root: Path, settings: LoadedSettings, environment: Mapping[str, str], *, resume: bool
+    ) -> LocatedPlan:
+        config = settings.config
+        require_plan_or_task(config)
+        try:
+            path = find_plan(root, profile_of(config.profile).plan_files, config.paths.plan)
+            require_text(root, path)
+            found = LocatedPlan(path=path, text=read_plan_text(root, path))
+        except PlanUnusable:
+            raise
+        except PlanMissing:
+            instead = _without_plan(root, settings, resume=resume)
+            if instead is None:
+                raise
+            found = instead
+        source = cls(root, config, found.path, environment)
+        if config.task is not None:
+            require_task(source.plan(found.text), config.task)
+        if not resume and not found.is_to_write:
+            source._require_tasks(found.text)
+        if source._is_written_by_agent and not found.text.strip() and not has_specifications(root):
+            raise PlanMissing(
+                f"there is neither a plan nor a specification in {root}: write what is to be built "
+                f"into {FOLDER}/, such as {FOLDER}/login.md, or the tasks into {found.path}"
+            )
+        return found
+
+    def begin(self, settings: LoadedSettings, found: LocatedPlan, *, resume: bool) -> list[Notice]:
+        """Write an empty plan where a start does that; before planning, open what is begun.
+
+        Raises ``PlanMissing`` for a plan that was written with nothing to plan from.
+        """
+        if found.is_to_write:
+            target = resolve_inside(self.root, found.path)
+            with contextlib.suppress(OSError):
+                # What is wrong with the folder is said by the writing.
+                target.parent.mkdir(parents=True, exist_ok=True)
+            write_atomic(target, found.text.encode())
+            if found.refusal:
+                raise PlanMissing(found.refusal)
+            message = (
+                f"there was no plan, so {found.path} was written with its sections and no task; "
+                "the first iteration writes the tasks into it"
+            )
+            return [Notice(code="plan-written", message=message)]
+        is_wanted = settings.config.mode is FirstMode.PLAN and not resume
+        return self._reset() if is_wanted and found.text.strip() else []
+
+    def started(self, order: LaunchAgent, run: RunState, before: str | None) -> None:
+        del order, run, before
+        self._is_unplanned_told = False
+
+    def read(self) -> str:
+        return read_plan_text(self.root, self.path, may_be_missing=self._is_written_by_agent)
+
+    def _parse(self, text: str) -> ParsedPlan:
+        return parse_markdown(text, optional_sections=self.config.optional_sections)
+
+    def counts(self, text: str, *, task: str | None = None) -> PlanCountsView:
+        return counts_view(self.plan(text, task=task), text, self.config)
+
+    def facts(
+        self,
+        text: str,
+        *,
+        task: str | None = None,
+        set_aside: Mapping[str, int] = NOBODY,
+        skipped: Collection[str] = (),
+    ) -> PlanFacts:
+        plan = self.plan(text, task=task)
+        facts = facts_of(plan, text, self.config, set_aside=set_aside, skipped=skipped)
+        is_without = not facts.counts.total and not facts.counts.marker
+        if not is_without or has_finished_tasks(self.root, self.config):
+            return facts
+        return replace(facts, without_tasks=how_to_write_a_task(self.path))
+
+    def mode(self, text: str, facts: PlanFacts, run: RunState) -> Mode:
+        """A plan without a character is no plan, so it is written where the agent writes plans.
+
+        The wish to plan first is fulfilled by the first iteration that counts. A plan that a start
+        wrote without a task is filled first, where something says with what.
+        """
+        if self._is_written_by_agent and not text.strip():
+            return Mode.PLAN
+        if facts.without_tasks and not run.had_tasks and self._is_filled_by_agent(run):
+            return Mode.PLAN
+        config = self.config
+        wanted = config.mode is FirstMode.PLAN and run.counted == 0 and config.task is None
+        return Mode.PLAN if wanted else Mode.BUILD
+
+    def told_as_finished(
+        self, before: str, after: str, told: str, *, task: str | None = None, own: str | None = None
+    ) -> tuple[str, ...]:
+        plans = self.plan(before, task=task), self.parse(after).plan
+        return told_as_finished(*plans, told, own=own)
+
+    def renamed(
+        self, before: str, after: str, earlier: Mapping[str, TaskRef] = MappingProxyType({})
+    ) -> dict[str, TaskRef]:
+        if before == after:
+            return dict(earlier)
+        plan = self.parse(after).plan
+        names = renamed_tasks(self.parse(before).plan, plan)
+        known = plan.some(ids=names)
+        now = {names[task.id]: TaskRef(id=task.id, title=task.title) for task in known}
+        return {was: now.pop(task.id, task) for was, task in earlier.items()} | now
+
+    def remarks(self, text: str, *, tell_changes: bool) -> tuple[Notice, ...]:
+        """What does not fit in the specifications, each thing once in this engine's life."""
+        if not self._is_written_by_agent:
+            return ()
+        before, self._specs = self._specs, read_specs(self.root)
+        plan = self.plan(text)
+        found = notices_of(check_specs(self._specs.specs, self._specs.index, plan, text))
+        fresh = tuple(notice for notice in found if notice.message not in self._specs_told)
+        self._specs_told.update(notice.message for notice in fresh)
+        fresh += self._unplanned(plan, text, self._specs.specs)
+        if before is None or not tell_changes:
+            return fresh
+        return (*fresh, *changes_of(before, self._specs))
+
+    def _unplanned(self, plan: Plan, text: str, specs: Sequence[Spec]) -> tuple[Notice, ...]:
+        """Reported once an iteration while no required task is open: a run may end with that."""
+        is_open = any(is_unfinished(task) and not task.optional for task in plan.tasks)
+        is_due = self.config.task is None and bool(text.strip()) and not self._is_unplanned_told
+        if is_open or not is_due:
+            return ()
+        logs = finished_logs(self.root, self.config)
+        names = unplanned_specs(specs, plan, text, *logs)
+        names = tuple(name for name in names if is_written(self.root, name))
+        self._is_unplanned_told = bool(names)
+        return (unplanned_notice(names),) if names else ()
+
+    def closings(self, before: str, after: str, done: Collection[str]) -> tuple[TaskClosing, ...]:
+        del before
+        return closing.markdown_closings(self.parse(after).plan, done, on_path=self.on_path)
+
+    def commands(self, text: str) -> tuple[str, ...]:
+        criteria = [one for task in self.parse(text).plan.tasks for one in task.criteria]
+        return runnable_commands(checks_of(criteria, on_path=self.on_path))
+
+    def close(self, verifications: Sequence[TaskVerification], before: str) -> WrittenPlan:
+        def change(text: str, task_id: str, one: TaskVerification) -> str:
+            named = replace(one, task=TaskRef(id=task_id, title=one.task.title))
+            return closing.write_markdown_verification(text, named, before=before)
+
+        return close_in_file(self, verifications, change)
+
+    def set_aside(self, order: SetTaskAside) -> str:
+        return set_task_aside(
+            self.root, self.path, order.task.id, reason=order.reason, needs=order.needs
+        )
+
+    def guarded(self, before: str, after: str, seen: WatchedIteration) -> GuardedPlan:
+        # To plan anew is what a person has ordered with ``--mode plan`` and ``ralph replan``.
+        is_ordered = self.config.mode is FirstMode.PLAN
+        is_free = seen.mode is Mode.PLAN and (is_ordered or self.config.guard.planning_is_free)
+        powers = PlanPowers(may_drop=is_free, may_change_criteria=is_free, decided=seen.decided)
+        plans = [parse_markdown(text).plan for text in (before, after)]
+        own = None if seen.task is None or not seen.has_evidence else seen.task.id
+        done = guard_plan(
+            plans[0], before, plans[1], after, powers=powers, finished=seen.finished, own=own
+        )
+        offences = tuple(
+            PlanOffence(
+                what=one.what,
+                task=TaskRef(id=one.task.id, title=escape_surrogates(one.task.title)),
+                text=one.text,
+            )
+            for one in done.violations
+        )
+        removed = ""
+        if seen.task is not None and done.told_otherwise:
+            removed = escape_surrogates(task_excerpt(plans[0], before, seen.task.id))
+        notices = _contradicts(seen.task, done.told_otherwise, removed)
+        return GuardedPlan(text=done.text, offences=offences, notices=notices)
+
+    def held(
+        self, start: str, committed: str, tree: str, finished: str
+    ) -> Mapping[tuple[str, str], str]:
+        before = parse_markdown(start).plan
+        found = [
+            guard_plan(
+                before,
+                start,
+                parse_markdown(text).plan,
+                text,
+                powers=PlanPowers(),
+                finished=finished,
+            )
+            for text in (committed, tree)
+        ]
+        accepted = {(one.what, one.task.id) for one in found[1].violations}
+        return {
+            (one.what.value, one.task.id): f"{one.what.value}: {escape_surrogates(one.task.title)}"
+            for one in found[0].violations
+            if (one.what, one.task.id) not in accepted
+        }
+
+    @property
+    def _is_written_by_agent(self) -> bool:
+        """Whether a plan that is missing is written in an iteration of its own."""
+        policy = profile_of(self.config.profile).without_plan
+        return policy is WithoutPlan.PLAN and self.config.task is None
+
+    def _is_filled_by_agent(self, run: RunState) -> bool:
+        """Whether a plan without a task is filled first, as often as that may be tried."""
+        policy = profile_of(self.config.profile).without_plan
+        is_tried = policy is WithoutPlan.SKELETON and run.counted < PLANNING_TRIES
+        return is_tried and has_text_to_plan_from(self.root)
+
+    def _require_tasks(self, text: str) -> None:
+        """Raise ``PlanMissing`` where no agent is needed: the plan holds nothing to do."""
+        is_planned = self.config.mode is FirstMode.PLAN
+        if is_planned or (self._is_written_by_agent and not text.strip()):
+            return
+        if why := self.facts(text).without_tasks:
+            raise PlanMissing(why)
+
+    def _reset(self) -> list[Notice]:
+        reset = reset_for_replanning(self.root, self.path)
+        notices: list[Notice] = []
+        if reset.opened:
+            message = f"opened again for planning: {titles_of(reset.opened)}"
+            notices.append(Notice(code="plan-reset", message=message))
+        if reset.left:
+            message = (
+                f"still in progress in the plan, since their state is no box and no tag: "
+                f"{titles_of(reset.left)}; mark them as open yourself, if nobody is at them"
+            )
+            notices.append(Notice(code="plan-not-reset", message=message))
+        return notices
+
+
+def _contradicts(task: TaskRef | None, entry: str, removed: str) -> tuple[Notice, ...]:
+    """That a task is taken as finished which its agent logged in other words."""
+    if task is None or not entry:
+        return ()
+    message = (
+        f"{escape_surrogates(task.title)} left the plan and is taken as finished, for this is new "
+        "among "
+        f"what is done: {escape_surrogates(entry)[:SHOWN_ENTRY]}; to reopen it, write it into the "
+        "plan "
+        "again, or use the editor's action"
+    )
+    known = RemovedTask(task=task, text=removed)
+    return (Notice(code="finished-in-other-words", message=message, removed=known),)
+
+
+def _without_plan(root: Path, settings: LoadedSettings, *, resume: bool) -> LocatedPlan | None:
+    """What a start works on where there is no plan; None: nothing, the run is refused."""
+    config = settings.config
+    profile = profile_of(config.profile)
+    # A plan that was named for this run and is not there is a slip of the hand.
+    if config.task is not None or "paths.plan" in settings.overrides or not profile.plan_files:
+        return None
+    path = config.paths.plan or profile.plan_files[0]
+    if resolve_inside(root, path).exists() or (root / path).is_symlink():
+        return None
+    if profile.without_plan is WithoutPlan.PLAN:
+        return LocatedPlan(path=path, text="")
+    is_wanted = settings.names_profile and not resume
+    if profile.without_plan is WithoutPlan.SKELETON and is_wanted:
+        refusal = f"there was no plan, so {path} was written with its sections; "
+        refusal += how_to_write_a_task(path)
+        is_filled = config.mode is FirstMode.PLAN or has_text_to_plan_from(root)
+        return LocatedPlan(
+            path=path,
+            text=fix_plan_skeleton(),
+            is_to_write=True,
+            refusal="" if is_filled else refusal,
+        )
+    return None

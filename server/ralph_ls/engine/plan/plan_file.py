@@ -1,0 +1,288 @@
+"""A markdown plan in the work tree: reading it, what the loop has to know of it, its one edit.
+
+Writing what came of closed tasks' checks into a plan that is a file (SPEC §8, Closing).
+
+Somebody may write the file meanwhile, so each edit is made on what lies there then. It must never
+know how a plan of some kind says what was seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from types import MappingProxyType
+
+from ralph_ls.core.loop.inputs import HeldTask, Notice, PlanFacts
+from ralph_ls.core.plan.completion import has_completion_marker
+from ralph_ls.core.plan.edit.task_edits import block_task
+from ralph_ls.core.plan.edit.user_edits import ReplanReset, reset_in_progress
+from ralph_ls.core.plan.lint.dependencies import unfinished_dependencies
+from ralph_ls.core.plan.model import Plan, Task
+from ralph_ls.core.plan.parse.markdown import parse_markdown
+from ralph_ls.core.plan.queries import count_tasks, next_task, traits_of
+from ralph_ls.core.plan.verification.criterion_checks import TaskVerification
+from ralph_ls.core.plurals import count_of
+from ralph_ls.engine.plan.source import PlanSource, WrittenPlan
+from ralph_ls.protocol.config.config import Config, FirstMode, OptionalTasks
+from ralph_ls.protocol.errors import PlanMissing, PlanUnusable, RalphError, UsageError
+from ralph_ls.protocol.plan import TaskState
+from ralph_ls.protocol.run.values import PlanCountsView, TaskRef
+from ralph_ls.store.project.plan_file import edit_plan, read_plan
+
+SHOWN_TASKS = 10
+SHOWN_TITLES = 3
+
+_NOBODY: Mapping[str, int] = MappingProxyType({})
+
+
+def find_plan(root: Path, candidates: Sequence[str], chosen: str | None) -> str:
+    """Where the plan lies, relative to the root; raises ``PlanMissing``.
+
+    ``PlanUnusable`` where something else than a file is there by that name.
+    """
+    paths = [chosen] if chosen is not None else list(candidates)
+    for path in paths:
+        if (root / path).is_file():
+            return path
+        if (root / path).exists():
+            # A pipe, or a folder: reading it says what it is.
+            read_plan(root, path)
+    raise PlanMissing(
+        f"there is no plan in {root}: looked for {', '.join(paths)}; "
+        "make one with ralph init, or name yours with --plan"
+    )
+
+
+def read_plan_text(root: Path, path: str, *, may_be_missing: bool = False) -> str:
+    """The plan's text; raises ``PlanMissing`` where it is gone or unreadable.
+
+    One that ``may_be_missing`` has no text then: an iteration is there to write it.
+    """
+    if may_be_missing and not (root / path).exists():
+        return ""
+    return read_plan(root, path).decode("utf-8", errors="replace")
+
+
+def require_text(root: Path, path: str) -> None:
+    """Raise ``PlanUnusable`` where the plan is not UTF-8: read otherwise it would hold no task."""
+    data = read_plan(root, path)
+    kind = ""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in data:
+        kind = "; it looks like UTF-16"
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        kind = kind or f"; the first byte that is not is in line {line}"
+    if kind:
+        raise PlanUnusable(
+            f"the plan {path} is not UTF-8 text, so its tasks cannot be read{kind}; "
+            "save it as UTF-8, then run again"
+        )
+
+
+def how_to_write_a_task(path: str) -> str:
+    """What to do about a plan without a task, in words."""
+    return (
+        f"the plan {path} holds no task, so there is nothing to do: write one into it on a line "
+        "of its own, such as: - [ ] Reject empty passwords, with a test; or have an agent write "
+        "the plan with: ralph replan"
+    )
+
+
+def facts_of(
+    plan: Plan,
+    text: str,
+    config: Config,
+    *,
+    set_aside: Mapping[str, int] = _NOBODY,
+    skipped: Collection[str] = (),
+) -> PlanFacts:
+    """What the loop decides by; ``text`` is what the plan was read from.
+
+    ``set_aside`` are ids of tasks that are not to be taken, with the attempts that they had;
+    ``skipped`` those that a person does not want taken in this run.
+    """
+    needs = unfinished_dependencies(plan.tasks, text)
+    waits_for = {task_id: [one.id for one in targets] for task_id, targets in needs.items()}
+    chosen = next_task(
+        plan,
+        set_aside={*set_aside, *skipped},
+        waits_for=waits_for,
+        takes_optional=config.optional is OptionalTasks.DO,
+    )
+    open_tasks = [task for task in plan.tasks if _is_open(task) and not task.optional]
+    return PlanFacts(
+        counts=counts_view(plan, text, config),
+        next_task=None if chosen is None else _reference(chosen),
+        next_traits=None if chosen is None else traits_of(chosen, text=text),
+        open_tasks=tuple(_reference(task) for task in open_tasks[:SHOWN_TASKS]),
+        held=held_of(open_tasks, set_aside, skipped, needs),
+    )
+
+
+def held_of(
+    open_tasks: Sequence[Task],
+    set_aside: Mapping[str, int],
+    skipped: Collection[str],
+    needs: Mapping[str, tuple[Task, ...]],
+) -> tuple[HeldTask, ...]:
+    """The first open tasks that cannot be taken, with why; ``needs`` says for whom each waits."""
+    held = [
+        (task, why) for task in open_tasks if (why := _why_held(task, set_aside, skipped, needs))
+    ]
+    return tuple(HeldTask(task=_reference(task), why=why) for task, why in held[:SHOWN_TASKS])
+
+
+def counts_view(plan: Plan, text: str, config: Config) -> PlanCountsView:
+    """The plan in numbers; a blocked task is not done, so it is open too."""
+    counts = count_tasks(plan)
+    return PlanCountsView(
+        total=counts.total,
+        done=counts.done,
+        open_required=counts.open_required + counts.blocked_required,
+        blocked_required=counts.blocked_required,
+        open_optional=counts.open_optional,
+        required=counts.required,
+        required_done=counts.done_required,
+        marker=has_completion_marker(text, config.gate.marker),
+    )
+
+
+def set_task_aside(root: Path, path: str, task_id: str, *, reason: str, needs: str) -> str:
+    """Mark a task as blocked in the plan, and give the plan's text as it is then.
+
+    Every other byte stays as it is, and what somebody writes meanwhile is kept. A task that the
+    plan does not have any more needs no mark. Raises ``PlanMissing``, and ``StateUnusable`` where
+    the plan cannot be written or is changed again and again.
+    """
+    _, edited = edit_plan(
+        root,
+        path,
+        lambda data: _blocked(data, task_id, reason, needs),
+        f"mark the task {task_id} as blocked",
+    )
+    return edited.decode("utf-8", errors="replace")
+
+
+def reset_for_replanning(root: Path, path: str) -> ReplanReset:
+    """Open what is in progress, before the plan is made anew; raises as ``set_task_aside``."""
+    resets: list[ReplanReset] = []
+
+    def open_all(data: bytes) -> bytes:
+        resets.append(reset_in_progress(data.decode("utf-8", errors="surrogateescape")))
+        return resets[-1].text.encode("utf-8", errors="surrogateescape")
+
+    edit_plan(root, path, open_all, "mark what is in progress there as open")
+    return resets[-1]
+
+
+def titles_of(titles: Sequence[str]) -> str:
+    """Some titles of tasks, in words, and how many more there are."""
+    n_more = len(titles) - SHOWN_TITLES
+    more = [f"and {count_of(n_more, 'more task')}"] if n_more > 0 else []
+    return "; ".join([*titles[:SHOWN_TITLES], *more])
+
+
+def require_plan_or_task(config: Config) -> None:
+    """Raise ``UsageError`` where the whole plan is to be made anew, and one task alone done."""
+    if config.task is not None and config.mode is FirstMode.PLAN:
+        raise UsageError(
+            "a plan iteration is for the whole plan, so --task and --mode plan do not go "
+            "together; leave one of them out"
+        )
+
+
+def require_task(plan: Plan, task_id: str) -> None:
+    """Raise ``UsageError`` where the plan has no such task, naming those that it has."""
+    if any(task.id == task_id for task in plan.tasks):
+        return
+    known = ", ".join(f"{task.id} ({task.title[:40]})" for task in plan.tasks[:5])
+    raise UsageError(
+        f"the plan has no task {task_id!r}; it has: {known or 'none'}. See them all: ralph plan"
+    )
+
+
+def _blocked(data: bytes, task_id: str, reason: str, needs: str) -> bytes:
+    """The plan with the task marked.
+
+    Its ids are those of the text in which what is no UTF-8 was replaced; the bytes stay.
+    """
+    text = data.decode("utf-8", errors="replace")
+    ids = [task.id for task in parse_markdown(text).plan.tasks]
+    if task_id not in ids:
+        return data
+    exact = data.decode("utf-8", errors="surrogateescape")
+    tasks = parse_markdown(exact).plan.tasks
+    same = tasks[ids.index(task_id)]
+    return block_task(exact, same.id, reason, needs).encode("utf-8", errors="surrogateescape")
+
+
+def _why_held(
+    task: Task,
+    set_aside: Mapping[str, int],
+    skipped: Collection[str],
+    needs: Mapping[str, tuple[Task, ...]],
+) -> str:
+    """Why a task cannot be taken, in words that follow its name; empty where it can."""
+    if task.state is TaskState.BLOCKED:
+        return f"blocked by {task.blocked_by}" if task.blocked_by else "blocked in the plan"
+    if task.id in skipped:
+        return "skipped in this run"
+    if task.id in set_aside:
+        return f"set aside after {count_of(set_aside[task.id], 'attempt')}"
+    if task.id in needs:
+        return f"waiting for {needs[task.id][0].title}"
+    return ""
+
+
+def _is_open(task: Task) -> bool:
+    return task.state not in {TaskState.DONE, TaskState.SKIPPED}
+
+
+def _reference(task: Task) -> TaskRef:
+    return TaskRef(id=task.id, title=task.title)
+
+
+Change = Callable[[str, str, TaskVerification], str]
+"""From the plan's text, the id of the task in it, and what came of its checks, to the new text."""
+
+
+def close_in_file(
+    source: PlanSource, verifications: Sequence[TaskVerification], change: Change
+) -> WrittenPlan:
+    """Make the edits one by one; what cannot be written is told, and keeps nothing else back.
+
+    Raises ``PlanMissing`` where the file is gone.
+    """
+    written: list[TaskVerification] = []
+    notices: list[Notice] = []
+    for one in verifications:
+        try:
+            edit = partial(_changed, source, one, change)
+            edit_plan(source.root, source.path, edit, "write into it what was verified")
+        except RalphError as error:
+            told = "is not open again" if one.failed else "does not say in the plan what was run"
+            message = f"the task {one.task.id} {told}: {error.message}"
+            notices.append(Notice(code="verify-not-written", message=message))
+            written.append(one)
+        else:
+            written.append(replace(one, reopened=bool(one.failed)))
+    return WrittenPlan(text=source.read(), verifications=tuple(written), notices=tuple(notices))
+
+
+def _changed(source: PlanSource, one: TaskVerification, change: Change, data: bytes) -> bytes:
+    """The file with one task's edit made.
+
+    Ids are those of the text in which what is no UTF-8 was replaced; the bytes stay.
+    """
+    shown = data.decode("utf-8", errors="replace")
+    exact = data.decode("utf-8", errors="surrogateescape")
+    task_id = one.task.id
+    if exact != shown:
+        ids = [task.id for task in source.parse(shown).plan.tasks]
+        tasks = source.parse(exact).plan.tasks
+        task_id = tasks[ids.index(task_id)].id if task_id in ids else task_id
+    return change(exact, task_id, one).encode("utf-8", errors="surrogateescape")

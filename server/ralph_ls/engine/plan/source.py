@@ -1,0 +1,400 @@
+"""What the engine asks of a plan, wherever its tasks are stored (SPEC §8).
+
+A plan is known by its text: what is in a file, or all that a tracker says, written in one way.
+Equal texts mean that nothing has changed. So the rest of an engine compares, remembers and shows
+texts, and never knows where one comes from.
+
+Everything here may read files or start programs: call it in threads. It must never judge progress.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Container, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+from ralph_ls.core.loop.effects import LaunchAgent, NoteSetAside, SetTaskAside
+from ralph_ls.core.loop.inputs import Notice, PlanFacts
+from ralph_ls.core.plan.model import ParsedPlan, Plan
+from ralph_ls.core.plan.queries import newly_done
+from ralph_ls.core.plan.verification.criterion_checks import TaskClosing, TaskVerification
+from ralph_ls.core.prompt.template import PromptContext
+from ralph_ls.protocol.config.config import Config
+from ralph_ls.protocol.plan import RequestView
+from ralph_ls.protocol.run.iteration_events import Forbidden
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import Mode, PlanCountsView, TaskRef
+from ralph_ls.store.external.programs import programs_on_path
+from ralph_ls.store.project.config_file import LoadedSettings
+
+NOBODY: Mapping[str, int] = MappingProxyType({})
+"""No task is set aside."""
+
+KEPT_READINGS = 4
+"""So many texts are kept as they were read: an iteration asks of each more than once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocatedPlan:
+    """The plan of a run that is about to begin."""
+
+    path: str
+    """Relative to the root; where the plan is no file, what it is called."""
+    text: str
+    """Empty where the first iteration writes it."""
+    is_to_write: bool = False
+    """The text is not there yet: a start writes it."""
+    refusal: str = ""
+    """Why no agent is started on the plan that a start writes; empty where one is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchedIteration:
+    """An iteration as the guard has to know it."""
+
+    mode: Mode
+    task: TaskRef | None = None
+    """The one that it was given."""
+    halts: bool = False
+    """The agent ended it with a promise of BLOCKED or DECIDE."""
+    completes: bool = False
+    """The agent promised COMPLETE."""
+    decided: frozenset[tuple[str, str]] = frozenset()
+    """What people did to the plan meanwhile, by kind (``Forbidden``) and id of the task."""
+    finished: str = ""
+    """What was newly written where finished tasks are told (PROGRESS.md)."""
+    has_evidence: bool = False
+    """Files other than plan and PROGRESS.md were changed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanOffence:
+    """One thing of the agent's that was put back in the plan."""
+
+    what: Forbidden
+    task: TaskRef | None
+    """None where it is about the whole plan."""
+    text: str = ""
+    """What the agent had made of it; empty where it left nothing."""
+    why: str = ""
+    """Which rule it broke, where its kind alone does not say it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuardedPlan:
+    """A plan in which nothing forbidden is left."""
+
+    text: str
+    offences: tuple[PlanOffence, ...] = ()
+    notices: tuple[Notice, ...] = ()
+    """Why it was forbidden, where the kind alone does not say it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinishedWork:
+    """What an iteration finished."""
+
+    tasks: tuple[str, ...] = ()
+    """Ids of the tasks that are done now, and were not."""
+    moved: tuple[str, ...] = ()
+    """Ids of the tasks whose review went on, which is progress of its own."""
+    notices: tuple[Notice, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimedPlan:
+    """A plan after a task in it was claimed."""
+
+    text: str
+    refused: str = ""
+    """Why the task cannot be had; empty where it can."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenPlan:
+    """A plan in which it stands what came of the checks of closed tasks."""
+
+    text: str
+    verifications: tuple[TaskVerification, ...] = ()
+    """The same, with those ``reopened`` whose task is open again in the plan."""
+    notices: tuple[Notice, ...] = ()
+
+
+class PlanSource(ABC):
+    """The plan of one run."""
+
+    def __init__(
+        self, root: Path, config: Config, path: str, environment: Mapping[str, str]
+    ) -> None:
+        self.root = root
+        self.config = config
+        self.path = path
+        """As ``LocatedPlan.path``."""
+        self.environment = environment
+        self._readings: dict[str, ParsedPlan] = {}
+
+    @property
+    def on_path(self) -> Container[str]:
+        """The names of the programs that can be started, as far as they tell what is a command."""
+        return programs_on_path(self.environment.get("PATH", ""))
+
+    @classmethod
+    @abstractmethod
+    def look(
+        cls, root: Path, settings: LoadedSettings, environment: Mapping[str, str], *, resume: bool
+    ) -> LocatedPlan:
+        """The plan that a start works on; writes nothing.
+
+        Raises ``PlanMissing`` where there is none and none comes about by itself, and
+        ``UsageError`` where the task that was asked for is not in it.
+        """
+
+    @classmethod
+    def kept(cls, folder: Path) -> LocatedPlan | None:
+        """The plan as the run in this folder of the state keeps it; None where a run keeps none.
+
+        Raises ``PlanMissing`` where it should, and it is gone.
+        """
+        del folder
+        return None
+
+    def keep(self, folder: Path) -> None:
+        """Keep the plan with the files of its run, where a run works on nothing else to its end.
+
+        Raises ``StateUnusable`` where that cannot be written.
+        """
+        del folder
+
+    def begin(self, settings: LoadedSettings, found: LocatedPlan, *, resume: bool) -> list[Notice]:
+        """Do to the plan what a start does, and tell it. Call it while holding the lock.
+
+        Raises ``StateUnusable`` where it cannot be written.
+        """
+        del settings, found, resume
+        return []
+
+    @property
+    def file(self) -> str | None:
+        """The file that is the plan, relative to the root; None where no file is."""
+        return self.path
+
+    @property
+    def own_folders(self) -> tuple[str, ...]:
+        """Folders of the tree in which the plan is kept, relative to the root."""
+        return ()
+
+    @property
+    def own_files(self) -> tuple[str, ...]:
+        """What of the plan lies in the tree, relative to the root; no change of it is evidence."""
+        return () if self.file is None else (self.file,)
+
+    @property
+    def request(self) -> RequestView | None:
+        """The request, where the plan is one."""
+        return None
+
+    def told(self, context: PromptContext, text: str) -> PromptContext:
+        """What an agent is told, with what it has to know of the plan beside its task."""
+        del text
+        return context
+
+    @property
+    def excluded(self) -> tuple[str, ...]:
+        """Patterns of what a run writes beside its plan, which git must not see."""
+        return ()
+
+    def mode_word(self, mode: Mode) -> str:
+        """What a mode is called in the files for people (SPEC §1)."""
+        return mode.value
+
+    def started(self, order: LaunchAgent, run: RunState, before: str | None) -> None:
+        """An iteration begins; ``before`` is the plan, None for one with secrets in it.
+
+        Raises ``StateUnusable`` where what it has to write cannot be written.
+        """
+        del order, run, before
+
+    def settled(self) -> None:  # noqa: B027 - most have nothing to clear away
+        """No agent works any more: an iteration is settled, or the run is over."""
+
+    @abstractmethod
+    def read(self) -> str:
+        """The plan's text; raises ``PlanMissing`` where it is gone or cannot be read."""
+
+    def parse(self, text: str) -> ParsedPlan:
+        """The whole plan; a text that was parsed before is not parsed again."""
+        known = self._readings.get(text)
+        if known is None:
+            known = self._readings[text] = self._parse(text)
+            while len(self._readings) > KEPT_READINGS:
+                del self._readings[next(iter(self._readings))]
+        return known
+
+    @abstractmethod
+    def _parse(self, text: str) -> ParsedPlan: ...
+
+    def plan(self, text: str, *, task: str | None = None) -> Plan:
+        """The plan as this run sees it: with a task that alone is to be done, it is all there is,
+        and required.
+
+        ``task`` is what the one of the settings is called now, if it is called otherwise.
+        """
+        plan = self.parse(text).plan
+        if self.config.task is None:
+            return plan
+        alone = plan.some(ids={task or self.config.task})
+        return Plan(tasks=tuple(one._replace(optional=False) for one in alone))
+
+    @abstractmethod
+    def counts(self, text: str, *, task: str | None = None) -> PlanCountsView:
+        """The plan in numbers; a blocked task is not done, so it is open too."""
+
+    @abstractmethod
+    def facts(
+        self,
+        text: str,
+        *,
+        task: str | None = None,
+        set_aside: Mapping[str, int] = NOBODY,
+        skipped: Collection[str] = (),
+    ) -> PlanFacts:
+        """What the loop decides by.
+
+        ``set_aside`` are ids of tasks that are not to be taken, with the attempts that they had;
+        ``skipped`` those that a person does not want taken in this run.
+        """
+
+    @abstractmethod
+    def mode(self, text: str, facts: PlanFacts, run: RunState) -> Mode:
+        """What the next iteration of the run is for."""
+
+    def must_claim(self, text: str, task: TaskRef) -> bool:
+        """Whether others may take the task too, so that it has to be claimed first."""
+        del text, task
+        return False
+
+    def claim(self, text: str, task: TaskRef) -> ClaimedPlan:
+        """Take a task of this text, so that nobody else does."""
+        del task
+        return ClaimedPlan(text=text)
+
+    def reviewed(self, before: str, after: str, tasks: Collection[str]) -> tuple[str, ...]:
+        """Those of these tasks, which were set aside, that planning has done something about.
+
+        Where the plan itself says what is set aside, planning takes the mark away.
+        """
+        del before, after, tasks
+        return ()
+
+    def finished(
+        self, before: str, after: str, *, task: str | None = None, now: str | None = None
+    ) -> FinishedWork:
+        """What was finished between two texts.
+
+        ``task`` is what the only one that is to be done was called before, ``now`` what it is now.
+        """
+        return FinishedWork(
+            tasks=newly_done(self.plan(before, task=task), self.plan(after, task=now))
+        )
+
+    def told_as_finished(
+        self, before: str, after: str, told: str, *, task: str | None = None, own: str | None = None
+    ) -> tuple[str, ...]:
+        """Ids of the open tasks that left the plan for where finished ones are told.
+
+        ``told`` is what was newly written there; ``task`` as for ``finished``. ``own`` is the
+        iteration's task, where there is evidence.
+        """
+        del before, after, told, task, own
+        return ()
+
+    def renamed(
+        self, before: str, after: str, earlier: Mapping[str, TaskRef] = MappingProxyType({})
+    ) -> dict[str, TaskRef]:
+        """What tasks are called now that had another id in the text before, by that id.
+
+        ``earlier`` is the same for changes before these, which may have gone on.
+        """
+        del before, after
+        return dict(earlier)
+
+    def remarks(self, text: str, *, tell_changes: bool) -> tuple[Notice, ...]:
+        """What of all that belongs to the plan does not fit together, each thing once.
+
+        With ``tell_changes`` also what an iteration changed there that people should look at.
+        """
+        del text, tell_changes
+        return ()
+
+    def closings(self, before: str, after: str, done: Collection[str]) -> tuple[TaskClosing, ...]:
+        """What is to be run for tasks that an iteration closed.
+
+        ``done`` are those that it finished, or moved in their review.
+        """
+        del before, after, done
+        return ()
+
+    def commands(self, text: str) -> tuple[str, ...]:
+        """The commands that the plan names and that could be run without a shell, each once."""
+        del text
+        return ()
+
+    def close(self, verifications: Sequence[TaskVerification], before: str) -> WrittenPlan:
+        """Write what came of the checks of closed tasks into the plan; it is our own edit.
+
+        A task that was refuted is open again, in the plan's own form. ``before`` is the plan from
+        before they were closed.
+        """
+        del before
+        return WrittenPlan(text=self.read(), verifications=tuple(verifications))
+
+    @abstractmethod
+    def set_aside(self, order: SetTaskAside) -> str:
+        """Mark a task, in the plan's own form, as one that was given up; the text as it is then.
+
+        It is our own edit, so nobody's work and nobody's change. Raises a ``RalphError`` where it
+        cannot be written.
+        """
+
+    def left_undone(self, before: str, after: str, seen: WatchedIteration) -> tuple[Notice, ...]:
+        """What the iteration was for and did not do; there is nothing to put back then."""
+        del before, after, seen
+        return ()
+
+    def note_set_aside(self, order: NoteSetAside) -> None:
+        """Say in the plan that a task was set aside, where it has a form for that without a mark.
+
+        Raises a ``RalphError`` where it cannot be written.
+        """
+        del order
+
+    def hurry(self, seconds: float) -> None:  # noqa: B027 - a file has nothing that hangs
+        """Let nothing that is asked, now or later, last beyond so many seconds from now."""
+
+    def stop(self) -> None:  # noqa: B027 - a file has nothing to stop
+        """Wait for nothing any more: the run is over, and what is being looked at is not needed.
+
+        Safe in any thread; whatever waits then fails.
+        """
+
+    def held(
+        self, start: str, committed: str, tree: str, finished: str
+    ) -> Mapping[tuple[str, str], str]:
+        """What the committed plan holds that no agent may do, by kind and task, each in words.
+
+        ``start`` is the plan as the run began, ``tree`` as it is in the work tree: what that has
+        too was accepted. ``finished`` is where finished tasks are written. A plan that merely lags
+        behind the work tree holds nothing.
+        """
+        del start, committed, tree, finished
+        return {}
+
+    @abstractmethod
+    def guarded(self, before: str, after: str, seen: WatchedIteration) -> GuardedPlan:
+        """Put back in the later text what the iteration may not have done; total and idempotent.
+
+        Bytes that are no UTF-8 come as lone surrogates, and go so. Where no file is the plan, what
+        has to be undone is undone at once, and the text is the plan after that.
+        """

@@ -1,0 +1,4 @@
+"""Processes: start, output, process trees, reapers and the engine's event loop.
+
+Knows nothing of runs, agents or git.
+"""

@@ -1,0 +1,160 @@
+"""The engine's event loop, which ends although a thread of it may hang.
+
+What blocks (git, parsing, hashing) runs in threads. One that waits for a file on a dead network
+disk cannot be ended by anybody, and Python would wait for it at the loop's end and once more at its
+own. Here the threads are daemons, and at the end they are waited for only a moment.
+
+Signals to an engine: each that would end the process ends the run instead, with all it started.
+
+One rule for everything that can be caught: where the system's default is to end a process, the run
+is stopped at once, the agent's tree with it, and the journal says by what. Only the first Ctrl-C
+lets the iteration come to its end. What stops a process for a while (Ctrl-Z) stops the engine
+alone and takes nothing from the agent's time; a crash of the interpreter itself (``SIGSEGV`` and
+its like, also when somebody sends them), ``SIGKILL`` and ``SIGSTOP`` cannot be answered, so the
+keeper and the next start settle what they leave.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import queue
+import signal
+import sys
+import threading
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from typing import Any, ParamSpec, TypeVar
+
+from ralph_ls.core.loop.machine.run_flow import BY_CTRL_C, BY_TERM
+
+Given = ParamSpec("Given")
+Value = TypeVar("Value")
+
+MOST_THREADS = 32
+
+PATIENCE = 1.0
+"""Seconds that the threads get at the end to finish what they do; no program runs by then."""
+
+
+def run_to_end(work: Coroutine[Any, Any, Value]) -> Value:
+    """Run ``work`` in an event loop of its own, as ``asyncio.run`` does, in daemon threads."""
+    with asyncio.Runner() as runner:
+        runner.get_loop().set_default_executor(DaemonThreads())
+        return runner.run(work)
+
+
+class DaemonThreads(ThreadPoolExecutor):
+    """An executor that nobody waits for at the end of the process."""
+
+    # A subclass, since the event loop takes no other executor as its default.
+
+    def __init__(self) -> None:
+        super().__init__(max_workers=MOST_THREADS)
+        self._tasks: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._workers: list[threading.Thread] = []
+        self._idle = threading.Semaphore(0)
+        self._guard = threading.Lock()
+        self._is_closed = False
+
+    def submit(
+        self, fn: Callable[Given, Value], /, *args: Given.args, **kwargs: Given.kwargs
+    ) -> Future[Value]:
+        """Run it in a thread."""
+        future: Future[Value] = Future()
+
+        def work() -> None:
+            if not future.set_running_or_notify_cancel():
+                return
+            try:
+                value = fn(*args, **kwargs)
+            except BaseException as error:  # noqa: BLE001 - whoever waits for the future gets it
+                future.set_exception(error)
+            else:
+                future.set_result(value)
+
+        with self._guard:
+            if self._is_closed:
+                raise RuntimeError("the engine's event loop is over")
+            self._tasks.put(work)
+            if not self._idle.acquire(blocking=False) and len(self._workers) < MOST_THREADS:
+                worker = threading.Thread(target=self._live, name="engine work", daemon=True)
+                self._workers.append(worker)
+                worker.start()
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: FBT001, FBT002
+        """Take no more, and wait for what runs, but no longer than ``PATIENCE`` for each."""
+        del cancel_futures
+        with self._guard:
+            if not self._is_closed:
+                self._is_closed = True
+                for _ in self._workers:
+                    self._tasks.put(None)
+        if wait:
+            for worker in self._workers:
+                worker.join(PATIENCE)
+
+    def _live(self) -> None:
+        while (work := self._tasks.get()) is not None:
+            work()
+            self._idle.release()
+
+
+STOPS: Mapping[str, str] = {
+    "SIGINT": BY_CTRL_C,
+    "SIGTERM": BY_TERM,
+    "SIGHUP": "a closed terminal",
+    "SIGQUIT": "Ctrl-\\",
+    "SIGBREAK": "Ctrl-Break",
+    "SIGXCPU": "the limit of CPU time",
+    "SIGPWR": "a power failure",
+    **{
+        f"SIG{name}": f"a {name} signal"
+        for name in ("USR1", "USR2", "ALRM", "VTALRM", "PROF", "IO", "STKFLT", "EMT", "LOST")
+    },
+}
+"""Who stopped the run, by the signal's name; what a system does not have is left out."""
+
+
+def listen_to_signals(deliver: Callable[[str], None]) -> None:
+    """From now on signals stop the run: ``deliver`` gets who stopped it, in the loop's thread."""
+    loop = asyncio.get_running_loop()
+    for number, by in _numbered().items():
+        if signal.getsignal(number) is signal.SIG_IGN:
+            # Ignored by whoever started us, as nohup does it: that wish holds.
+            continue
+        if sys.platform == "win32":
+            # Proactor loops have no add_signal_handler; the handler runs in the main thread.
+            signal.signal(number, lambda *_, by=by: loop.call_soon_threadsafe(partial(deliver, by)))
+        else:
+            loop.add_signal_handler(number, deliver, by)
+
+
+def _numbered() -> dict[signal.Signals | int, str]:
+    known: dict[signal.Signals | int, str] = {
+        number: by for name, by in STOPS.items() if (number := getattr(signal, name, None))
+    }
+    if sys.platform != "win32":
+        # Real-time signals have no names; what is sent by them ends a process as well.
+        real_time = range(signal.SIGRTMIN, signal.SIGRTMAX + 1)
+        known |= {number: f"signal {number}" for number in real_time}
+    return known
+
+
+@contextlib.contextmanager
+def receiving_child_signals() -> Iterator[None]:
+    """Be told of children's ends, also where the caller had those ignored.
+
+    A daemon that ignores ``SIGCHLD`` passes that on, and no exit code would reach us.
+    """
+    number = getattr(signal, "SIGCHLD", None)
+    if number is None or signal.getsignal(number) is not signal.SIG_IGN:
+        yield
+        return
+    signal.signal(number, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(number, signal.SIG_IGN)

@@ -1,0 +1,213 @@
+"""Telling those outside: the commands ``on_question`` and ``on_pr_ready``, and comments on GitHub.
+
+One process each, started once, with a time limit and ended with the run's other processes. What it
+is told goes into its environment and, as JSON, to its standard input; nothing that an agent or a
+stranger wrote becomes part of a command line. That it fails is told and moves no run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Mapping
+from typing import assert_never
+
+from ralph_ls.core.loop.effects import Announce, AnnouncementChannel, AnnouncementOccasion
+from ralph_ls.core.loop.inputs import AnnouncementDone
+from ralph_ls.core.views.model.control_chars import escape_control_chars
+from ralph_ls.engine.agent.environment import agent_environment, find_program
+from ralph_ls.engine.git import worktree_state
+from ralph_ls.engine.process import running_process
+from ralph_ls.engine.worktree.workspace import Workspace
+from ralph_ls.protocol.errors import RalphError, RequestMissing
+from ralph_ls.protocol.plan import read_reference
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.store.external.gh import comment_words, find_gh
+from ralph_ls.store.project import trust
+
+TIME_LIMIT_SECONDS = 600.0
+"""Seconds after which a command is ended; pushing a large repository takes its time."""
+
+SHOWN_CHARACTERS = 300
+"""Of what a command printed, from its last line on backwards."""
+
+LONGEST_VARIABLE = 4000
+"""Characters of a variable."""
+
+SETTINGS: Mapping[AnnouncementOccasion, str] = {
+    AnnouncementOccasion.QUESTION: "on_question",
+    AnnouncementOccasion.PR_READY: "on_pr_ready",
+}
+"""The key under which a person has put the command."""
+
+
+class Announcements:
+    """What the performer does for those outside."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._running: set[running_process.RunningProcess] = set()
+        self._stopping = False
+        self._n_told = 0
+
+    async def announce(self, order: Announce, run: RunState) -> AnnouncementDone:
+        """Tell them, and say what came of it; raises nothing that an agent or they could cause."""
+        name = SETTINGS[order.occasion]
+        match order.channel:
+            case AnnouncementChannel.COMMAND:
+                what = f"the command {name}"
+            case AnnouncementChannel.COMMENT:
+                what = "the comment on the issue"
+            case _:
+                assert_never(order.channel)
+        try:
+            ended, said = await self._run(order, run)
+        except (RalphError, OSError) as error:
+            message = error.message if isinstance(error, RalphError) else str(error)
+            return AnnouncementDone(
+                code=f"{_code(order)}-failed", message=f"{what} failed: {message}"
+            )
+        if ended.exit_code == 0 and not ended.timed_out:
+            tail = f": {said}" if said else ""
+            return AnnouncementDone(code=_code(order), message=f"{what} is done{tail}")
+        return AnnouncementDone(
+            code=f"{_code(order)}-failed",
+            message=f"{what} {_how(ended)}{f': {said}' if said else ''}; "
+            f"the run stands as it is, so do by hand what is left",
+        )
+
+    def stop(self) -> None:
+        """End whatever runs, with all its children."""
+        self._stopping = True
+        for running in self._running:
+            running.stop()
+
+    async def _run(self, order: Announce, run: RunState) -> tuple[running_process.ProcessExit, str]:
+        argv, environment, given = await asyncio.to_thread(self._command, order, run)
+        self._n_told += 1
+        name = f"announced-{self._n_told:03d}"
+        folder = self._workspace.files.folder
+        printed = bytearray()
+
+        def keep(_stream: str, data: bytes) -> None:
+            printed.extend(data)
+            del printed[: -16 * SHOWN_CHARACTERS]
+
+        launch = running_process.Launch(
+            argv=argv,
+            cwd=self._workspace.root,
+            environment=environment,
+            stdin=given,
+            stdout_path=folder / f"{name}.out",
+            stderr_path=folder / f"{name}.err",
+            marker=environment["RALPH_ITERATION_ID"],
+            timeout_seconds=TIME_LIMIT_SECONDS,
+            idle_timeout_seconds=None,
+            grace_seconds=running_process.GRACE_SECONDS,
+            may_leave=True,
+        )
+        running = await running_process.start(
+            launch, redactor=self._workspace.redactor, on_output=keep
+        )
+        self._running.add(running)
+        try:
+            if self._stopping:
+                running.stop()
+            ended = await running.wait()
+        finally:
+            self._running.discard(running)
+        return ended, _transcript_tail(printed.decode("utf-8", errors="replace"))
+
+    def _command(
+        self, order: Announce, run: RunState
+    ) -> tuple[tuple[str, ...], dict[str, str], bytes]:
+        """Argv, environment and standard input."""
+        workspace = self._workspace
+        told = self._told(order, run)
+        environment = agent_environment(
+            workspace.environment,
+            marker=f"{workspace.run}/{SETTINGS[order.occasion]}",
+            start=order.start,
+            iteration=order.iteration,
+            max_iterations=workspace.config.max_iterations,
+            scratch=None,
+        )
+        if order.channel is AnnouncementChannel.COMMENT:
+            source = None if run.request is None else read_reference(run.request.source)
+            if source is None:
+                raise RequestMissing("the run works on no issue of GitHub any more")
+            gh = find_gh(workspace.root, {**workspace.environment})
+            marked = {"RALPH_ITERATION_ID": environment["RALPH_ITERATION_ID"]}
+            body = _comment(workspace.redactor.redact(order.text))
+            return comment_words(gh, source), {**gh.environment, **marked}, body.encode()
+        key = SETTINGS[order.occasion]
+        argv: tuple[str, ...] = getattr(workspace.config, key)
+        trust.require_unchanged_command(
+            workspace.root, key, argv, workspace.claims, workspace.trust.is_approved
+        )
+        environment |= {
+            # The whole of a long text is on standard input; no variable can hold it.
+            f"RALPH_{name.upper()}": value.replace("\0", "")[:LONGEST_VARIABLE]
+            for name, value in told.items()
+            if isinstance(value, str)
+        }
+        program = find_program(argv[0], environment, workspace.root)
+        given = json.dumps(told, ensure_ascii=False).encode("utf-8", errors="replace")
+        return (str(program), *argv[1:]), environment, given
+
+    def _told(self, order: Announce, run: RunState) -> dict[str, object]:
+        """What they are told: SPEC §9's payload, and what a pull request is made of."""
+        workspace, redact = self._workspace, self._workspace.redactor.redact
+        head = worktree_state.read_head(workspace.worktree.git_dir, workspace.worktree.common_dir)
+        request, task = run.request, None if run.current is None else run.current.started.task
+        return {
+            "event": order.occasion.value,
+            "run": workspace.run,
+            "start": order.start,
+            "iteration": order.iteration,
+            "task": None if task is None else {"id": task.id, "title": redact(task.title)},
+            "text": redact(order.text),
+            "title": "" if request is None else redact(request.title),
+            "source": "" if request is None else request.source,
+            "url": (request.url if request is not None else None) or "",
+            "branch": head.branch or "",
+            "head": head.commit or "",
+            "workspace": str(workspace.root),
+        }
+
+
+def _code(order: Announce) -> str:
+    if order.channel is AnnouncementChannel.COMMENT:
+        return "question-commented"
+    return SETTINGS[order.occasion].replace("_", "-")
+
+
+def _how(ended: running_process.ProcessExit) -> str:
+    if ended.stopped:
+        return "was ended on a person's order"
+    if ended.timed_out:
+        return f"ran longer than {TIME_LIMIT_SECONDS:g} s and was ended"
+    if ended.signal is not None:
+        return f"was ended by signal {ended.signal}"
+    return f"ended with {ended.exit_code}"
+
+
+def _transcript_tail(printed: str) -> str:
+    """The last line that says something, harmless to show."""
+    lines = [line.strip() for line in printed.splitlines() if line.strip()]
+    return escape_control_chars(lines[-1])[-SHOWN_CHARACTERS:] if lines else ""
+
+
+def _comment(question: str) -> str:
+    """The comment's text; what the agent wrote stands in a fence that it cannot close.
+
+    Within a fence nobody is mentioned, and nothing is made of what looks like markup.
+    """
+    runs = [len(found[0]) for found in re.finditer(r"`{3,}", question)]
+    fence = "`" * (max(runs, default=2) + 1)
+    return (
+        "The agent that works on this issue asks:\n\n"
+        f"{fence}text\n{question.strip()}\n{fence}\n\n"
+        "Whoever runs the loop answers with `ralph answer`.\n"
+    )

@@ -1,0 +1,283 @@
+"""Places of a home folder that a box treats in a way of their own, as data with the reason.
+
+Everything else in the home folder can be read and not be written; what a program creates there is
+the box's own. Paths are relative to the home folder. An agent's settings, hooks and plugins are
+never in a row: they are read as they are, and what a box writes must not be run outside of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenPlace:
+    """Something that is not there in a box."""
+
+    path: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentHome:
+    """What one agent's program needs of the folder that it keeps its own things in."""
+
+    folder: str
+    why: str
+    moved_by: str = ""
+    """The variable that names another folder."""
+    sessions: tuple[str, ...] = ()
+    """Folders that are written as they are: the agent goes on in what they hold, nothing runs it.
+    """
+    tokens: tuple[str, ...] = ()
+    """Files that a login is kept in: a copy is used, and a token that was renewed is taken back."""
+    copies: tuple[str, ...] = ()
+    """Files that the program rewrites although they hold settings: a copy, never taken back."""
+    own: tuple[str, ...] = ()
+    """What each box has for itself, whatever the folder holds under that name; ``*`` for a glob."""
+
+
+KEYS = "private keys"
+LOGIN = "a login"
+HISTORY = "what was typed, often with secrets"
+PROFILE = "cookies and passwords of a browser"
+SOCKET = "a socket to a service that acts for the user"
+
+SECRETS = (
+    *(HiddenPlace(path, KEYS) for path in (".ssh", ".gnupg", ".pki", ".password-store", ".age")),
+    *(
+        HiddenPlace(path, LOGIN)
+        for path in (
+            *(".aws", ".azure", ".netrc", ".authinfo", ".authinfo.gpg", ".git-credentials"),
+            *(".config/git/credentials", ".config/gh", ".config/glab-cli", ".config/hub"),
+            *(".config/gcloud", ".config/doctl", ".config/hcloud", ".config/op", ".config/rclone"),
+            *(".config/sops", ".config/age", ".config/netlify", ".config/configstore"),
+            *(".docker/config.json", ".kube", ".config/containers/auth.json", ".config/helm"),
+            *(".npmrc", ".yarnrc", ".yarnrc.yml", ".pypirc", ".config/pip/pip.conf"),
+            *(".gem/credentials", ".bundle/config", ".cargo/credentials", ".composer/auth.json"),
+            *(".cargo/credentials.toml", ".m2/settings.xml", ".m2/settings-security.xml"),
+            *(".gradle/gradle.properties", ".nuget/NuGet", ".config/NuGet", ".hex"),
+            *(".terraform.d", ".terraformrc", ".vault-token", ".fly", ".heroku", ".oci", ".s3cfg"),
+            *(".boto", ".snowflake", ".databrickscfg", ".pgpass", ".my.cnf", ".mylogin.cnf"),
+            *(".config/hub", ".config/stripe", ".config/ngrok", ".ngrok2", ".cloudflared"),
+            *(".local/share/com.vercel.cli", ".config/github-copilot", ".huggingface"),
+            *(".cache/huggingface/token", ".kaggle", ".wrangler", ".config/.wrangler"),
+            *(".thunderbird", ".config/evolution", ".local/share/evolution", ".mutt", ".msmtprc"),
+        )
+    ),
+    *(
+        HiddenPlace(path, "a store of passwords")
+        for path in (
+            *(".local/share/keyrings", ".local/share/kwalletd", ".kde/share/apps/kwallet"),
+            *(".config/1Password", ".config/Bitwarden", ".config/keepassxc", ".cache/keepassxc"),
+            *(".config/KeePass", ".electrum", ".bitcoin", ".ethereum"),
+        )
+    ),
+    *(
+        HiddenPlace(path, PROFILE)
+        for path in (
+            *(".mozilla", ".librewolf", ".config/google-chrome", ".config/google-chrome-beta"),
+            *(".config/chromium", ".config/BraveSoftware", ".config/microsoft-edge"),
+            *(".config/vivaldi", ".config/opera", ".cache/mozilla", ".cache/google-chrome"),
+            *(".cache/chromium", ".config/Slack", ".config/discord", ".config/Signal"),
+            *("snap/firefox", "snap/chromium", ".var/app"),
+        )
+    ),
+    *(
+        HiddenPlace(path, HISTORY)
+        for path in (
+            *(".bash_history", ".zsh_history", ".zhistory", ".local/share/fish/fish_history"),
+            *(".python_history", ".node_repl_history", ".psql_history", ".mysql_history"),
+            *(".sqlite_history", ".rediscli_history", ".lesshst", ".viminfo", ".wget-hsts"),
+            *(".local/share/atuin", ".local/share/zoxide", ".local/state/nvim", ".histfile"),
+            *(".config/Code/User/History", ".config/Code/User/globalStorage"),
+            ".config/Code/User/workspaceStorage",
+        )
+    ),
+    *(
+        HiddenPlace(path, SOCKET)
+        for path in (
+            *(".docker/run", ".docker/desktop", ".1password", ".bitwarden-ssh-agent.sock"),
+            *(".orbstack", ".colima", ".lima", ".rd", ".gvfs", ".dbus", ".Xauthority"),
+            *(".ICEauthority", ".local/share/containers", ".vnc"),
+        )
+    ),
+)
+
+AGENT_HOMES: Mapping[str, tuple[AgentHome, ...]] = {
+    "claude": (
+        AgentHome(
+            folder=".claude",
+            moved_by="CLAUDE_CONFIG_DIR",
+            why="the sourced shell snapshots, restored files and lists of tasks of other sessions "
+            "are run or believed by them, so a box has its own; settings, hooks, agents, commands, "
+            "skills and plugins can be read; .claude.json may add a server to start, so it is a "
+            "copy",
+            sessions=("projects",),
+            tokens=(".credentials.json",),
+            copies=(".claude.json", ".config.json"),
+            own=(
+                *("shell-snapshots", "session-env", "sessions", "statsig", "todos", "tasks"),
+                *("debug", "telemetry", "file-history", "plans", "cache", "backups", "ide"),
+                *("paste-cache", "image-cache", "usage-data", "downloads", "history.jsonl"),
+                *("teams", "stats-cache.json", "*.lock"),
+            ),
+        ),
+    ),
+    "codex": (
+        AgentHome(
+            folder=".codex",
+            moved_by="CODEX_HOME",
+            why="config.toml names programs to start, rules and prompts are believed; its shell "
+            "snapshots are sourced and its databases hold what other sessions act on, so a box has "
+            "its own",
+            sessions=("sessions", "archived_sessions"),
+            tokens=("auth.json",),
+            own=(
+                *("log", "tmp", ".tmp", "cache", "shell_snapshots", "memories", "history.jsonl"),
+                *("models_cache.json", "version.json", "session_index.jsonl", "*.sqlite*"),
+                *("*.db*", "internal_storage.json", "installation_id", "*.lock"),
+            ),
+        ),
+    ),
+    "gemini": (
+        AgentHome(
+            folder=".gemini",
+            why="settings.json, extensions, commands and policies start programs; trusted folders "
+            "decide about them",
+            sessions=(),
+            tokens=("oauth_creds.json", "google_accounts.json", "mcp-oauth-tokens.json"),
+            own=("tmp", "history", "state.json", "projects.json", "cache", "acknowledgments"),
+        ),
+    ),
+    "qwen": (
+        AgentHome(
+            folder=".qwen",
+            why="settings.json, extensions and commands start programs; the token is renewed by "
+            "rename beside a lock",
+            sessions=("projects",),
+            tokens=("oauth_creds.json", "mcp-oauth-tokens.json"),
+            own=("tmp", "debug", "todos", "history", "cache", "logs", "ide", "*.lock"),
+        ),
+    ),
+    "opencode": (
+        AgentHome(
+            folder=".local/share/opencode",
+            why="its database of sessions, its snapshots (repositories with hooks of their own) "
+            "and the programs in bin are used by other sessions, so a box has its own; auth.json "
+            "may name a server whose settings are loaded, so only a renewed token is taken back",
+            tokens=("auth.json", "mcp-auth.json"),
+            own=(
+                *("storage", "snapshot", "log", "tool-output", "project", "worktree", "repos"),
+                *("*.db*", "bin", "plans"),
+            ),
+        ),
+        AgentHome(
+            folder=".config/opencode",
+            why="it installs its plugins beside its settings",
+            own=("node_modules", "package.json", "bun.lock", "package-lock.json", ".gitignore"),
+        ),
+        AgentHome(folder=".local/state/opencode", why="what was typed", own=("*",)),
+        AgentHome(folder=".cache/opencode", why="plugins that other sessions load", own=("*",)),
+    ),
+    "cline": (
+        AgentHome(
+            folder=".cline",
+            moved_by="CLINE_DIR",
+            why="its settings name programs to start and hooks are run; its state and sessions are "
+            "rewritten beside them, so a box has copies",
+            tokens=("data/secrets.json",),
+            copies=(
+                *("data/globalState.json", "data/settings/providers.json"),
+                *("data/settings/global-settings.json", "data/settings/cline_mcp_settings.json"),
+            ),
+            own=(
+                *(
+                    "data/tasks",
+                    "data/sessions",
+                    "data/logs",
+                    "data/cache",
+                    "data/db",
+                    "data/state",
+                ),
+                *("data/workspaces", "data/workspace", "data/teams", "data/locks", "log", "logs"),
+                *("data/*.db*", "data/*.lock", "data/checkpoints"),
+            ),
+        ),
+    ),
+    "copilot": (
+        AgentHome(
+            folder=".copilot",
+            moved_by="COPILOT_HOME",
+            why="config.json holds settings and tokens in one file and is rewritten, so it is a "
+            "copy; mcp-config.json, hooks, agents and the programs in pkg can be read",
+            sessions=("session-state", "history-session-state"),
+            copies=("config.json", "settings.json", "permissions-config.json"),
+            own=(
+                *("logs", "ide", "restart", "session-store.db*", "command-history-state.json"),
+                *("*.db*", "tmp", "cache", "data"),
+            ),
+        ),
+    ),
+}
+"""By the name of the agent's program."""
+
+PROGRAMS: Mapping[str, str] = {"claude-agent-acp": "claude", "codex-acp": "codex"}
+"""Programs that use the folder of another one's agent."""
+
+TOOL_FOLDERS: Mapping[str, tuple[str, ...]] = {
+    ".cache": (
+        *("uv", "pip", "pipenv", "pypoetry", "go-build", "golangci-lint", "yarn", "pnpm", "npm"),
+        *("node", "deno", "bun", "pre-commit", "mypy", "ruff", "ccache", "sccache", "bazel"),
+        *("nix", "rattler", "typescript", "turbo", "esbuild", "prisma", "node-gyp"),
+    ),
+    ".npm": ("*",),
+    ".cargo": ("registry", "git", ".package-cache*", ".global-cache*"),
+    ".m2": ("repository", "wrapper"),
+    ".gradle": ("caches", "daemon", "native", "notifications", "workers", "wrapper", ".tmp"),
+    ".nuget": ("packages",),
+    ".bun": ("install/cache",),
+    ".local/share": ("pnpm/store", "virtualenv"),
+    ".local/state": ("*",),
+    "go": ("pkg",),
+    ".yarn": ("berry", "cache"),
+    ".ivy2": ("cache", "local"),
+    ".sbt": ("boot",),
+}
+"""Caches of tools: what is in one is run by the next build, so a box has its own."""
+
+VARIABLES = frozenset(
+    {
+        *("SSH_AUTH_SOCK", "SSH_AGENT_PID", "SSH_ASKPASS", "GIT_ASKPASS", "GPG_AGENT_INFO"),
+        *("GPG_TTY", "GNOME_KEYRING_CONTROL", "GNOME_KEYRING_PID", "KDE_SESSION_UID"),
+        *("DBUS_SESSION_BUS_ADDRESS", "DBUS_SYSTEM_BUS_ADDRESS", "DBUS_STARTER_ADDRESS"),
+        *("DISPLAY", "WAYLAND_DISPLAY", "WAYLAND_SOCKET", "XAUTHORITY", "ICEAUTHORITY"),
+        *("SESSION_MANAGER", "SWAYSOCK", "I3SOCK", "HYPRLAND_INSTANCE_SIGNATURE", "NIRI_SOCKET"),
+        *("XDG_RUNTIME_DIR", "PULSE_SERVER", "PIPEWIRE_REMOTE", "AT_SPI_BUS_ADDRESS"),
+        *("DOCKER_HOST", "DOCKER_CONFIG", "CONTAINER_HOST", "BUILDKIT_HOST", "KUBECONFIG"),
+        *(
+            "TMUX",
+            "TMUX_PANE",
+            "STY",
+            "ZELLIJ",
+            "ZELLIJ_SESSION_NAME",
+            "NVIM",
+            "NVIM_LISTEN_ADDRESS",
+        ),
+        *("KITTY_LISTEN_ON", "KITTY_PUBLIC_KEY", "WEZTERM_UNIX_SOCKET", "ALACRITTY_SOCKET"),
+        *("NOTIFY_SOCKET", "LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES", "INVOCATION_ID"),
+        *("WSL_INTEROP", "WSLENV", "WSL2_GUI_APPS_ENABLED"),
+        *("TMPDIR", "TMP", "TEMP", "TEMPDIR"),
+    }
+)
+"""Variables that lead to a socket, a folder or a service which is hidden."""
+
+TEMPORARY = ("/tmp", "/var/tmp", "/run", "/var/run", "/dev/shm", "/mnt/wslg")  # noqa: S108
+"""Folders of the system that each box has for itself: temporary files, and sockets of services."""
+
+SYSTEM_SECRETS = ("/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers")
+"""Files that only root may read, whom a box may be started by."""
+
+KEPT_OF_RUN = ("/run/current-system", "/run/opengl-driver", "/run/booted-system")
+"""Programs and drivers that some systems have there."""
