@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ralph_ls.editor.framing import FrameReader, frame
+from ralph_ls.editor.lsp.framing import FrameReader, frame
 from tests.bench.figures import ROOT, environment
 from tests.editor.wire import bodies
 

@@ -20,7 +20,7 @@ from typing import IO, Any
 from lsprotocol.converters import get_converter
 from pytest_lsp import client_capabilities
 
-from ralph_ls.editor.framing import FrameReader, frame
+from ralph_ls.editor.lsp.framing import FrameReader, frame
 from tests.editor.warm_server import ServerNursery
 from tests.editor.wire import bodies
 from tests.engine.warm import ForkedProcess

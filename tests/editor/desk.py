@@ -23,28 +23,26 @@ from ralph_ls.core.loop.inputs import HaltFiles
 from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.core.views.model.document_context import FileKind
 from ralph_ls.core.views.model.history import history
-from ralph_ls.editor import mended
-from ralph_ls.editor.codec import make_converter
-from ralph_ls.editor.documents import Documents
+from ralph_ls.editor.documents.loop_documents import LoopDocuments
+from ralph_ls.editor.documents.snapshot import real_path
 from ralph_ls.editor.features import (
     code_actions,
     completions,
-    diagnostics,
-    folds,
-    hints,
     hover,
     lenses,
     links,
+    outline,
     progress,
-    references,
-    rename,
-    symbols,
+    task_ids,
 )
-from ralph_ls.editor.framing import FrameReader
-from ralph_ls.editor.mended import MendedServer
-from ralph_ls.editor.picture import Picture
-from ralph_ls.editor.sights import real_path
-from ralph_ls.editor.workspaces import Workspaces, WorkspaceView
+from ralph_ls.editor.features import lenses as hints
+from ralph_ls.editor.lsp import language_server
+from ralph_ls.editor.lsp.codec import make_converter
+from ralph_ls.editor.lsp.framing import FrameReader
+from ralph_ls.editor.lsp.language_server import RalphLanguageServer
+from ralph_ls.editor.push import diagnostics
+from ralph_ls.editor.worktree.snapshot import WorkspaceSnapshot
+from ralph_ls.editor.worktree.workspaces import Workspaces, WorkspaceView
 from ralph_ls.protocol.lsp.options import EditorOptions
 from ralph_ls.protocol.run.events import Event, EventBase, UnknownEvent
 from ralph_ls.protocol.run.values import Phase
@@ -63,15 +61,15 @@ ALL = (
     code_actions,
     completions,
     diagnostics,
-    folds,
+    outline,
     hints,
     hover,
     lenses,
     links,
     progress,
-    references,
-    rename,
-    symbols,
+    task_ids,
+    task_ids,
+    outline,
 )
 
 
@@ -85,7 +83,7 @@ class View(WorkspaceView):
         self.kind = PlanKind.MARKDOWN
         self.issues = None
         self.optional: tuple[str, ...] = ()
-        self.now = Picture()
+        self.now = WorkspaceSnapshot()
 
     @property
     def root(self) -> Path:
@@ -119,7 +117,7 @@ class View(WorkspaceView):
     def progress_path(self) -> Path:
         return self.root / "PROGRESS.md"
 
-    def picture(self) -> Picture:
+    def picture(self) -> WorkspaceSnapshot:
         return self.now
 
     async def look(self) -> None:
@@ -166,12 +164,14 @@ class Views(Workspaces):
             listener(view)
 
 
-def picture_of(events: Iterable[EventBase], **fields: Any) -> Picture:
+def picture_of(events: Iterable[EventBase], **fields: Any) -> WorkspaceSnapshot:
     """How a viewer sees a run that told these, which are numbered here; its engine lives."""
     return draw(run_of(events), **fields)
 
 
-def draw(events: Sequence[Event | UnknownEvent], *, live: bool = True, **fields: Any) -> Picture:
+def draw(
+    events: Sequence[Event | UnknownEvent], *, live: bool = True, **fields: Any
+) -> WorkspaceSnapshot:
     """How a viewer sees a run with this journal."""
     state = fold(events) if events else None
     phase = Phase.ENDED if state is None else state.phase
@@ -182,7 +182,7 @@ def draw(events: Sequence[Event | UnknownEvent], *, live: bool = True, **fields:
         "halt": HaltFiles(),
         **fields,
     }
-    return Picture(state=state, history=history(events), **values)
+    return WorkspaceSnapshot(state=state, history=history(events), **values)
 
 
 class Desk:
@@ -192,7 +192,7 @@ class Desk:
         self.views = views
         self.options = options or EditorOptions()
         self.server = _make_server()
-        self.documents = Documents(self.server)
+        self.documents = LoopDocuments(self.server)
         self.sent: list[Message] = []
         self.shows_progress = True
         """Whether the client lets progress begin by itself."""
@@ -310,10 +310,10 @@ class Desk:
 _converter = functools.cache(make_converter)
 
 
-def _make_server() -> MendedServer:
+def _make_server() -> RalphLanguageServer:
     """With the one converter of all desks: each would learn every type of LSP anew."""
-    with patch.object(mended, "make_converter", _converter):
-        return MendedServer("desk", "1")
+    with patch.object(language_server, "make_converter", _converter):
+        return RalphLanguageServer("desk", "1")
 
 
 @functools.cache

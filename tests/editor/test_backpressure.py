@@ -5,25 +5,31 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.editor.backpressure import HandOver
-from ralph_ls.editor.picture import Found, OutputPiece, Picture, Told, default_paths
+from ralph_ls.editor.worktree.follower import BackpressuredSink
+from ralph_ls.editor.worktree.snapshot import (
+    OutputPiece,
+    RunUpdate,
+    ScanResult,
+    WorkspaceSnapshot,
+    default_loop_paths,
+)
 from tests.unit.store.helpers import note
 
 OUTPUT = OutputPiece(start=1, stream="out", text="a")
 
 
-def found(*told: Told) -> Found:
-    return Found(picture=Picture(), paths=default_paths(Path("/")), told=told)
+def found(*told: RunUpdate) -> ScanResult:
+    return ScanResult(picture=WorkspaceSnapshot(), paths=default_loop_paths(Path("/")), told=told)
 
 
 class Client:
     """It takes what it is handed, and keeps up only when it is let."""
 
     def __init__(self) -> None:
-        self.told: list[Found] = []
+        self.told: list[ScanResult] = []
         self.keeps_up = asyncio.Event()
         self.n_taken = 0
-        self.hand_over = HandOver(self.told.append, self._keep_pace)
+        self.hand_over = BackpressuredSink(self.told.append, self._keep_pace)
 
     async def _keep_pace(self) -> None:
         await self.keeps_up.wait()
@@ -31,7 +37,7 @@ class Client:
     def taken(self) -> None:
         self.n_taken += 1
 
-    async def hand(self, given: Found) -> None:
+    async def hand(self, given: ScanResult) -> None:
         """As a thread does; comes back when the loop has had its turn."""
         await asyncio.to_thread(self.hand_over, given, self.taken)
         await asyncio.sleep(0)
@@ -39,7 +45,7 @@ class Client:
 
 
 @pytest.mark.parametrize("told", [(), (OUTPUT,)])
-async def test_what_gives_way_by_itself_is_not_waited_for(told: tuple[Told, ...]) -> None:
+async def test_what_gives_way_by_itself_is_not_waited_for(told: tuple[RunUpdate, ...]) -> None:
     client = Client()
     await client.hand(found(*told))
     assert (client.told, client.n_taken) == ([found(*told)], 1)
@@ -59,7 +65,7 @@ async def test_who_reads_is_let_go_on_whatever_happens() -> None:
     async def fail() -> None:
         raise RuntimeError("the client is gone")
 
-    def refuse(_found: Found) -> None:
+    def refuse(_found: ScanResult) -> None:
         raise RuntimeError("it cannot be told")
 
     loop, failures, n_taken = asyncio.get_running_loop(), list[object](), 0
@@ -69,7 +75,7 @@ async def test_who_reads_is_let_go_on_whatever_happens() -> None:
         nonlocal n_taken
         n_taken += 1
 
-    for hand_over in (HandOver(refuse, fail), HandOver(lambda _: None, fail)):
+    for hand_over in (BackpressuredSink(refuse, fail), BackpressuredSink(lambda _: None, fail)):
         hand_over(found(note(1)), taken)
         hand_over(found(OUTPUT), taken)
         for _ in range(4):

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams
 
-from ralph_ls.editor.arguments import read_arguments
-from ralph_ls.editor.codec import make_converter, read_params, write_notification, write_result
-from ralph_ls.editor.errors import ERROR_CODES, code_of, invalid_params, to_response_error
-from ralph_ls.editor.framing import FrameReader
+from ralph_ls.editor.lsp.codec import make_converter, read_params, write_notification, write_result
+from ralph_ls.editor.lsp.errors import ERROR_CODES, code_of, invalid_params, to_response_error
+from ralph_ls.editor.lsp.framing import FrameReader
+from ralph_ls.editor.lsp.handlers import read_arguments
 from ralph_ls.protocol import errors as our_errors
 from ralph_ls.protocol.lsp.methods import (
     METHODS,

@@ -11,13 +11,13 @@ from lsprotocol import types
 from pytest_lsp import client_capabilities
 
 from ralph_ls.core.views.model.diagnostic import Diagnostic, Severity
-from ralph_ls.editor.convert import (
-    Abilities,
-    Columns,
-    Target,
-    abilities_of,
+from ralph_ls.editor.lsp.conversion import (
+    DisplayCapabilities,
+    LinkTarget,
+    PositionMapper,
     characters,
     code_units,
+    display_capabilities,
     find_target,
     to_diagnostic,
     to_link,
@@ -86,17 +86,17 @@ class TestColumns:
     def test_a_range_is_in_the_clients_units(
         self, encoding: types.PositionEncodingKind, start: int, end: int
     ) -> None:
-        shown = Columns(self.TEXT, encoding).range(1, 6, 12)
+        shown = PositionMapper(self.TEXT, encoding).range(1, 6, 12)
         assert (shown.start.line, shown.start.character) == (1, start)
         assert (shown.end.line, shown.end.character) == (1, end)
 
     def test_a_whole_line_has_no_ending(self) -> None:
-        columns = Columns(self.TEXT, UTF16)
+        columns = PositionMapper(self.TEXT, UTF16)
         assert columns.whole_line(0).end == types.Position(line=0, character=4)
         assert columns.whole_line(2).end == types.Position(line=2, character=4)
 
     def test_behind_the_last_line_there_is_nothing(self) -> None:
-        assert Columns("a", UTF16).whole_line(7).end == types.Position(line=7, character=0)
+        assert PositionMapper("a", UTF16).whole_line(7).end == types.Position(line=7, character=0)
 
 
 class TestUris:
@@ -124,11 +124,11 @@ class TestTargets:
     def test_a_file_of_the_work_tree(self, tmp_path: Path, files: RunFiles) -> None:
         (tmp_path / "decide.txt").touch()
         target = find_target("file:decide.txt", tmp_path, files)
-        assert target == Target(path=tmp_path / "decide.txt", title="decide.txt")
+        assert target == LinkTarget(path=tmp_path / "decide.txt", title="decide.txt")
 
     def test_the_newest_attempt_of_an_iteration(self, tmp_path: Path, files: RunFiles) -> None:
         files.output(3, 1, "out").write_text("first")
-        assert find_target("start:3:3", tmp_path, files) == Target(
+        assert find_target("start:3:3", tmp_path, files) == LinkTarget(
             path=files.output(3, 1, "out"), title="output of iteration 3"
         )
         files.output(3, 2, "out").write_text("second")
@@ -165,15 +165,15 @@ class TestTargets:
 REMARK = Diagnostic(
     line=1, start=6, end=12, severity=Severity.WARNING, code="report", message="it says so"
 )
-TARGET = Target(path=Path("/w/a b"), title="a b")
-EVERYTHING = Abilities(code_link=True, related=True, data=True)
+TARGET = LinkTarget(path=Path("/w/a b"), title="a b")
+EVERYTHING = DisplayCapabilities(code_link=True, related=True, data=True)
 
 
 class TestDiagnostics:
     def test_a_client_that_can_do_all_is_told_all(self) -> None:
         shown = to_diagnostic(
             REMARK,
-            Columns(TestColumns.TEXT, UTF16),
+            PositionMapper(TestColumns.TEXT, UTF16),
             EVERYTHING,
             target=TARGET,
             data={"workspace": "file:///w"},
@@ -204,12 +204,16 @@ class TestDiagnostics:
 
     def test_a_client_that_can_do_nothing_is_told_the_words(self) -> None:
         shown = to_diagnostic(
-            REMARK, Columns("a\nb", UTF8), Abilities(), target=TARGET, data={"run": "r"}
+            REMARK,
+            PositionMapper("a\nb", UTF8),
+            DisplayCapabilities(),
+            target=TARGET,
+            data={"run": "r"},
         )
         assert (shown.code_description, shown.related_information, shown.data) == (None,) * 3
 
     def test_a_remark_without_a_cause_links_nowhere(self) -> None:
-        shown = to_diagnostic(REMARK, Columns("a\nb", UTF8), EVERYTHING)
+        shown = to_diagnostic(REMARK, PositionMapper("a\nb", UTF8), EVERYTHING)
         assert (shown.code_description, shown.related_information, shown.data) == (None,) * 3
 
     @pytest.mark.parametrize(
@@ -217,13 +221,16 @@ class TestDiagnostics:
     )
     def test_severities(self, severity: Severity, number: types.DiagnosticSeverity) -> None:
         remark = Diagnostic(line=0, start=0, end=1, severity=severity, code="c", message="m")
-        assert to_diagnostic(remark, Columns("a", UTF8), Abilities()).severity is number
+        assert (
+            to_diagnostic(remark, PositionMapper("a", UTF8), DisplayCapabilities()).severity
+            is number
+        )
 
 
 class TestAbilities:
     def test_vs_code_can_do_all(self) -> None:
-        abilities = abilities_of(client_capabilities("visual-studio-code@v1.65.2"))
-        assert abilities == Abilities(
+        abilities = display_capabilities(client_capabilities("visual-studio-code@v1.65.2"))
+        assert abilities == DisplayCapabilities(
             code_link=True,
             related=True,
             data=True,
@@ -235,8 +242,8 @@ class TestAbilities:
         )
 
     def test_neovim_cannot_be_told_to_ask_for_lenses_again(self) -> None:
-        abilities = abilities_of(client_capabilities("neovim@v0.11.0"))
-        assert abilities == Abilities(
+        abilities = display_capabilities(client_capabilities("neovim@v0.11.0"))
+        assert abilities == DisplayCapabilities(
             code_link=False,
             related=True,
             data=True,
@@ -248,7 +255,7 @@ class TestAbilities:
         )
 
     def test_a_client_that_says_nothing_can_do_nothing(self) -> None:
-        assert abilities_of(types.ClientCapabilities()) == Abilities()
+        assert display_capabilities(types.ClientCapabilities()) == DisplayCapabilities()
 
 
 class TestTexts:
@@ -258,5 +265,5 @@ class TestTexts:
         assert to_plain_text(markdown) == plain
 
     def test_a_link_can_be_told_from_its_title(self) -> None:
-        target = Target(path=Path("/w/a (1) [x].md"), title="[x] `y`")
+        target = LinkTarget(path=Path("/w/a (1) [x].md"), title="[x] `y`")
         assert to_link(target) == "[\\[x\\] \\`y\\`](<file:///w/a%20%281%29%20%5Bx%5D.md>)"

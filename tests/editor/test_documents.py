@@ -10,9 +10,15 @@ import pytest
 from ralph_ls.core.plan.model import ParsedPlan, PlanKind
 from ralph_ls.core.plan.parse import markdown
 from ralph_ls.core.views.model.document_context import FileKind
-from ralph_ls.editor.documents import SMALL_TEXT, Edit
-from ralph_ls.editor.open_document import OpenDocument
-from ralph_ls.editor.sights import KEPT_PARSES, Parses, Reading, Sight, uri_of
+from ralph_ls.editor.documents.loop_documents import SMALL_TEXT, DocumentEvent
+from ralph_ls.editor.documents.snapshot import (
+    KEPT_PARSES,
+    DocumentSnapshot,
+    ParseCache,
+    PlanParseOptions,
+    uri_of,
+)
+from ralph_ls.editor.lsp.workspace import OpenDocument
 from ralph_ls.protocol.run.values import Phase
 from tests.editor.desk import Desk, View, picture_of
 from tests.unit.views.sights import CHOOSE, PID, begins, phase, started
@@ -20,7 +26,7 @@ from tests.unit.views.sights import CHOOSE, PID, begins, phase, started
 pytestmark = pytest.mark.asyncio
 
 SAVED, TYPED = "- [ ] saved\n", "- [ ] typed\n"
-PLAIN = Reading(PlanKind.MARKDOWN)
+PLAIN = PlanParseOptions(PlanKind.MARKDOWN)
 
 
 @pytest.fixture
@@ -29,11 +35,11 @@ def view(tmp_path: Path) -> View:
     return View(tmp_path.resolve())
 
 
-def whole(sight: Sight) -> Sight:
+def whole(sight: DocumentSnapshot) -> DocumentSnapshot:
     return sight
 
 
-def titles(sight: Sight | None) -> list[str]:
+def titles(sight: DocumentSnapshot | None) -> list[str]:
     assert sight is not None
     return [task.title for task in sight.seen.plan.tasks]
 
@@ -155,9 +161,9 @@ async def test_the_files_of_a_work_tree_each_once(desk: Desk, view: View) -> Non
 async def test_edits_are_told_in_their_order_and_a_bad_listener_harms_none(
     desk: Desk, view: View, caplog: pytest.LogCaptureFixture
 ) -> None:
-    told: list[Edit] = []
+    told: list[DocumentEvent] = []
 
-    def fail(uri: str, edit: Edit) -> None:
+    def fail(uri: str, edit: DocumentEvent) -> None:
         raise ValueError("no")
 
     desk.documents.on_edit(fail)
@@ -166,7 +172,12 @@ async def test_edits_are_told_in_their_order_and_a_bad_listener_harms_none(
     desk.type(uri, 2, 0, "a")
     desk.notify("textDocument/didSave", {"textDocument": {"uri": uri}})
     desk.close(uri)
-    assert told == [Edit.OPENED, Edit.CHANGED, Edit.SAVED, Edit.CLOSED]
+    assert told == [
+        DocumentEvent.OPENED,
+        DocumentEvent.CHANGED,
+        DocumentEvent.SAVED,
+        DocumentEvent.CLOSED,
+    ]
     assert [r.getMessage() for r in caplog.records] == ["telling of an edit failed: ValueError: no"]
 
 
@@ -179,7 +190,7 @@ async def test_an_open_document_is_changed_our_way(desk: Desk, view: View) -> No
 
 
 async def test_a_big_text_is_looked_at_beside_the_loop(desk: Desk, view: View) -> None:
-    def thread(sight: Sight) -> threading.Thread:
+    def thread(sight: DocumentSnapshot) -> threading.Thread:
         return threading.current_thread()
 
     uri = desk.open(view.root / "@fix_plan.md", TYPED)
@@ -230,7 +241,7 @@ class TestParses:
         assert len(parsed[0]) <= len("- [ ] new\n")
 
     async def test_two_threads_parse_one_text_once(self, parsed: list[str]) -> None:
-        parses, text = Parses(), "- [ ] a task\n" * 3000
+        parses, text = ParseCache(), "- [ ] a task\n" * 3000
         together = threading.Barrier(4)
         plans: list[ParsedPlan] = []
 
@@ -247,8 +258,8 @@ class TestParses:
         assert all(plan is plans[0] for plan in plans)
 
     async def test_a_plan_that_is_typed_in_is_the_plan_that_it_becomes(self) -> None:
-        parses, path, sections = Parses(), Path("/p.md"), ("Later",)
-        how = Reading(PlanKind.MARKDOWN, sections)
+        parses, path, sections = ParseCache(), Path("/p.md"), ("Later",)
+        how = PlanParseOptions(PlanKind.MARKDOWN, sections)
         text = "# Plan\n" + "".join(f"- [ ] Mend part {number}\n" for number in range(300))
         for at, key in (
             (0, "x"), (900, "```\n"), (2000, "\n```\n"), (7, "## Later\n"), (1500, "- [x] 新\n"),
@@ -261,13 +272,15 @@ class TestParses:
             assert typed.plan.tally() == whole.plan.tally()
 
     async def test_other_sections_are_another_plan(self, parsed: list[str]) -> None:
-        parses, text = Parses(), "## Later\n- [ ] a\n"
+        parses, text = ParseCache(), "## Later\n- [ ] a\n"
         plain = parses.parse(Path("/p.md"), text, PLAIN)
-        optional = parses.parse(Path("/p.md"), text, Reading(PlanKind.MARKDOWN, ("Later",)))
+        optional = parses.parse(
+            Path("/p.md"), text, PlanParseOptions(PlanKind.MARKDOWN, ("Later",))
+        )
         assert [one.plan.tasks[0].optional for one in (plain, optional)] == [False, True]
 
     async def test_only_the_newest_are_remembered(self, parsed: list[str]) -> None:
-        parses = Parses()
+        parses = ParseCache()
         for number in range(KEPT_PARSES + 1):
             parses.parse(Path(f"/{number}.md"), "- [ ] a\n", PLAIN)
         parses.parse(Path("/1.md"), "- [ ] a\n", PLAIN)

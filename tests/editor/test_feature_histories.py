@@ -18,10 +18,18 @@ from ralph_ls.core.loop.decide_file import format_decide, read_halt_files
 from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.core.views.model.document_context import FileKind
-from ralph_ls.editor.convert import Abilities
-from ralph_ls.editor.features import diagnostics, hints, lenses
-from ralph_ls.editor.picture import Picture
-from ralph_ls.editor.sights import NotShown, Parses, Sight, Source, read_sight
+from ralph_ls.editor.documents.snapshot import (
+    DocumentSnapshot,
+    DocumentSource,
+    ParseCache,
+    UnreadableDocument,
+    read_document_snapshot,
+)
+from ralph_ls.editor.features import lenses
+from ralph_ls.editor.features import lenses as hints
+from ralph_ls.editor.lsp.conversion import DisplayCapabilities
+from ralph_ls.editor.push import diagnostics
+from ralph_ls.editor.worktree.snapshot import WorkspaceSnapshot
 from ralph_ls.protocol.lsp.options import EditorOptions
 from ralph_ls.protocol.run.events import (
     CompletionRefused,
@@ -99,7 +107,7 @@ def kind_of(events: Sequence[Event]) -> PlanKind:
     return profile_of(started.config.profile).plan_kind
 
 
-def files_of(picture: Picture, plan: str | None) -> dict[FileKind, str | None]:
+def files_of(picture: WorkspaceSnapshot, plan: str | None) -> dict[FileKind, str | None]:
     """The texts as the engine would have left them."""
     state = picture.state
     assert state is not None
@@ -138,13 +146,13 @@ def name_of(kind: FileKind, events: Sequence[Event]) -> str:
     return "tasks.json" if is_json else kind.value
 
 
-def show_file(kind: FileKind, text: str, picture: Picture, name: str) -> Iterator[str]:
+def show_file(kind: FileKind, text: str, picture: WorkspaceSnapshot, name: str) -> Iterator[str]:
     view = View(ROOT)
-    source = Source(
+    source = DocumentSource(
         view=view, kind=kind, path=ROOT / name, uri="file:///f", text=text, picture=picture
     )
-    sight = read_sight(source, Parses())
-    assert not isinstance(sight, NotShown)
+    sight = read_document_snapshot(source, ParseCache())
+    assert not isinstance(sight, UnreadableDocument)
     assert sight is not None
     yield f"{kind.value}:"
     yield from (f"  {line}" for line in remarks(sight))
@@ -152,8 +160,8 @@ def show_file(kind: FileKind, text: str, picture: Picture, name: str) -> Iterato
     yield from (f"  {line}" for line in hint_lines(sight))
 
 
-def remarks(sight: Sight) -> Iterator[str]:
-    for remark in diagnostics.show(sight, Abilities()):
+def remarks(sight: DocumentSnapshot) -> Iterator[str]:
+    for remark in diagnostics.diagnostics_of(sight, DisplayCapabilities()):
         assert remark.severity is not None
         severity = remark.severity.name.lower()
         where = f"{remark.range.start.line}:{remark.range.start.character}"
@@ -162,15 +170,15 @@ def remarks(sight: Sight) -> Iterator[str]:
         yield f"{where}-{remark.range.end.character} {severity} {remark.code}: {message}"
 
 
-def lens_lines(sight: Sight, picture: Picture) -> Iterator[str]:
+def lens_lines(sight: DocumentSnapshot, picture: WorkspaceSnapshot) -> Iterator[str]:
     assert picture.state is not None
-    for lens in lenses.show(sight, EditorOptions(), picture.state.at):
+    for lens in lenses.lenses_of(sight, EditorOptions(), picture.state.at):
         assert lens.command is not None
         yield f"{lens.range.start.line} [{lens.command.title}] {does(lens.command)}".rstrip()
 
 
-def hint_lines(sight: Sight) -> Iterator[str]:
-    for hint in hints.show(sight, EditorOptions()):
+def hint_lines(sight: DocumentSnapshot) -> Iterator[str]:
+    for hint in hints.hints_of(sight, EditorOptions()):
         where = f"{hint.position.line}:{hint.position.character}"
         yield f"{where} hint: {hint.label} ({hint.tooltip})"
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ralph_ls.core.loop.inputs import HaltFiles
-from ralph_ls.editor import refreshing
+from ralph_ls.editor.features import lenses
 from ralph_ls.editor.features.lenses import next_minute
 from ralph_ls.protocol.lsp.options import EditorOptions, LensOptions, TaskLenses
 from ralph_ls.protocol.run.events import QuestionAsked
@@ -227,7 +227,7 @@ class TestRefresh:
     async def test_a_client_that_never_answers_is_asked_anew(
         self, desk: Desk, view: View, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(refreshing, "ANSWER_PATIENCE", 0.01)
+        monkeypatch.setattr(lenses, "ANSWER_PATIENCE", 0.01)
         await ask(desk, open_plan(desk, view))
         running(view)
         desk.views.change(view)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.editor.documents import SMALL_TEXT
+from ralph_ls.editor.documents.loop_documents import SMALL_TEXT
 from tests.editor.desk import NEOVIM, Desk, Message, View, Views
 from tests.editor.texts import PLAN, ask, desk_on, open_file, span, work_tree
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.editor.framing import FrameReader, MalformedFrame, frame
+from ralph_ls.editor.lsp.framing import FrameReader, MalformedFrame, frame
 
 GOOD = [
     json.dumps({"jsonrpc": "2.0", "method": f"m/{n}", "params": {"n": n}}).encode() for n in (1, 2)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ralph_ls.core.plan.model import LARGEST_PLAN, MOST_LINES
-from ralph_ls.editor.features.diagnostics import MOST_SHOWN
+from ralph_ls.editor.push.diagnostics import MAX_DIAGNOSTICS
 from tests.editor.desk import Desk, View
 
 pytestmark = pytest.mark.asyncio
@@ -129,9 +129,9 @@ async def test_the_other_documents_are_answered_meanwhile(desk: Desk, view: View
 
 async def test_of_many_diagnostics_the_worst_are_shown(desk: Desk, view: View) -> None:
     assert view.plan_path is not None
-    uri = desk.open(view.plan_path, "- [ ] again\n" * (MOST_SHOWN + 10) + "- [!] Pay\n")
+    uri = desk.open(view.plan_path, "- [ ] again\n" * (MAX_DIAGNOSTICS + 10) + "- [!] Pay\n")
     found = (await desk.published(uri))["diagnostics"]
-    assert len(found) == MOST_SHOWN + 1
+    assert len(found) == MAX_DIAGNOSTICS + 1
     assert found[-1]["code"] == "more-diagnostics"
     assert found[-1]["message"].endswith("more diagnostics of this file are not shown")
     assert "task-blocked" in {one["code"] for one in found}

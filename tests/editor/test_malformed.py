@@ -17,8 +17,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from lsprotocol import types
 
-from ralph_ls.editor.framing import FrameReader, frame
-from ralph_ls.editor.mended import Deliverer, MendedServer
+from ralph_ls.editor.lsp.framing import FrameReader, frame
+from ralph_ls.editor.lsp.language_server import MessageFeeder, RalphLanguageServer
 from ralph_ls.editor.server import make_server
 from ralph_ls.protocol.lsp.methods import METHODS
 from tests.editor.wire import bodies
@@ -37,12 +37,14 @@ class Client:
 
     def __init__(self, root: Path) -> None:
         self.loop = asyncio.new_event_loop()
-        self.server: MendedServer = make_server(now=lambda: datetime(2026, 1, 31, tzinfo=UTC))
+        self.server: RalphLanguageServer = make_server(
+            now=lambda: datetime(2026, 1, 31, tzinfo=UTC)
+        )
         self.sent: list[Message] = []
         self.ended: asyncio.Future[int] = self.loop.create_future()
         self._frames = FrameReader()
         self._ids = count(1)
-        self._deliver = Deliverer(self.server.protocol, self.ended, lambda: None)
+        self._deliver = MessageFeeder(self.server.protocol, self.ended, lambda: None)
         self.server.protocol.attach(self, end=self.ended.set_result, watch=lambda _: None)
         self.root = root
 

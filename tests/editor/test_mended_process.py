@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from ralph_ls.editor.framing import FrameReader
+from ralph_ls.editor.lsp.framing import FrameReader
 from tests.editor.conftest import Start
 from tests.editor.wire import Wire, bodies
 

@@ -9,8 +9,8 @@ from lsprotocol import types
 from pygls.workspace import PositionCodec, TextDocument
 
 from ralph_ls.core.plan.parse.lines import lines_of
-from ralph_ls.editor.convert import code_units
-from ralph_ls.editor.open_document import OpenDocument
+from ralph_ls.editor.lsp.conversion import code_units
+from ralph_ls.editor.lsp.workspace import OpenDocument
 
 ENCODINGS = tuple(types.PositionEncodingKind)
 

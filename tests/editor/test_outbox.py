@@ -8,8 +8,8 @@ from typing import Any, Literal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.editor.framing import FrameReader, frame
-from ralph_ls.editor.transport_outbox import Outbox
+from ralph_ls.editor.lsp.framing import FrameReader, frame
+from ralph_ls.editor.lsp.outbox import Outbox
 from ralph_ls.protocol.lsp.methods import OutputParams
 from tests.editor.wire import bodies
 

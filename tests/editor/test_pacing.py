@@ -7,7 +7,7 @@ import logging
 
 import pytest
 
-from ralph_ls.editor.pacing import Failures, Pacer
+from ralph_ls.editor.scheduling import FailureLog, Throttle
 
 pytestmark = pytest.mark.asyncio
 
@@ -29,7 +29,7 @@ class Work:
             raise ValueError(f"no {key}")
 
 
-async def settle(pacer: Pacer[str]) -> None:
+async def settle(pacer: Throttle[str]) -> None:
     """Wait until nothing is being done, and nothing rests."""
     async with asyncio.timeout(60):
         while pacer.busy:
@@ -38,7 +38,7 @@ async def settle(pacer: Pacer[str]) -> None:
 
 async def test_what_comes_while_the_work_is_done_is_one_more_time() -> None:
     work = Work()
-    pacer = Pacer(work, doing="a test", longest_rest=0.0)
+    pacer = Throttle(work, doing="a test", longest_rest=0.0)
     for _ in range(5):
         pacer.ask("a")
     await work.begun.wait()
@@ -53,7 +53,7 @@ async def test_what_comes_while_the_work_is_done_is_one_more_time() -> None:
 async def test_the_first_one_is_begun_at_once_whatever_the_rest() -> None:
     work = Work()
     work.go_on.set()
-    pacer = Pacer(work, doing="a test", longest_rest=60.0, shortest_rest=60.0)
+    pacer = Throttle(work, doing="a test", longest_rest=60.0, shortest_rest=60.0)
     pacer.ask("a")
     async with asyncio.timeout(60):
         await work.begun.wait()
@@ -71,7 +71,7 @@ async def test_a_failure_is_logged_once_and_harms_no_later_time(
     work = Work()
     work.go_on.set()
     work.fails = True
-    pacer = Pacer(work, doing="a test", longest_rest=0.0)
+    pacer = Throttle(work, doing="a test", longest_rest=0.0)
     with caplog.at_level(logging.ERROR):
         for _ in range(3):
             pacer.ask("a")
@@ -90,7 +90,7 @@ async def test_a_failure_is_logged_once_and_harms_no_later_time(
 
 
 async def test_another_failure_is_news(caplog: pytest.LogCaptureFixture) -> None:
-    failures = Failures("telling")
+    failures = FailureLog("telling")
     for error in (ValueError("a"), ValueError("a"), ValueError("b"), KeyError("b")):
         failures.tell("x", error)
     failures.tell("y", KeyError("b"))

@@ -7,7 +7,12 @@ from pathlib import Path
 import pytest
 
 from ralph_ls.core.views.document.page import Page
-from ralph_ls.editor.pages import KEPT_PAGES, Around, Pages, Shown
+from ralph_ls.editor.documents.project_documents import (
+    CACHED_DOCUMENTS,
+    ProjectContext,
+    ProjectDocument,
+    ProjectDocuments,
+)
 from tests.editor.desk import Desk, View
 from tests.editor.texts import desk_on, open_file, work_tree
 
@@ -19,12 +24,12 @@ def view(tmp_path: Path) -> View:
     return work_tree(tmp_path)
 
 
-def pages_of(desk: Desk) -> Pages:
+def pages_of(desk: Desk) -> ProjectDocuments:
     """As each feature makes its own."""
-    return Pages(desk.server, desk.views, desk.documents)
+    return ProjectDocuments(desk.server, desk.views, desk.documents)
 
 
-def page(shown: Shown) -> Page:
+def page(shown: ProjectDocument) -> Page:
     return shown.page
 
 
@@ -46,7 +51,7 @@ async def test_what_was_done_is_read_once_for_all_features_too(view: View) -> No
     desk = await desk_on(view)
     uri = open_file(desk, view, "@fix_plan.md")
 
-    def done(around: Around) -> Page | None:
+    def done(around: ProjectContext) -> Page | None:
         return None if around.progress is None else around.progress.page
 
     first = await pages_of(desk).look_around(uri, done)
@@ -58,7 +63,7 @@ async def test_pages_of_long_ago_are_forgotten(view: View) -> None:
     desk = await desk_on(view)
     uri = open_file(desk, view, "specs/login.md")
     first = await pages_of(desk).look(uri, page)
-    for number in range(KEPT_PAGES):
+    for number in range(CACHED_DOCUMENTS):
         other = open_file(desk, view, f"specs/{number}.md", "# Other\n")
         await pages_of(desk).look(other, page)
     assert await pages_of(desk).look(uri, page) is not first

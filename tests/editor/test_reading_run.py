@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.editor.picture import OutputPiece
-from ralph_ls.editor.reading_run import RunReader, Wants
+from ralph_ls.editor.worktree.run_reader import RunInterest, RunReader
+from ralph_ls.editor.worktree.snapshot import OutputPiece
 from ralph_ls.protocol.run.events import AgentStarted, Event, UnknownEvent
 from ralph_ls.store.layout import RunFiles
 from ralph_ls.store.run import journal as journal_module
@@ -90,7 +90,9 @@ def test_an_agent_that_ran_at_the_snapshot_is_listened_to(files: RunFiles) -> No
     leave(files, (started(), begins(1, CHOOSE), agent), 3)
     files.output(1, 1, "out").write_bytes(b"it works\n")
     reader = RunReader(files)
-    pieces = [piece for piece in reader.want(Wants(output=True)) if isinstance(piece, OutputPiece)]
+    pieces = [
+        piece for piece in reader.want(RunInterest(output=True)) if isinstance(piece, OutputPiece)
+    ]
     assert [piece.text for piece in pieces] == ["it works\n"]
     leave(files, (started(), begins(1, CHOOSE), agent, ends(1)), 4)
-    assert RunReader(files).want(Wants(output=True)) == []
+    assert RunReader(files).want(RunInterest(output=True)) == []

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.editor.commands import COMMANDS
+from ralph_ls.editor.requests.commands import COMMANDS
 from ralph_ls.protocol.run.events import PhaseChanged, QuestionAsked
 from ralph_ls.protocol.run.values import Phase
 from tests.editor.client import NEOVIM, VS_CODE

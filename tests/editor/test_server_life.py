@@ -16,7 +16,7 @@ from pytest_lsp import LanguageClient, client_capabilities
 from pytest_lsp.client import register_lsp_features
 
 from ralph_ls import __version__
-from ralph_ls.editor.codec import make_converter
+from ralph_ls.editor.lsp.codec import make_converter
 from ralph_ls.protocol import version
 from ralph_ls.protocol.run import events
 from tests.editor.client import NEOVIM, PATIENCE, VS_CODE

@@ -12,9 +12,14 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.cli import server_log
-from ralph_ls.cli.serve import BadOption, ServeOptions, read_options
-from ralph_ls.cli.server_log import LogUnusable, start_logging
+from ralph_ls.cli import language_server
+from ralph_ls.cli.language_server import (
+    LogFileError,
+    ServeOptionError,
+    ServeOptions,
+    read_options,
+    start_logging,
+)
 from tests.editor.wire import ROOT, Message, Wire
 
 SECRET = "correct-horse-battery"
@@ -69,7 +74,7 @@ class TestOptions:
         ],
     )
     def test_others_are_refused(self, arguments: tuple[str, ...]) -> None:
-        with pytest.raises(BadOption):
+        with pytest.raises(ServeOptionError):
             read_options(arguments)
 
 
@@ -97,7 +102,7 @@ class TestLogFile:
         assert "not wanted" not in text
 
     def test_it_is_bounded(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(server_log, "LARGEST_LOG", 2000)
+        monkeypatch.setattr(language_server, "LARGEST_LOG", 2000)
         path = tmp_path / "ralph.log"
         start_logging(path=path)
         for number in range(200):
@@ -113,13 +118,13 @@ class TestLogFile:
         start_logging(path=path)
         logging.getLogger("ralph_ls").warning("refused: %s", "x" * 1_000_000)
         text = path.read_text(encoding="utf-8")
-        assert len(text) < server_log.LONGEST_RECORD + 200
+        assert len(text) < language_server.LONGEST_RECORD + 200
         assert text.rstrip().endswith("characters)")
 
     def test_what_is_no_file_is_refused_at_once(self, tmp_path: Path) -> None:
         os.mkfifo(tmp_path / "pipe")
         for path in (tmp_path, tmp_path / "pipe", tmp_path / "no" / "such.log", Path("/dev/null")):
-            with pytest.raises(LogUnusable):
+            with pytest.raises(LogFileError):
                 start_logging(path=path)
 
 

@@ -16,20 +16,26 @@ from lsprotocol import types
 from watchdog.observers.api import BaseObserver
 
 from ralph_ls.core.views.model.document_context import FileKind
-from ralph_ls.editor import follow
-from ralph_ls.editor.follow import Follower, Watch
-from ralph_ls.editor.frames import (
+from ralph_ls.editor.scheduling import run_in_thread
+from ralph_ls.editor.server import ClientSettings, client_name
+from ralph_ls.editor.worktree import follower as follow
+from ralph_ls.editor.worktree.follower import FileWatch, WorktreeFollower
+from ralph_ls.editor.worktree.run_reader import (
     FRAME_LIMIT,
     LineCutter,
     TextDecoder,
     message_frames,
     whole_messages,
 )
-from ralph_ls.editor.loop_files import Folders, find_paths, folders_of, kind_of, watched_folders
-from ralph_ls.editor.picture import Found
-from ralph_ls.editor.settings import Settings, name_of
-from ralph_ls.editor.threads import in_thread
-from ralph_ls.editor.work_tree import WorkTree
+from ralph_ls.editor.worktree.scanner import WorktreeScanner
+from ralph_ls.editor.worktree.snapshot import (
+    LoopFolders,
+    ScanResult,
+    find_loop_paths,
+    kind_of,
+    loop_folders,
+    watched_folders,
+)
 from ralph_ls.store.files import write_atomic
 from ralph_ls.store.layout import find_worktree
 from tests.editor.made_run import MadeRun, made_run, message
@@ -68,7 +74,7 @@ class TestFrames:
         assert lines == (whole[1:] if within else whole)
 
     def test_a_line_that_is_too_long_is_passed_over(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("ralph_ls.editor.frames.LONGEST_MESSAGE", 5)
+        monkeypatch.setattr("ralph_ls.editor.worktree.run_reader.LONGEST_MESSAGE", 5)
         cutter = LineCutter()
         assert cutter.feed(b"ab\nabcdef") == [b"ab"]
         assert cutter.feed(b"ghi") == []
@@ -93,7 +99,7 @@ class TestFrames:
 
 class TestSettings:
     def test_nothing_told_is_the_default(self) -> None:
-        settings = Settings()
+        settings = ClientSettings()
         nothing: list[object] = [None, [], "x", {}]
         for told in nothing:
             settings.begin(told)
@@ -101,14 +107,14 @@ class TestSettings:
             assert not settings.has_prefix
 
     def test_what_makes_no_sense_is_left_out_alone(self, caplog: pytest.LogCaptureFixture) -> None:
-        settings = Settings()
+        settings = ClientSettings()
         settings.begin({"readOnly": "perhaps", "lens": {"tasks": "some"}, "progress": False})
         options = settings.options()
         assert (options.read_only, options.lens.enabled, options.progress) == (False, True, False)
         assert caplog.text.count("is left out") == 2
 
     def test_a_change_keeps_the_prefix_and_all_that_it_does_not_name(self) -> None:
-        settings = Settings()
+        settings = ClientSettings()
         settings.begin({"commandPrefix": "mine", "progress": False})
         assert settings.has_prefix
         assert not settings.change({"other": {}})
@@ -133,7 +139,7 @@ class TestSettings:
         ],
     )
     def test_who_asks_has_a_name_that_can_be_shown(self, name: str | None, shown: str) -> None:
-        assert name_of(None if name is None else types.ClientInfo(name=name)) == shown
+        assert client_name(None if name is None else types.ClientInfo(name=name)) == shown
 
 
 class TestThreads:
@@ -142,31 +148,31 @@ class TestThreads:
             raise KeyError("x")
 
         with pytest.raises(KeyError):
-            await in_thread(fail, name="failing")
-        assert await in_thread(threading.get_ident, name="asking") != threading.get_ident()
+            await run_in_thread(fail, name="failing")
+        assert await run_in_thread(threading.get_ident, name="asking") != threading.get_ident()
 
 
 @pytest.fixture
-def folders(tmp_path: Path, state_dir: Path) -> Folders:
+def folders(tmp_path: Path, state_dir: Path) -> LoopFolders:
     root = make_repository(tmp_path / "repository")
-    return folders_of(find_worktree(root), {"RALPH_STATE_DIR": str(state_dir)})
+    return loop_folders(find_worktree(root), {"RALPH_STATE_DIR": str(state_dir)})
 
 
 class TestFiles:
-    def test_each_kind_is_known_by_where_it_lies(self, folders: Folders) -> None:
+    def test_each_kind_is_known_by_where_it_lies(self, folders: LoopFolders) -> None:
         root = folders.worktree.root
-        paths = find_paths(folders)
+        paths = find_loop_paths(folders)
         assert paths.plan == root / "@fix_plan.md"
         assert "Future" in paths.optional_sections
         found = {name: kind_of(root / name, paths, folders) for name in KINDS}
         assert found == KINDS
         assert kind_of(root.parent / "@fix_plan.md", paths, folders) is None
 
-    def test_a_plan_behind_a_link_is_the_plan(self, folders: Folders, tmp_path: Path) -> None:
+    def test_a_plan_behind_a_link_is_the_plan(self, folders: LoopFolders, tmp_path: Path) -> None:
         plan = folders.worktree.root / "@fix_plan.md"
         plan.rename(tmp_path / "elsewhere.md")
         plan.symlink_to(tmp_path / "elsewhere.md")
-        paths = find_paths(folders)
+        paths = find_loop_paths(folders)
         # The names differ, so it is the link that is asked for.
         assert kind_of(plan, paths, folders) is FileKind.PLAN
 
@@ -192,45 +198,45 @@ KINDS = {
 class Following:
     """A follower, and what it has found so far."""
 
-    def __init__(self, folders: Folders) -> None:
-        self.found: queue.Queue[Found] = queue.Queue()
+    def __init__(self, folders: LoopFolders) -> None:
+        self.found: queue.Queue[ScanResult] = queue.Queue()
         self.tree = Counted(folders)
-        self.follower = Follower(self.tree, self._take)
+        self.follower = WorktreeFollower(self.tree, self._take)
         self.follower.start()
 
-    def until(self, wanted: Callable[[Found], bool]) -> Found:
+    def until(self, wanted: Callable[[ScanResult], bool]) -> ScanResult:
         while True:
             found = self.found.get(timeout=PATIENCE)
             if wanted(found):
                 return found
 
-    def until_seq(self, seq: int) -> Found:
+    def until_seq(self, seq: int) -> ScanResult:
         return self.until(lambda found: _seq_of(found) == seq)
 
-    def _take(self, found: Found, taken: Callable[[], None]) -> None:
+    def _take(self, found: ScanResult, taken: Callable[[], None]) -> None:
         self.found.put(found)
         taken()
 
 
-class Counted(WorkTree):
+class Counted(WorktreeScanner):
     """Counts how often it was looked at."""
 
     n_looks = 0
     fails = False
 
-    def look(self, *, fresh: bool = False) -> Iterator[Found]:
+    def look(self, *, fresh: bool = False) -> Iterator[ScanResult]:
         self.n_looks += 1
         if self.fails:
             raise RuntimeError("a disk went away")
         return super().look(fresh=fresh)
 
 
-def _seq_of(found: Found) -> int:
+def _seq_of(found: ScanResult) -> int:
     return 0 if found.picture.state is None else found.picture.state.seq
 
 
 @pytest.fixture
-def following(folders: Folders) -> Iterator[Following]:
+def following(folders: LoopFolders) -> Iterator[Following]:
     made = Following(folders)
     yield made
     made.follower.stop()
@@ -239,7 +245,7 @@ def following(folders: Folders) -> Iterator[Following]:
 
 
 @pytest.fixture
-def run(folders: Folders) -> Iterator[MadeRun]:
+def run(folders: LoopFolders) -> Iterator[MadeRun]:
     with made_run(folders.worktree.root) as made:
         yield made
 
@@ -261,7 +267,7 @@ class TestFollower:
         assert following.tree.n_reads == n_reads
 
     def test_a_write_of_our_own_is_one_reading_of_the_plan(
-        self, folders: Folders, following: Following
+        self, folders: LoopFolders, following: Following
     ) -> None:
         plan = folders.worktree.root / "@fix_plan.md"
         following.until(lambda found: found.changed)
@@ -275,7 +281,7 @@ class TestFollower:
         assert following.found.empty()
 
     def test_nothing_is_done_while_nothing_happens(
-        self, folders: Folders, following: Following, monkeypatch: pytest.MonkeyPatch
+        self, folders: LoopFolders, following: Following, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         with made_run(folders.worktree.root) as run:
             run.end()
@@ -293,7 +299,7 @@ class TestFollower:
         assert waits.get(timeout=PATIENCE) is None
 
     def test_a_dead_engine_is_seen_without_being_told(
-        self, folders: Folders, following: Following
+        self, folders: LoopFolders, following: Following
     ) -> None:
         with made_run(folders.worktree.root):
             following.until(lambda found: found.picture.live)
@@ -315,7 +321,7 @@ class TestFollower:
         following.until_seq(3)
 
     def test_a_job_that_fails_tells_its_asker(self, following: Following) -> None:
-        def fail(tree: WorkTree) -> None:
+        def fail(tree: WorktreeScanner) -> None:
             raise KeyError("x")
 
         with pytest.raises(KeyError):
@@ -324,7 +330,7 @@ class TestFollower:
     @pytest.mark.parametrize("refused", ["schedule", "start"])
     def test_it_follows_where_the_system_tells_of_nothing(
         self,
-        folders: Folders,
+        folders: LoopFolders,
         monkeypatch: pytest.MonkeyPatch,
         caplog: pytest.LogCaptureFixture,
         refused: str,
@@ -343,7 +349,7 @@ class TestFollower:
         assert caplog.text.count("inotify watch limit reached") == 1
 
     def test_halt_files_are_seen_in_folders_that_come_and_go(
-        self, folders: Folders, following: Following
+        self, folders: LoopFolders, following: Following
     ) -> None:
         folder = folders.worktree.root / ".ralph"
         for number in range(3):
@@ -355,7 +361,7 @@ class TestFollower:
             folder.rmdir()
 
     def test_a_halt_file_that_leads_out_of_the_tree_is_told_and_not_read(
-        self, folders: Folders, following: Following, caplog: pytest.LogCaptureFixture
+        self, folders: LoopFolders, following: Following, caplog: pytest.LogCaptureFixture
     ) -> None:
         (folders.worktree.root / ".ralph").mkdir()
         (folders.worktree.root / ".ralph/decide.txt").symlink_to("/etc/passwd")
@@ -367,7 +373,7 @@ class TestFollower:
 class TestWatch:
     def test_only_names_that_matter_call(self, tmp_path: Path) -> None:
         called = threading.Event()
-        watch = Watch(called.set)
+        watch = FileWatch(called.set)
         assert watch.set({tmp_path: frozenset({"a"})})
         assert not watch.set({tmp_path: frozenset({"a"})})
         (tmp_path / "b").write_text("x", encoding="utf-8")
@@ -376,20 +382,20 @@ class TestWatch:
         watch.close()
 
     def test_a_folder_that_is_gone_is_not_watched(self, tmp_path: Path) -> None:
-        watch = Watch(lambda: None)
+        watch = FileWatch(lambda: None)
         assert not watch.set({tmp_path / "none": None})
         assert watch.works
         watch.close()
-        Watch(lambda: None).close()
+        FileWatch(lambda: None).close()
 
     def test_the_thread_ends_when_nobody_takes_what_it_finds(
-        self, folders: Folders, caplog: pytest.LogCaptureFixture
+        self, folders: LoopFolders, caplog: pytest.LogCaptureFixture
     ) -> None:
-        def refuse(found: Found, taken: Callable[[], None]) -> None:
+        def refuse(found: ScanResult, taken: Callable[[], None]) -> None:
             raise RuntimeError("the loop is closed")
 
         with caplog.at_level(logging.DEBUG, logger=follow.__name__):
-            follower = Follower(WorkTree(folders), refuse)
+            follower = WorktreeFollower(WorktreeScanner(folders), refuse)
             follower.start()
             follower._thread.join(PATIENCE)
         assert not follower._thread.is_alive()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.editor.transport_stdio import BACKLOG_LIMIT
+from ralph_ls.editor.lsp.stdio import BACKLOG_LIMIT
 from ralph_ls.protocol.run.events import PhaseChanged, QuestionAsked, RunEnded, Warned
 from ralph_ls.protocol.run.values import EndReason, Phase
 from tests.editor.conftest import StartEditor

@@ -10,9 +10,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from ralph_ls.editor import transport_client
-from ralph_ls.editor.transport_client import watch_client
-from ralph_ls.editor.transport_stdio import BACKLOG_LIMIT, PipeWriter, start_reading
+from ralph_ls.editor.lsp import stdio
+from ralph_ls.editor.lsp.stdio import BACKLOG_LIMIT, PipeWriter, start_reading, watch_client
 from tests.editor.wire import ROOT
 
 
@@ -31,7 +30,10 @@ async def client() -> AsyncIterator[asyncio.subprocess.Process]:
 def test_what_is_slow_to_import_waits_until_it_is_needed() -> None:
     """An editor waits for the answer to initialize; we get a third more than bare pygls."""
     slow = ["git", "psutil", "pydantic", "rich", "typer", "watchdog"]
-    code = f"import ralph_ls.editor.mended, sys; print([n for n in {slow} if n in sys.modules])"
+    code = (
+        "import ralph_ls.editor.lsp.language_server, sys; "
+        f"print([n for n in {slow} if n in sys.modules])"
+    )
     path = os.pathsep.join([str(ROOT / "server"), str(ROOT)])
     found = subprocess.run(
         [sys.executable, "-c", code],
@@ -51,7 +53,7 @@ class TestWatch:
             raise PermissionError("not in this sandbox")
 
         monkeypatch.setattr(os, "pidfd_open", refuse)
-        monkeypatch.setattr(transport_client, "CHECK_INTERVAL", 0.01)
+        monkeypatch.setattr(stdio, "CHECK_INTERVAL", 0.01)
         gone = asyncio.Event()
         stop = watch_client(client.pid, gone.set)
         assert not gone.is_set()

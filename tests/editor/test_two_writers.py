@@ -16,10 +16,9 @@ from pygls.workspace import PositionCodec
 
 from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.core.views.document.quick_fixes import EDIT_CONFLICT_CODE
-from ralph_ls.editor.open_document import OpenDocument
-from ralph_ls.editor.sights import text_of
-from ralph_ls.editor.text_edits import edits_between
-from ralph_ls.editor.two_writers import KEPT_OFFERS, LastCommon, Unseen
+from ralph_ls.editor.documents.snapshot import KEPT_OFFERS, EditConflict, MergeBase, text_of
+from ralph_ls.editor.documents.workspace_edits import line_edits
+from ralph_ls.editor.lsp.workspace import OpenDocument
 from ralph_ls.store.layout import find_worktree, state_folder, state_root
 from ralph_ls.store.project.plan_file import LARGEST_TEXT, UserSave, read_saves, text_hash
 from tests.editor.conftest import StartEditor
@@ -42,20 +41,20 @@ def plan(tmp_path: Path) -> Path:
 
 class TestLastCommon:
     def test_one_writer_alone_is_left_alone(self, plan: Path) -> None:
-        common = LastCommon(PLAN, read=text_of)
+        common = MergeBase(PLAN, read=text_of)
         assert common.unseen(PLAN, plan) is None
         assert common.unseen(TYPED + PLAN, plan) is None
         plan.write_text(ON_DISK, encoding="utf-8")
         assert common.unseen(PLAN, plan) is None
 
     def test_with_both_the_base_is_what_they_had_in_common(self, plan: Path) -> None:
-        common = LastCommon(PLAN, read=text_of)
+        common = MergeBase(PLAN, read=text_of)
         assert common.unseen(PLAN, plan) is None
         plan.write_text(ON_DISK, encoding="utf-8")
-        assert common.unseen(TYPED + PLAN, plan) == Unseen(base=PLAN, theirs=ON_DISK)
+        assert common.unseen(TYPED + PLAN, plan) == EditConflict(base=PLAN, theirs=ON_DISK)
 
     def test_what_was_loaded_anew_is_common(self, plan: Path) -> None:
-        common = LastCommon(PLAN, read=text_of)
+        common = MergeBase(PLAN, read=text_of)
         common.unseen(PLAN, plan)
         plan.write_text(ON_DISK, encoding="utf-8")
         common.unseen(PLAN, plan)
@@ -63,13 +62,13 @@ class TestLastCommon:
         assert common.saved(BOTH) == ON_DISK
 
     def test_what_was_not_saved_when_it_was_opened_is_the_persons(self, plan: Path) -> None:
-        common = LastCommon(TYPED + PLAN, read=text_of)
+        common = MergeBase(TYPED + PLAN, read=text_of)
         assert common.unseen(TYPED + PLAN, plan) is None
         plan.write_text(ON_DISK, encoding="utf-8")
-        assert common.unseen(TYPED + PLAN, plan) == Unseen(base=PLAN, theirs=ON_DISK)
+        assert common.unseen(TYPED + PLAN, plan) == EditConflict(base=PLAN, theirs=ON_DISK)
 
     def test_a_merge_that_was_taken_is_seen_and_others_are_not(self, plan: Path) -> None:
-        common = LastCommon(PLAN, read=text_of)
+        common = MergeBase(PLAN, read=text_of)
         common.unseen(PLAN, plan)
         plan.write_text(ON_DISK, encoding="utf-8")
         unseen = common.unseen(TYPED + PLAN, plan)
@@ -83,7 +82,7 @@ class TestLastCommon:
         assert common.saved(BOTH) == ON_DISK
 
     def test_a_file_that_is_gone_or_has_a_mark_is_no_change(self, plan: Path) -> None:
-        common = LastCommon(PLAN, read=text_of)
+        common = MergeBase(PLAN, read=text_of)
         plan.write_text("\ufeff" + PLAN, encoding="utf-8")
         assert common.unseen(PLAN, plan) is None
         assert common.unseen(TYPED + PLAN, plan) is None
@@ -100,7 +99,7 @@ def test_edits_make_the_one_of_the_other(
 ) -> None:
     old, new = "".join(before), "".join(after)
     document = OpenDocument("file:///p", source=old, position_codec=PositionCodec(encoding))
-    for edit in reversed(edits_between(old, new, encoding)):
+    for edit in reversed(line_edits(old, new, encoding)):
         document.apply_change(
             types.TextDocumentContentChangePartial(range=edit.range, text=edit.new_text)
         )

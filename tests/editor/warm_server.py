@@ -24,7 +24,7 @@ class ServerNursery(warm.Nursery):
 
 
 def main() -> None:
-    from ralph_ls.cli import serve, serve_verb  # noqa: F401
+    from ralph_ls.cli.commands import integration  # noqa: F401
     from ralph_ls.editor import server
     from ralph_ls.engine import clock  # noqa: F401
     from tests.editor import ours, stock  # noqa: F401

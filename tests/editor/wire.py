@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
-from ralph_ls.editor.framing import FrameReader, MalformedFrame
+from ralph_ls.editor.lsp.framing import FrameReader, MalformedFrame
 from tests.engine.warm import ForkedProcess, Nursery
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.editor.documents import Save
-from ralph_ls.editor.features.saves import keep, keep_settings
+from ralph_ls.editor.documents.loop_documents import DocumentSave
+from ralph_ls.editor.features.saves import record_document_save, record_settings_save
 from ralph_ls.protocol.run.events import EvidenceGathered, GuardReverted
 from ralph_ls.protocol.run.iteration_events import Forbidden
 from ralph_ls.store.layout import StateFolder
@@ -338,8 +338,8 @@ class TestPeople:
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
         state = StateFolder(folder=scene.run_folder().parents[1])
-        record = keep if name.endswith("plan.md") else keep_settings
-        record(state, name, Save("file:///f", before, text), at=datetime.now(UTC))
+        record = record_document_save if name.endswith("plan.md") else record_settings_save
+        record(state, name, DocumentSave("file:///f", before, text), at=datetime.now(UTC))
 
     def test_what_a_person_did_to_the_plan_stays_and_the_agents_is_put_back(
         self, scene: Scene

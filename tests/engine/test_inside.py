@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.cli.control import Changes
-from ralph_ls.cli.verbs import VERBS
+from ralph_ls.cli.verbs import VERBS, UserOnlyVerb
 from tests.engine.cases import Scene, told
 from tests.engine.inside_agent import CHANGING, READING
 from tests.engine.loop import ROOT, Completed
@@ -70,6 +69,6 @@ def check_journal(done: Completed, scene: Scene) -> None:
 
 def test_every_verb_says_whether_it_changes_a_run() -> None:
     """A new verb has to choose, and one that changes something has to be tried above."""
-    assert {name for name, verb in VERBS.items() if isinstance(verb.control, Changes)} == set(
+    assert {name for name, verb in VERBS.items() if isinstance(verb.control, UserOnlyVerb)} == set(
         CHANGING
     )

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.editor.documents import Save
-from ralph_ls.editor.features.saves import keep
+from ralph_ls.editor.documents.loop_documents import DocumentSave
+from ralph_ls.editor.features.saves import record_document_save
 from ralph_ls.engine.delivery.git_delivery import require_deliverable
 from ralph_ls.protocol.config.config import Config, OnValidateFail, ProfileName
 from ralph_ls.protocol.errors import ConfigError
@@ -209,7 +209,9 @@ class TestRollback:
         text = f"{before}- [ ] Third task\n"
         plan.write_text(text, encoding="utf-8")
         state = StateFolder(folder=scene.run_folder().parents[1])
-        keep(state, "@fix_plan.md", Save("file:///f", before, text), at=datetime.now(UTC))
+        record_document_save(
+            state, "@fix_plan.md", DocumentSave("file:///f", before, text), at=datetime.now(UTC)
+        )
         scene.open_gate()
         done = running.wait()
         (rolled,) = told(done, "rolledBack")

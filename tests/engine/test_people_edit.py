@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.editor.documents import Save
-from ralph_ls.editor.features.saves import keep
+from ralph_ls.editor.documents.loop_documents import DocumentSave
+from ralph_ls.editor.features.saves import record_document_save
 from ralph_ls.protocol.run.events import Warned
 from ralph_ls.protocol.run.values import Evidence
 from ralph_ls.store.layout import StateFolder
@@ -42,8 +42,8 @@ def found(done: Completed) -> tuple[Evidence, list[str]]:
 def person_saves(scene: Scene, before: str, text: str) -> None:
     scene.file("@fix_plan.md").write_text(text, encoding="utf-8")
     state = StateFolder(folder=scene.run_folder().parents[1])
-    save = Save("file:///plan", before, text)
-    keep(state, "@fix_plan.md", save, at=datetime.now(UTC))
+    save = DocumentSave("file:///plan", before, text)
+    record_document_save(state, "@fix_plan.md", save, at=datetime.now(UTC))
 
 
 def test_a_persons_tick_is_told_and_is_no_progress(scene: Scene) -> None:

@@ -28,14 +28,14 @@ SOURCE = "src"
 """What the copy's folder of packages is called: mutmut derives the names of modules from it."""
 
 TESTS: Mapping[str, Sequence[str]] = {
-    "core/loop/breaker.py": ("tests/unit/loop/test_breaker*.py",),
-    "core/loop/gate.py": ("tests/unit/loop/test_gate*.py",),
-    "core/agent/status_block.py": (
+    "core/loop/rules/breaker.py": ("tests/unit/loop/test_breaker*.py",),
+    "core/loop/rules/gate.py": ("tests/unit/loop/test_gate*.py",),
+    "core/agent/signals/status_block.py": (
         "tests/unit/agent/test_status_block*.py",
         "tests/unit/agent/test_reading*.py",
         "tests/unit/agent/test_overlooked*.py",
     ),
-    "core/agent/block_fields.py": (
+    "core/agent/signals/block_fields.py": (
         "tests/unit/agent/test_block_fields*.py",
         "tests/unit/agent/test_status_block*.py",
     ),

@@ -13,7 +13,7 @@ from typing import Any
 
 import psutil
 
-from ralph_ls.editor.framing import FrameReader, frame
+from ralph_ls.editor.lsp.framing import FrameReader, frame
 from tests.bench.client import OURS
 from tests.engine.loop import ROOT
 from tests.sweep.runner import Case

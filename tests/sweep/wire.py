@@ -10,7 +10,7 @@ import json
 import random
 from typing import Any
 
-from ralph_ls.editor.framing import frame
+from ralph_ls.editor.lsp.framing import frame
 from tests.engine.loop import ROOT, make_repository
 from tests.sweep.editors import Editor
 from tests.sweep.mutations import URIS, encoded, mutate_bytes, mutate_json

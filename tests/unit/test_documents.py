@@ -20,7 +20,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from pydantic import BaseModel
 
-from ralph_ls.cli.flags import with_sandbox_word
+from ralph_ls.cli.flags import with_sandbox_kind
 from ralph_ls.cli.main import USAGE
 from ralph_ls.cli.verbs import VERBS, make_command
 from ralph_ls.core.loop.machine.run_flow import EXIT_CODES, TERM_EXIT_CODE
@@ -112,7 +112,7 @@ class TestCommands:
     @pytest.mark.parametrize("page", PAGES, ids=names(PAGES))
     def test_each_command_line_that_is_shown_to_be_typed_can_be_parsed(self, page: Path) -> None:
         for _, verb, *arguments in typed_lines(page):
-            COMMANDS[verb].make_context(verb, with_sandbox_word(arguments))
+            COMMANDS[verb].make_context(verb, with_sandbox_kind(arguments))
 
     @pytest.mark.parametrize("page", OWN_FLAGS, ids=names(OWN_FLAGS))
     def test_each_flag_that_stands_alone_belongs_to_a_verb(self, page: Path) -> None:

@@ -15,14 +15,22 @@ PACKAGE = Path(ralph_ls.__file__).parent
 SAMPLE = PACKAGE / "engine" / "demo" / "files"
 
 ELSEWHERE = {
-    "store/supervisor.py": "it is the supervisor",
-    "engine/process.py": "the event loop's way: agents, validation, on_*, commits and pushes",
-    "engine/reaper.py": "the nursery of agents, which ends with this process",
-    "engine/reaper_main.py": "it is the nursery: it forks reapers, and those agents",
-    "engine/keeper.py": "the keeper outlives an engine that was killed, which is its purpose",
-    "engine/acp/__main__.py": "it is an agent's process itself and ends with that one's group",
-    "store/launch.py": "an engine in the background outlives whoever started it",
-    "store/errand.py": "our own program, which ends with its standard input; ended by end_family",
+    "store/external/supervisor.py": "it is the supervisor",
+    "engine/process/running_process.py": (
+        "the event loop's way: agents, validation, on_*, commits and pushes"
+    ),
+    "engine/process/reaper.py": "the nursery of agents, which ends with this process",
+    "engine/process/reaper_main.py": "it is the nursery: it forks reapers, and those agents",
+    "engine/worktree/keeper.py": (
+        "the keeper outlives an engine that was killed, which is its purpose"
+    ),
+    "engine/agent/acp/__main__.py": (
+        "it is an agent's process itself and ends with that one's group"
+    ),
+    "store/run/launch.py": "an engine in the background outlives whoever started it",
+    "store/run/one_shot_process.py": (
+        "our own program, which ends with its standard input; ended by end_family"
+    ),
 }
 """The modules that start processes, and why each does."""
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class CommandWorktree:
     """A work tree, as a command finds it."""
 
     worktree: Worktree
@@ -111,17 +111,17 @@ def _plan_names(config: Config) -> tuple[str, ...]:
     return profile_of(config.profile).plan_files if chosen is None else (chosen,)
 
 
-def here() -> Place:
+def current_worktree() -> CommandWorktree:
     """The place of the working folder; raises ``WorkspaceMissing``."""
     worktree = find_worktree(Path.cwd())
-    return Place(worktree=worktree, state=state_folder(state_root(os.environ), worktree))
+    return CommandWorktree(worktree=worktree, state=state_folder(state_root(os.environ), worktree))
 
 
 @functools.cache
 def _complain_once(message: str) -> None:
-    from ralph_ls.cli.output import complain
+    from ralph_ls.cli.output import print_error
 
-    complain(message)
+    print_error(message)
 
 
 def _warn_of_version(found: FoundRun) -> None:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ralph_ls.cli.output import complain
+from ralph_ls.cli.output import print_error
 from ralph_ls.protocol.config.agent import PromptBy, SandboxKind
 from ralph_ls.protocol.config.config import ProfileName
 from ralph_ls.protocol.config.tables import to_seconds
@@ -86,7 +86,7 @@ NoNetwork = Annotated[
 ]
 
 
-def with_sandbox_word(arguments: list[str]) -> list[str]:
+def with_sandbox_kind(arguments: list[str]) -> list[str]:
     """A command line in which ``--sandbox`` without a kind has the kind ``auto``."""
     kinds = set(SandboxKind)
     found: list[str] = []
@@ -164,7 +164,7 @@ def issue_overrides(issue: str | None, profile: str | None) -> dict[str, str]:
     if not issue.strip():
         raise UsageError(f"--issue is empty; name a file, - for standard input, or {FORMS}")
     if issue == STDIN and sys.stdin is not None and sys.stdin.isatty():
-        complain("write the request, then end it with Ctrl-D on a line of its own")
+        print_error("write the request, then end it with Ctrl-D on a line of its own")
     if issue != STDIN and read_reference(issue) is not None:
         return {"profile": own, "issue.github": issue.strip(), "issue.file": ""}
     if "://" in issue:

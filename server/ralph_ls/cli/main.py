@@ -11,7 +11,7 @@ import os
 import sys
 
 from ralph_ls import __version__
-from ralph_ls.cli.output import complain
+from ralph_ls.cli.output import print_error
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.store.own_python import keep_search_path_absolute
 
@@ -34,10 +34,10 @@ def run() -> None:
 
 def run_language_server() -> None:
     """The entry point of ``ralph-ls``, as editors start it."""
-    from ralph_ls.cli import serve
+    from ralph_ls.cli import language_server
 
     keep_search_path_absolute()
-    serve.run_language_server(sys.argv[1:])
+    language_server.run_language_server(sys.argv[1:])
 
 
 def main(arguments: list[str]) -> int:
@@ -52,7 +52,7 @@ def main(arguments: list[str]) -> int:
         sys.stdout.flush()
         return result if isinstance(result, int) else 0
     except RalphError as error:
-        complain(error.message)
+        print_error(error.message)
         return error.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -62,13 +62,13 @@ def main(arguments: list[str]) -> int:
         return 0
     except OSError as error:
         # What nobody foresaw of files and folders is still told as what it is.
-        complain(f"{error.strerror or error}: {error.filename or 'no file is named'}")
+        print_error(f"{error.strerror or error}: {error.filename or 'no file is named'}")
         return UNFORESEEN
     except Exception as error:
         # Typer carries its own copy of click, so its errors are told by what they can do.
         in_words = getattr(error, "format_message", None)
         if callable(in_words) and hasattr(error, "exit_code"):
-            complain(f"{str(in_words()).rstrip('.')}; see: ralph --help")
+            print_error(f"{str(in_words()).rstrip('.')}; see: ralph --help")
             return USAGE
         if type(error).__name__ == "Abort":
             return INTERRUPTED
@@ -90,9 +90,9 @@ def _answer(arguments: list[str]) -> object:
 
     end_programs_with_process()
     if BARE_SANDBOX in arguments:
-        from ralph_ls.cli.flags import with_sandbox_word
+        from ralph_ls.cli.flags import with_sandbox_kind
 
-        arguments = with_sandbox_word(arguments)
+        arguments = with_sandbox_kind(arguments)
     return command_for(arguments).main(args=arguments, prog_name="ralph", standalone_mode=False)
 
 

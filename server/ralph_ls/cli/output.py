@@ -12,12 +12,12 @@ from collections.abc import Mapping
 from ralph_ls.core.views.model.control_chars import escape_control_chars, escape_json
 
 
-def complain(message: str) -> None:
+def print_error(message: str) -> None:
     """Tell an error."""
     sys.stderr.write(f"ralph: {escape_control_chars(message)}\n")
 
 
-def say(message: str) -> None:
+def print_text(message: str) -> None:
     """Tell a person something, plainly; what strangers wrote in it steers no terminal."""
     sys.stdout.write(f"{escape_control_chars(message)}\n")
 

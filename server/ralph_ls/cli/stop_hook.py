@@ -37,13 +37,13 @@ def answer_stop() -> int:
             write_json(answer.model_dump_json(by_alias=True))
             sys.stdout.flush()
     except Exception as error:  # noqa: BLE001 - whatever is wrong with us must not keep an agent
-        _say(f"the stop hook lets the agent go: {' '.join(str(error).split())}")
+        _print_answer(f"the stop hook lets the agent go: {' '.join(str(error).split())}")
     return 0
 
 
 def _answer() -> HookAnswer | None:
     if sys.stdin.isatty():
-        _say("the stop hook is asked by an agent's program, with JSON on standard input")
+        _print_answer("the stop hook is asked by an agent's program, with JSON on standard input")
         return None
     text = sys.stdin.buffer.read().decode("utf-8", errors="replace")
     root = _root_of_run(text)
@@ -198,7 +198,7 @@ def _halts(given: HookInput) -> bool:
     return has_halting_promise(final_text_of_transcript(reversed(end.splitlines())))
 
 
-def _say(message: str) -> None:
-    from ralph_ls.cli.output import complain
+def _print_answer(message: str) -> None:
+    from ralph_ls.cli.output import print_error
 
-    complain(message)
+    print_error(message)

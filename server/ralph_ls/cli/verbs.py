@@ -1,4 +1,9 @@
-"""Which verbs ``ralph`` has, where each of them lives, and the command line that is made of them.
+"""Which verbs change a run, its work tree or what may be executed, and who may use them.
+
+Each verb says so in the table of verbs. One that changes something is refused to a process that an
+iteration of the work tree has started, before it looks at anything else.
+
+Which verbs ``ralph`` has, where each of them lives, and the command line that is made of them.
 
 Loading all of them takes longer than most commands do, so a command line is made with the one verb
 that it calls. Help, errors and completion, which may name any verb, are made with all.
@@ -8,54 +13,112 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from ralph_ls import __version__
-from ralph_ls.cli.context import here
-from ralph_ls.cli.control import READS, Changes, Control, guarded
-from ralph_ls.protocol.errors import WorkspaceMissing
+from ralph_ls.cli.context import current_worktree
+from ralph_ls.cli.output import emit_json
+from ralph_ls.protocol.errors import FromInside, WorkspaceMissing
 
 
-class Verb(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadOnlyVerb:
+    """The verb changes nothing that a run rests on; anybody may use it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserOnlyVerb:
+    """The verb is for the user alone."""
+
+    unless: tuple[str, ...] = ()
+    """Options with which it only shows something."""
+    by_command: bool = False
+    """Whether commands of ``on_*``, which speak for the user, may use it."""
+    trust: bool = False
+    """Whether it approves what may be executed."""
+
+
+VerbAccess = ReadOnlyVerb | UserOnlyVerb
+
+READ_ONLY = ReadOnlyVerb()
+
+
+def guard_verb(
+    verb: str, control: VerbAccess, function: Callable[..., None]
+) -> Callable[..., None]:
+    """The verb's function, refused where an iteration of the work tree has started this process."""
+    if isinstance(control, ReadOnlyVerb):
+        return function
+
+    @functools.wraps(function)
+    def guarded_verb(**options: Any) -> None:
+        if not any(options.get(name) for name in control.unless):
+            _require_outside(verb, control, as_json=bool(options.get("as_json")))
+        function(**options)
+
+    return guarded_verb
+
+
+def _require_outside(verb: str, control: UserOnlyVerb, *, as_json: bool) -> None:
+    from ralph_ls.store.run.ancestry import require_outside, require_own_trust
+
+    try:
+        place = current_worktree()
+    except WorkspaceMissing:
+        # The verb says what to do.
+        return
+    what = f"ralph {verb}"
+    try:
+        require_outside(place.worktree, place.state, what, by_command=control.by_command)
+        if control.trust:
+            require_own_trust(place.state, what)
+    except FromInside as error:
+        if as_json:
+            emit_json({"accepted": False, "code": "from-inside", "text": error.message})
+        raise
+
+
+class VerbEntry(NamedTuple):
     """One verb of the program."""
 
     module: str
     function: str
-    control: Control
+    control: VerbAccess
     """Whether it changes a run, its work tree or trust, and so is refused inside an iteration."""
 
 
-VERBS: Mapping[str, Verb] = {
-    "run": Verb("run_command", "run_verb", Changes(unless=("dry_run",))),
-    "replan": Verb("run_command", "replan_verb", Changes()),
-    "watch": Verb("watch", "watch", READS),
-    "status": Verb("status", "status", READS),
-    "prompt": Verb("prompt_verb", "prompt_verb", READS),
-    "plan": Verb("reading", "show_plan", READS),
-    "read": Verb("reading", "read_output", READS),
-    "simulate": Verb("simulating", "simulate", READS),
-    "stop": Verb("steer", "stop", Changes(by_command=True)),
-    "pause": Verb("steer", "pause", Changes()),
-    "resume": Verb("steer", "resume", Changes()),
-    "reset": Verb("steer", "reset", Changes()),
-    "answer": Verb("steer", "answer", Changes(by_command=True)),
-    "note": Verb("steer", "note", Changes(by_command=True)),
-    "skip": Verb("tasks", "skip", Changes()),
-    "reset-task": Verb("tasks", "reset_task", Changes()),
-    "rollback": Verb("rolling_back", "rollback", Changes(unless=("dry_run",))),
-    "archive": Verb("archive_verb", "archive", Changes(unless=("dry_run",))),
-    "stats": Verb("stats_verb", "stats", READS),
-    "export": Verb("stats_verb", "export", READS),
-    "doctor": Verb("doctor", "doctor", READS),
-    "allow": Verb("setup", "allow", Changes(trust=True)),
-    "init": Verb("init_verb", "init", Changes(unless=("dry_run", "choices"))),
-    "propose": Verb("propose", "propose_plan", READS),
-    "demo": Verb("setup", "demo", READS),
-    "hook": Verb("hook_verb", "hook_verb", READS),
-    "serve": Verb("serve_verb", "serve_verb", READS),
+VERBS: Mapping[str, VerbEntry] = {
+    "run": VerbEntry("run", "run_verb", UserOnlyVerb(unless=("dry_run",))),
+    "replan": VerbEntry("run", "replan_verb", UserOnlyVerb()),
+    "watch": VerbEntry("watch", "watch", READ_ONLY),
+    "status": VerbEntry("status", "status", READ_ONLY),
+    "prompt": VerbEntry("inspection", "prompt_verb", READ_ONLY),
+    "plan": VerbEntry("inspection", "show_plan", READ_ONLY),
+    "read": VerbEntry("inspection", "read_output", READ_ONLY),
+    "simulate": VerbEntry("simulate", "simulate", READ_ONLY),
+    "stop": VerbEntry("steer", "stop", UserOnlyVerb(by_command=True)),
+    "pause": VerbEntry("steer", "pause", UserOnlyVerb()),
+    "resume": VerbEntry("steer", "resume", UserOnlyVerb()),
+    "reset": VerbEntry("steer", "reset", UserOnlyVerb()),
+    "answer": VerbEntry("steer", "answer", UserOnlyVerb(by_command=True)),
+    "note": VerbEntry("steer", "note", UserOnlyVerb(by_command=True)),
+    "skip": VerbEntry("steer", "skip", UserOnlyVerb()),
+    "reset-task": VerbEntry("steer", "reset_task", UserOnlyVerb()),
+    "rollback": VerbEntry("steer", "rollback", UserOnlyVerb(unless=("dry_run",))),
+    "archive": VerbEntry("history", "archive", UserOnlyVerb(unless=("dry_run",))),
+    "stats": VerbEntry("history", "stats", READ_ONLY),
+    "export": VerbEntry("history", "export", READ_ONLY),
+    "doctor": VerbEntry("first_run", "doctor", READ_ONLY),
+    "allow": VerbEntry("first_run", "allow", UserOnlyVerb(trust=True)),
+    "init": VerbEntry("init", "init", UserOnlyVerb(unless=("dry_run", "choices"))),
+    "propose": VerbEntry("wizard", "propose_plan", READ_ONLY),
+    "demo": VerbEntry("first_run", "demo", READ_ONLY),
+    "hook": VerbEntry("integration", "hook_verb", READ_ONLY),
+    "serve": VerbEntry("integration", "serve_verb", READ_ONLY),
 }
 """Each verb's module in this package and its function there, in the order of the help.
 
@@ -90,9 +153,9 @@ def make_command(*names: str) -> Any:
 def _function_of(name: str) -> Callable[..., None]:
     verb = VERBS[name]
     found: Callable[..., None] = getattr(
-        import_module(f"ralph_ls.cli.{verb.module}"), verb.function
+        import_module(f"ralph_ls.cli.commands.{verb.module}"), verb.function
     )
-    return guarded(name, verb.control, found)
+    return guard_verb(name, verb.control, found)
 
 
 def _no_command(
@@ -109,7 +172,7 @@ def _no_command(
 def _what_next() -> str:
     more = "All commands: ralph --help"
     try:
-        place = here()
+        place = current_worktree()
     except WorkspaceMissing:
         return f"See a whole run on a sample project: ralph demo\n{more}"
     found = place.find_run()

@@ -1,5 +1,5 @@
-"""The face that editors see: the run's events as LSP, and a person's gestures as commands.
+"""Language server: editors see a run's events and documents over LSP and give commands.
 
-Only this package speaks LSP. It shows what the files of a run say and puts commands into the
-inbox; it never decides anything about a loop, and a run never needs it.
+It reads a run's files and starts engines as processes; it never imports the engine, and decides
+nothing about a run.
 """

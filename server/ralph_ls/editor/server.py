@@ -1,4 +1,9 @@
-"""The language server: its handshake, its requests, and the features that it is put together of.
+"""What the client has told about itself: its name, and its options (``protocol.options``).
+
+Options that make no sense are told in the log and left out one by one, so that a wrong setting of
+one thing never takes away another. It must never know what an option is used for.
+
+The language server: its handshake, its requests, and the features that it is put together of.
 
 Nothing heavy is imported before ``initialize`` is answered, since an editor waits for that
 (SPEC §13): a handler imports what it needs when it is first called. It must never know what a
@@ -7,8 +12,10 @@ feature does.
 
 from __future__ import annotations
 
+import logging
 import os
-from collections.abc import Awaitable, Callable
+import re
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,31 +23,103 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 
 from ralph_ls import __version__
-from ralph_ls.editor import commands
-from ralph_ls.editor.documents import Documents, Edit
+from ralph_ls.editor.documents.loop_documents import DocumentEvent, LoopDocuments
 from ralph_ls.editor.features import (
     code_actions,
     completions,
-    diagnostics,
-    folds,
-    hints,
     hover,
     issues,
     lenses,
     links,
+    outline,
     progress,
-    references,
-    rename,
     saves,
-    symbols,
+    task_ids,
 )
-from ralph_ls.editor.mended import MendedServer
-from ralph_ls.editor.settings import Settings, name_of
-from ralph_ls.editor.workspaces import Workspaces
+from ralph_ls.editor.lsp.language_server import RalphLanguageServer
+from ralph_ls.editor.push import diagnostics
+from ralph_ls.editor.requests import commands
+from ralph_ls.editor.worktree.workspaces import UNKNOWN_CLIENT, Workspaces
 from ralph_ls.protocol.version import SCHEMA_VERSION
 
 if TYPE_CHECKING:
-    from ralph_ls.editor.subscriptions import Subscriptions
+    from ralph_ls.protocol.lsp.options import EditorOptions
+
+logger = logging.getLogger(__name__)
+
+SECTION = "ralph"
+"""Under which ``workspace/didChangeConfiguration`` carries the options."""
+
+LONGEST_NAME = 60
+
+_PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
+"""As in ``protocol.options``, whose models are imported only after ``initialize``."""
+_CONTROL_CHARS = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
+
+
+class ClientSettings:
+    """The options as the client last told them; they are read when they are first needed."""
+
+    def __init__(self, *, read_only: bool = False) -> None:
+        """``read_only`` holds whatever the client tells: whoever started this server said so."""
+        self._read_only = read_only
+        self._told: dict[str, Any] = {}
+        self._options: EditorOptions | None = None
+
+    @property
+    def has_prefix(self) -> bool:
+        """Whether the client has commands of its own, so that the server registers none."""
+        prefix = self._told.get("commandPrefix")
+        return isinstance(prefix, str) and _PREFIX.fullmatch(prefix) is not None
+
+    def begin(self, told: object) -> None:
+        """``initializationOptions``."""
+        self._told = dict(told) if isinstance(told, Mapping) else {}
+        self._options = None
+
+    def change(self, settings: object) -> bool:
+        """``didChangeConfiguration``; whether anything differs. The prefix stays what it was."""
+        section = settings.get(SECTION) if isinstance(settings, Mapping) else None
+        if not isinstance(section, Mapping):
+            return False
+        fixed = {"commandPrefix": self._told.get("commandPrefix")}
+        before = self.options()
+        self._told = {**self._told, **section, **fixed}
+        self._options = None
+        return self.options() != before
+
+    def options(self) -> EditorOptions:
+        """All of them, with the defaults where nothing was told."""
+        if self._options is None:
+            told = {**self._told, "readOnly": True} if self._read_only else self._told
+            self._options = _read_options(told)
+        return self._options
+
+
+def client_name(client: types.ClientInfo | None) -> str:
+    """Who asks, in words for a person."""
+    name = "" if client is None else _CONTROL_CHARS.sub(" ", client.name).strip()
+    return name[:LONGEST_NAME] or UNKNOWN_CLIENT
+
+
+def _read_options(told: Mapping[str, Any]) -> EditorOptions:
+    from pydantic import ValidationError
+
+    from ralph_ls.protocol.lsp.options import EditorOptions
+
+    wanted = {key: value for key, value in told.items() if value is not None}
+    while True:
+        try:
+            return EditorOptions.model_validate(wanted, by_alias=True, by_name=False)
+        except ValidationError as error:
+            for problem in error.errors(include_url=False, include_context=False):
+                key = str(problem["loc"][0])
+                logger.warning("The option %s is left out: %s", key, problem["msg"])
+                wanted.pop(key, None)
+
+
+if TYPE_CHECKING:
+    from ralph_ls.editor.push.subscriptions import Subscriptions
     from ralph_ls.protocol.lsp.methods import (
         ReplyResult,
         StateParams,
@@ -62,31 +141,31 @@ if TYPE_CHECKING:
 NAME = "ralph-ls"
 
 FEATURES = (
-    diagnostics,
-    lenses,
-    hints,
-    hover,
-    progress,
-    rename,
-    code_actions,
-    saves,
-    issues,
-    symbols,
-    folds,
-    links,
-    completions,
-    references,
+    diagnostics.register,
+    lenses.register_lenses,
+    lenses.register_hints,
+    hover.register,
+    progress.register,
+    task_ids.register_rename,
+    code_actions.register,
+    saves.register,
+    issues.register,
+    outline.register_symbols,
+    outline.register_folds,
+    links.register,
+    completions.register,
+    task_ids.register_references,
 )
 
 
-def make_server(*, now: Callable[[], datetime], read_only: bool = False) -> MendedServer:
+def make_server(*, now: Callable[[], datetime], read_only: bool = False) -> RalphLanguageServer:
     """A server with everything registered; ``now`` tells the present in UTC.
 
     With ``read_only`` nothing is ever started or changed, whatever the client's options say.
     """
-    server = MendedServer(NAME, __version__)
+    server = RalphLanguageServer(NAME, __version__)
     server.protocol.experimental = {"ralph": {"schema": SCHEMA_VERSION}}
-    documents = Documents(server)
+    documents = LoopDocuments(server)
     workspaces = Workspaces(
         environment=dict(os.environ),
         now=now,
@@ -94,33 +173,33 @@ def make_server(*, now: Callable[[], datetime], read_only: bool = False) -> Mend
         documents=documents.open_uris,
     )
 
-    def open_its_work_tree(uri: str, edit: Edit) -> None:
-        if edit is Edit.OPENED:
+    def open_its_work_tree(uri: str, edit: DocumentEvent) -> None:
+        if edit is DocumentEvent.OPENED:
             workspaces.of_document(uri)
 
     # Before any feature looks at the document.
     documents.on_edit(open_its_work_tree)
-    desk = _Desk(server, workspaces, documents, Settings(read_only=read_only))
+    desk = _ServerContext(server, workspaces, documents, ClientSettings(read_only=read_only))
     workspaces.options = desk.settings.options
     _register_lifecycle(desk)
     _register_orders(desk)
-    _register_rows(desk)
-    _register_looks(desk)
+    _register_task_requests(desk)
+    _register_subscriptions(desk)
     _register_setup(desk)
-    for feature in FEATURES:
-        feature.register(server, workspaces, desk.documents, desk.settings.options)
+    for register in FEATURES:
+        register(server, workspaces, desk.documents, desk.settings.options)
     return server
 
 
-class _Desk:
+class _ServerContext:
     """What the handlers share."""
 
     def __init__(
         self,
-        server: MendedServer,
+        server: RalphLanguageServer,
         workspaces: Workspaces,
-        documents: Documents,
-        settings: Settings,
+        documents: LoopDocuments,
+        settings: ClientSettings,
     ) -> None:
         self.server = server
         self.workspaces = workspaces
@@ -132,7 +211,7 @@ class _Desk:
     def subscriptions(self) -> Subscriptions:
         """Made when it is first needed: it needs much that is imported late."""
         if self._subscriptions is None:
-            from ralph_ls.editor.subscriptions import Subscriptions
+            from ralph_ls.editor.push.subscriptions import Subscriptions
 
             self._subscriptions = Subscriptions(self.server, self.workspaces, self.documents)
         return self._subscriptions
@@ -144,16 +223,16 @@ class _Desk:
         self.workspaces.close()
 
 
-def _register_lifecycle(desk: _Desk) -> None:
+def _register_lifecycle(desk: _ServerContext) -> None:
     server, workspaces, settings = desk.server, desk.workspaces, desk.settings
 
     @server.feature(types.INITIALIZE)
     def initialize(params: types.InitializeParams) -> None:
         settings.begin(params.initialization_options)
-        workspaces.by = name_of(params.client_info)
+        workspaces.by = client_name(params.client_info)
         workspaces.add_folders(_folders_of(params))
         if not settings.has_prefix:
-            commands.register(server, workspaces, desk.documents)
+            commands.register_commands(server, workspaces, desk.documents)
 
     @server.feature(types.INITIALIZED)
     async def initialized(_params: types.InitializedParams) -> None:
@@ -175,7 +254,7 @@ def _register_lifecycle(desk: _Desk) -> None:
         desk.close()
 
 
-def _register_orders(desk: _Desk) -> None:
+def _register_orders(desk: _ServerContext) -> None:
     """Requests that start a run, or ask something of one."""
     for name in ("start", "stop", "pause", "resume", "reset", "answer", "note"):
         desk.server.feature(f"ralph/{name}")(_order(desk.workspaces, name))
@@ -192,7 +271,7 @@ def _order(workspaces: Workspaces, name: str) -> Callable[[Any], Awaitable[Reply
     return handle
 
 
-def _register_rows(desk: _Desk) -> None:
+def _register_task_requests(desk: _ServerContext) -> None:
     """Requests about one row: a task of the plan, or an iteration."""
     server, workspaces = desk.server, desk.workspaces
 
@@ -200,7 +279,9 @@ def _register_rows(desk: _Desk) -> None:
         async def handle(params: Any) -> ReplyResult:
             from ralph_ls.editor.requests import tasks
 
-            here = tasks.Desk(server=server, workspaces=workspaces, documents=desk.documents)
+            here = tasks.TaskRequestContext(
+                server=server, workspaces=workspaces, documents=desk.documents
+            )
             result: ReplyResult = await getattr(tasks, tasks.ORDERS[name])(here, params)
             return result
 
@@ -211,49 +292,49 @@ def _register_rows(desk: _Desk) -> None:
 
     @server.feature("ralph/changes")
     async def changes_of(params: ChangesParams) -> ChangesResult:
-        from ralph_ls.editor.requests import changes
+        from ralph_ls.editor.requests import control
 
-        return await changes.changes(workspaces, params)
+        return await control.iteration_changes(workspaces, params)
 
     @server.feature("ralph/fileAt")
     async def file_at(params: FileAtParams) -> FileAtResult:
-        from ralph_ls.editor.requests import changes
+        from ralph_ls.editor.requests import control
 
-        return await changes.file_at_commit(workspaces, params)
+        return await control.file_at_commit(workspaces, params)
 
     @server.feature("ralph/rollback")
     async def rollback(params: RollbackParams) -> RollbackResult:
-        from ralph_ls.editor.requests import changes
+        from ralph_ls.editor.requests import control
 
-        return await changes.rollback(workspaces, params)
+        return await control.rollback(workspaces, params)
 
 
-def _register_looks(desk: _Desk) -> None:
+def _register_subscriptions(desk: _ServerContext) -> None:
     """Requests that only look."""
     server, workspaces = desk.server, desk.workspaces
 
     @server.feature("ralph/state")
     async def state(params: StateParams) -> StateResult:
-        from ralph_ls.editor.requests import looking
+        from ralph_ls.editor.push import subscriptions
 
-        return await looking.state(workspaces, desk.documents, params)
+        return await subscriptions.state(workspaces, desk.documents, params)
 
     @server.feature("ralph/subscribe")
     async def subscribe(params: SubscribeParams) -> SubscribeResult:
-        from ralph_ls.editor.requests import looking
+        from ralph_ls.editor.push import subscriptions
 
         await workspaces.ready()
-        return await looking.subscribe(workspaces, desk.subscriptions, params)
+        return await subscriptions.subscribe(workspaces, desk.subscriptions, params)
 
     @server.feature("ralph/unsubscribe")
     async def unsubscribe(params: UnsubscribeParams) -> UnsubscribeResult:
-        from ralph_ls.editor.requests import looking
+        from ralph_ls.editor.push import subscriptions
 
         await workspaces.ready()
-        return await looking.unsubscribe(workspaces, desk.subscriptions, params)
+        return await subscriptions.unsubscribe(workspaces, desk.subscriptions, params)
 
 
-def _register_setup(desk: _Desk) -> None:
+def _register_setup(desk: _ServerContext) -> None:
     """Requests of a set-up wizard."""
     for name in ("setupChoices", "validateSetup", "proposePlan", "setup"):
         desk.server.feature(f"ralph/{name}")(_setup_request(desk.workspaces, name))
@@ -261,9 +342,9 @@ def _register_setup(desk: _Desk) -> None:
 
 def _setup_request(workspaces: Workspaces, name: str) -> Callable[[Any], Awaitable[Any]]:
     async def handle(params: Any) -> Any:
-        from ralph_ls.editor.requests import setting_up
+        from ralph_ls.editor.requests import setup
 
-        return await setting_up.HANDLERS[name](workspaces, params)
+        return await setup.HANDLERS[name](workspaces, params)
 
     return handle
 
@@ -279,5 +360,5 @@ def _folders_of(params: types.InitializeParams) -> list[str]:
 
 def _import_the_rest() -> None:
     """All that is needed as soon as a work tree is opened: beside the loop, which goes on."""
-    from ralph_ls.editor import follow, subscriptions, work_tree  # noqa: F401
-    from ralph_ls.editor.requests import control, looking  # noqa: F401
+    from ralph_ls.editor.push import subscriptions  # noqa: F401
+    from ralph_ls.editor.worktree import follower, scanner  # noqa: F401

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from ralph_ls.cli.live_panel import LiveRenderer
+from ralph_ls.cli.show.live_panel import LiveRenderer
 from ralph_ls.engine.clock import SystemClock
 from ralph_ls.protocol.run.events import AgentStarted, AttemptCounted, EventBase, PhaseChanged
 from ralph_ls.protocol.run.report import Usage

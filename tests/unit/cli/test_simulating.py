@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
-from ralph_ls.cli import simulating
+from ralph_ls.cli.commands import simulate
 from ralph_ls.core.replay.trace_fields import READERS
 from ralph_ls.protocol.run.events import dump_event
 from tests.unit.cli.calling import Ralph
@@ -80,7 +80,7 @@ class TestForPrograms:
         name = write(tmp_path, *({**WORKS, f"field{number}": 1} for number in range(110)))
         said = ralph(tmp_path, "simulate", name, "--json", "--set", "max_iterations=500")
         told = said.err.splitlines()
-        assert len(told) == simulating.KINDS_OF_PROBLEMS + 1
+        assert len(told) == simulate.KINDS_OF_PROBLEMS + 1
         assert told[-1] == "ralph: trace.jsonl: 10 more problems of other kinds"
 
     def test_problems_of_one_kind_in_lines_that_are_no_object(
@@ -105,7 +105,7 @@ class TestForPrograms:
     def test_a_line_that_is_too_long_is_left_out(
         self, ralph: Ralph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str
     ) -> None:
-        monkeypatch.setattr(simulating, "LONGEST_LINE", 100)
+        monkeypatch.setattr(simulate, "LONGEST_LINE", 100)
         name = write(tmp_path, WORKS, {**WORKS, "finalText": "x" * 450})
         path = tmp_path / name
         path.write_text(path.read_text(encoding="utf-8").rstrip("\n") + end, encoding="utf-8")

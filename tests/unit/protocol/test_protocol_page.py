@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.editor.commands import COMMANDS, PREFIX
-from ralph_ls.editor.errors import ERROR_CODES
+from ralph_ls.editor.lsp.errors import ERROR_CODES
+from ralph_ls.editor.requests.commands import COMMANDS, PREFIX
 from ralph_ls.protocol.lsp.options import EditorOptions
 from ralph_ls.protocol.lsp.panel import Verb
 

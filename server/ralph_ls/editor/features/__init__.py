@@ -1,5 +1,4 @@
-"""What an editor is shown and offered, one feature a module; none of them knows another.
+"""LSP features, one a module: code actions, completions, lenses, hover, outline, task ids ….
 
-Each has ``register(server, workspaces, documents, options)``. A feature asks ``documents`` for a
-sight of a file, the core's views for words, and ``convert`` for LSP's form of them.
+Each offers register functions that the server calls; no feature imports another.
 """

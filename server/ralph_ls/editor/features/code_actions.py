@@ -13,19 +13,24 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 
 from ralph_ls.core.plurals import count_of
-from ralph_ls.editor.convert import SOURCE, abilities_of
-from ralph_ls.editor.documents import Documents
-from ralph_ls.editor.sights import Sight
-from ralph_ls.editor.task_edits import KIND, Log, task_edits
-from ralph_ls.editor.workspace_edits import EditAbilities, Target, edit_abilities, workspace_edit
+from ralph_ls.editor.documents.loop_documents import LoopDocuments
+from ralph_ls.editor.documents.snapshot import DocumentSnapshot
+from ralph_ls.editor.documents.task_edits import KIND, ProgressLogText, task_edit_actions
+from ralph_ls.editor.documents.workspace_edits import (
+    EditCapabilities,
+    EditTarget,
+    edit_capabilities,
+    workspace_edit,
+)
+from ralph_ls.editor.lsp.conversion import SOURCE, display_capabilities
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
     from ralph_ls.core.plan.diff.guard_overrides import AcceptedEdit
-    from ralph_ls.editor.mended import MendedServer
-    from ralph_ls.editor.workspaces import Workspaces, WorkspaceView
+    from ralph_ls.editor.lsp.language_server import RalphLanguageServer
+    from ralph_ls.editor.worktree.workspaces import Workspaces, WorkspaceView
     from ralph_ls.protocol.lsp.options import EditorOptions
     from ralph_ls.protocol.lsp.panel import Action
 
@@ -49,9 +54,9 @@ WITHOUT_ENGINE = {
 
 
 def register(
-    server: MendedServer,
+    server: RalphLanguageServer,
     workspaces: Workspaces,
-    documents: Documents,
+    documents: LoopDocuments,
     options: Callable[[], EditorOptions],
 ) -> None:
     """Answer requests for code actions."""
@@ -72,14 +77,14 @@ def register(
             return None
         view, kind = place
         prefix = options().command_prefix or OWN_PREFIX
-        literal = abilities_of(server.client_capabilities).code_actions
-        abilities = edit_abilities(server.client_capabilities)
+        literal = display_capabilities(server.client_capabilities).code_actions
+        abilities = edit_capabilities(server.client_capabilities)
         log = None
         if literal and kind is FileKind.PLAN and _is_asked_for(params.context, KIND):
             log = _log_of(view, documents, workspaces.now())
 
-        def compute(sight: Sight) -> list[types.CodeAction]:
-            return show(sight, params, prefix, abilities=abilities, log=log)
+        def compute(sight: DocumentSnapshot) -> list[types.CodeAction]:
+            return code_actions_at(sight, params, prefix, abilities=abilities, log=log)
 
         found = await documents.look(view, kind, compute, uri=uri) or []
         if literal:
@@ -88,13 +93,13 @@ def register(
         return [one.command for one in found if one.command is not None]
 
 
-def show(
-    sight: Sight,
+def code_actions_at(
+    sight: DocumentSnapshot,
     params: types.CodeActionParams,
     prefix: str,
     *,
-    abilities: EditAbilities,
-    log: Log | None,
+    abilities: EditCapabilities,
+    log: ProgressLogText | None,
 ) -> list[types.CodeAction]:
     """What can be done at the lines of ``params``; from any thread."""
     found: list[types.CodeAction] = []
@@ -102,18 +107,18 @@ def show(
         found.extend(_fixes(sight, params.context.diagnostics, prefix))
         found.extend(_repairs(sight, params.context.diagnostics, abilities=abilities))
         found.extend(_merges(sight, params.context.diagnostics, abilities=abilities))
-        found.extend(_keeps(sight, params.context.diagnostics, abilities=abilities))
+        found.extend(_accept_edits(sight, params.context.diagnostics, abilities=abilities))
         found.extend(_reopens(sight, params.context.diagnostics, abilities=abilities))
     if _wants(params.context, types.CodeActionKind.Empty):
         found.extend(_run_alone(sight, params.range, prefix))
     if _wants(params.context, KIND):
-        edits = task_edits(sight, params.range, abilities, log=log)
+        edits = task_edit_actions(sight, params.range, abilities, log=log)
         found.extend(one for one in edits if one.disabled is None or abilities.disabled)
     return found
 
 
 def _fixes(
-    sight: Sight, remarks: Sequence[types.Diagnostic], prefix: str
+    sight: DocumentSnapshot, remarks: Sequence[types.Diagnostic], prefix: str
 ) -> Iterator[types.CodeAction]:
     """The remedy of each remark, once for all remarks that it settles."""
     from ralph_ls.core.views.model.actions import run_actions, user_actions
@@ -140,7 +145,7 @@ def _fixes(
 
 
 def _repairs(
-    sight: Sight, remarks: Sequence[types.Diagnostic], *, abilities: EditAbilities
+    sight: DocumentSnapshot, remarks: Sequence[types.Diagnostic], *, abilities: EditCapabilities
 ) -> Iterator[types.CodeAction]:
     """The edit that settles a remark on the plan, where it still stands where it was told."""
     from ralph_ls.core.plan.lint.quick_fixes import quick_fix_edit
@@ -170,11 +175,11 @@ def _repairs(
 
 
 def _merges(
-    sight: Sight, remarks: Sequence[types.Diagnostic], *, abilities: EditAbilities
+    sight: DocumentSnapshot, remarks: Sequence[types.Diagnostic], *, abilities: EditCapabilities
 ) -> Iterator[types.CodeAction]:
     """The document with what was changed on the disk, as the least edits."""
     from ralph_ls.core.views.document.quick_fixes import EDIT_CONFLICT_CODE, MERGE_TITLE
-    from ralph_ls.editor.text_edits import edits_between
+    from ralph_ls.editor.documents.workspace_edits import line_edits
 
     settled = [one for one in remarks if one.source == SOURCE and one.code == EDIT_CONFLICT_CODE]
     if not settled or sight.unseen is None or sight.common is None:
@@ -188,12 +193,12 @@ def _merges(
         kind=types.CodeActionKind.QuickFix,
         diagnostics=settled,
         is_preferred=True,
-        edit=_edit(sight, edits_between(text, merged.text, sight.encoding), abilities=abilities),
+        edit=_edit(sight, line_edits(text, merged.text, sight.encoding), abilities=abilities),
     )
 
 
-def _keeps(
-    sight: Sight, remarks: Sequence[types.Diagnostic], *, abilities: EditAbilities
+def _accept_edits(
+    sight: DocumentSnapshot, remarks: Sequence[types.Diagnostic], *, abilities: EditCapabilities
 ) -> Iterator[types.CodeAction]:
     """What the guard put back made undone; where that cannot be, the reason."""
     from ralph_ls.core.views.document.quick_fixes import (
@@ -202,7 +207,7 @@ def _keeps(
         keep_reverted_edit,
         keep_title,
     )
-    from ralph_ls.editor.sights import text_of
+    from ralph_ls.editor.documents.snapshot import text_of
 
     told = [one for one in remarks if one.source == SOURCE and one.code == REVERTED_CODE]
     if not told:
@@ -219,11 +224,11 @@ def _keeps(
         kept = keep_reverted_edit(one, text, agents)
         if kept.refusal and not abilities.disabled:
             continue
-        yield _kept(sight, keep_title(one), settled, kept, abilities=abilities)
+        yield _accepted_edit(sight, keep_title(one), settled, kept, abilities=abilities)
 
 
 def _reopens(
-    sight: Sight, remarks: Sequence[types.Diagnostic], *, abilities: EditAbilities
+    sight: DocumentSnapshot, remarks: Sequence[types.Diagnostic], *, abilities: EditCapabilities
 ) -> Iterator[types.CodeAction]:
     """A task that was taken as finished under other words, written into the plan again."""
     from ralph_ls.core.views.document.quick_fixes import (
@@ -239,49 +244,51 @@ def _reopens(
     for removed in removed_tasks(sight.seen):
         kept = reopen_removed_task(removed, sight.seen.text)
         if not kept.refusal or abilities.disabled:
-            yield _kept(sight, reopen_title(removed), settled, kept, abilities=abilities)
+            yield _accepted_edit(sight, reopen_title(removed), settled, kept, abilities=abilities)
 
 
-def _kept(
-    sight: Sight,
+def _accepted_edit(
+    sight: DocumentSnapshot,
     title: str,
     settled: list[types.Diagnostic],
     kept: AcceptedEdit,
     *,
-    abilities: EditAbilities,
+    abilities: EditCapabilities,
 ) -> types.CodeAction:
     """The edit that makes the plan so; where that cannot be, the reason."""
-    from ralph_ls.editor.text_edits import edits_between
+    from ralph_ls.editor.documents.workspace_edits import line_edits
 
     action = types.CodeAction(title=title, kind=types.CodeActionKind.QuickFix, diagnostics=settled)
     if kept.refusal:
         action.disabled = types.CodeActionDisabled(reason=kept.refusal)
     else:
-        edits = edits_between(sight.seen.text, kept.text, sight.encoding)
+        edits = line_edits(sight.seen.text, kept.text, sight.encoding)
         action.edit = _edit(sight, edits, abilities=abilities)
     return action
 
 
 def _edit(
-    sight: Sight, edits: list[types.TextEdit], *, abilities: EditAbilities
+    sight: DocumentSnapshot, edits: list[types.TextEdit], *, abilities: EditCapabilities
 ) -> types.WorkspaceEdit:
-    target = Target(uri=sight.uri, version=sight.version)
+    target = EditTarget(uri=sight.uri, version=sight.version)
     return workspace_edit([(target, edits)], abilities)
 
 
-def _log_of(view: WorkspaceView, documents: Documents, now: datetime) -> Log:
+def _log_of(view: WorkspaceView, documents: LoopDocuments, now: datetime) -> ProgressLogText:
     """The log of finished tasks in the work tree, as the client has it."""
     from ralph_ls.protocol.config.config import PathsConfig
 
     state = view.picture().state
     name = (PathsConfig() if state is None else state.config.paths).progress
     uri, version, text = documents.text_beside(view, view.root / name)
-    target = Target(uri=uri, version=version, is_new=text is None)
+    target = EditTarget(uri=uri, version=version, is_new=text is None)
     day = now.astimezone().date().isoformat()
-    return Log(name=name, target=target, text=text or "", day=day)
+    return ProgressLogText(name=name, target=target, text=text or "", day=day)
 
 
-def _run_alone(sight: Sight, where: types.Range, prefix: str) -> Iterator[types.CodeAction]:
+def _run_alone(
+    sight: DocumentSnapshot, where: types.Range, prefix: str
+) -> Iterator[types.CodeAction]:
     """Running one task, where the selection lies in just that one."""
     from ralph_ls.core.plan.model import ParsedPlan, Plan
     from ralph_ls.core.views.document.lenses import lenses
@@ -300,7 +307,9 @@ def _run_alone(sight: Sight, where: types.Range, prefix: str) -> Iterator[types.
             yield types.CodeAction(title=title, command=command)
 
 
-def _command(sight: Sight, prefix: str, verb: str, title: str, arguments: Any) -> types.Command:
+def _command(
+    sight: DocumentSnapshot, prefix: str, verb: str, title: str, arguments: Any
+) -> types.Command:
     named = {"workspace": sight.workspace, **arguments}
     if sight.further_plan is not None:
         named["plan"] = sight.further_plan

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from ralph_ls.editor.documents import Documents
-from ralph_ls.editor.pages import Around, Pages
+from ralph_ls.editor.documents.loop_documents import LoopDocuments
+from ralph_ls.editor.documents.project_documents import ProjectContext, ProjectDocuments
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ralph_ls.core.views.document.completions import Completion
-    from ralph_ls.editor.convert import Columns
-    from ralph_ls.editor.mended import MendedServer
-    from ralph_ls.editor.workspaces import Workspaces
+    from ralph_ls.editor.lsp.conversion import PositionMapper
+    from ralph_ls.editor.lsp.language_server import RalphLanguageServer
+    from ralph_ls.editor.worktree.workspaces import Workspaces
     from ralph_ls.protocol.lsp.options import EditorOptions
 
 _STEERING = re.compile(r"[\\$}]")
@@ -39,13 +39,13 @@ KINDS = {
 
 
 def register(
-    server: MendedServer,
+    server: RalphLanguageServer,
     workspaces: Workspaces,
-    documents: Documents,
+    documents: LoopDocuments,
     options: Callable[[], EditorOptions],  # noqa: ARG001 -- every feature is registered alike
 ) -> None:
     """Answer requests for completions."""
-    pages = Pages(server, workspaces, documents)
+    pages = ProjectDocuments(server, workspaces, documents)
 
     @server.feature(
         types.TEXT_DOCUMENT_COMPLETION,
@@ -58,8 +58,8 @@ def register(
         struck = bool(able and able.tag_support)
         snippets = bool(able and able.snippet_support)
 
-        def compute(around: Around) -> types.CompletionList:
-            found = show(around, params.position, labels=labels, struck=struck)
+        def compute(around: ProjectContext) -> types.CompletionList:
+            found = completion_items(around, params.position, labels=labels, struck=struck)
             for item in found.items if snippets else ():
                 _make_snippet(item)
             return found
@@ -67,8 +67,8 @@ def register(
         return await pages.look_around(params.text_document.uri, compute)
 
 
-def show(
-    around: Around, position: types.Position, *, labels: bool, struck: bool
+def completion_items(
+    around: ProjectContext, position: types.Position, *, labels: bool, struck: bool
 ) -> types.CompletionList:
     """What is offered at a place, in our order."""
     from ralph_ls.core.plan.model import Plan
@@ -102,7 +102,7 @@ def _make_snippet(item: types.CompletionItem) -> None:
         item.insert_text_format = types.InsertTextFormat.Snippet
 
 
-def _item(one: Completion, line: int, columns: Columns, number: int) -> types.CompletionItem:
+def _item(one: Completion, line: int, columns: PositionMapper, number: int) -> types.CompletionItem:
     return types.CompletionItem(
         label=one.label,
         kind=KINDS[one.kind],

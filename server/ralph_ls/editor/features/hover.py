@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from ralph_ls.editor.convert import abilities_of, find_target, to_link, to_plain_text
-from ralph_ls.editor.documents import Documents
-from ralph_ls.editor.sights import Sight
+from ralph_ls.editor.documents.loop_documents import LoopDocuments
+from ralph_ls.editor.documents.snapshot import DocumentSnapshot
+from ralph_ls.editor.lsp.conversion import display_capabilities, find_target, to_link, to_plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ralph_ls.editor.mended import MendedServer
-    from ralph_ls.editor.workspaces import Workspaces
+    from ralph_ls.editor.lsp.language_server import RalphLanguageServer
+    from ralph_ls.editor.worktree.workspaces import Workspaces
     from ralph_ls.protocol.lsp.options import EditorOptions
 
 
 def register(
-    server: MendedServer,
+    server: RalphLanguageServer,
     workspaces: Workspaces,
-    documents: Documents,
+    documents: LoopDocuments,
     options: Callable[[], EditorOptions],  # noqa: ARG001 -- every feature is registered alike
 ) -> None:
     """Answer requests for a hover."""
@@ -37,15 +37,15 @@ def register(
         if place is None:
             return None
         view, kind = place
-        markdown = abilities_of(server.client_capabilities).markdown
+        markdown = display_capabilities(server.client_capabilities).markdown
 
-        def compute(sight: Sight) -> types.Hover | None:
-            return show(sight, line, markdown=markdown)
+        def compute(sight: DocumentSnapshot) -> types.Hover | None:
+            return hover_at(sight, line, markdown=markdown)
 
         return await documents.look(view, kind, compute, uri=uri)
 
 
-def show(sight: Sight, line: int, *, markdown: bool) -> types.Hover | None:
+def hover_at(sight: DocumentSnapshot, line: int, *, markdown: bool) -> types.Hover | None:
     """The hover of a line (from 0); from any thread."""
     from ralph_ls.core.views.document.hover import hover
 
@@ -61,7 +61,7 @@ def show(sight: Sight, line: int, *, markdown: bool) -> types.Hover | None:
     return types.Hover(contents=types.MarkupContent(kind=kind, value=text))
 
 
-def _links(sight: Sight, line: int) -> list[str]:
+def _links(sight: DocumentSnapshot, line: int) -> list[str]:
     """One line with links to the causes of what is shown there."""
     from ralph_ls.core.views.document.diagnostics import diagnostics
 
@@ -73,7 +73,7 @@ def _links(sight: Sight, line: int) -> list[str]:
     return [" · ".join(links)] if links else []
 
 
-def _last_attempt(sight: Sight, line: int) -> list[str]:
+def _last_attempt(sight: DocumentSnapshot, line: int) -> list[str]:
     task, history = sight.seen.plan.at_line(line), sight.seen.history
     if task is None:
         return []

@@ -10,16 +10,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ralph_ls.editor.documents import Documents
-from ralph_ls.editor.issues import IssuesSeen, ask_bd, read_kept
-from ralph_ls.editor.pacing import Pacer
-from ralph_ls.editor.threads import in_thread
+from ralph_ls.editor.documents.loop_documents import LoopDocuments
+from ralph_ls.editor.scheduling import Throttle, run_in_thread
+from ralph_ls.editor.worktree.issues import KnownIssues, query_bd, read_stored_issues
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ralph_ls.editor.mended import MendedServer
-    from ralph_ls.editor.workspaces import Workspaces, WorkspaceView
+    from ralph_ls.editor.lsp.language_server import RalphLanguageServer
+    from ralph_ls.editor.worktree.workspaces import Workspaces, WorkspaceView
     from ralph_ls.protocol.lsp.options import EditorOptions
 
 SHORTEST_REST = 2.0
@@ -27,9 +26,9 @@ SHORTEST_REST = 2.0
 
 
 def register(
-    server: MendedServer,  # noqa: ARG001 -- every feature is registered alike
+    server: RalphLanguageServer,  # noqa: ARG001 -- every feature is registered alike
     workspaces: Workspaces,
-    documents: Documents,
+    documents: LoopDocuments,
     options: Callable[[], EditorOptions],
 ) -> None:
     """Keep the plan of each such work tree up to date from now on."""
@@ -44,18 +43,18 @@ def register(
         may_ask = not options().read_only
         parent = view.paths.parent
 
-        def work() -> IssuesSeen | None:
+        def work() -> KnownIssues | None:
             if picture.live or not may_ask:
-                return None if kept is None else read_kept(kept, known)
-            return ask_bd(view.root, view.folders.environment, known, parent)
+                return None if kept is None else read_stored_issues(kept, known)
+            return query_bd(view.root, view.folders.environment, known, parent)
 
-        found = await in_thread(work, name="issues")
+        found = await run_in_thread(work, name="issues")
         if found is not None and found != known:
             view.issues = found
             if known is None or (found.text, found.parsed) != (known.text, known.parsed):
                 workspaces.tell_change(view)
 
-    pacer: Pacer[WorkspaceView] = Pacer(
+    pacer: Throttle[WorkspaceView] = Throttle(
         look, doing="reading issues", longest_rest=SHORTEST_REST, shortest_rest=SHORTEST_REST
     )
     workspaces.on_change(pacer.ask)

@@ -1,29 +1,140 @@
-"""Code lenses on the loop's files: its controls, and how it stands, above the lines they are about.
+"""What a client keeps of a document until it is told to ask again: its lenses, its hints.
+
+A client asks when it shows a document and when its text was changed. When the run changes what it
+would be given, it is told so, if it can be told, once for each difference and for all documents
+together. It must never know what is kept.
+
+Code lenses on the loop's files: its controls, and how it stands, above the lines they are about.
 
 The client asks for them when it shows a file; when a run changes them it is told to ask again, if
 it can be told. It must never know what a lens does: that is the command's that it names.
+
+Inlay hints in the plan: behind each task that this run finished, its iteration and its commit.
+
+A client asks for the part that it shows; when a run changes what it would be given it is told to
+ask again, if it can be told. It must never know what a hint says, nor how a commit is opened.
 """
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from lsprotocol import types
 
-from ralph_ls.editor.convert import abilities_of
-from ralph_ls.editor.documents import Documents
-from ralph_ls.editor.refreshing import Kept
-from ralph_ls.editor.sights import Sight
+from ralph_ls.editor.documents.loop_documents import DocumentEvent, LoopDocuments
+from ralph_ls.editor.documents.snapshot import DocumentSnapshot
+from ralph_ls.editor.lsp.conversion import display_capabilities
+from ralph_ls.editor.scheduling import Throttle
+
+if TYPE_CHECKING:
+    from ralph_ls.editor.worktree.workspaces import Workspaces, WorkspaceView
+
+SHORTEST_REST = 0.25
+"""Seconds between two requests to the client to ask again."""
+
+ANSWER_PATIENCE = 10.0
+"""Seconds after which a client that does not answer such a request is asked anew."""
+
+Item = TypeVar("Item")
+
+
+class RefreshTracker(Generic[Item]):
+    """Knows what the client has of each document that it shows."""
+
+    def __init__(
+        self,
+        workspaces: Workspaces,
+        documents: LoopDocuments,
+        *,
+        make: Callable[[str], Awaitable[Sequence[Item] | None]],
+        refresh: Callable[[], Awaitable[object]],
+        can_refresh: Callable[[], bool],
+        what: str,
+    ) -> None:
+        """``make`` computes all of a document, None where it is none of ours.
+
+        ``refresh`` asks the client to ask again, and ends when it has answered.
+        """
+        self._workspaces = workspaces
+        self._documents = documents
+        self._make = make
+        self._tell_client = refresh
+        self._can_refresh = can_refresh
+        self._kept: dict[str, Sequence[Item]] = {}
+        self._listeners: list[Callable[[], None]] = []
+        self._looks = Throttle(self._look_again, doing=what, longest_rest=SHORTEST_REST)
+        self._refresh = Throttle(
+            self._ask_for_refresh,
+            doing=f"asking for {what} again",
+            shortest_rest=SHORTEST_REST,
+            longest_rest=SHORTEST_REST,
+        )
+        workspaces.on_change(self.take_change)
+        documents.on_edit(self._take_edit)
+
+    def on_look(self, listener: Callable[[], None]) -> None:
+        """Call ``listener`` whenever something was computed."""
+        self._listeners.append(listener)
+
+    def uris(self) -> list[str]:
+        """The documents of which the client has something, or would have."""
+        return list(self._kept)
+
+    async def answer(self, uri: str) -> Sequence[Item] | None:
+        """All of one document, which the client has from now on."""
+        await self._workspaces.ready()
+        found = await self._make(uri)
+        if found is None:
+            self._kept.pop(uri, None)
+        elif self._documents.is_open(uri):
+            self._kept[uri] = found
+            self._told_looked()
+        return found
+
+    def take_change(self, view: WorkspaceView) -> None:
+        """The run or a file of a work tree changed, or time went on."""
+        for uri in [] if self._documents.is_over else self.uris():
+            place = self._workspaces.of_document(uri)
+            if place is None or place[0] is view:
+                self._looks.ask(uri)
+
+    def _take_edit(self, uri: str, edit: DocumentEvent) -> None:
+        """A client asks by itself about a text that it changed."""
+        if edit is DocumentEvent.CLOSED:
+            self._kept.pop(uri, None)
+
+    async def _look_again(self, uri: str) -> None:
+        if uri not in self._kept:
+            return
+        found = await self._make(uri) or []
+        if self._documents.is_over:
+            return
+        if found != self._kept.get(uri, found):
+            # Remembered as kept, so that one difference is told once.
+            self._kept[uri] = found
+            if self._can_refresh():
+                self._refresh.ask("all")
+        self._told_looked()
+
+    async def _ask_for_refresh(self, _key: str) -> None:
+        async with asyncio.timeout(ANSWER_PATIENCE):
+            await self._tell_client()
+
+    def _told_looked(self) -> None:
+        for listener in self._listeners:
+            listener()
+
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
     from ralph_ls.core.views.document.lenses import Lens
-    from ralph_ls.editor.mended import MendedServer
-    from ralph_ls.editor.picture import Picture
-    from ralph_ls.editor.workspaces import Workspaces, WorkspaceView
+    from ralph_ls.editor.lsp.language_server import RalphLanguageServer
+    from ralph_ls.editor.worktree.snapshot import WorkspaceSnapshot
+    from ralph_ls.editor.worktree.workspaces import Workspaces, WorkspaceView
     from ralph_ls.protocol.lsp.options import EditorOptions
 
 OWN_PREFIX = "ralph"
@@ -32,10 +143,10 @@ OWN_PREFIX = "ralph"
 MINUTE = 60.0
 
 
-def register(
-    server: MendedServer,
+def register_lenses(
+    server: RalphLanguageServer,
     workspaces: Workspaces,
-    documents: Documents,
+    documents: LoopDocuments,
     options: Callable[[], EditorOptions],
 ) -> None:
     """Answer requests for lenses, and tell the client when they change."""
@@ -51,21 +162,21 @@ class _Lenses:
 
     def __init__(
         self,
-        server: MendedServer,
+        server: RalphLanguageServer,
         workspaces: Workspaces,
-        documents: Documents,
+        documents: LoopDocuments,
         options: Callable[[], EditorOptions],
     ) -> None:
         self._workspaces = workspaces
         self._documents = documents
         self._options = options
         self._timer: asyncio.TimerHandle | None = None
-        self.kept = Kept(
+        self.kept = RefreshTracker(
             workspaces,
             documents,
             make=self._make,
             refresh=lambda: server.workspace_code_lens_refresh_async(None),
-            can_refresh=lambda: abilities_of(server.client_capabilities).lens_refresh,
+            can_refresh=lambda: display_capabilities(server.client_capabilities).lens_refresh,
             what="lenses",
         )
         self.kept.on_look(self._wait_for_time)
@@ -78,8 +189,8 @@ class _Lenses:
         if not options.lens.enabled:
             return []
 
-        def compute(sight: Sight) -> list[types.CodeLens]:
-            return show(sight, options, now)
+        def compute(sight: DocumentSnapshot) -> list[types.CodeLens]:
+            return lenses_of(sight, options, now)
 
         view, kind = place
         return await self._documents.look(view, kind, compute, uri=uri)
@@ -103,7 +214,7 @@ class _Lenses:
             self.kept.take_change(view)
 
 
-def next_minute(picture: Picture, now: datetime) -> float | None:
+def next_minute(picture: WorkspaceSnapshot, now: datetime) -> float | None:
     """Seconds until the running time is a minute more; None while no time runs."""
     from ralph_ls.core.loop.fold import IDLE_PHASES, active_seconds
 
@@ -114,7 +225,9 @@ def next_minute(picture: Picture, now: datetime) -> float | None:
     return MINUTE - active_seconds(state, now) % MINUTE + 0.05
 
 
-def show(sight: Sight, options: EditorOptions, now: datetime | None) -> list[types.CodeLens]:
+def lenses_of(
+    sight: DocumentSnapshot, options: EditorOptions, now: datetime | None
+) -> list[types.CodeLens]:
     """All lenses of one file; from any thread."""
     from ralph_ls.core.views.document.answers import answer_lenses
     from ralph_ls.core.views.document.lenses import lenses
@@ -127,7 +240,7 @@ def show(sight: Sight, options: EditorOptions, now: datetime | None) -> list[typ
     ]
 
 
-def _command(lens: Lens, sight: Sight, options: EditorOptions) -> types.Command:
+def _command(lens: Lens, sight: DocumentSnapshot, options: EditorOptions) -> types.Command:
     from ralph_ls.protocol.lsp.panel import Verb
 
     if lens.command is Verb.NONE:
@@ -139,3 +252,83 @@ def _command(lens: Lens, sight: Sight, options: EditorOptions) -> types.Command:
     return types.Command(
         title=lens.title, command=f"{prefix}.{lens.command}", arguments=[arguments]
     )
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ralph_ls.core.views.document.lenses import Hint
+    from ralph_ls.editor.lsp.language_server import RalphLanguageServer
+    from ralph_ls.editor.worktree.workspaces import Workspaces
+    from ralph_ls.protocol.lsp.options import EditorOptions
+
+OPEN_COMMIT = "openCommit"
+"""What a client with commands of its own does when a hint is clicked (``commandPrefix``)."""
+
+
+def register_hints(
+    server: RalphLanguageServer,
+    workspaces: Workspaces,
+    documents: LoopDocuments,
+    options: Callable[[], EditorOptions],
+) -> None:
+    """Answer requests for hints, and tell the client when they change."""
+
+    async def make(uri: str) -> list[types.InlayHint] | None:
+        place = workspaces.of_document(uri)
+        if place is None:
+            return None
+        now = options()
+        if not now.inlay_hints.enabled:
+            return []
+        view, kind = place
+        return await documents.look(view, kind, lambda sight: hints_of(sight, now), uri=uri)
+
+    kept = RefreshTracker(
+        workspaces,
+        documents,
+        make=make,
+        refresh=lambda: server.workspace_inlay_hint_refresh_async(None),
+        can_refresh=lambda: display_capabilities(server.client_capabilities).hint_refresh,
+        what="hints",
+    )
+
+    @server.feature(types.TEXT_DOCUMENT_INLAY_HINT)
+    async def hints(params: types.InlayHintParams) -> list[types.InlayHint] | None:
+        found = await kept.answer(params.text_document.uri)
+        return None if found is None else [hint for hint in found if _lies_in(hint, params.range)]
+
+
+def hints_of(sight: DocumentSnapshot, options: EditorOptions) -> list[types.InlayHint]:
+    """All hints of one file; from any thread."""
+    from ralph_ls.core.views.document.lenses import hints
+
+    columns = sight.columns()
+    return [
+        types.InlayHint(
+            position=columns.range(hint.line, hint.column, hint.column).start,
+            label=_label(hint, sight, options),
+            tooltip=hint.tooltip,
+            padding_left=True,
+        )
+        for hint in hints(sight.seen)
+    ]
+
+
+def _label(
+    hint: Hint, sight: DocumentSnapshot, options: EditorOptions
+) -> str | list[types.InlayHintLabelPart]:
+    """Plain text, unless the client has a command for it: no server opens a commit."""
+    if options.command_prefix is None or hint.commit is None:
+        return hint.text
+    arguments: dict[str, Any] = {"workspace": sight.workspace, **hint.arguments}
+    command = types.Command(
+        title="Open Commit",
+        command=f"{options.command_prefix}.{OPEN_COMMIT}",
+        arguments=[arguments],
+    )
+    return [types.InlayHintLabelPart(value=hint.text, command=command)]
+
+
+def _lies_in(hint: types.InlayHint, part: types.Range) -> bool:
+    return part.start <= hint.position <= part.end

@@ -11,25 +11,25 @@ from urllib.parse import quote
 
 from lsprotocol import types
 
-from ralph_ls.editor.documents import Documents
-from ralph_ls.editor.pages import Around, Pages
+from ralph_ls.editor.documents.loop_documents import LoopDocuments
+from ralph_ls.editor.documents.project_documents import ProjectContext, ProjectDocuments
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ralph_ls.editor.mended import MendedServer
-    from ralph_ls.editor.workspaces import Workspaces
+    from ralph_ls.editor.lsp.language_server import RalphLanguageServer
+    from ralph_ls.editor.worktree.workspaces import Workspaces
     from ralph_ls.protocol.lsp.options import EditorOptions
 
 
 def register(
-    server: MendedServer,
+    server: RalphLanguageServer,
     workspaces: Workspaces,
-    documents: Documents,
+    documents: LoopDocuments,
     options: Callable[[], EditorOptions],  # noqa: ARG001 -- every feature is registered alike
 ) -> None:
     """Answer requests for links."""
-    pages = Pages(server, workspaces, documents)
+    pages = ProjectDocuments(server, workspaces, documents)
 
     @server.feature(types.TEXT_DOCUMENT_DOCUMENT_LINK)
     async def document_links(params: types.DocumentLinkParams) -> list[types.DocumentLink] | None:
@@ -37,13 +37,13 @@ def register(
         able = document.document_link if document else None
         tooltips = bool(able and able.tooltip_support)
 
-        def compute(around: Around) -> list[types.DocumentLink]:
-            return show(around, tooltips=tooltips)
+        def compute(around: ProjectContext) -> list[types.DocumentLink]:
+            return links_of(around, tooltips=tooltips)
 
         return await pages.look_around(params.text_document.uri, compute)
 
 
-def show(around: Around, *, tooltips: bool) -> list[types.DocumentLink]:
+def links_of(around: ProjectContext, *, tooltips: bool) -> list[types.DocumentLink]:
     """All links of a page that lead somewhere, by their place."""
     from ralph_ls.core.views.document.structure import file_links, task_links
     from ralph_ls.core.views.document.task_ids import known_task_ids

@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
-from ralph_ls.editor.convert import abilities_of
-from ralph_ls.editor.documents import Documents
-from ralph_ls.editor.pacing import Pacer
+from ralph_ls.editor.documents.loop_documents import LoopDocuments
+from ralph_ls.editor.lsp.conversion import display_capabilities
+from ralph_ls.editor.scheduling import Throttle
 from ralph_ls.protocol.errors import RalphError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ralph_ls.editor.mended import MendedServer
-    from ralph_ls.editor.workspaces import Workspaces, WorkspaceView
+    from ralph_ls.editor.lsp.language_server import RalphLanguageServer
+    from ralph_ls.editor.worktree.workspaces import Workspaces, WorkspaceView
     from ralph_ls.protocol.lsp.options import EditorOptions
     from ralph_ls.protocol.run.state import RunState
 
@@ -38,9 +38,9 @@ ANSWER_PATIENCE = 10.0
 
 
 def register(
-    server: MendedServer,
+    server: RalphLanguageServer,
     workspaces: Workspaces,
-    documents: Documents,
+    documents: LoopDocuments,
     options: Callable[[], EditorOptions],
 ) -> None:
     """Show the runs of all work trees from now on."""
@@ -53,7 +53,7 @@ def register(
 
 
 @dataclass(slots=True, kw_only=True)
-class _Shown:
+class _ShownProgress:
     """What the client shows of a run."""
 
     run: str
@@ -66,19 +66,19 @@ class _Progress:
 
     def __init__(
         self,
-        server: MendedServer,
+        server: RalphLanguageServer,
         workspaces: Workspaces,
-        documents: Documents,
+        documents: LoopDocuments,
         options: Callable[[], EditorOptions],
     ) -> None:
         self._server = server
         self._workspaces = workspaces
         self._documents = documents
         self._options = options
-        self._shown: dict[WorkspaceView, _Shown] = {}
+        self._shown: dict[WorkspaceView, _ShownProgress] = {}
         self._refused: set[str] = set()
         """Runs whose progress the client did not want."""
-        self._pacer = Pacer(
+        self._pacer = Throttle(
             self._follow,
             doing="progress",
             shortest_rest=SHORTEST_REST,
@@ -87,7 +87,7 @@ class _Progress:
 
     def take_change(self, view: WorkspaceView) -> None:
         """The run of a work tree changed, or the work tree went."""
-        if abilities_of(self._server.client_capabilities).progress:
+        if display_capabilities(self._server.client_capabilities).progress:
             self._pacer.ask(view)
 
     async def cancel(self, token: types.ProgressToken) -> None:
@@ -137,7 +137,7 @@ class _Progress:
             self._refused.add(state.run)
             return
         message = _words(view, state)
-        self._shown[view] = _Shown(run=state.run, token=token, message=message)
+        self._shown[view] = _ShownProgress(run=state.run, token=token, message=message)
         progress.begin(
             token,
             types.WorkDoneProgressBegin(
@@ -145,7 +145,7 @@ class _Progress:
             ),
         )
 
-    def _end(self, view: WorkspaceView, shown: _Shown) -> None:
+    def _end(self, view: WorkspaceView, shown: _ShownProgress) -> None:
         from ralph_ls.core.views.text.status import end_words
 
         picture, message = view.picture(), None

@@ -15,16 +15,16 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ralph_ls.core.plan.model import PlanKind
-from ralph_ls.editor.documents import Documents, Save
-from ralph_ls.editor.sights import real_path
+from ralph_ls.editor.documents.loop_documents import DocumentSave, LoopDocuments
+from ralph_ls.editor.documents.snapshot import real_path
 from ralph_ls.protocol.errors import RalphError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from ralph_ls.editor.mended import MendedServer
-    from ralph_ls.editor.workspaces import Workspaces, WorkspaceView
+    from ralph_ls.editor.lsp.language_server import RalphLanguageServer
+    from ralph_ls.editor.worktree.workspaces import Workspaces, WorkspaceView
     from ralph_ls.protocol.lsp.options import EditorOptions
     from ralph_ls.store.layout import StateFolder
     from ralph_ls.store.project.plan_file import UserSave
@@ -36,9 +36,9 @@ SETTINGS = ".ralph/"
 
 
 def register(
-    server: MendedServer,  # noqa: ARG001 -- every feature is registered alike
+    server: RalphLanguageServer,  # noqa: ARG001 -- every feature is registered alike
     workspaces: Workspaces,
-    documents: Documents,
+    documents: LoopDocuments,
     options: Callable[[], EditorOptions],  # noqa: ARG001 -- every feature is registered alike
 ) -> None:
     """Keep what people save from now on."""
@@ -47,12 +47,12 @@ def register(
 
     waiting: set[asyncio.Task[None]] = set()
 
-    def take(save: Save) -> None:
+    def take(save: DocumentSave) -> None:
         task = asyncio.get_running_loop().create_task(place_and_keep(save, workspaces.now()))
         waiting.add(task)
         task.add_done_callback(waiting.discard)
 
-    async def place_and_keep(save: Save, at: datetime) -> None:
+    async def place_and_keep(save: DocumentSave, at: datetime) -> None:
         from ralph_ls.core.views.model.document_context import FileKind
         from ralph_ls.store.layout import StateFolder
 
@@ -68,9 +68,9 @@ def register(
         files = view.picture().run_files
         # A run may have its state elsewhere than this process would look for it.
         state = view.folders.state if files is None else StateFolder(folder=files.folder.parents[1])
-        keep_it = partial(keep_settings, state, path, save, at=at)
+        keep_it = partial(record_settings_save, state, path, save, at=at)
         if is_plan:
-            keep_it = partial(keep, state, path, save, at=at, kind=view.plan_kind)
+            keep_it = partial(record_document_save, state, path, save, at=at, kind=view.plan_kind)
         keeper.submit(_unless_inside, view, state, keep_it)
 
     documents.on_save(take)
@@ -93,10 +93,10 @@ def _path_in(root: Path, uri: str) -> str:
     return os.path.relpath(real_path(uri), root).replace(os.sep, "/")
 
 
-def keep(
+def record_document_save(
     state: StateFolder,
     path: str,
-    save: Save,
+    save: DocumentSave,
     *,
     at: datetime,
     kind: PlanKind = PlanKind.MARKDOWN,
@@ -110,7 +110,9 @@ def keep(
         logger.warning("%s", error.message)
 
 
-def keep_settings(state: StateFolder, path: str, save: Save, *, at: datetime) -> None:
+def record_settings_save(
+    state: StateFolder, path: str, save: DocumentSave, *, at: datetime
+) -> None:
     """The same for a file that is no plan; of a short one the whole text is kept."""
     from ralph_ls.store.project.plan_file import LARGEST_TEXT, UserSave, text_hash
 

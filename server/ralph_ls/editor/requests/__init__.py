@@ -1,5 +1,4 @@
-"""What a client may ask beyond LSP: ``ralph/…``, one function for each request.
+"""Requests and commands beyond LSP: ralph/start, ralph/setup, workspace/executeCommand ….
 
-Each takes the open work trees and the typed params, and gives the typed result or raises. None of
-them decides anything about a loop: orders go to its engine, or start one.
+One function a request, imported when first called; rules of the loop stay in store and core.
 """

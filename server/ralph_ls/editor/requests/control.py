@@ -3,20 +3,27 @@
 A living engine is asked and answers in its journal; without one what a person settles is written
 to its file, and the run may be taken up (SPEC §2). What the engine refuses is an answer with
 ``accepted`` false; what could not even be asked is an error with a code.
+
+What an iteration changed, files as they were, and the way back to before it.
+
+Looking is done here, in threads; what changes the repository is a process of its own, the same
+that a terminal would start.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ralph_ls.editor.errors import invalid_field
-from ralph_ls.editor.threads import in_thread
-from ralph_ls.editor.workspaces import Workspaces, WorkspaceView
+from pydantic import ValidationError
+
+from ralph_ls.editor.lsp.errors import invalid_field
+from ralph_ls.editor.scheduling import run_in_thread
+from ralph_ls.editor.worktree.workspaces import Workspaces, WorkspaceView
 from ralph_ls.protocol.base import WorkspaceParams
 from ralph_ls.protocol.config.agent import PromptBy
-from ralph_ls.protocol.errors import NoEngine, ReadOnly
+from ralph_ls.protocol.errors import NoEngine, RalphError, ReadOnly
 from ralph_ls.protocol.lsp.methods import (
     START,
     AnswerParams,
@@ -28,9 +35,18 @@ from ralph_ls.protocol.lsp.methods import (
     StartParams,
     StopParams,
 )
+from ralph_ls.protocol.lsp.row_methods import ChangesResult, FileAtResult, RollbackResult
+from ralph_ls.store.external.git_objects import file_at
 from ralph_ls.store.run import steering
 from ralph_ls.store.run.ancestry import require_outside
-from ralph_ls.store.run.launch import EDITOR_LIMIT, StartedRun, StartOrder, start_detached
+from ralph_ls.store.run.iterations import changes_of
+from ralph_ls.store.run.launch import (
+    EDITOR_LIMIT,
+    StartedRun,
+    StartOrder,
+    run_to_end,
+    start_detached,
+)
 from ralph_ls.store.run.steering import CommandContext, CommandOutcome
 
 Steer = Callable[[CommandContext], CommandOutcome]
@@ -38,7 +54,7 @@ Steer = Callable[[CommandContext], CommandOutcome]
 
 async def start(workspaces: Workspaces, params: StartParams) -> ReplyResult:
     """``ralph/start``: answers once the run has begun, or raises why it has not."""
-    view = await trusted(workspaces, params.workspace)
+    view = await trusted_workspace(workspaces, params.workspace)
     begun = await _start(workspaces, view, overrides=_overrides(params), resume=params.resume)
     limit = "" if begun.limit is None else f", at most {begun.limit} iterations"
     goes_on = "goes on" if params.resume else "has begun"
@@ -80,14 +96,14 @@ async def note(workspaces: Workspaces, params: NoteParams) -> ReplyResult:
 async def _steer(
     workspaces: Workspaces, params: WorkspaceParams, steer: Steer, *, go_on: bool = False
 ) -> ReplyResult:
-    view = await trusted(workspaces, params.workspace)
+    view = await trusted_workspace(workspaces, params.workspace)
     hands = CommandContext(
         worktree=view.worktree,
         state=view.folders.state,
         by=workspaces.by,
         now=workspaces.now(),
     )
-    steered = await in_thread(partial(steer, hands), name="steering")
+    steered = await run_in_thread(partial(steer, hands), name="steering")
     reply, run = steered.reply, steered.run
     if not (steered.waits and go_on):
         text = f"{reply.text}; {steered.hint}" if steered.waits else reply.text
@@ -100,7 +116,7 @@ async def _steer(
     return ReplyResult(accepted=True, code="continued", text=text, run=begun.run)
 
 
-async def trusted(workspaces: Workspaces, workspace: str | None) -> WorkspaceView:
+async def trusted_workspace(workspaces: Workspaces, workspace: str | None) -> WorkspaceView:
     """The work tree that is meant.
 
     Raises ``ReadOnly`` where nothing may be started or changed, and ``FromInside`` where an
@@ -116,7 +132,7 @@ async def trusted(workspaces: Workspaces, workspace: str | None) -> WorkspaceVie
     check = partial(
         require_outside, view.worktree, view.folders.state, "a request to the language server"
     )
-    await in_thread(check, name="ancestry")
+    await run_in_thread(check, name="ancestry")
     return view
 
 
@@ -132,7 +148,7 @@ async def _start(
     )
     now = workspaces.now()
     start_it = partial(start_detached, view.worktree, view.folders.state, order, now)
-    begun = await in_thread(start_it, name="start")
+    begun = await run_in_thread(start_it, name="start")
     await view.look()
     return begun
 
@@ -157,3 +173,48 @@ def _overrides(params: StartParams) -> dict[str, Any]:
         table = {"argv": list(params.agent_command), "prompt": prompt.value}
         overrides |= {"agent": "command", "agents.command": table}
     return overrides
+
+
+if TYPE_CHECKING:
+    from ralph_ls.editor.worktree.workspaces import Workspaces
+    from ralph_ls.protocol.lsp.row_methods import ChangesParams, FileAtParams, RollbackParams
+
+
+async def iteration_changes(workspaces: Workspaces, params: ChangesParams) -> ChangesResult:
+    """``ralph/changes``."""
+    await workspaces.ready()
+    view = workspaces.named(params.workspace)
+    look = partial(
+        changes_of,
+        view.worktree,
+        view.folders.state,
+        run=params.run,
+        start=params.start,
+    )
+    return await run_in_thread(look, name="changes")
+
+
+async def file_at_commit(workspaces: Workspaces, params: FileAtParams) -> FileAtResult:
+    """``ralph/fileAt``."""
+    await workspaces.ready()
+    view = workspaces.named(params.workspace)
+    look = partial(file_at, view.root, params.commit, params.path)
+    return await run_in_thread(look, name="file")
+
+
+async def rollback(workspaces: Workspaces, params: RollbackParams) -> RollbackResult:
+    """``ralph/rollback``: the person was asked by the editor, which showed a dry run."""
+    view = await trusted_workspace(workspaces, params.workspace)
+    arguments = ["rollback", "--before", str(params.start), "--json", "--yes"]
+    # In one word with its flag, so that nothing which begins with a dash is taken for another.
+    arguments += [] if params.run is None else [f"--run={params.run}"]
+    arguments += ["--force"] if params.force else []
+    arguments += ["--dry-run"] if params.dry_run else []
+    run_it = partial(run_to_end, arguments, cwd=view.root, environment=workspaces.environment)
+    ran = await run_in_thread(run_it, name="rollback")
+    await view.look()
+    try:
+        return RollbackResult.model_validate_json(ran.out)
+    except ValidationError as error:
+        said = ran.error.removeprefix("ralph: ") or f"it ended with code {ran.exit_code}"
+        raise RalphError(f"rolling back failed: {said}") from error

@@ -16,9 +16,9 @@ from lsprotocol import types
 from ralph_ls.core.plan.formats.dispatch import plan_edit, retry_edit
 from ralph_ls.core.plan.model import PlanKind, kind_of_file
 from ralph_ls.core.views.model.document_context import FileKind
-from ralph_ls.editor.requests.control import trusted
-from ralph_ls.editor.threads import in_thread
-from ralph_ls.editor.workspace_edits import Target, edit_abilities, workspace_edit
+from ralph_ls.editor.documents.workspace_edits import EditTarget, edit_capabilities, workspace_edit
+from ralph_ls.editor.requests.control import trusted_workspace
+from ralph_ls.editor.scheduling import run_in_thread
 from ralph_ls.protocol.errors import PlanMissing, RalphError, UsageError
 from ralph_ls.protocol.lsp.methods import ReplyResult
 from ralph_ls.store.project.plan_file import BD, PlanLocation
@@ -26,37 +26,37 @@ from ralph_ls.store.run import steering
 from ralph_ls.store.run.steering import CommandContext, CommandOutcome
 
 if TYPE_CHECKING:
-    from ralph_ls.editor.documents import Documents
-    from ralph_ls.editor.mended import MendedServer
-    from ralph_ls.editor.sights import Sight
-    from ralph_ls.editor.workspaces import Workspaces, WorkspaceView
+    from ralph_ls.editor.documents.loop_documents import LoopDocuments
+    from ralph_ls.editor.documents.snapshot import DocumentSnapshot
+    from ralph_ls.editor.lsp.language_server import RalphLanguageServer
+    from ralph_ls.editor.worktree.workspaces import Workspaces, WorkspaceView
     from ralph_ls.protocol.lsp.row_methods import EditTaskParams, ResetTaskParams, SkipParams
 
 UNSAVED = "save it, for the loop reads the file"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Desk:
+class TaskRequestContext:
     """What an edit of a document needs beside the work trees."""
 
-    server: MendedServer
+    server: RalphLanguageServer
     workspaces: Workspaces
-    documents: Documents
+    documents: LoopDocuments
 
 
 ORDERS = {"skip": "skip", "resetTask": "reset_task", "editTask": "edit_task"}
 """The orders about one task by the last word of their methods, and what does each."""
 
 
-async def skip(desk: Desk, params: SkipParams) -> ReplyResult:
+async def skip(desk: TaskRequestContext, params: SkipParams) -> ReplyResult:
     """``ralph/skip``."""
-    view = await trusted(desk.workspaces, params.workspace)
+    view = await trusted_workspace(desk.workspaces, params.workspace)
     return await _steered(desk, view, lambda hands: steering.skip_task(hands, params.task))
 
 
-async def reset_task(desk: Desk, params: ResetTaskParams) -> ReplyResult:
+async def reset_task(desk: TaskRequestContext, params: ResetTaskParams) -> ReplyResult:
     """``ralph/resetTask``."""
-    view = await trusted(desk.workspaces, params.workspace)
+    view = await trusted_workspace(desk.workspaces, params.workspace)
     plan = _plan_of(view)
     edited = None
     if plan.is_file:
@@ -70,9 +70,9 @@ async def reset_task(desk: Desk, params: ResetTaskParams) -> ReplyResult:
     return await _steered(desk, view, forget)
 
 
-async def edit_task(desk: Desk, params: EditTaskParams) -> ReplyResult:
+async def edit_task(desk: TaskRequestContext, params: EditTaskParams) -> ReplyResult:
     """``ralph/editTask``."""
-    view = await trusted(desk.workspaces, params.workspace)
+    view = await trusted_workspace(desk.workspaces, params.workspace)
     plan, task, edit = _plan_of(view), params.task, params.edit
     change = plan_edit(plan.kind, edit, task, reason=params.reason, before=params.before)
     edited = await _edit_document(desk, view, task, change, label=f"{edit.value} a task".title())
@@ -91,7 +91,7 @@ async def edit_task(desk: Desk, params: EditTaskParams) -> ReplyResult:
 
 
 async def _steered(
-    desk: Desk, view: WorkspaceView, order: Callable[[CommandContext], CommandOutcome]
+    desk: TaskRequestContext, view: WorkspaceView, order: Callable[[CommandContext], CommandOutcome]
 ) -> ReplyResult:
     hands = CommandContext(
         worktree=view.worktree,
@@ -99,7 +99,7 @@ async def _steered(
         by=desk.workspaces.by,
         now=desk.workspaces.now(),
     )
-    steered = await in_thread(partial(order, hands), name="steering")
+    steered = await run_in_thread(partial(order, hands), name="steering")
     await view.look()
     reply = steered.reply
     return ReplyResult(accepted=reply.accepted, code=reply.code, text=reply.text, run=steered.run)
@@ -130,7 +130,12 @@ class _Made:
 
 
 async def _edit_document(
-    desk: Desk, view: WorkspaceView, task: str, change: Callable[[str], str], *, label: str
+    desk: TaskRequestContext,
+    view: WorkspaceView,
+    task: str,
+    change: Callable[[str], str],
+    *,
+    label: str,
 ) -> _Edited | None:
     """Change the plan in the document that is open; None where none is.
 
@@ -158,11 +163,11 @@ async def _edit_document(
 
 
 def _make_edit(
-    desk: Desk, sight: Sight, *, task: str, change: Callable[[str], str]
+    desk: TaskRequestContext, sight: DocumentSnapshot, *, task: str, change: Callable[[str], str]
 ) -> _Made | None:
     if sight.version is None:
         return None
-    from ralph_ls.editor.task_edits import text_edits
+    from ralph_ls.editor.documents.task_edits import text_edits
 
     text = sight.seen.text
     known = sight.seen.plan.find(task)
@@ -173,9 +178,9 @@ def _make_edit(
     after = change(text)
     if after == text:
         return _Made(title=known.title, edit=None)
-    target = Target(uri=sight.uri, version=sight.version)
+    target = EditTarget(uri=sight.uri, version=sight.version)
     edits = text_edits(text, after, sight.columns())
-    abilities = edit_abilities(desk.server.client_capabilities)
+    abilities = edit_capabilities(desk.server.client_capabilities)
     return _Made(title=known.title, edit=workspace_edit([(target, edits)], abilities))
 
 

@@ -1,7 +1,7 @@
 """What the engine needs to know of an agent, whichever it is.
 
-A ``AgentDescription`` is what is known of a program before anybody has set anything; an ``Agent`` is
-what comes of it and of the settings. This module must never know any agent by name.
+A ``AgentDescription`` is what is known of a program before anybody has set anything; an ``Agent``
+is what comes of it and of the settings. This module must never know any agent by name.
 
 The file in which some agents tell what they used: asked for at the start, read at the end.
 

@@ -94,7 +94,8 @@ class IterationCommitter:
             problem = f"a {what} is under way in {workspace.root}; finish or abort it"
             return WorkCommitted(problem=problem, notices=notices)
         if conflicts := await asyncio.to_thread(self._conflicts):
-            problem = f"these files have unresolved conflicts: {first_paths_named(conflicts)}; resolve them"
+            paths = first_paths_named(conflicts)
+            problem = f"these files have unresolved conflicts: {paths}; resolve them"
             return WorkCommitted(problem=problem, notices=notices)
         for _ in range(RACES):
             before = await asyncio.to_thread(self._head)

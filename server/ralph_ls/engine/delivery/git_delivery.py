@@ -91,7 +91,8 @@ def emit_leftovers(
         return ()
     message = (
         f"the agent is to commit what it does, and left {count_of(len(paths), 'file')} "
-        f'uncommitted: {first_paths_named(sorted(paths))}; have the loop commit with: commits = "loop"'
+        f"uncommitted: {first_paths_named(sorted(paths))}; "
+        'have the loop commit with: commits = "loop"'
     )
     return (Notice(code="left-uncommitted", message=message),)
 

@@ -67,7 +67,7 @@ class KnownPlan:
     before: bytes | None
     """In the work tree; None where that is not known."""
     seen: WatchedIteration
-    journal_path: Callable[[GuardedPlan, bytes], GuardReport] | None = None
+    reporter: Callable[[GuardedPlan, bytes], GuardReport] | None = None
     """What is reported of offences in these bytes; None where the same was reported already."""
 
 
@@ -268,7 +268,7 @@ class BranchGuard:
             wanted = base
         else:
             wanted = TreeEntry(now.mode, write_blob(self._root, restored))
-        reverted, notices = ((), ()) if plan.told is None else plan.told(judged, data)
+        reverted, notices = ((), ()) if plan.reporter is None else plan.reporter(judged, data)
         return _Finding(path=path, was=now, wanted=wanted, reverted=reverted, notices=notices)
 
     def _judged(self, plan: KnownPlan, before: bytes, after: bytes) -> GuardedPlan:

@@ -195,10 +195,12 @@ class Guard:
         target = self._workspace.root / path
         for _ in range(MERGES):
             data = None if self._leads_out() else self._read_plan()
-            fresh = KnownPlan(path=path, before=before, seen=watched, told=self._teller(keeper))
+            fresh = KnownPlan(
+                path=path, before=before, seen=watched, reporter=self._reporter(keeper)
+            )
             if data is not None and same_lines(data, before):
                 return GuardRestoration(), fresh
-            known = replace(fresh, told=None)
+            known = replace(fresh, reporter=None)
             if data is None:
                 return GuardRestoration(
                     reverted=(self._whole_plan_back(keeper, target, before),)
@@ -229,7 +231,7 @@ class Guard:
             "stop that, then run on: ralph run --resume"
         )
 
-    def _teller(self, keeper: DisplacedFiles) -> Callable[[GuardedPlan, bytes], GuardReport]:
+    def _reporter(self, keeper: DisplacedFiles) -> Callable[[GuardedPlan, bytes], GuardReport]:
         """Reports offences that only HEAD has."""
 
         def told(guarded: GuardedPlan, data: bytes) -> GuardReport:

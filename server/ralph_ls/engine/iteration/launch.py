@@ -110,7 +110,7 @@ def launch_of(
     )
     # Some agents go by it, not by their own folder; the caller's may be anywhere.
     environment["PWD"] = str(workspace.root)
-    traced = looking.traced(environment, effect.start)
+    traced = looking.with_git_trace(environment, effect.start)
     trace = _own_trace(environment, traced)
     environment = traced
     more = flags_for(agent, session=effect.session, model=effect.model)

@@ -179,8 +179,8 @@ class Conversation:
     async def run(self, prompt: str) -> bool:
         """Have the agent do what the prompt says; whether its turn ended by itself.
 
-        Raises ``ConversationFailed``, and ``RequestError`` or ``ConnectionError`` where the agent failed; it
-        told that itself.
+        Raises ``ConversationFailed``, and ``RequestError`` or ``ConnectionError`` where the agent
+        failed; it told that itself.
         """
         able = await self._begin()
         session = await self._open(able)

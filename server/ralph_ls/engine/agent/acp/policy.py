@@ -146,7 +146,7 @@ class FileAccessRefused(Exception):
 
 
 def read_text(root: Path, params: Mapping[str, Any]) -> str:
-    """The text of a file, or so many of its lines from one of them; raises ``FileAccessRefused``."""
+    """Read a file, or a range of its lines; raises ``FileAccessRefused``."""
     path = inside(root, params.get("path"))
     try:
         data = read_regular(path)
@@ -180,7 +180,7 @@ def write_text(root: Path, params: Mapping[str, Any]) -> Path:
 
 
 def inside(root: Path, given: object) -> Path:
-    """The file that is meant, with links followed; raises ``FileAccessRefused`` where it lies outside."""
+    """Resolve the path with links followed; raises ``FileAccessRefused`` if it is outside."""
     if not isinstance(given, str) or not given or "\0" in given:
         raise FileAccessRefused("no path was given")
     try:

@@ -1,0 +1,276 @@
+"""``ralph doctor``: all that a run needs, and what the last one ran into. It changes nothing.
+
+Before a first run: ``allow`` what a repository brings, and ``demo`` one of ours.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+import tempfile
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ralph_ls.cli.commands.steer import command_context, report_reply
+from ralph_ls.cli.context import CommandWorktree, current_worktree
+from ralph_ls.cli.flags import AgentCommand, AgentName, Json, agent_words, profile_named
+from ralph_ls.cli.output import emit_json, print_text
+from ralph_ls.core.plurals import count_of
+from ralph_ls.core.views.model.control_chars import escape_control_chars, escape_nonprintable
+from ralph_ls.protocol.errors import NotAllowed, UsageError
+from ralph_ls.protocol.json_output import CheckResult, CheckStatus, DoctorReport
+from ralph_ls.store.project import trust
+from ralph_ls.store.project.config_file import load_settings
+from ralph_ls.store.run import steering
+
+MARKS = {
+    CheckStatus.OK: ("✓", "green"),
+    CheckStatus.WARNING: ("!", "yellow"),
+    CheckStatus.PROBLEM: ("✗", "bold red"),
+}
+
+
+def doctor(
+    profile: Annotated[
+        str | None, typer.Option(help="As for the run that is meant: spec, fixplan, …")
+    ] = None,
+    agent: AgentName = None,
+    agent_command: AgentCommand = None,
+    network: Annotated[
+        bool, typer.Option("--network", help="Ask the remote too, whether it answers.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Check all that a run needs and what the last one ran into, and say what to do."""
+    from ralph_ls.engine.doctor.examination import examine
+
+    if profile is not None:
+        profile_named(profile)
+    overrides: dict[str, Any] = {"profile": profile, "agent": agent}
+    words = agent_words(agent_command, None, agent)
+    if words is not None:
+        table = {"argv": list(words[0]), "prompt": words[1]}
+        overrides |= {"agent": "command", "agents.command": table}
+    report = examine(Path.cwd(), dict(os.environ), overrides, network=network)
+    if as_json:
+        emit_json(report.model_dump(mode="json", by_alias=True, exclude_none=True))
+    else:
+        _show(report)
+    raise typer.Exit(0 if report.ok else 1)
+
+
+def _show(report: DoctorReport) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(highlight=False, soft_wrap=True)
+    for check in report.checks:
+        mark, style = MARKS[check.status]
+        line = Text.assemble((mark, style), f" {check.code:<16} ", _message(check))
+        console.print(line)
+        if check.remedy:
+            console.print(Text(f"  {'':16} → {escape_control_chars(check.remedy)}", style="dim"))
+    console.print(Text(f"\n{_in_all(report)}"))
+
+
+def _message(check: CheckResult) -> str:
+    lines = [escape_control_chars(line) for line in check.message.splitlines()]
+    return f"\n{'':19}".join(lines)
+
+
+def _in_all(report: DoctorReport) -> str:
+    counts = {
+        status: sum(1 for check in report.checks if check.status is status)
+        for status in CheckStatus
+    }
+    problems, warnings = counts[CheckStatus.PROBLEM], counts[CheckStatus.WARNING]
+    if not problems and not warnings:
+        return "All is well"
+    told = f"{count_of(problems, 'problem')}, {count_of(warnings, 'warning')}"
+    if problems:
+        return f"{told}: no run begins or goes on before the problems are solved"
+    return f"{told}: a run can begin"
+
+
+SHOWN_BYTES = 100_000
+"""A longer text is named by its hash: nobody reads it in a terminal."""
+
+DEMO_SETTINGS = {"agent": "demo", "profile": "fixplan", "max_iterations": 20}
+"""Given like flags, so that nothing which a person has set for other runs changes the demo."""
+
+STOPPED = frozenset({130, 143})
+"""How a run ends that somebody ended."""
+
+
+def allow(
+    yes: Annotated[bool, typer.Option("--yes", help="Without a terminal to ask in.")] = False,
+    shown: Annotated[
+        str | None,
+        typer.Option(
+            "--shown",
+            metavar="SHA256",
+            help="Only if this is still the `sha256` that `ralph allow --json` has shown.",
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Show what this repository brings that would run, and allow it."""
+    place = current_worktree()
+    claims = _claims(place)
+    _require_shown(claims, shown)
+    missing = trust.unapproved_claims(place.state, claims)
+    if as_json and not yes:
+        emit_json(_claims_json(claims, missing, allowed=False))
+        return
+    if not as_json:
+        _show_claims(place, claims, missing)
+    if not missing:
+        if as_json:
+            emit_json(_claims_json(claims, missing, allowed=True))
+        return
+    if not yes and not sys.stdin.isatty():
+        raise UsageError("allowing needs a terminal to ask in, or --yes")
+    if not yes and not typer.confirm("Allow all of this to run?", default=False):
+        print_text("Nothing was allowed")
+        raise typer.Exit(1)
+    # What was shown is what is allowed: it may have changed while somebody read it.
+    _require_shown(_claims(place), trust.digest_of(claims))
+    # A run that is under way reads no approvals: it has to accept them before they are stored.
+    reply = steering.allow(command_context("allow"), {claim.key: claim.digest for claim in missing})
+    if reply is not None and not reply.accepted:
+        report_reply(reply, as_json=as_json)
+    trust.allow(place.state, place.worktree.root, claims)
+    if as_json:
+        emit_json(_claims_json(claims, (), allowed=True))
+    else:
+        also = "" if reply is None else f"; {reply.text}"
+        print_text(f"Allowed for {place.worktree.root}{also}. A change asks again")
+
+
+def demo(
+    folder: Annotated[Path | None, typer.Argument(metavar="[DIR]", help="Empty or new.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Watch a whole run on a sample project: no key, no network."""
+    from ralph_ls.cli.commands.run import run_in_foreground
+    from ralph_ls.engine.demo import project
+
+    chosen = folder if folder is not None else Path(tempfile.mkdtemp(prefix="ralph-demo-"))
+    root = project.lay_out(chosen)
+    if not as_json:
+        print_text(f"A sample project is in {root}; its tests fail, its plan says what to do\n")
+    code = run_in_foreground(root, dict(DEMO_SETTINGS), as_json=as_json)
+    stream = sys.stderr if as_json else sys.stdout
+    there = shlex.quote(str(root))
+    if code in STOPPED:
+        stream.write(
+            f"\nThe demo was stopped on its way. Go on with:\n  cd {there} && ralph run --resume\n"
+        )
+        raise typer.Exit(code)
+    problem = _what_is_wrong_with(root)
+    if code != 0 or problem is not None:
+        stream.write(f"\nThe demo did not come out right: {problem or f'the run ended {code}'}\n")
+        raise typer.Exit(code or 5)
+    stream.write(
+        f"\nThe sample's tests pass and its plan is done: {root}\n"
+        f"Look at what the loop did:\n"
+        f"  cd {there}\n"
+        f"  git log --oneline        the commits, one a task\n"
+        f"  python3 -m unittest      the tests, green\n"
+        f"  ralph status             how the run stands\n"
+        f"Then in a repository of yours:\n"
+        f"  ralph init               writes a plan to fill\n"
+        f"  ralph run --agent-command '…'\n"
+    )
+
+
+def _what_is_wrong_with(root: Path) -> str | None:
+    from ralph_ls.engine.demo import project
+
+    if not project.suite_passes(root):
+        return "the sample's tests fail"
+    if not project.required_tasks_done(root):
+        return "tasks of the sample's plan are open"
+    return None
+
+
+def _claims(place: CommandWorktree) -> tuple[trust.Claim, ...]:
+    from ralph_ls.engine.iteration.validation import claims_of_plan
+
+    root = place.worktree.root
+    settings = load_settings(root, os.environ, {})
+    approved = trust.read_record(place.state).allowed
+    return (
+        *trust.claims_of(root, settings.config, settings.from_file, approved),
+        *claims_of_plan(root, settings, os.environ),
+    )
+
+
+def _require_shown(claims: tuple[trust.Claim, ...], shown: str | None) -> None:
+    """Raise ``NotAllowed`` where an approval is not for these claims as they are now."""
+    if shown is not None and trust.digest_of(claims) != shown:
+        raise NotAllowed(
+            "what would run has changed since it was shown, so nothing was allowed; "
+            "look at it again: ralph allow"
+        )
+
+
+def _show_claims(
+    place: CommandWorktree, claims: tuple[trust.Claim, ...], missing: tuple[trust.Claim, ...]
+) -> None:
+    if not claims:
+        print_text(f"{place.worktree.root} brings nothing that would run")
+        return
+    shown: dict[tuple[str, str], str] = {}
+    for claim in claims:
+        state = "not allowed yet" if claim in missing else "allowed"
+        print_text(f"── {escape_nonprintable(claim.key)} ({state})")
+        same = shown.setdefault((claim.path or claim.key, claim.digest), claim.key)
+        for line in (
+            _shown(claim) if same == claim.key else [f"(as under {escape_nonprintable(same)})"]
+        ):
+            print_text(f"   {line}")
+    _show_not_covered(claims)
+
+
+def _show_not_covered(claims: tuple[trust.Claim, ...]) -> None:
+    """What these run and nobody is asked about, so that no approval seems to say more."""
+    if not any(claim.not_covered for claim in claims):
+        return
+    print_text("── Not covered: a change of these is not asked about")
+    for claim in claims:
+        for words in claim.not_covered:
+            print_text(f"   {escape_nonprintable(claim.key)}: {escape_nonprintable(words)}")
+
+
+def _shown(claim: trust.Claim) -> list[str]:
+    """All that would run, so that nothing hides behind what is shown; a program by its hash."""
+    size = len(claim.text.encode("utf-8", errors="replace"))
+    if claim.is_private:
+        return [f"(git ignores it; SHA-256 {claim.digest}; look at the file before you allow it)"]
+    if "\0" in claim.text or size > SHOWN_BYTES:
+        what = "no text" if "\0" in claim.text else f"longer than {SHOWN_BYTES} bytes"
+        return [f"({what}; SHA-256 {claim.digest}; look at the file before you allow it)"]
+    return escape_nonprintable(claim.text).splitlines()
+
+
+def _claims_json(
+    claims: tuple[trust.Claim, ...], missing: tuple[trust.Claim, ...], *, allowed: bool
+) -> dict[str, object]:
+    return {
+        "allowed": allowed or not missing,
+        "sha256": trust.digest_of(claims),
+        "claims": [
+            {
+                "key": claim.key,
+                "sha256": claim.digest,
+                "allowed": claim not in missing,
+                "text": "" if claim.is_private else claim.text,
+                "notCovered": list(claim.not_covered),
+            }
+            for claim in claims
+        ],
+    }

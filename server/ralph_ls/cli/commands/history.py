@@ -1,0 +1,187 @@
+"""``ralph archive``: put the documents of work that is done away, and begin anew.
+
+``ralph stats`` and ``ralph export``: what the runs here came to. They change nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ralph_ls.cli.context import current_worktree
+from ralph_ls.cli.flags import Json
+from ralph_ls.cli.output import emit_json, print_text, write_json
+from ralph_ls.core.views.report.metrics_tables import (
+    ITERATION_HEADINGS,
+    RUN_HEADINGS,
+    iteration_cells,
+    run_cells,
+    to_csv,
+    total_lines,
+)
+from ralph_ls.engine.clock import SystemClock
+from ralph_ls.engine.plan import document_archive
+from ralph_ls.protocol.errors import UsageError
+from ralph_ls.protocol.json_output import Statistics
+from ralph_ls.store.project.config_file import load_settings, require_one_profile
+from ralph_ls.store.run.runs import read_statistics
+
+
+def archive(
+    label: Annotated[
+        str | None, typer.Option(metavar="L", help="What it is called; the branch where not given.")
+    ] = None,
+    include_logs: Annotated[
+        bool, typer.Option("--include-logs", help="Put the folder of the logs away, too.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only show what would be moved.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Move plan, requirements and progress to archive/, with a summary; the plan begins anew."""
+    place = current_worktree()
+    settings = load_settings(place.worktree.root, os.environ, {})
+    require_one_profile(settings)
+    today = SystemClock().local().date()
+    order = document_archive.ArchiveOrder(today=today, label=label, include_logs=include_logs)
+    if dry_run:
+        found = document_archive.preview_archive(
+            place.worktree, place.state, settings.config, order
+        )
+    else:
+        config = settings.config
+        found = document_archive.archive(place.worktree, place.state, config, order, os.environ)
+    if as_json:
+        emit_json(
+            {
+                "done": not dry_run,
+                "folder": found.folder,
+                "moved": [{"path": move.path, "name": move.name} for move in found.moves],
+                "written": list(found.written),
+                "notes": list(found.notes),
+            }
+        )
+        return
+    print_text(f"{'Would be archived' if dry_run else 'Archived'} in {found.folder}:")
+    for move in found.moves:
+        print_text(f"  {move.path}" + ("" if move.path.endswith(move.name) else f" as {move.name}"))
+    print_text(f"  {document_archive.SUMMARY}, which says what was done")
+    if found.written:
+        print_text(f"{'Would begin' if dry_run else 'Begins'} anew: {', '.join(found.written)}")
+    for note in found.notes:
+        print_text(f"Note: {note}")
+    if dry_run:
+        print_text("Nothing was changed: this was a dry run")
+    elif found.written:
+        print_text(f"Next: write what comes next into {found.written[0]}, then: ralph run")
+    else:
+        print_text("Next: ralph run")
+
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+SHOWN = 20
+"""Runs and iterations that a person is shown of each, the newest."""
+
+WIDTH_IN_A_PIPE = 140
+"""Columns, where nobody knows how wide the reader's terminal is."""
+
+TITLE = "Task"
+"""The heading of the one column that is cut where a line is too long."""
+
+_TEXTS = frozenset({"Run", "Started", "End", "Mode", "Outcome", "Task", "Commit"})
+"""Headings of columns that hold no number."""
+
+OfRun = Annotated[
+    str | None, typer.Option(metavar="ID", help="Of this run alone; shown by: ralph stats.")
+]
+
+
+def stats(run: OfRun = None, as_json: Json = False) -> None:
+    """Tell what the runs here came to: success, interventions, time, cost, context."""
+    place = current_worktree()
+    found = read_statistics(place.worktree, place.state, run=run)
+    if as_json:
+        _print_json(found)
+        return
+    if not found.runs:
+        print_text(f"There was never a run in {place.worktree.root}. Start one: ralph run")
+        return
+    zone = SystemClock().local().tzinfo
+    newest = found.runs[-1]
+    _show(f"Runs in {place.worktree.root}", RUN_HEADINGS, [run_cells(o, zone) for o in found.runs])
+    rows = [iteration_cells(one) for one in newest.iterations]
+    _show(f"Iterations of run {newest.run}", ITERATION_HEADINGS, rows)
+    for name, value in total_lines(found.totals):
+        print_text(f"{name + ':':15}{value}")
+
+
+def export(
+    output: Annotated[
+        str | None,
+        typer.Option("--format", metavar="csv|json", help="How it is written; csv if not given."),
+    ] = None,
+    run: OfRun = None,
+    as_json: Json = False,
+) -> None:
+    """Print every iteration of the runs here, for a spreadsheet or a program."""
+    if output not in {None, "csv", "json"}:
+        raise UsageError(f"--format {output!r}: it must be csv or json")
+    if as_json and output == "csv":
+        raise UsageError("--json is the same as --format json; give one of --json and --format csv")
+    place = current_worktree()
+    found = read_statistics(place.worktree, place.state, run=run)
+    if as_json or output == "json":
+        _print_json(found)
+    else:
+        sys.stdout.write(to_csv(found.runs))
+
+
+def _print_json(found: Statistics) -> None:
+    write_json(found.model_dump_json(by_alias=True, exclude_none=True, indent=2))
+
+
+def _show(title: str, headings: Sequence[str], rows: Sequence[Iterable[str]]) -> None:
+    """A table of the newest rows, and how many there are before them."""
+    if not rows:
+        return
+    from rich.cells import cell_len
+    from rich.console import Console
+
+    print_text(title)
+    if len(rows) > SHOWN:
+        print_text(f"(the newest {SHOWN} of {len(rows)}; all of them: ralph export --format csv)")
+    shown = [tuple(row) for row in rows[-SHOWN:]]
+    wide = Console().width if sys.stdout.isatty() else WIDTH_IN_A_PIPE
+    widths = [max(map(cell_len, column)) for column in zip(headings, *shown, strict=True)]
+    # Numbers are shown whole, also where a line is longer for that; titles make room for them.
+    others = sum(w + 1 for w, heading in zip(widths, headings, strict=True) if heading != TITLE)
+    title_width = min(max(wide - others - 1, 12), 32)
+    console = Console(width=max(wide, others + title_width + 1), highlight=False)
+    console.print(_table(headings, shown, title_width))
+    print_text("")
+
+
+def _table(headings: Sequence[str], rows: Sequence[Sequence[str]], title_width: int) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    for heading in headings:
+        table.add_column(
+            heading,
+            justify="left" if heading in _TEXTS else "right",
+            no_wrap=True,
+            overflow="ellipsis",
+            max_width=title_width if heading == TITLE else None,
+        )
+    for row in rows:
+        # A text, so that no stranger's brackets are taken for markup.
+        table.add_row(*(Text(cell) for cell in row))
+    return table

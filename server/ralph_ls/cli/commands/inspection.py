@@ -1,0 +1,415 @@
+"""``ralph prompt``: what the next agent would be told, to the byte, and nothing else on stdout.
+
+Reading what others wrote: ``plan`` and ``read``. Neither runs or changes anything.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import errno
+import itertools
+import os
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ralph_ls.cli.context import current_worktree
+from ralph_ls.cli.flags import Issue, Json, issue_overrides, profile_named
+from ralph_ls.cli.output import emit_json, print_error, print_text
+from ralph_ls.core.agent import output_parser
+from ralph_ls.core.agent.ignored_signals import IgnoredSignal, find_ignored_signals
+from ralph_ls.core.agent.misplaced_signals import find_misplaced_signals
+from ralph_ls.core.agent.result import AccountLimit
+from ralph_ls.core.loop.profiles import profile_of
+from ralph_ls.core.loop.rules.gate import (
+    NOT_COMPLETE,
+    GateInputs,
+    check_gate,
+    foreign_signals,
+    gate_words,
+)
+from ralph_ls.core.plan.formats.dispatch import check_plan, parse_plan
+from ralph_ls.core.plan.lint.checks import plan_problems
+from ralph_ls.core.plan.model import ParsedPlan, PlanKind, kind_of_file
+from ralph_ls.core.plan.queries import parsed_plan_to_json as plan_to_json
+from ralph_ls.core.prompt.template import IMPLEMENT
+from ralph_ls.core.views.model.control_chars import escape_control_chars
+from ralph_ls.engine.agent.catalog import DESCRIPTIONS
+from ralph_ls.engine.agent.description import mapping_of
+from ralph_ls.engine.agent.selection import adapter_of
+from ralph_ls.protocol.base import to_wire_time
+from ralph_ls.protocol.config.agent import Adapter, Dialect
+from ralph_ls.protocol.config.config import Config, FirstMode, GateRule, ProfileName
+from ralph_ls.protocol.errors import PlanMissing, RalphError, StateUnusable, UsageError
+from ralph_ls.protocol.plan import TaskState
+from ralph_ls.protocol.run.values import Mode, PlanCountsView
+from ralph_ls.store.files import read_regular, size_in_words
+from ralph_ls.store.project.config_file import load_settings
+from ralph_ls.store.project.plan_file import PlanLocation, read_plan_file, text_of_plan
+
+PromptJson = Annotated[bool, typer.Option("--json", help="For programs.")]
+
+
+def prompt_verb(
+    mode: Annotated[
+        str | None, typer.Option(help="build, plan, review or review-fix, in place of what comes.")
+    ] = None,
+    profile: Annotated[
+        str | None, typer.Option(help="spec, fixplan, stories, beads, issue")
+    ] = None,
+    task: Annotated[str | None, typer.Option(help="As if this task alone were to be done.")] = None,
+    issue: Issue = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Of the last run, gone on.")] = False,
+    as_json: PromptJson = False,
+) -> None:
+    """Print what the next agent would be told, with task, answer, recommendation and notes."""
+    from ralph_ls.engine.clock import SystemClock
+    from ralph_ls.engine.run.preparation import RunRequest
+    from ralph_ls.engine.run.preview import next_prompt
+
+    chosen = _mode_named(mode)
+    overrides = {
+        "profile": profile,
+        **issue_overrides(issue, profile),
+        "task": task,
+        "mode": FirstMode.PLAN.value if chosen is Mode.PLAN else None,
+    }
+    request = RunRequest(
+        folder=Path.cwd(), environment=dict(os.environ), overrides=overrides, resume=resume
+    )
+    seen = next_prompt(request, SystemClock().now(), mode=chosen)
+    if as_json:
+        emit_json(
+            {
+                "prompt": seen.prompt,
+                "instead": seen.instead or None,
+                "iteration": seen.iteration,
+                "mode": None if seen.mode is None else seen.mode.value,
+                "task": seen.task,
+                "taskId": seen.task_id,
+                "source": None if seen.source is None else seen.source.value,
+                "template": seen.template,
+                "notAllowed": list(seen.not_allowed),
+            }
+        )
+        return
+    # A terminal is shown what would steer it; whoever reads on gets every byte.
+    sys.stdout.write(escape_control_chars(seen.prompt) if sys.stdout.isatty() else seen.prompt)
+    sys.stdout.flush()
+    if seen.instead:
+        print_error(f"no agent would be started: {seen.instead}")
+    if seen.passed_over is not None:
+        print_error(seen.passed_over)
+    if seen.template in seen.not_allowed:
+        print_error(
+            f"{seen.template} is not allowed yet; look at it and allow it with: ralph allow"
+        )
+
+
+def _mode_named(name: str | None) -> Mode | None:
+    if name is None:
+        return None
+    if name == IMPLEMENT:
+        return Mode.BUILD
+    if name not in set(Mode):
+        raise UsageError(f"--mode {name!r}: it must be one of {', '.join(Mode)}")
+    return Mode(name)
+
+
+STATE_MARKS = {
+    TaskState.TODO: "○",
+    TaskState.IN_PROGRESS: "◐",
+    TaskState.DONE: "✓",
+    TaskState.BLOCKED: "⊘",
+    TaskState.SKIPPED: "→",
+}
+
+PLAIN = ("command", "demo")
+"""Agents that print plain text, where the settings do not say otherwise."""
+
+LARGEST_OUTPUT = 256 << 20
+"""Bytes of an agent's output that are read at once."""
+
+SHOWN_OVERLOOKED = 20
+"""Lines of one kind; a log may hold many words."""
+
+
+def show_plan(
+    file: Annotated[Path | None, typer.Argument(help="The plan; found by itself here.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Show the tasks of a plan, what in it could not be read, and what its checks found."""
+    config = _plan_settings()
+    place = current_worktree().require_plan() if file is None else _place_of_file(file, config)
+    text = _plan_text(place, file)
+    parsed = parse_plan(
+        text,
+        place.kind,
+        optional_sections=config.optional_sections,
+        skip_review=config.skip_review,
+    )
+    parsed = _with_checks(parsed, text, place.kind, config)
+    if as_json:
+        emit_json(plan_to_json(parsed))
+    else:
+        _show_plan(parsed)
+
+
+def read_output(
+    file: Annotated[str, typer.Argument(help="What an agent printed; - is standard input.")] = "-",
+    agent: Annotated[str | None, typer.Option(help="Whose output it is.")] = None,
+    profile: Annotated[str | None, typer.Option(help="Whose signals count.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Tell what an agent's output says: report, promise, errors, words; and what did not count."""
+    config, is_given = _config_for(profile)
+    name = agent or "command"
+    dialect, mapping = _dialect_of(name, config), mapping_of(config, name)
+    preferred = profile_of(config.profile).own_block
+    complete_word = config.promise.complete
+    stream = _input_of(file)
+    final = output_parser.decode_output(stream, dialect=dialect, mapping=mapping)
+    found = output_parser.parse_result(final, preferred=preferred, complete_word=complete_word)
+    overlooked = find_ignored_signals(
+        found,
+        preferred=preferred,
+        complete_word=complete_word,
+        elsewhere=find_misplaced_signals(stream, dialect, mapping),
+    )
+    if as_json:
+        entries = [dataclasses.asdict(entry) for entry in overlooked]
+        emit_json({**output_parser.to_json(found), "overlooked": entries})
+        return
+    _show_reading(found, dialect)
+    if is_given:
+        _show_gate(found, config)
+    _show_overlooked(overlooked)
+    if dialect is Dialect.TEXT and _RECORDS.match(stream) is not None:
+        names = ", ".join([*DESCRIPTIONS, *sorted(set(config.agents) - DESCRIPTIONS.keys())])
+        print_text(
+            f"\nThis looks like an agent's JSON lines; read them with: --agent, one of {names}"
+        )
+
+
+_RECORDS = re.compile(rb"\s*\{\"[\w.-]+\": *[\[{\"\d]")
+
+
+def _config_for(profile: str | None) -> tuple[Config, bool]:
+    """The settings here with that profile, and whether a person or a file chose any.
+
+    An output can be read anywhere, also where the settings are broken.
+    """
+    if profile is not None:
+        profile_named(profile)
+    try:
+        root = current_worktree().worktree.root
+    except RalphError:
+        root = Path.cwd()
+    overrides = {} if profile is None else {"profile": profile}
+    try:
+        settings = load_settings(root, os.environ, overrides)
+    except RalphError as error:
+        print_error(f"the settings were left out: {error.message}")
+        name = ProfileName(profile) if profile is not None else Config().profile
+        return Config(profile=name), profile is not None
+    return settings.config, bool(settings.from_file) or profile is not None
+
+
+def _dialect_of(agent: str, config: Config) -> Dialect:
+    """How an agent writes: as its table says, else as the program of its description does."""
+    table = config.agents.get(agent)
+    if table is not None and table.dialect is not None:
+        return table.dialect
+    adapter = adapter_of(agent, config)
+    if adapter is None and agent not in PLAIN:
+        names = ", ".join(sorted({*PLAIN, *DESCRIPTIONS, *config.agents}))
+        raise UsageError(f"--agent {agent!r}: there is no such agent here; there is: {names}")
+    if adapter is Adapter.ACP:
+        return Dialect.ACP
+    known = None if adapter is None else DESCRIPTIONS.get(adapter)
+    return Dialect.TEXT if known is None else known.dialect
+
+
+def _plan_text(place: PlanLocation, file: Path | None) -> str:
+    if file is None and place.kind is PlanKind.BEADS:
+        return text_of_plan(current_worktree().worktree.root, place)
+    path = current_worktree().worktree.root / place.path if file is None else file
+    data = read_plan_file(path)
+    if data is None:
+        raise PlanMissing(f"the plan {path} cannot be read: {os.strerror(errno.ENOENT)}")
+    return data.decode("utf-8", errors="replace")
+
+
+def _place_of_file(file: Path, config: Config) -> PlanLocation:
+    """A plan that somebody names; its name says what it is written in."""
+    kind = kind_of_file(file.name, profile_of(config.profile).plan_kind)
+    return PlanLocation(path=str(file), kind=kind)
+
+
+def _plan_settings() -> Config:
+    """The settings of this work tree, where there is one that can be read."""
+    try:
+        return load_settings(current_worktree().worktree.root, os.environ, {}).config
+    except RalphError:
+        return Config()
+
+
+def _with_checks(parsed: ParsedPlan, text: str, kind: PlanKind, config: Config) -> ParsedPlan:
+    """The plan with what its checks found beside its other problems, by line."""
+    found = plan_problems(check_plan(parsed, text, kind, marker=config.gate.marker))
+    problems = sorted((*parsed.problems, *found), key=lambda problem: problem.line)
+    return dataclasses.replace(parsed, problems=tuple(problems))
+
+
+def _show_plan(parsed: ParsedPlan) -> None:
+    section = None
+    for task in parsed.plan.tasks:
+        if task.section != section:
+            section = task.section
+            print_text(f"{section or '(no section)'}{'  (optional)' if task.optional else ''}")
+        indent = "  " * (task.depth + 1)
+        blocked = f"  (blocked by: {task.blocked_by})" if task.blocked_by else ""
+        print_text(f"{indent}{STATE_MARKS[task.state]} {task.title}  [{task.id}]{blocked}")
+    for problem in parsed.problems:
+        print_text(f"line {problem.line}: {problem.code}: {problem.message}")
+
+
+def _input_of(file: str) -> bytes:
+    if file == "-":
+        data = sys.stdin.buffer.read(LARGEST_OUTPUT + 1)
+        if len(data) > LARGEST_OUTPUT:
+            size = size_in_words(LARGEST_OUTPUT)
+            raise UsageError(f"standard input is larger than {size}; give the end of it")
+        return data
+    try:
+        found = read_regular(Path(file), LARGEST_OUTPUT)
+    except StateUnusable as error:
+        raise UsageError(f"{error.message}; a pipe is read with: ralph parse -") from error
+    if found is None:
+        raise UsageError(f"{file} cannot be read: {os.strerror(errno.ENOENT)}")
+    return found
+
+
+def _show_reading(found: output_parser.ParsedOutput, dialect: Dialect) -> None:
+    if found.report is None:
+        print_text("Report: none")
+    else:
+        print_text(f"Report: {found.report.kind.value}")
+        for key, value in found.report.fields.items():
+            print_text(f"  {key}: {_indented(value)}")
+        for problem in found.report.problems:
+            print_text(f"  ! {problem.code}: {problem.message}")
+    for promise in found.promises:
+        print_text(f"Promise: {promise.kind.value} {_indented(promise.text)}".rstrip())
+    if found.question:
+        print_text(f"Asked without a signal: {found.question}")
+    for error in found.errors:
+        print_text(f"Error: {error}")
+    print_text(f"Completion words: {', '.join(found.completion) or 'none'}")
+    print_text(f"Clarification words: {', '.join(found.clarification) or 'none'}")
+    print_text(f"Confidence: {found.confidence}")
+    _show_stream_facts(found, dialect)
+
+
+def _indented(value: str) -> str:
+    """A value over several lines stays apart from what comes after it."""
+    return value.replace("\n", "\n    ")
+
+
+def _show_stream_facts(found: output_parser.ParsedOutput, dialect: Dialect) -> None:
+    """What only an agent that prints records can tell."""
+    if found.failed:
+        print_text(f"Failed: {found.why or 'the agent says so'}")
+    if found.limit is not None:
+        print_text(f"Usage limit: {_until(found.limit)}")
+    if found.denied_tools:
+        print_text(f"Not permitted: {', '.join(dict.fromkeys(found.denied_tools))}")
+    if found.usage is not None:
+        told = found.usage.model_dump(by_alias=True, exclude_none=True)
+        print_text(f"Usage: {', '.join(f'{name} {value}' for name, value in told.items())}")
+    unknown = _unknown(found, dialect)
+    if unknown:
+        what = "plain text" if dialect is Dialect.TEXT else "this output"
+        print_text(f"Unknown, since {what} does not tell it: {', '.join(unknown)}")
+
+
+def _unknown(found: output_parser.ParsedOutput, dialect: Dialect) -> list[str]:
+    """What is known of an agent that tells more, in words."""
+    usage = found.usage
+    facts = {
+        "failure": dialect is Dialect.TEXT,
+        "tokens": usage is None or usage.input_tokens is None,
+        "cost": usage is None or usage.cost_usd is None,
+        "session": found.session_id is None,
+        "model": found.model is None,
+    }
+    return [name for name, is_unknown in facts.items() if is_unknown]
+
+
+def _until(limit: AccountLimit) -> str:
+    if limit.resets_at is not None:
+        return f"until {to_wire_time(limit.resets_at)}"
+    if limit.resets_in is not None:
+        return f"for {limit.resets_in:g} s from then on"
+    if limit.resets_locally is not None:
+        return f"until {limit.resets_locally} where the agent ran"
+    return "until when, the agent does not say"
+
+
+def _show_gate(found: output_parser.ParsedOutput, config: Config) -> None:
+    """What the gate would make of this output, were it an iteration with nothing left to do."""
+    given = GateInputs(
+        report=found.report,
+        promises=found.promises,
+        completion_words=found.completion,
+        counts=PlanCountsView(),
+        iterations=max(1, config.min_iterations),
+        min_iterations=config.min_iterations,
+        config=config.gate,
+        complete_word=config.promise.complete,
+    )
+    result = check_gate(given)
+    print_text(
+        f"Gate of {config.profile.value}: asks for {gate_words(config.gate, given.complete_word)}"
+    )
+    if result.satisfied:
+        print_text("  ✓ this output gives the signal; whether it counts is for the plan to say")
+    elif config.gate.rule in {GateRule.MARKER, GateRule.QUEUE}:
+        print_text("  · no output of an agent gives that; only the plan is asked")
+    else:
+        print_text(f"  ✗ {_missing(found, config)}")
+    for signal in foreign_signals(given):
+        print_text(f"  ! {signal}, which is no signal to this gate")
+
+
+def _missing(found: output_parser.ParsedOutput, config: Config) -> str:
+    report = found.report
+    if config.gate.rule is GateRule.VERIFIED:
+        return f"it does not promise {config.promise.complete}"
+    if report is None:
+        return "there is no report"
+    if report.status in NOT_COMPLETE or report.clarification_needed:
+        return "the report asks for a person"
+    if config.gate.rule is GateRule.STATUS:
+        return f"STATUS is {report.status} and PR_READY is not true"
+    if not report.exit_signal:
+        return "EXIT_SIGNAL is not true"
+    count, limit = len(found.completion), config.gate.indicators
+    return f"it has {count} of {limit} completion indicators; they add up over iterations"
+
+
+def _show_overlooked(overlooked: Sequence[IgnoredSignal]) -> None:
+    if overlooked:
+        print_text("\nNot counted:")
+    for what, group in itertools.groupby(overlooked, key=lambda entry: entry.what):
+        entries = list(group)
+        for entry in entries[:SHOWN_OVERLOOKED]:
+            place = "" if entry.line is None else f", line {entry.line}"
+            print_text(f"  {what}{place}: {entry.text}")
+            print_text(f"    {entry.why}")
+        if len(entries) > SHOWN_OVERLOOKED:
+            print_text(f"  … and {len(entries) - SHOWN_OVERLOOKED} more of this kind")

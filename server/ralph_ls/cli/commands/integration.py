@@ -1,0 +1,66 @@
+"""The verb ``serve``: the language server, where ``ralph`` is at hand and not ``ralph-ls``.
+
+``ralph hook``: what hooks of an agent's program call.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ralph_ls.cli import language_server
+from ralph_ls.cli.language_server import DEFAULT_LEVEL, LEVELS
+from ralph_ls.cli.stop_hook import answer_stop
+from ralph_ls.protocol.errors import UsageError
+
+
+def serve_verb(
+    stdio: Annotated[  # noqa: ARG001 -- there is no other way
+        bool, typer.Option("--stdio", help="Speak over standard input and output.")
+    ] = True,
+    read_only: Annotated[
+        bool, typer.Option("--read-only", help="Start and change nothing, whatever it is told.")
+    ] = False,
+    log_file: Annotated[
+        Path | None,
+        typer.Option("--log-file", metavar="FILE", help="Log there, not to standard error."),
+    ] = None,
+    log_level: Annotated[
+        str, typer.Option("--log-level", metavar="LEVEL", help=f"One of {', '.join(LEVELS)}.")
+    ] = DEFAULT_LEVEL,
+    client: Annotated[
+        str | None,
+        typer.Option("--clientProcessId", metavar="PID", help="End with this process, too."),
+    ] = None,
+    tcp: Annotated[
+        str | None, typer.Option("--tcp", metavar="PORT", help="Refused: no port is opened.")
+    ] = None,
+) -> None:
+    """Serve an editor: the language server."""
+    if tcp is not None:
+        raise UsageError(language_server.NO_TCP)
+    try:
+        options = language_server.ServeOptions(
+            read_only=read_only,
+            log_file=log_file,
+            log_level=language_server.check_level(log_level),
+            client=None if client is None else language_server.check_process_id(client),
+        )
+    except language_server.ServeOptionError as error:
+        raise UsageError(str(error)) from error
+    try:
+        language_server.serve(options)
+    except SystemExit as ended:
+        # It leaves with the code that LSP wants.
+        raise typer.Exit(ended.code if isinstance(ended.code, int) else 1) from ended
+
+
+def hook_verb(
+    event: Annotated[str, typer.Argument(metavar="stop", help="What the agent is about to do.")],
+) -> None:
+    """Answer an agent's program that asks before its agent stops (a stop hook)."""
+    if event != "stop":
+        raise UsageError(f"there is no hook {event!r}; there is: ralph hook stop")
+    answer_stop()

@@ -1,0 +1,50 @@
+"""``ralph status``: how the newest run here stands. It runs and changes nothing."""
+
+from __future__ import annotations
+
+from ralph_ls.cli.context import current_worktree
+from ralph_ls.cli.flags import Json
+from ralph_ls.cli.output import emit_json, print_text
+from ralph_ls.core.views.text.status import needs_person, status_answers
+from ralph_ls.engine.clock import SystemClock
+from ralph_ls.store.run.runs import FoundRun
+
+
+def status(as_json: Json = False) -> None:
+    """Tell how the newest run here stands, and what it needs."""
+    place = current_worktree()
+    found = place.find_run()
+    if found is None:
+        if as_json:
+            emit_json({"run": None, "workspace": str(place.worktree.root)})
+        else:
+            print_text(f"There was never a run in {place.worktree.root}. Start one: ralph run")
+        return
+    if as_json:
+        emit_json(_status_json(found))
+    else:
+        show_status(found)
+
+
+def show_status(found: FoundRun) -> None:
+    """Answer the six questions, a line each."""
+    pid = found.owner.pid if found.owner is not None and found.live else None
+    clock = SystemClock()
+    zone, now = clock.local().tzinfo, clock.now()
+    for heading, answer in status_answers(found.state, found.phase, pid=pid, zone=zone, now=now):
+        print_text(f"{heading + ':':13}{answer}")
+
+
+def _status_json(found: FoundRun) -> dict[str, object]:
+    state = found.state
+    pid = found.owner.pid if found.owner is not None and found.live else None
+    return {
+        "run": state.run,
+        "phase": found.phase.value,
+        "live": found.live,
+        "pid": pid,
+        "needsPerson": needs_person(state, found.phase),
+        "journal": str(found.files.journal),
+        "answers": dict(status_answers(state, found.phase, pid=pid)),
+        "state": state.model_dump(mode="json", by_alias=True, exclude_none=True),
+    }

@@ -1,0 +1,60 @@
+"""``ralph watch``: a run as it goes, in any terminal. It runs and changes nothing."""
+
+from __future__ import annotations
+
+from ralph_ls.cli.commands.status import show_status
+from ralph_ls.cli.context import CommandWorktree, current_worktree
+from ralph_ls.cli.flags import Json
+from ralph_ls.cli.output import print_text
+from ralph_ls.cli.show.live import RunViewer, choose_renderer
+from ralph_ls.cli.show.renderers import header_of
+from ralph_ls.core.views.text.summary import next_step, summary_lines
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.store.project.plan_file import skipped_optional_titles
+from ralph_ls.store.run.journal import offset_behind
+from ralph_ls.store.run.lock import is_held
+from ralph_ls.store.run.runs import FoundRun, state_before
+from ralph_ls.store.run.summary_file import shown_summary
+
+
+def watch(as_json: Json = False) -> None:
+    """Watch the run that goes on here, from any terminal, until it ends."""
+    place = current_worktree()
+    found = place.require_run()
+    known = None if as_json else _before_this_iteration(found)
+    if known is not None:
+        for line in header_of(known):
+            print_text(f"▸ {line}")
+    viewer = RunViewer(
+        found.files,
+        choose_renderer(as_json=as_json, state=known),
+        is_live=lambda: is_held(place.worktree.git_dir),
+        after_seq=0 if known is None else known.seq,
+        offset=0 if known is None else offset_behind(found.files.journal, known.seq),
+        output=not as_json,
+    )
+    viewer.wait()
+    if not as_json:
+        _show_current_status(place)
+
+
+def _before_this_iteration(found: FoundRun) -> RunState:
+    """What a late viewer need not be shown event by event: all before the open iteration."""
+    current = found.state.current
+    return state_before(found.files, found.state.seq if current is None else current.started.seq)
+
+
+def _show_current_status(place: CommandWorktree) -> None:
+    found = place.require_run()
+    if found.state.end is None:
+        show_status(found)
+        return
+    where = shown_summary(found.state.config, found.files)
+    print_text(
+        "\n"
+        + "\n".join(
+            summary_lines(found.state, where, optional=skipped_optional_titles(found.state))
+        )
+    )
+    if (step := next_step(found.state)) is not None:
+        print_text(f"Next:        {step}")

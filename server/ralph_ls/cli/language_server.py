@@ -1,0 +1,249 @@
+"""Log of the language server: where it goes, how much of it is kept, and what is kept out of it.
+
+Nothing slow is imported here: an editor waits for the start.
+
+``ralph-ls`` and ``ralph serve``: the language server, as editors start it.
+
+Nothing slow is imported here, nor anything of the command line: an editor waits for the start.
+Standard output carries the protocol alone, so everything for people goes to standard error.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import stat
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from io import TextIOWrapper
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from ralph_ls import __version__
+
+if TYPE_CHECKING:
+    from ralph_ls.core.redaction.redactor import Redactor
+
+LEVELS = {
+    "error": logging.ERROR,
+    "warning": logging.WARNING,
+    "info": logging.INFO,
+    "debug": logging.DEBUG,
+}
+DEFAULT_LEVEL = "info"
+
+LARGEST_LOG = 10 * 1024 * 1024
+"""Bytes; then it is moved to the same name with ``.1``, which takes the place of the one before."""
+
+PRIVATE = 0o600
+
+
+class LogFileError(Exception):
+    """The log file cannot be written; the message says why."""
+
+
+def start_logging(*, level: str = DEFAULT_LEVEL, path: Path | None = None) -> None:
+    """Log to ``path``, else to standard error. Raises ``LogFileError``."""
+    handler: logging.Handler
+    if path is None:
+        handler, head = logging.StreamHandler(sys.stderr), ""
+    else:
+        handler, head = _open_file(path), f"%(asctime)s [{os.getpid()}] "
+    handler.setFormatter(_SafeFormatter(f"{head}%(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(handlers=[handler], level=LEVELS[level], force=True)
+    # The one tells every message; the other that it was stopped while something happened.
+    logging.getLogger("pygls").setLevel(logging.WARNING)
+    logging.getLogger("watchdog").setLevel(logging.CRITICAL)
+    logging.getLogger("asyncio").setLevel(max(LEVELS[level], logging.INFO))
+
+
+def _open_file(path: Path) -> logging.Handler:
+    try:
+        if path.exists() and not path.is_file():
+            raise LogFileError(f"{path} is no file to write a log to")
+        return _PrivateFile(path, maxBytes=LARGEST_LOG, backupCount=1, encoding="utf-8")
+    except OSError as error:
+        raise LogFileError(f"{path} cannot be written: {error.strerror or error}") from error
+
+
+LONGEST_RECORD = 20_000
+"""Characters: what a client sent may be in a message, and may be as long as it likes."""
+
+
+class _PrivateFile(RotatingFileHandler):
+    """Readable by its owner alone, whatever it was before."""
+
+    def _open(self) -> TextIOWrapper:
+        # Without waiting, should it be a pipe by now.
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NONBLOCK", 0)
+        descriptor = os.open(self.baseFilename, flags, PRIVATE)
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise OSError("it is no regular file")
+        if hasattr(os, "fchmod"):
+            os.fchmod(descriptor, PRIVATE)
+        return os.fdopen(descriptor, "a", encoding=self.encoding, errors="backslashreplace")
+
+
+class _SafeFormatter(logging.Formatter):
+    """Without secrets of the environment, and with one record never looking like two."""
+
+    def __init__(self, pattern: str) -> None:
+        super().__init__(pattern)
+        self._redactor: Redactor | None = None
+
+    def format(self, record: logging.LogRecord) -> str:
+        from ralph_ls.core.redaction.redactor import Redactor, secrets_of
+        from ralph_ls.core.views.model.control_chars import escape_control_chars
+
+        if self._redactor is None:
+            self._redactor = Redactor(secrets_of(os.environ))
+        text = escape_control_chars(self._redactor.redact(super().format(record)))
+        if len(text) > LONGEST_RECORD:
+            text = f"{text[:LONGEST_RECORD]} … ({len(text)} characters)"
+        # What follows the first line is a traceback, or would look like a record.
+        return text.replace("\n", "\n    ")
+
+
+USAGE = 64
+"""SPEC §7: bad flags."""
+CANNOT_WRITE = 73
+"""The log file cannot be made."""
+
+NO_TCP = (
+    "the language server speaks over standard input and output only: a port would let anybody on "
+    "this machine start agents; leave --tcp out"
+)
+
+HELP = f"""\
+Usage: ralph-ls [--stdio] [--read-only] [--log-file FILE] [--log-level LEVEL]
+
+The language server of the Ralph Loop, as an editor starts it: it speaks LSP over standard input
+and output. A loop that it starts goes on when the editor is closed. The same as: ralph serve
+
+Options:
+  --stdio                Speak over standard input and output; so it does anyway.
+  --read-only            Show plans and runs, and start and change nothing, whatever the editor
+                         says: for folders that are not trusted.
+  --log-file FILE        Log to this file, for its owner alone, instead of to standard error. At
+                         10 MB it is moved to FILE.1.
+  --log-level LEVEL      {", ".join(LEVELS)}; {DEFAULT_LEVEL} if not given. With debug
+                         each message of the protocol is logged.
+  --clientProcessId PID  End with this process, too.
+  --version              Show the version.
+  --help                 Show this.
+
+Set up your editor: docs/editors/ in the project's repository.
+"""
+
+
+@dataclass(slots=True)
+class ServeOptions:
+    """What the server is started with."""
+
+    read_only: bool = False
+    log_file: Path | None = None
+    log_level: str = DEFAULT_LEVEL
+    client: int | None = None
+    """The process id of the editor."""
+
+
+class ServeOptionError(Exception):
+    """An option that makes no sense; the message says which."""
+
+
+def run_language_server(arguments: Sequence[str]) -> NoReturn:
+    """The program ``ralph-ls``; ends the process."""
+    try:
+        options = read_options(arguments)
+    except ServeOptionError as error:
+        _refuse(str(error))
+    serve(options)
+
+
+def read_options(arguments: Sequence[str]) -> ServeOptions:
+    """Raises ``ServeOptionError``; ``--version`` and ``--help`` end the process."""
+    options = ServeOptions()
+    words = _split(arguments)
+    for word in words:
+        match word:
+            case "--stdio":
+                pass
+            case "--read-only":
+                options.read_only = True
+            case "--log-file":
+                options.log_file = Path(_value(word, words))
+            case "--log-level":
+                options.log_level = check_level(_value(word, words))
+            case "--clientProcessId":
+                options.client = check_process_id(_value(word, words))
+            case "--version":
+                _print_line(f"ralph-ls {__version__}\n")
+            case "--help" | "-h":
+                _print_line(HELP)
+            case "--tcp":
+                raise ServeOptionError(NO_TCP)
+            case _:
+                raise ServeOptionError(f"{word!r} is not known here; see: ralph-ls --help")
+    return options
+
+
+def check_level(name: str) -> str:
+    """The level that is meant; raises ``ServeOptionError``."""
+    level = {"warn": "warning"}.get(name.lower(), name.lower())
+    if level not in LEVELS:
+        raise ServeOptionError(f"--log-level {name!r}: it must be one of {', '.join(LEVELS)}")
+    return level
+
+
+def check_process_id(text: str) -> int:
+    """A process id; raises ``ServeOptionError``."""
+    if not (text.isascii() and text.isdigit() and 0 < int(text[:20]) < 1 << 31):
+        raise ServeOptionError(f"--clientProcessId {text!r}: it must be the id of a process")
+    return int(text)
+
+
+def serve(options: ServeOptions) -> NoReturn:
+    """Serve the editor on standard input and output until it leaves; ends the process.
+
+    With ``read_only`` nothing is started or changed, and no option of the client's undoes that.
+    """
+    try:
+        start_logging(level=options.log_level, path=options.log_file)
+    except LogFileError as error:
+        _refuse(f"--log-file: {error}", code=CANNOT_WRITE)
+    from ralph_ls.editor.lsp.language_server import run_stdio
+    from ralph_ls.editor.server import make_server
+    from ralph_ls.engine.clock import SystemClock
+
+    server = make_server(now=SystemClock().now, read_only=options.read_only)
+    run_stdio(server, client=options.client)
+
+
+def _split(arguments: Sequence[str]) -> Iterator[str]:
+    """``--name=value`` as two words."""
+    for argument in arguments:
+        name, equals, value = argument.partition("=")
+        if equals and name.startswith("--"):
+            yield from (name, value)
+        else:
+            yield argument
+
+
+def _value(option: str, words: Iterator[str]) -> str:
+    value = next(words, "")
+    if not value:
+        raise ServeOptionError(f"{option} needs a value; see: ralph-ls --help")
+    return value
+
+
+def _print_line(text: str) -> NoReturn:
+    sys.stdout.write(text)
+    sys.exit(0)
+
+
+def _refuse(why: str, *, code: int = USAGE) -> NoReturn:
+    sys.stderr.write(f"ralph-ls: {why}\n")
+    sys.exit(code)

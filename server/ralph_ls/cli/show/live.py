@@ -1,0 +1,112 @@
+"""Showing a run as it goes: a live panel in a terminal, plain lines elsewhere, JSON for programs.
+
+Everything shown is read from the run's files by a thread of its own; a terminal that stands still
+or a pipe that nobody reads never holds up the engine (SPEC §2).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Callable
+
+from ralph_ls.cli.show.renderers import JsonRenderer, PlainRenderer, Renderer, StopNoticeRenderer
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.store.layout import RunFiles
+from ralph_ls.store.run.watch import OUTPUT_BACKLOG, RunFollower
+
+STUCK_READER_SECONDS = 5.0
+"""How long the end of a run waits for a reader that takes nothing any more."""
+
+FORCED = frozenset({"FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"})
+"""Variables by which a stream that is no terminal may be shown to like one."""
+
+
+class RunViewer:
+    """A thread that shows a run."""
+
+    def __init__(
+        self,
+        files: RunFiles,
+        renderer: Callable[[], Renderer],
+        *,
+        is_live: Callable[[], bool],
+        after_seq: int = 0,
+        offset: int = 0,
+        output: bool = True,
+        catch_up: int = OUTPUT_BACKLOG,
+    ) -> None:
+        self._follower = RunFollower(
+            files,
+            is_live=is_live,
+            after_seq=after_seq,
+            offset=offset,
+            output=output,
+            catch_up=catch_up,
+        )
+        self._make_renderer = renderer
+        self._n_shown = 0
+        self._thread = threading.Thread(target=self._show, name="viewer", daemon=True)
+        self._thread.start()
+
+    def finish(self) -> bool:
+        """Wait until everything is shown; False where nobody reads any more."""
+        self._follower.wake()
+        while self._thread.is_alive():
+            shown = self._n_shown
+            self._thread.join(timeout=STUCK_READER_SECONDS)
+            if self._thread.is_alive() and self._n_shown == shown:
+                return False
+        return True
+
+    def wait(self) -> None:
+        """Wait for the end of the run, however long it takes; Ctrl-C ends the watching alone."""
+        while self._thread.is_alive():
+            self._thread.join(timeout=0.2)
+
+    def _show(self) -> None:
+        renderer = self._make_renderer()
+        self._follower.backlog = renderer.backlog
+        try:
+            for seen in self._follower:
+                # In small pieces, so that a slow reader is told from one that does not read.
+                for start in range(0, len(seen), 50):
+                    renderer.show(seen[start : start + 50])
+                    self._n_shown += 1
+        except OSError:
+            _discard_stdout()
+        finally:
+            try:
+                renderer.close()
+            except OSError:
+                _discard_stdout()
+
+
+def choose_renderer(*, as_json: bool, state: RunState | None = None) -> Callable[[], Renderer]:
+    """What fits where the output goes; ``state`` is what was known before the first event shown."""
+    if as_json:
+        return JsonRenderer
+    known = RunState() if state is None else state
+    if not sys.stdout.isatty() and FORCED.isdisjoint(os.environ):
+        return lambda: PlainRenderer(known)
+    from ralph_ls.cli.show.live_panel import LiveRenderer, terminal
+
+    if (console := terminal()) is not None:
+        return lambda: LiveRenderer(console, known)
+    return lambda: PlainRenderer(known)
+
+
+def choose_own_renderer(*, as_json: bool, state: RunState | None = None) -> Callable[[], Renderer]:
+    """As ``choose_renderer``, for the run of this very process, which Ctrl-C reaches."""
+    renderer = choose_renderer(as_json=as_json, state=state)
+    if sys.stdout.isatty() or not sys.stderr.isatty():
+        return renderer
+    known = RunState() if state is None else state
+    return lambda: StopNoticeRenderer(renderer(), known)
+
+
+def _discard_stdout() -> None:
+    """The reader is gone; the run goes on, and nothing more is written to it."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, sys.stdout.fileno())

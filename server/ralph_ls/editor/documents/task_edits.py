@@ -1,0 +1,269 @@
+"""Edits of one story as code actions: whether it passes, its review, notes and place.
+
+Each is worked out when a person asks for it, and what cannot be done says why. It must never know
+how a story is written: that is the plan's.
+
+Edits of one task as code actions: its state, notes, place, priority, and the log of the done.
+
+Each is worked out when a person asks for it, and what cannot be done says why. It must never know
+how a task is written: that is the plan's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from lsprotocol import types
+
+from ralph_ls.editor.documents.loop_documents import SMALL_TEXT
+from ralph_ls.editor.documents.workspace_edits import EditCapabilities, EditTarget, workspace_edit
+from ralph_ls.editor.lsp.conversion import PositionMapper
+
+if TYPE_CHECKING:
+    from ralph_ls.core.plan.model import Plan, Task
+
+TEXT_PLACEHOLDER = "\N{HORIZONTAL ELLIPSIS}"
+"""Stands where a person writes what is meant."""
+
+
+class PlanEditOption(NamedTuple):
+    """One edit of a plan's text, and what it is called."""
+
+    title: str
+    edit: Callable[[str], str]
+
+
+def story_edit_options(plan: Plan, task: Task, *, all_of_them: bool) -> Iterator[PlanEditOption]:
+    """What can be made of a story; only what sets its state, unless all are asked for."""
+    from ralph_ls.core.plan.formats.stories import edits
+    from ralph_ls.core.plan.formats.stories import edits as persons
+    from ralph_ls.protocol.plan import TaskState
+
+    if task.state is TaskState.DONE:
+        yield PlanEditOption("Open task again", partial(edits.reopen_story, story_id=task.id))
+    else:
+        yield PlanEditOption("Mark task as done", partial(edits.pass_story, story_id=task.id))
+    if task.state is TaskState.IN_PROGRESS:
+        yield PlanEditOption("Reset for retry", partial(persons.retry_story, story_id=task.id))
+    if not all_of_them:
+        return
+    if task.state is not TaskState.TODO:
+        ask = partial(persons.request_changes, story_id=task.id, feedback=TEXT_PLACEHOLDER)
+        yield PlanEditOption("Request changes", ask)
+    yield PlanEditOption(
+        "Add a note", partial(persons.note_on_story, story_id=task.id, words=TEXT_PLACEHOLDER)
+    )
+    block = partial(persons.refuse_hold, story_id=task.id)
+    yield PlanEditOption("Block task", block)
+    ids = [one.id for one in plan.tasks]
+    at = ids.index(task.id)
+    if at > 0:
+        before = ids[at - 1]
+        yield PlanEditOption(
+            "Move task up", partial(persons.move_story, story_id=task.id, before=before)
+        )
+    if at + 1 < len(ids):
+        behind = ids[at + 2] if at + 2 < len(ids) else None
+        yield PlanEditOption(
+            "Move task down", partial(persons.move_story, story_id=task.id, before=behind)
+        )
+
+
+if TYPE_CHECKING:
+    from ralph_ls.core.plan.model import Plan, Task
+    from ralph_ls.editor.documents.snapshot import DocumentSnapshot
+
+KIND = types.CodeActionKind.RefactorRewrite
+
+NEW_TITLE = "New task"
+"""What an added task is called until somebody has written what it is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProgressLogText:
+    """The log of finished tasks, as it stands."""
+
+    name: str
+    target: EditTarget
+    text: str
+    day: str
+    """Today, as ``2026-01-31``."""
+
+
+def task_edit_actions(
+    sight: DocumentSnapshot,
+    where: types.Range,
+    abilities: EditCapabilities,
+    *,
+    log: ProgressLogText | None = None,
+) -> Iterator[types.CodeAction]:
+    """What can be made of the task that the selection lies in, if it lies in just one.
+
+    Without ``log`` nobody has asked but the cursor, which moves all the time: then it is those
+    alone that set the state, and none in a long plan, since each is read again as it would be.
+    """
+    from ralph_ls.core.plan.model import PlanKind
+
+    if log is None and len(sight.seen.text) > SMALL_TEXT:
+        return
+    plan = sight.seen.plan
+    task = plan.at_line(where.start.line)
+    if task is None or plan.at_line(where.end.line) != task:
+        return
+    target = EditTarget(uri=sight.uri, version=sight.version)
+    ways: Iterable[PlanEditOption]
+    if sight.seen.kind is PlanKind.STORIES:
+        ways, log = story_edit_options(plan, task, all_of_them=log is not None), None
+    else:
+        ways = _states(task) if log is None else (*_states(task), *_others(sight, plan, task))
+    for way in ways:
+        yield _action(way.title, partial(_edit, sight, target, way, abilities))
+    if log is not None and _is_done(task):
+        title = f"Move finished tasks to {log.name}"
+        yield _action(title, partial(_move_done, sight, target, log, title, abilities))
+
+
+def _states(task: Task) -> Iterator[PlanEditOption]:
+    from ralph_ls.core.plan.edit.task_edits import block_task, tick_task, unblock_task, untick_task
+    from ralph_ls.protocol.plan import TaskState
+
+    done = PlanEditOption("Mark task as done", lambda text: tick_task(text, task.id))
+    match task.state:
+        case TaskState.DONE:
+            yield PlanEditOption("Open task again", lambda text: untick_task(text, task.id))
+        case TaskState.BLOCKED:
+            yield PlanEditOption("Unblock task", lambda text: unblock_task(text, task.id))
+            yield done
+        case TaskState.SKIPPED:
+            yield done
+        case TaskState.TODO | TaskState.IN_PROGRESS:
+            yield done
+            yield PlanEditOption("Block task", lambda text: _with_blank(block_task, text, task.id))
+
+
+def _others(sight: DocumentSnapshot, plan: Plan, task: Task) -> Iterator[PlanEditOption]:
+    from ralph_ls.core.plan.edit.task_edits import add_task_note, attach_commit
+    from ralph_ls.core.plan.edit.task_order import add_task, move_task, set_priority
+    from ralph_ls.protocol.plan import Priority
+
+    yield PlanEditOption("Add a note", lambda text: _with_blank(add_task_note, text, task.id))
+    yield PlanEditOption("Add a task below", lambda text: add_task(text, NEW_TITLE, after=task.id))
+    above, below = _neighbours(plan, task)
+    if above is not None:
+        yield PlanEditOption("Move task up", lambda text: move_task(text, task.id, before=above.id))
+    if below is not None:
+        yield PlanEditOption(
+            "Move task down", lambda text: move_task(text, task.id, after=below.id)
+        )
+    for priority in Priority:
+        if task.priority is not priority:
+            edit = partial(set_priority, task_id=task.id, priority=priority)
+            yield PlanEditOption(f"Set priority {priority.value}", edit)
+    done = sight.seen.history.done.get(task.id)
+    if done is not None and done.commit is not None:
+        commit = done.commit[:_SHORT]
+        yield PlanEditOption(
+            f"Attach commit {commit}", lambda text: attach_commit(text, task.id, commit)
+        )
+
+
+_PRIVATE = range(0xE000, 0xF8FF)
+"""Characters that mean nothing: one stands for what is to be written while its place is made."""
+_SHORT = 7
+"""Characters of a commit's hash."""
+
+
+def _action(title: str, make: Callable[[], types.WorkspaceEdit]) -> types.CodeAction:
+    from ralph_ls.protocol.errors import RalphError
+
+    try:
+        return types.CodeAction(title=title, kind=KIND, edit=make())
+    except RalphError as error:
+        reason = types.CodeActionDisabled(reason=error.message)
+        return types.CodeAction(title=title, kind=KIND, disabled=reason)
+
+
+def _edit(
+    sight: DocumentSnapshot, target: EditTarget, way: PlanEditOption, abilities: EditCapabilities
+) -> types.WorkspaceEdit:
+    text = sight.seen.text
+    edits = text_edits(text, way.edit(text), sight.columns())
+    return workspace_edit([(target, edits)], abilities)
+
+
+def text_edits(before: str, after: str, columns: PositionMapper) -> list[types.TextEdit]:
+    """The smallest edits that make one text of the other."""
+    from ralph_ls.core.plan.diff.text_diff import text_changes
+
+    return [
+        types.TextEdit(range=columns.between(change.start, change.end), new_text=change.text)
+        for change in text_changes(before, after)
+    ]
+
+
+def _move_done(
+    sight: DocumentSnapshot,
+    target: EditTarget,
+    log: ProgressLogText,
+    title: str,
+    abilities: EditCapabilities,
+) -> types.WorkspaceEdit:
+    from ralph_ls.core.plan.edit.progress_log import move_finished
+    from ralph_ls.protocol.errors import RalphError
+
+    if log.target.is_new and not abilities.new_files:
+        raise RalphError(
+            f"there is no {log.name}, and this editor lets nobody make files; make an empty one"
+        )
+    done = sight.seen.history.done
+    commits = {task: one.commit[:_SHORT] for task, one in done.items() if one.commit is not None}
+    text = sight.seen.text
+    moved = move_finished(text, log.text, day=log.day, commits=commits)
+    if not moved.ids:
+        raise RalphError(
+            "no finished task can be moved by itself: what is nested in another task goes with "
+            "that one, and a heading stays with the headings below it; finish those first"
+        )
+    changes = [
+        (log.target, text_edits(log.text, moved.log, PositionMapper(log.text, sight.encoding))),
+        (target, text_edits(text, moved.plan, sight.columns())),
+    ]
+    return workspace_edit(changes, abilities, ask=title)
+
+
+def _with_blank(edit: Callable[[str, str, str], str], text: str, task_id: str) -> str:
+    """Make an edit that needs words, and leave the place empty where they are to be written."""
+    from ralph_ls.core.plan.edit.proposals import read_cached
+
+    blank = next(mark for mark in map(chr, _PRIVATE) if mark not in text)
+    after = edit(text, task_id, blank)
+    said, left = (after.replace(blank, words) for words in (TEXT_PLACEHOLDER, ""))
+    return left if _states_in(read_cached(left)) == _states_in(read_cached(said)) else said
+
+
+def _states_in(plan: Plan) -> list[tuple[str, str]]:
+    return [(task.id, task.state) for task in plan.tasks]
+
+
+def _neighbours(plan: Plan, task: Task) -> tuple[Task | None, Task | None]:
+    """The tasks before and after it in the same list."""
+    from ralph_ls.core.plan.model import TaskKind
+
+    like = [
+        one
+        for one in plan.tasks
+        if one.parent == task.parent
+        and one.kind is task.kind
+        and (one.kind is TaskKind.HEADING or one.section == task.section)
+    ]
+    at = next(nth for nth, one in enumerate(like) if one == task)
+    return like[at - 1] if at else None, like[at + 1] if at + 1 < len(like) else None
+
+
+def _is_done(task: Task) -> bool:
+    from ralph_ls.protocol.plan import TaskState
+
+    return task.state is TaskState.DONE

@@ -1,0 +1,415 @@
+"""pygls' protocol with its corners closed: every request gets one answer, whatever happens.
+
+A message goes ``receive`` → checked → typed → its handler → answer; each step that can fail says
+so to the client. ``tests/editor/test_mended.py`` shows each mended corner beside the stock
+behaviour. It must never know a feature, nor how bytes come and go.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import json
+import logging
+import uuid
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import Future
+from enum import Enum
+from functools import partial
+from typing import Any
+
+from cattrs import Converter
+from lsprotocol import types
+from pygls.exceptions import (
+    FeatureNotificationError,
+    JsonRpcException,
+    JsonRpcInternalError,
+    JsonRpcInvalidRequest,
+    JsonRpcMethodNotFound,
+    JsonRpcParseError,
+    JsonRpcRequestCancelled,
+)
+from pygls.lsp.server import LanguageServer
+from pygls.protocol import LanguageServerProtocol, lsp_method
+from pygls.protocol.json_rpc import MsgId
+
+from ralph_ls.editor.lsp.codec import (
+    check_envelope,
+    find_method,
+    is_id,
+    is_wire_model,
+    read_body,
+    read_params,
+    write_notification,
+    write_result,
+)
+from ralph_ls.editor.lsp.connection import (
+    Connection,
+    HandshakeStage,
+    MessageTrace,
+    ReleasingProgress,
+    check_stage,
+    log_failure,
+    no_client_watch,
+    no_exit_handler,
+)
+from ralph_ls.editor.lsp.conversion import path_of_uri, printable_uri
+from ralph_ls.editor.lsp.errors import (
+    describe_failure,
+    invalid_field,
+    invalid_params,
+    to_response_error,
+)
+from ralph_ls.editor.lsp.framing import frame
+from ralph_ls.editor.lsp.handlers import (
+    AnyFuture,
+    Handler,
+    HandlerCall,
+    read_arguments,
+    start_handler,
+)
+from ralph_ls.editor.lsp.workspace import TolerantWorkspace
+from ralph_ls.protocol.errors import RalphError
+
+logger = logging.getLogger(__name__)
+
+OUTPUT = "ralph/output"
+"""As in ``protocol.methods``, which is imported only where it is needed (see ``editor.codec``)."""
+
+
+class RalphProtocol(LanguageServerProtocol):
+    """LSP and our own methods, over a ``Connection``."""
+
+    def __init__(self, server: LanguageServer, converter: Converter) -> None:
+        # First of all, since pygls looks at every attribute to find its own methods.
+        self._stage = HandshakeStage.NEW
+        self._running: dict[MsgId, AnyFuture] = {}
+        self._connection: Connection | None = None
+        self._end: Callable[[int], None] = no_exit_handler
+        self._watch: Callable[[int], None] = no_client_watch
+        self._afterwards: dict[MsgId, list[Callable[[], None]]] = {}
+        self._trace = MessageTrace(partial(self.notify, types.LOG_TRACE))
+        self.experimental: dict[str, Any] | None = None
+        """What is told at ``initialize`` as experimental capabilities."""
+        super().__init__(server, converter)
+        self.progress = ReleasingProgress(self)
+
+    def attach(
+        self,
+        connection: Connection,
+        *,
+        end: Callable[[int], None],
+        watch: Callable[[int], None],
+    ) -> None:
+        """From now on send to ``connection``.
+
+        ``end`` is called with the exit code when the client says ``exit``, ``watch`` with the
+        client's process id when it tells one.
+        """
+        self._connection = connection
+        self._end = end
+        self._watch = watch
+
+    def cancel_everything(self) -> list[AnyFuture]:
+        """Cancel what runs and what we wait for; gives what may still be cleaning up."""
+        running = list(self._running.values())
+        for future in [*running, *self._request_futures.values()]:
+            future.cancel()
+        return running
+
+    @property
+    def exit_code(self) -> int:
+        """What the process ends with if it ended now: 0 only after ``shutdown`` (LSP, exit)."""
+        return 0 if self._shutdown else 1
+
+    @property
+    def n_pending(self) -> int:
+        """Handlers that run and requests of ours without an answer yet."""
+        return len(self._running) + len(self._request_futures) + len(self._result_types)
+
+    # ---------------------------------------------------------------------------------- receiving
+
+    def refuse(self, problem: str) -> None:
+        """Answer bytes that are no message."""
+        logger.warning("What the client sent is no message: %s", problem)
+        self._fail(None, JsonRpcParseError(problem))
+
+    def receive(self, body: bytes) -> None:
+        """Handle one message of the client; never raises, since others may follow it."""
+        message: dict[str, Any] = {"method": ""}
+        try:
+            message = read_body(body)
+            check_envelope(message)
+            # Each message in a context of its own, which knows the id of its request.
+            contextvars.copy_context().run(self._take, message)
+        except JsonRpcException as error:
+            logger.warning("A message makes no sense: %s", error)
+            if "method" in message or ("result" not in message and "error" not in message):
+                known = message.get("id")
+                self._fail(known if is_id(known) else None, error)
+        except Exception as error:
+            logger.exception("A message could not be handled")
+            if "method" in message and is_id(message.get("id")):
+                self._fail(message["id"], error, doing=str(message["method"]))
+
+    def _take(self, message: dict[str, Any]) -> None:
+        self._trace.received(message)
+        if "method" not in message:
+            self._take_response(message)
+        elif "id" in message:
+            self._take_request(message["id"], message["method"], message)
+        else:
+            self._take_notification(message["method"], message)
+
+    def _take_request(self, msg_id: MsgId, method: str, message: dict[str, Any]) -> None:
+        self._ctx_msg_id.set(msg_id)
+        try:
+            if msg_id in self._running:
+                raise JsonRpcInvalidRequest(f"request {msg_id!r} is not answered yet")
+            check_stage(method, self._stage, is_shut_down=self._shutdown)
+            handler = self._get_handler(method)
+            params = self._read_params(method, message)
+        except JsonRpcException as error:
+            logger.warning("Request %r of %s is refused: %s", msg_id, method, error)
+            self._fail(msg_id, error)
+            return
+        doing = params.command if isinstance(params, types.ExecuteCommandParams) else method
+        callback = partial(self._answer, msg_id=msg_id, method=method, doing=doing)
+        self._execute_handler(msg_id, handler, callback, (params,))
+
+    def _take_notification(self, method: str, message: dict[str, Any]) -> None:
+        if method != types.EXIT and (self._shutdown or self._stage is not HandshakeStage.READY):
+            logger.debug("%s came before initialize, or after shutdown", method)
+            return
+        try:
+            handler = self._get_handler(method) if method != types.CANCEL_REQUEST else None
+            params = self._read_params(method, message)
+        except JsonRpcMethodNotFound:
+            logger.debug("%s is not known here", method)
+        except JsonRpcException as error:
+            logger.warning("A notification is no use: %s", error)
+            self._server.report_server_error(error, FeatureNotificationError)
+        else:
+            if handler is None and is_id(params.id):
+                self._handle_cancel_notification(params.id)
+            elif handler is None:
+                logger.warning("%s names no request: %r", method, params.id)
+            else:
+                callback = partial(self._check_outcome, method=method)
+                self._execute_handler(str(uuid.uuid4()), handler, callback, (params,))
+
+    def _take_response(self, message: dict[str, Any]) -> None:
+        msg_id: MsgId = message.get("id", "")
+        result_type = self._result_types.pop(msg_id, None)
+        future = self._request_futures.pop(msg_id, None)
+        if future is None or not future.set_running_or_notify_cancel():
+            logger.debug("Nobody waits for an answer to %r", msg_id)
+            return
+        try:
+            if message.get("error") is not None:
+                error = self._converter.structure(message["error"], types.ResponseError)
+                future.set_exception(JsonRpcException.from_error(error))
+            elif result_type is None:
+                future.set_result(message.get("result"))
+            else:
+                whole = {"result": None, **message}
+                future.set_result(self._converter.structure(whole, result_type).result)
+        except Exception as error:  # noqa: BLE001 -- whoever waits is told
+            future.set_exception(invalid_params(error, f"the client's answer to {msg_id}"))
+
+    def _read_params(self, method: str, message: dict[str, Any]) -> Any:
+        """The params, typed by our table or by LSP's; raises ``JsonRpcInvalidParams``."""
+        params = message.get("params")
+        if row := find_method(method):
+            return read_params(row, params)
+        message_type = self.get_message_type(method)
+        if message_type is None:
+            return params
+        try:
+            return self._converter.structure(message, message_type).params
+        except Exception as error:
+            raise invalid_params(error, method) from error
+
+    # ------------------------------------------------------------------------------------ running
+
+    def _execute_handler(
+        self,
+        msg_id: MsgId,
+        handler: Handler,
+        callback: Callable[[Any], None],
+        args: tuple[Any, ...] | None = None,
+        kwargs: dict[str, Any] | None = None,
+    ) -> None:
+        future = start_handler(handler, args or (), kwargs, lambda: self._server.thread_pool)
+        if not future.done():
+            self._running[msg_id] = future
+            future.add_done_callback(partial(self._forget_running, msg_id))
+        future.add_done_callback(callback)
+
+    def _forget_running(self, msg_id: MsgId, future: AnyFuture) -> None:
+        if self._running.get(msg_id) is future:
+            del self._running[msg_id]
+
+    def _handle_cancel_notification(self, msg_id: MsgId) -> None:
+        # The answer follows when the handler has ended; pygls answered and let it run on.
+        if future := self._running.get(msg_id):
+            future.cancel()
+
+    def _answer(self, future: AnyFuture, *, msg_id: MsgId, method: str, doing: str) -> None:
+        afterwards = self._afterwards.pop(msg_id, [])
+        if future.cancelled():
+            self._fail(msg_id, JsonRpcRequestCancelled(f"{doing} was cancelled"))
+            return
+        try:
+            result = future.result()
+            row = find_method(method)
+            if row is not None and row.result is not None and not isinstance(result, row.result):
+                raise TypeError(f"{method} must answer {row.result}, not {type(result)}")
+            self._send_response(msg_id, result)
+        except Exception as error:  # noqa: BLE001 -- whoever asked is told, whatever it is
+            log_failure(error, doing)
+            self._fail(msg_id, error, doing=doing)
+        else:
+            for do in afterwards:
+                do()
+
+    def _check_outcome(self, future: AnyFuture, *, method: str) -> None:
+        """Nobody waits for an answer to a notification, but somebody reads the log."""
+        if not future.cancelled() and (error := future.exception()) is not None:
+            log_failure(error, method)
+            told = (
+                error.message if isinstance(error, RalphError) else describe_failure(error, method)
+            )
+            self._server.report_server_error(JsonRpcInternalError(told), FeatureNotificationError)
+
+    def after_answer(self, do: Callable[[], None]) -> None:
+        """Have ``do`` called once the request that is being handled was answered with a result."""
+        if self.msg_id is not None:
+            self._afterwards.setdefault(self.msg_id, []).append(do)
+
+    # ------------------------------------------------------------------------------------ sending
+
+    def notify_messages(self, workspace: str, run: str, messages: Sequence[bytes]) -> None:
+        """Send ``ralph/messages``, each message as the JSON that stands in the run's file."""
+        if self._connection is not None:
+            self._connection.write_messages(workspace, run, messages)
+
+    def notify(self, method: str, params: Any = None) -> None:
+        """Send a notification; from any thread, and never blocking."""
+        if self._connection is None or not is_wire_model(type(params)):
+            super().notify(method, params)
+        elif method == OUTPUT:
+            self._connection.write_output(params)
+        else:
+            self._connection.write(write_notification(method, params))
+        self._trace.sent(method)
+
+    def send_request(
+        self,
+        method: str,
+        params: Any = None,
+        callback: Callable[[Any], None] | None = None,
+        msg_id: MsgId | None = None,
+    ) -> Future[Any]:
+        known = str(uuid.uuid4()) if msg_id is None else msg_id
+        self._trace.sent(method, known)
+        future = super().send_request(method, params, callback, known)
+        future.add_done_callback(partial(self._forget_request, known))
+        return future
+
+    def _forget_request(self, msg_id: MsgId, _future: Future[Any]) -> None:
+        """Also where nobody waits any more, as after a timeout."""
+        self._request_futures.pop(msg_id, None)
+        self._result_types.pop(msg_id, None)
+
+    def _send_response(
+        self, msg_id: MsgId | None, result: Any = None, error: types.ResponseError | None = None
+    ) -> None:
+        if error is not None:
+            # Where no id could be read it is null, and lsprotocol would leave it out.
+            self._send_data({"jsonrpc": self.VERSION, "id": msg_id, "error": error})
+        elif is_wire_model(type(result)) and msg_id is not None and self._connection is not None:
+            self._connection.write(write_result(msg_id, result))
+        else:
+            self._send_data({"jsonrpc": self.VERSION, "id": msg_id, "result": result})
+        # Afterwards: before the answer to initialize a client may be told nothing.
+        self._trace.answered(msg_id, error)
+
+    def _fail(self, msg_id: MsgId | None, error: Exception, *, doing: str = "") -> None:
+        self._send_response(msg_id, error=to_response_error(error, doing))
+
+    def _send_data(self, data: Any) -> None:
+        """Raises TypeError or ValueError for what is no JSON; ``_answer`` tells the client."""
+        message = json.dumps(data, default=self._serialize_message, separators=(",", ":"))
+        if self._connection is None:
+            logger.debug("Nobody is there to be told")
+        else:
+            self._connection.write(frame(message.encode()))
+
+    def _serialize_message(self, data: Any) -> Any:
+        if is_wire_model(type(data)) or hasattr(data, "__attrs_attrs__"):
+            return self._converter.unstructure(data)
+        if isinstance(data, Enum):
+            return data.value
+        raise TypeError(f"{type(data)} cannot be sent")
+
+    # ---------------------------------------------------------------------------- LSP's own methods
+
+    @lsp_method(types.INITIALIZE)
+    def lsp_initialize(
+        self, params: types.InitializeParams
+    ) -> Generator[HandlerCall, Any, types.InitializeResult]:
+        """Greet the client, once; where that fails it may try again."""
+        self._stage = HandshakeStage.STARTING
+        greeted = False
+        if params.root_uri is not None and path_of_uri(params.root_uri) is None:
+            logger.warning("The root %s is no folder here", printable_uri(params.root_uri))
+            params.root_uri = None
+        try:
+            result = yield from super().lsp_initialize(params)
+            self._workspace = TolerantWorkspace.of(self.workspace)
+            result.capabilities.experimental = self.experimental
+            greeted = True
+        finally:
+            self._stage = HandshakeStage.READY if greeted else HandshakeStage.NEW
+        if params.process_id is not None:
+            self._watch(params.process_id)
+        if params.trace is not None:
+            self._trace.set(params.trace)
+        return result
+
+    @lsp_method(types.SET_TRACE)
+    def lsp_set_trace(self, params: types.SetTraceParams) -> Generator[HandlerCall, Any, None]:
+        """Trace messages from here on, or no more."""
+        self._trace.set(params.value)
+        yield from ()
+
+    @lsp_method(types.SHUTDOWN)
+    def lsp_shutdown(self, *args: Any) -> Generator[HandlerCall, Any, None]:
+        """Cancel what still runs; from here on only ``exit`` is taken."""
+        if (handler := self.fm.features.get(types.SHUTDOWN)) is not None:
+            yield handler, args, None
+        self._shutdown = True
+        # A copy, since whatever ends takes itself out of the original.
+        for msg_id, future in list(self._running.items()):
+            if msg_id != self.msg_id:
+                future.cancel()
+        for request in list(self._request_futures.values()):
+            request.cancel()
+
+    @lsp_method(types.EXIT)
+    def lsp_exit(self, *args: Any) -> Generator[HandlerCall, Any, None]:
+        """End the process, with a code that tells whether it was asked to first."""
+        if (handler := self.fm.features.get(types.EXIT)) is not None:
+            yield handler, args, None
+        self._end(self.exit_code)
+
+    @lsp_method(types.WORKSPACE_EXECUTE_COMMAND)
+    def lsp_workspace__execute_command(
+        self, params: types.ExecuteCommandParams
+    ) -> Generator[HandlerCall, Any, Any]:
+        """Run a command, its arguments typed by its handler."""
+        if (handler := self.fm.commands.get(params.command)) is None:
+            raise invalid_field(params.command, "command", "is not known here")
+        values = params.arguments or ()
+        args = read_arguments(handler, values, self._converter, command=params.command)
+        return (yield handler, args, None)

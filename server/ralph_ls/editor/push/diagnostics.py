@@ -1,0 +1,202 @@
+"""Diagnostics on the plan, the decide file and the blocked file, open or not (SPEC §11).
+
+They are pushed, since the run changes them more often than any client asks. A file is told again
+only when what is told of it differs. It must never know what a remark means.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+
+from ralph_ls.editor.documents.loop_documents import DocumentEvent, LoopDocuments
+from ralph_ls.editor.documents.snapshot import DocumentSnapshot, UnreadableDocument, real_path
+from ralph_ls.editor.lsp.conversion import (
+    SOURCE,
+    DisplayCapabilities,
+    PositionMapper,
+    display_capabilities,
+    find_target,
+    to_diagnostic,
+)
+from ralph_ls.editor.scheduling import Throttle
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from ralph_ls.core.views.model.diagnostic import Diagnostic
+    from ralph_ls.core.views.model.document_context import FileKind
+    from ralph_ls.editor.lsp.language_server import RalphLanguageServer
+    from ralph_ls.editor.worktree.workspaces import Workspaces, WorkspaceView
+    from ralph_ls.protocol.lsp.options import EditorOptions
+
+LONGEST_REST = 0.1
+"""Seconds between two looks at a file, at most, while somebody types."""
+
+
+MAX_DIAGNOSTICS = 1000
+"""Diagnostics of one file; nobody reads more, and some editors stall over them."""
+
+
+def register(
+    server: RalphLanguageServer,
+    workspaces: Workspaces,
+    documents: LoopDocuments,
+    options: Callable[[], EditorOptions],  # noqa: ARG001 -- every feature is registered alike
+) -> None:
+    """Push diagnostics from now on."""
+    publisher = _Publisher(server, workspaces, documents)
+    workspaces.on_change(publisher.look_around)
+    documents.on_edit(publisher.take_edit)
+
+
+class _Publisher:
+    """Knows what the client was told of each file."""
+
+    def __init__(
+        self, server: RalphLanguageServer, workspaces: Workspaces, documents: LoopDocuments
+    ) -> None:
+        self._server = server
+        self._workspaces = workspaces
+        self._documents = documents
+        self._files: dict[str, tuple[WorkspaceView, FileKind]] = {}
+        self._told: dict[str, tuple[list[types.Diagnostic], int | None]] = {}
+        self._forgotten: set[str] = set()
+        """Files of which the client may have dropped what it was told."""
+        self._pacer = Throttle(self._publish, doing="diagnostics", longest_rest=LONGEST_REST)
+
+    def look_around(self, view: WorkspaceView) -> None:
+        """The run or a file of the work tree changed, or the work tree came or went."""
+        if self._documents.is_over:
+            return
+        known = {uri for uri, (owner, _) in self._files.items() if owner is view}
+        current: dict[str, FileKind] = {}
+        if view in self._workspaces.all():
+            current = self._documents.files_of(view, self._workspaces)
+        for uri in known - current.keys():
+            del self._files[uri]
+            self._take_back(uri, current.keys())
+        for uri, kind in current.items():
+            self._files[uri] = (view, kind)
+        for uri in current:
+            self._pacer.ask(uri)
+
+    def take_edit(self, uri: str, edit: DocumentEvent) -> None:
+        """The client changed a document, which may be none of ours."""
+        place = self._workspaces.of_document(uri)
+        if place is None:
+            return
+        if edit is DocumentEvent.OPENED and uri in self._told:
+            # Some clients forget what they were told of a file when they close it.
+            self._forgotten.add(uri)
+        if edit in {DocumentEvent.OPENED, DocumentEvent.CLOSED}:
+            self.look_around(place[0])
+        else:
+            self._files[uri] = place
+            self._pacer.ask(uri)
+
+    def _take_back(self, uri: str, current: Iterable[str]) -> None:
+        """At once: what is told of the same file under another name has to come later.
+
+        We may call a file by another name than the client until it opens it, such as ``%40`` for
+        ``@``, and most clients know both as one.
+        """
+        self._forgotten.discard(uri)
+        if self._told.pop(uri, None):
+            self._forgotten.update(name for name in current if real_path(name) == real_path(uri))
+            self._server.text_document_publish_diagnostics(
+                types.PublishDiagnosticsParams(uri=uri, diagnostics=[])
+            )
+
+    async def _publish(self, uri: str) -> None:
+        found, version = await self._find(uri)
+        if uri not in self._files:
+            # It was taken back meanwhile.
+            return
+        told, of_version = self._told.get(uri, ([], version))
+        # An editor moves what it was told with every edit, until it is told again.
+        is_known = found == told and (version == of_version or not found)
+        if self._documents.is_over or (is_known and uri not in self._forgotten):
+            return
+        self._forgotten.discard(uri)
+        if found:
+            self._told[uri] = (found, version)
+        else:
+            self._told.pop(uri, None)
+        self._server.text_document_publish_diagnostics(
+            types.PublishDiagnosticsParams(uri=uri, diagnostics=found, version=version)
+        )
+        await self._server.drained()
+
+    async def _find(self, uri: str) -> tuple[list[types.Diagnostic], int | None]:
+        """What is to be told of a file; nothing where it is gone or no longer ours."""
+        place = self._files.get(uri)
+        if place is None:
+            return [], None
+        abilities = display_capabilities(self._server.client_capabilities)
+
+        def compute(sight: DocumentSnapshot) -> tuple[list[types.Diagnostic], int | None]:
+            return diagnostics_of(sight, abilities), sight.version
+
+        def without(found: UnreadableDocument) -> tuple[list[types.Diagnostic], int | None]:
+            return [unreadable_diagnostics(found)], found.version
+
+        view, kind = place
+        looked = await self._documents.look(view, kind, compute, uri=uri, without=without)
+        return ([], None) if looked is None else looked
+
+
+def unreadable_diagnostics(found: UnreadableDocument) -> types.Diagnostic:
+    """All that is told of a file that is not read."""
+    from ralph_ls.core.views.model.diagnostic import DiagnosticCode
+
+    beginning = types.Position(line=0, character=0)
+    return types.Diagnostic(
+        range=types.Range(start=beginning, end=beginning),
+        message=found.why,
+        severity=types.DiagnosticSeverity.Error,
+        code=DiagnosticCode.FILE_NOT_READ,
+        source=SOURCE,
+    )
+
+
+def diagnostics_of(
+    sight: DocumentSnapshot, abilities: DisplayCapabilities
+) -> list[types.Diagnostic]:
+    """All remarks on one file, with links to their causes; from any thread."""
+    from ralph_ls.core.views.document.answers import answer_diagnostics
+    from ralph_ls.core.views.document.diagnostics import diagnostics
+    from ralph_ls.core.views.document.quick_fixes import check_diagnostics, edit_conflict
+    from ralph_ls.core.views.model.diagnostic import most_severe
+
+    seen = sight.seen
+    remarks = [*diagnostics(seen), *answer_diagnostics(seen), *check_diagnostics(seen)]
+    if sight.unseen is not None:
+        remarks.append(edit_conflict(seen))
+    remarks = most_severe(remarks, MAX_DIAGNOSTICS)
+    links = {remark.link for remark in remarks}
+    targets = {link: find_target(link, sight.root, sight.run_files) for link in links}
+    columns, state = sight.columns(), seen.state
+    data = {"workspace": sight.workspace} | ({} if state is None else {"run": state.run})
+    shown = []
+    for remark in remarks:
+        target = targets[remark.link]
+        one = to_diagnostic(remark, columns, abilities, target=target, data=data)
+        if remark.related and abilities.related:
+            one.related_information = [
+                *(one.related_information or ()),
+                *_places_in(sight.uri, remark, columns),
+            ]
+        shown.append(one)
+    return shown
+
+
+def _places_in(
+    uri: str, remark: Diagnostic, columns: PositionMapper
+) -> Iterable[types.DiagnosticRelatedInformation]:
+    """The other places that a remark is about, all in its own file."""
+    for one in remark.related:
+        where = columns.range(one.place.line, one.place.start, one.place.end)
+        location = types.Location(uri=uri, range=where)
+        yield types.DiagnosticRelatedInformation(location=location, message=one.message)

@@ -1,0 +1,64 @@
+"""The server's own commands, ``ralph.…``: every control for a client that has none of its own.
+
+Where a client has commands under a prefix of its own (``commandPrefix``), these are not registered:
+two owners of one name would be one too many. Each takes at most one argument; what it does stands
+in ``requests.gestures``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ralph_ls.editor.documents.loop_documents import LoopDocuments
+    from ralph_ls.editor.lsp.language_server import RalphLanguageServer
+    from ralph_ls.editor.worktree.workspaces import Workspaces
+
+PREFIX = "ralph."
+
+COMMANDS = (
+    "start",
+    "stop",
+    "pause",
+    "resume",
+    "reset",
+    "answer",
+    "note",
+    "skip",
+    "resetTask",
+    "editTask",
+    "changes",
+    "rollback",
+    "runTask",
+    "showLog",
+    "showFile",
+    "state",
+    "setupChoices",
+    "validateSetup",
+    "proposePlan",
+    "setup",
+)
+"""The names behind the prefix; lenses name them as their verbs."""
+
+
+def register_commands(
+    server: RalphLanguageServer, workspaces: Workspaces, documents: LoopDocuments
+) -> None:
+    """Register all of them; call it before the client is told what the server can do."""
+    for name in COMMANDS:
+        server.command(f"{PREFIX}{name}")(_command(server, workspaces, documents, name))
+
+
+def _command(
+    server: RalphLanguageServer, workspaces: Workspaces, documents: LoopDocuments, name: str
+) -> Callable[..., Awaitable[Any]]:
+    async def run(argument: Any = None) -> Any:
+        from ralph_ls.editor.requests.execute_command import CommandCall, execute_command
+
+        gesture = CommandCall(
+            server=server, workspaces=workspaces, documents=documents, name=name, argument=argument
+        )
+        return await execute_command(gesture)
+
+    return run

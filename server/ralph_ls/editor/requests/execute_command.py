@@ -1,0 +1,247 @@
+"""What a person's command does: mostly the request of the same name, with what a lens brings.
+
+A lens names the run that it is about, so one that is clicked too late never steers another run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lsprotocol import types
+
+from ralph_ls.core.views.model.document_context import FileKind, open_question
+from ralph_ls.editor.documents.loop_documents import LoopDocuments
+from ralph_ls.editor.documents.snapshot import uri_of
+from ralph_ls.editor.lsp.codec import read_params
+from ralph_ls.editor.lsp.conversion import find_target
+from ralph_ls.editor.lsp.errors import invalid_field
+from ralph_ls.editor.lsp.language_server import RalphLanguageServer
+from ralph_ls.editor.push import subscriptions
+from ralph_ls.editor.requests import control, setup, tasks
+from ralph_ls.editor.requests import control as changes
+from ralph_ls.editor.scheduling import run_in_thread
+from ralph_ls.editor.worktree.workspaces import Workspaces, WorkspaceView
+from ralph_ls.protocol.base import WireModel
+from ralph_ls.protocol.config.config import PathsConfig
+from ralph_ls.protocol.errors import NoEngine, StateUnusable
+from ralph_ls.protocol.lsp.methods import (
+    ANSWER,
+    CHANGES,
+    METHODS,
+    NOTE,
+    ROLLBACK,
+    START,
+    STATE,
+    Method,
+    ReplyResult,
+)
+from ralph_ls.store.files import resolve_inside
+from ralph_ls.store.layout import RUN_ID, RunFiles
+from ralph_ls.store.run.halt_files import write_decide
+
+LENS_KEYS = frozenset({"run", "task", "start", "commit", "now", "continue", "path", "plan"})
+"""What lenses may bring; a command leaves alone what is not for it."""
+
+RUN_INDEPENDENT = frozenset(
+    {"start", "runTask", "showLog", "showFile", "changes", "rollback", "state"}
+)
+"""Commands that may be about an earlier run than the newest."""
+
+TEXT_METHODS = frozenset({ANSWER, NOTE})
+"""Whose argument may be a plain text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandCall:
+    """A command that a person gave."""
+
+    server: RalphLanguageServer
+    workspaces: Workspaces
+    documents: LoopDocuments
+    name: str
+    """Without the prefix."""
+    argument: Any
+    """What came with it: nothing, an object, or a text."""
+
+    @property
+    def command(self) -> str:
+        return f"ralph.{self.name}"
+
+    def brought(self, key: str) -> Any:
+        """A key of the object; None where there is none."""
+        return self.argument.get(key) if isinstance(self.argument, dict) else None
+
+
+async def execute_command(gesture: CommandCall) -> WireModel:
+    """Do what was asked; raises as the request of the same name."""
+    await gesture.workspaces.ready()
+    if gesture.argument is not None and not isinstance(gesture.argument, dict | str):
+        raise invalid_field(gesture.command, "argument", "must be an object, or a text")
+    if isinstance(gesture.argument, dict):
+        stale = await _stale(gesture)
+        if stale is not None:
+            return stale
+    match gesture.name:
+        case "showLog":
+            return await _show_log(gesture)
+        case "showFile":
+            return await _show_file(gesture)
+        case "answer" if _lacks_text(gesture):
+            return await _open_decide(gesture)
+        case "runTask":
+            if not gesture.brought("task"):
+                raise invalid_field(gesture.command, "task", "names the task to run")
+            params = _params(gesture, METHODS[START])
+            return await control.start(gesture.workspaces, params)
+        case "skip" | "resetTask" | "editTask" as name:
+            params = _params(gesture, METHODS[f"ralph/{name}"])
+            desk = tasks.TaskRequestContext(
+                server=gesture.server, workspaces=gesture.workspaces, documents=gesture.documents
+            )
+            told: ReplyResult = await getattr(tasks, tasks.ORDERS[name])(desk, params)
+            return told
+        case "changes":
+            params = _params(gesture, METHODS[CHANGES])
+            return await changes.iteration_changes(gesture.workspaces, params)
+        case "rollback":
+            params = _params(gesture, METHODS[ROLLBACK])
+            return await changes.rollback(gesture.workspaces, params)
+        case "state":
+            params = _params(gesture, METHODS[STATE])
+            return await subscriptions.state(gesture.workspaces, gesture.documents, params)
+        case name if name in setup.HANDLERS:
+            params = _params(gesture, METHODS[f"ralph/{name}"])
+            return await setup.HANDLERS[name](gesture.workspaces, params)
+        case name:
+            params = _params(gesture, METHODS[f"ralph/{name}"])
+            result: ReplyResult = await getattr(control, name)(gesture.workspaces, params)
+            return result
+
+
+def _lacks_text(gesture: CommandCall) -> bool:
+    return not isinstance(gesture.argument, str) and gesture.brought("text") is None
+
+
+def _params(gesture: CommandCall, method: Method) -> Any:
+    """The request's params; raises ``JsonRpcInvalidParams``, which names the field."""
+    argument = gesture.argument
+    if isinstance(argument, str):
+        if method.name not in TEXT_METHODS:
+            raise invalid_field(gesture.command, "argument", "must be an object")
+        argument = {"text": argument}
+    known = {field.alias or name for name, field in method.params.model_fields.items()}
+    brought = argument or {}
+    given = {key: brought[key] for key in brought if key in known or key not in LENS_KEYS}
+    return read_params(method, given)
+
+
+async def _stale(gesture: CommandCall) -> ReplyResult | None:
+    """The refusal of a lens whose run is not the newest any more."""
+    run = gesture.brought("run")
+    if run is None or gesture.name in RUN_INDEPENDENT:
+        return None
+    view = _view(gesture)
+    await view.look()
+    state = view.picture().state
+    if state is None or state.run == run:
+        return None
+    return ReplyResult(
+        accepted=False, code="other-run", text=f"this is run {state.run}, not {run}", run=state.run
+    )
+
+
+def _view(gesture: CommandCall) -> WorkspaceView:
+    workspace = gesture.brought("workspace")
+    if workspace is not None and not isinstance(workspace, str):
+        raise invalid_field(gesture.command, "workspace", "must be the folder's URI")
+    return gesture.workspaces.named(workspace)
+
+
+# ------------------------------------------------------------------------------------ opening files
+
+
+async def _open_decide(gesture: CommandCall) -> ReplyResult:
+    """Without a text: open the file in which the answer can be written."""
+    view = await control.trusted_workspace(gesture.workspaces, gesture.brought("workspace"))
+    await view.look()
+    seen = gesture.documents.seen(view, FileKind.DECIDE)
+    if open_question(seen) is None:
+        raise NoEngine("no question waits for an answer here; see: ralph status")
+    await run_in_thread(lambda: _rollback_from_lens(view), name="decide file")
+    text = gesture.documents.seen(view, FileKind.DECIDE).text
+    return await _show(gesture, view, view.decide_path, place=_end_of(text))
+
+
+def _end_of(text: str) -> types.Position:
+    """The end of the last line: some editors know no line after the text's last line end."""
+    lines = text.removesuffix("\n").split("\n")
+    # What lies beyond a line's end means its end, in any encoding.
+    return types.Position(line=len(lines) - 1, character=len(lines[-1].encode()))
+
+
+def _rollback_from_lens(view: WorkspaceView) -> None:
+    """Write the file again where it vanished, as the engine does."""
+    state = view.picture().state
+    if view.decide_path.exists() or state is None or state.question is None:
+        return
+    root = view.root
+    paths = PathsConfig(decide=view.decide_path.relative_to(root).as_posix())
+    question = state.question
+    write_decide(
+        root,
+        paths,
+        question=question.question,
+        iteration=question.iteration,
+        asked_at=question.asked_at,
+    )
+
+
+async def _show_log(gesture: CommandCall) -> ReplyResult:
+    view = _view(gesture)
+    await view.look()
+    picture = view.picture()
+    files, state = picture.run_files, picture.state
+    if files is None or state is None:
+        raise NoEngine(f"there was never a run in {view.root}; start one with: ralph run")
+    run, start = gesture.brought("run"), gesture.brought("start")
+    if isinstance(run, str) and RUN_ID.fullmatch(run):
+        files = RunFiles(folder=files.folder.parent / run)
+    number = state.start if start is None else start
+    if not isinstance(number, int) or isinstance(number, bool):
+        raise invalid_field(gesture.command, "start", "must be the number of a start")
+    target = find_target(f"start:{number}:", view.root, files)
+    if target is None:
+        raise StateUnusable(f"start {number} has no log in {files.folder}; it was removed")
+    return await _show(gesture, view, target.path)
+
+
+async def _show_file(gesture: CommandCall) -> ReplyResult:
+    path = gesture.brought("path")
+    if not isinstance(path, str) or not path or "\0" in path:
+        raise invalid_field(gesture.command, "path", "must be a path in the work tree")
+    view = _view(gesture)
+    file = resolve_inside(view.root, path)
+    if not file.is_file():
+        raise StateUnusable(f"{file} is not there; make it, or name another file")
+    return await _show(gesture, view, file)
+
+
+async def _show(
+    gesture: CommandCall, view: WorkspaceView, path: Path, *, place: types.Position | None = None
+) -> ReplyResult:
+    """Open a file where the client can; else say where it lies."""
+    window = gesture.server.client_capabilities.window
+    able = window is not None and window.show_document is not None and window.show_document.support
+    if not able:
+        return ReplyResult(accepted=True, code="not-opened", text=f"open {path}")
+    params = types.ShowDocumentParams(
+        uri=uri_of(view, path),
+        take_focus=True,
+        selection=None if place is None else types.Range(start=place, end=place),
+    )
+    shown = await gesture.server.window_show_document_async(params)
+    if not shown.success:
+        return ReplyResult(accepted=True, code="not-opened", text=f"open {path}")
+    return ReplyResult(accepted=True, code="opened", text=str(path))

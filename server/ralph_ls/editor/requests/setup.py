@@ -1,0 +1,132 @@
+"""The set-up wizard's requests: what can be chosen, judging a draft, a proposed plan, the files.
+
+What starts a program or looks for one is done by a process of its own, since the editor's server
+knows no agent; a client that gives up waiting ends that process, and the agent with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from types import MappingProxyType
+from typing import Any
+
+from ralph_ls.core.setup.draft import check_draft, errors_of
+from ralph_ls.editor.lsp.errors import FieldProblem, InvalidParams, invalid_field
+from ralph_ls.editor.requests.control import trusted_workspace
+from ralph_ls.editor.scheduling import run_in_thread
+from ralph_ls.editor.worktree.workspaces import Workspaces, WorkspaceView
+from ralph_ls.protocol.base import WireModel
+from ralph_ls.protocol.lsp.methods import PROPOSE_PLAN, SETUP
+from ralph_ls.protocol.lsp.setup import (
+    ProposePlanParams,
+    ProposePlanResult,
+    SetupChoicesParams,
+    SetupChoicesResult,
+    SetupParams,
+    SetupResult,
+    ValidateSetupParams,
+    ValidateSetupResult,
+)
+from ralph_ls.store.run.one_shot_process import OneShotProcess
+from ralph_ls.store.setup.setup import (
+    PROFILES_WITHOUT_ITEMS,
+    plan_setup,
+    setup_problems,
+    write_setup,
+)
+
+
+async def setup_choices(workspaces: Workspaces, params: SetupChoicesParams) -> SetupChoicesResult:
+    """``ralph/setupChoices``."""
+    await workspaces.ready()
+    view = workspaces.named(params.workspace)
+    printed = await _run_setup_process(workspaces, view, ["init", "--choices", "--json"])
+    return SetupChoicesResult.model_validate_json(printed)
+
+
+async def validate_setup(
+    workspaces: Workspaces, params: ValidateSetupParams
+) -> ValidateSetupResult:
+    """``ralph/validateSetup``; the rules are the same in every work tree."""
+    await workspaces.ready()
+    problems = check_draft(
+        description=params.description,
+        completion_phrase=params.completion_phrase,
+        timeout=params.timeout,
+        items=params.items or None if params.profile in PROFILES_WITHOUT_ITEMS else params.items,
+    )
+    return ValidateSetupResult(problems=problems)
+
+
+async def propose_plan(workspaces: Workspaces, params: ProposePlanParams) -> ProposePlanResult:
+    """``ralph/proposePlan``; being cancelled ends the agent with all that it started."""
+    view = await trusted_workspace(workspaces, params.workspace)
+    _require_one_agent(params, PROPOSE_PLAN)
+    errors = errors_of(check_draft(description=params.description))
+    if errors:
+        raise invalid_field(PROPOSE_PLAN, "description", errors[0].message)
+    order = params.model_copy(update={"workspace": None})
+    request = order.model_dump_json(by_alias=True, exclude_none=True).encode()
+    printed = await _run_setup_process(
+        workspaces, view, ["propose", "--attached", "--json"], request
+    )
+    return ProposePlanResult.model_validate_json(printed)
+
+
+async def setup(workspaces: Workspaces, params: SetupParams) -> SetupResult:
+    """``ralph/setup``: shows every file, or writes them all."""
+    view = await trusted_workspace(workspaces, params.workspace)
+    _require_one_agent(params, SETUP)
+    judge = partial(setup_problems, view.root, params)
+    errors = errors_of(await run_in_thread(judge, name="set-up"))
+    if errors:
+        told = [FieldProblem(field=one.field.value, message=one.message) for one in errors]
+        raise InvalidParams(SETUP, told)
+    today = workspaces.now().astimezone().date()
+    environment = workspaces.environment
+    plan_it = partial(plan_setup, view.root, params, environment=environment, today=today)
+    planned = await run_in_thread(plan_it, name="set-up")
+    notes = planned.notes
+    if not params.dry_run:
+        write_it = partial(write_setup, view.worktree, view.folders.state, planned, params)
+        notes += await run_in_thread(write_it, name="set-up")
+        await view.look()
+    return SetupResult(
+        written=not params.dry_run and bool(planned.written),
+        files=tuple(file.to_wire() for file in planned.files),
+        notes=notes,
+    )
+
+
+async def _run_setup_process(
+    workspaces: Workspaces, view: WorkspaceView, arguments: list[str], request: bytes = b""
+) -> bytes:
+    errand = await run_in_thread(
+        partial(OneShotProcess, arguments, cwd=view.root, environment=workspaces.environment),
+        name="errand start",
+    )
+    try:
+        return await run_in_thread(partial(errand.run, request), name="errand")
+    except asyncio.CancelledError:
+        errand.call_back()
+        raise
+
+
+def _require_one_agent(params: ProposePlanParams | SetupParams, method: str) -> None:
+    if params.agent is not None and params.agent_command is not None:
+        raise invalid_field(method, "agentCommand", "give agent or agentCommand, not both")
+    if params.agent_prompt is not None and params.agent_command is None:
+        raise invalid_field(method, "agentPrompt", "goes with agentCommand")
+
+
+HANDLERS: Mapping[str, Callable[[Workspaces, Any], Awaitable[WireModel]]] = MappingProxyType(
+    {
+        "setupChoices": setup_choices,
+        "validateSetup": validate_setup,
+        "proposePlan": propose_plan,
+        "setup": setup,
+    }
+)
+"""By the name behind ``ralph/``, which is also the command's behind ``ralph.``."""
