@@ -35,7 +35,6 @@ from ralph_ls.editor.features import (
     progress,
     task_ids,
 )
-from ralph_ls.editor.features import lenses as hints
 from ralph_ls.editor.lsp import language_server
 from ralph_ls.editor.lsp.codec import make_converter
 from ralph_ls.editor.lsp.framing import FrameReader
@@ -58,18 +57,18 @@ PATIENCE = 60.0
 Message = dict[str, Any]
 
 ALL = (
-    code_actions,
-    completions,
-    diagnostics,
-    outline,
-    hints,
-    hover,
-    lenses,
-    links,
-    progress,
-    task_ids,
-    task_ids,
-    outline,
+    diagnostics.register,
+    lenses.register_lenses,
+    lenses.register_hints,
+    hover.register,
+    progress.register,
+    task_ids.register_rename,
+    code_actions.register,
+    outline.register_symbols,
+    outline.register_folds,
+    links.register,
+    completions.register,
+    task_ids.register_references,
 )
 
 
@@ -199,8 +198,8 @@ class Desk:
         self._came = asyncio.Event()
         self._frames = FrameReader()
         self._number = 0
-        for feature in ALL:
-            feature.register(self.server, self.views, self.documents, lambda: self.options)
+        for register in ALL:
+            register(self.server, self.views, self.documents, lambda: self.options)
         self.server.protocol.attach(self, end=lambda _code: None, watch=lambda _pid: None)
 
     # ------------------------------------------------------------------- what the server sees of it
@@ -332,4 +331,4 @@ def run_files(folder: Path) -> RunFiles:
 def _is_ours(task: asyncio.Task[Any]) -> bool:
     """Whether it is a piece of work of ours, which ends by itself."""
     coroutine = task.get_coro()
-    return getattr(coroutine, "__qualname__", "").startswith(("Pacer.", "_register"))
+    return getattr(coroutine, "__qualname__", "").startswith(("Throttle.", "_register"))

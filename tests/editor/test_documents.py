@@ -215,7 +215,7 @@ class TestParses:
             texts.append(change[2])
             return reparse(previous, change)
 
-        monkeypatch.setattr(markdown, "parse", counted)
+        monkeypatch.setattr(markdown, "parse_markdown", counted)
         monkeypatch.setattr(markdown, "reparse", counted_again)
         return texts
 

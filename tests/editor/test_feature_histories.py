@@ -26,7 +26,6 @@ from ralph_ls.editor.documents.snapshot import (
     read_document_snapshot,
 )
 from ralph_ls.editor.features import lenses
-from ralph_ls.editor.features import lenses as hints
 from ralph_ls.editor.lsp.conversion import DisplayCapabilities
 from ralph_ls.editor.push import diagnostics
 from ralph_ls.editor.worktree.snapshot import WorkspaceSnapshot
@@ -178,7 +177,7 @@ def lens_lines(sight: DocumentSnapshot, picture: WorkspaceSnapshot) -> Iterator[
 
 
 def hint_lines(sight: DocumentSnapshot) -> Iterator[str]:
-    for hint in hints.hints_of(sight, EditorOptions()):
+    for hint in lenses.hints_of(sight, EditorOptions()):
         where = f"{hint.position.line}:{hint.position.character}"
         yield f"{where} hint: {hint.label} ({hint.tooltip})"
 

@@ -80,7 +80,7 @@ class TestProgram:
 
     def test_nothing_slow_is_imported_before_it_serves(self) -> None:
         program = (
-            "import sys; from ralph_ls.cli import main, serve; "
+            "import sys; from ralph_ls.cli import language_server, main; "
             "from ralph_ls.engine.clock import SystemClock; "
             "from ralph_ls.editor.server import make_server; "
             "make_server(now=SystemClock().now); print(*sys.modules)"

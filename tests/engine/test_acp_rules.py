@@ -270,7 +270,7 @@ class TestDescription:
         tools = settings.pop("tools", None)
         given = {"agent": name, "agents": {name: settings}, "tools": tools}
         agent = choose_agent(Config.model_validate(given))
-        assert agent.argv[:4] == tuple(own_command("-m", "ralph_ls.engine.acp"))
+        assert agent.argv[:4] == tuple(own_command("-m", "ralph_ls.engine.agent.acp"))
         assert (agent.name, agent.dialect) == (name, Dialect.ACP)
         return (*agent.argv[4:], *flags_for(agent, session="s1", model=None))
 

@@ -172,7 +172,7 @@ def test_a_kill_at_any_step_loses_nothing(
 
     with monkeypatch.context() as patch:
         patch.setattr(Path, "rename", dying)
-        patch.setattr("ralph_ls.engine.plan.document_archive.write_all", dies_writing)
+        patch.setattr("ralph_ls.engine.plan.document_archive.write_files", dies_writing)
         with pytest.raises(Killed):
             archive(worktree, state, config, ArchiveOrder(today=TODAY, label="x"), {})
     assert moves == n_moved

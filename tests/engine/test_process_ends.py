@@ -162,9 +162,7 @@ async def test_a_stranger_that_holds_the_pipes_is_not_waited_for(
     agent: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Neither in the group nor marked: nothing tells that it is the agent's.
-    monkeypatch.setattr(
-        "ralph_ls.engine.process.running_process.running_process.DRAIN_SECONDS", 0.05
-    )
+    monkeypatch.setattr("ralph_ls.engine.process.running_process.DRAIN_SECONDS", 0.05)
     before = open_files()
     exit_ = await agent.run(
         daemon(pipe="None", stdin="None", environment={}), stdin=b"x" * 1_000_000, is_agent=False

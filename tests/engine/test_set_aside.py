@@ -92,7 +92,7 @@ class TestEdit:
                 plan.write_text("- [ ] A-2: mine\n- [ ] A-1: a\n", encoding="utf-8")
             return edited
 
-        monkeypatch.setattr(plan_file, "block", slowly)
+        monkeypatch.setattr(plan_file, "block_task", slowly)
         text = self.aside(tmp_path)
         assert text == plan.read_text(encoding="utf-8")
         assert text.startswith("- [ ] A-2: mine\n- [ ] [BLOCKED] A-1: a\n  - Blocked by: no key\n")
@@ -107,7 +107,7 @@ class TestEdit:
             plan.write_text(f"{text}x\n", encoding="utf-8")
             return block_task(text, *arguments)
 
-        monkeypatch.setattr(plan_file, "block", slowly)
+        monkeypatch.setattr(plan_file, "block_task", slowly)
         with pytest.raises(StateUnusable, match="written again and again by somebody else"):
             self.aside(tmp_path)
         assert "BLOCKED" not in plan.read_text(encoding="utf-8")

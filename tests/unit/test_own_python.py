@@ -104,7 +104,7 @@ def test_every_command_line_of_python_is_built_in_one_module() -> None:
         "words = [sys.executable, '-m', 'ralph_ls']",
         "words = ['python3', '-c', code]",
         "run(('/usr/bin/python3.12', '-m', name))",
-        "MODULE = ('-m', 'ralph_ls.engine.acp')",
+        "MODULE = ('-m', 'ralph_ls.engine.agent.acp')",
         "run('-m', 'ralph_ls')",
         "Popen(executable=sys.executable)",
     ],

@@ -80,7 +80,7 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
     "engine/sandbox/box.py": ({"read_bytes"}, OURS),
     "engine/sandbox/cleanup.py": (
         {"fdopen", "listdir", "open", "read_bytes", "walk"},
-        "what the system tells of processes; looks at names of the tree; the user's own tokens; never waits",
+        "what the system reports of processes; names of the tree; the user's own tokens",
     ),
     "engine/sandbox/home.py": ({"scandir"}, "the user's own home; opens no file"),
     "engine/sandbox/hook_socket.py": ({"open"}, "a folder and a socket of our own"),

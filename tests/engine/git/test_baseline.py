@@ -164,7 +164,7 @@ def refuse_git(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> bytes:
         raise AssertionError("git was asked")
 
-    monkeypatch.setattr("ralph_ls.engine.git.worktree_state.worktree_state.run_git", refuse)
+    monkeypatch.setattr("ralph_ls.engine.git.worktree_state.run_git", refuse)
 
 
 def test_an_unusual_head_is_asked_of_git(repository: Repository) -> None:

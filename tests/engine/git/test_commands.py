@@ -126,8 +126,8 @@ def test_one_process_is_enough_where_the_commit_is_known(
         asked.append(arguments[0])
         return really_run(root, *arguments, **options)  # type: ignore[arg-type]
 
-    for module in ("git", "git_status", "git_history"):
-        monkeypatch.setattr(f"ralph_ls.engine.{module}.run_git", count)
+    for module in ("worktree_state", "status", "history"):
+        monkeypatch.setattr(f"ralph_ls.engine.git.{module}.run_git", count)
     first = repository.look()
     assert asked == ["status", "ls-tree"]
     repository.write("a.txt", "changed\n")
@@ -192,9 +192,7 @@ def test_an_exclude_file_changed_meanwhile_is_read_again(
             file.write_bytes(intruder.pop())
         return really_find(root, paths)
 
-    monkeypatch.setattr(
-        "ralph_ls.engine.git.worktree_state.worktree_state.find_ignored", find_while_others_write
-    )
+    monkeypatch.setattr("ralph_ls.engine.git.worktree_state.find_ignored", find_while_others_write)
     assert exclude(repository.root, repository.root / ".git", ["/ours"]) == ("/ours",)
     assert file.read_bytes() == b"/theirs\n/ours\n"
 

@@ -244,7 +244,7 @@ class TestErrors:
         def broken() -> None:
             raise PermissionError(13, "Permission denied", "/some/file")
 
-        monkeypatch.setattr("ralph_ls.cli.commands.status.here", broken)
+        monkeypatch.setattr("ralph_ls.cli.commands.status.current_worktree", broken)
         said = ralph(repository, "status")
         assert (said.code, said.err) == (5, "ralph: Permission denied: /some/file\n")
 
@@ -254,7 +254,7 @@ class TestErrors:
         def broken() -> None:
             raise ZeroDivisionError
 
-        monkeypatch.setattr("ralph_ls.cli.commands.status.here", broken)
+        monkeypatch.setattr("ralph_ls.cli.commands.status.current_worktree", broken)
         with pytest.raises(ZeroDivisionError):
             ralph(repository, "status")
 

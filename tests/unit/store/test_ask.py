@@ -139,11 +139,11 @@ def test_an_engine_that_ends_without_a_word_is_said_and_the_command_taken_back(
 HOLDER = """if True:
     import os, sys
     from pathlib import Path
-    from ralph_ls.store.run.lock import EngineLock, Owner, own_start_time
+    from ralph_ls.store.run.lock import EngineLock, LockOwner, own_start_time
 
     lock = EngineLock(Path(sys.argv[1]))
     lock.acquire()
-    lock.claim(Owner(pid=os.getpid(), process_start_time=own_start_time(), run=sys.argv[2],
+    lock.claim(LockOwner(pid=os.getpid(), process_start_time=own_start_time(), run=sys.argv[2],
                      state_dir="/state"))
     print("deaf", flush=True)
     sys.stdin.readline()

@@ -25,14 +25,14 @@ from tests.unit.store.helpers import RUN, start_python
 HOLDER = """if True:
     import subprocess, sys
     from pathlib import Path
-    from ralph_ls.store.run.lock import EngineLock, Owner, own_start_time
+    from ralph_ls.store.run.lock import EngineLock, LockOwner, own_start_time
     import os
 
     lock = EngineLock(Path(sys.argv[1]))
     lock.acquire()
     if "unclaimed" not in sys.argv:
         started = own_start_time()
-        lock.claim(Owner(pid=os.getpid(), process_start_time=started, run=sys.argv[2],
+        lock.claim(LockOwner(pid=os.getpid(), process_start_time=started, run=sys.argv[2],
                          state_dir="/var/state"))
     agent = None
     if "with-agent" in sys.argv:

@@ -272,11 +272,11 @@ def hanging_git(root: Path) -> Iterator[None]:
 
 PUT_OFF = """
 import os, signal, sys, threading
-from ralph_ls.store.external.supervisor import signals_put_off
+from ralph_ls.store.external.supervisor import signals_delayed
 from ralph_ls.store.external.supervisor import end_programs_with_process
 end_programs_with_process()
 def work():
-    with signals_put_off():
+    with signals_delayed():
         os.kill(os.getpid(), signal.SIGTERM)
         # The handler has run once this is so.
         import ralph_ls.store.external.supervisor as delay

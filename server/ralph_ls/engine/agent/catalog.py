@@ -238,7 +238,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
 REPORT_COST = frozenset({"claude-agent-acp", "opencode"})
 """Programs that report what a session costs; the protocol lets an agent leave that out."""
 
-CLIENT = "ralph_ls.engine.acp"
+CLIENT = "ralph_ls.engine.agent.acp"
 """The module of our client of the protocol."""
 
 

@@ -1,4 +1,4 @@
-"""``python -I -m ralph_ls.engine.acp [FLAGS] -- AGENT …``: one turn of an agent, as JSON lines.
+"""``python -I -m ralph_ls.engine.agent.acp [FLAGS] -- AGENT …``: a turn of an agent as JSON lines.
 
 Exits with 0 where the turn ended by itself, with 1 where it did not, with 127 where there is no
 such agent and with 143 where it was told to end. The agent runs in this process's group, with its

@@ -68,7 +68,7 @@ class Options:
 
 def read_options(arguments: Sequence[str]) -> Options:
     """Read the command line; ends the process with 2 where it is wrong."""
-    parser = argparse.ArgumentParser(prog="ralph_ls.engine.acp", allow_abbrev=False)
+    parser = argparse.ArgumentParser(prog="ralph_ls.engine.agent.acp", allow_abbrev=False)
     parser.add_argument("--session")
     parser.add_argument("--model")
     parser.add_argument("--mode")
