@@ -216,7 +216,7 @@ class TestParses:
             return reparse(previous, change)
 
         monkeypatch.setattr(markdown, "parse_markdown", counted)
-        monkeypatch.setattr(markdown, "reparse", counted_again)
+        monkeypatch.setattr(markdown, "reparse_markdown", counted_again)
         return texts
 
     async def test_a_keystroke_parses_once_whatever_is_asked(

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.editor.documents.loop_documents import DocumentSave
 from ralph_ls.editor.features.saves import record_document_save, record_settings_save
 from ralph_ls.protocol.run.events import EvidenceGathered, GuardReverted
@@ -338,8 +339,12 @@ class TestPeople:
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
         state = StateFolder(folder=scene.run_folder().parents[1])
-        record = record_document_save if name.endswith("plan.md") else record_settings_save
-        record(state, name, DocumentSave("file:///f", before, text), at=datetime.now(UTC))
+        save = DocumentSave("file:///f", before, text)
+        if name.endswith("plan.md"):
+            kind = PlanKind.MARKDOWN
+            record_document_save(state, name, save, at=datetime.now(UTC), kind=kind)
+        else:
+            record_settings_save(state, name, save, at=datetime.now(UTC))
 
     def test_what_a_person_did_to_the_plan_stays_and_the_agents_is_put_back(
         self, scene: Scene

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.editor.documents.loop_documents import DocumentSave
 from ralph_ls.editor.features.saves import record_document_save
 from ralph_ls.engine.delivery.git_delivery import require_deliverable
@@ -210,7 +211,11 @@ class TestRollback:
         plan.write_text(text, encoding="utf-8")
         state = StateFolder(folder=scene.run_folder().parents[1])
         record_document_save(
-            state, "@fix_plan.md", DocumentSave("file:///f", before, text), at=datetime.now(UTC)
+            state,
+            "@fix_plan.md",
+            DocumentSave("file:///f", before, text),
+            kind=PlanKind.MARKDOWN,
+            at=datetime.now(UTC),
         )
         scene.open_gate()
         done = running.wait()

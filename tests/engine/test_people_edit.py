@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.editor.documents.loop_documents import DocumentSave
 from ralph_ls.editor.features.saves import record_document_save
 from ralph_ls.protocol.run.events import Warned
@@ -43,7 +44,7 @@ def person_saves(scene: Scene, before: str, text: str) -> None:
     scene.file("@fix_plan.md").write_text(text, encoding="utf-8")
     state = StateFolder(folder=scene.run_folder().parents[1])
     save = DocumentSave("file:///plan", before, text)
-    record_document_save(state, "@fix_plan.md", save, at=datetime.now(UTC))
+    record_document_save(state, "@fix_plan.md", save, kind=PlanKind.MARKDOWN, at=datetime.now(UTC))
 
 
 def test_a_persons_tick_is_told_and_is_no_progress(scene: Scene) -> None:

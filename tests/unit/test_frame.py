@@ -20,7 +20,7 @@ PACKAGE = ROOT / "server" / "ralph_ls"
 # The sample project of the demo is somebody else's project, as far as these rules go.
 SAMPLE = PACKAGE / "engine" / "demo" / "files"
 
-FRAGMENT_NAME = re.compile(r"\d+\.(feature|fix|breaking|doc|misc)(\.\d+)?\.md")
+FRAGMENT_NAME = re.compile(r"\+[a-z0-9]+(-[a-z0-9]+)*\.(feature|fix|breaking|doc|misc)(\.\d+)?\.md")
 # Folders that only exist on some machine; `/home/ada` and the like are people in examples.
 MACHINE_PATH = re.compile(
     r"(?<![\w.~:/-])/(?:work|root)/\w|/home/(?!(?:ada|alice|bob|dev|me|someone|u|user|you)\b)\w"
@@ -142,7 +142,7 @@ class TestFiles:
         ]
         assert found == []
 
-    def test_changelog_fragments_are_named_for_an_issue_and_a_kind(self) -> None:
+    def test_changelog_fragments_are_named_for_a_subject_and_a_kind(self) -> None:
         others = {"README.md", "template.md.jinja"}
         fragments = [path.name for path in (ROOT / "changes").iterdir() if path.name not in others]
         assert [name for name in fragments if not FRAGMENT_NAME.fullmatch(name)] == []

@@ -14,7 +14,6 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.editor.documents.loop_documents import DocumentSave, LoopDocuments
 from ralph_ls.editor.documents.snapshot import real_path
 from ralph_ls.protocol.errors import RalphError
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from ralph_ls.core.plan.model import PlanKind
     from ralph_ls.editor.lsp.language_server import RalphLanguageServer
     from ralph_ls.editor.worktree.workspaces import Workspaces, WorkspaceView
     from ralph_ls.protocol.lsp.options import EditorOptions
@@ -99,7 +99,7 @@ def record_document_save(
     save: DocumentSave,
     *,
     at: datetime,
-    kind: PlanKind = PlanKind.MARKDOWN,
+    kind: PlanKind,
 ) -> None:
     """Keep one save; it blocks, and a save that cannot be kept is told in the log."""
     from ralph_ls.store.project.plan_file import record_edit
