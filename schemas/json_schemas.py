@@ -1,7 +1,7 @@
 """The JSON schemas of the vocabulary: one for each file of a run, and one for each way of talking.
 
 Whoever is told something ignores what it does not know, so those schemas allow more fields;
-whatever is asked forbids them (SPEC §2).
+whatever is asked forbids them.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ def schema_files() -> dict[str, str]:
 def events_schema() -> Json:
     """One line of a journal; unknown fields are allowed, as readers ignore them."""
     schema = _adapter_schema(EVENT_ADAPTER, schema_generator=_AsTold)
-    return _finish(_allow_more(schema), "Event", "One line of a run's journal (SPEC §2).")
+    return _finish(_allow_more(schema), "Event", "One line of a run's journal.")
 
 
 def commands_schema() -> Json:
     """One file of the inbox; unknown fields are forbidden."""
     schema = _adapter_schema(COMMAND_ADAPTER, schema_generator=GenerateJsonSchema)
-    return _finish(schema, "Command", "One file of a run's inbox (SPEC §2).")
+    return _finish(schema, "Command", "One file of a run's inbox.")
 
 
 def config_schema() -> Json:
@@ -83,7 +83,7 @@ def state_schema() -> Json:
 def messages_schema() -> Json:
     """One line of what an agent says; unknown fields are allowed."""
     schema = _adapter_schema(MESSAGE_ADAPTER, schema_generator=_AsTold)
-    return _finish(_allow_more(schema), "Message", "One line of messages.jsonl (SPEC §2).")
+    return _finish(_allow_more(schema), "Message", "One line of messages.jsonl.")
 
 
 def methods_schema() -> Json:

@@ -1,5 +1,5 @@
 /**
- * Every state of the loop and of the window, with all that a person should see of each (UX §4).
+ * Every state of the loop and of the window, with all that a person should see of each (docs/rules.md#panel).
  *
  * What the loop itself tells is what the server makes of it: its tests keep that in
  * tests/golden/states. What is expected stands here once, for the view, the bar and the badge.

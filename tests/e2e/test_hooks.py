@@ -1,4 +1,4 @@
-"""The stop hook of ``ralph init --hooks``, asked by the real programs (I 3.2; SPEC §10)."""
+"""The stop hook of ``ralph init --hooks``, asked by the real programs (docs/rules.md#stop-hook)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Whole runs with agents of other makers, chosen in each of the ways there are (S, Multi-Agent).
+"""Whole runs with agents of other makers, chosen in each of the ways there are.
+
+See docs/rules.md#agents.
 
 The programs are scripts under the real ones' names; the real ones are tried by ``make agents``.
 """

@@ -1,4 +1,7 @@
-"""``ralph archive``: what it puts away, what begins anew, and when it refuses (SPEC §9; R22)."""
+"""``ralph archive``: what it puts away, what begins anew, and when it refuses.
+
+See docs/rules.md#archive.
+"""
 
 from __future__ import annotations
 

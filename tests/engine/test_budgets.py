@@ -1,4 +1,4 @@
-"""What an agent uses up, what keeps it from working, and what it asks (SPEC §5, §6, §9.6)."""
+"""What an agent uses up, what keeps it from working, and what it asks (docs/rules.md#budgets)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose a commit is: the agent's own git says when it ran (SPEC §6)."""
+"""Whose a commit is: the agent's own git says when it ran (docs/rules.md#evidence)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every gate on a markdown plan, by the setting ``gate.rule`` (SPEC §7)."""
+"""Every gate on a markdown plan, by the setting ``gate.rule`` (docs/rules.md#exit-gate)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model or an agent by tag, mode and priority, in whole runs (S, Future 6; SPEC §9)."""
+"""A model or an agent by tag, mode and priority, in whole runs (docs/rules.md#agents)."""
 
 from __future__ import annotations
 

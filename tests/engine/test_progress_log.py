@@ -1,4 +1,7 @@
-"""Old entries of the progress log move beside it when a run starts (S, Future 3)."""
+"""Old entries of the progress log move beside it when a run starts.
+
+See docs/rules.md#specifications.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""B's log and attempts in whole runs: outside the tree, for all clones of a project (SPEC §4)."""
+"""B's log and attempts in whole runs: outside the tree, for all clones of a project.
+
+See docs/rules.md#files.
+"""
 
 from __future__ import annotations
 
@@ -125,7 +128,8 @@ class TestLog:
         assert json.loads(jq(TOTAL, log)) == [
             sum(round(event.seconds) for event in told(done, "iterationEnded"))
         ]
-        # One try of an agent that fails is one more within its iteration (SPEC §9).
+        # One try of an agent that fails is one more within its iteration
+        # (docs/rules.md#agent-process).
         failed = json.loads(jq(FAILED, log))
         assert [(one["data"]["iteration"], one["data"]["exit_code"]) for one in failed] == [(2, 3)]
 
@@ -142,7 +146,7 @@ class TestLog:
         assert f"Log:         {summary}\n" in done.stdout
         watched = beads.tell("watch").stdout
         assert f"Log:         {summary}\n" in watched
-        # The header names the folder to look into (B, Troubleshooting).
+        # The header names the folder to look into (docs/rules.md#beads).
         header = f"▸ Project state: {project_of(beads).folder}\n"
         assert header in done.stdout
         assert header in watched

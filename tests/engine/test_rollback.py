@@ -1,4 +1,7 @@
-"""``ralph rollback``: what it undoes, what it keeps, and when it refuses (SPEC §9)."""
+"""``ralph rollback``: what it undoes, what it keeps, and when it refuses.
+
+See docs/rules.md#rollback.
+"""
 
 from __future__ import annotations
 

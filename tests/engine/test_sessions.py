@@ -1,4 +1,7 @@
-"""Session continuity (SPEC §9.7): which session an agent goes on in, and what it cost there."""
+"""Session continuity: which session an agent goes on in, and what it cost there.
+
+See docs/rules.md#sessions.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Tasks that do not come off: counted, set aside in the plan, and really passed over (SPEC §6)."""
+"""Tasks that do not come off: counted, set aside in the plan, and really passed over.
+
+See docs/rules.md#attempts.
+"""
 
 from __future__ import annotations
 

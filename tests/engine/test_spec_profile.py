@@ -1,4 +1,7 @@
-"""The profile ``spec`` as a whole, and what a run begins with where there is no plan (SPEC §8)."""
+"""The profile ``spec`` as a whole, and what a run begins with where there is no plan.
+
+See docs/rules.md#plan-mode.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``ralph stats`` and ``ralph export`` on runs that really happened (S, Metrics; SPEC §9)."""
+"""``ralph stats`` and ``ralph export`` on runs that really happened (docs/rules.md#metrics)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Whole runs of stories: the review cycle from its start to each of its ends (R; SPEC §8)."""
+"""Whole runs of stories: the review cycle from its start to each of its ends.
+
+See docs/rules.md#stories.
+"""
 
 from __future__ import annotations
 

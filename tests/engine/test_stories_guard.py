@@ -1,4 +1,7 @@
-"""Illegal moves of stories in whole runs: put back and told, and the rest stays (SPEC §8)."""
+"""Illegal moves of stories in whole runs: put back and told, and the rest stays.
+
+See docs/rules.md#stories.
+"""
 
 from __future__ import annotations
 

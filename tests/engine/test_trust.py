@@ -1,4 +1,7 @@
-"""A repository that tries to run something: nothing of it runs before ``ralph allow`` (SPEC §2)."""
+"""A repository that tries to run something: nothing of it runs before ``ralph allow``.
+
+See docs/rules.md#trust.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """A run of every profile to each of its endings, with an agent in sh that plays the agent's part.
 
-Every profile can end in all seven ways (SPEC §7); what leads there differs, and is what the profile
-is about. ``ENDINGS`` is the whole table: a test counts that no place in it is empty.
+Every profile can end in all seven ways (docs/rules.md#exit-codes); what leads there differs, and is
+what the profile is about. ``ENDINGS`` is the whole table: a test counts that no place in it is
+empty.
 """
 
 from __future__ import annotations

@@ -112,7 +112,7 @@ def test_the_modes_of_the_profiles_are_in_their_histories() -> None:
         ("review-fix", False),
         ("review", False),
     ]
-    # Planning looks at what is stuck once, and builds nothing (B, Stuck Detection).
+    # Planning looks at what is stuck once, and builds nothing (docs/rules.md#attempts).
     assert iterations("beads-blocked") == [("build", False), ("plan", False)]
 
 

@@ -10,7 +10,7 @@ export interface Action {
   readonly arguments: Readonly<Record<string, unknown>>;
 }
 
-/** Which agent a table is about: how it is called, and what it takes (SPEC §10). */
+/** Which agent a table is about: how it is called, and what it takes. */
 export const ADAPTERS = [
   "claude",
   "codex",
@@ -194,7 +194,7 @@ export interface AnswerView {
   readonly text: string;
 }
 
-/** An iteration begins on a task that is counted (B, Stuck Detection). */
+/** An iteration begins on a task that is counted. */
 export interface AttemptCounted {
   readonly v: number;
   readonly seq: number;
@@ -209,16 +209,16 @@ export interface AttemptCounted {
   readonly limit: number;
 }
 
-/** Which iterations are failed attempts at their task (SPEC §6). */
+/** Which iterations are failed attempts at their task. */
 export const ATTEMPT_COUNTSES = [
-  /** Those without progress (S, Handling Stuck Tasks). */
+  /** Those without progress. */
   "no-progress",
-  /** Those that did not finish the task (B, What Constitutes a Failed Attempt). */
+  /** Those that did not finish the task. */
   "not-done",
 ] as const;
 export type AttemptCounts = (typeof ATTEMPT_COUNTSES)[number];
 
-/** When a task that does not come off is set aside (B, Stuck Detection; S). */
+/** When a task that does not come off is set aside. */
 export interface AttemptsConfig {
   /** Failed attempts after which a task is set aside; 0 is off. */
   readonly limit: number;
@@ -266,7 +266,7 @@ export interface BeadsConfig {
   readonly parent?: string;
 }
 
-/** A BLOCKED: something outside the loop must change first (R §1). */
+/** A BLOCKED: something outside the loop must change first. */
 export interface BlockedRaised {
   readonly v: number;
   readonly seq: number;
@@ -297,7 +297,7 @@ export interface Blocker {
 }
 
 /**
- * The record of A, Pattern 2 and Component 3, with SPEC §6's counters beside it.
+ * The circuit breaker: its state, reason, counters and history.
  *
  * All counts are of consecutive iterations. The rules that move them live in
  * `core.loop.breaker`; this is only what they leave behind.
@@ -312,19 +312,19 @@ export interface Breaker {
   readonly consecutiveNoProgress: number;
   readonly consecutiveSameError: number;
   readonly consecutiveFailingTests: number;
-  /** Completions refused in a row with no progress between (SPEC §6). */
+  /** Completions refused in a row with no progress between. */
   readonly consecutiveRefusals: number;
   /** Iterations in a row in which a tool was not permitted; one that cannot tell leaves it. */
   readonly consecutiveDenials: number;
-  /** Tasks set aside with no progress between (SPEC §6). */
+  /** Tasks set aside with no progress between. */
   readonly consecutiveSetAsides: number;
   /** Normalised error line to the number of iterations in a row that had it. */
   readonly errorStreaks: Readonly<Record<string, number>>;
-  /** The last five iterations' error patterns, each one's lines joined by ` | ` (A7). */
+  /** The last five iterations' error patterns, each one's lines joined by ` | `. */
   readonly errorHistory: readonly string[];
 }
 
-/** The breaker's thresholds, in consecutive iterations; 0 switches a row off (SPEC §6). */
+/** The breaker's thresholds, in consecutive iterations; 0 switches a row off. */
 export interface BreakerConfig {
   /** False: count, and never move. */
   readonly enabled: boolean;
@@ -346,7 +346,7 @@ export interface BreakerConfig {
   readonly setAsideOpen: number;
 }
 
-/** I, Circuit Breaker Pattern: three states, upper case everywhere. */
+/** The three states of the circuit breaker, upper case everywhere. */
 export const BREAKER_STATES = ["CLOSED", "HALF_OPEN", "OPEN"] as const;
 export type BreakerState = (typeof BREAKER_STATES)[number];
 
@@ -412,7 +412,7 @@ export interface ChangesResult {
   readonly moreFiles: number;
 }
 
-/** The breaker moved (I, 2.1). */
+/** The breaker moved. */
 export interface CircuitBreakerStateChange {
   readonly v: number;
   readonly seq: number;
@@ -479,7 +479,7 @@ export interface CommitView {
   readonly subject: string;
 }
 
-/** The loop committed what the iteration changed (SPEC §9.5). */
+/** The loop committed what the iteration changed. */
 export interface Committed {
   readonly v: number;
   readonly seq: number;
@@ -495,11 +495,11 @@ export interface Committed {
   readonly files: number;
 }
 
-/** Who commits what an iteration changed (SPEC §3). */
+/** Who commits what an iteration changed. */
 export const COMMITTERS = ["agent", "loop"] as const;
 export type Committer = (typeof COMMITTERS)[number];
 
-/** The gate was satisfied, the plan disagrees (SPEC §7). */
+/** The gate was satisfied, the plan disagrees. */
 export interface CompletionRefused {
   readonly v: number;
   readonly seq: number;
@@ -515,7 +515,7 @@ export interface CompletionRefused {
 
 /** Every setting of a run. */
 export interface Config {
-  /** The preset that fills in what is not said elsewhere (SPEC §3). */
+  /** The preset that fills in what is not said elsewhere. */
   readonly profile: ProfileName;
   /** An agent that is known by name, such as `claude`, or a table under `agents`. */
   readonly agent: string;
@@ -553,7 +553,7 @@ export interface Config {
    * is repeated and does not count.
    */
   readonly maxConfirmations: number;
-  /** Iterations in a row without a commit that end the run with 4 (R §2); Absent is off. */
+  /** Iterations in a row without a commit that end the run with 4; Absent is off. */
   readonly maxStuck?: number;
   /** Seconds an iteration may take; 0 is none. */
   readonly timeout: number;
@@ -588,11 +588,11 @@ export interface Config {
   readonly onBlocked: OnBlocked;
   /** Absent: exit in the foreground, wait when detached. */
   readonly onHalt?: OnHalt;
-  /** What a run begins with (SPEC §8, plan mode); Absent: `build`. */
+  /** What a run begins with; Absent: `build`. */
   readonly mode?: FirstMode;
   /** Only this task. */
   readonly task?: string;
-  /** Plan once more when nothing but tasks that were set aside is left (SPEC §8, plan mode). */
+  /** Plan once more when nothing but tasks that were set aside is left. */
   readonly planWhenStuck: boolean;
   /**
    * Headings of the plan whose tasks are not required: each as it is, with a word such as "work"
@@ -601,16 +601,16 @@ export interface Config {
   readonly optionalSections: readonly string[];
   /** What becomes of the tasks in optional sections; Absent: `skip`. */
   readonly optional?: OptionalTasks;
-  /** Stories are not reviewed: who implements one says that it passes (SPEC §8). */
+  /** Stories are not reviewed: who implements one says that it passes. */
   readonly skipReview: boolean;
-  /** The review of a story in which it is approved, whatever is found (SPEC §8). */
+  /** The review of a story in which it is approved, whatever is found. */
   readonly reviewCap: number;
   /** Seconds that each validation script may take; 0 is none. */
   readonly validateTimeout: number;
   readonly onValidateFail: OnValidateFail;
   /** Repairs in a row after which `on_validate_fail = "repair"` ends the run. */
   readonly maxRepairs: number;
-  /** Run the commands that the criteria of a closed task name, as far as they were allowed (B). */
+  /** Run the commands that the criteria of a closed task name, as far as they were allowed. */
   readonly verify: boolean;
   /** Seconds that each of these commands may take; 0 is none. */
   readonly verifyTimeout: number;
@@ -619,7 +619,7 @@ export interface Config {
   readonly logForm: LogForm;
   readonly logRetention: LogRetention;
   readonly commits: Committer;
-  /** Whether the loop pushes after an iteration (SPEC §9). */
+  /** Whether the loop pushes after an iteration. */
   readonly push: boolean;
   /** Seconds a commit of the loop may take, with the hooks that it runs; 0 is none. */
   readonly commitTimeout: number;
@@ -640,7 +640,7 @@ export interface Config {
   readonly guard: GuardConfig;
   readonly paths: PathsConfig;
   readonly issue: IssueConfig;
-  /** Program and arguments, run once for each question that the agent asks (A20). */
+  /** Program and arguments, run once for each question that the agent asks. */
   readonly onQuestion: readonly string[];
   /** Program and arguments, run once when a run is complete and the agent reports PR_READY. */
   readonly onPrReady: readonly string[];
@@ -659,7 +659,7 @@ export const COUNTINGS = [
 ] as const;
 export type Counting = (typeof COUNTINGS)[number];
 
-/** The commands that a closed task's criteria name were run (SPEC §8, Closing). */
+/** The commands that a closed task's criteria name were run. */
 export interface CriteriaVerified {
   readonly v: number;
   readonly seq: number;
@@ -789,7 +789,7 @@ export interface End {
   readonly at: string;
 }
 
-/** SPEC §7: one name for each end, everywhere. */
+/** Why a run ended; the same name everywhere. */
 export const END_REASONS = [
   "complete",
   "limit",
@@ -803,7 +803,7 @@ export type EndReason = (typeof END_REASONS)[number];
 
 /** The agent's environment. */
 export interface EnvConfig {
-  /** When given, an allow list of the variables that are passed on (SPEC §10). */
+  /** When given, an allow list of the variables that are passed on. */
   readonly only?: readonly string[];
 }
 
@@ -853,14 +853,14 @@ export interface EvidenceGathered {
   readonly evidence: Evidence;
 }
 
-/** What counts as progress (SPEC §6). */
+/** What counts as progress. */
 export const EVIDENCE_KINDS = [
   "commits",
   "worktree",
   "tasks",
-  /** What the report says (A8). */
+  /** What the report says. */
   "declared",
-  /** A new HEAD by the agent, whatever it touches (R §2). */
+  /** A new HEAD by the agent, whatever it touches. */
   "head",
 ] as const;
 export type EvidenceKind = (typeof EVIDENCE_KINDS)[number];
@@ -939,7 +939,7 @@ export interface FileMessage {
   readonly action: FileAction;
 }
 
-/** What a run begins with (SPEC §8, plan mode). */
+/** What a run begins with. */
 export const FIRST_MODES = [
   /** A task of the plan; where its agent is to write a missing plan, that comes first. */
   "build",
@@ -984,22 +984,22 @@ export interface GateConfig {
   readonly marker: string;
 }
 
-/** Which signal completes a run, where the plan agrees (SPEC §3, §7). */
+/** Which signal completes a run, where the plan agrees. */
 export const GATE_RULES = [
-  /** `PROJECT_COMPLETE` on a line of its own in the plan (S, Completion Signals). */
+  /** `PROJECT_COMPLETE` on a line of its own in the plan. */
   "marker",
-  /** EXIT_SIGNAL true and enough completion indicators (I, Dual-Condition Exit Gate). */
+  /** EXIT_SIGNAL true and enough completion indicators. */
   "dual",
-  /** COMPLETE, verified against the plan; or every task done without it (R §1). */
+  /** COMPLETE, verified against the plan; or every task done without it. */
   "verified",
-  /** Nothing in the plan is open (B, Exit Condition 1). */
+  /** Nothing in the plan is open. */
   "queue",
-  /** STATUS COMPLETE or PR_READY (A, Component 4). */
+  /** STATUS COMPLETE or PR_READY. */
   "status",
 ] as const;
 export type GateRule = (typeof GATE_RULES)[number];
 
-/** What of an agent's changes is put back (SPEC §8, Separation of powers). */
+/** What of an agent's changes is put back. */
 export interface GuardConfig {
   /** Put back dropped tasks, changed criteria, and changes of settings, prompts and scripts. */
   readonly enabled: boolean;
@@ -1044,7 +1044,7 @@ export interface IssueConfig {
   readonly file?: string;
   /** An issue on GitHub, read with `gh`: a number, `owner/name#123` or its URL. */
   readonly github?: string;
-  /** Whether what the agent wants clarified is also put to the issue as a comment (A20). */
+  /** Whether what the agent wants clarified is also put to the issue as a comment. */
   readonly comment: boolean;
 }
 
@@ -1112,7 +1112,7 @@ export interface IterationEnded {
   readonly verdict?: Verdict;
 }
 
-/** One entry of the loop history (A, Architecture). */
+/** One entry of the loop history. */
 export interface IterationFacts {
   readonly iteration: number;
   readonly start: number;
@@ -1183,7 +1183,7 @@ export interface IterationStarted {
   readonly maxIterations?: number;
   readonly mode: Mode;
   readonly task?: TaskRef;
-  /** No required task is open: this one only confirms that (SPEC §7). */
+  /** No required task is open: this one only confirms that. */
   readonly confirming: boolean;
   readonly counts: PlanCountsView;
   readonly baseline: Baseline;
@@ -1273,13 +1273,13 @@ export interface LensOptions {
   readonly tasks?: TaskLenses;
 }
 
-/** How the agent's log for people is cut (SPEC §3). */
+/** How the agent's log for people is cut. */
 export const LOG_FORMS = [
-  /** One file a run, in S's frames. */
+  /** One file a run, with a frame around each iteration. */
   "run",
-  /** One `iteration-NNN.log` an iteration (R §4). */
+  /** One `iteration-NNN.log` an iteration. */
   "iteration",
-  /** One file a run, every line JSON (B, Log Format). */
+  /** One file a run, every line JSON. */
   "jsonl",
 ] as const;
 export type LogForm = (typeof LOG_FORMS)[number];
@@ -1308,7 +1308,7 @@ export interface Meter {
   readonly of?: number;
 }
 
-/** What an iteration is for (SPEC §1). */
+/** What an iteration is for. */
 export const MODES = ["build", "plan", "review", "review-fix"] as const;
 export type Mode = (typeof MODES)[number];
 
@@ -1373,7 +1373,7 @@ export interface NoteView {
   readonly seq: number;
 }
 
-/** What STATUS BLOCKED in a report leads to (SPEC §6). */
+/** What STATUS BLOCKED in a report leads to. */
 export const ON_BLOCKEDS = [
   /** The breaker opens at once. */
   "open",
@@ -1384,17 +1384,17 @@ export const ON_BLOCKEDS = [
 ] as const;
 export type OnBlocked = (typeof ON_BLOCKEDS)[number];
 
-/** SPEC §7, exit or park. */
+/** Whether a run that needs the user ends or parks. */
 export const ON_HALTS = ["exit", "wait"] as const;
 export type OnHalt = (typeof ON_HALTS)[number];
 
-/** What an iteration that ran out of time means for the run (SPEC §3). */
+/** What an iteration that ran out of time means for the run. */
 export const ON_TIMEOUTS = ["continue", "stop"] as const;
 export type OnTimeout = (typeof ON_TIMEOUTS)[number];
 
-/** What a failed validation means for the run (SPEC §9). */
+/** What a failed validation means for the run. */
 export const ON_VALIDATE_FAILS = [
-  /** The run ends as fatal (S, validate.sh). */
+  /** The run ends as fatal. */
   "stop",
   /** The iteration is taken back, its work kept on a branch; the run goes on. */
   "rollback",
@@ -1551,7 +1551,7 @@ export interface PauseParams {
   readonly workspace?: string;
 }
 
-/** SPEC §2; viewers alone add `crashed`. */
+/** The phases of a run; viewers alone add `crashed`. */
 export const PHASES = [
   "starting",
   "preparing",
@@ -1606,7 +1606,7 @@ export interface PlanCountsView {
   readonly openOptional: number;
   readonly required: number;
   readonly requiredDone: number;
-  /** The plan says by its marker that everything is complete (S, Completion Signals). */
+  /** The plan says by its marker that everything is complete. */
   readonly marker: boolean;
 }
 
@@ -1663,7 +1663,7 @@ export interface ProfileChoice {
   readonly needsItems: boolean;
 }
 
-/** SPEC §3: the presets. */
+/** Presets of settings. */
 export const PROFILE_NAMES = ["spec", "fixplan", "stories", "beads", "issue"] as const;
 export type ProfileName = (typeof PROFILE_NAMES)[number];
 
@@ -1677,7 +1677,7 @@ export interface ProgressConfig {
   readonly churn?: boolean;
   /**
    * Days that an entry of the progress log stays in it; older ones go to a file beside it at a
-   * run's start. Absent: all stay (S, Future Enhancements 3).
+   * run's start. Absent: all stay.
    */
   readonly keepDays?: number;
 }
@@ -1690,11 +1690,11 @@ export interface Promise {
 
 /** The agent's promises. */
 export interface PromiseConfig {
-  /** The word inside `<promise>…</promise>` that says complete (SPEC §5; I, 1.4). */
+  /** The word inside `<promise>…</promise>` that says complete. */
   readonly complete: string;
 }
 
-/** The three promises of R §1. */
+/** The three promises. */
 export const PROMISE_KINDS = ["complete", "blocked", "decide"] as const;
 export type PromiseKind = (typeof PROMISE_KINDS)[number];
 
@@ -1710,7 +1710,7 @@ export interface PromiseRead {
   readonly promise: Promise;
 }
 
-/** How the prompt reaches a `command` agent (SPEC §4). */
+/** How the prompt reaches a `command` agent. */
 export const PROMPT_BIES = ["stdin", "argument", "file"] as const;
 export type PromptBy = (typeof PROMPT_BIES)[number];
 
@@ -1739,7 +1739,7 @@ export interface ProposePlanResult {
   readonly notes: readonly string[];
 }
 
-/** The branch was pushed, or could not be (S, Git Push). */
+/** The branch was pushed, or could not be. */
 export interface Pushed {
   readonly v: number;
   readonly seq: number;
@@ -1786,7 +1786,7 @@ export interface QuestionAnswered {
   readonly by: string;
 }
 
-/** A DECIDE: the run needs a person's decision (R §1). */
+/** A DECIDE: the run needs a person's decision. */
 export interface QuestionAsked {
   readonly v: number;
   readonly seq: number;
@@ -1819,7 +1819,7 @@ export interface QuestionView {
   readonly answeredBy?: string;
 }
 
-/** The agent's report of this iteration (I, 1.1). */
+/** The agent's report of this iteration. */
 export interface RalphStatusUpdate {
   readonly v: number;
   readonly seq: number;
@@ -1867,10 +1867,10 @@ export interface ReplyResult {
  * A parsed status block: the raw fields, and what the loop reads out of them.
  *
  * `fields` keeps every key of the block, upper case, with its text as the agent wrote it,
- * unknown ones included. The properties give typed readings with the defaults of A, Component 2
- * (`IN_PROGRESS`, false, 0); a value off the list is kept, named in `problems` and read as the
- * default. No field is read out of another: COMPLETE with EXIT_SIGNAL false, and IN_PROGRESS
- * with EXIT_SIGNAL true, stand as the agent wrote them.
+ * unknown ones included. The properties give typed readings with defaults (`IN_PROGRESS`, false,
+ * 0); a value off the list is kept, named in `problems` and read as the default. No field is
+ * read out of another: COMPLETE with EXIT_SIGNAL false, and IN_PROGRESS with EXIT_SIGNAL true,
+ * stand as the agent wrote them.
  */
 export interface Report {
   readonly kind: ReportKind;
@@ -1880,9 +1880,9 @@ export interface Report {
 
 /** Which of the two block formats the report came in. */
 export const REPORT_KINDS = [
-  /** I, Key Concepts: `---RALPH_STATUS---`. */
+  /** `---RALPH_STATUS---`. */
   "ralphStatus",
-  /** A, Pattern 1: `---CLARITY_STATUS---`. */
+  /** `---CLARITY_STATUS---`. */
   "clarityStatus",
 ] as const;
 export type ReportKind = (typeof REPORT_KINDS)[number];
@@ -1896,7 +1896,7 @@ export interface ReportProblem {
   readonly field?: string;
 }
 
-/** Where a request comes from (A23). */
+/** Where a request comes from. */
 export const REQUEST_KINDS = ["file", "stdin", "github"] as const;
 export type RequestKind = (typeof REQUEST_KINDS)[number];
 
@@ -1987,7 +1987,7 @@ export interface RollbackResult {
   readonly forcePush?: string;
 }
 
-/** What did not validate was taken back, or could not be (SPEC §9, `on_validate_fail`). */
+/** What did not validate was taken back, or could not be. */
 export interface RolledBack {
   readonly v: number;
   readonly seq: number;
@@ -2158,7 +2158,7 @@ export interface RunState {
   readonly counts: PlanCountsView;
   readonly breaker: Breaker;
   readonly stuckCount: number;
-  /** All iterations without a commit so far, for R's summary. */
+  /** All iterations without a commit so far, for the summary. */
   readonly stuckIterations: number;
   readonly indicators: number;
   /** Confirming iterations of this run that count. */
@@ -2268,7 +2268,7 @@ export const SANDBOX_KINDS = [
 ] as const;
 export type SandboxKind = (typeof SANDBOX_KINDS)[number];
 
-/** The agent's session that the next iteration may go on in (A, Pattern 5). */
+/** The agent's session that the next iteration may go on in. */
 export interface Session {
   readonly id: string;
   readonly costUsd?: number;
@@ -2285,7 +2285,7 @@ export interface Session {
   readonly model?: string;
 }
 
-/** Whether an iteration goes on in the session of the one before it (A, Pattern 5). */
+/** Whether an iteration goes on in the session of the one before it. */
 export interface SessionConfig {
   /** Whether it does; only for the same task, in the same mode. */
   readonly resume: boolean;
@@ -2582,7 +2582,7 @@ export interface TaskRow {
   readonly words: string;
 }
 
-/** A task that does not come off makes room for the next one (B; S, Handling Stuck Tasks). */
+/** A task that does not come off makes room for the next one. */
 export interface TaskSetAside {
   readonly v: number;
   readonly seq: number;
@@ -2598,7 +2598,7 @@ export interface TaskSetAside {
   readonly marked: boolean;
 }
 
-/** SPEC §1: the five states of a task. */
+/** The five states of a task. */
 export const TASK_STATES = ["todo", "inProgress", "done", "blocked", "skipped"] as const;
 export type TaskState = (typeof TASK_STATES)[number];
 

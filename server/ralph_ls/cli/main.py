@@ -1,4 +1,4 @@
-"""The program ``ralph``: its streams, and how errors become codes (SPEC §7, §12).
+"""The program ``ralph``: its streams, and how errors become codes (docs/rules.md#exit-codes).
 
 A verb's own module, and all that it needs, is loaded when that verb is called. This module must
 never import more than every command line needs.

@@ -1,4 +1,4 @@
-"""The answer of ``ralph hook stop``: whether the agent may stop (SPEC §8; R §2).
+"""The answer of ``ralph hook stop``: whether the agent may stop (docs/rules.md#stop-hook).
 
 It reads one JSON document from standard input, and prints an answer that keeps the agent at work,
 or nothing. Whatever comes, its exit code is 0: a hook that fails would keep an agent from stopping

@@ -6,8 +6,8 @@ one thing never takes away another. It must never know what an option is used fo
 The language server: its handshake, its requests, and the features that it is put together of.
 
 Nothing heavy is imported before ``initialize`` is answered, since an editor waits for that
-(SPEC §13): a handler imports what it needs when it is first called. It must never know what a
-feature does.
+(docs/rules.md#speed): a handler imports what it needs when it is first called. It must never know
+what a feature does.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The parents of every model: one for what we are told, one for what we are asked.
 
 Events and snapshots ignore unknown fields, because a run outlives updates of its viewers.
-Commands and settings forbid them, because a misspelt order must not be half obeyed (SPEC §2).
+Commands and settings forbid them, because a misspelt order must not be half obeyed.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The one family of errors that a user may see; each says what happened, to what, what next.
 
-Bad input from people and agents is data, not one of these: parsers return problems (STYLE §2).
+Bad input from people and agents is data, not one of these: parsers return problems.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ class RalphError(Exception):
 
 
 class UsageError(RalphError):
-    """The command line was used wrongly (SPEC §7, code 64)."""
+    """The command line was used wrongly."""
 
     exit_code = 64
 
 
 class ConfigError(RalphError):
-    """The configuration cannot be used; names file, line and key (SPEC §7, code 78)."""
+    """The configuration cannot be used; names file, line and key."""
 
     exit_code = 78
 

@@ -18,7 +18,7 @@ from ralph_ls.protocol.run.values import Mode, Outcome, TaskRef
 
 
 class IterationMetrics(WireModel):
-    """One settled iteration (SPEC §9, Metrics)."""
+    """One settled iteration."""
 
     run: str
     iteration: int
@@ -95,7 +95,7 @@ class TotalMetrics(WireModel):
     resets: int = 0
     edits: int = 0
     iteration_success_rate: float | None = None
-    """Clean iterations of those that count, 0 to 1 (S, Metrics for Success)."""
+    """Clean iterations of those that count, 0 to 1."""
     run_success_rate: float | None = None
     """Complete runs of those that are over, 0 to 1."""
     human_intervention_rate: float | None = None

@@ -1,6 +1,6 @@
 """What a viewer is told of a plan: tasks as they stand, wherever they are stored.
 
-The request that a run works on, where that is its plan (A, Context; SPEC §8).
+The request that a run works on, where that is its plan.
 
 ``Request`` is what is kept in a run's folder, so that the run knows the same request to its end;
 ``RequestView`` is what a viewer is told. A request's text was written by others: it is quoted
@@ -17,7 +17,7 @@ from ralph_ls.protocol.base import WireModel
 
 
 class TaskState(StrEnum):
-    """SPEC §1: the five states of a task."""
+    """The five states of a task."""
 
     TODO = "todo"
     IN_PROGRESS = "inProgress"
@@ -87,7 +87,7 @@ _URL = re.compile(
 
 
 class RequestKind(StrEnum):
-    """Where a request comes from (A23)."""
+    """Where a request comes from."""
 
     FILE = "file"
     STDIN = "stdin"

@@ -1,6 +1,6 @@
 """The version of what is written and sent; a module of its own, since it is told before any model.
 
-An editor waits for the answer to ``initialize``, which names it (SPEC §13).
+An editor waits for the answer to ``initialize``, which names it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Where everything lies: the work tree, its git directory, the state outside it (SPEC §2, §4)."""
+"""Where everything lies: the work tree, its git directory, the state outside it.
+
+See docs/rules.md#run.
+"""
 
 from __future__ import annotations
 
@@ -138,7 +141,7 @@ def find_worktree(start: Path) -> Worktree:
 
 
 def state_root(environment: Mapping[str, str]) -> Path:
-    """``RALPH_STATE_DIR``, else the user's state folder (B, Overriding; SPEC §4)."""
+    """``RALPH_STATE_DIR``, else the user's state folder (docs/rules.md#files)."""
     chosen = environment.get("RALPH_STATE_DIR", "")
     if chosen:
         return Path(chosen).expanduser().absolute()

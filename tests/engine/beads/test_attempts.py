@@ -1,4 +1,7 @@
-"""Issues that do not come off, those that others have, and planning in between (B9-B13, B21)."""
+"""Issues that do not come off, those that others have, and planning in between.
+
+See docs/rules.md#attempts.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a run on issues ends: every ending that the profile can have (B1, B2; SPEC §7)."""
+"""How a run on issues ends: every ending that the profile can have (docs/rules.md#exit-gate)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What an agent may do to issues, mode by mode (B15, B16, B17), and what a close needs (B3)."""
+"""What an agent may do to issues, mode by mode, and what a close needs.
+
+See docs/rules.md#guard and docs/rules.md#verification.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Criteria that name commands, run by the engine itself before a close holds (B14; SPEC §8)."""
+"""Criteria that name commands, run by the engine itself before a close holds.
+
+See docs/rules.md#verification.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What goes out of a run on a request: a pull request that is ready, a question (A20, A24)."""
+"""What goes out of a run on a request: a pull request that is ready, a question.
+
+See docs/rules.md#questions.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Where a request comes from (A23), and what comes of it when strangers wrote it."""
+"""Where a request comes from, and what comes of it when strangers wrote it.
+
+See docs/rules.md#requests.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How full a context window is while its agent works (SPEC §5; R §2)."""
+"""How full a context window is while its agent works (docs/rules.md#usage)."""
 
 from __future__ import annotations
 

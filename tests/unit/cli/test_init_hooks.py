@@ -1,4 +1,4 @@
-"""``ralph init --hooks``: shown, asked, written once (I 3.2; SPEC §10)."""
+"""``ralph init --hooks``: shown, asked, written once (docs/rules.md#stop-hook)."""
 
 from __future__ import annotations
 

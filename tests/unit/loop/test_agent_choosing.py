@@ -1,4 +1,7 @@
-"""Who gets an iteration: the order of the rules, and what stands in for an agent (S, Future 6)."""
+"""Who gets an iteration: the order of the rules, and what stands in for an agent.
+
+See docs/rules.md#agents.
+"""
 
 from __future__ import annotations
 

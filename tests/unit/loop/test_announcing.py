@@ -1,4 +1,7 @@
-"""Who outside is told of a question, and of a pull request that is ready (A20, A24)."""
+"""Who outside is told of a question, and of a pull request that is ready.
+
+See docs/rules.md#questions.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a task that does not come off makes room for the next one (B10 to B12, S20; SPEC §6)."""
+"""When a task that does not come off makes room for the next one (docs/rules.md#attempts)."""
 
 from __future__ import annotations
 

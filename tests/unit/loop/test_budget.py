@@ -1,4 +1,7 @@
-"""What ends a run for want of a budget, and when a person is warned of it (SPEC §7, §9.6)."""
+"""What ends a run for want of a budget, and when a person is warned of it.
+
+See docs/rules.md#budgets.
+"""
 
 from __future__ import annotations
 

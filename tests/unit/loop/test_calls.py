@@ -1,4 +1,4 @@
-"""Calls a minute: what is counted, and when the next agent may start (I, 3.4; SPEC §9.6)."""
+"""Calls a minute: what is counted, and when the next agent may start (docs/rules.md#budgets)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tasks that others may take too are claimed before an agent starts (B; SPEC §8, beads)."""
+"""Tasks that others may take too are claimed before an agent starts (docs/rules.md#beads)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What counts as progress, and what is only said (SPEC §6)."""
+"""What counts as progress, and what is only said (docs/rules.md#evidence)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The five gates (SPEC §7): what satisfies each, what each refuses, and what is not its own."""
+"""The five gates: what satisfies each, what each refuses, and what is not its own.
+
+See docs/rules.md#exit-gate.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Whole runs under each gate's rule (SPEC §7): how they complete, and what completes none."""
+"""Whole runs under each gate's rule: how they complete, and what completes none.
+
+See docs/rules.md#exit-gate.
+"""
 
 from __future__ import annotations
 

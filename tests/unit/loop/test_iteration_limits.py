@@ -1,4 +1,7 @@
-"""What one iteration may use up, and what becomes of an agent that passes it (SPEC §9.6; S39)."""
+"""What one iteration may use up, and what becomes of an agent that passes it.
+
+See docs/rules.md#budgets.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Plan iterations: what they begin with, what ends them, and what does not (SPEC §8, plan mode)."""
+"""Plan iterations: what they begin with, what ends them, and what does not.
+
+See docs/rules.md#plan-mode.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Planning when nothing but tasks that were set aside is left (B, Stuck Detection; SPEC §8)."""
+"""Planning when nothing but tasks that were set aside is left (docs/rules.md#attempts)."""
 
 from __future__ import annotations
 

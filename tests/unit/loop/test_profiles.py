@@ -1,4 +1,7 @@
-"""Profiles are data (SPEC §3): the whole table, and what this version can run of it."""
+"""Profiles are data: the whole table, and what this version can run of it.
+
+See docs/rules.md#profiles.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Review points: where a run holds for a person's look, and what lets it go on (SPEC §9; S48)."""
+"""Review points: where a run holds for a person's look, and what lets it go on.
+
+See docs/rules.md#review-points.
+"""
 
 from __future__ import annotations
 

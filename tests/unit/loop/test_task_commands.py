@@ -1,4 +1,7 @@
-"""A person has one task skipped for as long as the run lasts, or reset (SPEC §9)."""
+"""A person has one task skipped for as long as the run lasts, or reset.
+
+See docs/rules.md#agent-process.
+"""
 
 from __future__ import annotations
 

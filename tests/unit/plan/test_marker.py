@@ -1,4 +1,4 @@
-"""The plan's completion marker (S, Completion Signals; SPEC §7): where it counts, and where not."""
+"""The plan's completion marker (docs/rules.md#exit-gate): where it counts, and where not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Old entries of a progress log: which they are, and where they go (S, Future 3)."""
+"""Old entries of a progress log: which they are, and where they go.
+
+See docs/rules.md#specifications.
+"""
 
 from __future__ import annotations
 

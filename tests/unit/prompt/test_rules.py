@@ -1,4 +1,4 @@
-"""Every rule that a prompt must hold, line by line, in every template (SPEC §9.2).
+"""Every rule that a prompt must hold, line by line, in every template (docs/rules.md#prompts).
 
 A row is a rule, a column is a template; what a profile words otherwise stands in the row.
 """
@@ -94,7 +94,7 @@ def told(line: str, **more: str) -> Rule:
 
 
 RULES = {
-    # One task an iteration, and out (S16, "Exit when task complete").
+    # One task an iteration, and out (docs/rules.md#prompts).
     "one-then-stop": Rule(
         line="Do one task, then stop.",
         instead={
@@ -107,7 +107,7 @@ RULES = {
         line="Implement one story, then stop. Another iteration reviews it.",
         where=("stories-implement",),
     ),
-    # Where to look, the answer first (R9, Step 1).
+    # Where to look, the answer first (docs/rules.md#prompts).
     "step-1": Rule(line="## 1. Look first"),
     "answer-first": Rule(
         line="- If `.ralph/decide.txt` exists, read it before anything else. What stands below "
@@ -140,7 +140,7 @@ RULES = {
         "Search before you hold something to be missing.",
         where=PLANNING,
     ),
-    # S, Task Selection Criteria, all six (S17).
+    # S, Task Selection Criteria, all six (docs/rules.md#prompts).
     "select-1-highest-priority": told(
         "- Take the task named above. Where none is named, take the highest priority task that "
         "you can complete.",
@@ -176,7 +176,7 @@ RULES = {
         issue="- If you fail at a part after several attempts, say in the report that it is "
         "blocked, by what, and what it needs, then move on to the next part.",
     ),
-    # S, PROMPT_build (S16), and I, Testing Guidelines (I9, I26).
+    # S, PROMPT_build (docs/rules.md#prompts), and I, Testing Guidelines (docs/rules.md#prompts).
     "no-placeholders": told("- Implement the task completely: no placeholders, no stubs."),
     "affected-tests": told(
         "- Run the tests of the code that you touched, and mend what you broke."
@@ -193,7 +193,7 @@ RULES = {
         line="- Keep AGENTS.md operational only: how to build, run and test. No status reports, "
         "no history."
     ),
-    # Separation of powers (B14 to B17; SPEC §8).
+    # Separation of powers (docs/rules.md#guard).
     "own-part": Rule(line="## 4. Keep to your part"),
     "never": Rule(
         line="- Change neither the loop's settings nor its prompts nor its validation script. "
@@ -362,7 +362,7 @@ RULES = {
         "is to be done.",
         where=("issue-build",),
     ),
-    # Commit format (S, Commit Strategy).
+    # Commit format (docs/rules.md#commits).
     "step-6": Rule(line="## 6. Commit and signal"),
     "commit-one": Rule(
         line="- Make one commit for one task, with everything that belongs to it, and leave "
@@ -372,7 +372,7 @@ RULES = {
         line="- Begin its message with `ralph: <what was done>`; after a blank line come bullets "
         "with details, what changed, and how the tests stand."
     ),
-    # Promises (R9, Step 6).
+    # Promises (docs/rules.md#prompts).
     "decide": Rule(
         line="- `<promise>DECIDE:question</promise>` when a person must choose between "
         "alternatives: name them, and what speaks for each."
@@ -390,7 +390,7 @@ RULES = {
         line="If only a person can help, put exactly one of these on a line of its own before the "
         "status block:"
     ),
-    # The status block, with when STATUS and when EXIT_SIGNAL (A3, A4; I1).
+    # The status block, with when STATUS and when EXIT_SIGNAL (docs/rules.md#prompts).
     "report": Rule(line="### Status Reporting (CRITICAL)"),
     "report-must": Rule(
         line="At the END of your answer you MUST include this block, filled in truthfully, as the "

@@ -1,4 +1,4 @@
-"""The table of rules, row by row (I, 1.4; UX §9)."""
+"""The table of rules, row by row (docs/rules.md#set-up)."""
 
 from __future__ import annotations
 

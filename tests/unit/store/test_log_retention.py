@@ -1,4 +1,7 @@
-"""Which logs are kept at a start: S's three examples, and R, which rotates none (S; R §4)."""
+"""Which logs are kept at a start: S's three examples, and R, which rotates none.
+
+See docs/rules.md#logs.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``RALPH_LOG`` and ``RALPH_LOG_RETENTION``, as B has them (B, Output Logging)."""
+"""``RALPH_LOG`` and ``RALPH_LOG_RETENTION``, as B has them (docs/rules.md#logs)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``summary.md`` of an archive (SPEC §9)."""
+"""``summary.md`` of an archive (docs/rules.md#archive)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What runs came to: S's metrics, and how they are told (S, Metrics; SPEC §9)."""
+"""What runs came to: S's metrics, and how they are told (docs/rules.md#metrics)."""
 
 from __future__ import annotations
 

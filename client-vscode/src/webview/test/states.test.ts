@@ -148,7 +148,7 @@ describe.each(SAMPLES)("$name", ({ snapshot, expected }) => {
   });
 });
 
-describe("colours of what is reported and of the breaker (SPEC §11)", () => {
+describe("colours of what is reported and of the breaker (docs/rules.md#language-server)", () => {
   const toneOf = (key: string): string | undefined =>
     root.querySelector<HTMLElement>(`.facts [data-key="${key}"] .words`)?.dataset["tone"];
   const of = (name: string): Snapshot =>

@@ -3,7 +3,8 @@
 Questions are asked in a terminal alone, never in a pipe, by the rules that the wizard of an editor
 has too; nothing is written before the last answer.
 
-``ralph init --hooks``: the stop hook in the settings of the agent's program (I 3.2; SPEC §10).
+``ralph init --hooks``: the stop hook in the settings of the agent's program
+(docs/rules.md#stop-hook).
 
 What would change is shown before anything is written, and a person is asked.
 """

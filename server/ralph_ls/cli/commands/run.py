@@ -140,7 +140,7 @@ def run_verb(
         "profile": profile,
         "agent": agent,
         "paths.plan": plan,
-        # What R calls it (SPEC §1).
+        # What R calls it (docs/rules.md#names).
         "mode": FirstMode.BUILD.value if mode == IMPLEMENT else mode,
         "task": task,
         "max_stuck": max_stuck,
@@ -327,7 +327,10 @@ def _show_preview(overrides: dict[str, Any], *, as_json: bool) -> None:
 
 
 def _show_summary(files: RunFiles, *, as_json: bool) -> None:
-    """R's summary; on standard error when standard output is for a program (SPEC §7)."""
+    """R's summary; on standard error when standard output is for a program.
+
+    See docs/rules.md#exit-codes.
+    """
     state = load_state(files)
     if state.end is None:
         raise StateUnusable(

@@ -3,7 +3,7 @@
 The rules are those of ``core.setup.rules``: what is wrong is told in their words, errors ask again
 in a terminal and end the command in a pipe; warnings are told, and can be passed over.
 
-``ralph init --from-existing``: use what another tool of this kind left (SPEC §3).
+``ralph init --from-existing``: use what another tool of this kind left (docs/rules.md#files).
 
 It shows what it would write, asks, and writes only our own files; those of the other tool stay.
 """

@@ -1,4 +1,6 @@
-"""Asking which plan is meant, where several lie there and there is somebody to ask (SPEC §3).
+"""Asking which plan is meant, where several lie there and there is somebody to ask.
+
+See docs/rules.md#profiles.
 
 Starting an engine in the background, for every verb that may go on with a run.
 """

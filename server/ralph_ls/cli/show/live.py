@@ -1,7 +1,7 @@
 """Showing a run as it goes: a live panel in a terminal, plain lines elsewhere, JSON for programs.
 
 Everything shown is read from the run's files by a thread of its own; a terminal that stands still
-or a pipe that nobody reads never holds up the engine (SPEC §2).
+or a pipe that nobody reads never holds up the engine (docs/rules.md#journal).
 """
 
 from __future__ import annotations

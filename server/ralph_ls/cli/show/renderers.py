@@ -144,7 +144,10 @@ def lines_of(event: EventBase, before: RunState) -> list[EventLine]:
 
 
 def header_of(state: RunState) -> list[str]:
-    """What stands above a run, with the folder of its project where it keeps one (B24)."""
+    """What stands above a run, with the folder of its project where it keeps one.
+
+    See docs/rules.md#files.
+    """
     project = None
     if keeps_project_state(state.config):
         # Where the work tree cannot be asked any more, what else is known is still shown.

@@ -1,4 +1,6 @@
-"""How full an agent's context window is, while it works: notices at 50, 70 and 90 % (SPEC §5).
+"""How full an agent's context window is, while it works: notices at 50, 70 and 90 %.
+
+See docs/rules.md#usage.
 
 An agent that retries the same thing over and over within one iteration is bounded by nothing but
 its window, so a person is told while it works, and not at its end. Many agents do not tell how much
@@ -24,7 +26,7 @@ LEVELS: tuple[tuple[int, str], ...] = (
     (70, "warning"),
     (90, "CRITICAL"),
 )
-"""Percent, and how urgent that is (SPEC §5; R §2)."""
+"""Percent, and how urgent that is (docs/rules.md#usage)."""
 
 ADVICE = {
     50: "",

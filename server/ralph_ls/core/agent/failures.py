@@ -1,6 +1,7 @@
 """Error lines in what an agent printed, and the form in which two of them are the same.
 
-It exists for the breaker's rule of the same error (SPEC §6). It must never know the breaker.
+It exists for the breaker's rule of the same error (docs/rules.md#error-lines). It must never know
+the breaker.
 
 The failures of agents: what they are called, and the words and numbers by which they are known.
 
@@ -32,7 +33,7 @@ MAX_PATTERN_CHARACTERS = 1_000
 
 
 def find_error_lines(text: str, lowered: str | None = None) -> tuple[str, ...]:
-    """Give the error lines, trimmed and as written, in text order (A16, SPEC §5 "Errors").
+    """Give the error lines, trimmed and as written, in text order (docs/rules.md#error-lines).
 
     Two stages: a line with a JSON field that has "error" in its name, such as
     ``"is_error": false``, is none. Of the others, one that starts with ``error:``, ``failed:``,

@@ -4,10 +4,10 @@ It must never know what a signal is.
 
 Signals that stand only where nothing counts, for who asks why theirs was not seen.
 
-Status blocks and promise tags count in the main agent's final text alone (SPEC §5). Agents read
-files and prompts that hold them, quote them to themselves and to sub-agents, and say them too
-early. This tells where each of those stands. It must never become a way for one of them to count:
-no decision is taken on what is found here.
+Status blocks and promise tags count in the main agent's final text alone (docs/rules.md#signals).
+Agents read files and prompts that hold them, quote them to themselves and to sub-agents, and say
+them too early. This tells where each of those stands. It must never become a way for one of them to
+count: no decision is taken on what is found here.
 """
 
 from __future__ import annotations

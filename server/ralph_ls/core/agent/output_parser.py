@@ -1,4 +1,4 @@
-"""What an agent's printed output says, all of it at once (SPEC §5).
+"""What an agent's printed output says, all of it at once (docs/rules.md#signals).
 
 It exists so that every caller, engine and ``ralph read`` alike, reads in the same order and from
 the same text. It must never know how the output was captured nor what is made of the reading.
@@ -42,7 +42,10 @@ class ParsedOutput:
     """The final text: escape codes gone, newlines ``\\n``. For plain text, what was printed."""
     report: Report | None
     promises: tuple[Promise, ...]
-    """Every one that counts, in text order; the loop checks them in R's order (R4)."""
+    """Every one that counts, in text order; the loop checks them in R's order.
+
+    See docs/rules.md#promises.
+    """
     errors: tuple[str, ...]
     """Error lines as written, trimmed: those of the text, then those of stderr."""
     error_patterns: tuple[str, ...]
@@ -51,7 +54,7 @@ class ParsedOutput:
     """Names of the distinct completion phrases outside blocks."""
     clarification: tuple[str, ...]
     confidence: int
-    """+50 for a report, +10 for each completion phrase (A15)."""
+    """+50 for a report, +10 for each completion phrase (docs/rules.md#completion-words)."""
     question: str = ""
     """What the agent asked at its end in plain words, with no promise or report that asks."""
     usage: Usage | None = None
@@ -101,8 +104,8 @@ def parse_result(
     """Read a decoded stream: signals from its final text, errors also from what it marks as such.
 
     A report that stands only in an earlier text of the agent's own is used with the problem
-    ``report-not-final``; a promise there is none (SPEC §5). Where the agent failed, what it said on
-    the way is not what it came to.
+    ``report-not-final``; a promise there is none (docs/rules.md#signals). Where the agent failed,
+    what it said on the way is not what it came to.
     """
     reading = parse_text(final.text, stderr, preferred=preferred, complete_word=complete_word)
     report = reading.report
@@ -140,8 +143,9 @@ def parse_text(
 ) -> ParsedOutput:
     """Read the output of an agent that prints plain text; any text gives a reading.
 
-    ``preferred`` is the profile's own block, ``complete_word`` its ``promise.complete`` (I11).
-    Report, promises and words come from stdout alone, errors from both (SPEC §5).
+    ``preferred`` is the profile's own block, ``complete_word`` its ``promise.complete``
+    (docs/rules.md#promises). Report, promises and words come from stdout alone, errors from both
+    (docs/rules.md#signals).
     """
     text = clean_text(stdout)
     lowered = lower(text)
@@ -171,7 +175,7 @@ def parse_text(
 
 
 def to_json(reading: ParsedOutput) -> dict[str, object]:
-    """Give the reading in the shape of ``ralph read --json`` (SPEC §12).
+    """Give the reading in the shape of ``ralph read --json`` (docs/rules.md#command-line).
 
     Of several promises the one that is checked first is shown. What only structured output can
     tell (limit, usage, session, failure) is null or false for plain text.

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountLimit:
-    """The agent's account is at its limit, says its own structured output (SPEC §5 "Limits").
+    """The agent's account is at its limit, says its own structured output.
+
+    See docs/rules.md#usage-limits.
 
     At most one of the three is known. What is none of a moment on its own becomes one by the time
     at which it was told: see ``reset_time``.

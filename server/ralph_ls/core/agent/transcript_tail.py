@@ -16,7 +16,10 @@ from ralph_ls.protocol.run.report import PromiseKind
 
 
 def has_halting_promise(said: str) -> bool:
-    """Whether the agent leaves the rest to a person: a BLOCKED or DECIDE promise (R §1)."""
+    """Whether the agent leaves the rest to a person: a BLOCKED or DECIDE promise.
+
+    See docs/rules.md#promises.
+    """
     text = clean_text(said)
     tags = find_promise_tags(text)
     # No word can be COMPLETE here: only the other promises are looked for.

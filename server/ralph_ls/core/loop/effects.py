@@ -221,9 +221,12 @@ class AnnouncementOccasion(StrEnum):
     """What those outside are told of."""
 
     QUESTION = "question"
-    """The agent asks something that only a person can say (A20)."""
+    """The agent asks something that only a person can say (docs/rules.md#questions)."""
     PR_READY = "prReady"
-    """The run is complete, and the agent reports that a pull request is ready (A24)."""
+    """The run is complete, and the agent reports that a pull request is ready.
+
+    See docs/rules.md#requests.
+    """
 
 
 class AnnouncementChannel(StrEnum):
@@ -280,7 +283,10 @@ Effect = (
 )
 
 EFFECTS_BEFORE_EVENTS = (WriteDecide, WriteBlocked, SetTaskAside, TakeApprovals)
-"""Performed before the step's events are told. A missing ``blocked.txt`` means that a person
-resolved it (SPEC §7), so the journal must never tell of one that was not written; and a task that
-was told to be set aside has no attempts left that would keep it from being taken. Whoever approves
-stores that as soon as it is accepted, and the engine has to know it by then."""
+"""Performed before the step's events are written to the journal.
+
+A missing ``blocked.txt`` means that the user resolved the blocker (docs/rules.md#blockers), so the
+journal must never report one that was not written. A task reported as set aside has no attempts
+left that would keep it from being selected. An approval is stored as soon as it is accepted, and
+the engine has to know it by then.
+"""

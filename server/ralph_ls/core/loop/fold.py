@@ -69,7 +69,7 @@ from ralph_ls.protocol.run.state import (
 from ralph_ls.protocol.run.values import EndReason, Evidence, Mode, Outcome, Phase, TaskRef
 
 IDLE_PHASES = frozenset({Phase.PAUSED, Phase.PARKED, Phase.ENDED})
-"""Phases whose time counts for no budget (SPEC §7)."""
+"""Phases whose time counts for no budget (docs/rules.md#budgets)."""
 
 OUTCOMES_WITHOUT_RESULT = frozenset({Outcome.LOST, Outcome.LIMITED, Outcome.STOPPED})
 """Iterations that did not come to their end: what their agent was told is told again."""
@@ -337,7 +337,7 @@ def _iteration_ended(state: RunState, event: IterationEnded) -> dict[str, Any]:
 
 
 def _failed_validation(state: RunState, event: IterationEnded) -> FailedValidation | None:
-    """The failed validation that the next iteration has to know of (SPEC §9)."""
+    """The failed validation that the next iteration has to know of (docs/rules.md#validation)."""
     known, current, policy = state.failed_validation, state.current, state.config.on_validate_fail
     if current is None or current.validated is None:
         # Work that is still there is still invalid; what was taken back is told once.
@@ -361,7 +361,10 @@ def _task_of(state: RunState) -> TaskRef | None:
 
 
 def _facts_of(state: RunState, event: IterationEnded) -> IterationFacts:
-    """One entry of the loop history, out of what was told of the iteration (A12)."""
+    """One entry of the loop history, out of what was told of the iteration.
+
+    See docs/rules.md#breaker.
+    """
     is_own = state.evidence_start == event.start
     evidence = state.evidence if is_own and state.evidence is not None else Evidence()
     return IterationFacts(

@@ -68,7 +68,10 @@ def flag_changes(event: CommandAccepted | CommandRejected) -> dict[str, Any]:
 
 
 def task_changes(state: RunState, event: CommandAccepted | CommandRejected) -> dict[str, Any]:
-    """What a person said of one task; its attempts are the person's to take back (SPEC §9)."""
+    """What a person said of one task; its attempts are the person's to take back.
+
+    See docs/rules.md#attempts.
+    """
     match event:
         case CommandAccepted(command_kind=kind, task=str(task)) if kind == SKIP:
             return {"skipped": (*state.skipped, task)}

@@ -49,7 +49,10 @@ class PlanFacts:
     held: tuple[HeldTask, ...] = ()
     """The first required ones that are not done and cannot be taken, at most ten."""
     is_stuck: bool = False
-    """None can be taken, and some were set aside, which planning may help (B, Stuck Detection)."""
+    """None can be taken, and some were set aside, which planning may help.
+
+    See docs/rules.md#attempts.
+    """
     without_tasks: str = ""
     """How to write a task, where the plan holds none at all and none was ever finished."""
     left: str = ""

@@ -1,4 +1,4 @@
-"""Profiles: presets of settings, as data (SPEC §3).
+"""Profiles: presets of settings, as data (docs/rules.md#profiles).
 
 A profile is nothing but values for the settings of ``protocol.config``, so every one of them can
 be said otherwise, and no rule may ask which profile it works for. Each states every row of SPEC's
@@ -19,13 +19,13 @@ from ralph_ls.protocol.run.report import ReportKind
 
 
 class WithoutPlan(StrEnum):
-    """What a start does where there is no plan yet (SPEC §8, plan mode)."""
+    """What a start does where there is no plan yet (docs/rules.md#plan-mode)."""
 
     REFUSE = "refuse"
     SKELETON = "skeleton"
-    """Write I's four sections, where somebody chose the profile (I, 2.3)."""
+    """Write I's four sections, where somebody chose the profile (docs/rules.md#plan-mode)."""
     PLAN = "plan"
-    """Have the agent write it, in an iteration of its own (S, First iteration check)."""
+    """Have the agent write it, in an iteration of its own (docs/rules.md#plan-mode)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,11 +37,14 @@ class Profile:
     plan_files: tuple[str, ...]
     """Where its plan is looked for, first match wins; empty where it is no file."""
     signs: tuple[str, ...] = ()
-    """Paths any of which tells that this profile is meant (SPEC §3)."""
+    """Paths any of which tells that this profile is meant (docs/rules.md#profiles)."""
     faint_signs: tuple[str, ...] = ()
     """Paths that tell so only where nothing tells of another."""
     own_block: ReportKind = ReportKind.RALPH_STATUS
-    """The status block that its prompts ask for, and that is preferred (SPEC §5)."""
+    """The status block that its prompts ask for, and that is preferred.
+
+    See docs/rules.md#status-block.
+    """
     without_plan: WithoutPlan = WithoutPlan.REFUSE
     settings: Mapping[str, object]
     """Dotted snake_case key to value; what is missing has the default of ``Config``."""

@@ -1,10 +1,10 @@
-"""Whether a plan says by its marker that everything is complete (S, Completion Signals).
+"""Whether a plan says by its marker that everything is complete (docs/rules.md#exit-gate).
 
 S looks for the word anywhere in the plan, and so ends a run on a sentence such as "the marker
 PROJECT_COMPLETE should only be added when …". Here it counts on a line of its own only: marks of
 a heading, of bold or italic text, of a list, a ticked box and those of an HTML comment may stand
-around it, and nothing else (SPEC §7). What is in a fence, in a quote or struck out is no statement,
-and neither is an open box: that one says what is still to do.
+around it, and nothing else (docs/rules.md#exit-gate). What is in a fence, in a quote or struck out
+is no statement, and neither is an open box: that one says what is still to do.
 
 Whether the marker is of this run, and what it means, is for others to say.
 

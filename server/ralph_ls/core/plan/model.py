@@ -2,7 +2,7 @@
 
 The model is the same for every kind of plan, so it must never know a dialect or a file.
 
-Which kind of plan a text is (SPEC §8: one model, five sources), without reading any.
+Which kind of plan a text is (docs/rules.md#plans), without reading any.
 
 Limits of a plan: how large one is that is read at all.
 
@@ -36,7 +36,7 @@ class TaskKind(Enum):
 
 
 class Task(NamedTuple):
-    """One item of the plan (SPEC §1), with the place in the text that it was read from.
+    """One item of the plan (docs/rules.md#names), with the place in the text that it was read from.
 
     A named tuple, as elsewhere in reading: long plans have ten thousand of them.
     """
@@ -199,7 +199,7 @@ class ParsedPlan:
 
 
 class PlanKind(StrEnum):
-    """Where the tasks come from (SPEC §8)."""
+    """Where the tasks come from (docs/rules.md#plans)."""
 
     MARKDOWN = "markdown"
     STORIES = "stories"

@@ -1,4 +1,4 @@
-"""Which task of a plan is which after somebody has edited it (SPEC §8).
+"""Which task of a plan is which after somebody has edited it (docs/rules.md#plans).
 
 A task without an explicit id is called by its title, so a reworded one looks like one that is gone
 and another that is new. Within a run it keeps the id that it had: attempts, notes and "done in
@@ -13,7 +13,7 @@ What sorts a task beside its place in the plan: its priority, and the tags in it
 
 A tag is ``[word]`` or ``#word``. Which of them mean something is for others to know.
 
-Show a plan in the words that viewers know (SPEC §12); they count lines from 1.
+Show a plan in the words that viewers know (docs/rules.md#command-line); they count lines from 1.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ def next_task(
     those in ``set_aside``; ``only`` leaves the choice between one id and nothing. Optional ones are
     chosen only with ``takes_optional``, and last.
 
-    ``waits_for`` has the unfinished tasks that a task says it needs (S, Future: task dependencies):
+    ``waits_for`` has the unfinished tasks that a task says it needs (docs/rules.md#plans):
     such a task is chosen only where all that are left wait for each other, since no order would
     please them. One that waits for a task which nobody will take is never chosen.
     """

@@ -2,8 +2,8 @@
 
 S, specs/: a person writes them, with front matter; ``specs/README.md`` is their index; what lies in
 ``specs/archive/`` is history and is not read. A specification is implemented only when all its
-tasks are done (S, Maintenance), and a task belongs to one that it names. This module works on
-texts by their name within ``specs/``; it must never know a folder.
+tasks are done (docs/rules.md#specifications), and a task belongs to one that it names. This module
+works on texts by their name within ``specs/``; it must never know a folder.
 
 What a loop begins with: I's plan ("@fix_plan.md Structure"), S's index of specifications.
 """
@@ -353,7 +353,10 @@ def fix_plan_skeleton() -> str:
 
 
 def spec_index_skeleton() -> str:
-    """Give a ``specs/README.md`` with its three sections and no entry (S, specs/README.md)."""
+    """Give a ``specs/README.md`` with its three sections and no entry.
+
+    See docs/rules.md#specifications.
+    """
     return "\n\n".join(_INDEX) + "\n"
 
 

@@ -27,7 +27,7 @@ from ralph_ls.protocol.run.state import FailedValidation
 from ralph_ls.protocol.run.values import Mode
 
 REVIEW_CAP = 5
-"""Reviews after which a story is approved, whatever the last one found (SPEC §8)."""
+"""Reviews after which a story is approved, whatever the last one found (docs/rules.md#stories)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +55,7 @@ class PromptContext:
     request: str = ""
     """The text of the request, where that is the plan (A)."""
     skip_review: bool = False
-    """Nobody reviews a story: who implements it says that it passes (SPEC §8)."""
+    """Nobody reviews a story: who implements it says that it passes (docs/rules.md#stories)."""
     review_cap: int = REVIEW_CAP
     question: str | None = None
     answer: str | None = None
@@ -75,7 +75,7 @@ class PromptContext:
 
 
 IMPLEMENT = "implement"
-"""How ``build`` is written in ``stories`` (SPEC §1)."""
+"""How ``build`` is written in ``stories`` (docs/rules.md#names)."""
 
 MODES: Mapping[ProfileName, tuple[Mode, ...]] = MappingProxyType(
     {
@@ -205,7 +205,7 @@ def _unknown(text: str, match: re.Match[str], texts: PromptTexts, values: Mappin
 
 
 def _specs(context: PromptContext) -> str:
-    """Where specifications lie: other tools keep theirs beside the plan (SPEC §3)."""
+    """Where specifications lie: other tools keep theirs beside the plan (docs/rules.md#files)."""
     beside = _beside_plan(context, "specs/")
     return "`specs/`" if beside == "specs/" else f"`specs/` or `{beside}`"
 

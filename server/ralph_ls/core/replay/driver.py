@@ -86,7 +86,7 @@ class SimulatedIteration:
 
 
 def to_json(told: SimulatedIteration) -> dict[str, object]:
-    """In the shape of ``ralph simulate --json`` (SPEC §12)."""
+    """In the shape of ``ralph simulate --json`` (docs/rules.md#command-line)."""
     return {
         "iteration": told.iteration,
         "breaker": told.breaker.value,

@@ -1,4 +1,6 @@
-"""What another policy would have made of a run that was made: its journal, rehearsed (SPEC §12).
+"""What another policy would have made of a run that was made: its journal, rehearsed.
+
+See docs/rules.md#command-line.
 
 A journal holds what was told; what came in is found again in it, iteration by iteration, and fed
 to the reducer under the policy that is asked about. Under its own settings a run decides again as

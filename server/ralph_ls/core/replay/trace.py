@@ -1,8 +1,9 @@
 """One line of a trace: what is known of one iteration, and what of the line cannot be used.
 
 A trace is how somebody tells ``ralph simulate`` of a run that this program has not made: one JSON
-object an iteration, by hand or out of another tool (SPEC §12). Whatever stands there gives a line
-or none, and problems; nothing of it raises. A field that cannot be used is left out and told.
+object an iteration, by hand or out of another tool (docs/rules.md#command-line). Whatever stands
+there gives a line or none, and problems; nothing of it raises. A field that cannot be used is left
+out and told.
 
 It must never know what follows from a line: it only puts it into the words of the loop's inputs.
 
@@ -30,7 +31,7 @@ timedOut   True where the iteration ran out of time.
 validated  Whether the validation script was content.
 ========== =========================================================================================
 
-What a policy would have made of a trace, iteration by iteration (SPEC §12).
+What a policy would have made of a trace, iteration by iteration (docs/rules.md#command-line).
 
 The rules are those of a run, since ``rehearsal`` feeds its reducer. Here a trace is turned into
 what that reducer looks at and reads. What a trace does not tell is taken as follows:

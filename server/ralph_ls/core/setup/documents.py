@@ -1,14 +1,15 @@
-"""The texts that a profile begins with, apart from its plan (S, Bootstrap and Setup; R).
+"""The texts that a profile begins with, apart from its plan (docs/rules.md#set-up).
 
 Each is a beginning that a person goes on with, so it says itself what belongs where. This module
 must never know a folder.
 
-A task's description as a specification, where every agent of the loop reads it (S, specs/).
+A task's description as a specification, where every agent of the loop reads it
+(docs/rules.md#specifications).
 
 A plan is no place for it: a list of criteria in it would be read as tasks. This module must never
 know a folder; it works on texts and names within ``specs/``.
 
-Where the text of a request comes from, and what a set-up writes of it (A; SPEC §8).
+Where the text of a request comes from, and what a set-up writes of it (docs/rules.md#requests).
 
 This module must never know a folder, nor fetch anything.
 """
@@ -49,7 +50,7 @@ case ${1:-} in
 esac
 exec "$program" "$@"
 """
-"""``ralph`` in the root (S, Entry Point Script), which is executable.
+"""``ralph`` in the root (docs/rules.md#set-up), which is executable.
 
 It passes itself over on PATH, where somebody has put the root of the repository there.
 """
@@ -92,12 +93,12 @@ What is to be built, and why: the stories of the plan say it piece by piece.
 
 
 def validate_example(path: str) -> str:
-    """An example of the script whose path in the work tree this is (S, Optional Validation)."""
+    """An example of the script whose path in the work tree this is (docs/rules.md#validation)."""
     return VALIDATE_EXAMPLE.format(path=path)
 
 
 def spec_skeleton(*, created: date) -> str:
-    """A specification with S's headings and nothing asked for (S, Example Spec Structure)."""
+    """A specification with S's headings and nothing asked for (docs/rules.md#specifications)."""
     return f"---\nstatus: active\ncreated: {created.isoformat()}\ntags: []\n---\n{_SPEC}"
 
 

@@ -10,7 +10,8 @@ A template is markdown. Front matter may say ``title``, ``detail`` and ``profile
 description, up to a heading ``# Plan``, below which the items stand as in any plan. Anybody may
 write one, so whatever cannot be used is told and left out. This module must never know a folder.
 
-The rules of a draft (I, 1.4; UX §9): one table for the wizard, ``ralph init`` and any editor.
+The rules of a draft (docs/rules.md#set-up): one table for the wizard, ``ralph init`` and any
+editor.
 
 Lengths are code points of the trimmed text, so a description in Chinese counts like any other; the
 words that are looked for are English, and a list counts in every language. This module must never

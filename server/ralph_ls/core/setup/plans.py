@@ -3,7 +3,7 @@
 A person's plan keeps every byte that it has; each item is written as its neighbours are, below the
 heading of its priority where there is one. What would not be read as an open task is refused.
 
-Plan items as stories, for a new file of stories or one that somebody has (R; SPEC §8).
+Plan items as stories, for a new file of stories or one that somebody has (docs/rules.md#stories).
 
 A person's file keeps every byte that it has; what is new stands behind its last story in the form
 of those before it. This module must never know a folder.

@@ -1,4 +1,6 @@
-"""What is told of the line under the pointer, with links to the files that say more (UX §6).
+"""What is told of the line under the pointer, with links to the files that say more.
+
+See docs/rules.md#diagnostics.
 
 It must never know what is worth telling.
 """

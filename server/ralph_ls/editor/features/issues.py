@@ -1,4 +1,6 @@
-"""The plan of a work tree whose tasks ``bd`` keeps, so that no file is the plan (SPEC §8).
+"""The plan of a work tree whose tasks ``bd`` keeps, so that no file is the plan.
+
+See docs/rules.md#beads.
 
 While an engine works on it, what it read from ``bd`` last is the plan: it lies in its run's folder.
 Else ``bd`` is asked, in a thread, and only when something of its files has changed since; never

@@ -1,4 +1,6 @@
-"""Each run that goes on as work-done progress, for clients that show such (SPEC §11).
+"""Each run that goes on as work-done progress, for clients that show such.
+
+See docs/rules.md#language-server.
 
 Cancelling it asks the run to stop after its iteration, as the stop command does. It must never
 know what a run does.

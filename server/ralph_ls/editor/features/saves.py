@@ -1,4 +1,6 @@
-"""Saves by people of the plan and the settings, kept where the engine finds them (SPEC §8).
+"""Saves by people of the plan and the settings, kept where the engine finds them.
+
+See docs/rules.md#user-edits.
 
 Each says what it did to the tasks, as the editor had the plan before. It must never know what the
 engine makes of that.

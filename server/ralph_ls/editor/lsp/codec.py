@@ -9,7 +9,7 @@ Sans-IO: it must never know what a method does, nor how bytes come and go. LSP's
 through lsprotocol's converter.
 
 Our models are imported where they are first needed: an editor waits for the answer to initialize,
-and pydantic would make it wait half as long again (SPEC §13).
+and pydantic would make it wait half as long again (docs/rules.md#speed).
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ SEVERITIES = {
 }
 
 NEWEST_ATTEMPT = 2
-"""An agent that failed without a result is tried once more (SPEC §9)."""
+"""An agent that failed without a result is tried once more (docs/rules.md#agent-process)."""
 
 Encoding = types.PositionEncodingKind | str | None
 """None is UTF-16, as for a client that says nothing."""

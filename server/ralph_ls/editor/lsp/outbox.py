@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ralph_ls.protocol.lsp.methods import OutputParams
 
 FRAME_LIMIT = 64 * 1024
-"""Characters of output, or bytes of messages, in one frame (SPEC §13)."""
+"""Characters of output, or bytes of messages, in one frame (docs/rules.md#speed)."""
 OUTPUT_LIMIT = 4 * 1024 * 1024
 """Characters and bytes of them that may wait."""
 

@@ -1,4 +1,6 @@
-"""Diagnostics on the plan, the decide file and the blocked file, open or not (SPEC §11).
+"""Diagnostics on the plan, the decide file and the blocked file, open or not.
+
+See docs/rules.md#language-server.
 
 They are pushed, since the run changes them more often than any client asks. A file is told again
 only when what is told of it differs. It must never know what a remark means.

@@ -1,8 +1,8 @@
 """Orders to a run: stop, pause, resume, reset, answer, note; and the start of one.
 
 A living engine is asked and answers in its journal; without one what a person settles is written
-to its file, and the run may be taken up (SPEC §2). What the engine refuses is an answer with
-``accepted`` false; what could not even be asked is an error with a code.
+to its file, and the run may be taken up (docs/rules.md#inbox). What the engine refuses is an answer
+with ``accepted`` false; what could not even be asked is an error with a code.
 
 What an iteration changed, files as they were, and the way back to before it.
 

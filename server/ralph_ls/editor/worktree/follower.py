@@ -7,7 +7,8 @@ Following a work tree: a thread that looks when its files change, and tells what
 
 The thread reads, folds and watches; the event loop is handed whole results and never waits for a
 disk. While an engine has the work tree the thread also looks every 500 ms; otherwise it does
-nothing until a file changes (SPEC §2). It must never know what a client is told of it.
+nothing until a file changes (docs/rules.md#following). It must never know what a client is told of
+it.
 """
 
 from __future__ import annotations

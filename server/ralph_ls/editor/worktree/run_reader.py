@@ -37,10 +37,10 @@ from ralph_ls.store.run.journal import PART, JournalParts, JournalReader, offset
 from ralph_ls.store.run.runs import RunView, ViewPosition, load_view, size_of
 
 FRAME_INTERVAL = 0.016
-"""Seconds between two frames (SPEC §13)."""
+"""Seconds between two frames (docs/rules.md#speed)."""
 
 FRAME_LIMIT = 64 * 1024
-"""Characters of output in one frame (SPEC §13)."""
+"""Characters of output in one frame (docs/rules.md#speed)."""
 
 OUTPUT_CATCH_UP = 8 * 1024
 """Bytes of earlier output that a viewer is told of an agent that already runs."""

@@ -1,24 +1,26 @@
-"""Claude Code, headless: the prompt on stdin, JSON lines on stdout (SPEC §10).
+"""Claude Code, headless: the prompt on stdin, JSON lines on stdout (docs/rules.md#agents).
 
-OpenAI Codex, headless: the prompt on stdin, JSON lines on stdout (SPEC §10).
+OpenAI Codex, headless: the prompt on stdin, JSON lines on stdout (docs/rules.md#agents).
 
-Gemini CLI, headless: the prompt on stdin, JSON lines on stdout (SPEC §10).
+Gemini CLI, headless: the prompt on stdin, JSON lines on stdout (docs/rules.md#agents).
 
-Qwen Code, headless: the prompt on stdin, JSON lines on stdout (SPEC §10).
+Qwen Code, headless: the prompt on stdin, JSON lines on stdout (docs/rules.md#agents).
 
-opencode, headless: the prompt on stdin, JSON lines on stdout (SPEC §10).
+opencode, headless: the prompt on stdin, JSON lines on stdout (docs/rules.md#agents).
 
-GitHub Copilot's command line: the prompt on stdin, JSON lines on stdout (SPEC §10).
+GitHub Copilot's command line: the prompt on stdin, JSON lines on stdout (docs/rules.md#agents).
 
-Cline, headless: the prompt on stdin, JSON lines on stdout (SPEC §10; S, Multi-Agent).
+Cline, headless: the prompt on stdin, JSON lines on stdout (docs/rules.md#agents).
 
-Any agent that speaks the Agent Client Protocol, through our own client of it (SPEC §10).
+Any agent that speaks the Agent Client Protocol, through our own client of it
+(docs/rules.md#agents).
 
 What is started is the client, which starts the agent; the agent's command line is the last of it.
 
-Any program as agent: prompt on stdin, as an argument, or in a file (SPEC §10).
+Any program as agent: prompt on stdin, as an argument, or in a file (docs/rules.md#agents).
 
-The built-in ``demo`` agent: scripted, offline, and for the sample project only (SPEC §10).
+The built-in ``demo`` agent: scripted, offline, and for the sample project only
+(docs/rules.md#agents).
 
 Every agent whose command line is known, by its name, in the order in which they are shown.
 """

@@ -94,7 +94,10 @@ class AgentDescription:
     model: tuple[str, ...]
     """Flags that give it a model, ``{model}`` for its name."""
     resume: tuple[str, ...] = ()
-    """What lets it go on in a session, ``{session}`` for its id; never "the latest" (SPEC §9.7)."""
+    """What lets it go on in a session, ``{session}`` for its id; never "the latest".
+
+    See docs/rules.md#sessions.
+    """
     tail: tuple[str, ...] = ()
     """What stands behind all flags so that it reads its prompt from standard input."""
     system: tuple[str, ...] = ()

@@ -4,7 +4,8 @@ The engine may have been started by an editor, by a git hook or from a virtual e
 own; an agent should find the user's world as if they had typed its name into a terminal. This
 module never starts anything, and never reads this process's environment by itself.
 
-The sandbox around an agent: its command line, and the end of what runs in there (SPEC §10).
+The sandbox around an agent: its command line, and the end of what runs in there
+(docs/rules.md#sandbox).
 
 R's form is ``docker sandbox run NAME -- -p "$PROMPT"``: that program knows itself how its agent is
 called, so the agent's own program is left out. Any other prefix stands in front of the whole

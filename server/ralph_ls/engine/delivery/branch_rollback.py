@@ -1,4 +1,4 @@
-"""Taking a branch back to before an iteration, on a person's order (SPEC §9, ``rollback N``).
+"""Taking a branch back to before an iteration, on a person's order (docs/rules.md#rollback).
 
 Nothing is lost by it: the tree must be clean, and what is undone stays on a branch of its own. It
 is refused while an engine works, and over commits that no iteration made. Nothing is pushed. The
@@ -235,7 +235,10 @@ def _undone(
 
 
 def _by_trailer(worktree: Worktree, state: StateFolder, target: str, head: str) -> set[str]:
-    """Commits that say which run of ours made them, as those of the loop itself do (SPEC §9.5)."""
+    """Commits that say which run of ours made them, as those of the loop itself do.
+
+    See docs/rules.md#commits.
+    """
     form = "--format=%H%x00%(trailers:key=Ralph-Run,valueonly,separator=%x20)"
     printed = run_git(worktree.root, "log", "-z", form, "--no-color", f"{target}..{head}", "--")
     tokens = printed.removesuffix(b"\0").split(b"\0")

@@ -1,4 +1,4 @@
-"""Committing what an iteration changed, where the loop commits (SPEC §9.5).
+"""Committing what an iteration changed, where the loop commits (docs/rules.md#commits).
 
 Git itself commits, with its hooks and its signing, and only what is the iteration's: files that
 were changed before are left out, whether they are staged or not, and so are new files that look

@@ -1,6 +1,7 @@
 """Handing work over to git: what has to be true for it at a start, and each iteration's turn.
 
-What would fail after every iteration of a night is found before the first one (SPEC §9.1, §9.5).
+What would fail after every iteration of a night is found before the first one
+(docs/rules.md#health).
 """
 
 from __future__ import annotations

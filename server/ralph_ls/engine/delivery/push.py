@@ -1,4 +1,6 @@
-"""Pushing the branch after an iteration: three tries, never forced, never a question (SPEC §9.5).
+"""Pushing the branch after an iteration: three tries, never forced, never a question.
+
+See docs/rules.md#push.
 
 The branch goes to the remote's branch of the same name, which is made where there is none. A remote
 that has other commits is told at once, for trying again does not help. What is told of a remote is

@@ -1,7 +1,7 @@
 """The demo agent: ``python -I -m ralph_ls.engine.demo.agent``, met by the engine like any agent.
 
 It reads the prompt on stdin, works in the current folder, prints what it does and ends with a
-status block (SPEC §10, ``demo``). It is a script: it repairs what it recognises in the sample
+status block (docs/rules.md#demo). It is a script: it repairs what it recognises in the sample
 project, and says so. In any other repository it changes nothing and reports BLOCKED. Asked for a
 plan, it proposes one anywhere.
 
@@ -64,8 +64,10 @@ from ralph_ls.engine.demo.script import (
 from ralph_ls.protocol.errors import RalphError
 
 N_STUDIES = 2
-"""Iterations that only look at the studied task: as many as make the breaker HALF_OPEN (SPEC §6),
-and one fewer than make it OPEN."""
+"""Iterations that change nothing for the studied task: enough for a HALF_OPEN breaker.
+
+One fewer than open it (docs/rules.md#breaker).
+"""
 STUDY_ITERATIONS = (3, 4)
 """The iterations that only look, where there is no folder to count in."""
 COUNTER_NAME = "demo-agent-looks"

@@ -328,7 +328,10 @@ _LETTER = SampleRepair(
 
 REPAIRS: tuple[SampleRepair, ...] = (_SUBTOTAL, _TAX, _ROUNDING, _THOUSANDS, _LETTER)
 """In the plan's order. The first three leave the suite green, so that the breaker's limit of five
-iterations with failing tests (SPEC §6) is never met: the two later tasks bring their own tests."""
+iterations with failing tests is never met: the two later tasks bring their own tests.
+
+See docs/rules.md#breaker.
+"""
 
 FILES: tuple[str, ...] = tuple(dict.fromkeys(file for repair in REPAIRS for file in repair.files))
 """Every file that a repair may change."""

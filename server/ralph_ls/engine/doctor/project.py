@@ -3,7 +3,7 @@
 They are not run by looking, and not brought by ``git clone``; one who got the folder from somewhere
 else should know of them before a run, in which git follows them.
 
-Whether the remote answers: asked only with ``ralph doctor --network`` (S, Git push failures).
+Whether the remote answers: asked only with ``ralph doctor --network`` (docs/rules.md#push).
 
 The place itself: programs, repository, state folder, disks, and how the branch stands.
 
@@ -234,7 +234,7 @@ def _dirty(worktree: Worktree) -> tuple[str, ...]:
 
 
 def _state(state: StateFolder) -> list[CheckResult]:
-    """Whether the state can be written, and by nobody else read (SPEC §4)."""
+    """Whether the state can be written, and by nobody else read (docs/rules.md#files)."""
     folder = state.folder
     there = _existing(folder)
     if not os.access(there, os.W_OK | os.X_OK):
@@ -266,7 +266,7 @@ def _existing(folder: Path) -> Path:
 
 
 def _other_ralphs(environment: Mapping[str, str]) -> list[CheckResult]:
-    """Programs of the same name that a person may get instead of this one (SPEC §3)."""
+    """Programs of the same name that a person may get instead of this one (docs/rules.md#files)."""
     entries = environment.get("PATH", "").split(os.pathsep)
     places = [Path(entry) / "ralph" for entry in entries if Path(entry).is_absolute()]
     there = {os.path.realpath(one): one for one in places if os.access(one, os.X_OK)}

@@ -342,7 +342,7 @@ def _attempts(
 
 
 def _halts(worktree: Worktree, settings: LoadedSettings) -> list[CheckResult]:
-    """Files for a person that keep a start from starting an agent (SPEC §7)."""
+    """Files for a person that keep a start from starting an agent (docs/rules.md#halting)."""
     paths = settings.config.paths
     try:
         halt = load_halt_files(worktree.root, paths)

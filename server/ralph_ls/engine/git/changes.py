@@ -1,4 +1,4 @@
-"""Evidence from git: what happened to a work tree between two looks at it (SPEC §6).
+"""Evidence from git: what happened to a work tree between two looks at it (docs/rules.md#evidence).
 
 It looks and never changes anything. It must never judge: whether a change is progress is the core's
 to say. Whose a commit is, the caller knows; here it is only asked for.

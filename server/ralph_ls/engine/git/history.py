@@ -3,7 +3,7 @@
 Either end may be missing (before the first commit), gone (collected after a rebase), older than the
 other or of another history. This module must never know of the work tree's dirty files.
 
-Telling an agent's commits from a person's by descent (SPEC §6).
+Telling an agent's commits from a person's by descent (docs/rules.md#evidence).
 
 Git writes down what it does where ``GIT_TRACE2_EVENT`` names a file, and every process that the
 agent starts inherits that variable. So a commit that was made when none of those processes ran is
@@ -59,7 +59,7 @@ class CommitPaths:
 
 
 def no_user_commit(_made_at: int) -> bool:
-    """No commit is a person's: what cannot be told is the agent's (SPEC §6)."""
+    """No commit is a person's: what cannot be told is the agent's (docs/rules.md#evidence)."""
     return False
 
 

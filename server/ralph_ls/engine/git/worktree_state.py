@@ -1,7 +1,8 @@
 """Evidence from git: what a work tree is at one moment.
 
-Facts, against which an agent's report is held (SPEC §6). It looks and never changes anything but
-``info/exclude``. It must never judge: whether a change is progress is the core's to say.
+Facts, against which an agent's report is held (docs/rules.md#evidence). It looks and never changes
+anything but ``info/exclude``. It must never judge: whether a change is progress is the core's to
+say.
 """
 
 from __future__ import annotations
@@ -61,7 +62,10 @@ class Head:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopFiles:
-    """The loop's own files, relative to the root, whose changes are no evidence (SPEC §6)."""
+    """The loop's own files, relative to the root, whose changes are no evidence.
+
+    See docs/rules.md#evidence.
+    """
 
     paths: frozenset[str] = frozenset()
     folders: tuple[str, ...] = ()

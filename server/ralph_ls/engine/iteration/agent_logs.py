@@ -1,8 +1,10 @@
-"""``messages.jsonl``: what the agent says, decoded, for live views; never folded (SPEC §2).
+"""``messages.jsonl``: what the agent says, decoded, for live views; never folded.
+
+See docs/rules.md#journal.
 
 The same decoder has the final word for the loop, so an agent's end leaves nothing to be read.
 
-Which log for people a run writes, and what of the agent goes into it (SPEC §3, §4).
+Which log for people a run writes, and what of the agent goes into it (docs/rules.md#logs).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A look around before each iteration: what it cannot do without, and what is to be told.
 
 What is fatal is raised as a ``RalphError`` that says what to do, so that the run ends with 5 before
-an agent is started in vain (SPEC §9.1; S, Health Checks). Repository and plan are looked at by
+an agent is started in vain (docs/rules.md#health). Repository and plan are looked at by
 those who read them. It costs a handful of system calls and no process, except where a loop that
 pushes finds itself on another branch. Call it in threads.
 """

@@ -3,13 +3,14 @@
 The text is kept in the run's folder as well, without secrets, so that an engine that takes up an
 open iteration can tell what became of it. This module must never know what a text means.
 
-What the tasks of a run are called while people and agents reword them (SPEC §8).
+What the tasks of a run are called while people and agents reword them (docs/rules.md#plans).
 
 A task without an explicit id is called by its title. So that a reworded one keeps its attempts, and
 the one task of a run stays the one, it is told apart here from one that is gone and another that
 is new. It must never know what hangs on a task.
 
-Attempts that outlive a run: those of tasks which nothing in the plan marks (B, Stuck Detection).
+Attempts that outlive a run: those of tasks which nothing in the plan marks
+(docs/rules.md#attempts).
 
 They are read before each iteration, so that deleting ``attempts.txt``, or a line of it, has those
 tasks tried again, and so that clones of one project know of each other's. An attempt is written

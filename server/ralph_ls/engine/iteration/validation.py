@@ -1,4 +1,6 @@
-"""The validation scripts: which are due, and one run of each with its own timeout (SPEC §9).
+"""The validation scripts: which are due, and one run of each with its own timeout.
+
+See docs/rules.md#validation.
 
 ``validate.sh`` comes first, then those of ``validate.d`` by name; the first that fails ends it.
 A script that names globs runs where a file that it names was changed since everything was last
@@ -9,8 +11,8 @@ module must never judge what a failure means for the loop.
 Running what the criteria of closed tasks name, and telling what of a plan may not be run.
 
 Each command runs as words, in the agent's environment and as a process group of its own, with a
-timeout, and only where ``ralph allow`` has shown it (SPEC §2, Trust). It must never judge what a
-failure means for the loop, nor know how a plan is written.
+timeout, and only where ``ralph allow`` has shown it (docs/rules.md#trust). It must never judge what
+a failure means for the loop, nor know how a plan is written.
 """
 
 from __future__ import annotations

@@ -6,7 +6,8 @@ where the traced git of an earlier iteration was making commits when they were w
 they hold was: a rebase and a cherry-pick keep the author's time. A merge of such commits is its own
 too. This module must never take a commit away from the agent.
 
-Looking at the work tree: how it is, and what the agent of an iteration changed in it (SPEC §6).
+Looking at the work tree: how it is, and what the agent of an iteration changed in it
+(docs/rules.md#evidence).
 
 Slow, for git is asked: call it in threads. This module must never judge what it sees.
 """

@@ -1,4 +1,4 @@
-"""The issues of ``bd`` as a run's plan (B; SPEC §8, Beads).
+"""The issues of ``bd`` as a run's plan (docs/rules.md#beads).
 
 Every look costs several calls of a program that may take a while, so what was read a moment ago is
 taken by the next who asks, and nothing is read twice. What others have claimed is not taken. An
@@ -140,7 +140,7 @@ class BeadsSource(PlanSource):
         return LocatedPlan(path=CALLED, text=text)
 
     def begin(self, settings: LoadedSettings, found: LocatedPlan, *, resume: bool) -> list[Notice]:
-        """Before planning anew, open what is in progress (B, Force a Full Replan)."""
+        """Before planning anew, open what is in progress (docs/rules.md#plan-mode)."""
         self._just_read, self._last = found.text, self._snapshot(found.text)
         self._names()
         if settings.config.mode is not FirstMode.PLAN or resume:
@@ -253,7 +253,10 @@ class BeadsSource(PlanSource):
     def finished(
         self, before: str, after: str, *, task: str | None = None, now: str | None = None
     ) -> FinishedWork:
-        """Closed issues; one that nothing speaks for is closed, and is no evidence (SPEC §6)."""
+        """Closed issues; one that nothing speaks for is closed, and is no evidence.
+
+        See docs/rules.md#evidence.
+        """
         del task, now
         snapshot = self._snapshot(after)
         closed = self._closed(self._snapshot(before), snapshot)
@@ -291,7 +294,7 @@ class BeadsSource(PlanSource):
         return self._read()
 
     def note_set_aside(self, order: NoteSetAside) -> None:
-        """B's note, word for word (B, Stuck Detection)."""
+        """B's note, word for word (docs/rules.md#attempts)."""
         issue = self._issue(order.task.id)
         if issue is not None and not issue.is_closed:
             noted = note_stuck(issue, order.attempts, order.at, reason=order.said)
@@ -435,8 +438,8 @@ class BeadsSource(PlanSource):
     def _open_unproven(self, before: str, after: str, task: str) -> str:
         """Open the iteration's own issue again where its reason does not say how it was verified.
 
-        An attempt whose criteria were not all verified has failed (B, What Constitutes a Failed
-        Attempt), and a failed one is not over. Issues that others may have closed are left alone.
+        An attempt whose criteria were not all verified has failed (docs/rules.md#attempts), and a
+        failed one is not over. Issues that others may have closed are left alone.
         """
         now = self._snapshot(after)
         containers = parts_of(now.issues)

@@ -1,4 +1,4 @@
-"""Putting away the documents of work that is done, on a person's order (SPEC §9, ``archive``).
+"""Putting away the documents of work that is done, on a person's order (docs/rules.md#archive).
 
 Plan, requirements and progress move to ``archive/<date>-<label>/`` with a summary of what was done,
 and the plan begins anew as ``ralph init`` writes it. Each file is moved in one step, so that it is
@@ -57,7 +57,7 @@ class ArchiveOrder:
     label: str | None = None
     """None: what the branch is called."""
     include_logs: bool = False
-    """The folder of the logs, too; by default logs stay (R §3)."""
+    """The folder of the logs, too; by default logs stay (docs/rules.md#logs)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

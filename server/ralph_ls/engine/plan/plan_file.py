@@ -1,6 +1,6 @@
 """A markdown plan in the work tree: reading it, what the loop has to know of it, its one edit.
 
-Writing what came of closed tasks' checks into a plan that is a file (SPEC §8, Closing).
+Writing what came of closed tasks' checks into a plan that is a file (docs/rules.md#verification).
 
 Somebody may write the file meanwhile, so each edit is made on what lies there then. It must never
 know how a plan of some kind says what was seen.

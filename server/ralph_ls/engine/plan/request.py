@@ -36,7 +36,7 @@ WITHOUT_TASKS = frozenset({GateRule.STATUS, GateRule.VERIFIED})
 
 
 class RequestSource(PlanSource):
-    """The text of a request, read once (A, Context)."""
+    """The text of a request, read once (docs/rules.md#requests)."""
 
     def __init__(
         self, root: Path, config: Config, path: str, environment: Mapping[str, str]

@@ -1,4 +1,4 @@
-"""What the engine asks of a plan, wherever its tasks are stored (SPEC §8).
+"""What the engine asks of a plan, wherever its tasks are stored (docs/rules.md#plans).
 
 A plan is known by its text: what is in a file, or all that a tracker says, written in one way.
 Equal texts mean that nothing has changed. So the rest of an engine compares, remembers and shows
@@ -206,7 +206,7 @@ class PlanSource(ABC):
         return ()
 
     def mode_word(self, mode: Mode) -> str:
-        """What a mode is called in the files for people (SPEC §1)."""
+        """What a mode is called in the files for people (docs/rules.md#names)."""
         return mode.value
 
     def started(self, order: LaunchAgent, run: RunState, before: str | None) -> None:

@@ -1,6 +1,6 @@
 """The specifications as they lie in the work tree: found, read, and held against the plan.
 
-A person writes them (S, specs/); nothing here ever changes one.
+A person writes them (docs/rules.md#specifications); nothing here ever changes one.
 
 What is beside a markdown plan and decides whether an agent is started on one without a task.
 
@@ -77,7 +77,7 @@ def is_written(root: Path, name: str) -> bool:
 
 
 def changes_of(earlier: SpecsSnapshot, later: SpecsSnapshot) -> tuple[Notice, ...]:
-    """What an iteration changed in specifications (S, specs Guidelines; SPEC §8: told).
+    """What an iteration changed in specifications (docs/rules.md#specifications).
 
     An agent may mend them; that a person approves a change of status is asked for in words.
     """

@@ -144,7 +144,10 @@ class StoriesSource(PlanSource):
         return tasks.mode_word(mode)
 
     def started(self, order: LaunchAgent, run: RunState, before: str | None) -> None:
-        """Say in the work tree that an iteration runs, for the agent's stop hook (R §2)."""
+        """Say in the work tree that an iteration runs, for the agent's stop hook.
+
+        See docs/rules.md#stuck-count.
+        """
         config, current = self.config, run.current
         active = RalphActive(
             timestamp=None if current is None else current.started.at,

@@ -1,7 +1,8 @@
 """Waking the engine when people write: commands into the inbox, answers into the halt files.
 
 The system's own events wake it; beside them it looks every 500 ms, since network mounts, Windows
-and full inotify tables give none (SPEC §2). Nothing here reads more than a folder's listing.
+and full inotify tables give none (docs/rules.md#following). Nothing here reads more than a folder's
+listing.
 
 Who asks a run for something: a command counts only when a process outside of the run gives it.
 

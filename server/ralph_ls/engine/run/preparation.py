@@ -297,7 +297,10 @@ def _facts(
 
 
 def _exclude(workspace: Workspace) -> list[Notice]:
-    """Keep ``git status`` clean: what is not meant for commit is excluded, and told (SPEC §4)."""
+    """Keep ``git status`` clean: what is not meant for commit is excluded, and told.
+
+    See docs/rules.md#files.
+    """
     paths = workspace.config.paths
     patterns = [f"/{paths.decide}", f"/{paths.blocked}"]
     if workspace.log_folder_outside is None:

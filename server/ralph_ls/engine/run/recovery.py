@@ -1,14 +1,14 @@
-"""What an earlier run left behind: its agent's processes, and its logs (SPEC §2, §4).
+"""What an earlier run left behind: its agent's processes, and its logs (docs/rules.md#recovery).
 
 A start looks here before anything else. This module must never touch what belongs to a run whose
 engine lives: the caller holds the work tree's lock.
 
-What an older loop left in the tree, told at a start with what to do (SPEC §4; B, Legacy
-Migration).
+What an older loop left in the tree, told at a start with what to do (docs/rules.md#files).
 
 Nothing of it is read, moved or removed here.
 
-Old entries of the progress log go to a file beside it when a run starts (S, Future 3).
+Old entries of the progress log go to a file beside it when a run starts
+(docs/rules.md#specifications).
 
 Only where a person has set ``progress.keep_days``, and only in files that git shows no change of:
 what somebody is at work on is nobody else's to move. The archive is written first, so that an entry
@@ -193,7 +193,7 @@ def remove_old_logs(
     kept_since: datetime | None,
     outside: Path | None = None,
 ) -> list[Notice]:
-    """Remove the logs that the settings do not keep (SPEC §4); what is gone is told.
+    """Remove the logs that the settings do not keep (docs/rules.md#logs); what is gone is told.
 
     What was written since ``kept_since`` belongs to the run that goes on. Logs that somebody has
     committed are no business of ours. ``outside``: the folder of the logs, where it lies outside

@@ -1,7 +1,8 @@
 """Taking secrets out of what the loop is told, in the one place where everything passes.
 
 What reaches the reducer reaches the journal, the halt files and every viewer. So every input is
-cleaned before it is taken, whoever it came from: agent, git, plan, person, settings (SPEC §10).
+cleaned before it is taken, whoever it came from: agent, git, plan, person, settings
+(docs/rules.md#secrets).
 
 The engine: one queue of inputs, one owner of the state, one step at a time.
 
@@ -323,7 +324,10 @@ class Engine:
                 del self._posted[name]
 
     def _refuse_leftovers(self) -> None:
-        """What lay in the inbox before this start was meant for another time (SPEC §2)."""
+        """What lay in the inbox before this start was meant for another time.
+
+        See docs/rules.md#inbox.
+        """
         reason = "it was left over from before the engine started; ask again"
         for posted in inbox.collect_commands(self._workspace.state.inbox):
             self._posted[posted.path.name] = posted

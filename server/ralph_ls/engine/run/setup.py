@@ -2,7 +2,8 @@
 
 Only looked for, never started. This module must never know what any of them does.
 
-One start of an agent that only proposes a plan (I, 2.4): nothing in the tree is changed by us.
+One start of an agent that only proposes a plan (docs/rules.md#set-up): nothing in the tree is
+changed by us.
 
 The agent gets the care of an iteration: a group of its own, a timeout, and an end that takes all it
 started along. It may change files all the same; then that is told. A command that the repository

@@ -1,4 +1,6 @@
-"""What people did to the plan while the agent worked, as their editors told it (SPEC §8).
+"""What people did to the plan while the agent worked, as their editors told it.
+
+See docs/rules.md#user-edits.
 
 A person's tick is no work of the agent's, so it is told as theirs and counts for nothing else.
 """

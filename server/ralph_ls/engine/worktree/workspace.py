@@ -145,7 +145,10 @@ class Workspace:
 
     @property
     def log_folder_outside(self) -> Path | None:
-        """Where the logs for people lie, should that be outside the work tree (SPEC §4)."""
+        """Where the logs for people lie, should that be outside the work tree.
+
+        See docs/rules.md#files.
+        """
         if self.project is None or self.config.log_form is not LogForm.JSONL:
             return None
         return self.project.logs

@@ -132,7 +132,7 @@ class JsonLinesConfig(StrictWireModel):
 
 
 class PromptBy(StrEnum):
-    """How the prompt reaches a ``command`` agent (SPEC §4)."""
+    """How the prompt reaches a ``command`` agent."""
 
     STDIN = "stdin"
     ARGUMENT = "argument"
@@ -165,7 +165,7 @@ class Dialect(StrEnum):
 
 
 class Adapter(StrEnum):
-    """Which agent a table is about: how it is called, and what it takes (SPEC §10)."""
+    """Which agent a table is about: how it is called, and what it takes."""
 
     CLAUDE = "claude"
     CODEX = "codex"

@@ -26,7 +26,7 @@ from ralph_ls.protocol.config.tables import (
 from ralph_ls.protocol.plan import FORMS, read_reference
 
 CONFIG_FILE = ".ralph/config.toml"
-"""Where the settings of a work tree lie, relative to its root (SPEC §4)."""
+"""Where the settings of a work tree lie, relative to its root."""
 
 
 def _names_an_issue(text: str) -> str:
@@ -37,7 +37,7 @@ def _names_an_issue(text: str) -> str:
 
 
 class ProfileName(StrEnum):
-    """SPEC §3: the presets."""
+    """Presets of settings."""
 
     SPEC = "spec"
     FIXPLAN = "fixplan"
@@ -47,7 +47,7 @@ class ProfileName(StrEnum):
 
 
 class FirstMode(StrEnum):
-    """What a run begins with (SPEC §8, plan mode)."""
+    """What a run begins with."""
 
     BUILD = "build"
     """A task of the plan; where its agent is to write a missing plan, that comes first."""
@@ -65,24 +65,24 @@ class OptionalTasks(StrEnum):
 
 
 class OnHalt(StrEnum):
-    """SPEC §7, exit or park."""
+    """Whether a run that needs the user ends or parks."""
 
     EXIT = "exit"
     WAIT = "wait"
 
 
 class OnTimeout(StrEnum):
-    """What an iteration that ran out of time means for the run (SPEC §3)."""
+    """What an iteration that ran out of time means for the run."""
 
     CONTINUE = "continue"
     STOP = "stop"
 
 
 class OnValidateFail(StrEnum):
-    """What a failed validation means for the run (SPEC §9)."""
+    """What a failed validation means for the run."""
 
     STOP = "stop"
-    """The run ends as fatal (S, validate.sh)."""
+    """The run ends as fatal."""
     ROLLBACK = "rollback"
     """The iteration is taken back, its work kept on a branch; the run goes on."""
     REPAIR = "repair"
@@ -90,19 +90,19 @@ class OnValidateFail(StrEnum):
 
 
 class EvidenceKind(StrEnum):
-    """What counts as progress (SPEC §6)."""
+    """What counts as progress."""
 
     COMMITS = "commits"
     WORKTREE = "worktree"
     TASKS = "tasks"
     DECLARED = "declared"
-    """What the report says (A8)."""
+    """What the report says."""
     HEAD = "head"
-    """A new HEAD by the agent, whatever it touches (R §2)."""
+    """A new HEAD by the agent, whatever it touches."""
 
 
 class OnBlocked(StrEnum):
-    """What STATUS BLOCKED in a report leads to (SPEC §6)."""
+    """What STATUS BLOCKED in a report leads to."""
 
     OPEN = "open"
     """The breaker opens at once."""
@@ -113,49 +113,49 @@ class OnBlocked(StrEnum):
 
 
 class GateRule(StrEnum):
-    """Which signal completes a run, where the plan agrees (SPEC §3, §7)."""
+    """Which signal completes a run, where the plan agrees."""
 
     MARKER = "marker"
-    """``PROJECT_COMPLETE`` on a line of its own in the plan (S, Completion Signals)."""
+    """``PROJECT_COMPLETE`` on a line of its own in the plan."""
     DUAL = "dual"
-    """EXIT_SIGNAL true and enough completion indicators (I, Dual-Condition Exit Gate)."""
+    """EXIT_SIGNAL true and enough completion indicators."""
     VERIFIED = "verified"
-    """COMPLETE, verified against the plan; or every task done without it (R §1)."""
+    """COMPLETE, verified against the plan; or every task done without it."""
     QUEUE = "queue"
-    """Nothing in the plan is open (B, Exit Condition 1)."""
+    """Nothing in the plan is open."""
     STATUS = "status"
-    """STATUS COMPLETE or PR_READY (A, Component 4)."""
+    """STATUS COMPLETE or PR_READY."""
 
 
 class AttemptCounts(StrEnum):
-    """Which iterations are failed attempts at their task (SPEC §6)."""
+    """Which iterations are failed attempts at their task."""
 
     NO_PROGRESS = "no-progress"
-    """Those without progress (S, Handling Stuck Tasks)."""
+    """Those without progress."""
     NOT_DONE = "not-done"
-    """Those that did not finish the task (B, What Constitutes a Failed Attempt)."""
+    """Those that did not finish the task."""
 
 
 class Committer(StrEnum):
-    """Who commits what an iteration changed (SPEC §3)."""
+    """Who commits what an iteration changed."""
 
     AGENT = "agent"
     LOOP = "loop"
 
 
 class LogForm(StrEnum):
-    """How the agent's log for people is cut (SPEC §3)."""
+    """How the agent's log for people is cut."""
 
     RUN = "run"
-    """One file a run, in S's frames."""
+    """One file a run, with a frame around each iteration."""
     ITERATION = "iteration"
-    """One ``iteration-NNN.log`` an iteration (R §4)."""
+    """One ``iteration-NNN.log`` an iteration."""
     JSONL = "jsonl"
-    """One file a run, every line JSON (B, Log Format)."""
+    """One file a run, every line JSON."""
 
 
 class BreakerConfig(StrictWireModel):
-    """The breaker's thresholds, in consecutive iterations; 0 switches a row off (SPEC §6)."""
+    """The breaker's thresholds, in consecutive iterations; 0 switches a row off."""
 
     enabled: bool = True
     """False: count, and never move."""
@@ -178,7 +178,7 @@ class BreakerConfig(StrictWireModel):
 
 
 class AttemptsConfig(StrictWireModel):
-    """When a task that does not come off is set aside (B, Stuck Detection; S)."""
+    """When a task that does not come off is set aside."""
 
     limit: int = Field(default=0, ge=0)
     """Failed attempts after which a task is set aside; 0 is off."""
@@ -192,7 +192,7 @@ class AttemptsConfig(StrictWireModel):
 
 
 class SessionConfig(StrictWireModel):
-    """Whether an iteration goes on in the session of the one before it (A, Pattern 5)."""
+    """Whether an iteration goes on in the session of the one before it."""
 
     resume: bool = False
     """Whether it does; only for the same task, in the same mode."""
@@ -222,7 +222,7 @@ class ProgressConfig(StrictWireModel):
     output, and files that nobody commits; None: it can, false: every change is progress."""
     keep_days: int | None = Field(default=None, ge=1)
     """Days that an entry of the progress log stays in it; older ones go to a file beside it at a
-    run's start. None: all stay (S, Future Enhancements 3)."""
+    run's start. None: all stay."""
 
 
 class GateConfig(StrictWireModel):
@@ -239,7 +239,7 @@ class PromiseConfig(StrictWireModel):
     """The agent's promises."""
 
     complete: SignalWord = "COMPLETE"
-    """The word inside ``<promise>…</promise>`` that says complete (SPEC §5; I, 1.4)."""
+    """The word inside ``<promise>…</promise>`` that says complete."""
 
 
 class PathsConfig(StrictWireModel):
@@ -281,11 +281,11 @@ class IssueConfig(StrictWireModel):
     github: Annotated[str, AfterValidator(_names_an_issue)] | None = None
     """An issue on GitHub, read with ``gh``: a number, ``owner/name#123`` or its URL."""
     comment: bool = False
-    """Whether what the agent wants clarified is also put to the issue as a comment (A20)."""
+    """Whether what the agent wants clarified is also put to the issue as a comment."""
 
 
 class GuardConfig(StrictWireModel):
-    """What of an agent's changes is put back (SPEC §8, Separation of powers)."""
+    """What of an agent's changes is put back."""
 
     enabled: bool = True
     """Put back dropped tasks, changed criteria, and changes of settings, prompts and scripts."""
@@ -297,7 +297,7 @@ class EnvConfig(StrictWireModel):
     """The agent's environment."""
 
     only: tuple[str, ...] | None = None
-    """When given, an allow list of the variables that are passed on (SPEC §10)."""
+    """When given, an allow list of the variables that are passed on."""
 
 
 DAEMONS = (
@@ -314,7 +314,7 @@ class Config(StrictWireModel):
     """Every setting of a run."""
 
     profile: ProfileName = ProfileName.FIXPLAN
-    """The preset that fills in what is not said elsewhere (SPEC §3)."""
+    """The preset that fills in what is not said elsewhere."""
     agent: str = "claude"
     """An agent that is known by name, such as ``claude``, or a table under ``agents``."""
     agents: dict[str, AgentConfig] = Field(default_factory=dict)
@@ -346,7 +346,7 @@ class Config(StrictWireModel):
     signal is missing; 0 completes without one. One that failed, asked or reported failing tests
     is repeated and does not count."""
     max_stuck: int | None = Field(default=None, ge=1)
-    """Iterations in a row without a commit that end the run with 4 (R §2); None is off."""
+    """Iterations in a row without a commit that end the run with 4; None is off."""
     timeout: Duration = 1800.0
     """Seconds an iteration may take; 0 is none."""
     idle_timeout: Duration = 0.0
@@ -375,27 +375,27 @@ class Config(StrictWireModel):
     on_halt: OnHalt | None = None
     """None: exit in the foreground, wait when detached."""
     mode: FirstMode | None = None
-    """What a run begins with (SPEC §8, plan mode); None: ``build``."""
+    """What a run begins with; None: ``build``."""
     task: str | None = None
     """Only this task."""
     plan_when_stuck: bool = False
-    """Plan once more when nothing but tasks that were set aside is left (SPEC §8, plan mode)."""
+    """Plan once more when nothing but tasks that were set aside is left."""
     optional_sections: tuple[str, ...] = ()
     """Headings of the plan whose tasks are not required: each as it is, with a word such as "work"
     or "ideas" behind it, or in brackets behind another heading."""
     optional: OptionalTasks | None = None
     """What becomes of the tasks in optional sections; None: ``skip``."""
     skip_review: bool = False
-    """Stories are not reviewed: who implements one says that it passes (SPEC §8)."""
+    """Stories are not reviewed: who implements one says that it passes."""
     review_cap: int = Field(default=5, ge=1)
-    """The review of a story in which it is approved, whatever is found (SPEC §8)."""
+    """The review of a story in which it is approved, whatever is found."""
     validate_timeout: Duration = 600.0
     """Seconds that each validation script may take; 0 is none."""
     on_validate_fail: OnValidateFail = OnValidateFail.STOP
     max_repairs: int = Field(default=3, ge=1)
     """Repairs in a row after which ``on_validate_fail = "repair"`` ends the run."""
     verify: bool = False
-    """Run the commands that the criteria of a closed task name, as far as they were allowed (B)."""
+    """Run the commands that the criteria of a closed task name, as far as they were allowed."""
     verify_timeout: Duration = 600.0
     """Seconds that each of these commands may take; 0 is none."""
     log: bool = True
@@ -404,7 +404,7 @@ class Config(StrictWireModel):
     log_retention: LogRetention = LogRetention()
     commits: Committer = Committer.AGENT
     push: bool = False
-    """Whether the loop pushes after an iteration (SPEC §9)."""
+    """Whether the loop pushes after an iteration."""
     commit_timeout: Duration = 600.0
     """Seconds a commit of the loop may take, with the hooks that it runs; 0 is none."""
     git_lock_wait: Duration = 30.0
@@ -423,7 +423,7 @@ class Config(StrictWireModel):
     paths: PathsConfig = PathsConfig()
     issue: IssueConfig = IssueConfig()
     on_question: tuple[str, ...] = ()
-    """Program and arguments, run once for each question that the agent asks (A20)."""
+    """Program and arguments, run once for each question that the agent asks."""
     on_pr_ready: tuple[str, ...] = ()
     """Program and arguments, run once when a run is complete and the agent reports PR_READY."""
     env: EnvConfig = EnvConfig()

@@ -2,15 +2,15 @@
 
 Settings of plans that ``bd`` keeps; apart from ``protocol.config``, which holds them all.
 
-Which model, or which agent, gets an iteration: the table ``[models]`` (S, Future 6; SPEC §9).
+Which model, or which agent, gets an iteration: the table ``[models]``.
 
 Models are called as the agent calls them. It must never know which agents or models there are.
 
-The table ``[prices."MODEL"]``: what a model costs whose agent does not tell it (SPEC §5).
+The table ``[prices."MODEL"]``: what a model costs whose agent does not tell it.
 
-The settings of ``retry``: how long an overloaded model is waited for (SPEC §9; issue 9).
+The settings of ``retry``: how long an overloaded model is waited for.
 
-The settings of ``review_points``: where a run holds until a person has looked (SPEC §9; S48).
+The settings of ``review_points``: where a run holds until a person has looked.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ Duration = Annotated[
 """Seconds; ``30m``, ``90s``, ``1h30m`` are understood."""
 
 SignalWord = Annotated[str, Field(pattern=r"^[A-Z0-9_]+$")]
-"""A word that agents give as a signal (I, 1.4)."""
+"""A word that agents give as a signal."""
 
 TreePath = Annotated[str, AfterValidator(_inside_the_tree)]
 """A path relative to the work tree's root that does not leave it."""

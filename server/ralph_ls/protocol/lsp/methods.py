@@ -1,7 +1,7 @@
 """What an editor and the language server say to each other beyond LSP: one table of ``ralph/…``.
 
 Requests are strict, so that a misspelt order is never half obeyed; what is told ignores what it
-does not know (SPEC §2). It must never know LSP itself, nor how a message is framed or sent.
+does not know. It must never know LSP itself, nor how a message is framed or sent.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What an editor tells the language server about itself: ``initializationOptions`` (SPEC §11).
+"""What an editor tells the language server about itself: ``initializationOptions``.
 
 Everything may be left out: a generic LSP client sends nothing and has it all. Unknown keys are
 ignored, since a client may be newer than the server. It must never hold a setting of a run: those

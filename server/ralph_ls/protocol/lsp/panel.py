@@ -1,4 +1,4 @@
-"""What a panel shows of a work tree, in words that need nothing but drawing (UX §4).
+"""What a panel shows of a work tree, in words that need nothing but drawing.
 
 ``core.views`` makes it from the newest run, its history and the plan. A viewer that draws it
 decides nothing: every button names a verb and brings its arguments.

@@ -1,4 +1,4 @@
-"""What an editor's set-up wizard and the server say to each other (UX §9; I, 1.4, 2.4, 3.1).
+"""What an editor's set-up wizard and the server say to each other.
 
 A draft may be wrong in any way and is judged, so its fields are looser than those of what is
 written at last. It must never know where a file lies in a user's home, nor how it is written.

@@ -1,4 +1,4 @@
-"""Everything a person may ask of a run: imperative, strict, put into the inbox (SPEC §2)."""
+"""Everything a person may ask of a run: imperative, strict, put into the inbox."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 Everything is imported from ``protocol.events``, which knows them all; what an iteration tells
 stands in ``iteration_events``.
 
-Everything a run may tell: past facts, one JSON line each in the journal (SPEC §2).
+Everything a run may tell: past facts, one JSON line each in the journal.
 
 Here are those of the run as a whole, and the union of all; ``iteration_events`` has what happens
 within an iteration, ``person_events`` what people say. Everybody imports them from here.
@@ -47,7 +47,7 @@ from ralph_ls.protocol.run.values import EndReason, Phase, PlanCountsView, Remov
 
 
 class QuestionAsked(MaybeIterationEvent):
-    """A DECIDE: the run needs a person's decision (R §1)."""
+    """A DECIDE: the run needs a person's decision."""
 
     kind: Literal["questionAsked"] = "questionAsked"
     question: str
@@ -65,7 +65,7 @@ class QuestionAnswered(EventBase):
 
 
 class BlockedRaised(MaybeIterationEvent):
-    """A BLOCKED: something outside the loop must change first (R §1)."""
+    """A BLOCKED: something outside the loop must change first."""
 
     kind: Literal["blockedRaised"] = "blockedRaised"
     reason: str

@@ -2,7 +2,7 @@
 
 Apart from the events themselves, so that each group of them has a separate file.
 
-What a run tells of an iteration, in the order in which it happens (SPEC §2).
+What a run tells of an iteration, in the order in which it happens.
 
 Everything is imported from ``protocol.events``, which knows them all; nothing here may know of
 people, who stand in ``person_events``.
@@ -76,7 +76,7 @@ class IterationStarted(IterationEvent):
     mode: Mode = Mode.BUILD
     task: TaskRef | None = None
     confirming: bool = False
-    """No required task is open: this one only confirms that (SPEC §7)."""
+    """No required task is open: this one only confirms that."""
     counts: PlanCountsView = PlanCountsView()
     baseline: Baseline
     attempts: dict[str, int] | None = None
@@ -124,7 +124,7 @@ class AgentExited(IterationEvent):
 
 
 class RalphStatusUpdate(IterationEvent):
-    """The agent's report of this iteration (I, 1.1)."""
+    """The agent's report of this iteration."""
 
     kind: Literal["ralphStatusUpdate"] = "ralphStatusUpdate"
     report: Report
@@ -154,7 +154,7 @@ class PlanChanged(MaybeIterationEvent):
 
 
 class CircuitBreakerStateChange(MaybeIterationEvent):
-    """The breaker moved (I, 2.1)."""
+    """The breaker moved."""
 
     kind: Literal["circuitBreakerStateChange"] = "circuitBreakerStateChange"
     from_state: BreakerState
@@ -164,7 +164,7 @@ class CircuitBreakerStateChange(MaybeIterationEvent):
 
 
 class CompletionRefused(IterationEvent):
-    """The gate was satisfied, the plan disagrees (SPEC §7)."""
+    """The gate was satisfied, the plan disagrees."""
 
     kind: Literal["completionRefused"] = "completionRefused"
     why: str
@@ -173,7 +173,7 @@ class CompletionRefused(IterationEvent):
 
 
 class AttemptCounted(IterationEvent):
-    """An iteration begins on a task that is counted (B, Stuck Detection)."""
+    """An iteration begins on a task that is counted."""
 
     kind: Literal["attemptCounted"] = "attemptCounted"
     task: TaskRef
@@ -183,7 +183,7 @@ class AttemptCounted(IterationEvent):
 
 
 class TaskSetAside(IterationEvent):
-    """A task that does not come off makes room for the next one (B; S, Handling Stuck Tasks)."""
+    """A task that does not come off makes room for the next one."""
 
     kind: Literal["taskSetAside"] = "taskSetAside"
     task: TaskRef
@@ -258,7 +258,7 @@ class Validated(IterationEvent):
 
 
 class RolledBack(IterationEvent):
-    """What did not validate was taken back, or could not be (SPEC §9, ``on_validate_fail``)."""
+    """What did not validate was taken back, or could not be."""
 
     kind: Literal["rolledBack"] = "rolledBack"
     ok: bool
@@ -292,7 +292,7 @@ class CriterionChecked(WireModel):
 
 
 class CriteriaVerified(IterationEvent):
-    """The commands that a closed task's criteria name were run (SPEC §8, Closing)."""
+    """The commands that a closed task's criteria name were run."""
 
     kind: Literal["criteriaVerified"] = "criteriaVerified"
     task: TaskRef
@@ -304,7 +304,7 @@ class CriteriaVerified(IterationEvent):
 
 
 class Committed(IterationEvent):
-    """The loop committed what the iteration changed (SPEC §9.5)."""
+    """The loop committed what the iteration changed."""
 
     kind: Literal["committed"] = "committed"
     commit: str
@@ -315,7 +315,7 @@ class Committed(IterationEvent):
 
 
 class Pushed(IterationEvent):
-    """The branch was pushed, or could not be (S, Git Push)."""
+    """The branch was pushed, or could not be."""
 
     kind: Literal["pushed"] = "pushed"
     ok: bool

@@ -17,9 +17,9 @@ class ReportKind(StrEnum):
     """Which of the two block formats the report came in."""
 
     RALPH_STATUS = "ralphStatus"
-    """I, Key Concepts: ``---RALPH_STATUS---``."""
+    """``---RALPH_STATUS---``."""
     CLARITY_STATUS = "clarityStatus"
-    """A, Pattern 1: ``---CLARITY_STATUS---``."""
+    """``---CLARITY_STATUS---``."""
 
 
 class ReportProblem(WireModel):
@@ -36,7 +36,7 @@ class Report(WireModel):
     """A parsed status block: the raw fields, and what the loop reads out of them.
 
     ``fields`` keeps every key of the block, upper case, with its text as the agent wrote it,
-    unknown ones included. The properties give typed readings with the defaults of A, Component 2
+    unknown ones included. The properties give typed readings with defaults
     (``IN_PROGRESS``, false, 0); a value off the list is kept, named in ``problems`` and read as
     the default. No field is read out of another: COMPLETE with EXIT_SIGNAL false, and IN_PROGRESS
     with EXIT_SIGNAL true, stand as the agent wrote them.
@@ -48,7 +48,7 @@ class Report(WireModel):
 
     @property
     def status(self) -> str:
-        """One of ``STATUSES``; missing, empty or off the list reads as ``IN_PROGRESS`` (A17)."""
+        """One of ``STATUSES``; missing, empty or off the list reads as ``IN_PROGRESS``."""
         return word_of(self._text("STATUS"), STATUSES) or "IN_PROGRESS"
 
     @property
@@ -104,7 +104,7 @@ BAD_VALUE = "bad-value"
 """The code of a problem: a flag or a number cannot be read."""
 FLAGS = ("EXIT_SIGNAL", "PR_READY", "CLARIFICATION_NEEDED")
 STATUSES = ("IN_PROGRESS", "COMPLETE", "BLOCKED", "NEEDS_CLARIFICATION")
-"""STATUS of both formats: I, Key Concepts; A, Pattern 1."""
+"""STATUS of both formats."""
 TESTS_STATUSES = ("PASSING", "FAILING", "NOT_RUN")
 WORK_TYPES = ("IMPLEMENTATION", "TESTING", "DOCUMENTATION", "REFACTORING")
 
@@ -156,7 +156,7 @@ _NUMBER = re.compile(r"[\s*_`\"'<(\[{]*+[~\u2248]?+\s*+([0-9]++)")
 
 
 class PromiseKind(StrEnum):
-    """The three promises of R §1."""
+    """The three promises."""
 
     COMPLETE = "complete"
     BLOCKED = "blocked"

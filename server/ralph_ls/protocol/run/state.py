@@ -1,4 +1,4 @@
-"""The snapshot a viewer starts from: the fold over a run's events (SPEC §2).
+"""The snapshot a viewer starts from: the fold over a run's events.
 
 ``core.loop.fold`` makes it; nothing in it is known from anywhere but the journal.
 """
@@ -110,7 +110,7 @@ class LastIteration(WireModel):
 
 
 class IterationFacts(WireModel):
-    """One entry of the loop history (A, Architecture)."""
+    """One entry of the loop history."""
 
     iteration: int
     start: int
@@ -150,7 +150,7 @@ class FailedValidation(WireModel):
 
 
 class Session(WireModel):
-    """The agent's session that the next iteration may go on in (A, Pattern 5)."""
+    """The agent's session that the next iteration may go on in."""
 
     id: str
     cost_usd: float | None = None
@@ -219,7 +219,7 @@ class RunState(WireModel):
     breaker: Breaker = Breaker()
     stuck_count: int = 0
     stuck_iterations: int = 0
-    """All iterations without a commit so far, for R's summary."""
+    """All iterations without a commit so far, for the summary."""
     indicators: int = 0
     confirmations: int = 0
     """Confirming iterations of this run that count."""

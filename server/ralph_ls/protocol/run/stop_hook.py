@@ -1,4 +1,4 @@
-"""What passes between a run of stories, the agent and the agent's stop hook (R §2; SPEC §8).
+"""What passes between a run of stories, the agent and the agent's stop hook.
 
 ``.ralph-active`` lies in the work tree while such a run lives, since the hook looks there; the
 agent's program asks the hook on its stdin, and reads the answer from its stdout.
@@ -23,7 +23,7 @@ class RalphActive(WireModel):
     max_iterations: int | None = Field(default=None, alias="max_iterations")
     """None: unlimited."""
     mode: str = "direct"
-    """How the agent is started: ``direct`` or ``sandbox`` (R §4)."""
+    """How the agent is started: ``direct`` or ``sandbox``."""
     skip_review: bool = False
     review_cap: int = 5
     iteration_mode: str = "implement"

@@ -6,7 +6,7 @@ The circuit breaker's record, as the journal, the state and every viewer carry i
 
 What the engine itself saw of an iteration: facts, against which a report is held.
 
-SPEC §6: only evidence is progress. The values here are gathered by the engine and judged by the
+Only evidence is progress. The values here are gathered by the engine and judged by the
 core; they never hold anything that an agent merely said.
 """
 
@@ -20,7 +20,7 @@ from ralph_ls.protocol.base import Timestamp, WireModel
 
 
 class Phase(StrEnum):
-    """SPEC §2; viewers alone add ``crashed``."""
+    """The phases of a run; viewers alone add ``crashed``."""
 
     STARTING = "starting"
     PREPARING = "preparing"
@@ -35,7 +35,7 @@ class Phase(StrEnum):
 
 
 class EndReason(StrEnum):
-    """SPEC §7: one name for each end, everywhere."""
+    """Why a run ended; the same name everywhere."""
 
     COMPLETE = "complete"
     LIMIT = "limit"
@@ -61,7 +61,7 @@ class Outcome(StrEnum):
 
 
 class Mode(StrEnum):
-    """What an iteration is for (SPEC §1)."""
+    """What an iteration is for."""
 
     BUILD = "build"
     PLAN = "plan"
@@ -139,7 +139,7 @@ class PlanCountsView(WireModel):
     required: int = 0
     required_done: int = 0
     marker: bool = False
-    """The plan says by its marker that everything is complete (S, Completion Signals)."""
+    """The plan says by its marker that everything is complete."""
 
 
 class Verdict(WireModel):
@@ -150,7 +150,7 @@ class Verdict(WireModel):
 
 
 class BreakerState(StrEnum):
-    """I, Circuit Breaker Pattern: three states, upper case everywhere."""
+    """The three states of the circuit breaker, upper case everywhere."""
 
     CLOSED = "CLOSED"
     HALF_OPEN = "HALF_OPEN"
@@ -158,7 +158,7 @@ class BreakerState(StrEnum):
 
 
 class Breaker(WireModel):
-    """The record of A, Pattern 2 and Component 3, with SPEC §6's counters beside it.
+    """The circuit breaker: its state, reason, counters and history.
 
     All counts are of consecutive iterations. The rules that move them live in
     ``core.loop.breaker``; this is only what they leave behind.
@@ -174,15 +174,15 @@ class Breaker(WireModel):
     consecutive_same_error: int = 0
     consecutive_failing_tests: int = 0
     consecutive_refusals: int = 0
-    """Completions refused in a row with no progress between (SPEC §6)."""
+    """Completions refused in a row with no progress between."""
     consecutive_denials: int = 0
     """Iterations in a row in which a tool was not permitted; one that cannot tell leaves it."""
     consecutive_set_asides: int = 0
-    """Tasks set aside with no progress between (SPEC §6)."""
+    """Tasks set aside with no progress between."""
     error_streaks: dict[str, int] = Field(default_factory=dict)
     """Normalised error line to the number of iterations in a row that had it."""
     error_history: tuple[str, ...] = ()
-    """The last five iterations' error patterns, each one's lines joined by `` | `` (A7)."""
+    """The last five iterations' error patterns, each one's lines joined by `` | ``."""
 
 
 class Baseline(WireModel):

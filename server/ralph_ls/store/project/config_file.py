@@ -165,7 +165,7 @@ def _origin_of(key: str, layers: Mapping[Origin, Mapping[str, Any]]) -> Origin |
 
 
 RETENTION = "RALPH_LOG_RETENTION"
-"""How many of B's logs are kept (B, Log Retention)."""
+"""How many of B's logs are kept (docs/rules.md#logs)."""
 
 
 def _retention_of(environment: Mapping[str, str]) -> dict[str, Any]:

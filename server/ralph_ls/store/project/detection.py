@@ -1,4 +1,4 @@
-"""Which profile fits what lies in a repository (SPEC §3).
+"""Which profile fits what lies in a repository (docs/rules.md#profiles).
 
 Only names are looked at, never what a file says, so a look costs a few calls to the system. It
 knows no rule of a profile: what tells of one is the profile's own data.

@@ -1,10 +1,12 @@
 """What people saved: their plan and their settings as an editor wrote them, no work of an agent.
 
 An append-only file beside the inbox, for its owner alone: the editor adds a line for each save and
-the engine reads them when it compares the plan before and after (SPEC §8, people's edits). It keeps
-the newest ones only; what is lost of it makes a person's edit look like the agent's, nothing more.
+the engine reads them when it compares the plan before and after (docs/rules.md#user-edits). It
+keeps the newest ones only; what is lost of it makes a person's edit look like the agent's, nothing
+more.
 
-A person's edit of the plan's file: in place, atomically, and known as a person's (SPEC §8).
+A person's edit of the plan's file: in place, atomically, and known as a person's
+(docs/rules.md#user-edits).
 
 What somebody else writes meanwhile is kept: the edit is made anew on what lies there then. It must
 never know which edits there are.

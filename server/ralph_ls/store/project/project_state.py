@@ -1,9 +1,10 @@
-"""What all clones of a project share: ``<state>/projects/<12 hex>/`` (B; SPEC §4).
+"""What all clones of a project share: ``<state>/projects/<12 hex>/`` (docs/rules.md#files).
 
 A project is known by the address of its remote, a repository without one by its own path. Here lie
 ``attempts.txt``, ``metadata.json``, which says whose they are, and B's ``logs/``.
 
-``attempts.txt``: how often each task was tried in vain, for every clone and run (B, SPEC §4).
+``attempts.txt``: how often each task was tried in vain, for every clone and run
+(docs/rules.md#attempts).
 
 One line a task, ``id:count``. It is a person's to edit: who deletes it, or a line of it, has those
 tasks tried anew. Several engines may write it, so a run brings only what it has changed.

@@ -1,4 +1,6 @@
-"""Where validation scripts lie in a work tree: the one file, and the folder beside it (SPEC §4).
+"""Where validation scripts lie in a work tree: the one file, and the folder beside it.
+
+See docs/rules.md#validation.
 
 The folder is called as the file is, with ``.d`` at its end: ``validate.sh`` and ``validate.d``.
 This module must never know which of them an iteration asks for, nor how they are run.

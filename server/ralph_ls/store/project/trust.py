@@ -1,4 +1,6 @@
-"""What a repository brings that would run, and whether its owner has allowed it (SPEC §2).
+"""What a repository brings that would run, and whether its owner has allowed it.
+
+See docs/rules.md#trust.
 
 A clone must not run its own commands: agent command, validation script, prompts. ``ralph allow``
 shows each and stores a hash outside the tree; a change asks again. What a person gives on the
@@ -59,7 +61,7 @@ BD_HOOKS = ".beads/hooks"
 
 
 VERIFY = "verify: "
-"""What the key of a command begins with that a plan names (SPEC §8, Closing)."""
+"""What the key of a command begins with that a plan names (docs/rules.md#verification)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

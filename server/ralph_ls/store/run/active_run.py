@@ -1,4 +1,6 @@
-"""``.ralph-active``: what a run of stories leaves in the work tree for stop hooks (R §2; SPEC §8).
+"""``.ralph-active``: what a run of stories leaves in the work tree for stop hooks.
+
+See docs/rules.md#stop-hook.
 
 It is written at the start of each iteration and removed by the engine that it names, and by nobody
 else. What the hook needs besides stands in the git directory, where no agent commits it. Both are

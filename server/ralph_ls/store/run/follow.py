@@ -2,7 +2,7 @@
 
 Only modified, created and moved events count, since a read causes others; folders are never
 watched recursively. While a run is live the files are also looked at every 500 ms, because Windows,
-network mounts and full inotify tables give no events (SPEC §2).
+network mounts and full inotify tables give no events (docs/rules.md#following).
 """
 
 from __future__ import annotations

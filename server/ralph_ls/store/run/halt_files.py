@@ -1,4 +1,7 @@
-"""``decide.txt`` and ``blocked.txt``: views of the journal that people may edit (SPEC §4, §7)."""
+"""``decide.txt`` and ``blocked.txt``: views of the journal that people may edit.
+
+See docs/rules.md#questions.
+"""
 
 from __future__ import annotations
 

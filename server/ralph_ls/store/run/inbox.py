@@ -1,11 +1,11 @@
-"""Where commands to a run are put: one file each, by atomic rename (SPEC §2).
+"""Where commands to a run are put: one file each, by atomic rename (docs/rules.md#inbox).
 
 Notes, and tasks that people reset, while no engine runs; the next start takes them over.
 
 Each is a file of its own, put there by an atomic rename like a command: a note that is written
 while an engine starts is taken by this one or by the next, and never by none.
 
-Asking a living engine for something, and waiting for its answer (SPEC §2).
+Asking a living engine for something, and waiting for its answer (docs/rules.md#inbox).
 
 The asker waits for its command's id in the journal, or for the lock to be free, whichever comes
 first; it never hangs. ``stop --now`` waits two seconds for acceptance, then signals the engine.
@@ -195,7 +195,7 @@ def _folder(state: StateFolder) -> Path:
 
 
 STOP_NOW_PATIENCE = 2.0
-"""Seconds that ``stop --now`` waits for acceptance before it signals (SPEC §2)."""
+"""Seconds that ``stop --now`` waits for acceptance before it signals (docs/rules.md#inbox)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,7 @@
 """The append-only record of a run: one JSON line an event, from which all state is folded.
 
 Every event is flushed when it is written; ``sync`` puts it on the disk and is called at iteration
-boundaries, beside the next start. A torn last line is dropped and told (SPEC §2).
+boundaries, beside the next start. A torn last line is dropped and told (docs/rules.md#journal).
 
 Which versions of journals this program reads and goes on with.
 

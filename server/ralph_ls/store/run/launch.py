@@ -2,7 +2,7 @@
 
 A work tree's own modules are kept off its import path (``own_python``).
 The new process has a session of its own, so closing the terminal or the editor does not end it;
-its standard error goes to ``engine.err`` beside the run's journal (SPEC §2).
+its standard error goes to ``engine.err`` beside the run's journal (docs/rules.md#run).
 
 Starting a run in the background, for whoever asks: a terminal or an editor.
 
@@ -164,7 +164,10 @@ def _error_of(path: Path, offset: int) -> str:
 
 
 EDITOR_LIMIT = 20
-"""Iterations of a start that names no limit, where the settings have none either (SPEC §3)."""
+"""Iterations of a start that names no limit, where the settings have none either.
+
+See docs/rules.md#budgets.
+"""
 
 REFUSED = "ralph-refused: "
 """How a launched engine's line on standard error begins that names the error's class."""

@@ -1,10 +1,10 @@
-"""The logs for people: S's frames or R's files (SPEC §4).
+"""The logs for people: S's frames or R's files (docs/rules.md#logs).
 
 They are renderings, never read back by anything of ours. A log is never overwritten: what an
 earlier run left moves to ``logs/run-<id>/``. A log that cannot be written does not end a run; the
 first failure is kept and told.
 
-B's log of a run, in the state of its project: every line JSON, one file a run (SPEC §4).
+B's log of a run, in the state of its project: every line JSON, one file a run (docs/rules.md#logs).
 
 It is a rendering for people and their ``jq``, never read back. A log that cannot be written does
 not end a run; the first failure is kept and told.
@@ -102,7 +102,10 @@ class TextLog:
         self._write(data)
 
     def end(self, ended: IterationEnded, now: datetime, *, exit_code: int | None = None) -> None:
-        """Close the frame and add the summary's row, before the next agent starts (R §3)."""
+        """Close the frame and add the summary's row, before the next agent starts.
+
+        See docs/rules.md#logs.
+        """
         del exit_code
         self._write(frame_foot(ended, now).encode())
         if self._form is LogForm.ITERATION:

@@ -6,7 +6,7 @@ belongs to a tail that was lost. This module must never believe a snapshot that 
 
 Reading a run from its files: the snapshot, then what the journal says beyond it.
 
-``state.json`` is the fold at the last boundary; deleting it loses nothing (SPEC §2).
+``state.json`` is the fold at the last boundary; deleting it loses nothing (docs/rules.md#journal).
 
 A run as viewers show it: its state, history and rows, folded together out of its journal.
 

@@ -1,8 +1,9 @@
 """Steering a run from anywhere: a living engine is asked, and without one the files are written.
 
 A living engine is asked through the inbox and answers in its journal. Without one an answer, a
-note and the resolving of a blocker go into their files, and the run may be taken up (SPEC §2).
-Everything here blocks. Who shows the outcome, and who asks whether to go on, is not known here.
+note and the resolving of a blocker go into their files, and the run may be taken up
+(docs/rules.md#inbox). Everything here blocks. Who shows the outcome, and who asks whether to go on,
+is not known here.
 
 What a person orders about one task: to skip it, to try it again, or an edit of it in the plan.
 
@@ -231,7 +232,7 @@ def skip_task(hands: CommandContext, task: str) -> CommandOutcome:
 
 
 def reset_task(hands: CommandContext, task: str, *, plan: PlanLocation) -> CommandOutcome:
-    """Open a task again in the plan, and count no attempts at it any more (SPEC §9).
+    """Open a task again in the plan, and count no attempts at it any more (docs/rules.md#attempts).
 
     Raises ``RalphError`` where the plan has no such task, or where it cannot be opened.
     """

@@ -1,4 +1,4 @@
-"""``summary.csv``: R's eight columns, one row an iteration, in every profile (SPEC §4).
+"""``summary.csv``: R's eight columns, one row an iteration, in every profile (docs/rules.md#logs).
 
 It is a view: the journal holds the original, so it is written again where somebody removed it.
 """
@@ -49,7 +49,7 @@ class SummaryFile:
         """Of the whole file, which is not put together anew for each row of a long run."""
 
     def add(self, ended: IterationEnded) -> None:
-        """Add the iteration's row, before the next agent starts (R §3)."""
+        """Add the iteration's row, before the next agent starts (docs/rules.md#logs)."""
         self._add([ended])
         self._write()
 

@@ -152,7 +152,7 @@ def _restore_file(root: Path, file: FileToWrite) -> None:
 
 
 ENTRY_POINT = "ralph"
-"""The wrapper in the root (S, Entry Point Script)."""
+"""The wrapper in the root (docs/rules.md#set-up)."""
 
 _PROMPT = "PROMPT_build.md"
 _RANKS = {Priority.P0: 0, Priority.P1: 1, Priority.P2: 2}
@@ -256,7 +256,7 @@ def _specification(
 
 
 def _first_specification(root: Path, *, today: date) -> list[FileToWrite]:
-    """The index, and where there is no specification one to be filled in (S, Step 4)."""
+    """The index, and where there is no specification one to be filled in (docs/rules.md#set-up)."""
     index = new_file(root, f"{FOLDER}/{INDEX}", spec_index_skeleton())
     if find_specs(root):
         return [index]
@@ -264,7 +264,7 @@ def _first_specification(root: Path, *, today: date) -> list[FileToWrite]:
 
 
 def _supporting_files(root: Path, paths: PathsConfig) -> tuple[list[FileToWrite], tuple[str, ...]]:
-    """Wrapper, prompt and an example of a validation script (S, Setting Up, steps 2, 5 and 6).
+    """Wrapper, prompt and an example of a validation script (docs/rules.md#set-up).
 
     The prompt is made of the built-in pieces, so it goes with them; what a project needs beyond
     them can be written between.
@@ -293,7 +293,7 @@ def _plan(
 def _of_stories(
     root: Path, order: SetupParams, plan_path: str, paths: PathsConfig
 ) -> SetupDocuments:
-    """Stories, their requirements, and the notes of the iterations (R, File Layout)."""
+    """Stories, their requirements, and the notes of the iterations (docs/rules.md#set-up)."""
     text = read_existing_text(root, plan_path)
     is_ours = text is None or Path(plan_path).parent == Path(paths.progress).parent
     if text is None or not text.strip():

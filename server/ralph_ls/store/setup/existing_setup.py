@@ -1,4 +1,4 @@
-"""What another tool left in a repository, and what of it a loop here can use (SPEC §3).
+"""What another tool left in a repository, and what of it a loop here can use (docs/rules.md#files).
 
 Its files are only read: they stay as they are, so that the other tool still works. Nothing that
 they say may run is taken over, and no value that this version would not obey.

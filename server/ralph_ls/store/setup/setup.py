@@ -153,7 +153,10 @@ def write_setup(
 
 
 def with_ignored_files(root: Path, config: Config) -> bytes | None:
-    """A ``.gitignore`` with the loop's own files in it (R10); None where it has them all."""
+    """A ``.gitignore`` with the loop's own files in it; None where it has them all.
+
+    See docs/rules.md#files.
+    """
     paths = config.paths
     logs = [f"/{folder}/" for folder in _folders(config)]
     wanted = [*logs, f"/{paths.decide}", f"/{paths.blocked}"]

@@ -84,7 +84,10 @@ def find_template(templates: TaskTemplates, wanted: str) -> TemplateChoice:
 
 
 def template_folder(environment: Mapping[str, str]) -> Path:
-    """``RALPH_TEMPLATES_DIR``, else ``ralph/templates`` in the user's config folder (SPEC §4)."""
+    """``RALPH_TEMPLATES_DIR``, else ``ralph/templates`` in the user's config folder.
+
+    See docs/rules.md#files.
+    """
     chosen = environment.get(FOLDER_VARIABLE, "")
     if chosen:
         return Path(chosen).expanduser().absolute()

@@ -1,4 +1,4 @@
-"""Words that say "finished" and words that ask back (A14; I, Dual-Condition Exit Gate).
+"""Words that say "finished" and words that ask back (docs/rules.md#exit-gate).
 
 It exists to count distinct patterns, each with a name, where an agent really says them. It must
 never know what the count is used for.

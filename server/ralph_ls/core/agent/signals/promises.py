@@ -50,10 +50,11 @@ def find_promise_tags(text: str) -> tuple[PromiseTag, ...]:
 def find_promises(
     text: str, tags: Sequence[PromiseTag], fences: Sequence[Span], *, complete_word: str
 ) -> tuple[Promise, ...]:
-    """Give the promises that count, in text order (SPEC §5 "Promises").
+    """Give the promises that count, in text order (docs/rules.md#promises).
 
-    ``complete_word`` is the configured phrase, ``[A-Z0-9_]+`` (I11); it counts as written only.
-    An empty reason or question is none (R5), and so is a placeholder such as ``<reason>``.
+    ``complete_word`` is the configured phrase, ``[A-Z0-9_]+`` (docs/rules.md#promises); it counts
+    as written only. An empty reason or question is none (docs/rules.md#promises), and so is a
+    placeholder such as ``<reason>``.
     """
     judged = (check_tag(text, tag, fences, complete_word=complete_word) for tag in tags)
     return tuple(verdict for verdict in judged if isinstance(verdict, Promise))
@@ -76,7 +77,10 @@ def is_on_own_line(text: str, span: Span) -> bool:
 
 
 def first_promise_by_priority(promises: Sequence[Promise]) -> Promise | None:
-    """Give the one that R's order of checks meets first: COMPLETE, BLOCKED, DECIDE (R4)."""
+    """Give the one that R's order of checks meets first: COMPLETE, BLOCKED, DECIDE.
+
+    See docs/rules.md#promises.
+    """
     for kind in (PromiseKind.COMPLETE, PromiseKind.BLOCKED, PromiseKind.DECIDE):
         for promise in promises:
             if promise.kind is kind:

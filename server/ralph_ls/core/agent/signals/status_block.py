@@ -1,4 +1,4 @@
-"""Finding the agent's status block and choosing the one that counts (SPEC §5 "Blocks").
+"""Finding the agent's status block and choosing the one that counts (docs/rules.md#status-block).
 
 It exists because agents decorate, indent, quote, cut and repeat the block in many ways. It must
 never know what a report leads to. What a block holds is read in ``block_fields.py``.

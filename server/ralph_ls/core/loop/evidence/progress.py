@@ -1,11 +1,11 @@
 """Evidence over claims: what counts as progress, and where a report says more than was seen.
 
 SPEC §6. The field's logs show agents that declare work forty iterations in a row and do none, so
-a report alone is never progress unless ``declared`` is switched on (A8, the ``issue`` profile).
+a report alone is never progress unless ``declared`` is switched on (docs/rules.md#evidence).
 What a person did meanwhile is told and is none either: a loop is not well because its owner works.
 
 Two rules look away from content. A new HEAD is progress whatever it touches where ``head`` is
-switched on (R §2, the ``stories`` profile), also where the content was seen before, for a commit
+switched on (docs/rules.md#stuck-count), also where the content was seen before, for a commit
 of the plan alone never changes it. And in a ``plan`` iteration the plan's change is the evidence:
 code that it wrote is not what it was for.
 
@@ -92,7 +92,10 @@ def judge_progress(
 
 
 def new_head(evidence: Evidence) -> str | None:
-    """The agent's last commit in the workspace itself, whole (R §2); None: it made none."""
+    """The agent's last commit in the workspace itself, whole; None: it made none.
+
+    See docs/rules.md#stuck-count.
+    """
     heads = [commit.hash for commit in _by_agent(evidence.commits) if not commit.repository]
     return heads[-1] if heads else None
 
@@ -121,7 +124,10 @@ def contradiction(
 
 
 def is_tick_alone(evidence: Evidence) -> bool:
-    """Whether a task was ticked and nothing outside the loop's own files was changed (SPEC §6)."""
+    """Whether a task was ticked and nothing outside the loop's own files was changed.
+
+    See docs/rules.md#evidence.
+    """
     real_commits = any(commit.files for commit in _by_agent(evidence.commits))
     return bool(evidence.tasks_done) and not evidence.files and not real_commits
 
@@ -229,7 +235,7 @@ def _by_agent(commits: tuple[CommitSeen, ...]) -> tuple[CommitSeen, ...]:
 
 
 def _is_declared(kinds: Collection[EvidenceKind], report: Report | None) -> bool:
-    """Whether the report's word is taken for progress, and gives it (A8)."""
+    """Whether the report's word is taken for progress, and gives it (docs/rules.md#evidence)."""
     if EvidenceKind.DECLARED not in kinds or report is None:
         return False
     return report.files_modified > 0 or report.tasks_completed > 0 or report.pr_ready

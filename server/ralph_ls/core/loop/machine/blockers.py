@@ -1,7 +1,7 @@
 """Whom the loop tells outside of itself, and when: questions, and a pull request that is ready.
 
 A run never depends on it: what is told goes one way, happens beside the loop, and its failure is
-told and changes nothing (SPEC §7: PR_READY never pushes). Nothing here knows how it is done.
+told and changes nothing (docs/rules.md#requests). Nothing here knows how it is done.
 
 Raising what an iteration's agent needs the user for: a question, or what blocks it.
 
@@ -31,7 +31,10 @@ from ralph_ls.protocol.run.values import EndReason
 
 
 def announce_question(draft: StepDraft, asked: QuestionAsked) -> None:
-    """A question that the agent has just asked goes out where the settings say so (A20)."""
+    """A question that the agent has just asked goes out where the settings say so.
+
+    See docs/rules.md#questions.
+    """
     config, request = draft.config, draft.run.request
     ways = {
         AnnouncementChannel.COMMAND: bool(config.on_question),
@@ -53,7 +56,7 @@ def announce_question(draft: StepDraft, asked: QuestionAsked) -> None:
 
 
 def announce_end(draft: StepDraft, reason: EndReason) -> None:
-    """A complete run whose last report says PR_READY hands its work on (A24)."""
+    """A complete run whose last report says PR_READY hands its work on (docs/rules.md#requests)."""
     run = draft.run
     is_last = run.report is not None and run.report_start == run.start
     if reason is not EndReason.COMPLETE or not draft.config.on_pr_ready or not is_last:

@@ -2,7 +2,7 @@
 
 The order is that of SPEC §9: reading, evidence, validation, commit, push, then attempts, breaker
 and gate. What it all means is decided in ``verdict``. A refused COMPLETE is as if absent, and later
-promises are still read (R §1).
+promises are still read (docs/rules.md#promises).
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ from ralph_ls.protocol.run.state import CurrentIteration
 from ralph_ls.protocol.run.values import EndReason, Evidence, Phase
 
 MARKED_BLOCKED = "a person to look at it, and to take [BLOCKED] away"
-"""What a task needs that the loop set aside (S, Handling Stuck Tasks)."""
+"""What a task needs that the loop set aside (docs/rules.md#attempts)."""
 
 
 def read_iteration(draft: StepDraft, given: IterationRead) -> None:
@@ -132,8 +132,8 @@ def continue_closing(
 ) -> None:
     """Go on with the open iteration, for which one of its last steps is through.
 
-    What a failed script means stands in ``invalid``; a failed push is fatal (S, Git Push), and a
-    commit that failed is told.
+    What a failed script means stands in ``invalid``; a failed push is fatal (docs/rules.md#push),
+    and a commit that failed is told.
     """
     current, held = draft.run.current, draft.state.settlement
     if not draft.is_awaited(_AWAITED[type(given)]) or current is None or held is None:
@@ -225,7 +225,10 @@ def _is_stopped(draft: StepDraft, current: CurrentIteration) -> bool:
 
 
 def _may_try_again(draft: StepDraft, current: CurrentIteration, exit_event: AgentExited) -> bool:
-    """One retry in an iteration (SPEC §9.3), and none where the run is about to stop."""
+    """One retry in an iteration, and none where the run is about to stop.
+
+    See docs/rules.md#agent-process.
+    """
     first_time = exit_event.attempt == 1 and "evidenceGathered" not in current.told
     wanted = draft.run.stop_requested is None and not _is_stopped(draft, current)
     return first_time and wanted
@@ -331,14 +334,18 @@ def _settle(
 
 
 def _count_attempt(draft: StepDraft, settlement: SettledIteration) -> SettledIteration:
-    """Attempts come before the breaker (SPEC §6), and so does a task that says BLOCKED."""
+    """Attempts come before the breaker, and so does a task that says BLOCKED.
+
+    See docs/rules.md#attempts.
+    """
     config, given = draft.config.attempts, settlement.read
     task, report = settlement.current.started.task, given.report
     if task is not None:
         task = given.renamed.get(task.id, task)
     tasks_done = () if validation.is_invalid(settlement.current) else given.tasks_done
     done = task is not None and task.id in tasks_done
-    # Whoever closes what does not hold has failed at it, whatever else was done (B11).
+    # Whoever closes what does not hold has failed at it, whatever else was done
+    # (docs/rules.md#attempts).
     refuted = {one.task.id for one in given.verified if one.failed}
     refuted |= {one.task.id for one in settlement.current.verified if one.reopened}
     is_progress = settlement.evidence.progress and not (task and task.id in refuted)

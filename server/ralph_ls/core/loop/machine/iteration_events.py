@@ -216,7 +216,7 @@ def _emit_breaker(draft: StepDraft, settlement: SettledIteration, number: int) -
 
 
 def _warn_of_budgets(draft: StepDraft, settlement: SettledIteration, number: int) -> None:
-    """A person is warned once of each budget that comes to its end (SPEC §9.6)."""
+    """A person is warned once of each budget that comes to its end (docs/rules.md#budgets)."""
     run = draft.run
     used = budget.nearly_used_budgets(
         run.config,
@@ -263,7 +263,10 @@ def _warn_of_claims(
 
 
 def _warn_of_signals(draft: StepDraft, number: int, given: IterationRead) -> None:
-    """A completion signal that is not the profile's gate never ends a run; it is told (SPEC §3)."""
+    """A completion signal that is not the profile's gate never ends a run; it is told.
+
+    See docs/rules.md#exit-gate.
+    """
     config = draft.config
     if signals := foreign_signals(gate_inputs(draft.run, given)):
         asked = gate_words(config.gate, config.promise.complete)

@@ -57,7 +57,7 @@ EXIT_CODES = {
 TERM_EXIT_CODE = 143
 
 REASONS_FOR_USER = frozenset({EndReason.BLOCKED, EndReason.DECIDE, EndReason.STUCK})
-"""Ends for which a run parks instead, where it may wait (SPEC §7)."""
+"""Ends for which a run parks instead, where it may wait (docs/rules.md#halting)."""
 
 REASONS_THAT_PERSIST = frozenset({EndReason.FATAL, EndReason.STUCK})
 """Verdicts that an engine which takes up the run carries out before anything else."""
@@ -83,7 +83,7 @@ def end_run(draft: StepDraft, reason: EndReason, message: str, *, by: str = "") 
 
 
 def halt_for_user(draft: StepDraft, reason: EndReason, message: str) -> None:
-    """A person is needed: park the run or end it, as ``on_halt`` says (SPEC §7)."""
+    """A person is needed: park the run or end it, as ``on_halt`` says (docs/rules.md#halting)."""
     if draft.config.on_halt is OnHalt.WAIT:
         draft.tell(PhaseChanged, phase=Phase.PARKED, reason=reason.value)
         draft.order(WatchHaltFiles())
@@ -123,7 +123,10 @@ def stop_run(draft: StepDraft, by: str) -> None:
 
 
 def begin_run(draft: StepDraft) -> None:
-    """After a start: halt on what an earlier iteration left open, else begin (SPEC §7)."""
+    """After a start: halt on what an earlier iteration left open, else begin.
+
+    See docs/rules.md#halting.
+    """
     run = draft.run
     if run.blocked is not None:
         halt_for_user(draft, EndReason.BLOCKED, f"still blocked: {run.blocked.reason}")
@@ -148,7 +151,9 @@ def next_or_hold(draft: StepDraft, *, reuse: bool = False, look_again: bool = Fa
 
 
 def wait_for_limit(draft: StepDraft, limit: AccountLimit, *, since: datetime) -> None:
-    """Wait until the agent's usage limit is reset, unless somebody wants the run held (SPEC §5).
+    """Wait until the agent's usage limit is reset, unless somebody wants the run held.
+
+    See docs/rules.md#usage-limits.
 
     ``since``: when the iteration began. A reset that came while the agent was still ending is
     waited for no more; one from before it is a stale word, which must not start agents in a row.
@@ -210,7 +215,7 @@ def prepare_iteration(draft: StepDraft, *, reuse: bool) -> None:
 
 
 def skipped(run: RunState) -> tuple[str, ...]:
-    """Ids of the tasks that are set aside without a mark in the plan (B, Stuck Detection)."""
+    """Ids of the tasks that are set aside without a mark in the plan (docs/rules.md#attempts)."""
     return attempts.skipped_without_mark(attempts.failed_attempts(run), run.config.attempts)
 
 
@@ -234,7 +239,9 @@ def pause_run(draft: StepDraft) -> None:
 
 
 def mode_of(run: RunState, plan: PlanFacts, gate_words: Mode) -> Mode:
-    """What the next iteration is for; ``wanted`` is what settings and plan ask for (SPEC §8).
+    """What the next iteration is for; ``wanted`` is what settings and plan ask for.
+
+    See docs/rules.md#plan-mode.
 
     A plan with nothing left but tasks that were set aside is planned anew, once between two build
     iterations that made progress: planning that helped nothing helps no better a second time.
@@ -335,7 +342,7 @@ def reset_breaker(draft: StepDraft, *, by: str) -> None:
 
 
 def reset_if_stuck(draft: StepDraft, *, by: str) -> None:
-    """``--resume`` counts as a reset by that person (SPEC §2)."""
+    """``--resume`` counts as a reset by that person (docs/rules.md#recovery)."""
     if stuck_words(draft.run.breaker, draft.run.stuck_count, draft.config):
         reset_breaker(draft, by=by)
 
@@ -376,7 +383,10 @@ SHOWN_TASKS = 3
 
 
 def _nothing_ready(run: RunState, plan: PlanFacts) -> str:
-    """That nothing is left which could be taken, and what keeps each task (B, Exit Condition 1)."""
+    """That nothing is left which could be taken, and what keeps each task.
+
+    See docs/rules.md#exit-gate.
+    """
     if plan.left:
         return f"nothing is ready; {plan.left}"
     if run.config.task is not None:

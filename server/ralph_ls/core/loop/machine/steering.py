@@ -1,9 +1,9 @@
 """Steering: commands, signals, and the halt files that people edit by hand.
 
-Every command is answered, accepted or rejected with a reason, however late it comes (SPEC §2).
-It is answered after what it did was told, so that an engine which dies in between loses nothing
-that a person was promised.
-Never is an answer invented: a question is answered by a person's text, or not at all.
+Every command is answered, accepted or rejected with a reason, however late it comes
+(docs/rules.md#inbox). It is answered after what it did was told, so that an engine which dies in
+between loses nothing that a person was promised. Never is an answer invented: a question is
+answered by a person's text, or not at all.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def handle_signal(draft: StepDraft, by: str) -> None:
 
 
 def find_halt_files(draft: StepDraft, halt: HaltFiles) -> None:
-    """At a start: take over what stands in the halt files (SPEC §7).
+    """At a start: take over what stands in the halt files (docs/rules.md#halting).
 
     An open iteration may have asked already, and a person may have answered meanwhile; a file
     that the journal knows nothing of is then that iteration's, whose engine died on writing it.
@@ -147,7 +147,7 @@ def halt_files_changed(draft: StepDraft, halt: HaltFiles) -> None:
 
 
 def reset_task(draft: StepDraft, task: str, *, command: str, by: str) -> None:
-    """Count no attempts at a task any more, and skip it no more (SPEC §9)."""
+    """Count no attempts at a task any more, and skip it no more (docs/rules.md#attempts)."""
     draft.tell(
         CommandAccepted,
         command=command,

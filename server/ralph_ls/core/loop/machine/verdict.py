@@ -125,14 +125,17 @@ class SettledIteration:
 def limit_of(given: IterationRead) -> AccountLimit | None:
     """The usage limit that kept the agent from its result; an agent that got over it has one.
 
-    Only what the agent's structured output says counts, never words (SPEC §5).
+    Only what the agent's structured output says counts, never words (docs/rules.md#usage-limits).
     """
     has_result = (given.report is not None or bool(given.promises)) and not given.failed
     return None if has_result else given.limit
 
 
 def question_of(given: IterationRead) -> str | None:
-    """What the agent wants decided: its DECIDE, else what its report wants clarified (R2, A20)."""
+    """What the agent wants decided: its DECIDE, else what its report wants clarified.
+
+    See docs/rules.md#questions.
+    """
     for promise in given.promises:
         if promise.kind is PromiseKind.DECIDE:
             return promise.text
@@ -156,7 +159,10 @@ def blocker_of(config: Config, settlement: SettledIteration) -> str | None:
 
 
 def has_no_result(exit_event: AgentExited, given: IterationRead, evidence: Evidence) -> bool:
-    """A bad exit without a result, or no word at all, and nothing done (SPEC §9.3)."""
+    """A bad exit without a result, or no word at all, and nothing done.
+
+    See docs/rules.md#agent-process.
+    """
     if _was_ended(exit_event) or evidence.progress or given.failure_kind in LIMITS_OF_ITS_OWN:
         return False
     no_result = given.report is None and not given.promises
@@ -320,7 +326,7 @@ def fatal_end(run: RunState, settlement: SettledIteration) -> str | None:
 
 
 def _not_pushed(pushed: Pushed) -> str:
-    """That a push failed, and what to look at (S, Git Push)."""
+    """That a push failed, and what to look at (docs/rules.md#push)."""
     where = f"{pushed.branch} to {pushed.remote}" if pushed.remote else pushed.branch
     if pushed.rejected:
         return (
@@ -384,7 +390,10 @@ def _asks(report: Report) -> bool:
 
 
 def _clarification(report: Report) -> str:
-    """The questions of a report; where there are none, that there are none (SPEC §7, gates)."""
+    """The questions of a report; where there are none, that there are none.
+
+    See docs/rules.md#exit-codes.
+    """
     if report.clarification_questions:
         return report.clarification_questions
     said = report.work_summary or report.recommendation or "nothing more"

@@ -1,4 +1,4 @@
-"""Who gets an iteration: which agent, and which of its models (S, Future 6; SPEC §9).
+"""Who gets an iteration: which agent, and which of its models (docs/rules.md#agents).
 
 The first rule that fits is taken, from the most to the least particular: what a person wants for
 every iteration of the run, a tag of the task, what the iteration is for, the task's priority.
@@ -9,10 +9,11 @@ It must never know how an agent is given a model.
 
 Session continuity: whether an iteration goes on in the agent's session of the one before it.
 
-A, Architecture, "Session Continuity" (A22); settled in SPEC §9.7: off by default, for a fresh
-context every time is what the loop is about (S). Only the id that this run's agent reported is
-ever gone on in, never an agent's "latest" session, which may be a person's own. It is dropped
-when it is too old, when the breaker opens, and with another task, mode, agent or model.
+A, Architecture, "Session Continuity" (docs/rules.md#sessions); settled in SPEC §9.7: off by
+default, for a fresh context every time is what the loop is about (S). Only the id that this run's
+agent reported is ever gone on in, never an agent's "latest" session, which may be a person's own.
+It is dropped when it is too old, when the breaker opens, and with another task, mode, agent or
+model.
 
 It must never know how an agent is told to go on in a session.
 """

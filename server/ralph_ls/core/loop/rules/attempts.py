@@ -58,7 +58,8 @@ def attempts_after_run_end(run: RunState, *, stopped: bool) -> dict[str, Any]:
 def rename_tasks(attempts: Mapping[str, int], names: Mapping[str, TaskRef]) -> dict[str, int]:
     """The same attempts under what the tasks are called now, by what they were called before.
 
-    Whoever rewords a task makes no other one of it, so it has no more attempts for that (SPEC §8).
+    Whoever rewords a task makes no other one of it, so it has no more attempts for that
+    (docs/rules.md#attempts).
     """
     renamed: dict[str, int] = {}
     for known, count in attempts.items():
@@ -117,7 +118,7 @@ def count_attempt(
 
 
 def skipped_without_mark(attempts: Mapping[str, int], config: AttemptsConfig) -> tuple[str, ...]:
-    """Ids of the tasks that are set aside without a mark in the plan (B12)."""
+    """Ids of the tasks that are set aside without a mark in the plan (docs/rules.md#attempts)."""
     if config.mark or config.limit == 0:
         return ()
     return tuple(task for task, count in attempts.items() if count >= config.limit)
@@ -126,7 +127,7 @@ def skipped_without_mark(attempts: Mapping[str, int], config: AttemptsConfig) ->
 def give_up_task(
     attempts: Mapping[str, int], task: TaskRef, config: AttemptsConfig
 ) -> dict[str, int]:
-    """The attempts after a task said BLOCKED, which sets it aside at once (SPEC §6).
+    """The attempts after a task said BLOCKED, which sets it aside at once (docs/rules.md#attempts).
 
     With a mark in the plan its count is cleared, as in ``settle``; without one the count becomes
     the limit, for nothing else keeps the task from being taken again.

@@ -99,7 +99,10 @@ def count_iteration(
 
 
 def close_by_reset(breaker: Breaker, *, by: str, now: datetime) -> Breaker:
-    """Close the breaker on a person's order: counters to zero, history kept (SPEC §6, A11)."""
+    """Close the breaker on a person's order: counters to zero, history kept.
+
+    See docs/rules.md#breaker.
+    """
     return Breaker(
         state=BreakerState.CLOSED,
         reason=f"reset by {by}",
@@ -154,7 +157,7 @@ def _count_up(breaker: Breaker, facts: BreakerFacts) -> dict[str, object]:
 
 
 def _error_streaks(breaker: Breaker, facts: BreakerFacts) -> dict[str, int]:
-    """In how many iterations in a row each error line stood (A9; SPEC §6, Same error)."""
+    """In how many iterations in a row each error line stood (docs/rules.md#breaker)."""
     known = breaker.error_streaks
     # A line that is followed already goes first, so that no flood of others breaks its streak.
     lines = sorted(dict.fromkeys(facts.error_patterns), key=lambda line: line not in known)
@@ -162,7 +165,7 @@ def _error_streaks(breaker: Breaker, facts: BreakerFacts) -> dict[str, int]:
 
 
 def _failing_tests(breaker: Breaker, tests_status: str) -> int:
-    """I, Circuit Breaker Pattern; only a report tells of tests (SPEC §6)."""
+    """I, Circuit Breaker Pattern; only a report tells of tests (docs/rules.md#breaker)."""
     if tests_status == "FAILING":
         return breaker.consecutive_failing_tests + 1
     if tests_status == "PASSING":

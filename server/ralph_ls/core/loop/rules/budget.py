@@ -7,7 +7,8 @@ went in and came out. What a cache gave is told apart and is not added: it costs
 
 It must never know what happens to a run whose budget is used up.
 
-What one iteration may use up: tokens and cost, checked while its agent works (SPEC §9.6; S).
+What one iteration may use up: tokens and cost, checked while its agent works
+(docs/rules.md#budgets).
 
 An agent is ended after the turn that passes a limit, never in the middle of one: what it has begun
 to write is worth more than the few tokens that are left of the turn. The same holds for what is
@@ -18,9 +19,10 @@ It must never know how an agent is ended.
 
 How many calls of its model a run's agents made lately, and when the next agent may start.
 
-``max_calls_per_minute`` counts the turns that agents tell (I, 3.4; SPEC §9.6). When exactly each
-one was, they do not tell, so the turns of an iteration are taken as spread evenly over the time in
-which its agent worked. An agent that tells no turns has made one call at least, and counts as that.
+``max_calls_per_minute`` counts the turns that agents tell (docs/rules.md#budgets). When exactly
+each one was, they do not tell, so the turns of an iteration are taken as spread evenly over the
+time in which its agent worked. An agent that tells no turns has made one call at least, and counts
+as that.
 
 It must never know how a run waits.
 """

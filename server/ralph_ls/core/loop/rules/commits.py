@@ -9,7 +9,7 @@ Restored changes in words: which rule an agent broke, for the next agent and for
 The rules are those of the guard; here they only have names. It must never know how a file is
 restored.
 
-What the loop writes into a commit of its own (S, Commit Strategy; SPEC §9.5).
+What the loop writes into a commit of its own (docs/rules.md#commits).
 
 A subject that names the task, what was done as far as it was said and seen, and trailers: run and
 start, by which the commit is found again, and the iteration as people know it.
@@ -166,7 +166,7 @@ def _what(run: RunState, current: CurrentIteration) -> str:
 
 
 def _bullets(run: RunState, given: IterationRead, evidence: Evidence) -> Iterator[str]:
-    """Details, changes and tests status, as far as they are known (S10)."""
+    """Details, changes and tests status, as far as they are known (docs/rules.md#commits)."""
     report = given.report
     if report is not None and (said := report.work_summary or report.recommendation):
         what = "Summary" if report.work_summary else "Next"

@@ -7,8 +7,9 @@ whoever takes the run up. It must never know which failures leave an agent out.
 What a failed agent means for its iteration: wait, hand over to another agent, or neither.
 
 An iteration whose agent could not be had at all is *held up*: it counts for nothing, as one at a
-usage limit does (R, SPEC §5). An overload is waited out, each wait twice the one before; when the
-waits are used up it is a crash like any other. It must never know how a run waits or ends.
+usage limit does (docs/rules.md#usage-limits). An overload is waited out, each wait twice the one
+before; when the waits are used up it is a crash like any other. It must never know how a run waits
+or ends.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ breaker.
 
 It must never know what an iteration left in the tree, nor how a run ends.
 
-The completion gate: when a run may say that it is complete (SPEC §7).
+The completion gate: when a run may say that it is complete (docs/rules.md#exit-gate).
 
 Every profile has one gate, and each gate is a rule of two halves. The agent's half is the rule's
 own signal: a line in the plan, two conditions in a report, a promise. The plan's half is the same
@@ -21,8 +21,8 @@ A completion signal that is not the rule's own never ends a run; it is told, so 
 wonder why the loop went on. Under the rules ``marker`` and ``dual`` a report of failing tests
 refuses a completion as well: the agent says itself that the work is not done. EXIT_SIGNAL
 together with BLOCKED, NEEDS_CLARIFICATION or a wish for clarification is never completion: it
-means "should processing stop" (A4). COMPLETE with EXIT_SIGNAL false is no signal at all: agents
-write it for "this task".
+means "should processing stop" (docs/rules.md#status-block). COMPLETE with EXIT_SIGNAL false is no
+signal at all: agents write it for "this task".
 
 Nothing here ends a run, tells anything, or knows what comes first when several things hold; the
 order is ``ORDERS``, and ``verdict`` goes by it.
@@ -86,7 +86,10 @@ def _is_done(counts: PlanCountsView) -> bool:
 
 
 NOT_COMPLETE = frozenset({"BLOCKED", "NEEDS_CLARIFICATION"})
-"""STATUS values that say that a person is needed, whatever else the report says (A4)."""
+"""STATUS values that say that a person is needed, whatever else the report says.
+
+See docs/rules.md#status-block.
+"""
 
 TESTS_FAIL = "the report says TESTS_STATUS FAILING"
 """Why a completion is refused whose agent reports failing tests."""
@@ -110,8 +113,10 @@ _ORDER_OF_ISSUES = (
 ORDERS: Mapping[GateRule, tuple[EndReason, ...]] = MappingProxyType(
     {rule: _ORDER_OF_ISSUES if rule is GateRule.STATUS else _USUAL_ORDER for rule in GateRule}
 )
-"""Which end of one iteration comes first, after stopped and fatal (SPEC §7). R4 asks for COMPLETE,
-BLOCKED, DECIDE; A18 for HALT, CLARIFY, COMPLETE."""
+"""Which end of one iteration comes first, after stopped and fatal (docs/rules.md#exit-gate).
+
+The resilience loop checks COMPLETE, BLOCKED, DECIDE; requests check HALT, CLARIFY, COMPLETE.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,7 +158,10 @@ class GateResult:
 
 
 def check_gate(given: GateInputs) -> GateResult:
-    """Hold one iteration's signals against the configured rule and the plan (SPEC §7)."""
+    """Hold one iteration's signals against the configured rule and the plan.
+
+    See docs/rules.md#exit-gate.
+    """
     match given.config.rule:
         case GateRule.MARKER:
             return _check_marker(given)
@@ -170,7 +178,7 @@ def check_gate(given: GateInputs) -> GateResult:
 
 
 def queue_is_empty(counts: PlanCountsView, next_task: TaskRef | None) -> bool:
-    """Whether the queue, read before an iteration, says that all is done (B, Exit Condition 1).
+    """Whether the queue, read before an iteration, says that all is done (docs/rules.md#exit-gate).
 
     B ends with 0 as well when all that is left is blocked. SPEC §7 keeps that apart: then a
     required task is open, the queue is not empty, and the run ends with 2. An optional task that
@@ -180,7 +188,9 @@ def queue_is_empty(counts: PlanCountsView, next_task: TaskRef | None) -> bool:
 
 
 def foreign_signals(given: GateInputs) -> tuple[str, ...]:
-    """Completion signals of the agent that are not the rule's own, each in words (SPEC §3).
+    """Completion signals of the agent that are not the rule's own, each in words.
+
+    See docs/rules.md#exit-gate.
 
     There are none where the gate's own signal is there: what comes with it says nothing more.
     """
@@ -219,7 +229,7 @@ def gate_words(config: GateConfig, complete_word: str) -> str:
 
 
 def _check_marker(given: GateInputs) -> GateResult:
-    """``spec``: PROJECT_COMPLETE stands in the plan (S, Completion Signals).
+    """``spec``: PROJECT_COMPLETE stands in the plan (docs/rules.md#exit-gate).
 
     Awkward: a marker of an earlier run stands there at the start, and the agent works on below it.
     It says nothing about this run until it has been gone once, so ``stale_marker`` is told to us.
@@ -231,7 +241,7 @@ def _check_marker(given: GateInputs) -> GateResult:
 
 
 def _check_dual(given: GateInputs) -> GateResult:
-    """``fixplan``: EXIT_SIGNAL true and enough indicators (I, Dual-Condition Exit Gate).
+    """``fixplan``: EXIT_SIGNAL true and enough indicators (docs/rules.md#exit-gate).
 
     Awkward: what an indicator is. It is one distinct completion pattern in the final text outside
     of blocks, or the plan having all its required tasks done. Indicators add up over consecutive
@@ -251,11 +261,13 @@ def _check_dual(given: GateInputs) -> GateResult:
 
 
 def _check_verified(given: GateInputs) -> GateResult:
-    """``stories``: COMPLETE, verified against the plan; all done without the tag too (R §1, R3).
+    """``stories``: COMPLETE, verified against the plan; all done without the tag too.
+
+    See docs/rules.md#exit-gate.
 
     Awkward: the plan being done ends the run although the agent promises nothing. Nobody claimed
     anything then, so nothing is refused; and an agent that asks for a person instead is heard
-    first (R4: with no COMPLETE, the next checks are BLOCKED and DECIDE).
+    first (docs/rules.md#promises).
     """
     if _promises_complete(given):
         return _ask_plan(given, f"the agent promises {given.complete_word}")
@@ -267,7 +279,7 @@ def _check_verified(given: GateInputs) -> GateResult:
 
 
 def _check_queue() -> GateResult:
-    """``beads``: nothing an iteration says completes the run (B, Exit Condition 1).
+    """``beads``: nothing an iteration says completes the run (docs/rules.md#exit-gate).
 
     Awkward: this gate has no agent's half. The queue is read before each iteration, and
     ``queue_is_empty`` says what it means; so also a task that the last iteration added is seen.
@@ -276,11 +288,11 @@ def _check_queue() -> GateResult:
 
 
 def _check_status(given: GateInputs) -> GateResult:
-    """``issue``: STATUS COMPLETE or PR_READY true (A, Component 4; A19).
+    """``issue``: STATUS COMPLETE or PR_READY true (docs/rules.md#exit-gate).
 
     Awkward: A's picture says EXIT_SIGNAL or PR_READY, its code STATUS COMPLETE or PR_READY. The
-    code holds, since EXIT_SIGNAL is also set to ask for clarification (A4); and PR_READY of a
-    report that asks for a person is none.
+    code holds, since EXIT_SIGNAL is also set to ask for clarification (docs/rules.md#status-block);
+    and PR_READY of a report that asks for a person is none.
     """
     report = given.report
     if report is None or _asks_for_user(report):

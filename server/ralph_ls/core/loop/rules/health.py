@@ -1,5 +1,4 @@
-"""What around a run may spoil a night's work, and is told before it does (SPEC §9.1; S, Health
-Checks).
+"""What around a run may spoil a night's work, and is told before it does (docs/rules.md#health).
 
 Warnings stop nothing. Each is told once, and again only after it was gone. What no run can go on
 without is no warning: whoever looks raises it as an error. This module must never look itself.

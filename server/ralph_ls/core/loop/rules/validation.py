@@ -6,13 +6,14 @@ a line always runs. The globs are those of ``.gitignore``, as far as they are al
 glob without a slash is one of a file's name in any folder, ``**`` stands for any folders, and what
 names a folder means everything in it. This module must never know how a script is run.
 
-Work that did not validate: whether the run ends, takes it back, or has it mended (SPEC §9).
+Work that did not validate: whether the run ends, takes it back, or has it mended
+(docs/rules.md#validation).
 
-``on_validate_fail`` says which. ``stop`` ends the run (S, validate.sh). ``rollback`` takes all of
-the iteration back, which is no progress, and the breaker counts it; where that cannot be done
-without touching what is not the iteration's, the run ends and says why. ``repair`` leaves the work
-where it is, and the next iteration is for the same task, as often as ``max_repairs`` says. Whatever
-was said or ticked, what did not validate completes no run.
+``on_validate_fail`` says which. ``stop`` ends the run (docs/rules.md#validation). ``rollback``
+takes all of the iteration back, which is no progress, and the breaker counts it; where that cannot
+be done without touching what is not the iteration's, the run ends and says why. ``repair`` leaves
+the work where it is, and the next iteration is for the same task, as often as ``max_repairs`` says.
+Whatever was said or ticked, what did not validate completes no run.
 
 It must never know how scripts and git are called.
 

@@ -1,4 +1,6 @@
-"""Review points: where a run holds until a person has looked at what was done (SPEC §9; S48).
+"""Review points: where a run holds until a person has looked at what was done.
+
+See docs/rules.md#review-points.
 
 Whether an iteration came to one is read off the run's state, so nobody has to remember it: the loop
 parks by it, and viewers say by it what is to be looked at.
@@ -17,7 +19,10 @@ from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import Breaker, BreakerState, EndReason
 
 REVIEW = "review"
-"""The reason of a run that is parked for a review; it is no end of its own (SPEC §1, parked)."""
+"""The reason of a run that is parked for a review; it is no end of its own.
+
+See docs/rules.md#review-points.
+"""
 
 BY_REVIEW_POINT = "a review point"
 """Who ended a run that does not wait for people."""

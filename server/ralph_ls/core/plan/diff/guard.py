@@ -1,4 +1,4 @@
-"""Separation of powers: what an agent may not do to the plan is put back (SPEC §8).
+"""Separation of powers: what an agent may not do to the plan is put back (docs/rules.md#guard).
 
 An agent may add, tick, block, re-order, split, re-prioritise and move finished tasks. It may not
 drop an open task, mark it as skipped, or change its criteria. Only that is undone, by edits as

@@ -288,7 +288,9 @@ def add_task_note(text: str, task_id: str, said: str) -> str:
 
 
 def attach_commit(text: str, task_id: str, commit: str) -> str:
-    """Say in which commit a task was worked on: ``- Commit: abc1234`` below it (S, PROGRESS.md).
+    """Say in which commit a task was worked on: ``- Commit: abc1234`` below it.
+
+    See docs/rules.md#specifications.
 
     A commit that the task names already leaves the text as it is; another one is added above it.
     A row of a table takes it in its column for commits, and is refused without one.

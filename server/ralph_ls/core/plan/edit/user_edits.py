@@ -1,4 +1,6 @@
-"""Opening again what a plan says is in progress, before the plan is made anew (SPEC §9, replan).
+"""Opening again what a plan says is in progress, before the plan is made anew.
+
+See docs/rules.md#plan-mode.
 
 A plan iteration must not take half-done work for somebody's present work: no agent of an earlier
 iteration is left that could be at it. Each change is a minimal edit, and is kept only where the
@@ -39,7 +41,7 @@ from ralph_ls.protocol.lsp.row_methods import TaskEdit
 from ralph_ls.protocol.plan import TaskState
 
 RESET_NOTE = "Reset for replanning"
-"""What a task says that was opened again (SPEC §9)."""
+"""What a task says that was opened again (docs/rules.md#attempts)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +132,7 @@ def _opens_only(before: Plan, task: Task, text: str) -> bool:
 
 
 RETRY_NOTE = "Reset for retry"
-"""What a task says that a person wants tried again (SPEC §9)."""
+"""What a task says that a person wants tried again (docs/rules.md#attempts)."""
 
 DEFAULT_BLOCK_REASON = "a person"
 
@@ -162,7 +164,7 @@ def describe_user_edit(edit: TaskEdit) -> str:
 
 
 def retry_task(text: str, task_id: str) -> str:
-    """Open a task again, whatever its state, and note that below it once (SPEC §9).
+    """Open a task again, whatever its state, and note that below it once (docs/rules.md#attempts).
 
     A row of a table without a column for notes is opened without one.
     """

@@ -1,4 +1,4 @@
-"""Read and check a plan of any kind: the one place that picks the reader (SPEC §8).
+"""Read and check a plan of any kind: the one place that picks the reader (docs/rules.md#plans).
 
 The text of a plan in ``bd`` is that of a snapshot. A request is no list of tasks, so its plan is
 empty. It must never know where a text came from.

@@ -9,7 +9,8 @@ The checks, by code:
 - ``criteria-vague``, ``criteria-missing``: see ``criteria``.
 - ``close-without-evidence``: see ``closing``.
 - ``marker-with-open-tasks``: the plan says that all is complete (``marker``), and tasks that are
-  not optional are open. A run does not believe such a marker (SPEC §7), so it never ends by it.
+  not optional are open. A run does not believe such a marker (docs/rules.md#exit-gate), so it never
+  ends by it.
 - ``unknown-dependency``, ``dependency-cycle``: see ``dependencies``.
 - ``blocked-without-reason``: a task is marked as blocked, and neither ``Blocked by:`` nor
   ``Needs:`` nor its tag says why.

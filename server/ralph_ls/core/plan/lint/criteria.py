@@ -1,6 +1,6 @@
 """Criteria that nobody could check: vague ones, and those that were announced and never written.
 
-An agent cannot verify "works correctly" (B, Acceptance Criteria; SPEC §8 Closing). The rules:
+An agent cannot verify "works correctly" (docs/rules.md#verification). The rules:
 
 - A criterion is vague when it ends in a judgement (``works correctly``, ``is good``, ``handles
   errors gracefully``), or is nothing else (``done``, ``high quality``), and names nothing that can
@@ -8,12 +8,12 @@ An agent cannot verify "works correctly" (B, Acceptance Criteria; SPEC §8 Closi
   Only English is judged. "All tests pass" is observable, and is left alone.
 - Criteria are missing where a label such as ``Acceptance criteria:`` has nothing below it.
 - A task without any is told only where its plan asks for them. No profile with a markdown plan
-  does (SPEC §3); a plan does when at least three of its unfinished tasks that are nested in no
-  other have criteria, and these are at least half of such tasks.
+  does (docs/rules.md#profiles); a plan does when at least three of its unfinished tasks that are
+  nested in no other have criteria, and these are at least half of such tasks.
 
 Nothing is told of finished tasks, and nothing of criteria that are ticked.
 
-Whether a finished task says how that was seen (B, Close Reasons Must Cite Evidence; SPEC §8).
+Whether a finished task says how that was seen (docs/rules.md#verification).
 
 - A criterion of a finished task that is an open box: nobody says that it was looked at.
 - A close reason (``Closed: …``, ``Close reason: …``, ``Verified: …``, ``Evidence: …``) that has

@@ -7,7 +7,8 @@ round or square brackets in a task's title, as in ``Pay by card (after: US-001)`
 references, parted by ``,``, ``;``, ``&``, ``+`` or ``and``, in brackets or not. A reference is the
 id of a task or its title, both in any case. What looks like an id (``US-007``, ``1a2b3c4d``) and is
 none in this plan is told; other words (``Dependencies: the API of the shop, auth.md``) are taken
-for prose, which nobody can check. ``Blocked by:`` is a reason (SPEC §8) and no dependency.
+for prose, which nobody can check. ``Blocked by:`` is a reason (docs/rules.md#plans) and no
+dependency.
 
 What an unfinished task waits for decides whose turn it is (``core.plan.select``). It must never
 change a plan.

@@ -1,8 +1,8 @@
 """The front matter of a document: the flat part of YAML that specifications use, and no more.
 
 Keys with a text or a list of texts; quotes and comments as YAML has them. Anything deeper is a
-problem with its place, never an error, and what can be read beside it is read (S, Spec Metadata
-Headers). This module must never know what a key means.
+problem with its place, never an error, and what can be read beside it is read
+(docs/rules.md#specifications). This module must never know what a key means.
 """
 
 from __future__ import annotations

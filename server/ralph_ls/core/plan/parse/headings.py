@@ -25,11 +25,11 @@ class SectionKind(Enum):
     DONE = auto()
     """Every item is a task, and done unless its box says otherwise."""
     ISSUES = auto()
-    """``[BUG]`` items are tasks without a box, too (S, Error Documentation Format)."""
+    """``[BUG]`` items are tasks without a box, too (docs/rules.md#plans)."""
     PROSE = auto()
     """Guidelines and the like: only a box makes a task."""
     NOTES = auto()
-    """Never tasks, not even with a box (SPEC §8)."""
+    """Never tasks, not even with a box (docs/rules.md#plans)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -43,7 +43,10 @@ class HeadingSection:
     priority: Priority | None
     optional: bool
     may_be_task: bool = False
-    """True for a sub-heading whose words say nothing: with a state it is a task (SPEC §8)."""
+    """True for a sub-heading whose words say nothing: with a state it is a task.
+
+    See docs/rules.md#plans.
+    """
     parent: HeadingSection | None = field(default=None, repr=False)
     """The section around this one."""
 
@@ -58,7 +61,7 @@ def open_section(
 ) -> HeadingSection:
     """Open the section of a heading inside its parent (the last heading of a higher level).
 
-    Kind, priority and being optional hold for sub-headings (I, "@fix_plan.md Structure"): a
+    Kind, priority and being optional hold for sub-headings (docs/rules.md#plans): a
     sub-heading may say something of its own, except that notes stay notes, and that finished
     things stay finished whatever priority they once had.
     """

@@ -3,7 +3,7 @@
 Most who look at a long plan ask for its counts, or for the few tasks that are blocked or in work.
 A block keeps the tasks that were made of it, so after a keystroke those above it are the same.
 
-Read a plan from markdown (SPEC §8), whole or after a keystroke.
+Read a plan from markdown (docs/rules.md#plans), whole or after a keystroke.
 
 The text is cut into ``blocks``, which are read each by itself. What the whole plan has to say to
 each of them (is there any box, which headings hold tasks) is put together here, and so are the
@@ -135,7 +135,7 @@ def parse_markdown(text: str, *, optional_sections: Sequence[str] = ()) -> Parse
 
     Boxes: ``[ ]`` todo, ``[x]`` done, ``[~]`` inProgress, ``[!]`` blocked, ``[-]`` skipped; any
     other mark is told and read as todo. A title struck through is done. ``optional_sections``
-    names the headings whose tasks are optional (SPEC §7), with their sub-headings.
+    names the headings whose tasks are optional (docs/rules.md#exit-gate), with their sub-headings.
     """
     names = tuple(optional_sections)
     blocks: list[PlanBlock] = []

@@ -1,4 +1,4 @@
-"""Which of the items of a block are tasks, and what state each is in (SPEC §8).
+"""Which of the items of a block are tasks, and what state each is in (docs/rules.md#plans).
 
 The rules, in the order in which they decide:
 

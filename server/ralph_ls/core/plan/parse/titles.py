@@ -31,7 +31,7 @@ class TitleParts(NamedTuple):
     is_in_progress: bool = False
     """``[IN PROGRESS]``, ``[WIP]``."""
     is_bug: bool = False
-    """``[BUG]`` (S, Error Documentation Format)."""
+    """``[BUG]`` (docs/rules.md#plans)."""
 
 
 def read_title(text: str) -> TitleParts:
@@ -70,7 +70,7 @@ def is_bare(text: str) -> bool:
 
 
 def title_id(title: str) -> str:
-    """Derive the id of a task without an explicit one (SPEC §8): 8 hex digits.
+    """Derive the id of a task without an explicit one (docs/rules.md#plans): 8 hex digits.
 
     Case, white space and the marks for bold, code and strike do not change it, and tags and the
     box are no part of a title, so a task keeps its id when it is ticked, blocked or moved.

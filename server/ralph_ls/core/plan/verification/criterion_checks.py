@@ -1,7 +1,9 @@
-"""What has to be run before a task counts as done, and what came of it (SPEC §8, Closing).
+"""What has to be run before a task counts as done, and what came of it.
+
+See docs/rules.md#verification.
 
 A criterion that names a command is verified by running it: "run the command, check the exit code"
-(B, Criteria Reference Specific Commands). What a plan names may come from anybody, so it is run as
+(docs/rules.md#verification). What a plan names may come from anybody, so it is run as
 words and never by a shell, and only what was allowed. Nothing is run here, and nothing here may
 know how a plan is written.
 """

@@ -1,8 +1,8 @@
 """What became of an answer that stands in the decide file: whether it was taken, and from whom.
 
-Whoever writes below the line and saves has answered, in any editor (SPEC §7). Nothing else would
-tell them so, because the question's own remarks go away as soon as there is an answer.
-It must never know an editor.
+Whoever writes below the line and saves has answered, in any editor (docs/rules.md#questions).
+Nothing else would tell them so, because the question's own remarks go away as soon as there is an
+answer. It must never know an editor.
 """
 
 from __future__ import annotations

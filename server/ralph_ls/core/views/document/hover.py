@@ -138,7 +138,7 @@ def _attempts(seen: DocumentContext, task: Task) -> Iterator[str]:
 
 
 def _last_recap(seen: DocumentContext, task: Task) -> Iterator[str]:
-    """What was claimed and what was seen, one below the other (UX §1)."""
+    """What was claimed and what was seen, one below the other (docs/rules.md#panel)."""
     told = seen.history.told.get(task.id)
     if told is None:
         return

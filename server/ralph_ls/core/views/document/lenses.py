@@ -1,10 +1,11 @@
 """What can be done at a line of the plan: the loop's controls on the first, a task's on its own.
 
-What needs a person stands before everything else (UX §1). A lens says what will happen, names a
-verb of the loop and brings its arguments; whoever obeys it asks the engine, which may still refuse.
-It must never know an editor, nor what that editor's commands are called.
+What needs a person stands before everything else (docs/rules.md#panel). A lens says what will
+happen, names a verb of the loop and brings its arguments; whoever obeys it asks the engine, which
+may still refuse. It must never know an editor, nor what that editor's commands are called.
 
-What stands behind the words of a line: how a task that is done became so (UX §6).
+What stands behind the words of a line: how a task that is done became so
+(docs/rules.md#diagnostics).
 
 A hint is read in passing, so it says what will never change; what still goes on is a lens's to say.
 It must never know an editor, nor how a commit is opened there.

@@ -1,14 +1,16 @@
 """What the checks of a plan found, as remarks in an editor.
 
-Severity says what a person has to do (UX §6): a warning changes how the loop goes, a hint is about
-how the plan is written. Titles and reasons come from strangers, so they are made harmless to show.
-It must never know an editor, and it must never judge: that is for ``core.plan.checking.checks``.
+Severity says what a person has to do (docs/rules.md#diagnostics): a warning changes how the loop
+goes, a hint is about how the plan is written. Titles and reasons come from strangers, so they are
+made harmless to show. It must never know an editor, and it must never judge: that is for
+``core.plan.checking.checks``.
 
 What the guard put back in the newest iteration: where it is shown, and how it is made undone.
 
 It must never know how a plan is put back, nor an editor.
 
-What is shown where a person and an agent write one plan at the same time (SPEC §8).
+What is shown where a person and an agent write one plan at the same time
+(docs/rules.md#user-edits).
 
 It must never know how the texts are merged, nor an editor.
 """

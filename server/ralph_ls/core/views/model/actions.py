@@ -127,7 +127,7 @@ def _ask_engine(seen: DocumentContext) -> Iterator[Action]:
 
 
 def _and_continue(seen: DocumentContext) -> str:
-    """Without an engine, going on is the default of what a person settles (SPEC §2)."""
+    """Without an engine, going on is the default of what a person settles (docs/rules.md#inbox)."""
     return "" if seen.state is None or seen.live else " and continue"
 
 

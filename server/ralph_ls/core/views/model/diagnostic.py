@@ -1,8 +1,8 @@
 """One remark at one line of a file, and the codes by which people filter and search.
 
-Severity says what a person has to do (UX §6): an error stops the loop, a warning should be looked
-at, information is what the agent claims. Codes are stable, since people filter and search by them.
-It must never know an editor, nor when something is told.
+Severity says what a person has to do (docs/rules.md#diagnostics): an error stops the loop, a
+warning should be looked at, information is what the agent claims. Codes are stable, since people
+filter and search by them. It must never know an editor, nor when something is told.
 """
 
 from __future__ import annotations
@@ -61,7 +61,10 @@ class DiagnosticCode(StrEnum):
     BUDGET_TOKENS = "budget-tokens"
     BUDGET_COST = "budget-cost"
     CONTEXT_50 = "context-50"
-    """So many percent of the agent's context window are used, and it still works (R §2)."""
+    """So many percent of the agent's context window are used, and it still works.
+
+    See docs/rules.md#stuck-count.
+    """
     CONTEXT_70 = "context-70"
     CONTEXT_90 = "context-90"
     AGENT_OVERLOADED = "agent-overloaded"

@@ -99,7 +99,10 @@ def open_question(seen: DocumentContext) -> OpenHalt | None:
 
 
 def open_blocker(seen: DocumentContext) -> OpenHalt | None:
-    """What blocks the run, unless its file was removed: that resolves it (SPEC §7)."""
+    """What blocks the run, unless its file was removed: that resolves it.
+
+    See docs/rules.md#blockers.
+    """
     reason = None if seen.halt is None else seen.halt.blocked
     if seen.halt is not None and reason is None:
         return None

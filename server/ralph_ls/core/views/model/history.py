@@ -71,7 +71,7 @@ class IterationRecap:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class History:
-    """One run, looked at by task. Task ids are stable by title (SPEC §8)."""
+    """One run, looked at by task. Task ids are stable by title (docs/rules.md#plans)."""
 
     tasks: Mapping[int, TaskRef] = field(default_factory=dict)
     """By start, the task that it was assigned, of the newest ones; a confirming one has none."""

@@ -122,7 +122,7 @@ def evidence_words(evidence: Evidence) -> str:
         count_of(evidence.files, "file"),
         count_of(len(evidence.tasks_done), "task"),
     ]
-    # A person's commits are no progress of the agent's (SPEC §6).
+    # A person's commits are no progress of the agent's (docs/rules.md#evidence).
     if n_of_persons:
         counts.append(f"{count_of(n_of_persons, 'commit')} of a person")
     seen = ", ".join(counts)

@@ -59,7 +59,9 @@ def breaker_reason(state: RunState) -> str:
 
 
 def environment_lines(seen: DocumentContext, state: RunState) -> Iterator[str]:
-    """What hints at a broken environment: how many of how many, and what would mend it (SPEC §6).
+    """What hints at a broken environment: how many of how many, and what would mend it.
+
+    See docs/rules.md#breaker.
 
     A row that is off, or that has counted nothing, says nothing.
     """

@@ -1,6 +1,6 @@
 """The lines of a panel: what was claimed and what was seen, what it costs.
 
-A claim and a fact stand side by side, and where they differ the fact wins (UX §1).
+A claim and a fact stand side by side, and where they differ the fact wins (docs/rules.md#panel).
 It must never know how a line is drawn.
 """
 
@@ -52,7 +52,7 @@ STATUS_TONES = {
     "BLOCKED": Tone.BAD,
     "NEEDS_CLARIFICATION": Tone.WARNING,
 }
-"""By STATUS (I, 1.2); any other is plain."""
+"""By STATUS (docs/rules.md#status-block); any other is plain."""
 
 TESTS_TONES = {"PASSING": Tone.GOOD, "FAILING": Tone.BAD}
 
@@ -64,7 +64,7 @@ BREAKER_WORDS = {
 """I, 2.2."""
 
 CONTEXT_TONES = ((90, Tone.BAD), (70, Tone.WARNING))
-"""Percent of the context window from which on it is told louder (SPEC §5)."""
+"""Percent of the context window from which on it is told louder (docs/rules.md#usage)."""
 
 
 def facts(seen: DocumentContext, now: datetime | None = None) -> tuple[Fact, ...]:

@@ -3,7 +3,7 @@
 As ``status`` answers them for a terminal, but that an editor has buttons, and little room: what a
 line of the panel says anyway (``facts``) is not said twice. It must never know which editor.
 
-Everything that a panel shows of one work tree, put together in words (UX §4).
+Everything that a panel shows of one work tree, put together in words (docs/rules.md#panel).
 
 A viewer draws it and decides nothing. It is made whole again whenever anything changes, so it
 must stay cheap, and it must never know how, where or how often it is drawn.

@@ -1,4 +1,4 @@
-"""How a loop stands, in one word: for whoever only glances at it (UX §4).
+"""How a loop stands, in one word: for whoever only glances at it (docs/rules.md#panel).
 
 A question or a blocker counts from what its file says now, so that one which was just answered is
 not asked for again. It must never know how a state is drawn.
@@ -153,7 +153,7 @@ def _words(seen: DocumentContext, state: PanelState) -> tuple[str, str]:
 
 
 def ended_words(end: End | None) -> str:
-    """The name of an end and its code: one name everywhere (SPEC §1)."""
+    """The name of an end and its code: one name everywhere (docs/rules.md#names)."""
     code = "" if end is None else f" (code {end.exit_code})"
     return f"{_reason(end).capitalize()}{code}"
 

@@ -2,7 +2,7 @@
 
 What is said of the agents that are known by name: which are here, how to get others.
 
-What keeps a plan from being worked off, by what it says (B, Troubleshooting Runaway Loops; S).
+What keeps a plan from being worked off, by what it says (docs/rules.md#beads).
 
 The plan's own checks are told by code, so that a hundred vague criteria are one line. It must never
 read a plan itself.

@@ -1,4 +1,4 @@
-"""S's metrics, out of what journals tell (S, Metrics Tracking; Metrics for Success; SPEC §9).
+"""S's metrics, out of what journals tell (docs/rules.md#metrics).
 
 Pure functions over events: one run is measured from its first event on, and the totals are made of
 the runs. It must never know where a journal lies, nor how a number is shown.
@@ -121,7 +121,8 @@ class _MetricsDraft:
             case RunStarted():
                 self._run, self._begun = event.run, event
             case RunResumed():
-                # Going on with a stuck run counts as a reset by that person (SPEC §2).
+                # Going on with a stuck run counts as a reset by that person
+                # (docs/rules.md#recovery).
                 self._resets += self._is_stuck
                 self._is_stuck, self._end, self._phase = False, None, Phase.STARTING
             case PhaseChanged():

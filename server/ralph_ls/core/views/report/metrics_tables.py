@@ -71,7 +71,7 @@ CSV_COLUMNS = (
     "failure",
     "cost_estimated",
 )
-"""One row an iteration; columns are snake_case (SPEC §1)."""
+"""One row an iteration; columns are snake_case (docs/rules.md#names)."""
 
 
 def run_cells(run: RunMetrics, zone: tzinfo | None) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 It shows the words, and of all else what one wants to see at a glance. It must never know whose
 stream a message was read from.
 
-B's log: one JSON object a line, the loop's own between those of the agent (B, Log Format).
+B's log: one JSON object a line, the loop's own between those of the agent (docs/rules.md#logs).
 
 Every line is an object, so that ``jq`` goes through a whole log whatever an agent prints: what is
 no record of the agent's becomes one that holds its text. Nobody but the loop can write a line that

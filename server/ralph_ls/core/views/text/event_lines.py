@@ -205,7 +205,10 @@ def _limits_of_run(state: RunState) -> list[str]:
 
 
 def _reviews(config: Config) -> Iterator[str]:
-    """Where the run holds for a person's look (SPEC §9); nothing where it does not."""
+    """Where the run holds for a person's look; nothing where it does not.
+
+    See docs/rules.md#review-points.
+    """
     points = config.review_points
     every = [f"after every {count_of(points.every, 'iteration')}"] if points.every else []
     tasks = [f"after the task {escape_control_chars(name)}" for name in points.after_tasks]
@@ -219,7 +222,7 @@ def _works_on(state: RunState) -> str:
 
 
 def _completing(config: Config) -> str:
-    """What this run ends with 0 for (SPEC §7)."""
+    """What this run ends with 0 for (docs/rules.md#exit-gate)."""
     gate = gate_words(config.gate, config.promise.complete)
     return gate if config.task is None else f"the task {config.task} done, or {gate}"
 
@@ -230,7 +233,8 @@ def event_line(
     """The line for an event; None for those that say nothing on their own.
 
     ``zone`` is that of whoever looks, ``before`` the run until then, where it is known: the line
-    before an iteration then tells its mode and how long the run has taken (SPEC §9).
+    before an iteration then tells its mode and how long the run has taken
+    (docs/rules.md#review-points).
     """
     match event:
         case e.IterationStarted():

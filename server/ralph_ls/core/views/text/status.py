@@ -34,10 +34,10 @@ from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import EndReason, Mode, Phase
 
 USAGE_LIMIT = "limit"
-"""The reason of a wait for the agent's usage limit (SPEC §5)."""
+"""The reason of a wait for the agent's usage limit (docs/rules.md#usage-limits)."""
 
 CALL_LIMIT = "calls"
-"""The reason of a wait for ``max_calls_per_minute`` (SPEC §9.6)."""
+"""The reason of a wait for ``max_calls_per_minute`` (docs/rules.md#budgets)."""
 
 OVERLOAD = "retry"
 """The reason of a wait for a model that is overloaded or out of reach."""

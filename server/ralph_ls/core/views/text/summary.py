@@ -1,6 +1,6 @@
-"""R's summary at the end of a run, its CSV row, and S's log frames (R §3; S, Log File Format).
+"""R's summary at the end of a run, its CSV row, and S's log frames (docs/rules.md#logs).
 
-How much of its budgets a run has used up, in words (SPEC §9.6).
+How much of its budgets a run has used up, in words (docs/rules.md#budgets).
 
 What an agent does not tell is not known, and nobody makes a number of it. It must never know what
 happens to a run whose budget is used up.
@@ -46,7 +46,7 @@ NEXT_STEPS = {
     "fatal": "mend what the message says, then: ralph run --resume",
     "stopped": "ralph run --resume",
 }
-"""What to type after each end that is not 0 (SPEC §7)."""
+"""What to type after each end that is not 0 (docs/rules.md#exit-codes)."""
 
 
 _ISSUES_STEP = "see how the work stands: bd stats, bd list --status in_progress, bd blocked"
@@ -66,8 +66,10 @@ STEPS_WITH_BD = {
     "stuck": f"see what went wrong: ralph status; {_ISSUES_STEP}; then: ralph run --resume",
     "stopped": f"{_ISSUES_STEP}; then: {NEXT_STEPS['stopped']}",
 }
-"""The same where ``bd`` keeps the plan, after which one looks there first (B, Exit Condition 3;
-Abort and Review)."""
+"""The same where ``bd`` keeps the plan, after which one looks there first.
+
+See docs/rules.md#exit-codes.
+"""
 
 
 REPLAN = "ralph replan, for the specifications that no task names"
@@ -172,7 +174,7 @@ def frame_head(iteration: int, branch: str | None, started: datetime) -> str:
 
 
 def frame_foot(ended: IterationEnded, completed: datetime) -> str:
-    """The end of one iteration in the log; what is not known is left out (SPEC §4)."""
+    """The end of one iteration in the log; what is not known is left out (docs/rules.md#files)."""
     lines = [
         "",
         FRAME,

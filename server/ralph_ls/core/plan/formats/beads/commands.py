@@ -32,7 +32,10 @@ def set_status(issue_id: str, status: str) -> BeadsCommand:
 
 
 def close_command(issue_id: str, reason: str) -> BeadsCommand:
-    """Close an issue; the reason says how each criterion was verified (B, Exit Condition 2)."""
+    """Close an issue; the reason says how each criterion was verified.
+
+    See docs/rules.md#verification.
+    """
     return ("close", issue_id, "--reason", reason)
 
 
@@ -52,7 +55,7 @@ def remove_dependency(issue_id: str, on: str) -> BeadsCommand:
 
 
 def note_stuck(issue: BeadsIssue, attempts: int, at: datetime, *, reason: str = "") -> BeadsCommand:
-    """B's note on an issue that makes room for the next one (B, Stuck Detection).
+    """B's note on an issue that makes room for the next one (docs/rules.md#attempts).
 
     With a reason it is one that the agent gave up by itself. ``at`` has a time zone.
     """
@@ -66,19 +69,22 @@ def note_stuck(issue: BeadsIssue, attempts: int, at: datetime, *, reason: str = 
 
 
 def block_command(issue: BeadsIssue, reason: str, needs: str) -> BeadsCommand:
-    """Mark an issue as blocked, with what it needs (S, Handling Stuck Tasks)."""
+    """Mark an issue as blocked, with what it needs (docs/rules.md#attempts)."""
     said = " ".join(reason.split()).rstrip(".")
     note = _noted(issue, f"Blocked by: {said}. Needs: {needs}")
     return ("update", issue.id, "--status", str(IssueStatus.BLOCKED), "--notes", note)
 
 
 def retry_command(issue: BeadsIssue) -> BeadsCommand:
-    """Open an issue for another try; its attempts are the caller's to clear (B21)."""
+    """Open an issue for another try; its attempts are the caller's to clear.
+
+    See docs/rules.md#attempts.
+    """
     return _reset(issue, RESET_FOR_RETRY)
 
 
 def replan_commands(issues: Iterable[BeadsIssue]) -> tuple[BeadsCommand, ...]:
-    """Open whatever is in progress, before the plan is made again (B22)."""
+    """Open whatever is in progress, before the plan is made again (docs/rules.md#plan-mode)."""
     return tuple(
         _reset(issue, RESET_FOR_REPLANNING)
         for issue in issues

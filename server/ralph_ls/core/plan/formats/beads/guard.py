@@ -1,4 +1,6 @@
-"""Separation of powers for issues: what a build iteration may not do is put back (B; SPEC §8).
+"""Separation of powers for issues: what a build iteration may not do is put back.
+
+See docs/rules.md#guard.
 
 An agent that builds may create issues, add dependencies, change the status, note, describe and
 close. It may not drop a dependency, change priority or type, delete, or touch criteria: that is how

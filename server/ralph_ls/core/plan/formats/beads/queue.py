@@ -1,9 +1,9 @@
 """Rings of things that wait for each other.
 
-A ring is what no order of work would please, so a person has to break it (B, Exit Condition 1). It
-must never know what waits.
+A ring is what no order of work would please, so a person has to break it (docs/rules.md#exit-gate).
+It must never know what waits.
 
-Whose turn it is among the issues, and what is left when it is nobody's (B, Exit Condition 1).
+Whose turn it is among the issues, and what is left when it is nobody's (docs/rules.md#exit-gate).
 
 ``bd ready`` says which open issues wait for nothing; ``bd`` knows things about that which no
 answer shows, such as work in other repositories. Where it was not asked, the dependencies tell. An
@@ -11,7 +11,8 @@ issue that is in progress is not offered there, and is gone on with first. One t
 parts is never taken: its parts are the work.
 
 What cannot be taken is held, each with its reason, so that a run which ends has something to say
-(SPEC §7): blocked, stuck after its attempts, in a ring, or waiting for one of those.
+(docs/rules.md#exit-gate): blocked, stuck after its attempts, in a ring, or waiting for one of
+those.
 """
 
 from __future__ import annotations
@@ -161,7 +162,10 @@ class IssueQueue:
 
     @property
     def is_stuck(self) -> bool:
-        """Nothing can be taken, and something was set aside, which planning may help (B13)."""
+        """Nothing can be taken, and something was set aside, which planning may help.
+
+        See docs/rules.md#plan-mode.
+        """
         return not self.ready and any(one.by is HoldReason.STUCK for one in self.held)
 
 

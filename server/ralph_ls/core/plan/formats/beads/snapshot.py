@@ -16,7 +16,7 @@ Whose an issue is, where several people and loops work on the same ones.
 ``bd`` writes who claimed an issue into it, under a name that it takes from its environment. What
 somebody else has claimed, or was given, is theirs. It must never ask ``bd`` or git.
 
-What planning has done about issues that did not come off (B, Stuck Detection).
+What planning has done about issues that did not come off (docs/rules.md#attempts).
 
 An issue that planning changed, split or had wait for something is another task than the one that
 failed, so it is tried anew. One that was left as it is has nothing new to offer. It must never

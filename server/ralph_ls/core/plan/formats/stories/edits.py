@@ -5,7 +5,8 @@ one before it. An edit works on text, so it knows neither the file nor who else 
 raises RalphError when there is no such story, or when the text is no JSON: what is meant cannot be
 written then without guessing.
 
-What people do to stories: single edits of one, and what a save of theirs has decided (SPEC §8).
+What people do to stories: single edits of one, and what a save of theirs has decided
+(docs/rules.md#user-edits).
 
 The file has no word for a blocked story, so whoever wants one held up says what it waits for. Edits
 raise RalphError where they cannot be made. It must never know who asks, nor where the file lies.
@@ -39,7 +40,7 @@ from ralph_ls.protocol.lsp.row_methods import TaskEdit
 
 RESET_FOR_RETRY = "Reset for retry"
 RESET_FOR_REPLANNING = "Reset for replanning"
-"""What the notes of a story say that was opened again (SPEC §9)."""
+"""What the notes of a story say that was opened again (docs/rules.md#attempts)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +95,7 @@ def append_story_note(text: str, story_id: str, note: str) -> str:
 
 
 def reset_story(text: str, story_id: str, note: str = RESET_FOR_RETRY) -> str:
-    """Open a story again, and say so in its notes (SPEC §9, ``reset-task``)."""
+    """Open a story again, and say so in its notes (docs/rules.md#attempts)."""
     return append_story_note(reopen_story(text, story_id), story_id, note)
 
 
@@ -180,7 +181,7 @@ def story_edit(edit: TaskEdit, story_id: str, *, before: str | None = None) -> S
 
 
 def retry_story(text: str, story_id: str) -> str:
-    """Open a story again, and note that once (SPEC §9, ``reset-task``)."""
+    """Open a story again, and note that once (docs/rules.md#attempts)."""
     return reset_story(text, story_id, RESET_FOR_RETRY)
 
 

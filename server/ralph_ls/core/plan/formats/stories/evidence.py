@@ -1,4 +1,4 @@
-"""What is wrong with what stories say, although the file can be read (SPEC §8, Closing).
+"""What is wrong with what stories say, although the file can be read (docs/rules.md#verification).
 
 - ``criteria-vague``: a criterion of a story that does not pass, of which nobody could say when it
   is met. The rules are those of markdown plans.

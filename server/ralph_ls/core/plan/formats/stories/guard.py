@@ -1,4 +1,4 @@
-"""Putting back what an iteration did to the stories that it may not (SPEC §8).
+"""Putting back what an iteration did to the stories that it may not (docs/rules.md#stories).
 
 Each illegal move is undone by an edit as small as can be; every other byte of the agent's stays.
 A file that an agent broke, so that it is no JSON or no file of stories any more, is put back

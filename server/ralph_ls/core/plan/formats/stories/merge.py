@@ -1,4 +1,6 @@
-"""Merge a file of stories that two have changed at the same time: a person and an agent (SPEC §8).
+"""Merge a file of stories that two have changed at the same time: a person and an agent.
+
+See docs/rules.md#user-edits.
 
 Field by field: what only one of them changed is taken from them, and of a field that both changed
 differently ``mine`` stays, and the story's notes say what the other one wrote. So the file stays

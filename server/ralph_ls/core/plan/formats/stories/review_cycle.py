@@ -1,4 +1,4 @@
-"""The review cycle: which changes of the stories an iteration may make (SPEC §8; R §2, Check 2.5).
+"""The review cycle: which changes of the stories an iteration may make (docs/rules.md#stop-hook).
 
 ::
 
@@ -63,7 +63,7 @@ class MoveCode(StrEnum):
     DEPENDENCY = "story-dependency-dropped"
     VERIFY = "verify-commands-changed"
     HALTED = "halted-with-move"
-    """A story moved in an iteration that ended in BLOCKED or DECIDE (R15)."""
+    """A story moved in an iteration that ended in BLOCKED or DECIDE (docs/rules.md#stories)."""
     FINISHED = "finished-story-moved"
     """A story that passed was opened, or its review changed."""
     IMPLEMENT = "implement-illegal-move"
@@ -152,7 +152,7 @@ def _is_theirs(move: IllegalMove, rules: ReviewRules) -> bool:
 
 
 def _check_protected(was: Mapping[str, Story], now: Mapping[str, Story]) -> Iterator[IllegalMove]:
-    """What only a plan iteration may do (SPEC §8, Separation of powers)."""
+    """What only a plan iteration may do (docs/rules.md#guard)."""
     for story_id, old in was.items():
         new = now.get(story_id)
         if new is None:

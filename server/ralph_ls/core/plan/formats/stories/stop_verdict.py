@@ -1,4 +1,4 @@
-"""Whether the agent may stop: the verdict of the stop hook (R §2, Checks 1, 2, 2.5 and 3).
+"""Whether the agent may stop: the verdict of the stop hook (docs/rules.md#stop-hook).
 
 The hook looks, before the agent's program ends, at what the engine would find afterwards, while
 the agent can still mend it:

@@ -1,9 +1,11 @@
-"""What a file of stories says, with the place of each story and field in its text (SPEC §8).
+"""What a file of stories says, with the place of each story and field in its text.
+
+See docs/rules.md#stories.
 
 Fields that are not known here are in the text and stay there: nothing is ever written from these
 values as a whole.
 
-Read a file of stories, and tell what in it is not as it should be (SPEC §8).
+Read a file of stories, and tell what in it is not as it should be (docs/rules.md#stories).
 
 ``tasks.json`` has all the fields; a ``prd.json`` of other tools has fewer, and what is missing
 counts as of a fresh story. Unknown fields are nobody's fault. Reading is total: what cannot be

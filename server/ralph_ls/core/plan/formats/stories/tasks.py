@@ -1,4 +1,4 @@
-"""What must hold between the fields of stories, whoever wrote them (R §2, Check 2; SPEC §8).
+"""What must hold between the fields of stories, whoever wrote them (docs/rules.md#stop-hook).
 
 - ``story-passes-unreviewed``: a story passes while its review is still to be done or to be
   followed; not where reviews are skipped;
@@ -9,13 +9,13 @@
 
 It must never know what was there before: that is for ``moves``.
 
-A file of stories as the plan that everything else knows (SPEC §8: one model, five sources).
+A file of stories as the plan that everything else knows (docs/rules.md#stories).
 
 A story that passes is done. One in review or with changes requested is in progress. None is
 blocked or skipped: the file has no words for that, and what waits for another story is for
 ``choosing`` to say.
 
-What the next iteration is for, and which story is its (SPEC §8, Stories).
+What the next iteration is for, and which story is its (docs/rules.md#stories).
 
 A story whose changes were requested goes first, then one that waits for its review, then a new
 one; so nothing new is begun while something is under way. Among stories of the same kind the
