@@ -1,9 +1,8 @@
-"""Takes the picture of Neovim: runs a real loop that asks something, and draws what a person sees.
+"""Takes the picture of Neovim: runs a real loop that asks something, and draws what the user sees.
 
 ``python docs/pictures/make_neovim_picture.py`` writes ``neovim.svg`` beside this file. Neovim runs
 in ``tmux`` with the Lua file of ``docs/editors/neovim.md`` and nothing else; the loop's agent is
-the script below. ``--show`` prints the screen at each step instead, for whoever wants to look at
-more than one moment. It needs ``tmux`` and the development environment.
+the script below. ``--show`` prints the screen at each step instead. It needs ``tmux`` and the development environment.
 """
 
 from __future__ import annotations
@@ -85,12 +84,12 @@ GIT_CONFIG = "[user]\n name = Ada\n email = ada@example.com\n[init]\n defaultBra
 
 
 class Terminal:
-    """A terminal of its own with a program in it, as ``tmux`` keeps one."""
+    """Separate terminal with a program in it, kept by ``tmux``."""
 
     def __init__(self, folder: Path, command: list[str]) -> None:
         self._tmux = ["tmux", "-S", str(folder / "tmux"), "-f", os.devnull]
         size = ["-x", str(COLUMNS), "-y", str(ROWS)]
-        # The terminal has a status line of its own unless it is told otherwise.
+        # The terminal has its own status line unless configured otherwise.
         settings = ["start-server", ";", "set", "-g", "status", "off", ";"]
         settings += ["set", "-g", "default-terminal", "tmux-256color", ";"]
         self._run(*settings, "new-session", "-d", *size, shlex.join(command))
@@ -104,7 +103,7 @@ class Terminal:
         self._run("send-keys", "-l", text)
 
     def screen(self) -> list[Text]:
-        """What a person sees now."""
+        """What the screen shows now."""
         shown = self._run("capture-pane", "-e", "-p")
         return [Text.from_ansi(line) for line in shown.splitlines()]
 
@@ -189,7 +188,7 @@ def lay_out(folder: Path) -> Path:
 
 
 def environment_of(folder: Path) -> dict[str, str]:
-    """A person's, in a home of its own."""
+    """Environment of a user with a scratch home."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     return {
         "PATH": path,
@@ -237,7 +236,7 @@ def draw(screen: list[Text], path: Path) -> None:
 
 
 def main() -> int:
-    """Take the picture while the loop asks, and go on to the end to see that it is a whole one."""
+    """Take the picture while the loop asks; then let the loop run to its end as a check."""
     show = "--show" in sys.argv[1:]
     with tempfile.TemporaryDirectory(prefix="ralph-") as name:
         folder = Path(name)

@@ -1,4 +1,4 @@
-"""Takes the README's picture: runs the real demo in a terminal of its own and draws its screen.
+"""Takes the README's picture: runs the real demo in a separate terminal and draws its screen.
 
 ``python docs/pictures/make_pictures.py`` writes ``demo.svg`` beside this file. The screen is taken
 at the first moment at which it shows the breaker half open, why, and the commit that is about to
@@ -149,7 +149,7 @@ class Screen:
                 drawn = [span.style for span in styled.spans if isinstance(span.style, Style)]
                 self._style = drawn[0] if drawn else Style()
             case "h" | "l":
-                """The cursor is hidden or shown, which no picture tells."""
+                """The cursor is hidden or shown, which no picture shows."""
             case _:
                 raise ValueError(f"this screen does not know the control {parameters}{final}")
 
