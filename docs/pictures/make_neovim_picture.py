@@ -2,7 +2,8 @@
 
 ``python docs/pictures/make_neovim_picture.py`` writes ``neovim.svg`` beside this file. Neovim runs
 in ``tmux`` with the Lua file of ``docs/editors/neovim.md`` and nothing else; the loop's agent is
-the script below. ``--show`` prints the screen at each step instead. It needs ``tmux`` and the development environment.
+the script below. ``--show`` prints the screen at each step instead. It needs ``tmux`` and the
+development environment.
 """
 
 from __future__ import annotations
