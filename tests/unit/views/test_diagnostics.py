@@ -451,8 +451,8 @@ def test_whatever_a_real_plan_looks_like_its_tasks_can_be_marked(path: Path) -> 
     text = path.read_text(encoding="utf-8")
     lines = [line for _, line in lines_of(text)]
     at = document_positions(seen(text=text))
-    for one in at.seen.plan.tasks:
-        span = at.of_task(one)
+    for one in at.context.plan.tasks:
+        span = at.span_of_task(one)
         assert span.line == one.line
         assert lines[span.line][span.start : span.end].strip()
 

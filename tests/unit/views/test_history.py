@@ -62,8 +62,8 @@ def test_it_knows_who_did_what() -> None:
     choose = task(CHOOSE)
     assert known.tasks == {1: choose, 2: choose}
     assert known.attempts == {choose.id: (1, 2)}
-    assert known.done == {task(READ).id: TaskCompletion(iteration=1, start=1, commit=COMMIT)}
-    assert known.told == {
+    assert known.completions == {task(READ).id: TaskCompletion(iteration=1, start=1, commit=COMMIT)}
+    assert known.recaps == {
         choose.id: IterationRecap(iteration=2, start=2, facts=evidence_words(shows(2).evidence))
     }
     assert known.refused == JOURNAL[7]
@@ -76,8 +76,8 @@ def test_what_was_rolled_back_is_done_no_more() -> None:
     undone = event(RolledBack, iteration=1, ok=True)
     refused = event(RolledBack, iteration=1, ok=False)
     other = event(RolledBack, iteration=2, ok=True)
-    assert first.id not in history([*JOURNAL, undone]).done
-    assert first.id in history([*JOURNAL, refused, other]).done
+    assert first.id not in history([*JOURNAL, undone]).completions
+    assert first.id in history([*JOURNAL, refused, other]).completions
 
 
 def test_the_loops_own_commit_is_the_one_that_finished_a_task() -> None:
@@ -85,11 +85,12 @@ def test_the_loops_own_commit_is_the_one_that_finished_a_task() -> None:
     known = history(
         (*JOURNAL[:4], committed, event(Committed, iteration=2, commit="d" * 40, subject=""))
     )
-    assert known.done == {task(READ).id: TaskCompletion(iteration=1, start=1, commit="c" * 40)}
+    expected = TaskCompletion(iteration=1, start=1, commit="c" * 40)
+    assert known.completions == {task(READ).id: expected}
 
 
 def test_a_report_and_the_evidence_of_one_iteration_are_kept_together() -> None:
-    known = history(JOURNAL[:4]).told[task(CHOOSE).id]
+    known = history(JOURNAL[:4]).recaps[task(CHOOSE).id]
     assert known == IterationRecap(
         iteration=1,
         start=1,
@@ -119,7 +120,7 @@ def test_a_commit_in_a_nested_repository_is_not_the_workspace_s() -> None:
     told = shows(1, done=(LETTER,))
     evidence = Evidence(commits=commits, tasks_done=told.evidence.tasks_done)
     known = history([told.model_copy(update={"evidence": evidence})])
-    assert known.done[task(LETTER).id].commit == COMMIT
+    assert known.completions[task(LETTER).id].commit == COMMIT
 
 
 def test_a_person_s_commit_did_no_task() -> None:
@@ -130,7 +131,7 @@ def test_a_person_s_commit_did_no_task() -> None:
     told = shows(1, done=(LETTER,))
     evidence = Evidence(commits=commits, tasks_done=told.evidence.tasks_done)
     known = history([told.model_copy(update={"evidence": evidence})])
-    assert known.done[task(LETTER).id].commit == COMMIT
+    assert known.completions[task(LETTER).id].commit == COMMIT
 
 
 class TestDenials:
@@ -163,7 +164,7 @@ class TestDenials:
 def test_a_whole_run_is_known_by_its_tasks() -> None:
     run = play(no_progress, progress, finishes)
     known = history(run.events)
-    (done,) = known.done.values()
+    (done,) = known.completions.values()
     assert known.attempts == {"write the letter": (1, 2, 3)}
     assert done.iteration == 3
     assert done.commit == run.told("iterationEnded")[2].commit
@@ -172,7 +173,7 @@ def test_a_whole_run_is_known_by_its_tasks() -> None:
 @given(st.lists(st.sampled_from(JOURNAL), max_size=20))
 def test_any_events_in_any_order_are_taken(events: list[object]) -> None:
     known = history(events)  # type: ignore[arg-type]
-    assert set(known.told) <= set(known.attempts)
+    assert set(known.recaps) <= set(known.attempts)
 
 
 def test_only_checks_that_failed_are_kept_of_a_closed_task() -> None:
@@ -188,7 +189,7 @@ def test_only_checks_that_failed_are_kept_of_a_closed_task() -> None:
 
 def test_what_an_iteration_said_is_kept_in_short_words() -> None:
     told = reports(1, STATUS="COMPLETE", RECOMMENDATION="look\nat it " * 100)
-    known = history([begins(1, CHOOSE), told]).told[task(CHOOSE).id]
+    known = history([begins(1, CHOOSE), told]).recaps[task(CHOOSE).id]
     assert known.claims == "COMPLETE"
     assert known.recommendation.startswith("look at it look at it")
     assert len(known.recommendation) <= MAX_RECAP_CHARS
@@ -197,10 +198,10 @@ def test_what_an_iteration_said_is_kept_in_short_words() -> None:
 def test_a_task_that_became_done_again_belongs_to_the_later_iteration() -> None:
     known = [begins(1, CHOOSE), shows(1, done=(READ, LETTER)), begins(2, CHOOSE)]
     known += [shows(2, done=(READ,)), event(Committed, iteration=2, commit="c" * 40, subject="")]
-    done = history(known).done
+    done = history(known).completions
     assert (done[task(READ).id].start, done[task(READ).id].commit) == (2, "c" * 40)
     assert (done[task(LETTER).id].start, done[task(LETTER).id].commit) == (1, None)
-    undone = history([*known, event(RolledBack, iteration=2, ok=True)]).done
+    undone = history([*known, event(RolledBack, iteration=2, ok=True)]).completions
     assert list(undone) == [task(LETTER).id]
 
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.core.views.text.event_lines import EventLine, Weight, event_line, header_lines
+from ralph_ls.core.views.text.event_lines import EventLine, Weight, event_line
+from ralph_ls.core.views.text.summary import header_lines
 from ralph_ls.protocol.run import events as e
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import (

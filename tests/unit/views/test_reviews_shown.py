@@ -11,8 +11,9 @@ from ralph_ls.core.views.model.document_context import DocumentContext
 from ralph_ls.core.views.panel.card import card
 from ralph_ls.core.views.panel.panel import panel, panel_answers
 from ralph_ls.core.views.panel.run_status import run_status
-from ralph_ls.core.views.text.event_lines import EventLine, Weight, event_line, header_lines
+from ralph_ls.core.views.text.event_lines import EventLine, Weight, event_line
 from ralph_ls.core.views.text.status import needs_person, progress_words, status_answers
+from ralph_ls.core.views.text.summary import header_lines
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.lsp.panel import PanelState
 from ralph_ls.protocol.run.events import BlockedRaised, RunEnded

@@ -39,8 +39,7 @@ from ralph_ls.cli.show.live import RunViewer, choose_own_renderer
 from ralph_ls.core.loop.evidence.ownership import OwnershipOrder
 from ralph_ls.core.prompt.template import IMPLEMENT
 from ralph_ls.core.views.model.control_chars import escape_control_chars
-from ralph_ls.core.views.text.event_lines import run_lines
-from ralph_ls.core.views.text.summary import next_step, summary_lines
+from ralph_ls.core.views.text.summary import next_step, run_lines, summary_lines
 from ralph_ls.protocol.config.config import FirstMode
 from ralph_ls.protocol.errors import StateUnusable, UsageError, WorkspaceBusy
 from ralph_ls.protocol.run.values import Mode, Phase

@@ -14,7 +14,8 @@ from ralph_ls.core.views.model.control_chars import (
     escape_json,
     escape_program_output,
 )
-from ralph_ls.core.views.text.event_lines import EventLine, Weight, event_line, header_lines
+from ralph_ls.core.views.text.event_lines import EventLine, Weight, event_line
+from ralph_ls.core.views.text.summary import header_lines
 from ralph_ls.engine.clock import SystemClock
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.run.events import EventBase, PhaseChanged, RunResumed, RunStarted, dump_event

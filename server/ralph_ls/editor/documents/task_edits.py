@@ -162,7 +162,7 @@ def _others(sight: DocumentSnapshot, plan: Plan, task: Task) -> Iterator[PlanEdi
         if task.priority is not priority:
             edit = partial(set_priority, task_id=task.id, priority=priority)
             yield PlanEditOption(f"Set priority {priority.value}", edit)
-    done = sight.seen.history.done.get(task.id)
+    done = sight.seen.history.completions.get(task.id)
     if done is not None and done.commit is not None:
         commit = done.commit[:_SHORT]
         yield PlanEditOption(
@@ -218,7 +218,7 @@ def _move_done(
         raise RalphError(
             f"there is no {log.name}, and this editor lets nobody make files; make an empty one"
         )
-    done = sight.seen.history.done
+    done = sight.seen.history.completions
     commits = {task: one.commit[:_SHORT] for task, one in done.items() if one.commit is not None}
     text = sight.seen.text
     moved = move_finished(text, log.text, day=log.day, commits=commits)

@@ -219,8 +219,8 @@ def _accept_edits(
         if not settled:
             continue
         agents = None
-        if sight.run_files is not None and one.told.kept is not None:
-            agents = text_of(sight.run_files.folder / one.told.kept)
+        if sight.run_files is not None and one.event.kept is not None:
+            agents = text_of(sight.run_files.folder / one.event.kept)
         kept = keep_reverted_edit(one, text, agents)
         if kept.refusal and not abilities.disabled:
             continue

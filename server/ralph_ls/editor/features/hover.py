@@ -80,6 +80,6 @@ def _last_attempt(sight: DocumentSnapshot, line: int) -> list[str]:
     if task is None:
         return []
     tried = history.attempts.get(task.id, ())
-    done = history.done.get(task.id)
+    done = history.completions.get(task.id)
     start = done.start if done is not None else max(tried, default=None)
     return [] if start is None else [f"start:{start}:{history.iterations.get(start, start)}"]

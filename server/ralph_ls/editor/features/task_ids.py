@@ -341,7 +341,7 @@ def question_at(sight: DocumentSnapshot, line: int) -> QuestionAtLine | None:
     if waits is None or action is None or seen.file is FileKind.BLOCKED:
         return None
     # The lens that says so stands above the first line, too.
-    lines = {0, document_positions(seen).of_start(waits.start).line}
+    lines = {0, document_positions(seen).span_of_start(waits.start).line}
     if seen.file is FileKind.PLAN and line not in lines:
         return None
     return QuestionAtLine(

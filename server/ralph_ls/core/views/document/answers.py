@@ -38,68 +38,70 @@ class _AnswerStatus:
     title: str
     """In a few words, for a lens."""
     message: str
-    goes_on: bool = False
+    resumes: bool = False
     """Whether the run would go on with it, were it taken up."""
 
 
-def answer_diagnostics(seen: DocumentContext) -> tuple[Diagnostic, ...]:
+def answer_diagnostics(context: DocumentContext) -> tuple[Diagnostic, ...]:
     """The remark on the answer that the decide file holds, if it holds one. Total."""
-    standing, span = _answer_status(seen), document_positions(seen).top
-    if standing is None:
+    status, span = _answer_status(context), document_positions(context).top
+    if status is None:
         return ()
     shown = Diagnostic(
         line=span.line,
         start=span.start,
         end=span.end,
         severity=Severity.INFORMATION,
-        code=str(standing.code),
-        message=escape_control_chars(standing.message),
+        code=str(status.code),
+        message=escape_control_chars(status.message),
     )
     return (shown,)
 
 
-def answer_lenses(seen: DocumentContext) -> tuple[Lens, ...]:
+def answer_lenses(context: DocumentContext) -> tuple[Lens, ...]:
     """The same above the first line, and where no engine runs a way to go on with it. Total."""
-    standing = _answer_status(seen)
-    if standing is None:
+    status = _answer_status(context)
+    if status is None:
         return ()
-    found = [Lens(line=0, title=standing.title, command=Verb.NONE)]
-    if standing.goes_on:
+    found = [Lens(line=0, title=status.title, command=Verb.NONE)]
+    if status.resumes:
         title = "Continue the run with this answer"
         found.extend(
             Lens(line=0, title=title, command=action.verb, arguments=action.arguments)
-            for action in run_actions(seen)
+            for action in run_actions(context)
             if action.verb is Verb.RESUME
         )
     return tuple(found)
 
 
-def _answer_status(seen: DocumentContext) -> _AnswerStatus | None:
-    if seen.file is not FileKind.DECIDE:
+def _answer_status(context: DocumentContext) -> _AnswerStatus | None:
+    if context.file is not FileKind.DECIDE:
         return None
-    _, written = parse_decide(seen.text)
-    asked = None if seen.state is None else seen.state.question
+    _, written = parse_decide(context.text)
+    asked = None if context.state is None else context.state.question
     if asked is not None and asked.answer is not None:
-        return _taken(seen, asked, asked.answer)
-    return None if written is None else _pending(seen, written)
+        return _taken(context, asked, asked.answer)
+    return None if written is None else _pending(context, written)
 
 
-def _taken(seen: DocumentContext, asked: Question, answer: str) -> _AnswerStatus:
+def _taken(context: DocumentContext, asked: Question, answer: str) -> _AnswerStatus:
     who = one_line(asked.answered_by or "somebody", limit=MAX_ANSWER_CHARS)
-    in_file = seen.state is not None and asked.answered_by == seen.state.config.paths.decide
+    in_file = context.state is not None and asked.answered_by == context.state.config.paths.decide
     how = f"answered in {who}" if in_file else f"answered by {who}"
-    told = "the next iteration is told" if seen.live else "it is told when the run goes on"
-    message = f"{how}: {one_line(answer, limit=MAX_ANSWER_CHARS)}; {told}"
-    return _AnswerStatus(code=AnswerCode.TAKEN, title=how, message=message, goes_on=not seen.live)
+    when = "the next iteration is told" if context.live else "it is told when the run goes on"
+    message = f"{how}: {one_line(answer, limit=MAX_ANSWER_CHARS)}; {when}"
+    return _AnswerStatus(
+        code=AnswerCode.TAKEN, title=how, message=message, resumes=not context.live
+    )
 
 
-def _pending(seen: DocumentContext, written: str) -> _AnswerStatus:
-    saved = seen.halt is not None and seen.halt.answer == written
+def _pending(context: DocumentContext, written: str) -> _AnswerStatus:
+    saved = context.halt is not None and context.halt.answer == written
     if not saved:
         title, message = "save to answer", "the answer counts once this file is saved"
-    elif seen.live:
+    elif context.live:
         title, message = "answer saved", "the answer is saved; the loop takes it in a moment"
     else:
         title, message = "answer saved", "the answer is saved; it is told when a run goes on"
-    goes_on = saved and not seen.live
-    return _AnswerStatus(code=AnswerCode.PENDING, title=title, message=message, goes_on=goes_on)
+    resumes = saved and not context.live
+    return _AnswerStatus(code=AnswerCode.PENDING, title=title, message=message, resumes=resumes)

@@ -106,90 +106,92 @@ BUDGET_WARNINGS = frozenset(
 )
 
 
-def diagnostics(seen: DocumentContext) -> tuple[Diagnostic, ...]:
+def diagnostics(context: DocumentContext) -> tuple[Diagnostic, ...]:
     """All that is to be shown in one file, by line, the worst first on each. Total."""
-    at = document_positions(seen)
-    match seen.file:
+    at = document_positions(context)
+    match context.file:
         case FileKind.DECIDE:
-            found = list(_question(seen, at))
+            found = list(_question(context, at))
         case FileKind.BLOCKED:
-            found = list(_blocker(seen, at))
+            found = list(_blocker(context, at))
         case FileKind.PLAN:
-            found = list(_on_plan(seen, at))
+            found = list(_on_plan(context, at))
         case _:  # pragma: no cover
-            assert_never(seen.file)
+            assert_never(context.file)
     ranks = {severity: rank for rank, severity in enumerate(Severity)}
     return tuple(sorted(found, key=lambda one: (one.line, ranks[one.severity])))
 
 
-def _on_plan(seen: DocumentContext, at: DocumentPositions) -> Iterator[Diagnostic]:
-    yield from _plan_problems(seen)
+def _on_plan(context: DocumentContext, at: DocumentPositions) -> Iterator[Diagnostic]:
+    yield from _plan_problems(context)
     yield from _blocked_tasks(at)
     yield from _set_aside_tasks(at)
-    yield from _question(seen, at)
-    yield from _blocker(seen, at)
-    if seen.state is None:
+    yield from _question(context, at)
+    yield from _blocker(context, at)
+    if context.state is None:
         return
-    yield from _engine(seen, seen.state, at)
-    yield from _breaker(seen.state, at)
-    yield from _report(seen.state, at)
-    yield from _claims(seen.state, at)
-    yield from _missing_report(seen.state, at)
-    yield from _validation(seen.state, at)
+    yield from _engine(context, context.state, at)
+    yield from _breaker(context.state, at)
+    yield from _report(context.state, at)
+    yield from _claims(context.state, at)
+    yield from _missing_report(context.state, at)
+    yield from _validation(context.state, at)
     yield from _refuted(at)
-    yield from _refusal(seen.state, at)
-    yield from _reverted(seen.state, at)
-    yield from _warnings(seen.state, at)
+    yield from _refusal(context.state, at)
+    yield from _reverted(context.state, at)
+    yield from _warnings(context.state, at)
 
 
-def _plan_problems(seen: DocumentContext) -> Iterator[Diagnostic]:
-    for problem, (start, end) in zip(seen.parsed.problems, seen.parsed.spans, strict=True):
+def _plan_problems(context: DocumentContext) -> Iterator[Diagnostic]:
+    for problem, (start, end) in zip(context.parsed.problems, context.parsed.spans, strict=True):
         span = TextSpan(line=problem.line - 1, start=start, end=end)
         severity = PLAN_SEVERITIES.get(problem.code, Severity.WARNING)
         yield _at(span, severity, problem.code, problem.message)
 
 
 def _blocked_tasks(at: DocumentPositions) -> Iterator[Diagnostic]:
-    for task in at.seen.plan.some(states={TaskState.BLOCKED}):
-        if set_aside(at.seen, task) is None:
+    for task in at.context.plan.some(states={TaskState.BLOCKED}):
+        if set_aside(at.context, task) is None:
             reason = task.blocked_by or "the plan gives no reason"
             message = f"blocked: {reason}"
-            yield _at(at.of_task(task), Severity.ERROR, DiagnosticCode.TASK_BLOCKED, message)
+            yield _at(at.span_of_task(task), Severity.ERROR, DiagnosticCode.TASK_BLOCKED, message)
 
 
 def _set_aside_tasks(at: DocumentPositions) -> Iterator[Diagnostic]:
-    tasks = at.tasks(at.seen.history.set_aside)
-    for task_id in at.seen.history.set_aside:
+    tasks = at.tasks(at.context.history.set_aside)
+    for task_id in at.context.history.set_aside:
         task = tasks.get(task_id)
-        told = None if task is None else set_aside(at.seen, task)
-        if told is not None:
+        event = None if task is None else set_aside(at.context, task)
+        if event is not None:
             message = (
-                f"set aside{after_attempts(told)}: {told.reason}; {ASIDE_REMEDIES[told.marked]}"
+                f"set aside{after_attempts(event)}: {event.reason}; {ASIDE_REMEDIES[event.marked]}"
             )
-            span, link = at.of_task(task), _cause(told.start, told.iteration)
+            span, link = at.span_of_task(task), _cause(event.start, event.iteration)
             yield _at(span, Severity.WARNING, DiagnosticCode.TASK_SET_ASIDE, message, link)
 
 
-def _question(seen: DocumentContext, at: DocumentPositions) -> Iterator[Diagnostic]:
-    if (waits := open_question(seen)) is not None:
+def _question(context: DocumentContext, at: DocumentPositions) -> Iterator[Diagnostic]:
+    if (waits := open_question(context)) is not None:
         message = f"{_halt_origin(waits)} asks: {waits.text}"
-        span, link = at.of_start(waits.start), _cause(waits.start, waits.iteration)
-        if seen.file is FileKind.PLAN and seen.state is not None:
-            link = f"file:{seen.state.config.paths.decide}"
+        span, link = at.span_of_start(waits.start), _cause(waits.start, waits.iteration)
+        if context.file is FileKind.PLAN and context.state is not None:
+            link = f"file:{context.state.config.paths.decide}"
         yield _at(span, Severity.WARNING, DiagnosticCode.QUESTION_WAITING, message, link)
 
 
-def _blocker(seen: DocumentContext, at: DocumentPositions) -> Iterator[Diagnostic]:
-    if (waits := open_blocker(seen)) is not None:
+def _blocker(context: DocumentContext, at: DocumentPositions) -> Iterator[Diagnostic]:
+    if (waits := open_blocker(context)) is not None:
         message = f"{_halt_origin(waits)} is blocked: {waits.text}"
-        span, link = at.of_start(waits.start), _cause(waits.start, waits.iteration)
-        if seen.file is FileKind.PLAN and seen.state is not None:
-            link = f"file:{seen.state.config.paths.blocked}"
+        span, link = at.span_of_start(waits.start), _cause(waits.start, waits.iteration)
+        if context.file is FileKind.PLAN and context.state is not None:
+            link = f"file:{context.state.config.paths.blocked}"
         yield _at(span, Severity.ERROR, DiagnosticCode.RUN_BLOCKED, message, link)
 
 
-def _engine(seen: DocumentContext, state: RunState, at: DocumentPositions) -> Iterator[Diagnostic]:
-    if seen.phase is Phase.CRASHED:
+def _engine(
+    context: DocumentContext, state: RunState, at: DocumentPositions
+) -> Iterator[Diagnostic]:
+    if context.phase is Phase.CRASHED:
         last = "" if state.at is None else f", its last word was at {to_wire_time(state.at)}"
         message = (
             f"the engine of run {state.run} (pid {state.pid}) is gone{last}; "
@@ -223,7 +225,7 @@ def _report(state: RunState, at: DocumentPositions) -> Iterator[Diagnostic]:
     report, iteration = state.report, state.report_iteration
     if report is None:
         return
-    span, link = at.of_start(state.report_start), _cause(state.report_start, iteration)
+    span, link = at.span_of_start(state.report_start), _cause(state.report_start, iteration)
     severity = REPORT_SEVERITIES.get(report.status, Severity.INFORMATION)
     yield _at(span, severity, DiagnosticCode.REPORT, _report_words(state, report), link)
     for problem in report.problems:
@@ -255,14 +257,14 @@ def _claims(state: RunState, at: DocumentPositions) -> Iterator[Diagnostic]:
     link = _cause(state.evidence_start, iteration)
     report = state.report if state.report_start == state.evidence_start else None
     if claim := contradiction(report, evidence):
-        span = at.of_start(state.evidence_start)
+        span = at.span_of_start(state.evidence_start)
         yield _at(span, Severity.WARNING, DiagnosticCode.CLAIM_WITHOUT_EVIDENCE, claim, link)
     if is_tick_alone(evidence) and not _is_approval(state, evidence):
         message = f"ticked in iteration {iteration} with no other change"
         tasks = at.tasks(evidence.tasks_done)
         for task_id in evidence.tasks_done:
             if task_id in tasks:
-                span = at.of_task(tasks[task_id])
+                span = at.span_of_task(tasks[task_id])
                 yield _at(span, Severity.WARNING, DiagnosticCode.TICK_WITHOUT_CHANGE, message, link)
 
 
@@ -279,12 +281,12 @@ def _missing_report(state: RunState, at: DocumentPositions) -> Iterator[Diagnost
     which = f"iteration {iteration}" if missing == 1 else f"{missing} iterations in a row"
     message = f"{which} ended without a status block; evidence alone decides"
     severity = Severity.WARNING if missing >= REPORTS_MISSING_TO_WARN else Severity.INFORMATION
-    span, link = at.of_start(state.last.start), _cause(state.last.start, iteration)
+    span, link = at.span_of_start(state.last.start), _cause(state.last.start, iteration)
     yield _at(span, severity, DiagnosticCode.REPORT_MISSING, message, link)
 
 
 def _validation(state: RunState, at: DocumentPositions) -> Iterator[Diagnostic]:
-    validated = at.seen.history.validated
+    validated = at.context.history.validated
     if validated is None or validated.ok or not _is_newest(state, validated.start):
         return
     message = validation_failure_words(validated)
@@ -295,20 +297,20 @@ def _validation(state: RunState, at: DocumentPositions) -> Iterator[Diagnostic]:
         message += "; the next iteration is to mend it"
     if tail := validated.tail.strip():
         message += f":\n{tail[-SHOWN_TAIL:]}"
-    span, link = at.of_start(validated.start), _cause(validated.start, validated.iteration)
+    span, link = at.span_of_start(validated.start), _cause(validated.start, validated.iteration)
     yield _at(span, Severity.WARNING, DiagnosticCode.VALIDATION_FAILED, message, link)
 
 
 def _refuted(at: DocumentPositions) -> Iterator[Diagnostic]:
-    for task, told in refuted_tasks(at.seen):
-        message = f"closed in iteration {told.iteration}: {verification_words(told)}"
-        span, link = at.of_task(task), _cause(told.start, told.iteration)
+    for task, event in refuted_tasks(at.context):
+        message = f"closed in iteration {event.iteration}: {verification_words(event)}"
+        span, link = at.span_of_task(task), _cause(event.start, event.iteration)
         yield _at(span, Severity.WARNING, DiagnosticCode.VERIFICATION_FAILED, message, link)
 
 
 def _refusal(state: RunState, at: DocumentPositions) -> Iterator[Diagnostic]:
     """A refused completion, at the first task that it was refused for."""
-    refused = at.seen.history.refused
+    refused = at.context.history.refused
     if refused is None or not _is_newest(state, refused.start):
         return
     message = f"iteration {refused.iteration} said that all is complete; refused: {refused.why}"
@@ -319,22 +321,22 @@ def _refusal(state: RunState, at: DocumentPositions) -> Iterator[Diagnostic]:
         message += f" ({'; '.join(names)})"
     tasks = at.tasks({one.id for one in refused.open_tasks})
     first = next((tasks[one.id] for one in refused.open_tasks if one.id in tasks), None)
-    span, link = at.of_task(first), _cause(refused.start, refused.iteration)
+    span, link = at.span_of_task(first), _cause(refused.start, refused.iteration)
     yield _at(span, Severity.WARNING, DiagnosticCode.COMPLETION_REFUSED, message, link)
 
 
 def _reverted(state: RunState, at: DocumentPositions) -> Iterator[Diagnostic]:
     for one in reverted_edits(state, at):
-        told = one.told
+        event = one.event
         kept = (
-            f"; the agent's version is kept in the run's folder: {told.kept}" if told.kept else ""
+            f"; the agent's version is kept in the run's folder: {event.kept}" if event.kept else ""
         )
         message = (
-            f"put back after iteration {told.iteration}: {reverted_words(told)}"
-            f"{committed_words(told)}{kept}; "
+            f"put back after iteration {event.iteration}: {reverted_words(event)}"
+            f"{committed_words(event)}{kept}; "
             "to have it so, make the change yourself in the editor, or while no agent runs"
         )
-        link = _cause(told.start, told.iteration)
+        link = _cause(event.start, event.iteration)
         yield _at(one.span, Severity.WARNING, DiagnosticCode.GUARD_REVERTED, message, link)
 
 
@@ -345,15 +347,15 @@ def _warnings(state: RunState, at: DocumentPositions) -> Iterator[Diagnostic]:
     fullest = max((code for code in newest if code in CONTEXT_WARNINGS), default=None)
     for code, warned in newest.items():
         start, link = warned.start, _cause(warned.start, warned.iteration)
-        if warned.removed is not None and at.seen.plan.find(warned.removed.task.id):
+        if warned.removed is not None and at.context.plan.find(warned.removed.task.id):
             continue
         if code in SHOWN_WARNINGS and start is not None and _is_newest(state, start):
             is_question = code == DiagnosticCode.RESTORATION_NOT_COMMITTED
             severity = Severity.WARNING if is_question else Severity.INFORMATION
-            yield _at(at.of_start(start), severity, code, warned.message, link)
+            yield _at(at.span_of_start(start), severity, code, warned.message, link)
         elif code == fullest and start == state.start:
             severity = CONTEXT_WARNINGS[code]
-            yield _at(at.of_start(start), severity, code, warned.message, link)
+            yield _at(at.span_of_start(start), severity, code, warned.message, link)
         elif code in BUDGET_WARNINGS and state.phase is not Phase.ENDED:
             yield _at(at.top, Severity.HINT, code, warned.message, link)
     if state.phase is not Phase.ENDED:

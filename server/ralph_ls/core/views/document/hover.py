@@ -48,47 +48,47 @@ STATE_WORDS = {
 NO_RUN = "No loop has run here yet. Start one with `ralph run`."
 
 
-def hover(seen: DocumentContext, line: int) -> str | None:
+def hover(context: DocumentContext, line: int) -> str | None:
     """Markdown for a line (from 0); None where there is nothing to tell. Total."""
-    parts = [_status(seen)] if line == 0 else []
-    task = seen.plan.at_line(line)
+    parts = [_status(context)] if line == 0 else []
+    task = context.plan.at_line(line)
     if task is not None:
-        parts.append("\n".join(_task(seen, document_positions(seen), task)))
+        parts.append("\n".join(_task(context, document_positions(context), task)))
     return "\n\n---\n\n".join(parts) or None
 
 
-def _status(seen: DocumentContext) -> str:
-    if seen.state is None:
+def _status(context: DocumentContext) -> str:
+    if context.state is None:
         return NO_RUN
-    told = [(one.heading, one.text) for one in panel_answers(seen)]
-    if seen.state.history:
-        told.append(("Lately", "; ".join(recent_words(seen.state.history))))
-    return "\n".join(f"- **{heading}**: {_plain(text)}" for heading, text in told)
+    answers = [(one.heading, one.text) for one in panel_answers(context)]
+    if context.state.history:
+        answers.append(("Lately", "; ".join(recent_words(context.state.history))))
+    return "\n".join(f"- **{heading}**: {_plain(text)}" for heading, text in answers)
 
 
-def _task(seen: DocumentContext, at: DocumentPositions, task: Task) -> Iterator[str]:
+def _task(context: DocumentContext, at: DocumentPositions, task: Task) -> Iterator[str]:
     yield f"**{_plain(task.title)}**"
     yield ""
-    yield f"- State: {', '.join(_state_words(seen, at, task))}"
+    yield f"- State: {', '.join(_state_words(context, at, task))}"
     if task.blocked_by is not None:
         yield f"- Blocked by: {_plain(task.blocked_by)}"
-    yield from _review(seen, task)
-    waits = open_question(seen)
+    yield from _review(context, task)
+    waits = open_question(context)
     if waits is not None and at.task_of(waits.start) == task:
         yield f"- Asks: {_plain(waits.text)}"
-    blocks = open_blocker(seen)
+    blocks = open_blocker(context)
     if blocks is not None and at.task_of(blocks.start) == task:
         yield f"- Blocks the run: {_plain(blocks.text)}"
-    if is_skipped(seen, task):
+    if is_skipped(context, task):
         yield f"- {SKIPPED_WORDS.capitalize()}: the loop does not take it any more"
-    yield from _attempts(seen, task)
-    yield from _last_recap(seen, task)
+    yield from _attempts(context, task)
+    yield from _last_recap(context, task)
     yield from _criteria(task)
 
 
-def _review(seen: DocumentContext, task: Task) -> Iterator[str]:
+def _review(context: DocumentContext, task: Task) -> Iterator[str]:
     """How a story stands in its reviews, with all of the feedback that fits."""
-    known = task_reviews(seen)
+    known = task_reviews(context)
     story = known.stories.get(task.id)
     if story is None:
         return
@@ -100,14 +100,18 @@ def _review(seen: DocumentContext, task: Task) -> Iterator[str]:
         yield f"- {_plain(words[0].upper() + words[1:])}"
 
 
-def _state_words(seen: DocumentContext, at: DocumentPositions, task: Task) -> Iterator[str]:
+def _state_words(context: DocumentContext, at: DocumentPositions, task: Task) -> Iterator[str]:
     yield STATE_WORDS[task.state]
-    current = None if seen.state is None else seen.state.current
-    if seen.state is not None and current is not None and at.task_of(current.started.start) == task:
+    current = None if context.state is None else context.state.current
+    if (
+        context.state is not None
+        and current is not None
+        and at.task_of(current.started.start) == task
+    ):
         number = current.started.iteration
-        ended = not seen.live or seen.phase is Phase.PARKED
+        ended = not context.live or context.phase is Phase.PARKED
         yield f"left open by iteration {number}" if ended else f"in work in iteration {number}"
-        if not ended and (attempt := attempt_words(seen.state)):
+        if not ended and (attempt := attempt_words(context.state)):
             yield attempt
     if task.shown_priority is not None:
         yield task.shown_priority.value
@@ -117,37 +121,37 @@ def _state_words(seen: DocumentContext, at: DocumentPositions, task: Task) -> It
         yield "optional"
 
 
-def _attempts(seen: DocumentContext, task: Task) -> Iterator[str]:
-    tried = seen.history.attempts.get(task.id, ())
+def _attempts(context: DocumentContext, task: Task) -> Iterator[str]:
+    tried = context.history.attempts.get(task.id, ())
     if tried:
-        known = seen.history.iterations
+        known = context.history.iterations
         iterations = [*dict.fromkeys(str(known.get(start, start)) for start in tried)]
         numbers = ", ".join(iterations[-MAX_CRITERIA:])
         more = "… " if len(iterations) > MAX_CRITERIA else ""
         noun = "iteration" if len(iterations) == 1 else "iterations"
-        failed = "" if seen.state is None else failed_attempts_words(seen.state, task.id)
+        failed = "" if context.state is None else failed_attempts_words(context.state, task.id)
         words = f"{count_of(len(tried), 'attempt')} ({noun} {more}{numbers})"
         yield f"- Tried: {words}{', ' if failed else ''}{failed}"
-    if (aside := set_aside(seen, task)) is not None:
+    if (aside := set_aside(context, task)) is not None:
         what = f"in iteration {aside.iteration}{after_attempts(aside)}: {_plain(aside.reason)}"
         yield f"- Set aside: {what}{'' if aside.marked else '; this run takes it no more'}"
-    done = seen.history.done.get(task.id)
+    done = context.history.completions.get(task.id)
     if done is not None and task.state is TaskState.DONE:
         commit = f", commit `{done.commit[:SHORT_HASH]}`" if done.commit else ", no commit"
         yield f"- Done: in iteration {done.iteration}{commit}"
 
 
-def _last_recap(seen: DocumentContext, task: Task) -> Iterator[str]:
+def _last_recap(context: DocumentContext, task: Task) -> Iterator[str]:
     """What was claimed and what was seen, one below the other (docs/rules.md#panel)."""
-    told = seen.history.told.get(task.id)
-    if told is None:
+    recap = context.history.recaps.get(task.id)
+    if recap is None:
         return
-    said = "no status block" if told.claims is None else _plain(told.claims)
-    yield f"- Report of iteration {told.iteration}: {said}"
-    if told.facts is not None:
-        yield f"- Seen in iteration {told.iteration}: {_plain(told.facts)}"
-    if told.recommendation:
-        yield f"- Next: {_plain(told.recommendation)}"
+    claims = "no status block" if recap.claims is None else _plain(recap.claims)
+    yield f"- Report of iteration {recap.iteration}: {claims}"
+    if recap.facts is not None:
+        yield f"- Seen in iteration {recap.iteration}: {_plain(recap.facts)}"
+    if recap.recommendation:
+        yield f"- Next: {_plain(recap.recommendation)}"
 
 
 def _criteria(task: Task) -> Iterator[str]:

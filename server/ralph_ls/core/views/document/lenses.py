@@ -72,66 +72,66 @@ class Lens:
 
 
 def lenses(
-    seen: DocumentContext, *, tasks: TaskLenses = TaskLenses.TOUCHED, now: datetime | None = None
+    context: DocumentContext, *, tasks: TaskLenses = TaskLenses.TOUCHED, now: datetime | None = None
 ) -> tuple[Lens, ...]:
     """All lenses of one file, by line, in the order in which they stand beside each other. Total.
 
     ``now`` counts the running time on; without it the time is that of the last event.
     """
-    match seen.file:
+    match context.file:
         case FileKind.DECIDE:
-            return tuple(_answer(seen, 0))
+            return tuple(_answer(context, 0))
         case FileKind.BLOCKED:
-            return tuple(_resolve(seen, 0))
+            return tuple(_resolve(context, 0))
         case FileKind.PLAN:
-            found = [*_first_line(seen, now), *_on_tasks(seen, tasks)]
+            found = [*_first_line(context, now), *_on_tasks(context, tasks)]
             return tuple(sorted(found, key=lambda lens: lens.line))
         case _:  # pragma: no cover
-            assert_never(seen.file)
+            assert_never(context.file)
 
 
-def _first_line(seen: DocumentContext, now: datetime | None) -> Iterator[Lens]:
-    yield from _answer(seen, 0)
+def _first_line(context: DocumentContext, now: datetime | None) -> Iterator[Lens]:
+    yield from _answer(context, 0)
     settling = (
-        actions.resolve_action(seen),
-        actions.approve_action(seen),
-        actions.reset_action(seen),
+        actions.resolve_action(context),
+        actions.approve_action(context),
+        actions.reset_action(context),
     )
-    for action in (*settling, *actions.run_actions(seen)):
+    for action in (*settling, *actions.run_actions(context)):
         if action is not None:
             yield _lens(0, action)
-    if seen.state is not None:
-        yield from _run_lenses(seen, seen.state, now)
+    if context.state is not None:
+        yield from _run_lenses(context, context.state, now)
 
 
-def _answer(seen: DocumentContext, line: int) -> Iterator[Lens]:
-    if (action := actions.answer_action(seen)) is not None:
+def _answer(context: DocumentContext, line: int) -> Iterator[Lens]:
+    if (action := actions.answer_action(context)) is not None:
         title = f"Ralph asks: {action.title.lower()}"
         yield Lens(line=line, title=title, command=action.verb, arguments=action.arguments)
 
 
-def _resolve(seen: DocumentContext, line: int) -> Iterator[Lens]:
-    if (action := actions.resolve_action(seen)) is not None:
+def _resolve(context: DocumentContext, line: int) -> Iterator[Lens]:
+    if (action := actions.resolve_action(context)) is not None:
         yield _lens(line, action)
 
 
-def _run_lenses(seen: DocumentContext, state: RunState, now: datetime | None) -> Iterator[Lens]:
+def _run_lenses(context: DocumentContext, state: RunState, now: datetime | None) -> Iterator[Lens]:
     """How the run stands: its phase where that is not plain work, how far, how long, how dear."""
-    parts = [*_phase_words(seen, state)]
+    parts = [*_phase_words(context, state)]
     if state.iteration:
         parts.append(iteration_words(state))
     seconds = state.active_seconds
-    if seen.live and now is not None:
+    if context.live and now is not None:
         seconds = active_seconds(state, now)
-    parts.extend(_used(seen, state, seconds))
-    arguments = log_arguments(seen, state.start) if state.start else {}
+    parts.extend(_used(context, state, seconds))
+    arguments = log_arguments(context, state.start) if state.start else {}
     command = Verb.SHOW_LOG if state.start else Verb.NONE
     yield Lens(line=0, title=" · ".join(parts), command=command, arguments=arguments)
 
 
-def _used(seen: DocumentContext, state: RunState, seconds: float) -> Iterator[str]:
+def _used(context: DocumentContext, state: RunState, seconds: float) -> Iterator[str]:
     """Time and cost, tokens where they are limited; each with its limit, as far as it is told."""
-    config, known = state.config, seen.history
+    config, known = state.config, context.history
     limit = config.max_duration
     yield minutes_words(seconds) + ("" if limit is None else f" of {limit_words(limit)}")
     if config.max_tokens is not None and known.tokens is not None:
@@ -140,13 +140,13 @@ def _used(seen: DocumentContext, state: RunState, seconds: float) -> Iterator[st
         yield cost_words(known.cost_usd, config.max_cost_usd, estimated=is_estimated(state.usage))
 
 
-def _phase_words(seen: DocumentContext, state: RunState) -> Iterator[str]:
-    match seen.phase:
+def _phase_words(context: DocumentContext, state: RunState) -> Iterator[str]:
+    match context.phase:
         case Phase.ENDED if state.end is not None:
             yield f"{state.end.reason.value}: {one_line(state.end.message, limit=SHOWN_REASON)}"
         case Phase.CRASHED:
             yield "engine gone"
-        case Phase.PARKED if not seen.live:
+        case Phase.PARKED if not context.live:
             yield "waits for you, the system stopped its engine"
         case Phase.PARKED:
             yield "waits for you"
@@ -157,77 +157,77 @@ def _phase_words(seen: DocumentContext, state: RunState) -> Iterator[str]:
         case Phase.WAITING:
             since = state.phase_since
             yield f"waits{wait_words(state.phase_reason, state.until, since=since)}"
-        case _ if is_pausing(seen):
+        case _ if is_pausing(context):
             yield "pauses after this iteration"
         case _:
             pass
 
 
-def _on_tasks(seen: DocumentContext, wanted: TaskLenses) -> Iterator[Lens]:
-    at = document_positions(seen)
-    asked, blocked, current = at.asked(), at.blocking(), at.in_work()
+def _on_tasks(context: DocumentContext, wanted: TaskLenses) -> Iterator[Lens]:
+    at = document_positions(context)
+    asked, blocked, current = at.question_task(), at.blocked_task(), at.task_in_work()
     waiting = {task.id for task in (asked, blocked, current) if task is not None}
-    known = task_reviews(seen)
-    for task in _wanted(seen, wanted, waiting):
+    known = task_reviews(context)
+    for task in _wanted(context, wanted, waiting):
         # The first line has these already.
         if task == asked and task.line > 0:
-            yield from _answer(seen, task.line)
+            yield from _answer(context, task.line)
         if task == blocked and task.line > 0:
-            yield from _resolve(seen, task.line)
-        yield from _on_task(seen, known, task, in_work=task == current)
+            yield from _resolve(context, task.line)
+        yield from _on_task(context, known, task, in_work=task == current)
 
 
-def _wanted(seen: DocumentContext, wanted: TaskLenses, waiting: set[str]) -> Sequence[Task]:
+def _wanted(context: DocumentContext, wanted: TaskLenses, waiting: set[str]) -> Sequence[Task]:
     """The tasks that may have lenses; a plan has thousands, of which few have anything to say."""
-    skipped = () if seen.state is None else seen.state.skipped
-    touched = {*waiting, *seen.history.attempts, *skipped}
+    skipped = () if context.state is None else context.state.skipped
+    touched = {*waiting, *context.history.attempts, *skipped}
     match wanted:
         case TaskLenses.CURRENT:
-            return seen.plan.some(ids=waiting)
+            return context.plan.some(ids=waiting)
         case TaskLenses.TOUCHED:
             # A story in progress is in review, which is somebody's turn.
-            reviewed = {TaskState.IN_PROGRESS} if seen.kind is PlanKind.STORIES else set()
-            found = seen.plan.some(ids=touched, states={TaskState.BLOCKED, *reviewed})
+            reviewed = {TaskState.IN_PROGRESS} if context.kind is PlanKind.STORIES else set()
+            found = context.plan.some(ids=touched, states={TaskState.BLOCKED, *reviewed})
             # What is done says so in a hint.
             return [one for one in found if one.state is not TaskState.DONE or one.id in waiting]
         case TaskLenses.ALL:
-            return seen.plan.tasks
+            return context.plan.tasks
         case _:  # pragma: no cover
             assert_never(wanted)
 
 
 def _on_task(
-    seen: DocumentContext, known: TaskReviews, task: Task, *, in_work: bool
+    context: DocumentContext, known: TaskReviews, task: Task, *, in_work: bool
 ) -> Iterator[Lens]:
-    line, numbers = task.line, seen.history.attempts.get(task.id, ())
+    line, numbers = task.line, context.history.attempts.get(task.id, ())
     if task.state in {TaskState.TODO, TaskState.IN_PROGRESS}:
         only = {"task": task.id}
         yield Lens(line=line, title="Run only this", command=Verb.RUN_TASK, arguments=only)
-    if is_skipped(seen, task) and task.state is not TaskState.DONE:
+    if is_skipped(context, task) and task.state is not TaskState.DONE:
         yield Lens(line=line, title=SKIPPED_WORDS, command=Verb.NONE)
     for words in filter(None, (known.review(task), known.waiting(task))):
         yield Lens(line=line, title=words, command=Verb.NONE)
-    if (aside := set_aside(seen, task)) is not None:
-        log = log_arguments(seen, aside.start)
+    if (aside := set_aside(context, task)) is not None:
+        log = log_arguments(context, aside.start)
         yield Lens(line=line, title=aside_words(aside), command=Verb.SHOW_LOG, arguments=log)
         return
     if task.state is TaskState.BLOCKED:
         yield Lens(line=line, title=blocked_words(task), command=Verb.NONE)
     if task.state is TaskState.DONE:
-        yield from _done(seen, task)
+        yield from _done(context, task)
     elif numbers:
         title, log = (
-            attempt_count_words(seen, task, in_work=in_work),
-            log_arguments(seen, numbers[-1]),
+            attempt_count_words(context, task, in_work=in_work),
+            log_arguments(context, numbers[-1]),
         )
         yield Lens(line=line, title=title, command=Verb.SHOW_LOG, arguments=log)
 
 
-def _done(seen: DocumentContext, task: Task) -> Iterator[Lens]:
-    done = seen.history.done.get(task.id)
+def _done(context: DocumentContext, task: Task) -> Iterator[Lens]:
+    done = context.history.completions.get(task.id)
     if done is None:
         return
-    log = log_arguments(seen, done.start)
+    log = log_arguments(context, done.start)
     if done.commit is not None:
         log = {**log, "commit": done.commit}
     yield Lens(line=task.line, title=finished_words(done), command=Verb.SHOW_LOG, arguments=log)
@@ -255,17 +255,17 @@ class Hint:
     """Plain JSON values: the ``run`` and ``iteration`` that did it, and its ``commit``."""
 
 
-def hints(seen: DocumentContext) -> tuple[Hint, ...]:
+def hints(context: DocumentContext) -> tuple[Hint, ...]:
     """All of one file, by line. Total.
 
     Only what the newest run did is known: a task that was done before, or ticked by a person, has
     none.
     """
-    known = seen.history.done
-    at = document_positions(seen)
-    tasks = seen.plan.some(ids=set(known)) if known else ()
+    known = context.history.completions
+    at = document_positions(context)
+    tasks = context.plan.some(ids=set(known)) if known else ()
     return tuple(
-        _hint(seen, known[task.id], _place(at, task))
+        _hint(context, known[task.id], _place(at, task))
         for task in tasks
         if task.state is TaskState.DONE
     )
@@ -274,13 +274,13 @@ def hints(seen: DocumentContext) -> tuple[Hint, ...]:
 def _place(at: DocumentPositions, task: Task) -> TextSpan:
     """Behind a task's words, or behind what a story begins with: in quotes it would be a part."""
     if task.kind is not TaskKind.STORY:
-        return at.of_task(task)
+        return at.span_of_task(task)
     return TextSpan(line=task.line, start=0, end=task.end - task.start)
 
 
-def _hint(seen: DocumentContext, done: TaskCompletion, words: TextSpan) -> Hint:
+def _hint(context: DocumentContext, done: TaskCompletion, words: TextSpan) -> Hint:
     text, tooltip = f"done in #{done.iteration}", f"Done in iteration {done.iteration}"
-    arguments = log_arguments(seen, done.start)
+    arguments = log_arguments(context, done.start)
     if done.commit is not None:
         text = f"{text} · {done.commit[:SHORT_HASH]}"
         tooltip = f"{tooltip}, commit {done.commit}"

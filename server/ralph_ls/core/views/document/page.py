@@ -185,11 +185,11 @@ class _Scan:
         self._fence = ""
 
     def _take_text(self, number: int, line: str, column: int, stripped: str) -> None:
-        goes_on = self._paragraph_line == number - 1
+        continues = self._paragraph_line == number - 1
         marks = find_marks(line) if stripped[0] in _ITEM_FIRST else None
         heading = _HEADING.match(stripped)
         if not self._items and column >= _CODE_INDENT and number not in self._task_lines:
-            self._take_paragraph(number, line, column, goes_on=goes_on)
+            self._take_paragraph(number, line, column, continues=continues)
         elif marks is not None:
             self._close_items(column)
             for start in marks.starts:
@@ -208,18 +208,18 @@ class _Scan:
         elif stripped[0] in "`~<" and _opening(stripped):
             self._close_items(column)
             self._open_block(number, column, stripped)
-        elif stripped[0] in "=-" and goes_on and self._turns_heading(stripped):
+        elif stripped[0] in "=-" and continues and self._turns_heading(stripped):
             pass
         elif stripped[0] == ">" or is_thematic_break(stripped):
             self._close_items(column)
         else:
-            self._take_paragraph(number, line, column, goes_on=goes_on)
+            self._take_paragraph(number, line, column, continues=continues)
 
-    def _take_paragraph(self, number: int, line: str, column: int, *, goes_on: bool) -> None:
-        if not goes_on:
+    def _take_paragraph(self, number: int, line: str, column: int, *, continues: bool) -> None:
+        if not continues:
             self._close_items(column)
         self._paragraph_line = number
-        self._lone = None if goes_on or self._items else (number, line)
+        self._lone = None if continues or self._items else (number, line)
 
     def _turns_heading(self, stripped: str) -> bool:
         """Take a line of ``=`` or ``-`` below a paragraph of one line: that was a heading."""

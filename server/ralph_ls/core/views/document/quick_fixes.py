@@ -59,17 +59,17 @@ CHECK_SEVERITIES = {
 """That a task is blocked is an error already, so the missing reason is only a hint beside it."""
 
 
-def check_diagnostics(seen: DocumentContext) -> tuple[Diagnostic, ...]:
+def check_diagnostics(context: DocumentContext) -> tuple[Diagnostic, ...]:
     """All that the checks say of the plan that is looked at, by line. Total."""
-    return tuple(_check_diagnostic(remark) for remark in check_remarks(seen))
+    return tuple(_check_diagnostic(remark) for remark in check_remarks(context))
 
 
-def check_remarks(seen: DocumentContext) -> tuple[LintRemark, ...]:
+def check_remarks(context: DocumentContext) -> tuple[LintRemark, ...]:
     """The same before it is shown; nothing where no plan is looked at."""
-    if seen.file is not FileKind.PLAN:
+    if context.file is not FileKind.PLAN:
         return ()
-    marker = COMPLETION_MARKER if seen.state is None else seen.state.config.gate.marker
-    return check_plan(seen.parsed, seen.text, seen.kind, marker=marker)
+    marker = COMPLETION_MARKER if context.state is None else context.state.config.gate.marker
+    return check_plan(context.parsed, context.text, context.kind, marker=marker)
 
 
 def _check_diagnostic(remark: LintRemark) -> Diagnostic:
@@ -101,7 +101,7 @@ STORY_EDITS = frozenset({Forbidden.REVIEW, Forbidden.PRIORITY, Forbidden.DEPENDE
 class RevertedEdit:
     """One thing that was put back, at one place of the plan."""
 
-    told: GuardReverted
+    event: GuardReverted
     task: TaskRef | None
     """None where it is about no task that is in the plan."""
     span: TextSpan
@@ -112,22 +112,26 @@ class RevertedEdit:
 def reverted_edits(state: RunState, at: DocumentPositions) -> Iterator[RevertedEdit]:
     """What was put back in the newest iteration, at each task that it is about."""
     newest = 0 if state.last is None else state.last.start
-    for told in at.seen.history.reverted:
-        if told.start < newest:
+    for event in at.context.history.reverted:
+        if event.start < newest:
             continue
-        known = at.tasks({one.id for one in told.tasks})
-        for one in told.tasks:
+        known = at.tasks({one.id for one in event.tasks})
+        for one in event.tasks:
             if one.id in known:
                 yield RevertedEdit(
-                    told=told, task=one, span=at.of_task(known[one.id]), kind=at.seen.kind
+                    event=event, task=one, span=at.span_of_task(known[one.id]), kind=at.context.kind
                 )
         if not known:
-            yield RevertedEdit(told=told, task=None, span=at.top, kind=at.seen.kind)
+            yield RevertedEdit(event=event, task=None, span=at.top, kind=at.context.kind)
 
 
-def all_reverted_edits(seen: DocumentContext) -> tuple[RevertedEdit, ...]:
+def all_reverted_edits(context: DocumentContext) -> tuple[RevertedEdit, ...]:
     """The same of one look at a file."""
-    return () if seen.state is None else tuple(reverted_edits(seen.state, document_positions(seen)))
+    return (
+        ()
+        if context.state is None
+        else tuple(reverted_edits(context.state, document_positions(context)))
+    )
 
 
 def keep_title(one: RevertedEdit) -> str:
@@ -140,7 +144,7 @@ def keep_title(one: RevertedEdit) -> str:
         Forbidden.PRIORITY: "Keep the agent's priority",
         Forbidden.DEPENDENCY: "Keep it without that dependency",
         Forbidden.TYPE: "Keep the agent's type",
-    }.get(one.told.what, f"Keep the agent's version of {one.told.path}")
+    }.get(one.event.what, f"Keep the agent's version of {one.event.path}")
     if one.task is None:
         return words
     return f"{words}: {one_line(one.task.title, limit=SHOWN_REASON)}"
@@ -149,25 +153,25 @@ def keep_title(one: RevertedEdit) -> str:
 def keep_reverted_edit(one: RevertedEdit, text: str, agents: str | None) -> AcceptedEdit:
     """The plan as the agent had it where this is about; ``agents`` is the whole plan it left."""
     are_stories = one.kind is PlanKind.STORIES
-    if one.told.what not in PLAN_EDITS and not (are_stories and one.told.what in STORY_EDITS):
-        return AcceptedEdit(refusal=f"make the change in {one.told.path} yourself")
+    if one.event.what not in PLAN_EDITS and not (are_stories and one.event.what in STORY_EDITS):
+        return AcceptedEdit(refusal=f"make the change in {one.event.path} yourself")
     if one.task is None:
         return AcceptedEdit(refusal="the task is not in the plan any more")
-    if agents is None and one.told.what is not Forbidden.DROPPED:
+    if agents is None and one.event.what is not Forbidden.DROPPED:
         return AcceptedEdit(refusal="the agent's version is not kept any more")
-    if one.told.what is Forbidden.CRITERIA and "[redacted " in (agents or ""):
+    if one.event.what is Forbidden.CRITERIA and "[redacted " in (agents or ""):
         return AcceptedEdit(refusal="the agent's version held a secret, and is kept without it")
     if are_stories:
-        return stories.accept_agent_story_edit(text, agents or "", one.told.what, one.task.id)
-    dropped = [task.id for task in one.told.tasks]
-    return accept_agent_edit(text, agents or "", one.told.what, one.task.id, dropped=dropped)
+        return stories.accept_agent_story_edit(text, agents or "", one.event.what, one.task.id)
+    dropped = [task.id for task in one.event.tasks]
+    return accept_agent_edit(text, agents or "", one.event.what, one.task.id, dropped=dropped)
 
 
-def removed_tasks(seen: DocumentContext) -> tuple[RemovedTask, ...]:
+def removed_tasks(context: DocumentContext) -> tuple[RemovedTask, ...]:
     """The task that the newest iteration finished under other words, if it did."""
-    if seen.state is None:
+    if context.state is None:
         return ()
-    newest = {warned.code: warned for warned in seen.state.warnings}.get(REOPEN_CODE)
+    newest = {warned.code: warned for warned in context.state.warnings}.get(REOPEN_CODE)
     return () if newest is None or newest.removed is None else (newest.removed,)
 
 
@@ -187,9 +191,9 @@ MERGE_TITLE = "Merge what was changed on the disk into this plan"
 """The remedy, in words."""
 
 
-def edit_conflict(seen: DocumentContext) -> Diagnostic:
+def edit_conflict(context: DocumentContext) -> Diagnostic:
     """The plan was changed on the disk while the document has changes that are not saved."""
-    top = document_positions(seen).top
+    top = document_positions(context).top
     return Diagnostic(
         line=top.line,
         start=top.start,

@@ -24,51 +24,56 @@ WORKING_PHASES = frozenset(
 """Phases in which a run goes on by itself, and nobody has asked it to stop."""
 
 
-def answer_action(seen: DocumentContext) -> Action | None:
+def answer_action(context: DocumentContext) -> Action | None:
     """Answer the question that waits."""
-    if open_question(seen) is None:
+    if open_question(context) is None:
         return None
-    title = f"Answer{_and_continue(seen)}…"
-    return Action(title=title, verb=Verb.ANSWER, arguments=_resume_arguments(seen))
+    title = f"Answer{_and_continue(context)}…"
+    return Action(title=title, verb=Verb.ANSWER, arguments=_resume_arguments(context))
 
 
-def resolve_action(seen: DocumentContext) -> Action | None:
+def resolve_action(context: DocumentContext) -> Action | None:
     """Say that what blocks the run is gone."""
-    if open_blocker(seen) is None:
+    if open_blocker(context) is None:
         return None
-    title = f"Mark blocker as resolved{_and_continue(seen)}"
-    return Action(title=title, verb=Verb.RESUME, arguments=_resume_arguments(seen))
+    title = f"Mark blocker as resolved{_and_continue(context)}"
+    return Action(title=title, verb=Verb.RESUME, arguments=_resume_arguments(context))
 
 
-def reset_action(seen: DocumentContext) -> Action | None:
+def reset_action(context: DocumentContext) -> Action | None:
     """Close the breaker, where that would change something."""
-    if not needs_reset(seen):
+    if not needs_reset(context):
         return None
-    title = f"Reset breaker{_and_continue(seen)}"
-    return Action(title=title, verb=Verb.RESET, arguments=_resume_arguments(seen))
+    title = f"Reset breaker{_and_continue(context)}"
+    return Action(title=title, verb=Verb.RESET, arguments=_resume_arguments(context))
 
 
-def approve_action(seen: DocumentContext) -> Action | None:
+def approve_action(context: DocumentContext) -> Action | None:
     """Say that what was done may stand; without an engine, taking up the run says so."""
-    if not needs_review(seen) or not seen.live:
+    if not needs_review(context) or not context.live:
         return None
-    return Action(title="Approve and go on", verb=Verb.RESUME, arguments=_run_arguments(seen))
+    return Action(title="Approve and go on", verb=Verb.RESUME, arguments=_run_arguments(context))
 
 
-def user_actions(seen: DocumentContext) -> tuple[Action, ...]:
+def user_actions(context: DocumentContext) -> tuple[Action, ...]:
     """What only a person can settle, in the order in which it stands everywhere."""
-    found = (answer_action(seen), resolve_action(seen), approve_action(seen), reset_action(seen))
+    found = (
+        answer_action(context),
+        resolve_action(context),
+        approve_action(context),
+        reset_action(context),
+    )
     return tuple(action for action in found if action is not None)
 
 
-def run_actions(seen: DocumentContext) -> tuple[Action, ...]:
+def run_actions(context: DocumentContext) -> tuple[Action, ...]:
     """Start where nothing runs, else what can be asked of the engine in its phase."""
-    return tuple(_ask_engine(seen) if seen.live else _begin(seen))
+    return tuple(_ask_engine(context) if context.live else _begin(context))
 
 
-def show_log_action(seen: DocumentContext, start: int) -> Action:
+def show_log_action(context: DocumentContext, start: int) -> Action:
     """Open what an iteration's agent printed."""
-    return Action(title="Show log", verb=Verb.SHOW_LOG, arguments=log_arguments(seen, start))
+    return Action(title="Show log", verb=Verb.SHOW_LOG, arguments=log_arguments(context, start))
 
 
 def show_file_action(path: str) -> Action:
@@ -77,67 +82,69 @@ def show_file_action(path: str) -> Action:
     return Action(title=title, verb=Verb.SHOW_FILE, arguments={"path": path})
 
 
-def log_arguments(seen: DocumentContext, start: int) -> dict[str, object]:
+def log_arguments(context: DocumentContext, start: int) -> dict[str, object]:
     """The arguments that name an iteration's log."""
-    return {**_run_arguments(seen), "start": start}
+    return {**_run_arguments(context), "start": start}
 
 
-def is_pausing(seen: DocumentContext) -> bool:
+def is_pausing(context: DocumentContext) -> bool:
     """Whether the run will be held once the iteration is settled."""
-    return seen.state is not None and seen.state.pause_requested
+    return context.state is not None and context.state.pause_requested
 
 
-def can_resume(seen: DocumentContext) -> bool:
+def can_resume(context: DocumentContext) -> bool:
     """Whether a run without an engine can be taken up, and nothing else has to be done first."""
-    state = seen.state
-    if state is None or open_question(seen) or open_blocker(seen) or needs_reset(seen):
+    state = context.state
+    if state is None or open_question(context) or open_blocker(context) or needs_reset(context):
         return False
     # A run at its limit would end at once, and a complete one has nothing to go on with.
     return state.end is None or state.end.reason not in {EndReason.COMPLETE, EndReason.LIMIT}
 
 
-def all_tasks_blocked(seen: DocumentContext) -> bool:
+def all_tasks_blocked(context: DocumentContext) -> bool:
     """Whether the run is blocked by its plan alone: every task that is left is blocked there."""
-    state = seen.state
-    if state is None or state.blocked is not None or open_blocker(seen) is not None:
+    state = context.state
+    if state is None or state.blocked is not None or open_blocker(context) is not None:
         return False
     return state.phase_reason == EndReason.BLOCKED.value
 
 
-def _begin(seen: DocumentContext) -> Iterator[Action]:
-    if can_resume(seen):
-        yield Action(title="Resume run", verb=Verb.RESUME, arguments=_resume_arguments(seen))
+def _begin(context: DocumentContext) -> Iterator[Action]:
+    if can_resume(context):
+        yield Action(title="Resume run", verb=Verb.RESUME, arguments=_resume_arguments(context))
     yield Action(title="Start loop", verb=Verb.START)
 
 
-def _ask_engine(seen: DocumentContext) -> Iterator[Action]:
-    if seen.phase is Phase.STOPPING:
-        arguments = {**_run_arguments(seen), "now": True}
+def _ask_engine(context: DocumentContext) -> Iterator[Action]:
+    if context.phase is Phase.STOPPING:
+        arguments = {**_run_arguments(context), "now": True}
         yield Action(title="Stop now", verb=Verb.STOP, arguments=arguments)
         return
-    if seen.phase is Phase.PAUSED or (seen.phase is Phase.PARKED and all_tasks_blocked(seen)):
-        yield Action(title="Resume", verb=Verb.RESUME, arguments=_run_arguments(seen))
-    elif seen.phase in WORKING_PHASES and is_pausing(seen):
+    if context.phase is Phase.PAUSED or (
+        context.phase is Phase.PARKED and all_tasks_blocked(context)
+    ):
+        yield Action(title="Resume", verb=Verb.RESUME, arguments=_run_arguments(context))
+    elif context.phase in WORKING_PHASES and is_pausing(context):
         title = "Do not pause after this iteration"
-        yield Action(title=title, verb=Verb.RESUME, arguments=_run_arguments(seen))
-    elif seen.phase in WORKING_PHASES:
-        yield Action(title="Pause", verb=Verb.PAUSE, arguments=_run_arguments(seen))
-    title = "Stop after this iteration" if seen.phase in WORKING_PHASES else "Stop"
-    yield Action(title=title, verb=Verb.STOP, arguments=_run_arguments(seen))
+        yield Action(title=title, verb=Verb.RESUME, arguments=_run_arguments(context))
+    elif context.phase in WORKING_PHASES:
+        yield Action(title="Pause", verb=Verb.PAUSE, arguments=_run_arguments(context))
+    title = "Stop after this iteration" if context.phase in WORKING_PHASES else "Stop"
+    yield Action(title=title, verb=Verb.STOP, arguments=_run_arguments(context))
 
 
-def _and_continue(seen: DocumentContext) -> str:
+def _and_continue(context: DocumentContext) -> str:
     """Without an engine, going on is the default of what a person settles (docs/rules.md#inbox)."""
-    return "" if seen.state is None or seen.live else " and continue"
+    return "" if context.state is None or context.live else " and continue"
 
 
-def _resume_arguments(seen: DocumentContext) -> dict[str, object]:
+def _resume_arguments(context: DocumentContext) -> dict[str, object]:
     return (
-        _run_arguments(seen)
-        if seen.state is None or seen.live
-        else {**_run_arguments(seen), "continue": True}
+        _run_arguments(context)
+        if context.state is None or context.live
+        else {**_run_arguments(context), "continue": True}
     )
 
 
-def _run_arguments(seen: DocumentContext) -> dict[str, object]:
-    return {} if seen.state is None else {"run": seen.state.run}
+def _run_arguments(context: DocumentContext) -> dict[str, object]:
+    return {} if context.state is None else {"run": context.state.run}

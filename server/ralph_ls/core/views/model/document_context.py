@@ -82,13 +82,13 @@ class OpenHalt:
     """None when an earlier run left it, or a person wrote it."""
 
 
-def open_question(seen: DocumentContext) -> OpenHalt | None:
+def open_question(context: DocumentContext) -> OpenHalt | None:
     """The question that nobody has answered yet, as far as can be seen from this file.
 
     The decide file speaks for itself while somebody writes into it.
     """
-    asked = None if seen.state is None else seen.state.question
-    halt = halt_files_of(seen)
+    asked = None if context.state is None else context.state.question
+    halt = halt_files_of(context)
     if halt is not None and halt.answer is not None:
         return None
     if asked is not None:
@@ -98,96 +98,96 @@ def open_question(seen: DocumentContext) -> OpenHalt | None:
     return OpenHalt(text=left) if left else None
 
 
-def open_blocker(seen: DocumentContext) -> OpenHalt | None:
+def open_blocker(context: DocumentContext) -> OpenHalt | None:
     """What blocks the run, unless its file was removed: that resolves it.
 
     See docs/rules.md#blockers.
     """
-    reason = None if seen.halt is None else seen.halt.blocked
-    if seen.halt is not None and reason is None:
+    reason = None if context.halt is None else context.halt.blocked
+    if context.halt is not None and reason is None:
         return None
-    raised = None if seen.state is None else seen.state.blocked
+    raised = None if context.state is None else context.state.blocked
     if raised is not None:
         return OpenHalt(text=raised.reason, iteration=raised.iteration, start=raised.start)
     return OpenHalt(text=reason) if reason else None
 
 
-def halt_files_of(seen: DocumentContext) -> HaltFiles | None:
+def halt_files_of(context: DocumentContext) -> HaltFiles | None:
     """What the halt files say now; the decide file speaks for itself while it is looked at."""
-    if seen.file is FileKind.DECIDE and seen.text.strip():
-        question, answer = parse_decide(seen.text)
+    if context.file is FileKind.DECIDE and context.text.strip():
+        question, answer = parse_decide(context.text)
         return HaltFiles(question=question, answer=answer)
-    return seen.halt
+    return context.halt
 
 
-def needs_reset(seen: DocumentContext) -> bool:
+def needs_reset(context: DocumentContext) -> bool:
     """Whether a reset would change something: in a run that goes on, or to let one go on."""
-    state = seen.state
+    state = context.state
     if state is None or (state.end is not None and state.end.reason is EndReason.COMPLETE):
         return False
     # A half open breaker holds nothing up, so without an engine there is nothing to reset it for.
-    half_open = seen.live and state.breaker.state is BreakerState.HALF_OPEN
+    half_open = context.live and state.breaker.state is BreakerState.HALF_OPEN
     return half_open or stuck_words(state.breaker, state.stuck_count, state.config) is not None
 
 
-def needs_review(seen: DocumentContext) -> bool:
+def needs_review(context: DocumentContext) -> bool:
     """Whether the run is parked until somebody has looked at what was done."""
-    state = seen.state
-    return state is not None and seen.phase is Phase.PARKED and state.phase_reason == REVIEW
+    state = context.state
+    return state is not None and context.phase is Phase.PARKED and state.phase_reason == REVIEW
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentPositions:
     """Where things are shown: at their task, else at the beginning of the file."""
 
-    seen: DocumentContext
+    context: DocumentContext
     top: TextSpan
 
     def tasks(self, ids: Collection[str]) -> Mapping[str, Task]:
         """Those of the tasks that are in the plan now, under their ids; ask once for all."""
-        return {task.id: task for task in self.seen.plan.some(ids=ids)} if ids else {}
+        return {task.id: task for task in self.context.plan.some(ids=ids)} if ids else {}
 
     def task_of(self, start: int | None) -> Task | None:
         """The task that a start was assigned, if it is in the plan now."""
         if start is None:
             return None
-        assigned = self.seen.history.tasks.get(start)
-        current = None if self.seen.state is None else self.seen.state.current
+        assigned = self.context.history.tasks.get(start)
+        current = None if self.context.state is None else self.context.state.current
         if assigned is None and current is not None and current.started.start == start:
             assigned = current.started.task
-        return None if assigned is None else self.seen.plan.find(assigned.id)
+        return None if assigned is None else self.context.plan.find(assigned.id)
 
-    def of_start(self, start: int | None) -> TextSpan:
+    def span_of_start(self, start: int | None) -> TextSpan:
         """The place of that task."""
-        return self.of_task(self.task_of(start))
+        return self.span_of_task(self.task_of(start))
 
-    def of_task(self, task: Task | None) -> TextSpan:
+    def span_of_task(self, task: Task | None) -> TextSpan:
         """The task's words, without marker and box."""
         if task is None:
             return self.top
-        place = title_span(task, self.seen.text)
+        place = title_span(task, self.context.text)
         return TextSpan(line=place.line, start=place.start, end=place.end)
 
-    def asked(self) -> Task | None:
+    def question_task(self) -> Task | None:
         """The task that the open question is about."""
-        waits = open_question(self.seen)
+        waits = open_question(self.context)
         return None if waits is None else self.task_of(waits.start)
 
-    def blocking(self) -> Task | None:
+    def blocked_task(self) -> Task | None:
         """The task that the open blocker is about."""
-        waits = open_blocker(self.seen)
+        waits = open_blocker(self.context)
         return None if waits is None else self.task_of(waits.start)
 
-    def in_work(self) -> Task | None:
+    def task_in_work(self) -> Task | None:
         """The task that a living engine's iteration is for."""
-        state = self.seen.state
-        if not self.seen.live or state is None or state.current is None:
+        state = self.context.state
+        if not self.context.live or state is None or state.current is None:
             return None
         return self.task_of(state.current.started.start)
 
 
-def document_positions(seen: DocumentContext) -> DocumentPositions:
+def document_positions(context: DocumentContext) -> DocumentPositions:
     """Where things are shown in one file; a task is looked up when something is said of it."""
-    _, first = next(lines_of(seen.text))
+    _, first = next(lines_of(context.text))
     top = TextSpan(line=0, start=0, end=len(first))
-    return DocumentPositions(seen=seen, top=top)
+    return DocumentPositions(context=context, top=top)

@@ -79,9 +79,9 @@ class History:
     """By start, the iteration as people read it."""
     attempts: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """Task id to the starts that were assigned it, in their order, since it was last reset."""
-    done: Mapping[str, TaskCompletion] = field(default_factory=dict)
+    completions: Mapping[str, TaskCompletion] = field(default_factory=dict)
     """Task id to the iteration in which it last became done, whichever task that one was for."""
-    told: Mapping[str, IterationRecap] = field(default_factory=dict)
+    recaps: Mapping[str, IterationRecap] = field(default_factory=dict)
     """Task id to what the newest iteration that was assigned it said and did."""
     set_aside: Mapping[str, TaskSetAside] = field(default_factory=dict)
     """Task id to how it was set aside; one that is tried again is none any more."""
@@ -109,27 +109,27 @@ def history(events: Iterable[EventBase], earlier: History | None = None) -> Hist
     Copies ``earlier`` once for a call, so a whole journal is one call and a follower's batch is
     another. A ``runStarted`` begins anew: iteration numbers of two runs must not be mixed.
     """
-    book = _open(History() if earlier is None else earlier)
+    draft = _open(History() if earlier is None else earlier)
     for event in events:
         if isinstance(event, RunStarted):
-            book = _open(History())
+            draft = _open(History())
         else:
-            _enter(book, event)
+            _enter(draft, event)
     return History(
-        tasks=book.tasks,
-        iterations=book.iterations,
-        attempts=book.attempts,
-        done=book.done,
-        told=book.told,
-        set_aside=book.set_aside,
-        denied=book.denied,
-        refused=book.refused,
-        verified=book.verified,
-        validated=book.validated,
-        reverted=book.reverted,
-        cost_usd=book.cost_usd,
-        tokens=book.tokens,
-        usage=book.usage,
+        tasks=draft.tasks,
+        iterations=draft.iterations,
+        attempts=draft.attempts,
+        completions=draft.completions,
+        recaps=draft.recaps,
+        set_aside=draft.set_aside,
+        denied=draft.denied,
+        refused=draft.refused,
+        verified=draft.verified,
+        validated=draft.validated,
+        reverted=draft.reverted,
+        cost_usd=draft.cost_usd,
+        tokens=draft.tokens,
+        usage=draft.usage,
     )
 
 
@@ -140,8 +140,8 @@ class _HistoryDraft:
     tasks: dict[int, TaskRef]
     iterations: dict[int, int]
     attempts: dict[str, tuple[int, ...]]
-    done: dict[str, TaskCompletion]
-    told: dict[str, IterationRecap]
+    completions: dict[str, TaskCompletion]
+    recaps: dict[str, IterationRecap]
     set_aside: dict[str, TaskSetAside]
     denied: tuple[str, ...]
     refused: CompletionRefused | None
@@ -158,8 +158,8 @@ def _open(known: History) -> _HistoryDraft:
         tasks=dict(known.tasks),
         iterations=dict(known.iterations),
         attempts=dict(known.attempts),
-        done=dict(known.done),
-        told=dict(known.told),
+        completions=dict(known.completions),
+        recaps=dict(known.recaps),
         set_aside=dict(known.set_aside),
         denied=known.denied,
         refused=known.refused,
@@ -172,121 +172,121 @@ def _open(known: History) -> _HistoryDraft:
     )
 
 
-def _enter(book: _HistoryDraft, event: EventBase) -> None:
+def _enter(draft: _HistoryDraft, event: EventBase) -> None:
     if isinstance(event, IterationStarted):
-        book.reverted = ()
-        book.iterations[event.start] = event.iteration
+        draft.reverted = ()
+        draft.iterations[event.start] = event.iteration
     match event:
         case IterationStarted(task=TaskRef() as task, start=start):
-            book.tasks[start] = task
-            while len(book.tasks) > MAX_STARTS:
-                del book.tasks[next(iter(book.tasks))]
-            book.attempts[task.id] = (*book.attempts.get(task.id, ()), start)
-            book.set_aside.pop(task.id, None)
+            draft.tasks[start] = task
+            while len(draft.tasks) > MAX_STARTS:
+                del draft.tasks[next(iter(draft.tasks))]
+            draft.attempts[task.id] = (*draft.attempts.get(task.id, ()), start)
+            draft.set_aside.pop(task.id, None)
         case RalphStatusUpdate():
-            _report(book, event)
+            _report(draft, event)
         case EvidenceGathered():
-            _show(book, event)
-            _finish(book, event)
+            _show(draft, event)
+            _finish(draft, event)
         case Committed():
-            _commit(book, event)
+            _commit(draft, event)
         case TaskSetAside(task=task):
-            book.set_aside[task.id] = event
+            draft.set_aside[task.id] = event
         case CommandAccepted(command_kind=kind, task=str(task)) if kind == RESET_TASK:
-            book.attempts.pop(task, None)
-            book.verified.pop(task, None)
-            book.set_aside.pop(task, None)
+            draft.attempts.pop(task, None)
+            draft.verified.pop(task, None)
+            draft.set_aside.pop(task, None)
         case CircuitBreakerStateChange(start=None):
-            book.denied = ()
+            draft.denied = ()
         case IterationEnded():
-            _deny(book, event)
+            _deny(draft, event)
             if event.usage is not None:
-                _consume(book, event.usage)
+                _consume(draft, event.usage)
         case _:
-            _check(book, event)
+            _check(draft, event)
 
 
-def _check(book: _HistoryDraft, event: EventBase) -> None:
+def _check(draft: _HistoryDraft, event: EventBase) -> None:
     """What the loop found by itself in an iteration."""
     match event:
         case CompletionRefused():
-            book.refused = event
+            draft.refused = event
         case CriteriaVerified(task=task):
-            book.verified.pop(task.id, None)
+            draft.verified.pop(task.id, None)
             if verification_of(event).failed:
-                book.verified[task.id] = event
+                draft.verified[task.id] = event
         case Validated():
-            book.validated = event
+            draft.validated = event
         case RolledBack(ok=True, start=start):
-            for task_id in _finished_in(book, start):
-                del book.done[task_id]
+            for task_id in _finished_in(draft, start):
+                del draft.completions[task_id]
         case GuardReverted():
-            book.reverted = (*book.reverted, event)
+            draft.reverted = (*draft.reverted, event)
         case _:
             pass
 
 
-def _report(book: _HistoryDraft, event: RalphStatusUpdate) -> None:
-    if (known := _recap_of(book, event)) is not None:
-        task_id, told = known
+def _report(draft: _HistoryDraft, event: RalphStatusUpdate) -> None:
+    if (known := _recap_of(draft, event)) is not None:
+        task_id, recap = known
         claims = one_line(claim_words(event.report), limit=MAX_RECAP_CHARS)
-        said = one_line(event.report.recommendation, limit=MAX_RECAP_CHARS)
-        book.told[task_id] = replace(told, claims=claims, recommendation=said)
+        recommendation = one_line(event.report.recommendation, limit=MAX_RECAP_CHARS)
+        draft.recaps[task_id] = replace(recap, claims=claims, recommendation=recommendation)
 
 
-def _show(book: _HistoryDraft, event: EvidenceGathered) -> None:
-    if (known := _recap_of(book, event)) is not None:
-        task_id, told = known
-        book.told[task_id] = replace(
-            told, facts=one_line(evidence_words(event.evidence), limit=MAX_RECAP_CHARS)
+def _show(draft: _HistoryDraft, event: EvidenceGathered) -> None:
+    if (known := _recap_of(draft, event)) is not None:
+        task_id, recap = known
+        draft.recaps[task_id] = replace(
+            recap, facts=one_line(evidence_words(event.evidence), limit=MAX_RECAP_CHARS)
         )
 
 
-def _recap_of(book: _HistoryDraft, event: IterationEvent) -> tuple[str, IterationRecap] | None:
+def _recap_of(draft: _HistoryDraft, event: IterationEvent) -> tuple[str, IterationRecap] | None:
     """The id of the iteration's task, and what is known of that iteration so far."""
-    task = book.tasks.get(event.start)
+    task = draft.tasks.get(event.start)
     if task is None:
         return None
-    known = book.told.get(task.id)
+    known = draft.recaps.get(task.id)
     if known is None or known.start != event.start:
         known = IterationRecap(iteration=event.iteration, start=event.start)
     return task.id, known
 
 
-def _finish(book: _HistoryDraft, gathered: EvidenceGathered) -> None:
+def _finish(draft: _HistoryDraft, gathered: EvidenceGathered) -> None:
     commit = new_head(gathered.evidence)
     for task_id in gathered.evidence.tasks_done:
         # The newest stand last, so that they are found without looking at all.
-        book.done.pop(task_id, None)
-        book.done[task_id] = TaskCompletion(
+        draft.completions.pop(task_id, None)
+        draft.completions[task_id] = TaskCompletion(
             iteration=gathered.iteration, start=gathered.start, commit=commit
         )
 
 
-def _finished_in(book: _HistoryDraft, start: int) -> list[str]:
+def _finished_in(draft: _HistoryDraft, start: int) -> list[str]:
     """The tasks that became done in the newest start."""
-    newest = takewhile(lambda each: each[1].start >= start, reversed(book.done.items()))
-    return [task_id for task_id, done in newest if done.start == start]
+    newest = takewhile(lambda each: each[1].start >= start, reversed(draft.completions.items()))
+    return [task_id for task_id, completion in newest if completion.start == start]
 
 
-def _commit(book: _HistoryDraft, told: Committed) -> None:
+def _commit(draft: _HistoryDraft, committed: Committed) -> None:
     """The loop's own commit is the one that holds what the iteration finished."""
-    for task_id in _finished_in(book, told.start):
-        book.done[task_id] = replace(book.done[task_id], commit=told.commit)
+    for task_id in _finished_in(draft, committed.start):
+        draft.completions[task_id] = replace(draft.completions[task_id], commit=committed.commit)
 
 
-def _deny(book: _HistoryDraft, ended: IterationEnded) -> None:
+def _deny(draft: _HistoryDraft, ended: IterationEnded) -> None:
     """An agent that cannot tell leaves what is known, as it leaves the breaker's count."""
     if ended.denied_tools:
-        book.denied = tuple(dict.fromkeys((*book.denied, *ended.denied_tools)))
+        draft.denied = tuple(dict.fromkeys((*draft.denied, *ended.denied_tools)))
     elif ended.permission_denials == 0:
-        book.denied = ()
+        draft.denied = ()
 
 
-def _consume(book: _HistoryDraft, usage: Usage) -> None:
-    book.usage = usage
+def _consume(draft: _HistoryDraft, usage: Usage) -> None:
+    draft.usage = usage
     if usage.cost_usd is not None:
-        book.cost_usd = (book.cost_usd or 0.0) + usage.cost_usd
-    told = [count for count in (usage.input_tokens, usage.output_tokens) if count is not None]
-    if told:
-        book.tokens = (book.tokens or 0) + sum(told)
+        draft.cost_usd = (draft.cost_usd or 0.0) + usage.cost_usd
+    counts = [count for count in (usage.input_tokens, usage.output_tokens) if count is not None]
+    if counts:
+        draft.tokens = (draft.tokens or 0) + sum(counts)

@@ -47,13 +47,13 @@ def blocked_words(task: Task) -> str:
     return f"blocked: {reason}"
 
 
-def attempt_count_words(seen: DocumentContext, task: Task, *, in_work: bool) -> str:
+def attempt_count_words(context: DocumentContext, task: Task, *, in_work: bool) -> str:
     """``attempt 2 of 3`` in work, else ``2 of 3 attempts failed``; empty for one never tried.
 
     Where attempts are not counted it is ``attempt 2`` and ``2 attempts``: iterations that had it.
     """
-    n_tried = len(seen.history.attempts.get(task.id, ()))
-    state = RunState() if seen.state is None else seen.state
+    n_tried = len(context.history.attempts.get(task.id, ()))
+    state = RunState() if context.state is None else context.state
     if in_work:
         return attempt_words(state) or f"attempt {n_tried}"
     return failed_attempts_words(state, task.id) or (
@@ -80,31 +80,31 @@ def failed_attempts_words(state: RunState, task_id: str) -> str:
 SKIPPED_WORDS = "skipped in this run"
 
 
-def is_skipped(seen: DocumentContext, task: Task) -> bool:
+def is_skipped(context: DocumentContext, task: Task) -> bool:
     """Whether a person wants it skipped, in a run that has not come to its end."""
-    state = seen.state
+    state = context.state
     return state is not None and state.end is None and task.id in state.skipped
 
 
-def set_aside(seen: DocumentContext, task: Task) -> TaskSetAside | None:
+def set_aside(context: DocumentContext, task: Task) -> TaskSetAside | None:
     """How this run set a task aside, where that still holds: a person may have changed the plan."""
-    told = seen.history.set_aside.get(task.id)
-    if told is None:
+    event = context.history.set_aside.get(task.id)
+    if event is None:
         return None
     is_blocked = task.state is TaskState.BLOCKED
     is_open = task.state in {TaskState.TODO, TaskState.IN_PROGRESS}
-    holds = is_blocked if told.marked else is_blocked or is_open
-    return told if holds else None
+    holds = is_blocked if event.marked else is_blocked or is_open
+    return event if holds else None
 
 
-def aside_words(told: TaskSetAside) -> str:
+def aside_words(event: TaskSetAside) -> str:
     """``set aside after 3 attempts: no progress``."""
-    return f"set aside{after_attempts(told)}: {one_line(told.reason, limit=SHOWN_REASON)}"
+    return f"set aside{after_attempts(event)}: {one_line(event.reason, limit=SHOWN_REASON)}"
 
 
-def after_attempts(told: TaskSetAside) -> str:
+def after_attempts(event: TaskSetAside) -> str:
     """`` after 3 attempts``, to go on with; empty where none were counted."""
-    return f" after {count_of(told.attempts, 'attempt')}" if told.attempts else ""
+    return f" after {count_of(event.attempts, 'attempt')}" if event.attempts else ""
 
 
 MAX_TAIL_LINES = 5
@@ -112,13 +112,13 @@ MAX_TAIL_LINES = 5
 
 def verification_words(event: CriteriaVerified) -> str:
     """``Verified: Log in (2 commands ended with 0)``, or what failed, or what was not run."""
-    seen, title = verification_of(event), one_line(event.task.title, limit=SHOWN_REASON)
+    checks, title = verification_of(event), one_line(event.task.title, limit=SHOWN_REASON)
     if event.ok:
-        return f"Verified: {title} ({count_of(len(seen.checked), 'command')} ended with 0)"
-    if seen.failed:
-        return escape_control_chars(f"{title}: {describe_check_failures(seen)}")
-    said = "; ".join(text for _, text in describe_not_run(seen))
-    return escape_control_chars(f"Not verified: {title}: {said}")
+        return f"Verified: {title} ({count_of(len(checks.checked), 'command')} ended with 0)"
+    if checks.failed:
+        return escape_control_chars(f"{title}: {describe_check_failures(checks)}")
+    reasons = "; ".join(text for _, text in describe_not_run(checks))
+    return escape_control_chars(f"Not verified: {title}: {reasons}")
 
 
 def failed_output_tail(event: CriteriaVerified) -> list[str]:
@@ -127,12 +127,12 @@ def failed_output_tail(event: CriteriaVerified) -> list[str]:
     return [] if failed is None else failed.tail.strip().splitlines()[-MAX_TAIL_LINES:]
 
 
-def refuted_tasks(seen: DocumentContext) -> Iterator[tuple[Task, CriteriaVerified]]:
+def refuted_tasks(context: DocumentContext) -> Iterator[tuple[Task, CriteriaVerified]]:
     """The tasks that were closed, did not hold, and are not done by now."""
-    told = {task: event for task, event in seen.history.verified.items() if _has_failed(event)}
-    for task in seen.plan.some(ids=told) if told else ():
+    events = {task: event for task, event in context.history.verified.items() if _has_failed(event)}
+    for task in context.plan.some(ids=events) if events else ():
         if task.state is not TaskState.DONE:
-            yield task, told[task.id]
+            yield task, events[task.id]
 
 
 def _has_failed(event: CriteriaVerified) -> bool:
@@ -184,10 +184,10 @@ class TaskReviews:
         return f"waits for {one_line(shown, limit=SHOWN_REASON)}" if shown else ""
 
 
-def task_reviews(seen: DocumentContext) -> TaskReviews:
+def task_reviews(context: DocumentContext) -> TaskReviews:
     """Look them up once for all tasks of a plan."""
-    source = seen.parsed.source
+    source = context.parsed.source
     if not isinstance(source, ParsedStories):
-        return TaskReviews(are_issues=seen.kind is PlanKind.BEADS)
+        return TaskReviews(are_issues=context.kind is PlanKind.BEADS)
     stories = source.stories
     return TaskReviews(stories=stories.by_id(), waits=waits_for(stories))

@@ -125,9 +125,9 @@ def evidence_words(evidence: Evidence) -> str:
     # A person's commits are no progress of the agent's (docs/rules.md#evidence).
     if n_of_persons:
         counts.append(f"{count_of(n_of_persons, 'commit')} of a person")
-    seen = ", ".join(counts)
+    observed = ", ".join(counts)
     return escape_control_chars(
-        seen if evidence.progress else f"{seen}, no progress: {evidence.why}"
+        observed if evidence.progress else f"{observed}, no progress: {evidence.why}"
     )
 
 
@@ -136,24 +136,24 @@ def with_mode(what: str, mode: Mode) -> str:
     return f"{mode.value} {what}" if mode in {Mode.REVIEW, Mode.REVIEW_FIX} else what
 
 
-def reverted_words(told: GuardReverted) -> str:
+def reverted_words(event: GuardReverted) -> str:
     """``2 open tasks were dropped from @fix_plan.md: Read the law, Round half a cent up``."""
-    tasks = count_of(told.n_tasks, "task")
+    tasks = count_of(event.n_tasks, "task")
     words = {
-        Forbidden.DROPPED: f"{count_of(told.n_tasks, 'open task')} dropped from {told.path}",
-        Forbidden.SKIPPED: f"{count_of(told.n_tasks, 'open task')} marked skipped in {told.path}",
-        Forbidden.CRITERIA: f"criteria of {tasks} changed in {told.path}",
-        Forbidden.REVIEW: f"review of {tasks} moved against the cycle in {told.path}",
-        Forbidden.PRIORITY: f"priority of {tasks} changed in {told.path}",
-        Forbidden.DEPENDENCY: f"dependencies of {tasks} dropped from {told.path}",
-        Forbidden.TYPE: f"type of {tasks} changed in {told.path}",
-        Forbidden.VERIFY: f"the commands that verify the work, changed in {told.path}",
-        Forbidden.CHANGED: f"{told.path}, which was changed",
-        Forbidden.DELETED: f"{told.path}, which was deleted",
-        Forbidden.CREATED: f"{told.path}, which was created, is away again",
-    }[told.what]
-    names = [one_line(task.title, limit=SHOWN_REASON) for task in told.tasks[:SHOWN_TASKS]]
-    names += ["…"] if told.n_tasks > len(names) > 0 else []
+        Forbidden.DROPPED: f"{count_of(event.n_tasks, 'open task')} dropped from {event.path}",
+        Forbidden.SKIPPED: f"{count_of(event.n_tasks, 'open task')} marked skipped in {event.path}",
+        Forbidden.CRITERIA: f"criteria of {tasks} changed in {event.path}",
+        Forbidden.REVIEW: f"review of {tasks} moved against the cycle in {event.path}",
+        Forbidden.PRIORITY: f"priority of {tasks} changed in {event.path}",
+        Forbidden.DEPENDENCY: f"dependencies of {tasks} dropped from {event.path}",
+        Forbidden.TYPE: f"type of {tasks} changed in {event.path}",
+        Forbidden.VERIFY: f"the commands that verify the work, changed in {event.path}",
+        Forbidden.CHANGED: f"{event.path}, which was changed",
+        Forbidden.DELETED: f"{event.path}, which was deleted",
+        Forbidden.CREATED: f"{event.path}, which was created, is away again",
+    }[event.what]
+    names = [one_line(task.title, limit=SHOWN_REASON) for task in event.tasks[:SHOWN_TASKS]]
+    names += ["…"] if event.n_tasks > len(names) > 0 else []
     return escape_control_chars(words) + (f": {', '.join(names)}" if names else "")
 
 
@@ -169,18 +169,18 @@ def iteration_words(state: RunState) -> str:
     return numbered_iteration(state.iteration, state.config.max_iterations, state.tries)
 
 
-def committed_words(told: GuardReverted) -> str:
+def committed_words(event: GuardReverted) -> str:
     """``(commit 1a2b3c4)``, to follow what was restored; empty where no commit restores it."""
-    return "" if told.commit is None else f" (commit {told.commit[:7]})"
+    return "" if event.commit is None else f" (commit {event.commit[:7]})"
 
 
 def recent_words(recent: Iterable[IterationFacts]) -> Iterator[str]:
     """``iteration 3: no progress``, ``iteration 2: progress, 4 files``: the newest first."""
     for one in sorted(recent, key=lambda facts: facts.start, reverse=True):
         counts = ((one.files, "file"), (one.commits, "commit"), (one.tasks_done, "task"))
-        seen = [count_of(number, noun) for number, noun in counts if number]
+        parts = [count_of(number, noun) for number, noun in counts if number]
         how = outcome_words(one.outcome, one.failure)
-        yield f"iteration {one.iteration}: {', '.join((how, *seen))}"
+        yield f"iteration {one.iteration}: {', '.join((how, *parts))}"
 
 
 _JOINER = "\u200d"

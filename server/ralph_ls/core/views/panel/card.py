@@ -41,12 +41,12 @@ LONG_WAIT = timedelta(seconds=30)
 """A shorter wait is over before anybody has read of it."""
 
 
-def card(seen: DocumentContext) -> Card | None:
+def card(context: DocumentContext) -> Card | None:
     """The card of a work tree; None where all goes well by itself. Total."""
-    made = _of_state(seen) or _needs_user(seen)
+    made = _of_state(context) or _needs_user(context)
     if made is None:
         return None
-    also = [text for kind, text in _open_halts(seen) if kind != made.kind]
+    also = [text for kind, text in _open_halts(context) if kind != made.kind]
     return made.model_copy(update={"text": "\n\n".join(filter(None, (made.text, *also)))})
 
 
@@ -58,7 +58,7 @@ def breaker_reason(state: RunState) -> str:
     return f"{escape_control_chars(breaker.reason)}{opens if is_half else ''}"
 
 
-def environment_lines(seen: DocumentContext, state: RunState) -> Iterator[str]:
+def environment_lines(context: DocumentContext, state: RunState) -> Iterator[str]:
     """What hints at a broken environment: how many of how many, and what would mend it.
 
     See docs/rules.md#breaker.
@@ -70,56 +70,56 @@ def environment_lines(seen: DocumentContext, state: RunState) -> Iterator[str]:
         of = count_of(rules.denials_open, "iteration")
         yield f"a tool was not permitted in {breaker.consecutive_denials} of {of}"
         # The reason of a breaker that opened for it has said so already.
-        if seen.history.denied and TOOLS_SETTING not in breaker.reason:
-            tools = one_line(", ".join(seen.history.denied), limit=SHOWN_ERROR)
+        if context.history.denied and TOOLS_SETTING not in breaker.reason:
+            tools = one_line(", ".join(context.history.denied), limit=SHOWN_ERROR)
             yield f"not permitted: {tools}; allow it with the setting {TOOLS_SETTING}"
     if rules.set_aside_open > 0 and breaker.consecutive_set_asides:
         of = count_of(rules.set_aside_open, "task")
         yield f"{breaker.consecutive_set_asides} of {of} set aside with no progress between"
 
 
-def _of_state(seen: DocumentContext) -> Card | None:
-    state = seen.state
+def _of_state(context: DocumentContext) -> Card | None:
+    state = context.state
     if state is None:
         return None
-    match panel_state(seen):
+    match panel_state(context):
         case PanelState.RUNNING:
-            return _half_open(seen, state) if is_half_open(seen) else None
+            return _half_open(context, state) if is_half_open(context) else None
         case PanelState.STOPPING:
             text = "The agent may finish what it does; then the run ends."
-            return _made(seen, "run-stops", Tone.PLAIN, "Stops after this iteration", text)
+            return _made(context, "run-stops", Tone.PLAIN, "Stops after this iteration", text)
         case PanelState.PAUSED:
-            return _paused(seen, state)
+            return _paused(context, state)
         case PanelState.WAITING:
-            return _long_wait(seen, state)
-        case PanelState.BLOCKED if controls.all_tasks_blocked(seen):
-            return _lacks_a_task(seen, state)
+            return _long_wait(context, state)
+        case PanelState.BLOCKED if controls.all_tasks_blocked(context):
+            return _lacks_a_task(context, state)
         case PanelState.STUCK:
-            return _stuck(seen, state)
+            return _stuck(context, state)
         case PanelState.CRASHED:
-            return _crashed(seen, state)
+            return _crashed(context, state)
         case PanelState.COMPLETE:
-            return _ended(seen, state, "run-complete", Tone.GOOD)
+            return _ended(context, state, "run-complete", Tone.GOOD)
         case PanelState.ENDED:
-            return _ended(seen, state, "run-ended", Tone.PLAIN)
+            return _ended(context, state, "run-ended", Tone.PLAIN)
         case PanelState.FATAL:
-            return _ended(seen, state, "run-fatal", Tone.BAD)
+            return _ended(context, state, "run-fatal", Tone.BAD)
         case _:
             return None
 
 
-def _needs_user(seen: DocumentContext) -> Card | None:
+def _needs_user(context: DocumentContext) -> Card | None:
     """A blocker before a question, as the loop takes them."""
-    waits = open_blocker(seen)
+    waits = open_blocker(context)
     if waits is not None:
         return Card(
             kind=DiagnosticCode.RUN_BLOCKED,
             tone=Tone.BAD,
             title=_in_iteration("Blocked", waits.iteration),
             text=_shown(waits.text),
-            actions=(*_settling(seen), *_halt_file(seen, DiagnosticCode.RUN_BLOCKED)),
+            actions=(*_settling(context), *_halt_file(context, DiagnosticCode.RUN_BLOCKED)),
         )
-    waits = open_question(seen)
+    waits = open_question(context)
     if waits is None:
         return None
     return Card(
@@ -127,52 +127,52 @@ def _needs_user(seen: DocumentContext) -> Card | None:
         tone=Tone.WARNING,
         title=_in_iteration("Ralph asks", waits.iteration),
         text=_shown(waits.text),
-        actions=(*_settling(seen), *_halt_file(seen, DiagnosticCode.QUESTION_WAITING)),
+        actions=(*_settling(context), *_halt_file(context, DiagnosticCode.QUESTION_WAITING)),
     )
 
 
-def _open_halts(seen: DocumentContext) -> Iterator[tuple[str, str]]:
+def _open_halts(context: DocumentContext) -> Iterator[tuple[str, str]]:
     """All that waits for a person, each with the kind of the card that would be its own."""
-    if (waits := open_blocker(seen)) is not None:
+    if (waits := open_blocker(context)) is not None:
         yield DiagnosticCode.RUN_BLOCKED, f"Blocked: {_shown(waits.text)}"
-    if (waits := open_question(seen)) is not None:
+    if (waits := open_question(context)) is not None:
         yield DiagnosticCode.QUESTION_WAITING, f"Ralph asks: {_shown(waits.text)}"
-    state = seen.state
-    if state is not None and state.breaker.state is BreakerState.OPEN and needs_reset(seen):
+    state = context.state
+    if state is not None and state.breaker.state is BreakerState.OPEN and needs_reset(context):
         yield (
             DiagnosticCode.BREAKER_OPEN,
             f"Breaker open: {escape_control_chars(state.breaker.reason)}",
         )
 
 
-def _half_open(seen: DocumentContext, state: RunState) -> Card:
-    told = (breaker_reason(state), *environment_lines(seen, state), *_last_error(state.breaker))
-    text = "\n".join(told)
+def _half_open(context: DocumentContext, state: RunState) -> Card:
+    lines = (breaker_reason(state), *environment_lines(context, state), *_last_error(state.breaker))
+    text = "\n".join(lines)
     return Card(
         kind=DiagnosticCode.BREAKER_HALF_OPEN,
         tone=Tone.WARNING,
         title="Breaker half open",
         text=text,
-        actions=(*controls.user_actions(seen), *_log(seen, state)),
+        actions=(*controls.user_actions(context), *_log(context, state)),
     )
 
 
-def _stuck(seen: DocumentContext, state: RunState) -> Card:
+def _stuck(context: DocumentContext, state: RunState) -> Card:
     breaker = state.breaker
     is_open = breaker.state is BreakerState.OPEN
     reason = escape_control_chars(stuck_words(breaker, state.stuck_count, state.config) or "")
-    lines = [reason, *(_open_lines(seen, state) if is_open else ())]
+    lines = [reason, *(_open_lines(context, state) if is_open else ())]
     return Card(
         kind=DiagnosticCode.BREAKER_OPEN if is_open else "run-stuck",
         tone=Tone.BAD,
         title="Breaker open" if is_open else "Stuck",
         text="\n".join(lines),
         since=breaker.last_change_at if is_open else None,
-        actions=(*_settling(seen), *_log(seen, state)),
+        actions=(*_settling(context), *_log(context, state)),
     )
 
 
-def _open_lines(seen: DocumentContext, state: RunState) -> Iterator[str]:
+def _open_lines(context: DocumentContext, state: RunState) -> Iterator[str]:
     breaker, rules = state.breaker, state.config.breaker
     counts = {
         "without progress": (breaker.consecutive_no_progress, rules.no_progress_open),
@@ -180,9 +180,9 @@ def _open_lines(seen: DocumentContext, state: RunState) -> Iterator[str]:
         "with failing tests": (breaker.consecutive_failing_tests, rules.failing_tests_open),
         "with a refused completion": (breaker.consecutive_refusals, rules.refused_completions_open),
     }
-    told = [f"{_of_threshold(*counted)} {what}" for what, counted in counts.items() if counted[0]]
-    yield from [f"in a row: {', '.join(told)}"] if told else []
-    yield from environment_lines(seen, state)
+    lines = [f"{_of_threshold(*counted)} {what}" for what, counted in counts.items() if counted[0]]
+    yield from [f"in a row: {', '.join(lines)}"] if lines else []
+    yield from environment_lines(context, state)
     yield from _last_error(breaker)
 
 
@@ -200,17 +200,17 @@ def _last_error(breaker: Breaker) -> Iterator[str]:
         yield f"last error: {one_line(breaker.error_history[-1], limit=SHOWN_ERROR)}"
 
 
-def _paused(seen: DocumentContext, state: RunState) -> Card:
-    if needs_review(seen):
+def _paused(context: DocumentContext, state: RunState) -> Card:
+    if needs_review(context):
         due = review_due(state)
         why = "" if due is None else f"{due[0].upper()}{escape_control_chars(due[1:])}. "
         text = f"{why}Look at what was done; it goes on when you approve it."
-        made = _made(seen, "run-review", Tone.WARNING, "Review", text)
-        return made.model_copy(update={"actions": (*made.actions, *_log(seen, state))})
-    if seen.phase is Phase.PAUSED:
-        return _made(seen, "run-paused", Tone.WARNING, "Paused", "It goes on when you say so.")
+        made = _made(context, "run-review", Tone.WARNING, "Review", text)
+        return made.model_copy(update={"actions": (*made.actions, *_log(context, state))})
+    if context.phase is Phase.PAUSED:
+        return _made(context, "run-paused", Tone.WARNING, "Paused", "It goes on when you say so.")
     text = "What it waited for is settled; no engine is there to see it."
-    return _made(seen, "run-ready", Tone.WARNING, "Ready to go on", text)
+    return _made(context, "run-ready", Tone.WARNING, "Ready to go on", text)
 
 
 NOT_COUNTED = {
@@ -219,17 +219,17 @@ NOT_COUNTED = {
 }
 
 
-def _long_wait(seen: DocumentContext, state: RunState) -> Card | None:
+def _long_wait(context: DocumentContext, state: RunState) -> Card | None:
     until, since = state.until, state.phase_since
     if until is None or since is None or until - since < LONG_WAIT:
         return None
     # Until when, a viewer tells from the panel: in its own time zone, and how long that is.
     text = NOT_COUNTED.get(state.phase_reason or "", "")
     title = f"Waits{wait_words(state.phase_reason, None)}"
-    return _made(seen, "run-waits", Tone.PLAIN, title, text)
+    return _made(context, "run-waits", Tone.PLAIN, title, text)
 
 
-def _lacks_a_task(seen: DocumentContext, state: RunState) -> Card:
+def _lacks_a_task(context: DocumentContext, state: RunState) -> Card:
     text = "a task in the plan that is not blocked" if state.end is None else state.end.message
     if state.end is None:
         text = f"it waits for {text}"
@@ -239,21 +239,21 @@ def _lacks_a_task(seen: DocumentContext, state: RunState) -> Card:
         title="Blocked",
         text=_shown(text),
         actions=(
-            *_settling(seen),
-            *controls.run_actions(seen)[:1],
+            *_settling(context),
+            *controls.run_actions(context)[:1],
             controls.show_file_action(state.plan),
         ),
     )
 
 
-def _crashed(seen: DocumentContext, state: RunState) -> Card:
+def _crashed(context: DocumentContext, state: RunState) -> Card:
     text = f"The engine of run {escape_control_chars(state.run)} (pid {state.pid}) is gone."
-    made = _made(seen, DiagnosticCode.ENGINE_GONE, Tone.BAD, "Engine gone", text)
-    actions = (*made.actions, *_log(seen, state))
+    made = _made(context, DiagnosticCode.ENGINE_GONE, Tone.BAD, "Engine gone", text)
+    actions = (*made.actions, *_log(context, state))
     return made.model_copy(update={"since": state.at, "actions": actions})
 
 
-def _ended(seen: DocumentContext, state: RunState, kind: str, tone: Tone) -> Card:
+def _ended(context: DocumentContext, state: RunState, kind: str, tone: Tone) -> Card:
     counts = state.counts
     summary = [
         count_of(state.iterations, "iteration"),
@@ -261,36 +261,38 @@ def _ended(seen: DocumentContext, state: RunState, kind: str, tone: Tone) -> Car
     ]
     if state.request is None:
         summary.append(f"{counts.required_done} of {count_of(counts.required, 'task')} done")
-    if seen.history.cost_usd is not None:
+    if context.history.cost_usd is not None:
         about = "≈" if is_estimated(state.usage) else ""
-        summary.append(f"{about}${seen.history.cost_usd:.2f}")
-    said = [] if state.end is None else [_shown(state.end.message)]
-    made = _made(seen, kind, tone, ended_words(state.end), "\n".join((*said, " · ".join(summary))))
-    return made.model_copy(update={"actions": (*made.actions, *_log(seen, state))})
+        summary.append(f"{about}${context.history.cost_usd:.2f}")
+    reason = [] if state.end is None else [_shown(state.end.message)]
+    made = _made(
+        context, kind, tone, ended_words(state.end), "\n".join((*reason, " · ".join(summary)))
+    )
+    return made.model_copy(update={"actions": (*made.actions, *_log(context, state))})
 
 
-def _made(seen: DocumentContext, kind: str, tone: Tone, title: str, text: str) -> Card:
+def _made(context: DocumentContext, kind: str, tone: Tone, title: str, text: str) -> Card:
     """A card that offers what can be done in general."""
-    actions = (*_settling(seen), *controls.run_actions(seen))
+    actions = (*_settling(context), *controls.run_actions(context))
     return Card(kind=kind, tone=tone, title=title, text=text, actions=actions)
 
 
-def _settling(seen: DocumentContext) -> Iterator[Action]:
+def _settling(context: DocumentContext) -> Iterator[Action]:
     """What a person must settle; a breaker that only warns holds nothing up."""
-    for action in controls.user_actions(seen):
-        if action.verb is not Verb.RESET or not is_half_open(seen):
+    for action in controls.user_actions(context):
+        if action.verb is not Verb.RESET or not is_half_open(context):
             yield action
 
 
-def _log(seen: DocumentContext, state: RunState) -> Iterator[Action]:
+def _log(context: DocumentContext, state: RunState) -> Iterator[Action]:
     if state.start:
-        yield controls.show_log_action(seen, state.start)
+        yield controls.show_log_action(context, state.start)
 
 
-def _halt_file(seen: DocumentContext, code: DiagnosticCode) -> Iterator[Action]:
+def _halt_file(context: DocumentContext, code: DiagnosticCode) -> Iterator[Action]:
     """Where it lies is known from the settings of a run."""
-    if seen.state is not None:
-        paths = seen.state.config.paths
+    if context.state is not None:
+        paths = context.state.config.paths
         path = paths.blocked if code is DiagnosticCode.RUN_BLOCKED else paths.decide
         yield controls.show_file_action(path)
 

@@ -67,39 +67,39 @@ CONTEXT_TONES = ((90, Tone.BAD), (70, Tone.WARNING))
 """Percent of the context window from which on it is told louder (docs/rules.md#usage)."""
 
 
-def facts(seen: DocumentContext, now: datetime | None = None) -> tuple[Fact, ...]:
+def facts(context: DocumentContext, now: datetime | None = None) -> tuple[Fact, ...]:
     """The lines in their order; what is not known is left out. Total.
 
     ``now`` counts the running time on; without it the time is that of the last event.
     """
-    state = seen.state
+    state = context.state
     if state is None:
-        return tuple(_remarks(seen))
+        return tuple(_remarks(context))
     report, evidence = _newest_report(state)
     return (
         *_request(state),
         *_report(report),
-        _breaker(seen, state),
-        *_set_aside(seen),
-        *_remarks(seen),
-        *_refuted(seen),
+        _breaker(context, state),
+        *_set_aside(context),
+        *_remarks(context),
+        *_refuted(context),
         *_tests(report),
         *_work(report, evidence),
         *_evidence(evidence),
         *_next(state),
-        _time(seen, state, now),
-        *_cost(seen, state),
-        *_tokens(seen, state),
+        _time(context, state, now),
+        *_cost(context, state),
+        *_tokens(context, state),
     )
 
 
-def running_time(seen: DocumentContext, now: datetime | None) -> float:
+def running_time(context: DocumentContext, now: datetime | None) -> float:
     """Seconds that the run has been at work, without the time in which it waited for a person."""
-    if seen.state is None:
+    if context.state is None:
         return 0.0
-    if now is None or not seen.live:
-        return seen.state.active_seconds
-    return active_seconds(seen.state, now)
+    if now is None or not context.live:
+        return context.state.active_seconds
+    return active_seconds(context.state, now)
 
 
 def _newest_report(state: RunState) -> tuple[Report | None, Evidence | None]:
@@ -123,17 +123,17 @@ def _request(state: RunState) -> Iterator[Fact]:
         )
 
 
-def _remarks(seen: DocumentContext) -> Iterator[Fact]:
+def _remarks(context: DocumentContext) -> Iterator[Fact]:
     """What is wrong with a plan that is no document, so that it has no lines to say it at."""
-    if seen.kind is not PlanKind.BEADS:
+    if context.kind is not PlanKind.BEADS:
         return
-    told = [problem.message for problem in seen.parsed.problems]
-    told += [remark.message for remark in _remarks_on_issues(seen.text)]
-    if told:
-        lines = [one_line(message, limit=MAX_TITLE_CHARS) for message in told[:SHOWN_REMARKS]]
-        rest = len(told) - len(lines)
+    messages = [problem.message for problem in context.parsed.problems]
+    messages += [remark.message for remark in _remarks_on_issues(context.text)]
+    if messages:
+        lines = [one_line(message, limit=MAX_TITLE_CHARS) for message in messages[:SHOWN_REMARKS]]
+        rest = len(messages) - len(lines)
         more = "\n".join([*lines, *([f"and {rest} more: ralph plan"] if rest else [])])
-        text = count_of(len(told), "remark")
+        text = count_of(len(messages), "remark")
         yield Fact(key="plan", heading="Issues", text=text, tone=Tone.WARNING, more=more)
 
 
@@ -150,15 +150,15 @@ def _report(report: Report | None) -> Iterator[Fact]:
         yield Fact(key="report", heading="Report", text=text, tone=tone)
 
 
-def _breaker(seen: DocumentContext, state: RunState) -> Fact:
+def _breaker(context: DocumentContext, state: RunState) -> Fact:
     breaker, rules = state.breaker, state.config.breaker
     if not rules.enabled and breaker.state is BreakerState.CLOSED:
         return Fact(key="breaker", heading="Breaker", text="off")
     text, tone = BREAKER_WORDS[breaker.state]
     if breaker.state is not BreakerState.CLOSED:
-        lines = [breaker_reason(state), *environment_lines(seen, state)]
+        lines = [breaker_reason(state), *environment_lines(context, state)]
     else:
-        lines = [*_repeats(breaker, rules), *environment_lines(seen, state)]
+        lines = [*_repeats(breaker, rules), *environment_lines(context, state)]
         tone = Tone.WARNING if lines else tone
     return Fact(key="breaker", heading="Breaker", text=text, tone=tone, more="\n".join(lines))
 
@@ -170,23 +170,23 @@ def _repeats(breaker: Breaker, rules: BreakerConfig) -> Iterator[str]:
         yield f"the same error in {count_of(same, 'iteration')}; opens at {opens}"
 
 
-def _set_aside(seen: DocumentContext) -> Iterator[Fact]:
+def _set_aside(context: DocumentContext) -> Iterator[Fact]:
     """The tasks that this run has set aside, as far as the plan has not changed since."""
-    if not seen.history.set_aside:
+    if not context.history.set_aside:
         return
-    held = [told for task in seen.plan.tasks if (told := set_aside(seen, task)) is not None]
+    held = [event for task in context.plan.tasks if (event := set_aside(context, task)) is not None]
     if held:
         lines = [
-            f"{one_line(told.task.title, limit=MAX_TITLE_CHARS)}: {aside_words(told)}"
-            for told in held
+            f"{one_line(event.task.title, limit=MAX_TITLE_CHARS)}: {aside_words(event)}"
+            for event in held
         ]
         text, more = count_of(len(held), "task"), "\n".join(lines)
         yield Fact(key="aside", heading="Set aside", text=text, tone=Tone.WARNING, more=more)
 
 
-def _refuted(seen: DocumentContext) -> Iterator[Fact]:
+def _refuted(context: DocumentContext) -> Iterator[Fact]:
     """The tasks that were closed and did not hold, as far as they are not done by now."""
-    lines = [verification_words(told) for _, told in refuted_tasks(seen)]
+    lines = [verification_words(event) for _, event in refuted_tasks(context)]
     if lines:
         text, more = f"{count_of(len(lines), 'task')} refuted", "\n".join(lines)
         yield Fact(key="verified", heading="Verified", text=text, tone=Tone.WARNING, more=more)
@@ -209,8 +209,8 @@ def _work(report: Report | None, evidence: Evidence | None) -> Iterator[Fact]:
     claims = report is not None and "FILES_MODIFIED" in report.fields
     claimed = f"report {report.files_modified}" if report is not None and claims else ""
     if evidence is not None:
-        seen = count_of(evidence.files, "file")
-        parts.append(f"{seen} ({claimed})" if claimed else seen)
+        changes = count_of(evidence.files, "file")
+        parts.append(f"{changes} ({claimed})" if claimed else changes)
     elif claimed:
         parts.append(claimed)
     if not parts:
@@ -228,10 +228,10 @@ def _evidence(evidence: Evidence | None) -> Iterator[Fact]:
 
 def _next(state: RunState) -> Iterator[Fact]:
     settled = 0 if state.last is None else state.last.start
-    told = state.recommendation
+    advice = state.recommendation
     if state.report is not None and state.report_start > settled:
-        told = state.report.recommendation
-    lines = some_lines(told).splitlines()
+        advice = state.report.recommendation
+    lines = some_lines(advice).splitlines()
     if not lines:
         return
     shown, rest = split_text("\n".join(lines[:SHOWN_LINES]), SHOWN_NEXT)
@@ -239,24 +239,24 @@ def _next(state: RunState) -> Iterator[Fact]:
     yield Fact(key="next", heading="Advice", text=f"{shown}…" if more else shown, more=more)
 
 
-def _time(seen: DocumentContext, state: RunState, now: datetime | None) -> Fact:
-    seconds, limit = running_time(seen, now), state.config.max_duration
+def _time(context: DocumentContext, state: RunState, now: datetime | None) -> Fact:
+    seconds, limit = running_time(context, now), state.config.max_duration
     text, tone = duration_words(seconds, limit), _tone_of(seconds, limit)
     return Fact(key="time", heading="Time", text=text, tone=tone)
 
 
-def _cost(seen: DocumentContext, state: RunState) -> Iterator[Fact]:
-    cost, limit = seen.history.cost_usd, state.config.max_cost_usd
+def _cost(context: DocumentContext, state: RunState) -> Iterator[Fact]:
+    cost, limit = context.history.cost_usd, state.config.max_cost_usd
     if text := cost_words(cost, limit, estimated=is_estimated(state.usage)):
         yield Fact(key="cost", heading="Cost", text=text, tone=_tone_of(cost, limit))
 
 
-def _tokens(seen: DocumentContext, state: RunState) -> Iterator[Fact]:
-    tokens, limit = seen.history.tokens, state.config.max_tokens
+def _tokens(context: DocumentContext, state: RunState) -> Iterator[Fact]:
+    tokens, limit = context.history.tokens, state.config.max_tokens
     text, tone = tokens_words(tokens, limit), _tone_of(tokens, limit)
     if not text:
         return
-    share = _context_share(seen.history.usage)
+    share = _context_share(context.history.usage)
     if share is not None:
         text = f"{text} · context {share} %"
         tone = next((louder for least, louder in CONTEXT_TONES if share >= least), tone)

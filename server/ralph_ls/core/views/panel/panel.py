@@ -58,51 +58,55 @@ SHORT_PHASE_WORDS = {
 """Phases that a person calls otherwise."""
 
 
-def panel_answers(seen: DocumentContext) -> tuple[AnswerView, ...]:
+def panel_answers(context: DocumentContext) -> tuple[AnswerView, ...]:
     """The six questions of a person who looks at a loop, answered, in their order. Total."""
-    told = list(ANSWERS_WITHOUT_RUN)
-    if seen.state is not None:
-        told = status_answers(seen.state, seen.phase, pid=seen.pid if seen.live else None)
-        told[0] = (told[0][0], _running(seen, seen.state))
-        told[1] = (told[1][0], _doing(seen, seen.state))
-        told[2] = (told[2][0], _last_change(seen.state))
-        told[-1] = (told[-1][0], _next(seen, seen.state))
-    elif open_question(seen) is not None:
-        told[3] = ("Needs you", "yes, a question waits for an answer")
-    elif open_blocker(seen) is not None:
-        told[3] = ("Needs you", "yes, a blocker waits to be resolved")
-    return tuple(AnswerView(heading=heading, text=some_lines(text)) for heading, text in told)
+    answers = list(ANSWERS_WITHOUT_RUN)
+    if context.state is not None:
+        answers = status_answers(
+            context.state, context.phase, pid=context.pid if context.live else None
+        )
+        answers[0] = (answers[0][0], _running(context, context.state))
+        answers[1] = (answers[1][0], _doing(context, context.state))
+        answers[2] = (answers[2][0], _last_change(context.state))
+        answers[-1] = (answers[-1][0], _next(context, context.state))
+    elif open_question(context) is not None:
+        answers[3] = ("Needs you", "yes, a question waits for an answer")
+    elif open_blocker(context) is not None:
+        answers[3] = ("Needs you", "yes, a blocker waits to be resolved")
+    return tuple(AnswerView(heading=heading, text=some_lines(text)) for heading, text in answers)
 
 
-def _running(seen: DocumentContext, run: RunState) -> str:
+def _running(context: DocumentContext, run: RunState) -> str:
     """Whether it is running, without the names that only a program needs."""
-    if seen.phase is Phase.ENDED:
+    if context.phase is Phase.ENDED:
         return "no, it has ended"
-    if seen.phase is Phase.CRASHED:
+    if context.phase is Phase.CRASHED:
         return "no, its engine is gone"
-    if not seen.live:
-        return f"no, the system stopped its engine while it was {seen.phase.value}"
-    how = SHORT_PHASE_WORDS.get(seen.phase) or phase_words(run, seen.phase)
+    if not context.live:
+        return f"no, the system stopped its engine while it was {context.phase.value}"
+    how = SHORT_PHASE_WORDS.get(context.phase) or phase_words(run, context.phase)
     until = deadline(run)
     since = None if run.current is None else run.current.started.at
     end = "" if until is None else f", until {clock_words(until, since=since)} at the latest"
     return f"yes, {how}, {iteration_words(run)}{end}"
 
 
-def _doing(seen: DocumentContext, run: RunState) -> str:
+def _doing(context: DocumentContext, run: RunState) -> str:
     """The task in work, with its mode where it is not built, or the one that waits for a person."""
-    waits = open_blocker(seen) or open_question(seen)
+    waits = open_blocker(context) or open_question(context)
     number = None if waits is None else waits.start
-    task = None if number is None else seen.history.tasks.get(number)
+    task = None if number is None else context.history.tasks.get(number)
     if task is not None:
         return one_line(task.title, limit=MAX_TITLE_CHARS)
     if run.request is not None:
         title = one_line(run.request.title, limit=MAX_TITLE_CHARS)
         return (
-            title if run.current is not None and seen.live else f"nothing now; asked for: {title}"
+            title
+            if run.current is not None and context.live
+            else f"nothing now; asked for: {title}"
         )
-    text = one_line(activity_words(run, seen.phase), limit=MAX_TITLE_CHARS)
-    began = run.current.started if run.current is not None and seen.live else None
+    text = one_line(activity_words(run, context.phase), limit=MAX_TITLE_CHARS)
+    began = run.current.started if run.current is not None and context.live else None
     if began is None or began.task is None or began.mode is Mode.BUILD:
         return text
     return f"{text} · {began.mode.value}"
@@ -116,57 +120,59 @@ def _last_change(run: RunState) -> str:
     return f"#{run.last.iteration}: {run.evidence.why or evidence_words(run.evidence)}{commit}"
 
 
-def _next(seen: DocumentContext, run: RunState) -> str:
+def _next(context: DocumentContext, run: RunState) -> str:
     """The one thing to do next, in the words of its button."""
-    waits = open_question(seen) is not None or open_blocker(seen) is not None
-    if not waits and seen.live and seen.phase in {*actions.WORKING_PHASES, Phase.STOPPING}:
+    waits = open_question(context) is not None or open_blocker(context) is not None
+    if not waits and context.live and context.phase in {*actions.WORKING_PHASES, Phase.STOPPING}:
         return "nothing, it goes on by itself"
-    settling = actions.user_actions(seen)
+    settling = actions.user_actions(context)
     if run.end is not None and run.end.reason is EndReason.COMPLETE:
         return f"nothing, the {'plan' if run.request is None else 'request'} is done"
-    title = (*settling, *actions.run_actions(seen))[0].title.rstrip("…")
+    title = (*settling, *actions.run_actions(context))[0].title.rstrip("…")
     return title[0].lower() + title[1:]
 
 
 def panel(
-    seen: DocumentContext, rows: tuple[IterationRow, ...] = (), now: datetime | None = None
+    context: DocumentContext, rows: tuple[IterationRow, ...] = (), now: datetime | None = None
 ) -> Panel:
-    """The panel of a work tree, whose plan is ``seen``. Total.
+    """The panel of a work tree, whose plan is ``context``. Total.
 
     ``rows`` are the run's iterations, newest first; ``now`` counts the running time on, and
     without it the time is that of the last event.
     """
-    stands, state = run_status(seen), seen.state
-    waiting = sum(one is not None for one in (open_question(seen), open_blocker(seen)))
-    waits_for_gesture = stands.state in {PanelState.STUCK, PanelState.CRASHED} or needs_review(seen)
+    stands, state = run_status(context), context.state
+    waiting = sum(one is not None for one in (open_question(context), open_blocker(context)))
+    waits_for_gesture = stands.state in {PanelState.STUCK, PanelState.CRASHED} or needs_review(
+        context
+    )
     run = RunState() if state is None else state
     return Panel(
         state=stands.state,
         headline=stands.headline,
         short=stands.short,
         tone=stands.tone,
-        needs_person=waiting > 0 if state is None else needs_person(state, seen.phase),
+        needs_person=waiting > 0 if state is None else needs_person(state, context.phase),
         waiting=waiting,
         badge=max(waiting, int(waits_for_gesture)),
-        live=seen.live,
+        live=context.live,
         breaker=run.breaker.state,
         iterations=Meter(value=run.iteration, of=run.config.max_iterations),
-        tasks=_tasks(seen, run),
-        seconds=round(running_time(seen, now), 3),
-        ticking=seen.live and run.phase not in IDLE_PHASES,
-        until=run.until if seen.live and seen.phase is Phase.WAITING else None,
-        answers=panel_answers(seen),
-        card=card(seen),
-        facts=facts(seen, now),
-        actions=(*actions.user_actions(seen), *actions.run_actions(seen)),
-        question=question_view(seen),
-        rows=with_roll_back(rows[:MAX_ROWS], live=seen.live),
+        tasks=_tasks(context, run),
+        seconds=round(running_time(context, now), 3),
+        ticking=context.live and run.phase not in IDLE_PHASES,
+        until=run.until if context.live and context.phase is Phase.WAITING else None,
+        answers=panel_answers(context),
+        card=card(context),
+        facts=facts(context, now),
+        actions=(*actions.user_actions(context), *actions.run_actions(context)),
+        question=question_view(context),
+        rows=with_roll_back(rows[:MAX_ROWS], live=context.live),
     )
 
 
-def _tasks(seen: DocumentContext, run: RunState) -> Meter:
+def _tasks(context: DocumentContext, run: RunState) -> Meter:
     """Counted in the plan as it is looked at; the run's own count where no plan is."""
-    if not seen.plan.tasks:
+    if not context.plan.tasks:
         return Meter(value=run.counts.required_done, of=run.counts.required)
-    counts = count_tasks(seen.plan)
+    counts = count_tasks(context.plan)
     return Meter(value=counts.done_required, of=counts.required)

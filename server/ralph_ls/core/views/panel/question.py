@@ -28,46 +28,46 @@ from ralph_ls.protocol.lsp.panel import QuestionView
 from ralph_ls.protocol.run.state import Question
 
 
-def question_view(seen: DocumentContext) -> QuestionView | None:
+def question_view(context: DocumentContext) -> QuestionView | None:
     """The open question, or the one that was answered and that no iteration has had yet."""
-    asked = None if seen.state is None else seen.state.question
-    waits = open_question(seen)
+    asked = None if context.state is None else context.state.question
+    waits = open_question(context)
     if asked is not None:
-        return _asked_question(seen, asked)
-    return None if waits is None else _question_in_file(seen, waits)
+        return _asked_question(context, asked)
+    return None if waits is None else _question_in_file(context, waits)
 
 
-def _asked_question(seen: DocumentContext, asked: Question) -> QuestionView:
-    at, halt = document_positions(seen), halt_files_of(seen)
+def _asked_question(context: DocumentContext, asked: Question) -> QuestionView:
+    at, halt = document_positions(context), halt_files_of(context)
     task = at.task_of(asked.start)
     answer, by = asked.answer, asked.answered_by
     if answer is None and halt is not None:
         answer = halt.answer
     return QuestionView(
-        key=f"{_run(seen)} {to_wire_time(asked.asked_at)}",
+        key=f"{_run(context)} {to_wire_time(asked.asked_at)}",
         text=some_lines(asked.question),
         options=listed_choices(asked.question),
         iteration=asked.iteration,
         start=asked.start,
         asked_at=asked.asked_at,
         task=None if task is None else task.id,
-        line=at.of_task(task).line,
+        line=at.span_of_task(task).line,
         answer=None if answer is None else some_lines(answer),
         answered_by=None if by is None else some_lines(by),
     )
 
 
-def _question_in_file(seen: DocumentContext, waits: OpenHalt) -> QuestionView:
+def _question_in_file(context: DocumentContext, waits: OpenHalt) -> QuestionView:
     """One that stands in the file alone: no journal says when it was asked."""
     return QuestionView(
-        key=f"{_run(seen)} {title_id(waits.text)}".lstrip(),
+        key=f"{_run(context)} {title_id(waits.text)}".lstrip(),
         text=some_lines(waits.text),
         options=listed_choices(waits.text),
     )
 
 
-def _run(seen: DocumentContext) -> str:
-    return "" if seen.state is None else seen.state.run
+def _run(context: DocumentContext) -> str:
+    return "" if context.state is None else context.state.run
 
 
 MAX_CHOICE_CHARS = 200
@@ -163,8 +163,8 @@ def _asks_for_a_list(text: str, first: re.Match[str]) -> bool:
 
 def _count_up(found: list[re.Match[str]], labels: str) -> bool:
     """Whether the markers are the first labels, each once and in their order."""
-    told = "".join(next(filter(None, match.groups())) for match in found).lower()
-    return len(told) > 1 and labels.startswith(told)
+    marks = "".join(next(filter(None, match.groups())) for match in found).lower()
+    return len(marks) > 1 and labels.startswith(marks)
 
 
 _EITHER = re.compile(r"(?P<first>[^?.!;:()\n]+?),? or (?P<last>[^?.!;:,()\n]+)\?")

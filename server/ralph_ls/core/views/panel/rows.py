@@ -55,7 +55,7 @@ SHOWN_WORD = 40
 MAX_WHY_CHARS = 300
 
 
-def plan_rows(seen: DocumentContext, *, uri: str | None, path: str) -> PlanRows:
+def plan_rows(context: DocumentContext, *, uri: str | None, path: str) -> PlanRows:
     """The plan's tree: each task with what the newest run has to say of it. Total.
 
     ``uri`` is None where no file is the plan. ``path`` is relative to the work tree, or what the
@@ -63,9 +63,9 @@ def plan_rows(seen: DocumentContext, *, uri: str | None, path: str) -> PlanRows:
     """
     if uri is None and not path:
         return PlanRows()
-    at = document_positions(seen)
-    asked, blocking, in_work = at.asked(), at.blocking(), at.in_work()
-    known = task_reviews(seen)
+    at = document_positions(context)
+    asked, blocking, in_work = at.question_task(), at.blocked_task(), at.task_in_work()
+    known = task_reviews(context)
     return PlanRows(
         uri=uri,
         path=path,
@@ -73,11 +73,11 @@ def plan_rows(seen: DocumentContext, *, uri: str | None, path: str) -> PlanRows:
             _task_row(
                 at, known, task, asks=task == asked, blocks=task == blocking, works=task == in_work
             )
-            for task in seen.plan.tasks
+            for task in context.plan.tasks
         ),
         problems=tuple(
             problem.model_copy(update={"message": escape_control_chars(problem.message)})
-            for problem in seen.parsed.problems
+            for problem in context.parsed.problems
         ),
     )
 
@@ -127,9 +127,9 @@ def with_roll_back(rows: tuple[IterationRow, ...], *, live: bool) -> tuple[Itera
 def _task_row(
     at: DocumentPositions, known: TaskReviews, task: Task, *, asks: bool, blocks: bool, works: bool
 ) -> TaskRow:
-    history = at.seen.history
+    history = at.context.history
     tried = history.attempts.get(task.id, ())
-    done = history.done.get(task.id) if task.state is TaskState.DONE else None
+    done = history.completions.get(task.id) if task.state is TaskState.DONE else None
     last = tried[-1] if tried else None
     words = [
         *(["asks"] if asks else []),
@@ -152,8 +152,8 @@ def _task_row(
         in_work=works,
         asks=asks,
         blocks=blocks,
-        skipped=is_skipped(at.seen, task),
-        can_block=at.seen.kind is PlanKind.MARKDOWN,
+        skipped=is_skipped(at.context, task),
+        can_block=at.context.kind is PlanKind.MARKDOWN,
         words=" · ".join(words),
     )
 
@@ -166,19 +166,19 @@ def _task_words(
     at: DocumentPositions, known: TaskReviews, task: Task, *, works: bool
 ) -> Iterator[str]:
     if task.state is TaskState.DONE:
-        done = at.seen.history.done.get(task.id)
+        done = at.context.history.completions.get(task.id)
         if done is not None:
             yield finished_words(done)
         return
-    if is_skipped(at.seen, task):
+    if is_skipped(at.context, task):
         yield SKIPPED_WORDS
-    if (aside := set_aside(at.seen, task)) is not None:
+    if (aside := set_aside(at.context, task)) is not None:
         yield aside_words(aside)
         return
     if task.state is TaskState.BLOCKED:
         yield blocked_words(task)
     yield from filter(None, (known.review(task), known.waiting(task)))
-    if tried := attempt_count_words(at.seen, task, in_work=works):
+    if tried := attempt_count_words(at.context, task, in_work=works):
         yield tried
 
 

@@ -51,21 +51,21 @@ TONES = {
 }
 
 
-def run_status(seen: DocumentContext) -> RunStatus:
+def run_status(context: DocumentContext) -> RunStatus:
     """How the newest run of a work tree stands. Total."""
-    state = panel_state(seen)
-    headline, short = _words(seen, state)
+    state = panel_state(context)
+    headline, short = _words(context, state)
     tone = TONES[state]
-    if state is PanelState.RUNNING and is_half_open(seen):
+    if state is PanelState.RUNNING and is_half_open(context):
         tone = Tone.WARNING
     return RunStatus(state=state, headline=headline, short=short, tone=tone)
 
 
-def panel_state(seen: DocumentContext) -> PanelState:
+def panel_state(context: DocumentContext) -> PanelState:
     """The one state to show, whatever the files and the journal say of each other."""
-    if seen.state is None:
-        return _open_halt_state(seen) or PanelState.NONE
-    match seen.phase:
+    if context.state is None:
+        return _open_halt_state(context) or PanelState.NONE
+    match context.phase:
         case Phase.CRASHED:
             return PanelState.CRASHED
         case Phase.STOPPING:
@@ -75,75 +75,75 @@ def panel_state(seen: DocumentContext) -> PanelState:
         case Phase.WAITING:
             return PanelState.WAITING
         case Phase.PARKED:
-            return _halted(seen)
+            return _halted(context)
         case Phase.ENDED:
-            return _ended(seen, seen.state.end)
+            return _ended(context, context.state.end)
         case Phase.STARTING | Phase.PREPARING | Phase.RUNNING | Phase.SETTLING:
             return PanelState.RUNNING
         case _:  # pragma: no cover
-            assert_never(seen.phase)
+            assert_never(context.phase)
 
 
-def is_half_open(seen: DocumentContext) -> bool:
+def is_half_open(context: DocumentContext) -> bool:
     """Whether the breaker warns."""
-    return seen.state is not None and seen.state.breaker.state is BreakerState.HALF_OPEN
+    return context.state is not None and context.state.breaker.state is BreakerState.HALF_OPEN
 
 
-def _open_halt_state(seen: DocumentContext) -> PanelState | None:
+def _open_halt_state(context: DocumentContext) -> PanelState | None:
     """A blocker before a question, as the loop takes them."""
-    if open_blocker(seen) is not None:
+    if open_blocker(context) is not None:
         return PanelState.BLOCKED
-    return PanelState.ASKS if open_question(seen) is not None else None
+    return PanelState.ASKS if open_question(context) is not None else None
 
 
-def _halted(seen: DocumentContext) -> PanelState:
-    if waits := _open_halt_state(seen):
+def _halted(context: DocumentContext) -> PanelState:
+    if waits := _open_halt_state(context):
         return waits
-    if all_tasks_blocked(seen):
+    if all_tasks_blocked(context):
         return PanelState.BLOCKED
-    if needs_review(seen):
+    if needs_review(context):
         return PanelState.PAUSED
-    if needs_reset(seen):
+    if needs_reset(context):
         return PanelState.STUCK
     # All is settled in the files: a living engine is about to see it, another one must be started.
-    return PanelState.WAITING if seen.live else PanelState.PAUSED
+    return PanelState.WAITING if context.live else PanelState.PAUSED
 
 
-def _ended(seen: DocumentContext, end: End | None) -> PanelState:
+def _ended(context: DocumentContext, end: End | None) -> PanelState:
     reason = None if end is None else end.reason
     match reason:
         case EndReason.FATAL:
             return PanelState.FATAL
         case EndReason.DECIDE | EndReason.BLOCKED | EndReason.STUCK:
-            return _halted(seen)
+            return _halted(context)
         case EndReason.COMPLETE:
-            return _open_halt_state(seen) or PanelState.COMPLETE
+            return _open_halt_state(context) or PanelState.COMPLETE
         case EndReason.LIMIT | EndReason.STOPPED | None:
-            return _open_halt_state(seen) or PanelState.ENDED
+            return _open_halt_state(context) or PanelState.ENDED
         case _:  # pragma: no cover
             assert_never(reason)
 
 
-def _words(seen: DocumentContext, state: PanelState) -> tuple[str, str]:
+def _words(context: DocumentContext, state: PanelState) -> tuple[str, str]:
     """Headline and short form."""
-    run = RunState() if seen.state is None else seen.state
+    run = RunState() if context.state is None else context.state
     match state:
         case PanelState.NONE:
             return "No loop has run here", ""
         case PanelState.RUNNING:
-            return _running(seen), _how_far(run)
+            return _running(context), _how_far(run)
         case PanelState.STOPPING:
             return "Stops after this iteration", "stopping"
         case PanelState.PAUSED:
-            return _paused(seen, run), "review" if needs_review(seen) else "paused"
+            return _paused(context, run), "review" if needs_review(context) else "paused"
         case PanelState.WAITING:
-            return _waiting(seen, run), "waits"
+            return _waiting(context, run), "waits"
         case PanelState.ASKS:
             return "Waiting for your answer", "asks"
         case PanelState.BLOCKED:
             return "Blocked", "blocked"
         case PanelState.STUCK:
-            return _stuck(seen, run)
+            return _stuck(context, run)
         case PanelState.COMPLETE | PanelState.ENDED | PanelState.FATAL:
             return ended_words(run.end), _reason(run.end)
         case PanelState.CRASHED:
@@ -162,14 +162,14 @@ def _reason(end: End | None) -> str:
     return "ended" if end is None else end.reason.value
 
 
-def _running(seen: DocumentContext) -> str:
-    if is_pausing(seen):
+def _running(context: DocumentContext) -> str:
+    if is_pausing(context):
         return "Pauses after this iteration"
-    return "Starting" if seen.phase is Phase.STARTING else "Running"
+    return "Starting" if context.phase is Phase.STARTING else "Running"
 
 
-def _waiting(seen: DocumentContext, run: RunState) -> str:
-    if seen.phase is Phase.PARKED:
+def _waiting(context: DocumentContext, run: RunState) -> str:
+    if context.phase is Phase.PARKED:
         return "About to go on"
     # Until when is told beside it, in the time zone of whoever looks.
     return f"Waits{WAIT_NAMES[run.phase_reason]}" if run.phase_reason in WAIT_NAMES else "Waiting"
@@ -180,16 +180,16 @@ def _how_far(run: RunState) -> str:
     return f"{run.iteration}" if limit is None else f"{run.iteration}/{limit}"
 
 
-def _paused(seen: DocumentContext, run: RunState) -> str:
-    if needs_review(seen):
+def _paused(context: DocumentContext, run: RunState) -> str:
+    if needs_review(context):
         return "Waits for your review"
-    if seen.phase is not Phase.PAUSED:
+    if context.phase is not Phase.PAUSED:
         return "Ready to go on"
     return f"Paused after iteration {run.iteration}" if run.iteration else "Paused"
 
 
-def _stuck(seen: DocumentContext, run: RunState) -> tuple[str, str]:
+def _stuck(context: DocumentContext, run: RunState) -> tuple[str, str]:
     is_open = run.breaker.state is BreakerState.OPEN
     headline = "Breaker open" if is_open else "Stuck"
     # Once it has ended, it goes by the name of its end.
-    return headline, "breaker open" if is_open and seen.phase is Phase.PARKED else "stuck"
+    return headline, "breaker open" if is_open and context.phase is Phase.PARKED else "stuck"

@@ -58,13 +58,13 @@ def check_agents(agents: Iterable[AgentSeen]) -> list[CheckResult]:
     None of it is a problem: whether the run's own agent can be started is a check of its own, and
     whether somebody is logged in is known to the agent alone.
     """
-    seen = list(agents)
+    known = list(agents)
     found = [
         passed_check("agents", f"{_name_and_version(agent)} ({agent.program}), {_account(agent)}")
-        for agent in seen
+        for agent in known
         if agent.program is not None
     ]
-    missing = [f"{agent.name} ({agent.install})" for agent in seen if agent.program is None]
+    missing = [f"{agent.name} ({agent.install})" for agent in known if agent.program is None]
     if missing:
         found.append(passed_check("agents", f"not installed: {', '.join(missing)}"))
     return found
@@ -111,9 +111,9 @@ def check_plan_read(
     required = f"{counts.required_done} of {count_of(counts.required, 'required task')} done"
     found = [passed_check("plan", f"{path}: {required}")]
     if parsed.problems:
-        told = [f"line {one.line}: {one.message}" for one in parsed.problems]
+        texts = [f"line {one.line}: {one.message}" for one in parsed.problems]
         message = (
-            f"{count_of(len(told), 'place')} could not be read as meant: {_joined_messages(told)}"
+            f"{count_of(len(texts), 'place')} could not be read as meant: {_joined_messages(texts)}"
         )
         found.append(warning_check("plan-problems", message, "see them all: ralph plan"))
     found += _marker(path, facts, config)
@@ -172,6 +172,10 @@ def _grouped(code: CheckCode, remarks: Sequence[LintRemark]) -> CheckResult:
     )
 
 
-def _joined_messages(told: Sequence[str]) -> str:
-    more = f" and {len(told) - MAX_SHOWN_REMARKS} more" if len(told) > MAX_SHOWN_REMARKS else ""
-    return "; ".join(one_line(one, limit=160) for one in told[:MAX_SHOWN_REMARKS]) + more
+def _joined_messages(messages: Sequence[str]) -> str:
+    more = (
+        f" and {len(messages) - MAX_SHOWN_REMARKS} more"
+        if len(messages) > MAX_SHOWN_REMARKS
+        else ""
+    )
+    return "; ".join(one_line(one, limit=160) for one in messages[:MAX_SHOWN_REMARKS]) + more

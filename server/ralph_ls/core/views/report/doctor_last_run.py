@@ -52,7 +52,7 @@ class LastRun:
 def check_last_run(run: LastRun) -> list[CheckResult]:
     """How it stands, then all that is known to go wrong, of which nothing may be found."""
     found = [_run_state(run), *_breaker(run)]
-    looks: tuple[Callable[[LastRun], Iterable[CheckResult]], ...] = (
+    checks: tuple[Callable[[LastRun], Iterable[CheckResult]], ...] = (
         _exits_at_once,
         _validation,
         _pushes,
@@ -62,7 +62,7 @@ def check_last_run(run: LastRun) -> list[CheckResult]:
         _nothing_finished,
         _failing_tests,
     )
-    return [*found, *(result for look in looks for result in look(run))]
+    return [*found, *(result for check in checks for result in check(run))]
 
 
 def _run_state(run: LastRun) -> CheckResult:
@@ -96,11 +96,11 @@ def _ended(run: LastRun) -> CheckResult:
     if end is None or end.reason is EndReason.COMPLETE:
         return passed_check("last-run", f"run {run.state.run} is complete")
     message = one_line(end.message, limit=400)
-    told = f"run {run.state.run} ended with {end.exit_code} ({end.reason.value}): {message}"
+    text = f"run {run.state.run} ended with {end.exit_code} ({end.reason.value}): {message}"
     step = next_step(run.state) or "ralph run --resume"
     if end.reason in {EndReason.LIMIT, EndReason.STOPPED}:
-        return passed_check("last-run", f"{told}; next: {step}")
-    return warning_check("last-run", told, step)
+        return passed_check("last-run", f"{text}; next: {step}")
+    return warning_check("last-run", text, step)
 
 
 def _breaker(run: LastRun) -> list[CheckResult]:

@@ -43,10 +43,10 @@ USER_RESETS = frozenset({"reset", "resetTask"})
 
 def measure_run(events: Iterable[EventBase], *, is_live: bool) -> RunMetrics | None:
     """One run in numbers; None where nothing began. ``is_live``: its engine works now."""
-    book = _MetricsDraft()
+    draft = _MetricsDraft()
     for event in events:
-        book.enter(event)
-    return book.close(is_live=is_live)
+        draft.enter(event)
+    return draft.close(is_live=is_live)
 
 
 def total_of(runs: Sequence[RunMetrics]) -> TotalMetrics:
@@ -151,13 +151,13 @@ class _MetricsDraft:
         if self._begun is None:
             return None
         end = self._end
-        standing = RUNNING if is_live else PARKED if self._phase is Phase.PARKED else CRASHED
+        status = RUNNING if is_live else PARKED if self._phase is Phase.PARKED else CRASHED
         own = sum(one.seconds for one in self._iterations)
         return RunMetrics(
             run=self._run,
             started_at=self._begun.at,
             ended_at=None if end is None else end.at,
-            end=standing if end is None else end.reason.value,
+            end=status if end is None else end.reason.value,
             exit_code=None if end is None else end.exit_code,
             seconds=_rounded(own if end is None else end.seconds),
             answers=self._answers,
@@ -170,21 +170,21 @@ class _MetricsDraft:
 _STUCK = EndReason.STUCK.value
 
 
-def _measure(ended: IterationEnded, told: Sequence[EventBase]) -> IterationMetrics:
+def _measure(ended: IterationEnded, events: Sequence[EventBase]) -> IterationMetrics:
     """One iteration by its end, and by what was told of it before."""
     # An engine that takes over from a killed one tells some of it again; the last word holds.
-    last = {type(event): event for event in told}
+    last = {type(event): event for event in events}
     started, gathered = last.get(IterationStarted), last.get(EvidenceGathered)
     evidence = gathered.evidence if isinstance(gathered, EvidenceGathered) else None
     left, checked = last.get(AgentExited), last.get(Validated)
     ran_out = isinstance(left, AgentExited) and (left.timed_out or left.idle or left.overspent)
     failed = isinstance(checked, Validated) and not checked.ok
-    commits = {event.commit for event in told if isinstance(event, Committed)}
+    commits = {event.commit for event in events if isinstance(event, Committed)}
     if evidence is not None:
         commits |= {commit.hash for commit in evidence.commits if not commit.by_person}
     usage = ended.usage or Usage()
     completes = ended.verdict is not None and ended.verdict.reason is EndReason.COMPLETE
-    came_off = completes or ended.outcome is Outcome.PROGRESS
+    succeeded = completes or ended.outcome is Outcome.PROGRESS
     return IterationMetrics(
         run=ended.run,
         iteration=ended.iteration,
@@ -193,7 +193,7 @@ def _measure(ended: IterationEnded, told: Sequence[EventBase]) -> IterationMetri
         mode=ended.mode,
         task=started.task if isinstance(started, IterationStarted) else None,
         outcome=ended.outcome,
-        clean=came_off and not ran_out and not failed,
+        clean=succeeded and not ran_out and not failed,
         started_at=None if started is None else started.at,
         ended_at=ended.at,
         seconds=_rounded(ended.seconds),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, tzinfo
 from enum import StrEnum
@@ -11,37 +10,30 @@ from ralph_ls.core.loop.fold import active_seconds
 from ralph_ls.core.loop.machine.run_flow import BY_CTRL_C
 from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.core.loop.rules.agent_choice import worker_words
-from ralph_ls.core.loop.rules.gate import gate_words
 from ralph_ls.core.loop.rules.validation import is_in_script_folder
 from ralph_ls.core.loop.rules.waits import REVIEW
 from ralph_ls.core.plan.formats.stories.tasks import mode_word
 from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.core.plurals import count_of
-from ralph_ls.core.views.model.control_chars import escape_control_chars
 from ralph_ls.core.views.model.tasks import aside_words, failed_output_tail, verification_words
 from ralph_ls.core.views.model.words import (
     committed_words,
     numbered_iteration,
     outcome_words,
-    request_words,
     reverted_words,
     with_mode,
 )
 from ralph_ls.core.views.text.status import wait_words
-from ralph_ls.core.views.text.summary import dollar_words, format_duration, limit_words, token_words
-from ralph_ls.protocol.config.agent import SandboxKind
-from ralph_ls.protocol.config.config import CONFIG_FILE, Config
+from ralph_ls.core.views.text.summary import format_duration
+from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.run import events as e
 from ralph_ls.protocol.run.report import AgentFailure
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import (
-    INFERRED,
     EndReason,
     Mode,
-    Origin,
     Outcome,
     Phase,
-    RunChoices,
 )
 
 
@@ -67,164 +59,6 @@ MAX_VALIDATION_LINES = 5
 """Lines of a failed validation's output, the last ones."""
 
 BREAKER_WEIGHTS = {"CLOSED": Weight.GOOD, "HALF_OPEN": Weight.WARNING, "OPEN": Weight.BAD}
-
-
-def header_lines(state: RunState, *, project: str | None = None) -> list[str]:
-    """What stands above a run: who runs what, where, and how far.
-
-    ``project`` is the folder that all clones of its project share, where the run keeps one.
-    """
-    profile, branch, pushes, *rest = run_lines(state)
-    return [
-        f"Run: {state.run}",
-        *(profile, branch, pushes),
-        f"State: {state.state_dir}",
-        *([] if project is None else [f"Project state: {project}"]),
-        *rest,
-    ]
-
-
-def run_lines(state: RunState) -> list[str]:
-    """What is known of a run before it begins: by whom it was chosen, and what bounds it."""
-    config, choices = state.config, state.choices
-    profile, agent = config.profile.value, config.agent
-    if choices is not None:
-        profile += f" ({_profile_by(choices)})"
-        agent += _agent_by(choices.agent)
-    return [
-        f"Profile: {profile}   Agent: {agent}   {_works_on(state)}",
-        f"Branch: {state.branch or '(detached HEAD)'}",
-        f"Pushes: {_pushes(state)}",
-        *_sandbox(state),
-        f"Limits: {', '.join(_limits(state))}",
-        *_careful(state),
-        f"Complete: {_completing(config)}",
-        *_reviews(config),
-    ]
-
-
-def _profile_by(choices: RunChoices) -> str:
-    match choices.profile:
-        case Origin.ENVIRONMENT:
-            return "RALPH_PROFILE"
-        case Origin.FILE:
-            return CONFIG_FILE
-        case Origin.FOUND:
-            return f"found by {choices.sign}" if choices.sign else "found"
-        case Origin.DEFAULT:
-            return "the default"
-        case _:
-            return "chosen for this run"
-
-
-def _agent_by(origin: Origin) -> str:
-    """How the agent was chosen, where no setting names it."""
-    words = {
-        Origin.PROFILE: "the profile's own",
-        Origin.FOUND: "the only one on PATH",
-        Origin.RUN: "as before",
-    }
-    return f" ({words[origin]})" if origin in words else ""
-
-
-def _pushes(state: RunState) -> str:
-    choices = state.choices
-    if not state.config.push:
-        return "no"
-    if choices is None:
-        return "yes"
-    if choices.remote is None:
-        return "no, since there is no remote"
-    return f"{choices.remote}/{state.branch}"
-
-
-def _sandbox(state: RunState) -> Iterator[str]:
-    """What keeps the agent to its work tree; nothing of a run that does not say."""
-    choices = state.choices
-    if choices is None or choices.sandbox is None:
-        return
-    words = _SANDBOXES.get(choices.sandbox, choices.sandbox)
-    if choices.sandbox == SandboxKind.BWRAP and not state.config.sandbox.network:
-        words += ", no network"
-    if choices.sandbox_problem is not None:
-        words += f" ({choices.sandbox_problem})"
-    yield f"Sandbox: {words}"
-
-
-_SANDBOXES = {
-    "bwrap": "bubblewrap",
-    "docker": "docker sandbox",
-    "sbx": "sbx",
-    "command": "the prefix of its settings",
-}
-
-
-def _careful(state: RunState) -> Iterator[str]:
-    """How to keep a profile that nobody chose, and how to undo what it committed."""
-    if state.choices is not None and state.choices.profile in INFERRED:
-        yield (
-            "Nobody chose this profile, so by itself it does not push and ends after 20 iterations"
-        )
-        yield (
-            f"  keep it: ralph init --profile {state.config.profile.value}   "
-            "undo the last iteration's commits: ralph rollback 1"
-        )
-
-
-def _limits(state: RunState) -> Iterator[str]:
-    """The limits of the run, or that it has none, then those of an iteration."""
-    config = state.config
-    yield from _limits_of_run(state) or ["no limit"]
-    if config.timeout:
-        yield f"{limit_words(config.timeout)} an iteration"
-    if config.max_tokens_per_iteration is not None:
-        yield f"{token_words(config.max_tokens_per_iteration)} tokens an iteration"
-    if config.max_cost_per_iteration_usd is not None:
-        yield f"{dollar_words(config.max_cost_per_iteration_usd)} an iteration"
-    if config.max_calls_per_minute is not None:
-        yield f"{count_of(config.max_calls_per_minute, 'call')} a minute"
-
-
-def _limits_of_run(state: RunState) -> list[str]:
-    config, choices = state.config, state.choices
-    limits = []
-    if config.max_iterations is not None:
-        limits.append(f"at most {count_of(config.max_iterations, 'iteration')}")
-    if config.max_duration is not None:
-        limits.append(f"{limit_words(config.max_duration)} in all")
-    used = []
-    if config.max_tokens is not None:
-        used.append(f"{token_words(config.max_tokens)} tokens")
-    if config.max_cost_usd is not None:
-        used.append(dollar_words(config.max_cost_usd))
-    if used and choices is not None and choices.unmetered:
-        used[-1] += " (as far as the agent tells; not every one does)"
-    elif used and choices is not None and choices.overshoots:
-        used[-1] += " (known after an iteration, so one may overshoot)"
-    return [*limits, *used]
-
-
-def _reviews(config: Config) -> Iterator[str]:
-    """Where the run holds for a person's look; nothing where it does not.
-
-    See docs/rules.md#review-points.
-    """
-    points = config.review_points
-    every = [f"after every {count_of(points.every, 'iteration')}"] if points.every else []
-    tasks = [f"after the task {escape_control_chars(name)}" for name in points.after_tasks]
-    if every or tasks:
-        yield f"Review: {', '.join([*every, *tasks])}"
-
-
-def _works_on(state: RunState) -> str:
-    request = state.request
-    return f"Plan: {state.plan}" if request is None else f"Request: {request_words(request)}"
-
-
-def _completing(config: Config) -> str:
-    """What this run ends with 0 for (docs/rules.md#exit-gate)."""
-    gate = gate_words(config.gate, config.promise.complete)
-    return gate if config.task is None else f"the task {config.task} done, or {gate}"
 
 
 def event_line(
@@ -354,8 +188,8 @@ def _iteration_started(event: e.IterationStarted, before: RunState | None) -> st
     without = "make the plan" if event.mode is Mode.PLAN else "confirm that nothing is left to do"
     what = without if event.task is None else event.task.title
     done = f"{event.counts.required_done}/{event.counts.required} tasks done"
-    told = ", ".join([done, *known])
-    return f"{which}: {with_mode(what, event.mode)} ({told})"
+    details = ", ".join([done, *known])
+    return f"{which}: {with_mode(what, event.mode)} ({details})"
 
 
 def _mode_and_time(event: e.IterationStarted, before: RunState) -> list[str]:
@@ -426,8 +260,8 @@ def _checked(event: e.CriteriaVerified | e.Validated) -> EventLine:
         text = "Validation was ended"
     else:
         text = f"Validation failed with code {event.exit_code}{where}"
-    said = event.tail.strip().splitlines()[-MAX_VALIDATION_LINES:]
-    return EventLine(text="\n  ".join([text, *said]), weight=Weight.BAD)
+    tail = event.tail.strip().splitlines()[-MAX_VALIDATION_LINES:]
+    return EventLine(text="\n  ".join([text, *tail]), weight=Weight.BAD)
 
 
 def _rolled_back(event: e.RolledBack) -> EventLine:
@@ -454,8 +288,8 @@ def _handed_over(event: e.Committed | e.Pushed) -> EventLine:
         again = f" at try {event.tries}" if event.tries > 1 else ""
         return EventLine(text=f"Pushed {where}{made}{again}", weight=Weight.GOOD)
     how = "was rejected" if event.rejected else f"failed {count_of(event.tries, 'time')}"
-    said = event.tail.strip().splitlines()[-MAX_VALIDATION_LINES:]
-    return EventLine(text="\n  ".join([f"Pushing {where} {how}", *said]), weight=Weight.BAD)
+    tail = event.tail.strip().splitlines()[-MAX_VALIDATION_LINES:]
+    return EventLine(text="\n  ".join([f"Pushing {where} {how}", *tail]), weight=Weight.BAD)
 
 
 def _iteration_ended(event: e.IterationEnded) -> EventLine:

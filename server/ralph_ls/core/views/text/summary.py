@@ -13,13 +13,17 @@ from datetime import UTC, datetime
 
 from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.core.loop.rules.budget import tokens_of, used_up_budgets
+from ralph_ls.core.loop.rules.gate import gate_words
 from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.core.plurals import count_of, some_of
+from ralph_ls.core.views.model.control_chars import escape_control_chars
 from ralph_ls.core.views.model.words import request_words
+from ralph_ls.protocol.config.agent import SandboxKind
+from ralph_ls.protocol.config.config import CONFIG_FILE, Config
 from ralph_ls.protocol.run.events import IterationEnded
 from ralph_ls.protocol.run.report import Usage
 from ralph_ls.protocol.run.state import RunState
-from ralph_ls.protocol.run.values import EndReason
+from ralph_ls.protocol.run.values import INFERRED, EndReason, Origin, RunChoices
 
 CSV_HEADER = (
     "iteration",
@@ -260,3 +264,161 @@ def _used_of_limit(used: str, limit: str) -> str:
     if not limit:
         return used
     return f"{used} of {limit}" if used else f"not told, at most {limit}"
+
+
+def header_lines(state: RunState, *, project: str | None = None) -> list[str]:
+    """What stands above a run: who runs what, where, and how far.
+
+    ``project`` is the folder that all clones of its project share, where the run keeps one.
+    """
+    profile, branch, pushes, *rest = run_lines(state)
+    return [
+        f"Run: {state.run}",
+        *(profile, branch, pushes),
+        f"State: {state.state_dir}",
+        *([] if project is None else [f"Project state: {project}"]),
+        *rest,
+    ]
+
+
+def run_lines(state: RunState) -> list[str]:
+    """What is known of a run before it begins: by whom it was chosen, and what bounds it."""
+    config, choices = state.config, state.choices
+    profile, agent = config.profile.value, config.agent
+    if choices is not None:
+        profile += f" ({_profile_by(choices)})"
+        agent += _agent_by(choices.agent)
+    return [
+        f"Profile: {profile}   Agent: {agent}   {_works_on(state)}",
+        f"Branch: {state.branch or '(detached HEAD)'}",
+        f"Pushes: {_pushes(state)}",
+        *_sandbox(state),
+        f"Limits: {', '.join(_limits(state))}",
+        *_careful(state),
+        f"Complete: {_completing(config)}",
+        *_reviews(config),
+    ]
+
+
+def _profile_by(choices: RunChoices) -> str:
+    match choices.profile:
+        case Origin.ENVIRONMENT:
+            return "RALPH_PROFILE"
+        case Origin.FILE:
+            return CONFIG_FILE
+        case Origin.FOUND:
+            return f"found by {choices.sign}" if choices.sign else "found"
+        case Origin.DEFAULT:
+            return "the default"
+        case _:
+            return "chosen for this run"
+
+
+def _agent_by(origin: Origin) -> str:
+    """How the agent was chosen, where no setting names it."""
+    words = {
+        Origin.PROFILE: "the profile's own",
+        Origin.FOUND: "the only one on PATH",
+        Origin.RUN: "as before",
+    }
+    return f" ({words[origin]})" if origin in words else ""
+
+
+def _pushes(state: RunState) -> str:
+    choices = state.choices
+    if not state.config.push:
+        return "no"
+    if choices is None:
+        return "yes"
+    if choices.remote is None:
+        return "no, since there is no remote"
+    return f"{choices.remote}/{state.branch}"
+
+
+def _sandbox(state: RunState) -> Iterator[str]:
+    """What keeps the agent to its work tree; nothing of a run that does not say."""
+    choices = state.choices
+    if choices is None or choices.sandbox is None:
+        return
+    words = _SANDBOXES.get(choices.sandbox, choices.sandbox)
+    if choices.sandbox == SandboxKind.BWRAP and not state.config.sandbox.network:
+        words += ", no network"
+    if choices.sandbox_problem is not None:
+        words += f" ({choices.sandbox_problem})"
+    yield f"Sandbox: {words}"
+
+
+_SANDBOXES = {
+    "bwrap": "bubblewrap",
+    "docker": "docker sandbox",
+    "sbx": "sbx",
+    "command": "the prefix of its settings",
+}
+
+
+def _careful(state: RunState) -> Iterator[str]:
+    """How to keep a profile that nobody chose, and how to undo what it committed."""
+    if state.choices is not None and state.choices.profile in INFERRED:
+        yield (
+            "Nobody chose this profile, so by itself it does not push and ends after 20 iterations"
+        )
+        yield (
+            f"  keep it: ralph init --profile {state.config.profile.value}   "
+            "undo the last iteration's commits: ralph rollback 1"
+        )
+
+
+def _limits(state: RunState) -> Iterator[str]:
+    """The limits of the run, or that it has none, then those of an iteration."""
+    config = state.config
+    yield from _limits_of_run(state) or ["no limit"]
+    if config.timeout:
+        yield f"{limit_words(config.timeout)} an iteration"
+    if config.max_tokens_per_iteration is not None:
+        yield f"{token_words(config.max_tokens_per_iteration)} tokens an iteration"
+    if config.max_cost_per_iteration_usd is not None:
+        yield f"{dollar_words(config.max_cost_per_iteration_usd)} an iteration"
+    if config.max_calls_per_minute is not None:
+        yield f"{count_of(config.max_calls_per_minute, 'call')} a minute"
+
+
+def _limits_of_run(state: RunState) -> list[str]:
+    config, choices = state.config, state.choices
+    limits = []
+    if config.max_iterations is not None:
+        limits.append(f"at most {count_of(config.max_iterations, 'iteration')}")
+    if config.max_duration is not None:
+        limits.append(f"{limit_words(config.max_duration)} in all")
+    used = []
+    if config.max_tokens is not None:
+        used.append(f"{token_words(config.max_tokens)} tokens")
+    if config.max_cost_usd is not None:
+        used.append(dollar_words(config.max_cost_usd))
+    if used and choices is not None and choices.unmetered:
+        used[-1] += " (as far as the agent tells; not every one does)"
+    elif used and choices is not None and choices.overshoots:
+        used[-1] += " (known after an iteration, so one may overshoot)"
+    return [*limits, *used]
+
+
+def _reviews(config: Config) -> Iterator[str]:
+    """Where the run holds for a person's look; nothing where it does not.
+
+    See docs/rules.md#review-points.
+    """
+    points = config.review_points
+    every = [f"after every {count_of(points.every, 'iteration')}"] if points.every else []
+    tasks = [f"after the task {escape_control_chars(name)}" for name in points.after_tasks]
+    if every or tasks:
+        yield f"Review: {', '.join([*every, *tasks])}"
+
+
+def _works_on(state: RunState) -> str:
+    request = state.request
+    return f"Plan: {state.plan}" if request is None else f"Request: {request_words(request)}"
+
+
+def _completing(config: Config) -> str:
+    """What this run ends with 0 for (docs/rules.md#exit-gate)."""
+    gate = gate_words(config.gate, config.promise.complete)
+    return gate if config.task is None else f"the task {config.task} done, or {gate}"
