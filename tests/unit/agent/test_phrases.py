@@ -17,7 +17,8 @@ from ralph_ls.core.agent.signals.phrases import (
 )
 from ralph_ls.core.agent.signals.promises import find_promise_tags
 from ralph_ls.core.agent.signals.prose import to_filtered_prose, to_prose
-from ralph_ls.core.agent.text import clean_text, fence_spans, lower, merge_spans
+from ralph_ls.core.agent.text import clean_text, lower, merge_spans
+from ralph_ls.core.markdown_fences import fence_spans
 
 
 def completion(text: str) -> str:

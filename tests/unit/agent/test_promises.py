@@ -13,7 +13,7 @@ from ralph_ls.core.agent.signals.promises import (
     find_promises,
     first_promise_by_priority,
 )
-from ralph_ls.core.agent.text import fence_spans
+from ralph_ls.core.markdown_fences import fence_spans
 from ralph_ls.protocol.run.report import Promise, PromiseKind
 
 COMPLETE = "<promise>COMPLETE</promise>"

@@ -14,7 +14,8 @@ from ralph_ls.core.agent.ignored_signals import find_ignored_signals
 from ralph_ls.core.agent.output_parser import ParsedOutput, parse_text
 from ralph_ls.core.agent.signals.promises import find_promise_tags
 from ralph_ls.core.agent.signals.prose import MENTION, mask_non_prose, mask_quotes
-from ralph_ls.core.agent.text import fence_spans, lower
+from ralph_ls.core.agent.text import lower
+from ralph_ls.core.markdown_fences import fence_spans
 
 TAG = "<promise>COMPLETE</promise>"
 ASKS = "<promise>DECIDE:a or b?</promise>"

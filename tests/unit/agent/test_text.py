@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from ralph_ls.core.agent.text import (
     LiteralHits,
     clean_text,
-    fence_spans,
     is_inside,
     line_around,
     lower,
     merge_spans,
     without_spans,
 )
+from ralph_ls.core.markdown_fences import fence_spans
 
 FENCED = "```\nin\n```"
 

@@ -37,12 +37,12 @@ from ralph_ls.core.agent.signals.status_block import (
 from ralph_ls.core.agent.text import (
     LiteralHits,
     Span,
-    fence_spans,
     is_inside,
     line_around,
     lower,
     merge_spans,
 )
+from ralph_ls.core.markdown_fences import fence_spans
 from ralph_ls.protocol.run.report import ReportKind
 
 SignalKind = Literal["report", "promise", "word"]

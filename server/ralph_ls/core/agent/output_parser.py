@@ -20,7 +20,8 @@ from ralph_ls.core.agent.signals.promises import (
 from ralph_ls.core.agent.signals.prose import mask_non_prose, to_filtered_prose
 from ralph_ls.core.agent.signals.question import MAX_QUESTION_CHARACTERS, find_question, shorten
 from ralph_ls.core.agent.signals.status_block import choose_report, find_blocks
-from ralph_ls.core.agent.text import clean_text, fence_spans, lower, merge_spans
+from ralph_ls.core.agent.text import clean_text, lower, merge_spans
+from ralph_ls.core.markdown_fences import fence_spans
 from ralph_ls.protocol.base import to_wire_time
 from ralph_ls.protocol.config.agent import Dialect, JsonLinesConfig
 from ralph_ls.protocol.run.report import (

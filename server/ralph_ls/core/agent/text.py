@@ -1,6 +1,6 @@
-"""Plain text as the readers want it: escape codes gone, newlines alike, code fences known.
+"""Plain text as the readers want it: escape codes gone, newlines alike.
 
-It exists so that the readers agree on what a line, a fence and a span is. It must never know what
+It exists so that the readers agree on what a line and a span is. It must never know what
 any reader looks for. Everything runs in time linear in the text: patterns are anchored at line or
 token starts and never give back what they took.
 """
@@ -71,30 +71,6 @@ class LiteralHits:
         return nearest
 
 
-def fence_spans(text: str) -> tuple[Span, ...]:
-    """Find the fenced code blocks, fence lines included, in text order and never overlapping.
-
-    The rules are CommonMark's (4.5), but for list items, in which a fence may open behind the
-    mark, and for indentation, which is free. A fence that is never closed runs to the end. If
-    that happens, a fence with a language inside another one is tried as a nested block, because
-    agents quote whole Markdown files that way; the nested view is taken if it closes everything.
-    """
-    hits = LiteralHits(text, ("```", "~~~"))
-    fences: list[re.Match[str]] = []
-    position = 0
-    while (hit := hits.next_from(position)) is not None:
-        start, end = line_around(text, hit)
-        fence = _FENCE_LINE.match(text, start)
-        if fence is not None and not (fence["mark"][0] == "`" and "`" in fence["info"]):
-            fences.append(fence)
-        position = end + 1
-    spans, is_closed = _pair_fences(fences, len(text), nested=False)
-    if is_closed:
-        return spans
-    nested_spans, is_closed = _pair_fences(fences, len(text), nested=True)
-    return nested_spans if is_closed else spans
-
-
 def is_inside(spans: Sequence[Span], offset: int) -> bool:
     """Say whether an offset lies in one of the spans, which are sorted and do not overlap."""
     index = bisect_right(spans, offset, key=_start_of) - 1
@@ -140,34 +116,6 @@ _ESCAPE_CODE = re.compile(
 
 _CARRIAGE_RETURNS = re.compile(r"\r+\n?")
 
-_FENCE_LINE = re.compile(
-    r"^[^\S\n]*+(?:(?:[-*+]|\d{1,9}[.)])[^\S\n]++)?(?P<mark>`{3,}+|~{3,}+)(?P<info>[^\n]*)$",
-    re.MULTILINE,
-)
-
 
 def _start_of(span: Span) -> int:
     return span[0]
-
-
-def _pair_fences(
-    fences: Sequence[re.Match[str]], length: int, *, nested: bool
-) -> tuple[tuple[Span, ...], bool]:
-    """Pair opening and closing fences; the second value says whether all were closed."""
-    spans: list[Span] = []
-    open_marks: list[str] = []
-    start = 0
-    for fence in fences:
-        mark, is_bare = fence["mark"], not fence["info"].strip()
-        if open_marks and is_bare and mark.startswith(open_marks[-1]):
-            open_marks.pop()
-            if not open_marks:
-                spans.append((start, fence.end()))
-        elif not open_marks:
-            open_marks.append(mark)
-            start = fence.start()
-        elif nested and not is_bare:
-            open_marks.append(mark)
-    if open_marks:
-        spans.append((start, length))
-    return tuple(spans), not open_marks

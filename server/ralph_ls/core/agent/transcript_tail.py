@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ralph_ls.core.agent.signals.promises import find_promise_tags, find_promises
-from ralph_ls.core.agent.text import clean_text, fence_spans
+from ralph_ls.core.agent.text import clean_text
+from ralph_ls.core.markdown_fences import fence_spans
 from ralph_ls.protocol.run.report import PromiseKind
 
 

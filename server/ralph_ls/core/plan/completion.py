@@ -29,6 +29,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
+from ralph_ls.core.markdown_fences import CODE_INDENT, is_closing, leading_run, opening_run
 from ralph_ls.core.plan.parse.lines import ListMarks, advance_column, find_marks
 
 
@@ -93,15 +94,13 @@ def _shape_of(word: str) -> re.Pattern[str]:
 class _Fence(NamedTuple):
     """A fence that is open."""
 
-    mark: str
+    run: str
     """The run of characters that opened it."""
     column: int
     threshold: int = 0
     """A line left of this column ends the list item around the fence, and so the fence."""
 
 
-_OPENING = re.compile(r"`{3,}+(?=[^`]*+\Z)|~{3,}+")
-_CODE_INDENT = 4
 _ITEM_FIRST = frozenset("-*+0123456789")
 
 
@@ -133,8 +132,8 @@ def _outside_fences(lines: list[str]) -> Iterator[int]:
             yield number
         elif opening is not None:
             threshold = thresholds[-1] if thresholds else 0
-            if not in_strict and opening.column < threshold + _CODE_INDENT:
-                strict = _Fence(mark=opening.mark, column=threshold, threshold=threshold)
+            if not in_strict and opening.column < threshold + CODE_INDENT:
+                strict = _Fence(run=opening.run, column=threshold, threshold=threshold)
             if not in_loose:
                 loose = opening
 
@@ -143,9 +142,9 @@ def _go_on(fence: _Fence | None, column: int, stripped: str) -> tuple[_Fence | N
     """The fence after a line, and whether the line belongs to it; its end does."""
     if fence is None or column < fence.threshold:
         return None, False
-    bare = stripped.rstrip(" \t")
-    ends = bare.startswith(fence.mark) and not bare.strip(fence.mark[0])
-    return None if ends and column < fence.column + _CODE_INDENT else fence, True
+    is_too_deep = column >= fence.column + CODE_INDENT
+    ends = not is_too_deep and is_closing(fence.run, stripped.rstrip(" \t"))
+    return None if ends else fence, True
 
 
 def _enter_items(thresholds: list[int], line: str, column: int, marks: ListMarks | None) -> None:
@@ -166,7 +165,7 @@ def _content_column(line: str, content: int) -> int:
     """The column from which lines belong to the item (CommonMark 5.2)."""
     marker_end = advance_column(0, line[:content].rstrip(" \t"))
     column = advance_column(0, line[:content])
-    return column if marker_end < column <= marker_end + _CODE_INDENT else marker_end + 1
+    return column if marker_end < column <= marker_end + CODE_INDENT else marker_end + 1
 
 
 def _opening_of(line: str, marks: ListMarks | None) -> _Fence | None:
@@ -174,10 +173,8 @@ def _opening_of(line: str, marks: ListMarks | None) -> _Fence | None:
     start = len(line) - len(line.lstrip(" \t"))
     if marks is not None and marks.box is None:
         start = marks.text
-    found = _OPENING.match(line, start)
-    if found is None:
-        return None
-    return _Fence(mark=found[0], column=advance_column(0, line[:start]))
+    run = opening_run(line, start)
+    return _Fence(run=run, column=advance_column(0, line[:start])) if run else None
 
 
 def records_finished(log: str) -> bool:
@@ -185,16 +182,15 @@ def records_finished(log: str) -> bool:
     text = _COMMENT.sub("", log)
     fence = ""
     for line in text.splitlines():
-        mark = _FENCE.match(line)
-        if mark is not None and (not fence or mark[1].startswith(fence)):
-            fence = "" if fence else mark[1]
+        run = leading_run(line)
+        if run and run.startswith(fence):
+            fence = "" if fence else run
         elif not fence and _FINISHED.match(line) is not None:
             return True
     return False
 
 
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _FINISHED = re.compile(
     r"\s*(?:[-*+]|\d{1,9}[.)])\s+(?!\[[ ]?\])\S"
     r"|\ufeff?#{1,6}\s+\[?\d{4}-\d{2}-\d{2}(?!\d)"

@@ -25,7 +25,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from textwrap import dedent
 
-from ralph_ls.core.agent.text import clean_text, fence_spans
+from ralph_ls.core.agent.text import clean_text
+from ralph_ls.core.markdown_fences import fence_spans
 from ralph_ls.core.plan.edit.layout import sections_of
 from ralph_ls.core.plan.model import Plan, Task, TaskKind
 from ralph_ls.core.plan.parse.front_matter import read_front_matter

@@ -26,6 +26,7 @@ from ralph_ls.core.agent.signals.block_fields import (
     template_field,
 )
 from ralph_ls.core.agent.text import LiteralHits, Span, line_around, lower
+from ralph_ls.core.markdown_fences import fence_run
 from ralph_ls.protocol.run.report import Report, ReportKind, ReportProblem
 
 
@@ -235,9 +236,6 @@ def _block_up_to(text: str, opening: _Opening, following: _Opening | _Ending | N
     )
 
 
-_FENCE = re.compile(r"[^\S\n]*+(?:```|~~~)")
-
-
 def _end_of_cut_body(text: str, start: int, limit: int) -> int:
     """Say where a block without an end stops being one: at a fence, or at prose after a gap."""
     has_field = is_after_gap = False
@@ -245,7 +243,7 @@ def _end_of_cut_body(text: str, start: int, limit: int) -> int:
     while position < limit:
         _, line_end = line_around(text, position)
         line = text[position : min(line_end, limit)]
-        if has_field and _FENCE.match(line) is not None:
+        if has_field and fence_run(line.lstrip()):
             return position
         if not line.strip():
             is_after_gap = has_field
@@ -286,7 +284,7 @@ def _yaml_block(text: str, marker: _Opening) -> tuple[StatusBlock, ...]:
         _, line_end = line_around(text, position + 1)
         line = text[position + 1 : line_end]
         content = line.lstrip()
-        if content and end == body_start and _FENCE.match(line) is not None and first == end:
+        if content and end == body_start and fence_run(line.lstrip()) and first == end:
             first = line_end
         elif content:
             is_deeper = len(line) - len(content) > header_indent

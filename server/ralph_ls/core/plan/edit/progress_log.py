@@ -21,6 +21,7 @@ from collections.abc import Iterator, Mapping
 from datetime import date, timedelta
 from typing import NamedTuple
 
+from ralph_ls.core.markdown_fences import is_closing, leading_run
 from ralph_ls.core.plan.edit.proposals import (
     Lines,
     ending_near,
@@ -337,10 +338,10 @@ def _parts(text: str) -> Iterator[tuple[str, str]]:
     day, level, fence = "", 0, ""
     piece: list[str] = []
     for line in _LINE.findall(text):
-        mark = _FENCE.match(line)
-        if mark is not None and not fence:
-            fence = mark[1]
-        elif mark is not None and mark[1].startswith(fence) and not line[mark.end() :].strip():
+        run = leading_run(line)
+        if run and not fence:
+            fence = run
+        elif run and is_closing(fence, line.strip()):
             fence = ""
         heading = None if fence else _ENTRY_HEADING.match(line)
         if heading is not None:
@@ -365,4 +366,3 @@ def _day_of(text: str) -> str:
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _ENTRY_HEADING = re.compile(r"\ufeff?(#{1,6})[ \t]+")
 _ENTRY_DAY = re.compile(r"\[?([0-9]{4}-[0-9]{2}-[0-9]{2})(?![0-9])")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")

@@ -15,6 +15,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ralph_ls.core.markdown_fences import (
+    CODE_INDENT,
+    COMMENT,
+    is_closing,
+    opening_mark,
+    opening_run,
+)
+
 
 class ListMarks(NamedTuple):
     """The parts of a line that holds a list item, as positions in the line.
@@ -133,8 +141,8 @@ class OpenBlock:
     """A fence or a comment whose end has not come yet."""
 
     line: int
-    fence: str
-    """The run of marks that opened it; empty for a comment."""
+    mark: str
+    """The run of marks that opened it, or ``COMMENT``."""
     column: int
     threshold: int
     """A line left of this column ends the item around the block, and so the block."""
@@ -154,19 +162,18 @@ class MarkdownLine(NamedTuple):
 
 def open_block(stripped: str, *, line: int, column: int, threshold: int) -> OpenBlock | None:
     """Open the fence or comment that a text begins; None for a comment that ends on its line."""
-    is_comment = stripped[0] == "<"
-    if is_comment and "-->" in stripped:
+    mark = opening_mark(stripped)
+    if not mark:
         return None
-    fence = "" if is_comment else stripped[: len(stripped) - len(stripped.lstrip(stripped[0]))]
-    return OpenBlock(line=line, fence=fence, column=column, threshold=threshold)
+    return OpenBlock(line=line, mark=mark, column=column, threshold=threshold)
 
 
 def unclosed_finding(block: OpenBlock) -> BlockFinding:
     """Say that nothing ended the block."""
-    if block.fence:
-        code, name, end = "unclosed-fence", "code fence", block.fence
-    else:
+    if block.mark == COMMENT:
         code, name, end = "unclosed-comment", "comment", "-->"
+    else:
+        code, name, end = "unclosed-fence", "code fence", block.mark
     message = (
         f"the {name} opened on line {{line}} has no end of its own, and nothing in it "
         f"is read as a task; close it with {end[:_LONGEST_FENCE_SHOWN]}"
@@ -182,23 +189,18 @@ def heading_level(stripped: str) -> int:
 
 
 def opens_block(stripped: str) -> bool:
-    """Say whether a fence or a comment begins; backticks after backticks are inline code."""
-    if stripped.startswith("```"):
-        return "`" not in stripped.lstrip("`")
-    return stripped.startswith(("~~~", "<!--"))
+    """Whether a fence or a comment begins, also a comment that ends on the line."""
+    return stripped.startswith(COMMENT) or opening_run(stripped) != ""
 
 
 def ends_block(block: OpenBlock, line: MarkdownLine) -> bool:
-    """Say whether the line ends the block."""
-    if not block.fence:
+    """Whether the line ends the block."""
+    if block.mark == COMMENT:
         is_outside = line.column < block.threshold
         return line.stripped.startswith("-->") if is_outside else "-->" in line.stripped
-    bare = line.stripped.rstrip(" \t")
-    is_fence = bare.startswith(block.fence) and not bare.strip(block.fence[0])
-    return is_fence and line.column < block.column + CODE_INDENT
+    is_too_deep = line.column >= block.column + CODE_INDENT
+    return not is_too_deep and is_closing(block.mark, line.stripped.rstrip(" \t"))
 
 
-CODE_INDENT = 4
-"""From how many columns further in a line is indented code, and no end of a fence."""
 _LAST_HEADING_LEVEL = 6
 _LONGEST_FENCE_SHOWN = 20

@@ -23,6 +23,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ralph_ls.core.markdown_fences import CODE_INDENT
 from ralph_ls.core.plan.parse.headings import HeadingSection, open_document, open_section
 from ralph_ls.core.plan.parse.items import (
     PlanItemDraft,
@@ -32,7 +33,6 @@ from ralph_ls.core.plan.parse.items import (
     read_field,
 )
 from ralph_ls.core.plan.parse.lines import (
-    CODE_INDENT,
     BlockFinding,
     ListMarks,
     MarkdownLine,

@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
+from ralph_ls.core.markdown_fences import CODE_INDENT, COMMENT, is_closing, opening_mark
 from ralph_ls.core.plan.model import Task
 from ralph_ls.core.plan.parse.lines import find_marks, lines_of
 
@@ -76,9 +77,9 @@ class TaskBodies:
             if block:
                 if _is_in_doubt(block, column, line):
                     return
-                block = "" if _looks_like_end(block, line) else block
+                block = "" if is_closing(block, line.strip()) else block
                 continue
-            block = "" if marks is not None and marks.box is not None else _opening(line[text:])
+            block = "" if marks is not None and marks.box is not None else opening_mark(line[text:])
             if block:
                 column = _width(line[:text])
                 continue
@@ -109,7 +110,7 @@ class TaskBodies:
         return sorted(found)
 
 
-_COLUMNS_OF_CODE = 4
+_TAB = 4
 
 
 def _find_all(text: str, word: str) -> Iterator[int]:
@@ -119,31 +120,14 @@ def _find_all(text: str, word: str) -> Iterator[int]:
         at = text.find(word, at + len(word))
 
 
-def _opening(text: str) -> str:
-    """What a line opens that it does not close: a run of backticks or tildes, or a comment."""
-    if text.startswith("<!--"):
-        return "" if "-->" in text else "<!--"
-    if text.startswith("```"):
-        bare = text.lstrip("`")
-        return "" if "`" in bare else text[: len(text) - len(bare)]
-    return text[: len(text) - len(text.lstrip("~"))] if text.startswith("~~~") else ""
-
-
-def _looks_like_end(block: str, line: str) -> bool:
-    if block == "<!--":
-        return "-->" in line
-    bare = line.strip()
-    return bare.startswith(block) and not bare.strip(block[0])
-
-
 def _is_in_doubt(block: str, column: int, line: str) -> bool:
     """Whether the line may end the block or not: one too deep for its end, or left of it."""
     bare = line.lstrip()
     indent = _width(line[: len(line) - len(bare)])
-    if _looks_like_end(block, line):
-        return block != "<!--" and indent >= column + _COLUMNS_OF_CODE
+    if is_closing(block, line.strip()):
+        return block != COMMENT and indent >= column + CODE_INDENT
     return bool(bare) and indent < column
 
 
 def _width(text: str) -> int:
-    return len(text.expandtabs(_COLUMNS_OF_CODE))
+    return len(text.expandtabs(_TAB))

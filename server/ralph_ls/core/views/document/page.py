@@ -19,6 +19,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
 
+from ralph_ls.core.markdown_fences import CODE_INDENT, COMMENT, is_closing, opening_mark
 from ralph_ls.core.plan.model import Plan, Task
 from ralph_ls.core.plan.parse.front_matter import FrontMatter, read_front_matter
 from ralph_ls.core.plan.parse.lines import advance_column, find_marks, is_thematic_break, lines_of
@@ -120,7 +121,6 @@ def flat_outline(text: str) -> Outline:
     return Outline(lines=lines, headings=(), blocks=(), front_matter=FrontMatter())
 
 
-_CODE_INDENT = 4
 _HEADING = re.compile(r"(#{1,6})(?:[ \t]+(.*))?\Z", re.DOTALL)
 _ITEM_FIRST = frozenset("-*+0123456789")
 _MARKS = str.maketrans("", "", "*`~")
@@ -173,14 +173,11 @@ class _Scan:
         return True
 
     def _is_end(self, column: int, stripped: str) -> bool:
-        if self._fence == "<!--":
-            return "-->" in stripped
-        bare = stripped.rstrip(" \t")
-        is_fence = bare.startswith(self._fence) and not bare.strip(self._fence[0])
-        return is_fence and column < self._fence_column + _CODE_INDENT
+        is_too_deep = self._fence != COMMENT and column >= self._fence_column + CODE_INDENT
+        return not is_too_deep and is_closing(self._fence, stripped.rstrip(" \t"))
 
     def _close_block(self, end_line: int) -> None:
-        kind = PageBlockKind.COMMENT if self._fence == "<!--" else PageBlockKind.FENCE
+        kind = PageBlockKind.COMMENT if self._fence == COMMENT else PageBlockKind.FENCE
         self.blocks.append(PageBlock(kind=kind, line=self._fence_line, end_line=end_line))
         self._fence = ""
 
@@ -188,7 +185,7 @@ class _Scan:
         continues = self._paragraph_line == number - 1
         marks = find_marks(line) if stripped[0] in _ITEM_FIRST else None
         heading = _HEADING.match(stripped)
-        if not self._items and column >= _CODE_INDENT and number not in self._task_lines:
+        if not self._items and column >= CODE_INDENT and number not in self._task_lines:
             self._take_paragraph(number, line, column, continues=continues)
         elif marks is not None:
             self._close_items(column)
@@ -205,7 +202,7 @@ class _Scan:
             words = bare.rstrip(" \t") if has_closing else title
             start = len(line) - len(stripped) + (heading.start(2) if heading[2] else 0)
             self._add_heading(number, len(heading[1]), words, start, len(line.rstrip()))
-        elif stripped[0] in "`~<" and _opening(stripped):
+        elif stripped[0] in "`~<" and opening_mark(stripped):
             self._close_items(column)
             self._open_block(number, column, stripped)
         elif stripped[0] in "=-" and continues and self._turns_heading(stripped):
@@ -244,7 +241,7 @@ class _Scan:
         )
 
     def _open_block(self, number: int, column: int, stripped: str) -> None:
-        self._fence = _opening(stripped)
+        self._fence = opening_mark(stripped)
         self._fence_line, self._fence_column = number, column
 
     def _close_items(self, column: int) -> None:
@@ -254,16 +251,6 @@ class _Scan:
 
 def _column_of(line: str, at: int) -> int:
     return advance_column(0, line[:at].removeprefix("\ufeff"))
-
-
-def _opening(stripped: str) -> str:
-    """What a line opens that it does not close: a run of marks, or a comment."""
-    if stripped.startswith("<!--"):
-        return "" if "-->" in stripped else "<!--"
-    if stripped.startswith("```"):
-        bare = stripped.lstrip("`")
-        return "" if "`" in bare else stripped[: len(stripped) - len(bare)]
-    return stripped[: len(stripped) - len(stripped.lstrip("~"))] if stripped[:3] == "~~~" else ""
 
 
 def _with_last_lines(headings: list[Heading], last_line: int) -> tuple[Heading, ...]:
