@@ -14,7 +14,7 @@ def used(tokens: int | None, window: int | None = None) -> EmittedUsage:
 
 
 def codes(watch: ContextMonitor, *told: EmittedUsage) -> list[str]:
-    return [notice.code for one in told for notice in watch.hear(b"", [one])]
+    return [notice.code for one in told for notice in watch.take(b"", [one])]
 
 
 def test_each_level_is_told_once_as_it_is_passed() -> None:
@@ -30,7 +30,7 @@ def test_of_several_levels_at_once_the_most_urgent_is_told() -> None:
 
 
 def test_what_the_agent_tells_is_no_estimate() -> None:
-    (notice,) = ContextMonitor(window=7).hear(b"x" * 4000, [used(950, 1000)])
+    (notice,) = ContextMonitor(window=7).take(b"x" * 4000, [used(950, 1000)])
     assert notice.message == (
         "context CRITICAL: 95 % of the agent's window is used (950 of 1000 tokens); it may go "
         "round in circles: stop it with ralph stop --now, or let it run into its end"
@@ -38,7 +38,7 @@ def test_what_the_agent_tells_is_no_estimate() -> None:
 
 
 def test_a_window_that_nobody_knows_is_said_to_be_assumed() -> None:
-    (notice,) = ContextMonitor().hear(b"", [used(100_000)])
+    (notice,) = ContextMonitor().take(b"", [used(100_000)])
     assert "50 % of the agent's window is used (100000 of 200000 tokens, estimated: window " in (
         notice.message
     )
@@ -47,14 +47,14 @@ def test_a_window_that_nobody_knows_is_said_to_be_assumed() -> None:
 def test_without_counts_it_is_four_characters_to_a_token_of_what_was_told_and_printed() -> None:
     watch = ContextMonitor(window=100, prompt_characters=100)
     said = EmittedText(start=1, offset=0, text="unused")
-    assert watch.hear("é".encode() * 99, [said]) == ()
-    (notice,) = watch.hear(b"y", [used(None)])
+    assert watch.take("é".encode() * 99, [said]) == ()
+    (notice,) = watch.take(b"y", [used(None)])
     assert notice.code == "context-50"
     assert notice.message == (
         "context notice: about 50 % of the agent's window is used "
         "(50 of 100 tokens, estimated: characters / 4)"
     )
-    (notice,) = watch.hear(b"y" * 80, [])
+    (notice,) = watch.take(b"y" * 80, [])
     assert notice.code == "context-70"
     assert notice.message.endswith("; it may soon forget what it read first")
 

@@ -118,7 +118,7 @@ CODEX_WARNING = 'WARNING: Refusing to create helper binaries under temporary dir
             {},
             "",
             False,
-            Failure(kind=LIMIT, words="429"),
+            Failure(kind=LIMIT, text="429"),
             id="limit",
         ),
         pytest.param(
@@ -134,7 +134,7 @@ CODEX_WARNING = 'WARNING: Refusing to create helper binaries under temporary dir
             {},
             "",
             False,
-            Failure(kind=NOT_LOGGED_IN, words="Not logged in"),
+            Failure(kind=NOT_LOGGED_IN, text="Not logged in"),
             id="its-own-word",
         ),
         pytest.param(TEXT, {"signal": 9}, "", False, Failure(kind=Kind.KILLED), id="killed"),
@@ -143,14 +143,14 @@ CODEX_WARNING = 'WARNING: Refusing to create helper binaries under temporary dir
             {"exitCode": 143},
             "",
             False,
-            Failure(kind=Kind.KILLED, words="it had no end"),
+            Failure(kind=Kind.KILLED, text="it had no end"),
             id="killed-as-a-shell-says-it",
         ),
         pytest.param(
-            NO_END, {}, "", False, Failure(kind=Kind.CRASHED, words="it had no end"), id="no-end"
+            NO_END, {}, "", False, Failure(kind=Kind.CRASHED, text="it had no end"), id="no-end"
         ),
         pytest.param(
-            SAYS, {"exitCode": 0}, "", False, Failure(kind=Kind.OTHER, words="it is odd"), id="odd"
+            SAYS, {"exitCode": 0}, "", False, Failure(kind=Kind.OTHER, text="it is odd"), id="odd"
         ),
         pytest.param(TEXT, {}, UNKNOWN_OPTION, False, Failure(kind=Kind.CRASHED), id="it-printed"),
         pytest.param(
@@ -158,7 +158,7 @@ CODEX_WARNING = 'WARNING: Refusing to create helper binaries under temporary dir
             {"exitCode": 0},
             "",
             False,
-            Failure(kind=Kind.CRASHED, words=NO_OUTPUT),
+            Failure(kind=Kind.CRASHED, text=NO_OUTPUT),
             id="nothing",
         ),
         pytest.param(
@@ -169,7 +169,7 @@ CODEX_WARNING = 'WARNING: Refusing to create helper binaries under temporary dir
             {},
             AS_ROOT,
             False,
-            Failure(kind=ROOT, words=AS_ROOT),
+            Failure(kind=ROOT, text=AS_ROOT),
             id="refused-as-root",
         ),
         pytest.param(
@@ -177,7 +177,7 @@ CODEX_WARNING = 'WARNING: Refusing to create helper binaries under temporary dir
             {},
             f"\n{UNKNOWN_OPTION}\n\nUsage: claude\n",
             False,
-            Failure(kind=WRONG, words=UNKNOWN_OPTION),
+            Failure(kind=WRONG, text=UNKNOWN_OPTION),
             id="unknown-flag",
         ),
         pytest.param(
@@ -185,7 +185,7 @@ CODEX_WARNING = 'WARNING: Refusing to create helper binaries under temporary dir
             {"exitCode": 2},
             f"{CODEX_WARNING}error: unexpected argument '--no' found",
             False,
-            Failure(kind=WRONG, words="error: unexpected argument '--no' found"),
+            Failure(kind=WRONG, text="error: unexpected argument '--no' found"),
             id="unknown-flag-behind-a-warning",
         ),
         pytest.param(
@@ -193,7 +193,7 @@ CODEX_WARNING = 'WARNING: Refusing to create helper binaries under temporary dir
             {},
             "Please run /login",
             False,
-            Failure(kind=NOT_LOGGED_IN, words="Please run /login"),
+            Failure(kind=NOT_LOGGED_IN, text="Please run /login"),
             id="not-logged-in-on-stderr",
         ),
         pytest.param(
@@ -204,7 +204,7 @@ CODEX_WARNING = 'WARNING: Refusing to create helper binaries under temporary dir
             {"exitCode": 53},
             "Reached max session turns for this session.",
             False,
-            Failure(kind=Kind.MAX_TURNS, words="Reached max session turns for this session."),
+            Failure(kind=Kind.MAX_TURNS, text="Reached max session turns for this session."),
             id="out-of-turns-on-stderr",
         ),
         pytest.param(
@@ -212,7 +212,7 @@ CODEX_WARNING = 'WARNING: Refusing to create helper binaries under temporary dir
             {},
             UNKNOWN_OPTION,
             False,
-            Failure(kind=Kind.CRASHED, words="it had no end"),
+            Failure(kind=Kind.CRASHED, text="it had no end"),
             id="what-others-print-while-it-works",
         ),
     ],

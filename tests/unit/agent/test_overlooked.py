@@ -191,7 +191,7 @@ class TestElsewhere:
 
     def test_an_earlier_report_that_is_used_is_not_told(self) -> None:
         before = replace(self.OWN, line=1)
-        final = AgentResult(text="x", earlier=ralph("STATUS: COMPLETE"))
+        final = AgentResult(text="x", earlier_block=ralph("STATUS: COMPLETE"))
         found = find_ignored_signals(parse_result(final), elsewhere=(before, self.TOOL, self.OWN))
         assert [entry.why for entry in found] == [
             "it stands in an earlier text (line 1 of the stream)",

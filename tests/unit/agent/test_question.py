@@ -85,16 +85,18 @@ def test_courtesy_is_no_question(name: str, text: str) -> None:
 
 
 def test_a_question_through_a_tool_is_one() -> None:
-    assert parse_result(AgentResult(text="Working.", asked="Which\none?")).question == "Which one?"
-    both = AgentResult(text="Shall I?", asked="Which one?")
+    assert (
+        parse_result(AgentResult(text="Working.", question="Which\none?")).question == "Which one?"
+    )
+    both = AgentResult(text="Shall I?", question="Which one?")
     assert parse_result(both).question == "Shall I?"
-    signalled = AgentResult(text="<promise>DECIDE:A?</promise>", asked="Which one?")
+    signalled = AgentResult(text="<promise>DECIDE:A?</promise>", question="Which one?")
     assert parse_result(signalled).question == ""
 
 
 def test_an_earlier_report_that_asks_is_a_signal() -> None:
     earlier = clarity("STATUS: NEEDS_CLARIFICATION")
-    assert parse_result(AgentResult(text="Which one?", earlier=earlier)).question == ""
+    assert parse_result(AgentResult(text="Which one?", earlier_block=earlier)).question == ""
 
 
 @pytest.mark.parametrize(

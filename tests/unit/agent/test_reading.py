@@ -282,23 +282,25 @@ class TestDecoded:
 
     def test_a_report_that_stands_earlier_is_used_and_a_promise_is_not(self) -> None:
         earlier = f"All done.\n{BLOCK}\n<promise>COMPLETE</promise>"
-        reading = parse_result(AgentResult(text="I looked once more.", earlier=earlier))
+        reading = parse_result(AgentResult(text="I looked once more.", earlier_block=earlier))
         assert reading.report is not None
         assert reading.report.status == "COMPLETE"
         assert [problem.code for problem in reading.report.problems] == ["report-not-final"]
         assert (reading.promises, reading.completion, reading.confidence) == ((), (), 50)
 
     def test_a_report_on_the_way_to_a_failure_is_none(self) -> None:
-        assert parse_result(AgentResult(text="", earlier=BLOCK, failed=True)).report is None
+        assert parse_result(AgentResult(text="", earlier_block=BLOCK, failed=True)).report is None
 
     def test_the_last_report_goes_before_an_earlier_one(self) -> None:
         later = BLOCK.replace("COMPLETE", "IN_PROGRESS", 1)
-        reading = parse_result(AgentResult(text=later, earlier=BLOCK))
+        reading = parse_result(AgentResult(text=later, earlier_block=BLOCK))
         assert reading.report is not None
         assert (reading.report.status, reading.report.problems) == ("IN_PROGRESS", ())
 
     def test_what_only_looks_like_a_report_is_none(self) -> None:
-        assert parse_result(AgentResult(text="x", earlier="RALPH_STATUS is due")).report is None
+        assert (
+            parse_result(AgentResult(text="x", earlier_block="RALPH_STATUS is due")).report is None
+        )
 
     def test_errors_of_the_stream_come_first_and_each_once(self) -> None:
         reading = parse_result(

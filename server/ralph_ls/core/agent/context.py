@@ -84,21 +84,21 @@ class ContextMonitor:
         self._tokens: int | None = None
         self._left = list(LEVELS)
 
-    def hear(self, data: bytes, told: Sequence[AgentMessage]) -> tuple[ContextNotice, ...]:
+    def take(self, data: bytes, messages: Sequence[AgentMessage]) -> tuple[ContextNotice, ...]:
         """Take what it printed, and what that says; the levels that are passed now."""
         if not self._left:
             return ()
         passed: list[ContextNotice] = []
-        for one in told:
+        for one in messages:
             if isinstance(one, EmittedUsage):
-                self._take(one.usage.context_tokens, one.usage.context_window)
+                self._take_counts(one.usage.context_tokens, one.usage.context_window)
                 passed.extend(self._passed())
         if self._tokens is None:
             self._characters += len(data.decode("utf-8", errors="ignore"))
             passed.extend(self._passed())
         return tuple(passed)
 
-    def _take(self, tokens: int | None, window: int | None) -> None:
+    def _take_counts(self, tokens: int | None, window: int | None) -> None:
         if window:
             self._window, self._is_guess = window, False
         self._tokens = self._tokens if tokens is None else tokens

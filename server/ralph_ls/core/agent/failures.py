@@ -128,7 +128,7 @@ class Failure:
     """One failure."""
 
     kind: AgentFailure
-    words: str = ""
+    text: str = ""
     """What the agent's program says of it; empty where it says nothing."""
 
 
@@ -275,24 +275,24 @@ def process_failure(
     if exit_event.idle:
         return Failure(kind=AgentFailure.IDLE)
     if final.limit is not None and (final.failed or not has_result):
-        return Failure(kind=AgentFailure.LIMIT, words=final.why)
+        return Failure(kind=AgentFailure.LIMIT, text=final.why)
     if final.failure is not None and final.failure is not AgentFailure.CRASHED:
-        return Failure(kind=final.failure, words=final.why)
+        return Failure(kind=final.failure, text=final.why)
     if exit_event.signal is not None or (final.failed and exit_event.exit_code in _BY_SIGNAL):
-        return Failure(kind=AgentFailure.KILLED, words=final.why)
+        return Failure(kind=AgentFailure.KILLED, text=final.why)
     is_silent = not final.text.strip()
     has_failed = final.failed or (exit_event.exit_code != 0 and not has_result)
     if not has_failed:
         is_nothing = is_silent and not has_result
-        return Failure(kind=AgentFailure.CRASHED, words=NO_OUTPUT) if is_nothing else None
+        return Failure(kind=AgentFailure.CRASHED, text=NO_OUTPUT) if is_nothing else None
     if final.failure is AgentFailure.CRASHED and (turns := _line_of(_OUT_OF_TURNS, stderr)):
-        return Failure(kind=AgentFailure.MAX_TURNS, words=turns)
+        return Failure(kind=AgentFailure.MAX_TURNS, text=turns)
     refused = _refusal_in(stderr) if is_silent and final.session_id is None else None
     if refused is not None:
         return refused
     is_own_word = final.failed and final.failure is None
     kind = AgentFailure.OTHER if is_own_word else AgentFailure.CRASHED
-    return Failure(kind=kind, words=final.why)
+    return Failure(kind=kind, text=final.why)
 
 
 NO_OUTPUT = "it said nothing"
@@ -305,7 +305,7 @@ def _refusal_in(stderr: str) -> Failure | None:
     """Why a program that printed nothing else did not even begin, by its own last lines."""
     for kind, shape in _REFUSALS:
         if line := _line_of(shape, stderr):
-            return Failure(kind=kind, words=line)
+            return Failure(kind=kind, text=line)
     return None
 
 

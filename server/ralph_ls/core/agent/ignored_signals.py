@@ -79,14 +79,14 @@ def find_ignored_signals(
     ``elsewhere`` is what a structured stream has outside the final text. A word that counts in
     one place is not told for another. At most ``MAX_IGNORED_SIGNALS`` of each kind are given.
     """
-    looked_at = _search(reading.text)
+    search = _search(reading.text)
     strays = tuple(_strays(reading, elsewhere))
     found = (
-        _reports(looked_at, preferred),
+        _reports(search, preferred),
         (stray for stray in strays if stray.what == "report"),
-        _promises(looked_at, complete_word),
+        _promises(search, complete_word),
         (stray for stray in strays if stray.what == "promise"),
-        _words(looked_at, {*reading.completion, *reading.clarification}),
+        _words(search, {*reading.completion, *reading.clarification}),
     )
     return tuple(entry for entries in found for entry in islice(entries, MAX_IGNORED_SIGNALS))
 
@@ -136,9 +136,9 @@ _SHOWN = 100
 _NAMES = {ReportKind.RALPH_STATUS: "RALPH_STATUS", ReportKind.CLARITY_STATUS: "CLARITY_STATUS"}
 
 
-def _reports(looked_at: _SignalSearch, preferred: ReportKind) -> Iterator[IgnoredSignal]:
-    chosen = choose_block(looked_at.blocks, preferred=preferred)
-    for block in looked_at.blocks:
+def _reports(search: _SignalSearch, preferred: ReportKind) -> Iterator[IgnoredSignal]:
+    chosen = choose_block(search.blocks, preferred=preferred)
+    for block in search.blocks:
         if chosen is not None and block is chosen[0]:
             continue
         if parse_block(block) is None:
@@ -149,35 +149,35 @@ def _reports(looked_at: _SignalSearch, preferred: ReportKind) -> Iterator[Ignore
             why = f"{_NAMES[chosen[0].kind]} is the block that is read here"
         else:
             why = "a later one counts"
-        yield looked_at.entry("report", block.span, why)
-    for span, why in quoted_block_starts(looked_at.text, looked_at.lowered):
-        yield looked_at.entry("report", span, why)
-    yield from _bare_fields(looked_at, preferred)
+        yield search.entry("report", block.span, why)
+    for span, why in quoted_block_starts(search.text, search.lowered):
+        yield search.entry("report", span, why)
+    yield from _bare_fields(search, preferred)
 
 
-def _bare_fields(looked_at: _SignalSearch, preferred: ReportKind) -> Iterator[IgnoredSignal]:
+def _bare_fields(search: _SignalSearch, preferred: ReportKind) -> Iterator[IgnoredSignal]:
     """Fields of a report with no beginning before them."""
-    blocks = [block.span for block in looked_at.blocks]
-    hits = LiteralHits(looked_at.lowered, ("exit_signal", "exit signal"))
+    blocks = [block.span for block in search.blocks]
+    hits = LiteralHits(search.lowered, ("exit_signal", "exit signal"))
     position = 0
     while (hit := hits.next_from(position)) is not None:
-        start, end = line_around(looked_at.text, hit)
-        is_field = is_known_field_line(looked_at.text[start:end])
+        start, end = line_around(search.text, hit)
+        is_field = is_known_field_line(search.text[start:end])
         if is_field and not is_inside(blocks, hit):
             why = f"no line ---{_NAMES[preferred]}--- begins a block before it"
-            yield looked_at.entry("report", (start, end), why)
+            yield search.entry("report", (start, end), why)
         position = end + 1
 
 
-def _promises(looked_at: _SignalSearch, complete_word: str) -> Iterator[IgnoredSignal]:
-    text = looked_at.text
+def _promises(search: _SignalSearch, complete_word: str) -> Iterator[IgnoredSignal]:
+    text = search.text
     tags = find_promise_tags(text)
     for tag in tags:
-        verdict = check_tag(text, tag, looked_at.fences, complete_word=complete_word)
+        verdict = check_tag(text, tag, search.fences, complete_word=complete_word)
         if isinstance(verdict, str):
-            yield looked_at.entry("promise", tag.span, verdict)
+            yield search.entry("promise", tag.span, verdict)
     spans = [tag.span for tag in tags]
-    for mark in _ANY_TAG.finditer(looked_at.lowered):
+    for mark in _ANY_TAG.finditer(search.lowered):
         if is_inside(spans, mark.start()):
             continue
         written = text[mark.start() : mark.end()]
@@ -185,44 +185,42 @@ def _promises(looked_at: _SignalSearch, complete_word: str) -> Iterator[IgnoredS
             why = "the tag is not written in small letters"
         else:
             why = "its tag has no beginning" if "/" in written else "its tag has no end near it"
-        yield looked_at.line_entry("promise", mark.start(), why)
-    yield from _bare_words(looked_at, complete_word)
+        yield search.line_entry("promise", mark.start(), why)
+    yield from _bare_words(search, complete_word)
 
 
 _ANY_TAG = re.compile(r"</?promise>")
 
 
-def _bare_words(looked_at: _SignalSearch, complete_word: str) -> Iterator[IgnoredSignal]:
+def _bare_words(search: _SignalSearch, complete_word: str) -> Iterator[IgnoredSignal]:
     """The word of completion on a line of its own, without its tag."""
-    hits = LiteralHits(looked_at.text, (complete_word,))
+    hits = LiteralHits(search.text, (complete_word,))
     position = 0
     while (hit := hits.next_from(position)) is not None:
-        start, end = line_around(looked_at.text, hit)
-        is_alone = looked_at.text[start:end].strip(" \t*_`#.!:") == complete_word
-        if is_alone and not is_inside(looked_at.holes, hit):
+        start, end = line_around(search.text, hit)
+        is_alone = search.text[start:end].strip(" \t*_`#.!:") == complete_word
+        if is_alone and not is_inside(search.holes, hit):
             why = f"it counts only as <promise>{complete_word}</promise>"
-            yield looked_at.entry("promise", (start, end), why)
+            yield search.entry("promise", (start, end), why)
         position = end + 1
 
 
-def _words(looked_at: _SignalSearch, counted: set[str]) -> Iterator[IgnoredSignal]:
-    tags = [tag.span for tag in find_promise_tags(looked_at.text)]
-    apart = merge_spans((*tags, *(block.span for block in looked_at.blocks)))
+def _words(search: _SignalSearch, counted: set[str]) -> Iterator[IgnoredSignal]:
+    tags = [tag.span for tag in find_promise_tags(search.text)]
+    apart = merge_spans((*tags, *(block.span for block in search.blocks)))
     ends = [end for _, end in apart]
-    for fence in looked_at.fences:
+    for fence in search.fences:
         following = bisect_right(ends, fence[0])
         if following == len(apart) or apart[following][0] >= fence[1]:
-            yield from _quoted_words(looked_at, fence, "a code fence", counted)
-    prose = looked_at.apart
+            yield from _quoted_words(search, fence, "a code fence", counted)
+    prose = search.apart
     for start, end in matching_stretches(prose.text, prose.lowered, prose.holes, PHRASE_FILTER):
-        yield from _stretch_words(looked_at, (start, end), counted)
+        yield from _stretch_words(search, (start, end), counted)
 
 
-def _stretch_words(
-    looked_at: _SignalSearch, span: Span, counted: set[str]
-) -> Iterator[IgnoredSignal]:
+def _stretch_words(search: _SignalSearch, span: Span, counted: set[str]) -> Iterator[IgnoredSignal]:
     start, end = span
-    stretch = looked_at.apart.text[start:end]
+    stretch = search.apart.text[start:end]
     left, quotes = mask_quotes(stretch)
     searched = lower(left)
     prose = to_prose(stretch, ())
@@ -238,25 +236,25 @@ def _stretch_words(
             gone.add(word)
         if use.why_not and use.name not in counted:
             why = f"{use.name}: {use.why_not}"
-            yield looked_at.line_entry("word", start + max(0, position - 1), why)
+            yield search.line_entry("word", start + max(0, position - 1), why)
     for (quote_start, quote_end), what in quotes:
         quote = (start + quote_start, start + quote_end)
-        yield from _quoted_words(looked_at, quote, what, counted)
+        yield from _quoted_words(search, quote, what, counted)
 
 
 def _quoted_words(
-    looked_at: _SignalSearch, span: Span, what: str, counted: set[str]
+    search: _SignalSearch, span: Span, what: str, counted: set[str]
 ) -> Iterator[IgnoredSignal]:
     """The phrases in something that is no prose, each once."""
     start, end = span
-    lowered = looked_at.apart.lowered
+    lowered = search.apart.lowered
     if PHRASE_FILTER.shape.search(lowered, start, end) is None:
         return
     quoted = _BARE.sub(" ", lowered[start:end]).strip()
     names = dict.fromkeys(use.name for use in find_phrase_matches(quoted) if not use.why_not)
     for name in names:
         if name not in counted:
-            yield looked_at.entry("word", span, f"{name}: it stands in {what}")
+            yield search.entry("word", span, f"{name}: it stands in {what}")
 
 
 _BARE = re.compile(r"[*`\"'>|\u2018\u2019\u201c\u201d\u00ab\u00bb]+|~~")

@@ -90,9 +90,9 @@ class EmittedUsage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 AgentMessage = EmittedText | EmittedToolCall | EmittedFile | EmittedTodos | EmittedUsage
 
 
-def to_json_lines(told: Sequence[AgentMessage]) -> bytes:
+def to_json_lines(messages: Sequence[AgentMessage]) -> bytes:
     """The messages as they stand in ``messages.jsonl``, a line each."""
-    return _ENCODER.encode_lines(told)
+    return _ENCODER.encode_lines(messages)
 
 
 def to_usage(counts: UsageCounts) -> Usage:
@@ -103,24 +103,24 @@ def to_usage(counts: UsageCounts) -> Usage:
 class MessageEmitter:
     """Puts down what is told of one agent process, and where in its output that was read."""
 
-    __slots__ = ("_start", "_told", "offset")
+    __slots__ = ("_messages", "_start", "offset")
 
     def __init__(self, start: int) -> None:
         self._start = start
-        self._told: list[AgentMessage] = []
+        self._messages: list[AgentMessage] = []
         self.offset = 0
         """Where what is being read begins."""
 
     def take(self) -> list[AgentMessage]:
         """All that was told since the last time."""
-        told, self._told = self._told, []
-        return told
+        messages, self._messages = self._messages, []
+        return messages
 
     def text(self, text: str) -> None:
-        self._told.append(EmittedText(start=self._start, offset=self.offset, text=text))
+        self._messages.append(EmittedText(start=self._start, offset=self.offset, text=text))
 
     def tool(self, call: str, name: str, summary: str, state: ToolState) -> None:
-        self._told.append(
+        self._messages.append(
             EmittedToolCall(
                 start=self._start,
                 offset=self.offset,
@@ -132,15 +132,15 @@ class MessageEmitter:
         )
 
     def file(self, path: str, action: FileAction) -> None:
-        self._told.append(
+        self._messages.append(
             EmittedFile(start=self._start, offset=self.offset, path=path, action=action)
         )
 
     def todos(self, items: tuple[AgentTodo, ...]) -> None:
-        self._told.append(EmittedTodos(start=self._start, offset=self.offset, items=items))
+        self._messages.append(EmittedTodos(start=self._start, offset=self.offset, items=items))
 
     def usage(self, counts: UsageCounts) -> None:
-        self._told.append(EmittedUsage(start=self._start, offset=self.offset, usage=counts))
+        self._messages.append(EmittedUsage(start=self._start, offset=self.offset, usage=counts))
 
 
 _ENCODER = msgspec.json.Encoder()

@@ -43,8 +43,8 @@ def _places_of_claude(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
             shape = block.get("type") if isinstance(block, dict) else None
             where = _WHERE_IN_CLAUDE.get((kind, shape)) if isinstance(shape, str) else None
             if where is not None:
-                is_said_below = kind == "assistant" and not is_main and shape != "tool_use"
-                yield from _texts_in(_BELOW if is_said_below else where, block)
+                is_sub_agent = kind == "assistant" and not is_main and shape != "tool_use"
+                yield from _texts_in(_BELOW if is_sub_agent else where, block)
 
 
 def _places_of_codex(event: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -245,11 +245,11 @@ def find_misplaced_signals(
     counted = set(_signals(decoder.final().text))
     found: deque[MisplacedSignal] = deque(maxlen=MAX_MISPLACED_SIGNALS)
     for number, record in _records(stream):
-        seen = set(counted)
+        reported = set(counted)
         for where, text in places(record):
             for what, words in _signals(text):
-                if (what, words) not in seen:
-                    seen.add((what, words))
+                if (what, words) not in reported:
+                    reported.add((what, words))
                     shown = to_one_line(words)
                     found.append(MisplacedSignal(line=number, where=where, what=what, text=shown))
     return tuple(found)

@@ -110,13 +110,13 @@ def parse_result(
     """
     reading = parse_text(final.text, stderr, preferred=preferred, complete_word=complete_word)
     report = reading.report
-    if report is None and final.earlier and not final.failed:
-        report = choose_report(find_blocks(clean_text(final.earlier)), preferred=preferred)
+    if report is None and final.earlier_block and not final.failed:
+        report = choose_report(find_blocks(clean_text(final.earlier_block)), preferred=preferred)
         if report is not None:
             problems = (*report.problems, _NOT_FINAL)
             report = report.model_copy(update={"problems": problems})
     errors = tuple(dict.fromkeys((*final.errors, *reading.errors)))
-    question = reading.question or shorten(clean_text(final.asked), MAX_QUESTION_CHARACTERS)
+    question = reading.question or shorten(clean_text(final.question), MAX_QUESTION_CHARACTERS)
     return replace(
         reading,
         report=report,

@@ -38,20 +38,20 @@ class AccountLimit:
     """By the clock on the wall where the agent ran: without a zone, perhaps without a day."""
 
 
-def reset_time(limit: AccountLimit, told_at: datetime) -> datetime | None:
+def reset_time(limit: AccountLimit, reported_at: datetime) -> datetime | None:
     """When the limit is lifted; None where the agent did not say.
 
-    ``told_at`` is when it said so, in the time zone in which it ran. A time without a day is the
-    next such time.
+    ``reported_at`` is when it was reported, in the time zone in which the agent ran. A time without
+    a day is the next such time.
     """
-    told = limit.resets_locally
-    if isinstance(told, datetime):
-        return told.replace(tzinfo=told_at.tzinfo)
-    if told is not None:
-        moment = datetime.combine(told_at.date(), told, told_at.tzinfo)
-        return moment if moment > told_at else moment + timedelta(days=1)
+    local = limit.resets_locally
+    if isinstance(local, datetime):
+        return local.replace(tzinfo=reported_at.tzinfo)
+    if local is not None:
+        moment = datetime.combine(reported_at.date(), local, reported_at.tzinfo)
+        return moment if moment > reported_at else moment + timedelta(days=1)
     if limit.resets_in is not None:
-        return told_at + timedelta(seconds=limit.resets_in)
+        return reported_at + timedelta(seconds=limit.resets_in)
     return limit.resets_at
 
 
@@ -61,9 +61,9 @@ class AgentResult:
 
     text: str = ""
     """The final text of the main agent, as it came: signals are read from it and nothing else."""
-    earlier: str = ""
+    earlier_block: str = ""
     """The last text before it that holds a status block, else empty."""
-    asked: str = ""
+    question: str = ""
     """What the agent asked through a tool of its own, where it did nothing more after that."""
     errors: tuple[str, ...] = ()
     """Lines of error events and of tool results that the stream marks as failed."""

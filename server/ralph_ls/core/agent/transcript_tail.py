@@ -16,12 +16,12 @@ from ralph_ls.core.markdown_fences import fence_spans
 from ralph_ls.protocol.run.report import PromiseKind
 
 
-def has_halting_promise(said: str) -> bool:
+def has_halting_promise(output: str) -> bool:
     """Whether the agent leaves the rest to a person: a BLOCKED or DECIDE promise.
 
     See docs/rules.md#promises.
     """
-    text = clean_text(said)
+    text = clean_text(output)
     tags = find_promise_tags(text)
     # No word can be COMPLETE here: only the other promises are looked for.
     found = find_promises(text, tags, fence_spans(text), complete_word="")

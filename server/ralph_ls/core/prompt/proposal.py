@@ -88,8 +88,8 @@ def _form(example: Sequence[PlanItem]) -> str:
             listed = "\n".join(f"- [ ] {title}" for title in titles)
             parts.append(f"{heading}\n\n{listed}")
     filled = "\n\n".join(parts)
-    said = "For a task of this kind it may look like this; fit it to this task:\n\n"
-    return f"{said if example else ''}```\n{filled}\n```"
+    introduction = "For a task of this kind it may look like this; fit it to this task:\n\n"
+    return f"{introduction if example else ''}```\n{filled}\n```"
 
 
 def _quoted(text: str) -> str:

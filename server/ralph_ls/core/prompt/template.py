@@ -284,10 +284,10 @@ def _failure(context: PromptContext) -> str:
         f"After iteration {validated.iteration} the validation script{script} {how}. {left} "
         "Leave the script as it is."
     )
-    said = validated.tail.strip()
-    if not said:
+    output = validated.tail.strip()
+    if not output:
         return text
-    return f"{text}\n\n{_PRINTED}\n\n{_quoted(said)}"
+    return f"{text}\n\n{_PRINTED}\n\n{_quoted(output)}"
 
 
 def _restored(context: PromptContext) -> str:

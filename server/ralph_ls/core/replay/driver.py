@@ -85,14 +85,14 @@ class SimulatedIteration:
     """None while it goes on."""
 
 
-def to_json(told: SimulatedIteration) -> dict[str, object]:
+def to_json(iteration: SimulatedIteration) -> dict[str, object]:
     """In the shape of ``ralph simulate --json`` (docs/rules.md#command-line)."""
     return {
-        "iteration": told.iteration,
-        "breaker": told.breaker.value,
-        "reason": told.reason,
-        "verdict": "continue" if told.verdict is None else told.verdict.value,
-        "exitCode": told.exit_code,
+        "iteration": iteration.iteration,
+        "breaker": iteration.breaker.value,
+        "reason": iteration.reason,
+        "verdict": "continue" if iteration.verdict is None else iteration.verdict.value,
+        "exitCode": iteration.exit_code,
     }
 
 
@@ -225,7 +225,7 @@ class ReplayDriver:
         halt = HaltFiles(question=None if question is None else question.question)
         self.feed(HaltFilesChanged(halt=halt))
 
-    def told(self) -> SimulatedIteration | None:
+    def last_iteration(self) -> SimulatedIteration | None:
         """What is to be told of the last iteration; None where there was none and no end."""
         run, ended, end = self.run, self._ended, self.run.end
         if end is not None:

@@ -110,27 +110,27 @@ def simulate_journal(
     The events of no more than two iterations are kept, and none is read that is not needed. A run
     that would have ended before its first iteration is told of as iteration 0.
     """
-    rehearsal, n_told = ReplayDriver(), 0
+    driver, n_reported = ReplayDriver(), 0
     chapters = _iteration_slices(events)
-    chapter: _IterationSlice | None = next(chapters)
-    while chapter is not None and not rehearsal.is_over:
+    piece: _IterationSlice | None = next(chapters)
+    while piece is not None and not driver.is_over:
         following = next(chapters, None)
-        if chapter.started is None:
-            _set_out(rehearsal, chapter, policy)
+        if piece.started is None:
+            _set_out(driver, piece, policy)
         else:
-            told = rehearsal.told()
-            rehearsal.advance(chapter.moments[0].passed)
-            if not rehearsal.begin(_prepared(rehearsal, chapter.started)):
+            iteration = driver.last_iteration()
+            driver.advance(piece.moments[0].passed)
+            if not driver.begin(_prepared(driver, piece.started)):
                 break
-            if told is not None:
-                yield told
-                n_told = told.iteration
-        _replay(rehearsal, chapter, following, policy)
+            if iteration is not None:
+                yield iteration
+                n_reported = iteration.iteration
+        _replay(driver, piece, following, policy)
         if following is None:
-            _prepare_again(rehearsal, chapter)
-        chapter = following
-    last = rehearsal.told()
-    if last is not None and (last.iteration > n_told or last.verdict is not None):
+            _prepare_again(driver, piece)
+        piece = following
+    last = driver.last_iteration()
+    if last is not None and (last.iteration > n_reported or last.verdict is not None):
         yield last
 
 
@@ -166,90 +166,90 @@ class _IterationSlice:
 
 def _iteration_slices(events: Iterable[EventBase]) -> Iterator[_IterationSlice]:
     """One after the other; there is always a first."""
-    recorded, chapter = RunState(), _IterationSlice()
+    recorded, piece = RunState(), _IterationSlice()
     for event in events:
         recorded = apply(recorded, event)
         if isinstance(event, IterationStarted):
-            yield chapter
-            chapter = _IterationSlice()
+            yield piece
+            piece = _IterationSlice()
         passed = timedelta(seconds=min(recorded.active_seconds, LONGEST_SIMULATION.total_seconds()))
-        chapter.moments.append(_Moment(event=event, passed=passed))
-        chapter.recorded = recorded
-    yield chapter
+        piece.moments.append(_Moment(event=event, passed=passed))
+        piece.recorded = recorded
+    yield piece
 
 
-def _set_out(rehearsal: ReplayDriver, chapter: _IterationSlice, policy: ReplayPolicy) -> None:
+def _set_out(driver: ReplayDriver, piece: _IterationSlice, policy: ReplayPolicy) -> None:
     """Start the run as it was started; a piece of a journal may not tell how that was."""
-    began = chapter.find(RunStarted)
+    began = piece.find(RunStarted)
     if began is None:
-        rehearsal.start(policy(Config()))
+        driver.start(policy(Config()))
     else:
-        halt = _halt_files(chapter.moments, rehearsal.run)
-        rehearsal.start(policy(began.config), began.counts, halt)
+        halt = _halt_files(piece.moments, driver.run)
+        driver.start(policy(began.config), began.counts, halt)
 
 
 def _replay(
-    rehearsal: ReplayDriver,
-    chapter: _IterationSlice,
+    driver: ReplayDriver,
+    piece: _IterationSlice,
     following: _IterationSlice | None,
     policy: ReplayPolicy,
 ) -> None:
-    """Let the events of a chapter happen again, as far as they come from outside the loop."""
-    for number, moment in enumerate(chapter.moments):
-        if rehearsal.is_over:
+    """Let the events of a piece happen again, as far as they come from outside the loop."""
+    for number, moment in enumerate(piece.moments):
+        if driver.is_over:
             return
-        rehearsal.advance(moment.passed)
+        driver.advance(moment.passed)
         match moment.event:
             case AgentStarted():
-                _launch(rehearsal)
+                _launch(driver)
             case AgentExited() as exited:
-                rehearsal.feed(_finished(exited))
+                driver.feed(_finished(exited))
             case IterationEnded() as ended:
-                rehearsal.play(_turn(rehearsal, chapter, ended, following))
+                driver.play(_turn(driver, piece, ended, following))
             case RunResumed() as resumed:
-                halt = _halt_files(chapter.moments[number + 1 :], rehearsal.run)
+                halt = _halt_files(piece.moments[number + 1 :], driver.run)
                 facts = simulated_engine(policy(resumed.config), resumed.counts, halt)
-                rehearsal.take_up(Resumed(by=resumed.by, facts=facts))
-            case RunEnded(reason=EndReason.FATAL, message=message) if not _was_decided(chapter):
-                rehearsal.feed(EffectFailed(message=message))
+                driver.take_up(Resumed(by=resumed.by, facts=facts))
+            case RunEnded(reason=EndReason.FATAL, message=message) if not _was_decided(piece):
+                driver.feed(EffectFailed(message=message))
             case event:
-                _replay_user_event(rehearsal, event)
+                _replay_user_event(driver, event)
 
 
-def _replay_user_event(rehearsal: ReplayDriver, event: EventBase) -> None:
+def _replay_user_event(driver: ReplayDriver, event: EventBase) -> None:
     """What a person did, by a command or in a file, is asked of this run as well."""
     match event:
         case QuestionAnswered(answer=answer):
-            rehearsal.answer(answer)
+            driver.answer(answer)
         case BlockedResolved():
-            rehearsal.unblock()
+            driver.unblock()
         case CommandAccepted(command_kind="resume"):
-            rehearsal.resume()
+            driver.resume()
         case CommandAccepted(command_kind="reset"):
-            rehearsal.reset()
+            driver.reset()
         case _:
             pass
 
 
-def _was_decided(chapter: _IterationSlice) -> bool:
+def _was_decided(piece: _IterationSlice) -> bool:
     """Whether the loop itself found the end that its run came to."""
-    ended = chapter.find(IterationEnded)
+    ended = piece.find(IterationEnded)
     return ended is not None and ended.verdict is not None
 
 
-def _launch(rehearsal: ReplayDriver) -> None:
+def _launch(driver: ReplayDriver) -> None:
     """The agent starts; a second time in an iteration, since the first came to nothing."""
-    if rehearsal.awaits is Awaits.READ:
-        rehearsal.feed(IterationRead(said_nothing=True))
-    rehearsal.feed(SIMULATED_LAUNCH)
+    if driver.awaits is Awaits.READ:
+        driver.feed(IterationRead(said_nothing=True))
+    driver.feed(SIMULATED_LAUNCH)
 
 
 def _halt_files(moments: Sequence[_Moment], run: RunState) -> HaltFiles:
     """What stood in the halt files when an engine began, where ``moments`` tell what it found."""
-    told = [moment.event for moment in takewhile(_is_of_the_start, moments)]
+    found = [moment.event for moment in takewhile(_is_of_the_start, moments)]
     question = None if run.question is None else run.question.question
     answer, blocked = None, None if run.blocked is None else run.blocked.reason
-    for event in told:
+    for event in found:
         match event:
             case QuestionAsked():
                 question = event.question
@@ -277,9 +277,9 @@ def _is_of_the_start(moment: _Moment) -> bool:
 # What the loop looks at and reads.
 
 
-def _prepared(rehearsal: ReplayDriver, started: IterationStarted) -> Prepared:
+def _prepared(driver: ReplayDriver, started: IterationStarted) -> Prepared:
     task = started.task
-    if task is not None and task.id in rehearsal.set_aside:
+    if task is not None and task.id in driver.set_aside:
         task = UNKNOWN_TASK
     plan = PlanFacts(counts=started.counts, next_task=task)
     return Prepared(
@@ -287,21 +287,21 @@ def _prepared(rehearsal: ReplayDriver, started: IterationStarted) -> Prepared:
     )
 
 
-def _prepare_again(rehearsal: ReplayDriver, chapter: _IterationSlice) -> None:
+def _prepare_again(driver: ReplayDriver, piece: _IterationSlice) -> None:
     """Before an iteration that never was: the plan may be done, or a budget used up."""
-    if rehearsal.is_over or rehearsal.run.current is not None:
+    if driver.is_over or driver.run.current is not None:
         return
-    recorded = chapter.recorded
+    recorded = piece.recorded
     counts, end = recorded.counts, recorded.end
     reason = recorded.phase_reason if end is None else end.reason.value
     is_held = reason == EndReason.BLOCKED.value and recorded.blocked is None
-    if reason == EndReason.COMPLETE.value and not _was_decided(chapter):
+    if reason == EndReason.COMPLETE.value and not _was_decided(piece):
         # Somebody did what was left, or the run could not have ended so.
         counts = counts.model_copy(update={"open_required": 0, "blocked_required": 0})
     plan = PlanFacts(
-        counts=counts, next_task=None if is_held else _next_task(counts, rehearsal.run.config)
+        counts=counts, next_task=None if is_held else _next_task(counts, driver.run.config)
     )
-    rehearsal.begin(Prepared(baseline=Baseline(), plan=plan))
+    driver.begin(Prepared(baseline=Baseline(), plan=plan))
 
 
 def _next_task(counts: PlanCountsView, config: Config) -> TaskRef | None:
@@ -312,49 +312,49 @@ def _next_task(counts: PlanCountsView, config: Config) -> TaskRef | None:
 
 
 def _turn(
-    rehearsal: ReplayDriver,
-    chapter: _IterationSlice,
+    driver: ReplayDriver,
+    piece: _IterationSlice,
     ended: IterationEnded,
     following: _IterationSlice | None,
 ) -> SimulatedTurn:
-    exited, validated = chapter.find(AgentExited), chapter.find(Validated)
+    exited, validated = piece.find(AgentExited), piece.find(Validated)
     names = ValidationFinished.__dataclass_fields__
     return SimulatedTurn(
         finished=AgentFinished(exit_code=0) if exited is None else _finished(exited),
-        read=_read(rehearsal, chapter, ended, following),
+        read=_read(driver, piece, ended, following),
         validation=None
         if validated is None
         else ValidationFinished(**{name: getattr(validated, name) for name in names}),
-        undone=_undone(chapter, ended, rehearsal.run.config),
-        committed=_committed(chapter),
-        pushed=_pushed(chapter),
+        undone=_undone(piece, ended, driver.run.config),
+        committed=_committed(piece),
+        pushed=_pushed(piece),
     )
 
 
-def _undone(chapter: _IterationSlice, ended: IterationEnded, config: Config) -> WorkUndone | None:
+def _undone(piece: _IterationSlice, ended: IterationEnded, config: Config) -> WorkUndone | None:
     """How the iteration was taken back; None where it was not, so that nobody knows how it was."""
-    told = chapter.find(RolledBack)
-    if told is None:
+    undone = piece.find(RolledBack)
+    if undone is None:
         return None
     names = ("refused", "backup", "commits", "files", "kept")
     plan = PlanFacts(counts=ended.counts, next_task=_next_task(ended.counts, config))
-    return WorkUndone(**{name: getattr(told, name) for name in names}, plan=plan)
+    return WorkUndone(**{name: getattr(undone, name) for name in names}, plan=plan)
 
 
-def _committed(chapter: _IterationSlice) -> WorkCommitted | None:
+def _committed(piece: _IterationSlice) -> WorkCommitted | None:
     """The commit that the loop made, or that failed; None where it had none to make."""
-    if (told := chapter.find(Committed)) is not None:
-        return WorkCommitted(commit=told.commit, files=told.files)
-    failed = [one for one in chapter.all(Warned) if one.code == COMMIT_FAILED]
+    if (committed := piece.find(Committed)) is not None:
+        return WorkCommitted(commit=committed.commit, files=committed.files)
+    failed = [one for one in piece.all(Warned) if one.code == COMMIT_FAILED]
     return WorkCommitted(problem=failed[0].message) if failed else None
 
 
-def _pushed(chapter: _IterationSlice) -> WorkPushed:
-    told = chapter.find(Pushed)
-    if told is None:
+def _pushed(piece: _IterationSlice) -> WorkPushed:
+    pushed = piece.find(Pushed)
+    if pushed is None:
         return WorkPushed()
     names = ("ok", "remote", "branch", "tries", "rejected")
-    return WorkPushed(**{name: getattr(told, name) for name in names}, problem=told.tail)
+    return WorkPushed(**{name: getattr(pushed, name) for name in names}, problem=pushed.tail)
 
 
 def _finished(exited: AgentExited) -> AgentFinished:
@@ -363,19 +363,19 @@ def _finished(exited: AgentExited) -> AgentFinished:
 
 
 def _read(
-    rehearsal: ReplayDriver,
-    chapter: _IterationSlice,
+    driver: ReplayDriver,
+    piece: _IterationSlice,
     ended: IterationEnded,
     following: _IterationSlice | None,
 ) -> IterationRead:
-    status, gathered = chapter.find(RalphStatusUpdate), chapter.find(EvidenceGathered)
+    status, gathered = piece.find(RalphStatusUpdate), piece.find(EvidenceGathered)
     evidence = Evidence() if gathered is None else gathered.evidence
     is_limited = ended.outcome is Outcome.LIMITED
     at_limit = ended.failure in {None, AgentFailure.LIMIT}
     came_to_its_end = ended.outcome in {Outcome.PROGRESS, Outcome.NO_PROGRESS}
     return IterationRead(
         report=None if status is None else status.report,
-        promises=tuple(event.promise for event in chapter.all(PromiseRead)),
+        promises=tuple(event.promise for event in piece.all(PromiseRead)),
         completion_words=ended.completion_words,
         errors=ended.errors,
         error_patterns=_error_patterns(ended) if came_to_its_end else (),
@@ -384,9 +384,9 @@ def _read(
         denied_tools=_denied_tools(ended),
         failed=is_limited,
         failure_kind=ended.failure,
-        limit=_limit(rehearsal, chapter) if is_limited and at_limit else None,
+        limit=_limit(driver, piece) if is_limited and at_limit else None,
         session=ended.session,
-        plan_changed=_is_plan_changed(chapter, evidence),
+        plan_changed=_is_plan_changed(piece, evidence),
         changes=Changes(
             commits=evidence.commits,
             files=evidence.files,
@@ -398,17 +398,17 @@ def _read(
             engine_output=evidence.engine_output,
         ),
         tasks_done=evidence.tasks_done,
-        plan=_plan_as_left(chapter, rehearsal.run.config)
-        or _plan_after(ended, following, rehearsal.run.config),
-        verified=tuple(verification_of(event) for event in chapter.all(CriteriaVerified)),
-        must_validate=chapter.find(Validated) is not None,
+        plan=_plan_as_left(piece, driver.run.config)
+        or _plan_after(ended, following, driver.run.config),
+        verified=tuple(verification_of(event) for event in piece.all(CriteriaVerified)),
+        must_validate=piece.find(Validated) is not None,
     )
 
 
-def _plan_as_left(chapter: _IterationSlice, config: Config) -> PlanFacts | None:
+def _plan_as_left(piece: _IterationSlice, config: Config) -> PlanFacts | None:
     """The plan as the agent left it, where that was taken back; None where it was not."""
-    changed = chapter.find(PlanChanged)
-    if changed is None or chapter.find(RolledBack) is None:
+    changed = piece.find(PlanChanged)
+    if changed is None or piece.find(RolledBack) is None:
         return None
     return PlanFacts(counts=changed.counts, next_task=_next_task(changed.counts, config))
 
@@ -424,19 +424,19 @@ def _denied_tools(ended: IterationEnded) -> tuple[str, ...] | None:
     return ended.denied_tools or ("a tool",) * min(1, ended.permission_denials)
 
 
-def _limit(rehearsal: ReplayDriver, chapter: _IterationSlice) -> AccountLimit:
+def _limit(driver: ReplayDriver, piece: _IterationSlice) -> AccountLimit:
     """Until when the run waited, by the simulation's own clock."""
-    waited = chapter.find(WaitStarted)
+    waited = piece.find(WaitStarted)
     if waited is None:
         return AccountLimit()
-    return AccountLimit(resets_at=rehearsal.now + min(waited.until - waited.at, LONGEST_SIMULATION))
+    return AccountLimit(resets_at=driver.now + min(waited.until - waited.at, LONGEST_SIMULATION))
 
 
-def _is_plan_changed(chapter: _IterationSlice, evidence: Evidence) -> bool:
+def _is_plan_changed(piece: _IterationSlice, evidence: Evidence) -> bool:
     """Its text is not told; numbers are, and what a plan iteration was judged by."""
-    started = chapter.started
+    started = piece.started
     planned = started is not None and started.mode is Mode.PLAN and evidence.progress
-    return planned or chapter.find(PlanChanged) is not None
+    return planned or piece.find(PlanChanged) is not None
 
 
 def _plan_after(

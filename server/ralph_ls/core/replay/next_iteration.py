@@ -45,7 +45,7 @@ class NextIteration:
 
 
 def predict_next_iteration(
-    run: RunState | None, facts: EngineFacts, look: PlanReader, *, now: datetime
+    run: RunState | None, facts: EngineFacts, read_plan: PlanReader, *, now: datetime
 ) -> NextIteration:
     """The next iteration of ``run`` as if it went on, or the first one of a new run.
 
@@ -64,7 +64,7 @@ def predict_next_iteration(
     order = _ordered(taken, PrepareIteration)
     if order is None:
         return NextIteration(context=None, instead=_why(taken))
-    begun = step(taken.state, look(order, taken.state.run), now)
+    begun = step(taken.state, read_plan(order, taken.state.run), now)
     launch = _ordered(begun, LaunchAgent)
     if launch is None:
         return NextIteration(context=None, instead=_why(begun))

@@ -33,7 +33,7 @@ validated  Whether the validation script was content.
 
 What a policy would have made of a trace, iteration by iteration (docs/rules.md#command-line).
 
-The rules are those of a run, since ``rehearsal`` feeds its reducer. Here a trace is turned into
+The rules are those of a run, since ``driver`` feeds its reducer. Here a trace is turned into
 what that reducer looks at and reads. What a trace does not tell is taken as follows:
 
 - *Time* is made up: every iteration takes a minute.
@@ -222,36 +222,34 @@ def simulate_lines(lines: Iterable[TraceLine], config: Config) -> Iterator[Simul
     before the next iteration, in the plan or in a budget, is told of the iteration before it.
     """
     alone = config.model_copy(update={"on_halt": OnHalt.EXIT, "task": None})
-    rehearsal, before = ReplayDriver(), EMPTY_LINE
-    rehearsal.start(alone)
+    driver, before = ReplayDriver(), EMPTY_LINE
+    driver.start(alone)
     for number, line in enumerate(lines, start=1):
-        told = rehearsal.told()
-        if not rehearsal.begin(_prepared(rehearsal, before, line)):
+        iteration = driver.last_iteration()
+        if not driver.begin(_prepared(driver, before, line)):
             break
-        if told is not None:
-            yield told
-        rehearsal.advance(ITERATION_TIME * number)
-        rehearsal.play(_turn(rehearsal, line))
-        if rehearsal.is_over:
+        if iteration is not None:
+            yield iteration
+        driver.advance(ITERATION_TIME * number)
+        driver.play(_turn(driver, line))
+        if driver.is_over:
             break
         before = line
     else:
         if before is not EMPTY_LINE:
-            rehearsal.begin(_prepared(rehearsal, before, EMPTY_LINE))
-    if (last := rehearsal.told()) is not None:
+            driver.begin(_prepared(driver, before, EMPTY_LINE))
+    if (last := driver.last_iteration()) is not None:
         yield last
 
 
-def _prepared(rehearsal: ReplayDriver, before: TraceLine, line: TraceLine) -> Prepared:
+def _prepared(driver: ReplayDriver, before: TraceLine, line: TraceLine) -> Prepared:
     """The plan as the last iteration left it, and the task that this one was given."""
-    plan = _plan(rehearsal, before.counts, line.task)
+    plan = _plan(driver, before.counts, line.task)
     return Prepared(baseline=Baseline(), plan=plan)
 
 
-def _plan(
-    rehearsal: ReplayDriver, counts: PlanCountsView | None, task: TaskRef | None
-) -> PlanFacts:
-    set_aside = rehearsal.set_aside
+def _plan(driver: ReplayDriver, counts: PlanCountsView | None, task: TaskRef | None) -> PlanFacts:
+    set_aside = driver.set_aside
     if task is not None:
         next_task = UNKNOWN_TASK if task.id in set_aside else task
         return PlanFacts(counts=counts or PlanCountsView(), next_task=next_task)
@@ -263,7 +261,7 @@ def _plan(
     return PlanFacts(counts=counts, next_task=UNKNOWN_TASK if is_work else None)
 
 
-def _turn(rehearsal: ReplayDriver, line: TraceLine) -> SimulatedTurn:
+def _turn(driver: ReplayDriver, line: TraceLine) -> SimulatedTurn:
     validation = None
     if line.validated is not None:
         validation = ValidationFinished(
@@ -288,7 +286,7 @@ def _turn(rehearsal: ReplayDriver, line: TraceLine) -> SimulatedTurn:
             limit=AccountLimit() if line.limited else None,
             changes=line.changes,
             tasks_done=line.tasks_done,
-            plan=_plan(rehearsal, line.counts, None),
+            plan=_plan(driver, line.counts, None),
             must_validate=validation is not None,
         ),
         validation=validation,

@@ -247,7 +247,7 @@ class _Reading:
         verb = literal_text(words[at]) if at < len(words) else None
         if name in {"deno", "bun"} and verb in {"run", "test", "x"}:
             at += 1
-            if name == "bun" and not self._looks_like_file(words[at : at + 1]):
+            if name == "bun" and not self._is_like_file(words[at : at + 1]):
                 self.named.runners[name] = RUNNERS[name]
         if name in {"awk", "gawk", "jq"}:
             return
@@ -263,7 +263,7 @@ class _Reading:
             file = RUNNERS.get(module, f"{module.replace('.', '/')}.py")
             self.named.runners[f"python -m {module}"] = file
 
-    def _looks_like_file(self, words: Sequence[ShellWord]) -> bool:
+    def _is_like_file(self, words: Sequence[ShellWord]) -> bool:
         return any("." in (literal_text(word) or ".") for word in words)
 
     def _read_words(self, words: Iterable[ShellWord], depth: int, line: int) -> None:

@@ -143,9 +143,9 @@ _TAKEN = frozenset(
 def spec_title(description: str) -> str:
     """One line for the whole: its first words that are no label of their own."""
     lines = [" ".join(_HEAD.sub("", line).split()) for line in description.splitlines()]
-    told = [line for line in lines if line]
-    title = next((line for line in told if not line.endswith((":", "\uff1a"))), "") or "".join(
-        told[:1]
+    texts = [line for line in lines if line]
+    title = next((line for line in texts if not line.endswith((":", "\uff1a"))), "") or "".join(
+        texts[:1]
     )
     if len(title) <= LONGEST_TITLE:
         return title

@@ -73,11 +73,11 @@ def _candidates(text: str) -> Iterator[str]:
 def _items_of(text: str) -> Iterator[PlanItem]:
     plan = parse_markdown(text).plan
     lines = text.split("\n")
-    seen: set[str] = set()
+    titles: set[str] = set()
     for task in _open_ones(plan):
         key = task.title.casefold()
-        if key not in seen:
-            seen.add(key)
+        if key not in titles:
+            titles.add(key)
             yield PlanItem(
                 title=task.title,
                 priority=task.priority or Priority.P1,
@@ -152,15 +152,17 @@ def read_template(
         return ParsedTemplate(template=None, problems=tuple(problems))
     if len(items) > MAX_ITEMS:
         problems.append(f"of its {count_of(len(items), 'item')} the first {MAX_ITEMS} are taken")
-    said = {key: " ".join(matter.values(key)[:1]).strip() for key in ("title", "detail", "profile")}
-    profile = ProfileName(said["profile"]) if said["profile"] in set(ProfileName) else None
-    if said["profile"] and profile is None:
+    fields = {
+        key: " ".join(matter.values(key)[:1]).strip() for key in ("title", "detail", "profile")
+    }
+    profile = ProfileName(fields["profile"]) if fields["profile"] in set(ProfileName) else None
+    if fields["profile"] and profile is None:
         known = ", ".join(ProfileName)
-        problems.append(f"the profile {said['profile']!r} is not known; use one of {known}")
+        problems.append(f"the profile {fields['profile']!r} is not known; use one of {known}")
     template = TemplateChoice(
         id=f"{OWN_TEMPLATE_PREFIX}{name}" if source is TemplateSource.OWN else name,
-        title=said["title"] or name.replace("-", " ").replace("_", " ").strip().capitalize(),
-        detail=said["detail"],
+        title=fields["title"] or name.replace("-", " ").replace("_", " ").strip().capitalize(),
+        detail=fields["detail"],
         source=source,
         description=description,
         items=items[:MAX_ITEMS],
@@ -249,8 +251,8 @@ def _check_description(text: str) -> Iterator[SetupProblem]:
         yield problem(SetupSeverity.WARNING, "criteria-missing", message)
     if not _TESTS.search(text):
         message = f"No test requirement found. Suggestion: {TESTS_WANTED}"
-        told = problem(SetupSeverity.INFORMATION, "tests-missing", message)
-        yield told.model_copy(update={"fix": SetupFix(title="Add it", text=TESTS_WANTED)})
+        problem_found = problem(SetupSeverity.INFORMATION, "tests-missing", message)
+        yield problem_found.model_copy(update={"fix": SetupFix(title="Add it", text=TESTS_WANTED)})
 
 
 def _check_phrase(phrase: str) -> Iterator[SetupProblem]:

@@ -150,7 +150,7 @@ class AgentOutputReader:
     def _tell_context(self, data: bytes, messages: list[AgentMessage]) -> None:
         """Tell how full the window of the agent is, while it works."""
         start = None if self._heard is None else self._heard[0]
-        for notice in self._context.hear(data, messages):
+        for notice in self._context.take(data, messages):
             if self._tell is not None:
                 told = AnnouncementDone(code=notice.code, message=notice.message, start=start)
                 self._tell(told)

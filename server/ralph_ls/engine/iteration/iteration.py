@@ -367,7 +367,7 @@ class IterationWork:
             error_patterns=said.error_patterns[:KEPT_ERRORS],
             said_nothing=not said.text.strip() and said.report is None,
             failed=said.failed,
-            failure=said.why if heard.failure is None else heard.failure.words,
+            failure=said.why if heard.failure is None else heard.failure.text,
             failure_kind=None if heard.failure is None else heard.failure.kind,
             remedy=heard.remedy,
             usage=heard.usage,

@@ -97,7 +97,7 @@ class TestWords:
     def test_what_was_said_before_the_last_call_is_not_its_last_word(self) -> None:
         block = "---RALPH_STATUS---\nSTATUS: COMPLETE\n---END_RALPH_STATUS---"
         _, final = play(chunk(block), call(status="completed"), chunk("Bye."))
-        assert (final.text, final.earlier) == ("Bye.", block)
+        assert (final.text, final.earlier_block) == ("Bye.", block)
 
     def test_messages_are_kept_apart_by_their_ids_and_by_what_a_person_said(self) -> None:
         told, final = play(
@@ -330,12 +330,12 @@ class TestOwnRecords:
 
     def test_what_a_form_asks_stands_until_the_agent_goes_on(self) -> None:
         question = {"client": "question", "text": "Red or blue?"}
-        assert play(question)[1].asked == "Red or blue?"
-        assert play(question, call(status="completed"))[1].asked == ""
+        assert play(question)[1].question == "Red or blue?"
+        assert play(question, call(status="completed"))[1].question == ""
 
     def test_a_tool_that_asks_is_a_question(self) -> None:
         _, final = play(call(name="AskUserQuestion", rawInput={"question": "Red?"}))
-        assert final.asked == "Red?"
+        assert final.question == "Red?"
 
     def test_what_was_written_for_it_and_what_else_it_printed_is_told(self) -> None:
         told, _ = play({"client": "wrote", "path": "/repo/a"}, {"client": "noise", "text": "hm"})

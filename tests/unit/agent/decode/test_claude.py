@@ -86,7 +86,7 @@ class TestRecording:
             "text",
         ]
         assert found.text.startswith("The first is done.\n\n---RALPH_STATUS---")
-        assert found.earlier.startswith("I begin.\n\n---RALPH_STATUS---")
+        assert found.earlier_block.startswith("I begin.\n\n---RALPH_STATUS---")
         usage = found.usage
         assert usage is not None
         assert (usage.input_tokens, usage.output_tokens, usage.cached_tokens) == (7200, 204, 4800)
@@ -335,7 +335,7 @@ class TestFinalText:
             answer("No block.", use("Bash")),
             result("Done."),
         )
-        assert found.earlier == f"Later: {BLOCK}"
+        assert found.earlier_block == f"Later: {BLOCK}"
 
     def test_a_call_of_a_sub_agent_does_not_end_what_was_said(self) -> None:
         found = final(answer("Said."), answer(use("Bash"), parent="call_0"))
@@ -470,20 +470,20 @@ class TestAsked:
 
     def test_a_question_put_by_a_tool_at_the_end_is_kept(self) -> None:
         asked = "Which store?\n- SQLite\n\nAnd where?"
-        assert final(answer(self.ASK)).asked == asked
+        assert final(answer(self.ASK)).question == asked
         refused = came_back(content="not permitted", is_error=True)
-        assert final(answer(self.ASK), refused, answer("I wait."), result()).asked == asked
+        assert final(answer(self.ASK), refused, answer("I wait."), result()).question == asked
         unanswered = came_back(told={"questions": [], "answers": {}})
-        assert final(answer(self.ASK), unanswered, result()).asked == asked
+        assert final(answer(self.ASK), unanswered, result()).question == asked
 
     def test_one_that_was_answered_or_left_behind_is_none(self) -> None:
         answered = came_back(told={"answers": {"Which store?": "SQLite"}})
-        assert final(answer(self.ASK), answered, result()).asked == ""
-        assert final(answer(self.ASK), came_back(), result()).asked == ""
-        assert final(answer(self.ASK), answer(use("Bash")), result()).asked == ""
+        assert final(answer(self.ASK), answered, result()).question == ""
+        assert final(answer(self.ASK), came_back(), result()).question == ""
+        assert final(answer(self.ASK), answer(use("Bash")), result()).question == ""
 
     def test_one_of_a_sub_agent_is_none(self) -> None:
-        assert final(answer(self.ASK, parent="call_0"), result()).asked == ""
+        assert final(answer(self.ASK, parent="call_0"), result()).question == ""
 
     @pytest.mark.parametrize(
         ("name", "given", "asked"),
@@ -497,7 +497,7 @@ class TestAsked:
         ],
     )
     def test_tools_of_other_names_ask_too(self, name: str, given: Any, asked: str) -> None:
-        assert final(answer(use(name, **given)), result()).asked == asked
+        assert final(answer(use(name, **given)), result()).question == asked
 
     def test_asking_is_no_permission_that_was_missed(self) -> None:
         denials = [{"tool_name": name, "tool_use_id": name} for name in ("AskUserQuestion", "Bash")]

@@ -250,7 +250,7 @@ class TestSubAgents:
         below = [*self.BELOW, hook("agent_end", "sub", "main"), ended("spawn_agent")]
         messages, found = decode_cline(stream(*below, said("All done."), done(usage=SPENT)))
         assert [m.text for m in messages if m.kind == "text"] == ["All done."]
-        assert (found.text, found.earlier) == ("All done.", "")
+        assert (found.text, found.earlier_block) == ("All done.", "")
         assert found.usage == USAGE.model_copy(update={"context_tokens": None})
 
     def test_one_whose_end_is_not_told_ends_with_the_call_that_began_it(self) -> None:
@@ -269,10 +269,10 @@ class TestAsked:
 
     def test_the_program_answers_by_itself_so_the_question_stands(self) -> None:
         found = final_of(self.ASK, ended(output="a"), said("So."), done(text="So."))
-        assert found.asked == "Which one?\n- a\n- b"
+        assert found.question == "Which one?\n- a\n- b"
 
     def test_one_after_which_it_went_on_is_none(self) -> None:
-        assert final_of(self.ASK, ended(output="a"), begun("editor", "c2"), done()).asked == ""
+        assert final_of(self.ASK, ended(output="a"), begun("editor", "c2"), done()).question == ""
 
 
 class TestUsage:
@@ -370,7 +370,7 @@ class TestRecordings:
     def test_work(self) -> None:
         messages, found = self.read("work")
         assert found.text.startswith("The first is done.")
-        assert "---RALPH_STATUS---" in found.earlier
+        assert "---RALPH_STATUS---" in found.earlier_block
         assert (found.failed, found.model, found.denied_tools) == (False, "stub-model", ())
         assert found.usage == Usage(
             input_tokens=7800, output_tokens=204, cached_tokens=4800, turns=6, context_tokens=2100
@@ -395,4 +395,4 @@ class TestRecordings:
         assert (found.failed, found.denied_tools) == (False, ("run_commands",))
 
     def test_a_question(self) -> None:
-        assert self.read("asks")[1].asked == "Tabs or spaces?\n- Tabs\n- Spaces"
+        assert self.read("asks")[1].question == "Tabs or spaces?\n- Tabs\n- Spaces"

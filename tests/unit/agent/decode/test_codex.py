@@ -229,30 +229,30 @@ class TestFinalText:
         assert final_of_codex(began, said("Done."), ran(), done()).text == "Done."
 
     def test_a_block_said_before_is_kept_and_the_last_of_them(self) -> None:
-        assert final_of_codex(said(BLOCK), ran(), said("Bye."), done()).earlier == BLOCK
+        assert final_of_codex(said(BLOCK), ran(), said("Bye."), done()).earlier_block == BLOCK
         late = f"Late: {BLOCK}"
-        assert final_of_codex(said(BLOCK), ran(), said(late), said("Bye.")).earlier == late
-        assert final_of_codex(said(BLOCK), ran(), said(late)).earlier == BLOCK
-        assert final_of_codex(said("none"), ran(), said("Bye.")).earlier == ""
+        assert final_of_codex(said(BLOCK), ran(), said(late), said("Bye.")).earlier_block == late
+        assert final_of_codex(said(BLOCK), ran(), said(late)).earlier_block == BLOCK
+        assert final_of_codex(said("none"), ran(), said("Bye.")).earlier_block == ""
 
     def test_words_of_tools_and_sub_agents_never_count(self) -> None:
         states = {"other": {"status": "completed", "message": BLOCK}}
         below = ended("collab_tool_call", tool="wait", agents_states=states, status="completed")
         found = final_of_codex(below, ran(BLOCK, number=2), done())
-        assert (found.text, found.earlier) == ("", "")
+        assert (found.text, found.earlier_block) == ("", "")
 
 
 class TestAsked:
     def test_a_question_put_by_a_tool_is_kept(self) -> None:
         arguments = {"questions": [{"question": "Which one?", "options": ["a", {"label": "b"}]}]}
         call = begun("mcp_tool_call", server="people", tool="ask_user", arguments=arguments)
-        assert final_of_codex(call, done()).asked == "Which one?\n- a\n- b"
-        assert final_of_codex(call, ran(number=2), done()).asked == ""
+        assert final_of_codex(call, done()).question == "Which one?\n- a\n- b"
+        assert final_of_codex(call, ran(number=2), done()).question == ""
 
     def test_a_question_of_the_program_itself_is_kept(self) -> None:
         asked = {"type": "request_user_input", "questions": [{"id": "q", "question": "Go on?"}]}
-        assert final_of_codex(asked).asked == "Go on?"
-        assert final_of_codex({**asked, "questions": 4}).asked == ""
+        assert final_of_codex(asked).question == "Go on?"
+        assert final_of_codex({**asked, "questions": 4}).question == ""
 
 
 class TestFailure:

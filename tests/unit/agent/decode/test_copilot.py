@@ -254,21 +254,23 @@ class TestSubAgents:
         ]
         messages, found = decode_copilot(stream(*records))
         assert [m.text for m in messages if m.kind == "text"] == ["All done."]
-        assert (found.text, found.earlier, found.asked) == ("All done.", "", "")
+        assert (found.text, found.earlier_block, found.question) == ("All done.", "", "")
         assert (found.model, found.usage) == ("m", Usage(turns=1))
 
 
 class TestAsked:
     def test_a_question_put_by_a_tool_is_kept_till_it_goes_on(self) -> None:
         ask = begun("ask_user", question="Which?", choices=["a", "b"])
-        assert final_of(ask, ended(success=False), said("So."), done()).asked == "Which?\n- a\n- b"
-        assert final_of(ask, ended(), begun("bash", "c2"), done()).asked == ""
+        assert (
+            final_of(ask, ended(success=False), said("So."), done()).question == "Which?\n- a\n- b"
+        )
+        assert final_of(ask, ended(), begun("bash", "c2"), done()).question == ""
         plain = begun("ask_user", question="Which?", options=["a"])
-        assert final_of(plain, done()).asked == "Which?\n- a"
+        assert final_of(plain, done()).question == "Which?\n- a"
 
     def test_a_question_of_the_program_itself_is_kept(self) -> None:
         asked = event("user_input.requested", question="Go on?", choices=None)
-        assert final_of(asked).asked == "Go on?"
+        assert final_of(asked).question == "Go on?"
 
 
 class TestUsage:
@@ -374,7 +376,7 @@ class TestRecordings:
     def test_work(self) -> None:
         messages, found = self.read("work")
         assert found.text.startswith("The first is done.")
-        assert "---RALPH_STATUS---" in found.earlier
+        assert "---RALPH_STATUS---" in found.earlier_block
         assert (found.failed, found.model, found.denied_tools) == (False, "stub-model", ())
         assert found.usage is not None
         assert (found.usage.turns, found.usage.context_window) == (6, 128000)

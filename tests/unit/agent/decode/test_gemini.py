@@ -122,7 +122,7 @@ class TestWords:
 
     def test_a_block_before_a_tool_is_the_earlier_text(self) -> None:
         found = final(piece(BLOCK), gemini_call("glob", pattern="*"), gemini_back(), piece("Done."))
-        assert (found.earlier, found.text) == (BLOCK, "Done.")
+        assert (found.earlier_block, found.text) == (BLOCK, "Done.")
 
     def test_what_is_said_when_the_stream_breaks_off_is_kept(self) -> None:
         decoder_told, found = decode(as_line(piece("Half a li")), b'{"type":"mess')
@@ -198,9 +198,9 @@ class TestCalls:
     def test_a_question_that_was_not_answered_is_asked(self) -> None:
         asked = gemini_call("ask_user", questions=[{"question": "Which?"}])
         refused = gemini_back(error="tool_not_registered")
-        assert final(asked, refused, piece("I wait.")).asked == "Which?"
-        assert final(asked, gemini_back()).asked == ""
-        assert final(asked, refused, gemini_call("glob"), gemini_back()).asked == ""
+        assert final(asked, refused, piece("I wait.")).question == "Which?"
+        assert final(asked, gemini_back()).question == ""
+        assert final(asked, refused, gemini_call("glob"), gemini_back()).question == ""
 
     def test_a_result_of_no_call_is_nothing(self) -> None:
         assert told(gemini_back("other"), gemini_back("other", error="x")) == []

@@ -215,8 +215,8 @@ class TestTools:
     )
     def test_a_question_by_a_tool_is_kept_till_it_goes_on(self, given: Any, asked: str) -> None:
         ask = record("tool_call", tool="ask_user", summary=given)
-        assert final_of(ask, record("tool_result"), record("result")).asked == asked
-        assert final_of(ask, record("tool_call", tool="t"), record("result")).asked == ""
+        assert final_of(ask, record("tool_result"), record("result")).question == asked
+        assert final_of(ask, record("tool_call", tool="t"), record("result")).question == ""
 
 
 WITHOUT: dict[str, Any] = {"kinds": {"result": []}}
@@ -268,7 +268,7 @@ class TestEnd:
 
     def test_a_block_said_before_the_last_call_is_kept(self) -> None:
         found = final_of(record("text", text=BLOCK), record("tool_call"), record("result"))
-        assert (found.text, found.earlier) == ("", BLOCK)
+        assert (found.text, found.earlier_block) == ("", BLOCK)
 
 
 class TestUsageFile:

@@ -146,9 +146,9 @@ class TestCalls:
         asked = {"questions": [{"question": "Which?", "options": [{"label": "A"}]}]}
         refused = opencode_call("question", asked, error="The user rejected permission to …")
         found = final(refused, opencode_step("tool-calls"))
-        assert (found.asked, found.denied_tools, found.failed) == ("Which?\n- A", (), False)
-        assert final(opencode_call("question", asked)).asked == ""
-        assert final(refused, opencode_call("bash", {"command": "ls"})).asked == ""
+        assert (found.question, found.denied_tools, found.failed) == ("Which?\n- A", (), False)
+        assert final(opencode_call("question", asked)).question == ""
+        assert final(refused, opencode_call("bash", {"command": "ls"})).question == ""
 
 
 class TestEnds:
@@ -245,7 +245,7 @@ class TestNoise:
         )
         own = (BEGIN, opencode_said("Mine."), opencode_step("stop", **TOKENS))
         found = final(*own, *below)
-        assert (found.text, found.earlier, found.failed) == ("Mine.", "", False)
+        assert (found.text, found.earlier_block, found.failed) == ("Mine.", "", False)
         assert found.usage == Usage(
             input_tokens=1000,
             output_tokens=68,

@@ -199,8 +199,8 @@ class TestCalls:
             {"tool_name": name, "tool_use_id": name} for name in ("edit", "ask_user_question")
         ]
         found = final(asked, back(failed=True), end(permission_denials=denials))
-        assert (found.asked, found.denied_tools) == ("Which?", ("edit",))
-        assert final(asked, back("User answered: A"), end()).asked == ""
+        assert (found.question, found.denied_tools) == ("Which?", ("edit",))
+        assert final(asked, back("User answered: A"), end()).question == ""
 
     def test_a_sub_agent_is_told_but_for_its_words(self) -> None:
         records = (
@@ -216,7 +216,7 @@ class TestCalls:
             tool("agent", "look", "done", "c0"),
             text("Mine."),
         ]
-        assert (final(*records).text, final(*records).earlier) == ("Mine.", "")
+        assert (final(*records).text, final(*records).earlier_block) == ("Mine.", "")
 
     def test_several_calls_that_come_back_in_one_record_all_end(self) -> None:
         both = back()

@@ -118,9 +118,9 @@ def apply_usage_file(
     return final
 
 
-def _override_usage(told: Usage, streamed: Usage | None) -> Usage:
+def _override_usage(recorded: Usage, streamed: Usage | None) -> Usage:
     """The file's counts, and of the stream's those that the file does not have."""
     if streamed is None:
-        return told
-    known = {name: value for name, value in told if value is not None}
+        return recorded
+    known = {name: value for name, value in recorded if value is not None}
     return streamed.model_copy(update=known)

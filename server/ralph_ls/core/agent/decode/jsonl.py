@@ -186,9 +186,9 @@ class JsonLinesDecoder(LineDecoder):
         limit = find_account_limit(why) if why else None
         failure = AgentFailure.CRASHED if why == NO_END else None
         return AgentResult(
-            text=self._said.text if why else self._result or self._said.text,
-            earlier=self._said.earlier,
-            asked=self._asked,
+            text=self._final_text.text if why else self._result or self._final_text.text,
+            earlier_block=self._final_text.earlier_block,
+            question=self._question,
             errors=self._errors.lines,
             usage=None if self._counts == UsageCounts() else to_usage(self._counts),
             session_id=self._session_id,
@@ -208,7 +208,7 @@ class JsonLinesDecoder(LineDecoder):
             self._take(record)
         elif line.strip() and not line.lstrip().startswith(b'{"'):
             self._end_pieces()
-            self._say(line.decode("utf-8", errors="replace").rstrip("\r\n"))
+            self._emit_text(line.decode("utf-8", errors="replace").rstrip("\r\n"))
 
     def _take(self, record: JsonRecord) -> None:
         meaning = self._fields.meaning_of(record)
@@ -221,54 +221,54 @@ class JsonLinesDecoder(LineDecoder):
     def _take_text(self, record: JsonRecord) -> None:
         text = self._fields.text(record, "text")
         if text:
-            self._say(text)
+            self._emit_text(text)
 
     def _end_pieces(self) -> None:
         text = "".join(self._pieces)
         self._pieces.clear()
         if text:
-            self._say(text)
+            self._emit_text(text)
 
-    def _say(self, text: str) -> None:
-        self._go_on()
-        self._said.add(text)
-        self._tell.text(text)
+    def _emit_text(self, text: str) -> None:
+        self._continue_text()
+        self._final_text.add(text)
+        self._emitter.text(text)
 
-    def _go_on(self) -> None:
+    def _continue_text(self) -> None:
         """Where there is no end, what it does after an error shows that it got over that."""
         if not self._mapping.kinds.result:
             self._why = ""
 
     def _begin_call(self, record: JsonRecord) -> None:
         fields = self._fields
-        self._go_on()
-        self._said.tool_called()
+        self._continue_text()
+        self._final_text.tool_called()
         self._n_calls += 1
         call_id = fields.name_of_call(record) or f"call-{self._n_calls}"
         name, given = fields.text(record, "tool"), fields.value(record, "summary")
         summary = fields.summary(record, self._folder)
-        self._asked = ""
+        self._question = ""
         if is_question_tool(name):
-            self._asked = question_text(given) if isinstance(given, dict) else summary
+            self._question = question_text(given) if isinstance(given, dict) else summary
         self._calls[call_id] = _Call(name=name, summary=summary, file=fields.text(record, "file"))
         limit_open_calls(self._calls)
-        self._tell.tool(call_id, name, summary, ToolState.STARTED)
+        self._emitter.tool(call_id, name, summary, ToolState.STARTED)
 
     def _end_call(self, record: JsonRecord) -> None:
         fields = self._fields
-        self._go_on()
+        self._continue_text()
         call_id = fields.name_of_call(record) or next(iter(self._calls), "")
         call = self._calls.pop(call_id, None)
         if call is None:
             return
         if fields.has_failed(record):
             self._errors.add(filter(None, [first_line(fields.text(record, "message"))]))
-            self._tell.tool(call_id, call.name, call.summary, ToolState.FAILED)
+            self._emitter.tool(call_id, call.name, call.summary, ToolState.FAILED)
             return
-        self._tell.tool(call_id, call.name, call.summary, ToolState.DONE)
+        self._emitter.tool(call_id, call.name, call.summary, ToolState.DONE)
         path = call.file or fields.text(record, "file")
         if path:
-            self._tell.file(relative_path(path, self._folder), FileAction.CHANGED)
+            self._emitter.file(relative_path(path, self._folder), FileAction.CHANGED)
 
     def _take_usage(self, record: JsonRecord) -> None:
         counts = self._fields.counts(record)
@@ -276,13 +276,13 @@ class JsonLinesDecoder(LineDecoder):
             self._counts = add_counts(self._counts, counts)
         else:
             self._counts = override_known(counts, self._counts)
-        self._tell_usage()
+        self._emit_usage()
 
     def _take_error(self, record: JsonRecord) -> None:
         message = self._fields.text(record, "message").strip() or "it tells an error"
         self._why = first_line(message)
         self._errors.add([self._why])
-        self._tell.text(message)
+        self._emitter.text(message)
 
     def _take_result(self, record: JsonRecord) -> None:
         fields = self._fields
@@ -290,21 +290,21 @@ class JsonLinesDecoder(LineDecoder):
         self._take_session(record)
         self._result = fields.text(record, "text")
         if fields.has_failed(record):
-            told = first_line(fields.text(record, "message")) or self._why
-            self._why = told or first_line(self._result) or "it says that it failed"
+            reported = first_line(fields.text(record, "message")) or self._why
+            self._why = reported or first_line(self._result) or "it says that it failed"
             self._errors.add([self._why])
         else:
             self._why = ""
         self._counts = override_known(fields.counts(record), self._counts)
-        self._tell_usage()
+        self._emit_usage()
 
     def _take_session(self, record: JsonRecord) -> None:
         self._session_id = self._fields.text(record, "session_id") or self._session_id
         self._model = self._fields.text(record, "model") or self._model
 
-    def _tell_usage(self) -> None:
+    def _emit_usage(self) -> None:
         if self._counts != UsageCounts():
-            self._tell.usage(self._counts)
+            self._emitter.usage(self._counts)
 
 
 class _Call(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -219,9 +219,9 @@ class OpencodeDecoder(LineDecoder):
         why = NO_END if error is None else _words_of(error)
         failed = error is not None or not self._has_ended
         return AgentResult(
-            text=self._said.text,
-            earlier=self._said.earlier,
-            asked=self._asked,
+            text=self._final_text.text,
+            earlier_block=self._final_text.earlier_block,
+            question=self._question,
             errors=self._errors.lines,
             usage=None if self._used == UsageCounts() else to_usage(self._used),
             session_id=self._session_id,
@@ -243,8 +243,8 @@ class OpencodeDecoder(LineDecoder):
                 self._take_call(part, is_main=self._is_main(session))
             case OpencodeTextEvent(part=part, session_id=session):
                 if self._is_main(session):
-                    self._said.add(part.text)
-                    self._tell.text(part.text)
+                    self._final_text.add(part.text)
+                    self._emitter.text(part.text)
             case OpencodeStepStart(session_id=session):
                 if self._is_main(session):
                     # Whatever failed before, the agent is at work again.
@@ -256,7 +256,7 @@ class OpencodeDecoder(LineDecoder):
                 if self._is_main(session):
                     self._fail(error)
             case PlainLine(text=text):
-                self._tell.text(text)
+                self._emitter.text(text)
             case _:
                 assert_never(event)
 
@@ -272,29 +272,29 @@ class OpencodeDecoder(LineDecoder):
         asks = name == "question" or is_question_tool(name)
         has_failed = state.status == "error" or name == _INVALID or bool(account.exit)
         if is_main:
-            self._said.tool_called()
-            self._asked = question_text(given) if asks and has_failed else ""
+            self._final_text.tool_called()
+            self._question = question_text(given) if asks and has_failed else ""
         if name == "todowrite":
             if not has_failed:
                 self._todos.take("TodoWrite", given, NULL_JSON)
-                self._tell.todos(self._todos.items)
+                self._emitter.todos(self._todos.items)
             return
         summary = _summary_of(given, self._folder)
-        self._tell.tool(part.call_id, name, summary, ToolState.STARTED)
+        self._emitter.tool(part.call_id, name, summary, ToolState.STARTED)
         end = ToolState.FAILED if has_failed else ToolState.DONE
-        self._tell.tool(part.call_id, name, summary, end)
+        self._emitter.tool(part.call_id, name, summary, end)
         if not has_failed:
-            self._tell_files(name, given, account)
+            self._emit_files(name, given, account)
             return
         output = decode(_TEXT, state.output) or ""
-        told = (first_line(state.error),) if state.error else ()
-        self._errors.add((*find_error_lines(output[-MAX_FAILURE_OUTPUT:]), *told))
+        reported = (first_line(state.error),) if state.error else ()
+        self._errors.add((*find_error_lines(output[-MAX_FAILURE_OUTPUT:]), *reported))
         if state.error.startswith(_NOT_PERMITTED):
             self._was_denied = is_main
             if not asks:
                 self._denied.append(name)
 
-    def _tell_files(
+    def _emit_files(
         self, name: str, given: Mapping[str, Any], account: OpencodeToolMetadata
     ) -> None:
         path = given.get("filePath")
@@ -302,29 +302,29 @@ class OpencodeDecoder(LineDecoder):
             action = _ACTIONS[name]
             if name == "write" and account.exists is False:
                 action = FileAction.CREATED
-            self._tell.file(relative_path(path, self._folder), action)
+            self._emitter.file(relative_path(path, self._folder), action)
         elif name in _PATCHES:
             for change in account.files:
                 kind = _KINDS.get(change.type, FileAction.CHANGED)
-                self._tell.file(relative_path(change.file_path, self._folder), kind)
+                self._emitter.file(relative_path(change.file_path, self._folder), kind)
 
     def _finish_step(self, part: OpencodeFinishPart, *, is_main: bool) -> None:
         tokens = part.tokens or OpencodeTokens()
         cache = tokens.cache or OpencodeCacheTokens()
         used, cost = self._used, add_known(self._used.cost_usd, part.cost)
         new, cached = add_known(tokens.input, cache.write), cache.read
-        said = add_known(tokens.output, tokens.reasoning)
+        n_output = add_known(tokens.output, tokens.reasoning)
         context = add_known(new, cached) if is_main else None
         self._used = UsageCounts(
             input_tokens=add_known(used.input_tokens, new),
-            output_tokens=add_known(used.output_tokens, said),
+            output_tokens=add_known(used.output_tokens, n_output),
             cached_tokens=add_known(used.cached_tokens, cached),
             # Nought is what it tells of a model whose price it does not know.
             cost_usd=round(cost, 6) if cost else None,
             turns=(used.turns or 0) + 1 if is_main else used.turns,
             context_tokens=used.context_tokens if context is None else context,
         )
-        self._tell.usage(self._used)
+        self._emitter.usage(self._used)
         if is_main:
             self._has_ended = part.reason != "tool-calls" or self._was_denied
 
@@ -332,7 +332,7 @@ class OpencodeDecoder(LineDecoder):
         self._error = error
         words = _words_of(error)
         self._errors.add([words])
-        self._tell.text(words)
+        self._emitter.text(words)
 
 
 def failure_of_error(error: OpencodeErrorInfo) -> AgentFailure | None:

@@ -161,14 +161,14 @@ def _key_of(match: re.Match[str], first: re.Match[str] | None, draft: _Draft) ->
     has_style = first is None or _are_alike(match, first)
     if key in KNOWN_FIELDS:
         return key if has_style or key not in draft.values else None
-    looks_like_key = (
+    is_like_key = (
         len(written) >= _SHORTEST_UNKNOWN_KEY
         and match["bullet"] != "|"
         and " " not in written
         and not match["value"].startswith("//")
         and (written.isupper() or (first is not None and not first["key"].isupper()))
     )
-    return key if has_style and looks_like_key else None
+    return key if has_style and is_like_key else None
 
 
 def _are_alike(one: re.Match[str], other: re.Match[str]) -> bool:

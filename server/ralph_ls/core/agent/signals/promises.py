@@ -153,14 +153,14 @@ def _to_promise(body: str, complete_word: str) -> Promise | str:
     if not body:
         return "it is empty"
     word, colon, rest = body.partition(":")
-    said = rest.strip()
+    reason = rest.strip()
     if word not in _KINDS:
         return f"it says none of {complete_word}, BLOCKED:reason and DECIDE:question"
-    if not colon or not any(map(str.isalnum, said)):
+    if not colon or not any(map(str.isalnum, reason)):
         return "it gives no reason" if word == "BLOCKED" else "it asks no question"
-    if _PLACEHOLDER.fullmatch(said) is not None:
+    if _PLACEHOLDER.fullmatch(reason) is not None:
         return "it is a template: what should stand there was not filled in"
-    return Promise(kind=_KINDS[word], text=said)
+    return Promise(kind=_KINDS[word], text=reason)
 
 
 _KINDS = {"BLOCKED": PromiseKind.BLOCKED, "DECIDE": PromiseKind.DECIDE}

@@ -84,10 +84,10 @@ def _last_paragraph(text: str, holes: Sequence[Span]) -> str:
     for hole_start, hole_end in (*reversed(holes), (0, 0)):
         rest = text[max(hole_end, end - _LONGEST_PARAGRAPH) : end]
         for paragraph in reversed(_GAP.split(rest)):
-            said = _NOT_SAID.sub("", paragraph).strip()
-            if said and _BESIDES.fullmatch(said) is None:
-                return said
-            if paragraph.strip() and not said:
+            plain = _NOT_SAID.sub("", paragraph).strip()
+            if plain and _BESIDES.fullmatch(plain) is None:
+                return plain
+            if paragraph.strip() and not plain:
                 return ""
         end = hole_start
     return ""

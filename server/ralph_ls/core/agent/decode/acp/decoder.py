@@ -74,9 +74,9 @@ class AcpDecoder(LineDecoder):
         self._end_message()
         counts = self._sums.counts()
         return AgentResult(
-            text=self._said.text,
-            earlier=self._said.earlier,
-            asked=self._asked,
+            text=self._final_text.text,
+            earlier_block=self._final_text.earlier_block,
+            question=self._question,
             errors=self._errors.lines,
             usage=None if counts is None else to_usage(counts),
             session_cost_usd=self._sums.session_cost,
@@ -128,20 +128,20 @@ class AcpDecoder(LineDecoder):
                 if len(self._denied) < MAX_OPEN_CALLS:
                     self._denied.append(text_at(record, "tool") or "tool")
             case "wrote":
-                self._tell.file(
+                self._emitter.file(
                     relative_path(text_at(record, "path"), self._folder), FileAction.CHANGED
                 )
             case "question":
-                self._asked = question_text({"question": text_at(record, "text")})
+                self._question = question_text({"question": text_at(record, "text")})
             case "fresh":
                 self._session_id, self._why, self._failure = None, NO_END, AgentFailure.CRASHED
-                self._tell.text(f"A fresh session: {text_at(record, 'why')}")
+                self._emitter.text(f"A fresh session: {text_at(record, 'why')}")
             case "failed":
                 named = text_at(record, "failure")
                 known = named in AgentFailure.__members__.values()
                 self._fail(text_at(record, "why"), AgentFailure(named) if known else None)
             case "noise":
-                self._tell.text(text_at(record, "text"))
+                self._emitter.text(text_at(record, "text"))
             case _:
                 pass
 
@@ -181,7 +181,7 @@ class AcpDecoder(LineDecoder):
             self._fail(*failed)
         counts = self._sums.counts()
         if counts is not None:
-            self._tell.usage(counts)
+            self._emitter.usage(counts)
 
     def _take_error(self, method: str, error: AcpRecord) -> None:
         if method not in _NEEDED:
@@ -201,7 +201,7 @@ class AcpDecoder(LineDecoder):
             self._limit = AccountLimit()
         line = self._why.strip().split("\n", 1)[0]
         self._errors.add([line])
-        self._tell.text(line)
+        self._emitter.text(line)
 
     # What the agent tells on the way.
 
@@ -218,11 +218,11 @@ class AcpDecoder(LineDecoder):
                 todos = parse_todos(update)
                 if todos != self._todos:
                     self._todos = todos
-                    self._tell.todos(todos)
+                    self._emitter.todos(todos)
             case "usage_update":
                 self._sums.take_update(update)
                 self._model = text_at(update, "_meta", "_claude/model") or self._model
-                self._tell_usage()
+                self._emit_usage()
             case "config_option_update":
                 self._model = _model_in(update) or self._model
             case "session_info_update":
@@ -237,7 +237,7 @@ class AcpDecoder(LineDecoder):
 
     def _take_chunk(self, update: AcpRecord) -> None:
         if self._sums.take_call(record_at(update, "_meta", "usage")):
-            self._tell_usage()
+            self._emit_usage()
         text = text_at(update, "content", "text")
         if not text or text_at(update, "_meta", "claudeCode", "parentToolUseId"):
             return
@@ -249,31 +249,31 @@ class AcpDecoder(LineDecoder):
             self._end_message()
             self._message.id = message
         for lines in self._message.take(text):
-            self._tell.text(lines)
+            self._emitter.text(lines)
 
-    def _take_call(self, told: AcpRecord, *, is_asked: bool = False) -> None:
-        number = text_at(told, "toolCallId")
+    def _take_call(self, update: AcpRecord, *, is_asked: bool = False) -> None:
+        number = text_at(update, "toolCallId")
         if not number or number in self._ended:
             return
         call = self._calls.get(number)
         is_first = call is None
         if call is None:
             self._end_message()
-            self._said.tool_called()
+            self._final_text.tool_called()
             call = self._calls[number] = AcpToolCall()
             limit_open_calls(self._calls)
-        state = call.take(told)
-        if not call.is_told and (is_asked or not is_first or call.is_clear or state in _GOING):
-            self._tell_start(number, call, told)
+        state = call.take(update)
+        if not call.is_emitted and (is_asked or not is_first or call.is_clear or state in _GOING):
+            self._emit_call_start(number, call, update)
         if state in {DONE, FAILED}:
             self._end_call(number, call, state)
 
-    def _tell_start(self, number: str, call: AcpToolCall, told: AcpRecord) -> None:
-        call.is_told = True
-        self._asked = ""
+    def _emit_call_start(self, number: str, call: AcpToolCall, update: AcpRecord) -> None:
+        call.is_emitted = True
+        self._question = ""
         if is_question_tool(call.name):
-            self._asked = question_text(record_at(told, "rawInput"))
-        self._tell.tool(number, call.name, call.summary(self._folder), ToolState.STARTED)
+            self._question = question_text(record_at(update, "rawInput"))
+        self._emitter.tool(number, call.name, call.summary(self._folder), ToolState.STARTED)
 
     def _end_call(self, number: str, call: AcpToolCall, state: str) -> None:
         self._calls.pop(number, None)
@@ -281,24 +281,24 @@ class AcpDecoder(LineDecoder):
         limit_open_calls(self._ended)
         summary = call.summary(self._folder)
         if call.has_failed(state):
-            self._tell.tool(number, call.name, summary, ToolState.FAILED)
+            self._emitter.tool(number, call.name, summary, ToolState.FAILED)
             self._errors.add(call.error_lines())
             return
-        self._tell.tool(number, call.name, summary, ToolState.DONE)
+        self._emitter.tool(number, call.name, summary, ToolState.DONE)
         for path, action in call.files(self._folder):
-            self._tell.file(path, action)
+            self._emitter.file(path, action)
 
-    def _tell_usage(self) -> None:
+    def _emit_usage(self) -> None:
         counts = self._sums.counts()
         if counts is not None:
-            self._tell.usage(counts)
+            self._emitter.usage(counts)
 
     def _end_message(self) -> None:
         text, rest = self._message.end()
         if text.strip():
-            self._said.add(text)
+            self._final_text.add(text)
         if rest.strip():
-            self._tell.text(rest)
+            self._emitter.text(rest)
 
 
 class _Message:

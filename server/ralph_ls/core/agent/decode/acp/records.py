@@ -214,11 +214,13 @@ class AcpUsageCounter:
         """The answer to the prompt."""
         self._turn = _counts(record_at(answer, "usage"))
         if self._turn is None and not self._calls:
-            told = record_at(answer, "_meta", "quota", "token_count")
+            update = record_at(answer, "_meta", "quota", "token_count")
             self._turn = _counts(
                 {
-                    "inputTokens": _or(count_at(told, "input_tokens"), told.get("inputTokens")),
-                    "outputTokens": _or(count_at(told, "output_tokens"), told.get("outputTokens")),
+                    "inputTokens": _or(count_at(update, "input_tokens"), update.get("inputTokens")),
+                    "outputTokens": _or(
+                        count_at(update, "output_tokens"), update.get("outputTokens")
+                    ),
                 }
             )
 
@@ -283,7 +285,7 @@ class AcpToolCall:
     """What is known of one call."""
 
     def __init__(self) -> None:
-        self.is_told = False
+        self.is_emitted = False
         self._name = ""
         self._kind = ""
         self._title = ""
@@ -302,23 +304,23 @@ class AcpToolCall:
         """Whether more is known than that it begins."""
         return bool(self._arguments or self._locations or self._changes)
 
-    def take(self, told: AcpRecord) -> str:
+    def take(self, update: AcpRecord) -> str:
         """Take what is told of it; its state, empty where that is not told."""
-        self._name = text_at(told, "name") or _own_name(told) or self._name
-        self._kind = text_at(told, "kind") or self._kind
-        self._title = text_at(told, "title") or self._title
-        given = record_at(told, "rawInput")
+        self._name = text_at(update, "name") or _own_name(update) or self._name
+        self._kind = text_at(update, "kind") or self._kind
+        self._title = text_at(update, "title") or self._title
+        given = record_at(update, "rawInput")
         # Where a command runs says nothing of the command, and is known before it.
         self._arguments = {key: given[key] for key in given if key != "cwd"} or self._arguments
         if self._kind != "execute":
-            paths = [text_at(row, "path") for row in rows_at(told, "locations")]
+            paths = [text_at(row, "path") for row in rows_at(update, "locations")]
             self._locations = [path for path in paths if path] or self._locations
-        content = rows_at(told, "content")
+        content = rows_at(update, "content")
         diffs = [row for row in content if row.get("type") == "diff" and text_at(row, "path")]
         if diffs:
             self._changes = [(text_at(row, "path"), _action(row)) for row in diffs]
-        self._take_output(told, content)
-        return text_at(told, "status")
+        self._take_output(update, content)
+        return text_at(update, "status")
 
     def summary(self, folder: str) -> str:
         """What the tool is used on, in one line."""
@@ -335,8 +337,8 @@ class AcpToolCall:
     def error_lines(self) -> tuple[str, ...]:
         """The lines of its output that tell an error, else the first."""
         found = tuple(find_error_lines(self._output[-MAX_FAILURE_OUTPUT:]))
-        said = (line.strip() for line in self._output.splitlines())
-        return found or tuple([line for line in said if line.strip("`")][:1])
+        lines = (line.strip() for line in self._output.splitlines())
+        return found or tuple([line for line in lines if line.strip("`")][:1])
 
     def files(self, folder: str) -> list[tuple[str, FileAction]]:
         """The files of a call that went well, relative to the work tree where they lie in it."""
@@ -346,20 +348,20 @@ class AcpToolCall:
             found = [(path, action) for path in self._locations]
         return [(relative_path(path, folder), action) for path, action in dict.fromkeys(found)]
 
-    def _take_output(self, told: AcpRecord, content: list[AcpRecord]) -> None:
+    def _take_output(self, update: AcpRecord, content: list[AcpRecord]) -> None:
         texts = [text_at(row, "content", "text") for row in content]
-        whole = "\n".join(text for text in texts if text) or _raw_output(told)
+        whole = "\n".join(text for text in texts if text) or _raw_output(update)
         if whole:
             # Agents tell it anew each time, as far as it has come.
             self._output = whole[-MAX_FAILURE_OUTPUT:]
-        more = text_at(told, "_meta", "terminal_output_delta", "data")
+        more = text_at(update, "_meta", "terminal_output_delta", "data")
         if more:
             self._output = (self._output + more)[-MAX_FAILURE_OUTPUT:]
         codes = (
-            value_at(told, "_meta", "terminal_exit", "exit_code"),
-            value_at(told, "rawOutput", "exitCode"),
-            value_at(told, "rawOutput", "exit_code"),
-            value_at(told, "rawOutput", "metadata", "exit"),
+            value_at(update, "_meta", "terminal_exit", "exit_code"),
+            value_at(update, "rawOutput", "exitCode"),
+            value_at(update, "rawOutput", "exit_code"),
+            value_at(update, "rawOutput", "metadata", "exit"),
         )
         if any(isinstance(code, int) for code in codes):
             self._has_failed = any(isinstance(code, int) and code != 0 for code in codes)
@@ -374,9 +376,11 @@ def parse_todos(update: AcpRecord) -> tuple[AgentTodo, ...]:
     )
 
 
-def _own_name(told: AcpRecord) -> str:
+def _own_name(update: AcpRecord) -> str:
     """The tool's own name where an agent gives it beside what the protocol knows."""
-    return text_at(told, "_meta", "claudeCode", "toolName") or text_at(told, "_meta", "toolName")
+    return text_at(update, "_meta", "claudeCode", "toolName") or text_at(
+        update, "_meta", "toolName"
+    )
 
 
 def _action(diff: AcpRecord) -> FileAction:
@@ -388,14 +392,14 @@ def _action(diff: AcpRecord) -> FileAction:
     return FileAction.CHANGED if diff.get("oldText") else FileAction.CREATED
 
 
-def _raw_output(told: AcpRecord) -> str:
+def _raw_output(update: AcpRecord) -> str:
     places: tuple[tuple[str, ...], ...] = (
         ("rawOutput",),
         ("rawOutput", "output"),
         ("rawOutput", "message"),
         ("rawOutput", "error"),
     )
-    return next((text for place in places if (text := text_at(told, *place))), "")
+    return next((text for place in places if (text := text_at(update, *place))), "")
 
 
 _ACTIONS = {

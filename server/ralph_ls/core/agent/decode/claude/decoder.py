@@ -86,11 +86,11 @@ class ClaudeDecoder:
         """
         self._earlier_cost = earlier_cost_usd
         self._lines = LineSplitter()
-        self._tell = MessageEmitter(start)
+        self._emitter = MessageEmitter(start)
         self._folder = ""
         self._session_id: str | None = None
         self._model: str | None = None
-        self._said = FinalTextBuffer()
+        self._final_text = FinalTextBuffer()
         self._calls: dict[str, _Call] = {}
         self._todos = TodoList()
         self._errors = ErrorLines()
@@ -100,7 +100,7 @@ class ClaudeDecoder:
         """Whether the agent went on working after it had met its limit."""
         self._api_error = ""
         """The kind of the last failure that the program itself told in the model's place."""
-        self._asked = ""
+        self._question = ""
         self._meter: ClaudeUsageCounting = meter or ClaudeUsageCounter()
         self._counted: UsageCounts | None = None
         """What was told last of what is used up."""
@@ -120,9 +120,9 @@ class ClaudeDecoder:
         is_word = result is not None and not why and result.result is not None
         counts = self._meter.counts(self._own_cost())
         return AgentResult(
-            text=str(result.result) if result is not None and is_word else self._said.text,
-            earlier=self._said.earlier,
-            asked=self._asked,
+            text=str(result.result) if result is not None and is_word else self._final_text.text,
+            earlier_block=self._final_text.earlier_block,
+            question=self._question,
             errors=self._errors.lines,
             usage=None if counts is None else to_usage(counts),
             session_cost_usd=None if result is None else result.total_cost_usd,
@@ -144,13 +144,13 @@ class ClaudeDecoder:
 
     def _read(self, offset: int, lines: list[bytes]) -> list[AgentMessage]:
         for line in lines:
-            self._tell.offset = offset
+            self._emitter.offset = offset
             offset += len(line)
             if not (self._calls and self._passes_over(line)):
                 record = read_line(line)
                 if record is not None:
                     self._take(record)
-        return self._tell.take()
+        return self._emitter.take()
 
     def _passes_over(self, line: bytes) -> bool:
         """Whether all that a line says is that a call went well, which is then taken."""
@@ -169,10 +169,10 @@ class ClaudeDecoder:
         match record:
             case ClaudeAssistantRecord():
                 self._take_answer(record)
-            case ClaudeUserRecord(message=content, tool_use_result=told):
+            case ClaudeUserRecord(message=content, tool_use_result=tool_result):
                 for block in _blocks(content):
                     if block.type == "tool_result":
-                        self._take_result_of_call(block, told)
+                        self._take_result_of_call(block, tool_result)
             case ClaudeSystemRecord():
                 self._take_system(record)
             case ClaudeResultRecord():
@@ -180,7 +180,7 @@ class ClaudeDecoder:
             case ClaudeLimitRecord():
                 self._take_limit(record)
             case PlainLine(text=text):
-                self._tell.text(text)
+                self._emitter.text(text)
             case _:
                 assert_never(record)
 
@@ -200,10 +200,10 @@ class ClaudeDecoder:
             if block.type == "tool_use":
                 self._begin_call(block, is_main=is_main)
             elif block.type == "text" and is_main:
-                self._said.add(block.text)
-                self._tell.text(block.text)
+                self._final_text.add(block.text)
+                self._emitter.text(block.text)
         if is_main and self._meter.begin_answer(record.message):
-            self._tell_usage(None)
+            self._emit_usage(None)
 
     def _take_api_error(self, record: ClaudeAssistantRecord, *, is_main: bool) -> None:
         """The program itself says, in the model's place, that there is no answer."""
@@ -214,15 +214,15 @@ class ClaudeDecoder:
         for block in _blocks(record.message):
             if block.text:
                 self._errors.add([block.text.split("\n")[0]])
-                self._tell.text(block.text)
+                self._emitter.text(block.text)
 
     def _begin_call(self, block: ClaudeBlock, *, is_main: bool) -> None:
         name, known = block.name, self._tools.get(block.name, block.name)
         arguments = block.input if isinstance(block.input, dict) else {}
         asks, is_todo = is_question_tool(name), known in TODO_TOOLS
         if is_main:
-            self._said.tool_called()
-            self._asked = question_text(arguments) if asks else ""
+            self._final_text.tool_called()
+            self._question = question_text(arguments) if asks else ""
         call = _Call(
             name=name,
             known=known,
@@ -234,30 +234,37 @@ class ClaudeDecoder:
         self._calls[block.id] = call
         limit_open_calls(self._calls)
         if not is_todo:
-            self._tell.tool(block.id, name, call.summary, ToolState.STARTED)
+            self._emitter.tool(block.id, name, call.summary, ToolState.STARTED)
 
-    def _take_result_of_call(self, block: ClaudeBlock, told: msgspec.Raw) -> None:
+    def _take_result_of_call(self, block: ClaudeBlock, tool_result: msgspec.Raw) -> None:
         if block.is_error:
             self._errors.add(find_error_lines(_text_of(block.content)[-MAX_FAILURE_OUTPUT:]))
         call = self._calls.get(block.tool_use_id)
         if call is not None:
-            account = block.content if told == NULL_JSON else told
+            account = block.content if tool_result == NULL_JSON else tool_result
             self._end_call(block.tool_use_id, call, account, is_error=bool(block.is_error))
 
-    def _end_call(self, call_id: str, call: _Call, told: msgspec.Raw, *, is_error: bool) -> None:
+    def _end_call(
+        self, call_id: str, call: _Call, tool_result: msgspec.Raw, *, is_error: bool
+    ) -> None:
         """``told`` is the tool's own account, for the calls that need it."""
         del self._calls[call_id]
-        if self._asked and is_question_tool(call.name) and not is_error and has_answer(told):
-            self._asked = ""
+        if (
+            self._question
+            and is_question_tool(call.name)
+            and not is_error
+            and has_answer(tool_result)
+        ):
+            self._question = ""
         if call.known in TODO_TOOLS:
             if not is_error:
-                self._todos.take(call.known, call.arguments, told)
-                self._tell.todos(self._todos.items)
+                self._todos.take(call.known, call.arguments, tool_result)
+                self._emitter.todos(self._todos.items)
             return
         state = ToolState.FAILED if is_error else ToolState.DONE
-        self._tell.tool(call_id, call.name, call.summary, state)
+        self._emitter.tool(call_id, call.name, call.summary, state)
         if call.path is not None and not is_error:
-            self._tell.file(call.path, file_action_of(call.known, told))
+            self._emitter.file(call.path, file_action_of(call.known, tool_result))
 
     def _take_system(self, record: ClaudeSystemRecord) -> None:
         match record.subtype:
@@ -268,11 +275,11 @@ class ClaudeDecoder:
             case "permission_denied":
                 self._denied[record.tool_use_id] = record.tool_name
             case "api_retry":
-                self._tell.text(_retry_words(record))
+                self._emitter.text(_retry_words(record))
             case "retry":
                 again = parse_qwen_retry(record.data)
                 if again is not None:
-                    self._tell.text(_retry_words(again))
+                    self._emitter.text(_retry_words(again))
             case _:
                 pass
 
@@ -284,13 +291,13 @@ class ClaudeDecoder:
         if _failure_of(record):
             self._errors.add([_failure_of(record)])
         self._meter.end_turn(record, self._model)
-        self._tell_usage(self._own_cost())
+        self._emit_usage(self._own_cost())
 
-    def _tell_usage(self, cost_usd: float | None) -> None:
+    def _emit_usage(self, cost_usd: float | None) -> None:
         counts = self._meter.counts(cost_usd)
         if counts is not None and counts != self._counted:
             self._counted = counts
-            self._tell.usage(counts)
+            self._emitter.usage(counts)
 
     def _take_limit(self, record: ClaudeLimitRecord) -> None:
         found = record.rate_limit_info or record
@@ -344,9 +351,12 @@ def _failure_of(result: ClaudeResultRecord | None) -> str:
         return NO_END
     if not result.is_error and not result.subtype.startswith("error"):
         return ""
-    told = result_error_text(result).strip().split("\n")[0]
-    means = "" if told and result.error is not None else ENDS.get(result.subtype, "")
-    return ": ".join(filter(None, (means, told))) or f"it ended with {result.subtype or 'an error'}"
+    tool_result = result_error_text(result).strip().split("\n")[0]
+    means = "" if tool_result and result.error is not None else ENDS.get(result.subtype, "")
+    return (
+        ": ".join(filter(None, (means, tool_result)))
+        or f"it ended with {result.subtype or 'an error'}"
+    )
 
 
 def _retry_words(record: ClaudeRetry | QwenRetry) -> str:

@@ -55,7 +55,7 @@ class QwenUsageCounter:
 
     def __init__(self, earlier: Usage | None) -> None:
         self._earlier = earlier or Usage()
-        self._n_answers = self._n_new = self._n_cached = self._n_said = 0
+        self._n_answers = self._n_new = self._n_cached = self._n_output = 0
         """Of the main agent's answers, as they came."""
         self.whole: UsageCounts | None = None
         """What the session used; None until a result tells."""
@@ -72,7 +72,7 @@ class QwenUsageCounter:
         self._n_answers += 1
         self._n_new += max(0, tokens.input_tokens - cached)
         self._n_cached += cached
-        self._n_said += tokens.output_tokens or 0
+        self._n_output += tokens.output_tokens or 0
         return True
 
     def end_turn(self, record: ClaudeResultRecord, _model: str | None) -> None:
@@ -98,7 +98,7 @@ class QwenUsageCounter:
             return None
         return UsageCounts(
             input_tokens=self._n_new,
-            output_tokens=self._n_said,
+            output_tokens=self._n_output,
             cached_tokens=self._n_cached,
             cost_usd=cost_usd,
             turns=self._n_answers,

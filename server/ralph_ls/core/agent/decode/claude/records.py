@@ -330,13 +330,13 @@ class ClaudeUsageCounter:
         )
 
 
-def parse_time(told: float | str | None) -> datetime | None:
+def parse_time(reported: float | str | None) -> datetime | None:
     """A moment as the program tells it: seconds or milliseconds since 1970, or ISO text."""
     try:
-        if isinstance(told, str) and not _NUMBER.fullmatch(told):
-            moment = datetime.fromisoformat(told)
+        if isinstance(reported, str) and not _NUMBER.fullmatch(reported):
+            moment = datetime.fromisoformat(reported)
             return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-        number = None if told is None else float(told)
+        number = None if reported is None else float(reported)
         if number is None:
             return None
         return datetime.fromtimestamp(number / 1000 if number > _MILLISECONDS else number, UTC)

@@ -85,11 +85,13 @@ class ClineDecoder(LineDecoder):
     def final(self) -> AgentResult:
         why = self._failure()
         result, counts = self._result, self._counts()
-        text = self._said.text if result is None or why else result.text or self._said.text
+        text = (
+            self._final_text.text if result is None or why else result.text or self._final_text.text
+        )
         return AgentResult(
             text=text,
-            earlier=self._said.earlier,
-            asked=self._asked,
+            earlier_block=self._final_text.earlier_block,
+            question=self._question,
             errors=self._errors.lines,
             usage=None if counts is None else to_usage(counts),
             session_id=self._session_id,
@@ -125,9 +127,9 @@ class ClineDecoder(LineDecoder):
             case ClineProgramError(message=message):
                 self._why = message
                 self._errors.add([first_line(message)])
-                self._tell.text(message)
+                self._emitter.text(message)
             case PlainLine(text=text):
-                self._tell.text(text)
+                self._emitter.text(text)
             case _:
                 assert_never(record)
 
@@ -155,7 +157,7 @@ class ClineDecoder(LineDecoder):
                 self._take_error(event)
             case "notice", _:
                 if event.message:
-                    self._tell.text(event.message)
+                    self._emitter.text(event.message)
             case _:
                 pass
 
@@ -168,22 +170,22 @@ class ClineDecoder(LineDecoder):
     def _end_text(self, whole: str | None) -> None:
         text, self._piece = whole or self._piece, ""
         if text:
-            self._said.add(text)
-            self._tell.text(text)
+            self._final_text.add(text)
+            self._emitter.text(text)
 
     def _begin_call(self, event: ClineAgentEvent, *, is_main: bool) -> None:
         arguments, name = parse_arguments(event.input), event.tool_name
         if is_main:
             self._end_text(None)
-            self._said.tool_called()
-            self._asked = question_text(arguments) if is_question_tool(name) else ""
+            self._final_text.tool_called()
+            self._question = question_text(arguments) if is_question_tool(name) else ""
         summary = summarise_call(arguments, self._folder)
         paths = {key: value for key, value in arguments.items() if key in {"path", "files"}}
         self._calls[event.tool_call_id] = _Call(
             name=name, summary=summary, arguments=paths, is_main=is_main
         )
         limit_open_calls(self._calls)
-        self._tell.tool(event.tool_call_id, name, summary, ToolState.STARTED)
+        self._emitter.tool(event.tool_call_id, name, summary, ToolState.STARTED)
 
     def _end_call(self, event: ClineAgentEvent, call: _Call) -> None:
         if call.is_main and not any(one.is_main for one in self._calls.values()):
@@ -196,10 +198,10 @@ class ClineDecoder(LineDecoder):
             if is_denial(error):
                 self._denied.append(call.name)
         state = ToolState.FAILED if error or failed else ToolState.DONE
-        self._tell.tool(event.tool_call_id, call.name, call.summary, state)
+        self._emitter.tool(event.tool_call_id, call.name, call.summary, state)
         if state is ToolState.DONE:
             for path, action in files_of_call(call.name, call.arguments, results, self._folder):
-                self._tell.file(path, action)
+                self._emitter.file(path, action)
 
     def _take_usage(self, event: ClineAgentEvent) -> None:
         self._context = event.input_tokens
@@ -209,7 +211,7 @@ class ClineDecoder(LineDecoder):
             cache_read_tokens=event.total_cache_read_tokens,
             total_cost=event.total_cost,
         )
-        self._tell_usage()
+        self._emit_usage()
 
     def _take_error(self, event: ClineAgentEvent) -> None:
         message = error_message(event.error)
@@ -218,7 +220,7 @@ class ClineDecoder(LineDecoder):
             return
         self._why, self._error_class = message, event.error_class
         self._errors.add([first_line(message)])
-        self._tell.text(message)
+        self._emitter.text(message)
 
     def _take_result(self, result: ClineRunResult) -> None:
         self._end_text(None)
@@ -228,12 +230,12 @@ class ClineDecoder(LineDecoder):
         self._turns = result.iterations or self._turns
         if result.finish_reason in ENDS:
             self._errors.add([self._failure()])
-        self._tell_usage()
+        self._emit_usage()
 
-    def _tell_usage(self) -> None:
+    def _emit_usage(self) -> None:
         counts = self._counts()
         if counts is not None:
-            self._tell.usage(counts)
+            self._emitter.usage(counts)
 
     def _counts(self) -> UsageCounts | None:
         spent = self._spent
@@ -257,8 +259,10 @@ class ClineDecoder(LineDecoder):
         reason = self._result.finish_reason
         if reason == "completed":
             return ENDS["aborted"] if self._is_aborted else ""
-        told = first_line(self._why or (self._result.text or ""))
-        return ": ".join(filter(None, (ENDS.get(reason, ""), told))) or f"it ended with {reason!r}"
+        reported = first_line(self._why or (self._result.text or ""))
+        return (
+            ": ".join(filter(None, (ENDS.get(reason, ""), reported))) or f"it ended with {reason!r}"
+        )
 
     def _which_failure(self) -> AgentFailure | None:
         if self._limit() is not None:

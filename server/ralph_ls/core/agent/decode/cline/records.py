@@ -192,8 +192,8 @@ def summarise_call(arguments: Mapping[str, Any], folder: str) -> str:
     for key, names in _LISTS.items():
         rows = arguments.get(key)
         if isinstance(rows, list):
-            told = [text for row in rows if (text := _listed_texts(row, names))]
-            return to_one_line("; ".join(relative_path(text, folder) for text in told))
+            texts = [text for row in rows if (text := _listed_texts(row, names))]
+            return to_one_line("; ".join(relative_path(text, folder) for text in texts))
     task = arguments.get("task")
     if isinstance(task, str):
         return to_one_line(task)

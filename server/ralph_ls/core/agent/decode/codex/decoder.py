@@ -69,10 +69,10 @@ class CodexDecoder:
         self._folder = folder
         self._earlier_usage = earlier_usage or Usage()
         self._lines = LineSplitter()
-        self._tell = MessageEmitter(start)
+        self._emitter = MessageEmitter(start)
         self._thread_id: str | None = None
-        self._said = FinalTextBuffer()
-        self._asked = ""
+        self._final_text = FinalTextBuffer()
+        self._question = ""
         self._calls: dict[str, tuple[str, str]] = {}
         """Name and summary of each call that has not ended."""
         self._todos: tuple[AgentTodo, ...] = ()
@@ -97,9 +97,9 @@ class CodexDecoder:
             limit = find_account_limit(why) or find_account_limit(self._last_error)
         own, whole = self._counts(), _normalised(self._tokens)
         return AgentResult(
-            text=self._said.last,
-            earlier=self._said.last_block,
-            asked=self._asked,
+            text=self._final_text.last,
+            earlier_block=self._final_text.last_block,
+            question=self._question,
             errors=self._errors.lines,
             usage=None if own is None else to_usage(own),
             session_usage=None if whole is None else to_usage(whole),
@@ -113,16 +113,16 @@ class CodexDecoder:
 
     def _read(self, offset: int, lines: list[bytes]) -> list[AgentMessage]:
         for line in lines:
-            self._tell.offset = offset
+            self._emitter.offset = offset
             offset += len(line)
             done = succeeded_command_id(line)
             if done is not None and done in self._calls:
-                self._tell.tool(done, *self._calls.pop(done), ToolState.DONE)
+                self._emitter.tool(done, *self._calls.pop(done), ToolState.DONE)
                 continue
             event = read_line(line)
             if event is not None:
                 self._take(event)
-        return self._tell.take()
+        return self._emitter.take()
 
     def _take(self, event: CodexEvent) -> None:
         match event:
@@ -142,15 +142,15 @@ class CodexDecoder:
                 self._tokens = tokens or self._tokens
                 counts = self._counts()
                 if counts is not None:
-                    self._tell.usage(counts)
+                    self._emitter.usage(counts)
             case CodexTurnFailed(error=error):
                 self._fail("" if error is None else error.message)
             case CodexErrorEvent(message=message):
                 self._note_error(message)
             case CodexInputRequested(questions=questions):
-                self._asked = question_text({"questions": questions})
+                self._question = question_text({"questions": questions})
             case PlainLine(text=text):
-                self._tell.text(text)
+                self._emitter.text(text)
             case _:
                 assert_never(event)
 
@@ -163,14 +163,14 @@ class CodexDecoder:
     def _end_item(self, item: CodexItem) -> None:
         match item.type:
             case "agent_message":
-                self._said.add(item.text)
-                self._tell.text(item.text)
+                self._final_text.add(item.text)
+                self._emitter.text(item.text)
             case "todo_list":
                 self._take_todos(item)
             case "error":
                 if self._is_in_turn:
                     self._errors.add([first_line(item.message)])
-                self._tell.text(item.message)
+                self._emitter.text(item.message)
             case kind if kind in TOOL_ITEMS:
                 if item.id not in self._calls:
                     self._begin_call(item)
@@ -179,46 +179,46 @@ class CodexDecoder:
                 pass
 
     def _begin_call(self, item: CodexItem) -> None:
-        self._said.tool_called()
+        self._final_text.tool_called()
         name, summary = item_tool_name(item), summarise_item(item, self._folder)
-        self._asked = (
+        self._question = (
             question_text(parse_arguments(item.arguments)) if is_question_tool(name) else ""
         )
         self._calls[item.id] = (name, summary)
         limit_open_calls(self._calls)
-        self._tell.tool(item.id, name, summary, ToolState.STARTED)
+        self._emitter.tool(item.id, name, summary, ToolState.STARTED)
 
     def _end_call(self, item: CodexItem) -> None:
         call = self._calls.pop(item.id)
         if _has_failed(item):
-            self._tell.tool(item.id, *call, ToolState.FAILED)
+            self._emitter.tool(item.id, *call, ToolState.FAILED)
             self._errors.add(_error_lines(item))
             if item.status == "declined":
                 self._denied.append(call[0])
             return
-        self._tell.tool(item.id, *call, ToolState.DONE)
+        self._emitter.tool(item.id, *call, ToolState.DONE)
         if call[0] == PATCH:
             for path, action in changed_files(item.changes, self._folder):
-                self._tell.file(path, action)
+                self._emitter.file(path, action)
 
     def _take_todos(self, item: CodexItem) -> None:
         items = to_todos(item.items)
         if items != self._todos:
             self._todos = items
-            self._tell.todos(items)
+            self._emitter.todos(items)
 
     def _note_error(self, message: str) -> None:
         """It is not the end yet: one that says that it tries again is told, and that is all."""
         if not message.startswith(_TRIES_AGAIN):
             self._last_error = message
             self._errors.add([first_line(message)])
-        self._tell.text(message)
+        self._emitter.text(message)
 
     def _fail(self, message: str) -> None:
         self._why = message or self._last_error or "its turn failed"
         self._errors.add([first_line(self._why)])
         if message != self._last_error:
-            self._tell.text(self._why)
+            self._emitter.text(self._why)
 
     def _counts(self) -> UsageCounts | None:
         """What this process used of what the thread did."""
@@ -247,8 +247,8 @@ def _has_failed(item: CodexItem) -> bool:
 
 def _error_lines(item: CodexItem) -> tuple[str, ...]:
     output = decode(_TEXT, item.aggregated_output) or ""
-    told = () if item.error is None else (first_line(item.error.message),)
-    return (*find_error_lines(output[-MAX_FAILURE_OUTPUT:]), *told)
+    reported = () if item.error is None else (first_line(item.error.message),)
+    return (*find_error_lines(output[-MAX_FAILURE_OUTPUT:]), *reported)
 
 
 def _normalised(tokens: CodexTokens | None) -> UsageCounts | None:

@@ -165,8 +165,10 @@ def decode(decoder: msgspec.json.Decoder[Value], data: bytes | msgspec.Raw) -> V
         return None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         try:
-            mended = json.loads(bytes(data).decode("utf-8", errors="replace"), strict=False)
-            return decoder.decode(json.dumps(mended, ensure_ascii=False).encode("utf-8", "replace"))
+            repaired = json.loads(bytes(data).decode("utf-8", errors="replace"), strict=False)
+            return decoder.decode(
+                json.dumps(repaired, ensure_ascii=False).encode("utf-8", "replace")
+            )
         except (ValueError, RecursionError, msgspec.DecodeError):
             return None
 

@@ -58,7 +58,7 @@ class FinalTextBuffer:
     """The main agent's text: what came after its last tool call, and its last block before."""
 
     def __init__(self) -> None:
-        self.earlier = ""
+        self.earlier_block = ""
         self._texts: deque[str] = deque()
         self._n_characters = 0
 
@@ -74,9 +74,9 @@ class FinalTextBuffer:
     @property
     def last_block(self) -> str:
         """The last text before the last that holds a block."""
-        said = [text for text in self._texts if _has_block(text)]
-        before = said[:-1] if said and said[-1] is self.last else said
-        return before[-1] if before else self.earlier
+        with_block = [text for text in self._texts if _has_block(text)]
+        before = with_block[:-1] if with_block and with_block[-1] is self.last else with_block
+        return before[-1] if before else self.earlier_block
 
     def add(self, text: str) -> None:
         self._texts.append(text)
@@ -89,7 +89,7 @@ class FinalTextBuffer:
         if self._texts:
             for text in self._texts:
                 if _has_block(text):
-                    self.earlier = text
+                    self.earlier_block = text
             self._texts.clear()
             self._n_characters = 0
 
@@ -128,11 +128,11 @@ def question_text(arguments: Mapping[str, Any]) -> str:
     """What is asked, with the answers to choose from below each question; empty where unknown."""
     questions = arguments.get("questions")
     several = questions if isinstance(questions, list) else [arguments]
-    found = "\n\n".join(filter(None, map(_question, several)))
+    found = "\n\n".join(filter(None, map(_question_of, several)))
     return found if len(found) <= LONGEST_QUESTION else f"{found[: LONGEST_QUESTION - 1]}…"
 
 
-def _question(given: object) -> str:
+def _question_of(given: object) -> str:
     if isinstance(given, str):
         return given.strip()
     if not isinstance(given, dict):
@@ -198,9 +198,9 @@ class LineDecoder(ABC):
         """``folder`` is the one it works in, from which paths are told."""
         self._folder = folder
         self._lines = LineSplitter()
-        self._tell = MessageEmitter(start)
-        self._said = FinalTextBuffer()
-        self._asked = ""
+        self._emitter = MessageEmitter(start)
+        self._final_text = FinalTextBuffer()
+        self._question = ""
         self._errors = ErrorLines()
         self._denied: list[str] = []
         self._session_id: str | None = None
@@ -209,17 +209,17 @@ class LineDecoder(ABC):
     def feed(self, data: bytes) -> list[AgentMessage]:
         """The messages of the lines that these bytes complete."""
         self._read(*self._lines.feed(data))
-        return self._tell.take()
+        return self._emitter.take()
 
     def finish(self) -> list[AgentMessage]:
         """Those of a last line without an end, and of what was still being said."""
         self._read(*self._lines.finish())
         self._end()
-        return self._tell.take()
+        return self._emitter.take()
 
     def _read(self, offset: int, lines: list[bytes]) -> None:
         for line in lines:
-            self._tell.offset = offset
+            self._emitter.offset = offset
             offset += len(line)
             self._take_line(line)
 

@@ -91,16 +91,16 @@ def touched_file(name: str, arguments: Mapping[str, Any], folder: str) -> str | 
     return relative_path(path, folder) if name in _ACTIONS and isinstance(path, str) else None
 
 
-def file_action_of(name: str, told: msgspec.Raw) -> FileAction:
+def file_action_of(name: str, result: msgspec.Raw) -> FileAction:
     """What a call that went well did to its file; ``told`` is the tool's own account of it."""
-    if name == "Write" and (object_type(told) == "create" or bytes(told).startswith(_CREATED)):
+    if name == "Write" and (object_type(result) == "create" or bytes(result).startswith(_CREATED)):
         return FileAction.CREATED
     return _ACTIONS[name]
 
 
-def has_answer(told: msgspec.Raw) -> bool:
+def has_answer(result: msgspec.Raw) -> bool:
     """Whether a question that came back was answered; the program counts the answers."""
-    account = parse_arguments(told)
+    account = parse_arguments(result)
     return "answers" not in account or bool(account["answers"])
 
 
@@ -120,7 +120,7 @@ class TodoList:
     def items(self) -> tuple[AgentTodo, ...]:
         return tuple(self._items.values())
 
-    def take(self, name: str, arguments: Mapping[str, Any], told: msgspec.Raw) -> None:
+    def take(self, name: str, arguments: Mapping[str, Any], result: msgspec.Raw) -> None:
         """Take a call that went well."""
         match name:
             case "TodoWrite":
@@ -131,7 +131,7 @@ class TodoList:
                     for number, row in enumerate(rows)
                 }
             case "TaskCreate":
-                task = parse_arguments(told).get("task")
+                task = parse_arguments(result).get("task")
                 task_id = task.get("id") if isinstance(task, dict) else None
                 subject = arguments.get("subject")
                 self._items[str(task_id or len(self._items) + 1)] = _item(str(subject), None)

@@ -74,9 +74,9 @@ class CopilotDecoder(LineDecoder):
         failure = self._which_failure() if why else None
         counts = self._counts()
         return AgentResult(
-            text=self._said.text,
-            earlier=self._said.earlier,
-            asked=self._asked,
+            text=self._final_text.text,
+            earlier_block=self._final_text.earlier_block,
+            question=self._question,
             errors=self._errors.lines,
             usage=None if counts is None else to_usage(counts),
             session_id=self._session_id,
@@ -103,10 +103,10 @@ class CopilotDecoder(LineDecoder):
             case records.CopilotToolEnded():
                 self._end_call(thing, is_main=is_main)
             case records.CopilotUsage():
-                self._take_spent(thing)
+                self._take_usage(thing)
             case records.CopilotNotice(message=message):
                 if thing.info_type in {"", _RETRY} and message:
-                    self._tell.text(message)
+                    self._emitter.text(message)
             case records.CopilotSessionError():
                 self._take_error(thing)
             case records.CopilotResult():
@@ -114,7 +114,7 @@ class CopilotDecoder(LineDecoder):
             case records.CopilotSessionNamed():
                 self._session_id = thing.session_id
             case PlainLine(text=text):
-                self._tell.text(text)
+                self._emitter.text(text)
             case _:
                 if is_main:
                     self._take_of_main(thing)
@@ -141,7 +141,7 @@ class CopilotDecoder(LineDecoder):
             case records.CopilotContextInfo():
                 self._take_context(thing.current_tokens, thing.token_limit)
             case records.CopilotUserInputRequested(question=question, choices=choices):
-                self._asked = question_text({"question": question, "options": choices})
+                self._question = question_text({"question": question, "options": choices})
             case records.CopilotModelNamed():
                 self._model = thing.new_model or thing.model or self._model
             case _:
@@ -150,8 +150,8 @@ class CopilotDecoder(LineDecoder):
     def _end_text(self, whole: str) -> None:
         text, self._piece = whole or self._piece, ""
         if text:
-            self._said.add(text)
-            self._tell.text(text)
+            self._final_text.add(text)
+            self._emitter.text(text)
 
     def _begin_call(self, started: records.CopilotToolStarted, *, is_main: bool) -> None:
         server, tool = started.mcp_server_name, started.mcp_tool_name
@@ -159,8 +159,10 @@ class CopilotDecoder(LineDecoder):
         arguments = parse_arguments(started.arguments)
         if is_main:
             self._end_text("")
-            self._said.tool_called()
-            self._asked = question_text(_question(arguments)) if is_question_tool(name) else ""
+            self._final_text.tool_called()
+            self._question = (
+                question_text(_question_of(arguments)) if is_question_tool(name) else ""
+            )
         path = arguments.get("path") if name == READING_TOOL else None
         call = _Call(
             name=name,
@@ -169,7 +171,7 @@ class CopilotDecoder(LineDecoder):
         )
         self._calls[started.tool_call_id] = call
         limit_open_calls(self._calls)
-        self._tell.tool(started.tool_call_id, name, call.summary, ToolState.STARTED)
+        self._emitter.tool(started.tool_call_id, name, call.summary, ToolState.STARTED)
 
     def _end_call(self, ended: records.CopilotToolEnded, *, is_main: bool) -> None:
         telemetry = ended.tool_telemetry
@@ -184,16 +186,16 @@ class CopilotDecoder(LineDecoder):
             self._errors.add(_error_lines(ended))
             if ended.error is not None and ended.error.code in _DENIED:
                 self._denied.append(call.name)
-            self._tell.tool(ended.tool_call_id, call.name, call.summary, ToolState.FAILED)
+            self._emitter.tool(ended.tool_call_id, call.name, call.summary, ToolState.FAILED)
             return
-        self._tell.tool(ended.tool_call_id, call.name, call.summary, ToolState.DONE)
+        self._emitter.tool(ended.tool_call_id, call.name, call.summary, ToolState.DONE)
         if call.reads is not None:
-            self._tell.file(call.reads, FileAction.READ)
+            self._emitter.file(call.reads, FileAction.READ)
         for edit in ended.file_edits:
             action = _ACTIONS.get(edit.kind, FileAction.CHANGED)
-            self._tell.file(relative_path(edit.path, self._folder), action)
+            self._emitter.file(relative_path(edit.path, self._folder), action)
 
-    def _take_spent(self, spent: records.CopilotUsage) -> None:
+    def _take_usage(self, spent: records.CopilotUsage) -> None:
         """A call of the model, where the program tells of each; the file tells it anew."""
         counts = _normalised(spent)
         self._spent = UsageCounts(
@@ -201,7 +203,7 @@ class CopilotDecoder(LineDecoder):
             output_tokens=add_known(self._spent.output_tokens, counts.output_tokens),
             cached_tokens=add_known(self._spent.cached_tokens, counts.cached_tokens),
         )
-        self._tell_usage()
+        self._emit_usage()
 
     def _take_context(self, tokens: int | None, window: int | None) -> None:
         self._context = tokens or self._context
@@ -210,18 +212,18 @@ class CopilotDecoder(LineDecoder):
     def _take_error(self, error: records.CopilotSessionError) -> None:
         self._error = error
         self._errors.add([first_line(error.message)])
-        self._tell.text(error.message)
+        self._emitter.text(error.message)
 
     def _take_result(self, result: records.CopilotResult) -> None:
         self._end_text("")
         self._result = result
         self._session_id = result.session_id or self._session_id
-        self._tell_usage()
+        self._emit_usage()
 
-    def _tell_usage(self) -> None:
+    def _emit_usage(self) -> None:
         counts = self._counts()
         if counts is not None:
-            self._tell.usage(counts)
+            self._emitter.usage(counts)
 
     def _counts(self) -> UsageCounts | None:
         counts = UsageCounts(
@@ -236,11 +238,11 @@ class CopilotDecoder(LineDecoder):
 
     def _failure(self) -> str:
         """How it failed, in words; empty where it did not."""
-        told = "" if self._error is None else first_line(self._error.message)
+        reported = "" if self._error is None else first_line(self._error.message)
         if self._result is None:
-            return told or NO_END
+            return reported or NO_END
         code = self._result.exit_code
-        return (told or f"it ended with code {code}") if code else ""
+        return (reported or f"it ended with code {code}") if code else ""
 
     def _which_failure(self) -> AgentFailure | None:
         error = self._error
@@ -297,12 +299,12 @@ def _normalised(spent: records.CopilotUsage) -> UsageCounts:
     )
 
 
-def _question(arguments: Mapping[str, Any]) -> dict[str, Any]:
+def _question_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The program calls the answers to choose from by a name of its own."""
     return {**arguments, "options": arguments.get("choices", arguments.get("options"))}
 
 
 def _error_lines(ended: records.CopilotToolEnded) -> list[str]:
-    told = [] if ended.error is None else [first_line(ended.error.message)]
+    reported = [] if ended.error is None else [first_line(ended.error.message)]
     output = "" if ended.result is None else ended.result.content
-    return [*told, *find_error_lines(output[-MAX_FAILURE_OUTPUT:])]
+    return [*reported, *find_error_lines(output[-MAX_FAILURE_OUTPUT:])]

@@ -61,7 +61,7 @@ class GeminiDecoder(LineDecoder):
 
     def __init__(self, start: int, *, folder: str = "") -> None:
         super().__init__(start, folder=folder)
-        self._saying = LineAssembler()
+        self._assembler = LineAssembler()
         self._calls: dict[str, _Call] = {}
         self._n_answers = 0
         self._is_answering = False
@@ -72,12 +72,12 @@ class GeminiDecoder(LineDecoder):
 
     def final(self) -> AgentResult:
         failed = self._failed()
-        text = "\n".join(filter(None, (self._said.text, self._saying.text)))
+        text = "\n".join(filter(None, (self._final_text.text, self._assembler.text)))
         counts = self._counts()
         return AgentResult(
             text=text,
-            earlier=self._said.earlier,
-            asked=self._asked,
+            earlier_block=self._final_text.earlier_block,
+            question=self._question,
             errors=self._errors.lines,
             usage=None if counts is None else to_usage(counts),
             session_id=self._session_id,
@@ -125,7 +125,7 @@ class GeminiDecoder(LineDecoder):
             case GeminiResultRecord():
                 self._take_result(record)
             case PlainLine(text=text):
-                self._tell.text(text)
+                self._emitter.text(text)
             case _:
                 assert_never(record)
 
@@ -142,24 +142,24 @@ class GeminiDecoder(LineDecoder):
         self._begin_answer()
         if not record.delta:
             self._end_text()
-        told = self._saying.add(record.content)
-        if told:
-            self._tell.text(told)
+        reported = self._assembler.add(record.content)
+        if reported:
+            self._emitter.text(reported)
         if not record.delta:
             self._end_text()
 
     def _end_text(self) -> None:
         """What comes next is no part of the text that is being said."""
-        text, rest = self._saying.end()
+        text, rest = self._assembler.end()
         if rest:
-            self._tell.text(rest)
+            self._emitter.text(rest)
         if text:
-            self._said.add(text)
+            self._final_text.add(text)
 
     def _begin_call(self, record: GeminiToolUse) -> None:
         name, given = record.tool_name, parse_arguments(record.parameters)
-        self._said.tool_called()
-        self._asked = question_text(given) if is_question_tool(name) else ""
+        self._final_text.tool_called()
+        self._question = question_text(given) if is_question_tool(name) else ""
         path = given.get("file_path")
         call = _Call(
             name=name,
@@ -170,47 +170,47 @@ class GeminiDecoder(LineDecoder):
         self._calls[record.tool_id] = call
         limit_open_calls(self._calls)
         if call.todos is None:
-            self._tell.tool(record.tool_id, name, call.summary, ToolState.STARTED)
+            self._emitter.tool(record.tool_id, name, call.summary, ToolState.STARTED)
 
     def _end_call(self, record: GeminiToolResult, call: _Call) -> None:
         if record.status != "error":
             self._end_well(record.tool_id, call)
             return
         error, output = record.error or GeminiFailure(), decode(_TEXT, record.output) or ""
-        told = (first_line(error.message),) if error.message else ()
-        self._errors.add((*find_error_lines(output[-MAX_FAILURE_OUTPUT:]), *told))
+        reported = (first_line(error.message),) if error.message else ()
+        self._errors.add((*find_error_lines(output[-MAX_FAILURE_OUTPUT:]), *reported))
         if _is_denial(error, call.name):
             self._denied.append(call.name)
         if call.todos is None:
-            self._tell.tool(record.tool_id, call.name, call.summary, ToolState.FAILED)
+            self._emitter.tool(record.tool_id, call.name, call.summary, ToolState.FAILED)
 
     def _end_well(self, call_id: str, call: _Call) -> None:
         if is_question_tool(call.name):
-            self._asked = ""
+            self._question = ""
         if call.todos is not None:
-            self._tell.todos(call.todos)
+            self._emitter.todos(call.todos)
             return
-        self._tell.tool(call_id, call.name, call.summary, ToolState.DONE)
+        self._emitter.tool(call_id, call.name, call.summary, ToolState.DONE)
         action = ACTIONS.get(call.name)
         if action is not None and call.path is not None:
-            self._tell.file(call.path, action)
+            self._emitter.file(call.path, action)
 
     def _note_error(self, message: str, *, is_warning: bool) -> None:
         """It is not the end yet, and a warning is none at all."""
         if not is_warning:
             self._last_error = message
             self._errors.add([first_line(message)])
-        self._tell.text(message)
+        self._emitter.text(message)
 
     def _take_result(self, record: GeminiResultRecord) -> None:
         self._result = record
         if record.error is not None:
             why = classify_failure(record.error).why
             self._errors.add([why])
-            self._tell.text(why)
+            self._emitter.text(why)
         counts = self._counts()
         if counts is not None:
-            self._tell.usage(counts)
+            self._emitter.usage(counts)
 
     def _failed(self) -> GeminiFailureDetails | None:
         """How it failed; None where it did not."""

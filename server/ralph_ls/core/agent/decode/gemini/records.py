@@ -158,38 +158,38 @@ def classify_failure(error: GeminiFailure) -> GeminiFailureDetails:
     inner = message if wrapped is None else wrapped[1]
     answer = decode(_ANSWER, inner.encode()) if inner.startswith("{") else None
     if answer is not None and answer.error.message:
-        told, code = answer.error.message, answer.error.code
-        why = told if not isinstance(code, int) else f"{told} (status {code})"
+        text, code = answer.error.message, answer.error.code
+        why = text if not isinstance(code, int) else f"{text} (status {code})"
     else:
-        told, code = inner, None
+        text, code = inner, None
         why = inner or error.type or "it failed"
     is_quota = _OF_A_QUOTA.search(message) is not None
-    kind = _KINDS.get(error.type) or (AgentFailure.LIMIT if is_quota else _by_answer(code, told))
+    kind = _KINDS.get(error.type) or (AgentFailure.LIMIT if is_quota else _by_answer(code, text))
     return GeminiFailureDetails(
         why=why.strip().split("\n", 1)[0].strip(),
         kind=kind,
-        limit=_limit_in(told) if kind is AgentFailure.LIMIT else None,
+        limit=_limit_in(text) if kind is AgentFailure.LIMIT else None,
     )
 
 
-def _by_answer(code: int | str | None, told: str) -> AgentFailure | None:
+def _by_answer(code: int | str | None, text: str) -> AgentFailure | None:
     if isinstance(code, int) and failure_of_status(code) is not None:
         return failure_of_status(code)
-    status = _STATUS.search(told)
+    status = _STATUS.search(text)
     named = code if isinstance(code, str) else "" if status is None else status[1]
-    return _STATUSES.get(named) or _by_words(told)
+    return _STATUSES.get(named) or _by_words(text)
 
 
-def _by_words(told: str) -> AgentFailure | None:
+def _by_words(text: str) -> AgentFailure | None:
     for kind, shape in _WORDS:
-        if shape.search(told) is not None:
+        if shape.search(text) is not None:
             return kind
-    return failure_in_text(told)
+    return failure_in_text(text)
 
 
-def _limit_in(told: str) -> AccountLimit:
+def _limit_in(text: str) -> AccountLimit:
     """The limit, with the wait that the service asks for."""
-    found = _RETRY_IN.search(told)
+    found = _RETRY_IN.search(text)
     return AccountLimit(resets_in=None if found is None else float(found[1]))
 
 
