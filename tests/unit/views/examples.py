@@ -20,7 +20,7 @@ from ralph_ls.core.views.model.document_context import DocumentContext
 from ralph_ls.core.views.model.history import history
 from ralph_ls.core.views.panel.panel import panel, panel_answers
 from ralph_ls.core.views.panel.rows import iteration_rows, plan_rows
-from ralph_ls.core.views.text.status import needs_person
+from ralph_ls.core.views.text.status import needs_user
 from ralph_ls.protocol.config.agent import AgentConfig
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.lsp.methods import StateResult, SubscribeResult, ViewParams
@@ -237,7 +237,7 @@ def state_at(*events: EventBase, pid: int | None = PID) -> StateResult:
         phase=look.phase,
         live=look.live,
         pid=look.pid,
-        needs_person=needs_person(look.state, look.phase),
+        needs_person=needs_user(look.state, look.phase),
         answers=panel_answers(look),
         panel=panel_at(*events, pid=pid),
         plan=tree_at(*events),

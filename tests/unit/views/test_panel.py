@@ -16,7 +16,7 @@ from ralph_ls.core.views.model.document_context import DocumentContext, open_blo
 from ralph_ls.core.views.model.history import history
 from ralph_ls.core.views.panel.panel import panel
 from ralph_ls.core.views.panel.rows import MAX_ROWS, iteration_rows, plan_rows
-from ralph_ls.core.views.text.status import needs_person
+from ralph_ls.core.views.text.status import needs_user
 from ralph_ls.protocol.lsp.panel import IterationRow, Meter, Panel, PanelState, PlanRows, Tone, Verb
 from ralph_ls.protocol.run.events import PhaseChanged, UnknownEvent
 from ralph_ls.protocol.run.values import BreakerState, EndReason, Phase, PlanCountsView
@@ -215,7 +215,7 @@ def check(look: DocumentContext, made: Panel) -> None:
     assert blocks == (open_blocker(look) is not None)
     waits = made.waiting > 0
     state = look.state
-    assert made.needs_person == (waits if state is None else needs_person(state, look.phase))
+    assert made.needs_person == (waits if state is None else needs_user(state, look.phase))
     assert made.badge >= made.waiting
     assert [one.heading for one in made.answers] == SIX
     assert made.headline

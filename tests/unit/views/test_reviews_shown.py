@@ -12,7 +12,7 @@ from ralph_ls.core.views.panel.card import card
 from ralph_ls.core.views.panel.panel import panel, panel_answers
 from ralph_ls.core.views.panel.run_status import run_status
 from ralph_ls.core.views.text.event_lines import EventLine, Weight, event_line
-from ralph_ls.core.views.text.status import needs_person, progress_words, status_answers
+from ralph_ls.core.views.text.status import needs_user, progress_words, status_answers
 from ralph_ls.core.views.text.summary import header_lines
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.lsp.panel import PanelState
@@ -102,7 +102,7 @@ def test_a_run_that_ended_for_it_needs_a_person() -> None:
     )
     look = seen(REVIEWS, *ITERATIONS, by_point)
     assert look.state is not None
-    assert needs_person(look.state, look.phase)
+    assert needs_user(look.state, look.phase)
 
 
 @pytest.mark.parametrize(

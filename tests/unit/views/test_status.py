@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.core.views.text.status import needs_person, status_answers
+from ralph_ls.core.views.text.status import needs_user, status_answers
 from ralph_ls.protocol.run.events import RunEnded
 from ralph_ls.protocol.run.state import Blocker, End, Question, RunState
 from ralph_ls.protocol.run.values import Breaker, BreakerState, EndReason, Mode, Phase
@@ -66,7 +66,7 @@ def test_while_it_goes_on_nobody_is_needed(shown: Phase) -> None:
         "Stopped": "it has not",
         "Next": "ralph watch, or ralph stop",
     }
-    assert not needs_person(state, shown)
+    assert not needs_user(state, shown)
 
 
 def test_without_a_limit_none_is_named() -> None:
@@ -161,7 +161,7 @@ class TestParked:
         assert told["Needs you"] == f"yes, it waits for {waits}"
         assert told["Next"] == then
         assert told["Stopped"] == "it has not"
-        assert needs_person(state, Phase.PARKED)
+        assert needs_user(state, Phase.PARKED)
         if pid is None:
             assert told["Running"] == (
                 f"no, the loop was stopped by the system while run {RUN} was parked"
@@ -174,7 +174,7 @@ def test_a_paused_run_waits_for_a_resume() -> None:
     state = running(phase=Phase.PAUSED, current=None)
     told = answers(state)
     assert (told["Needs you"], told["Next"]) == ("yes, it is paused", "ralph resume")
-    assert needs_person(state, Phase.PAUSED)
+    assert needs_user(state, Phase.PAUSED)
 
 
 def test_a_crashed_run_can_be_taken_up() -> None:
@@ -188,7 +188,7 @@ def test_a_crashed_run_can_be_taken_up() -> None:
         "Stopped": "the engine ended without saying why",
         "Next": "ralph run --resume",
     }
-    assert needs_person(state, Phase.CRASHED)
+    assert needs_user(state, Phase.CRASHED)
 
 
 class TestEnded:
@@ -215,7 +215,7 @@ class TestEnded:
         assert told["Needs you"] == (f"yes: {message}" if needed else "no")
         assert told["Stopped"] == f"{reason.value} (code {code}): {message}"
         assert ("ralph" in told["Next"]) == (reason is not EndReason.COMPLETE)
-        assert needs_person(state, Phase.ENDED) == needed
+        assert needs_user(state, Phase.ENDED) == needed
 
     def test_who_ended_it_is_named(self) -> None:
         told = answers(ended(EndReason.STOPPED, 130, by="Ctrl-C"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ralph_ls.cli.context import current_worktree
 from ralph_ls.cli.flags import Json
 from ralph_ls.cli.output import emit_json, print_text
-from ralph_ls.core.views.text.status import needs_person, status_answers
+from ralph_ls.core.views.text.status import needs_user, status_answers
 from ralph_ls.engine.clock import SystemClock
 from ralph_ls.store.run.runs import FoundRun
 
@@ -43,7 +43,7 @@ def _status_json(found: FoundRun) -> dict[str, object]:
         "phase": found.phase.value,
         "live": found.live,
         "pid": pid,
-        "needsPerson": needs_person(state, found.phase),
+        "needsPerson": needs_user(state, found.phase),
         "journal": str(found.files.journal),
         "answers": dict(status_answers(state, found.phase, pid=pid)),
         "state": state.model_dump(mode="json", by_alias=True, exclude_none=True),

@@ -23,7 +23,7 @@ from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.core.views.model.document_context import FileKind
 from ralph_ls.core.views.model.history import History
 from ralph_ls.core.views.panel.rows import IterationRows
-from ralph_ls.core.views.text.status import needs_person
+from ralph_ls.core.views.text.status import needs_user
 from ralph_ls.protocol.config.config import Config, PathsConfig
 from ralph_ls.protocol.errors import RalphError, StateUnusable
 from ralph_ls.protocol.plan import STDIN
@@ -55,7 +55,7 @@ class WorkspaceSnapshot:
     @property
     def needs_person(self) -> bool:
         """Whether nothing goes on until somebody does something."""
-        return self.state is not None and needs_person(self.state, self.phase)
+        return self.state is not None and needs_user(self.state, self.phase)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,8 +1,7 @@
-"""What became of an answer that stands in the decide file: whether it was taken, and from whom.
+"""Answer status: whether the answer in a decide file has been taken, and from whom.
 
-Whoever writes below the line and saves has answered, in any editor (docs/rules.md#questions).
-Nothing else would tell them so, because the question's own remarks go away as soon as there is an
-answer. It must never know an editor.
+Saving an answer below the heading answers the question, in any editor (docs/rules.md#questions).
+As the question's own diagnostics disappear with the answer, these views are the only feedback.
 """
 
 from __future__ import annotations
@@ -21,29 +20,29 @@ from ralph_ls.protocol.lsp.panel import Verb
 from ralph_ls.protocol.run.state import Question
 
 MAX_ANSWER_CHARS = 120
-"""Characters of an answer that are repeated."""
+"""Shown characters of an answer."""
 
 
 class AnswerCode(StrEnum):
-    """The codes of this module's remarks."""
+    """Codes of the diagnostics of an answer."""
 
     TAKEN = "question-answered"
     PENDING = "answer-pending"
-    """It is written, and the run does not have it yet."""
+    """It is written, and the run has not taken it yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _AnswerStatus:
     code: AnswerCode
     title: str
-    """In a few words, for a lens."""
+    """Title of the lens."""
     message: str
     resumes: bool = False
-    """Whether the run would go on with it, were it taken up."""
+    """Whether resuming the run would use the answer."""
 
 
 def answer_diagnostics(context: DocumentContext) -> tuple[Diagnostic, ...]:
-    """The remark on the answer that the decide file holds, if it holds one. Total."""
+    """The diagnostic of the answer in a decide file, if there is one. Total."""
     status, span = _answer_status(context), document_positions(context).top
     if status is None:
         return ()
@@ -59,7 +58,7 @@ def answer_diagnostics(context: DocumentContext) -> tuple[Diagnostic, ...]:
 
 
 def answer_lenses(context: DocumentContext) -> tuple[Lens, ...]:
-    """The same above the first line, and where no engine runs a way to go on with it. Total."""
+    """The same as a lens, with one to resume the run where no engine runs. Total."""
     status = _answer_status(context)
     if status is None:
         return ()

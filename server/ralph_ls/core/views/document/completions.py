@@ -1,7 +1,7 @@
-"""What may be written next in a page: tags and boxes, tasks to wait for, front matter, file names.
+"""Completions: tags and boxes, tasks to wait for, front matter and file names for a page.
 
-Everything offered comes with the part of the line that it replaces, and with the words by which an
-editor finds it. It must never know an editor, nor look at the disk: names are given to it.
+Each completion has the part of the line that it replaces and the text by which an editor filters.
+Does not read the disk: the names of specifications are passed in.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from ralph_ls.core.views.document.task_ids import naming_spans
 from ralph_ls.core.views.model.words import one_line
 
 MAX_COMPLETIONS = 200
-"""What is offered at once; the rest is looked for by what is typed next."""
+"""Completions offered at once; the editor asks again as the user types."""
 
 SHOWN_TITLE = 80
 
 
 class CompletionKind(StrEnum):
-    """What is offered."""
+    """Kind of a completion."""
 
     BOX = "box"
     TAG = "tag"
@@ -39,36 +39,36 @@ class CompletionKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
-    """One thing to write."""
+    """One completion."""
 
     kind: CompletionKind
     label: str
     text: str
-    """What takes the place of the line's characters from ``start`` to ``end``."""
+    """Replaces the line's characters from ``start`` to ``end``."""
     detail: str
     start: int
     end: int
     filter: str
-    """Words to find it by, which go on from what stands there already."""
+    """Text to filter by, which begins with the replaced one."""
     settled: bool = False
-    """A task that is done or skipped."""
+    """The task is done or skipped."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completions:
-    """What is offered, in the order in which it is of use."""
+    """Completions, the most useful first."""
 
     items: tuple[Completion, ...] = ()
     is_complete: bool = True
-    """False where more is left out than what is typed next may still ask for."""
+    """False where completions were omitted that further typing may match."""
 
 
 def completions_at(
     page: Page, line: int, column: int, *, plan: Plan, specs: Sequence[str]
 ) -> Completions:
-    """What may be written at a place, ``column`` in characters of the line. Total.
+    """Completions at a position, ``column`` in characters of the line. Total.
 
-    ``plan`` is the one whose tasks can be waited for, and ``specs`` are names within ``specs/``.
+    ``plan`` has the tasks that can be waited for; ``specs`` are names within ``specs/``.
     """
     if not 0 <= line < len(page.outline.lines):
         return Completions()
@@ -123,7 +123,7 @@ _PATH_CHARACTER = re.compile(r"[\w./-]")
 
 
 class _At:
-    """A place in a line."""
+    """A position in a line."""
 
     def __init__(self, text: str, line: int, column: int) -> None:
         self.text = text
@@ -132,7 +132,7 @@ class _At:
         self.before = text[: self.column]
 
     def closed_at(self, bracket: str) -> int:
-        """The end of what is replaced: editors close a bracket as soon as it is opened."""
+        """End of the replaced part: editors close a bracket as soon as it is opened."""
         return self.column + self.text.startswith(bracket, self.column)
 
 
@@ -149,7 +149,7 @@ def _at_most(found: Sequence[Completion], at: _At) -> Completions:
 
 
 def _is_in_front_matter(page: Page, line: int) -> bool:
-    """Also in one that is not closed yet, as far as nothing else has begun."""
+    """Whether a line is in front matter; unclosed front matter reaches to the first heading."""
     matter = page.outline.front_matter
     if page.kind is not PageKind.SPEC:
         return False
@@ -190,7 +190,7 @@ def _key_above(page: Page, line: int) -> str:
 def _values(
     page: Page, at: _At, key: str, begin: int, specs: Sequence[str]
 ) -> Iterator[Completion]:
-    """What the key can say; what is replaced begins after the last comma, bracket or quote."""
+    """Values of a key; the replaced part begins after the last comma, bracket or quote."""
     start = max(begin, *(at.before.rfind(mark) + 1 for mark in "[],\"'"))
     typed = at.text[start : at.column]
     start += len(typed) - len(typed.lstrip())
@@ -207,7 +207,7 @@ def _values(
         folder = dirname(page.spec_name)
         for name in specs:
             if name != page.spec_name:
-                # A bare name is one beside the specification.
+                # A bare name is relative to the specification.
                 shown = f"{FOLDER}/{name}" if folder else name
                 text = f"{space}{shown}"
                 yield _completion(CompletionKind.SPEC, shown, text, "", (start, at.column))
@@ -228,14 +228,14 @@ def _spec_paths(page: Page, at: _At, specs: Sequence[str]) -> Iterator[Completio
     is_beside = page.kind in {PageKind.SPEC, PageKind.INDEX}
     up = "../" * page.name.count("/")
     for name in specs:
-        # A link of markdown is followed from where it stands.
+        # A Markdown link is relative to its file.
         shown = f"{up}{FOLDER}/{name}" if is_beside and is_target else f"{FOLDER}/{name}"
         if f"{FOLDER}/{name}" != page.name:
             yield _completion(CompletionKind.SPEC, shown, shown, "", (start, at.column))
 
 
 def _tasks(page: Page, at: _At, plan: Plan) -> Iterator[Completion]:
-    """The tasks that the one here may wait for: open ones first, each by its id or its title."""
+    """Tasks that this one may wait for, open ones first, found by id or title."""
     own = page.plan.at_line(at.line)
     is_first_line = own is not None and own.line == at.line
     spans = naming_spans(at.text, is_task=is_first_line)
@@ -273,7 +273,7 @@ def _open_first(tasks: Iterable[Task]) -> Iterator[Task]:
 
 
 def _tags(at: _At) -> Iterator[Completion]:
-    """Tags where a title begins, or a box where there is none yet."""
+    """Tags at the beginning of a title, or a box where there is none yet."""
     marks = find_marks(at.text)
     if marks is None or at.column < marks.contents[-1]:
         return
@@ -286,7 +286,7 @@ def _tags(at: _At) -> Iterator[Completion]:
     while not has_bracket and start > begin and at.before[start - 1].isalpha():
         start -= 1
     if _WHOLE_TAG.sub("", at.before[begin:start]).strip("* :\t"):
-        # Something of the title stands before it.
+        # A part of the title precedes it.
         return
     typed = at.before[start + has_bracket :].upper()
     end = at.closed_at("]") if has_bracket else at.column

@@ -1,7 +1,7 @@
-"""What is shown at the lines of the loop's files: the last report, and whatever needs a look.
+"""Diagnostics of the loop's files: the newest report and everything that needs attention.
 
-Every message comes from agents, repositories or people, so it is made harmless to show.
-It must never know an editor, and it must never judge: what it tells was decided by the loop.
+Messages come from agents, repositories and users, so they are escaped. All judgements are the
+loop's; nothing is decided here.
 """
 
 from __future__ import annotations
@@ -47,30 +47,30 @@ from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import BreakerState, Evidence, Phase
 
 REPORTS_MISSING_TO_WARN = 3
-"""SPEC §5: from here on a missing report is a warning."""
+"""Iterations without a report from which a missing one is a warning."""
 
 SHOWN_REFUSED_TASKS = 3
 SHOWN_TAIL = 400
-"""Characters of what a failed validation printed last."""
+"""Shown characters of a failed validation's last output."""
 
 REPORT_SEVERITIES = {
     "BLOCKED": Severity.ERROR,
     "NEEDS_CLARIFICATION": Severity.WARNING,
 }
-"""By STATUS; any other is information: a claim."""
+"""By STATUS; any other is information."""
 
 QUIET_REPORT_PROBLEMS = frozenset({"missing-field", "unknown-field", "stray-text"})
-"""Problems that leave the report's meaning alone; the others are warnings."""
+"""Problems that do not change a report's meaning; others are warnings."""
 
 PLAN_SEVERITIES = {"empty-task": Severity.HINT}
-"""By code; any other may hide a task or make one of what is none, so it is a warning."""
+"""By code; any other may hide or invent a task, so it is a warning."""
 
 
 ASIDE_REMEDIES = {
     True: "the plan marks it as blocked; take the mark away to have it tried again",
     False: "this run takes it no more",
 }
-"""By whether the plan marks it."""
+"""By whether the plan marks the task."""
 
 SHOWN_WARNINGS = frozenset(
     {
@@ -86,15 +86,14 @@ SHOWN_WARNINGS = frozenset(
         DiagnosticCode.AGENT_BUDGET,
     }
 )
-"""Warnings that stand at the task of their iteration; the others are shown by what they are about.
-"""
+"""Warnings shown at the task of their iteration; others are at the place of their subject."""
 
 CONTEXT_WARNINGS: dict[str, Severity] = {
     DiagnosticCode.CONTEXT_50: Severity.INFORMATION,
     DiagnosticCode.CONTEXT_70: Severity.WARNING,
     DiagnosticCode.CONTEXT_90: Severity.WARNING,
 }
-"""How full the context window of the newest iteration's agent is, in the order of its filling."""
+"""Warnings about the fill of the agent's context window, in ascending order."""
 
 BUDGET_WARNINGS = frozenset(
     {
@@ -107,7 +106,7 @@ BUDGET_WARNINGS = frozenset(
 
 
 def diagnostics(context: DocumentContext) -> tuple[Diagnostic, ...]:
-    """All that is to be shown in one file, by line, the worst first on each. Total."""
+    """All diagnostics of one file, by line and severity. Total."""
     at = document_positions(context)
     match context.file:
         case FileKind.DECIDE:
@@ -221,7 +220,7 @@ def _breaker(state: RunState, at: DocumentPositions) -> Iterator[Diagnostic]:
 
 
 def _report(state: RunState, at: DocumentPositions) -> Iterator[Diagnostic]:
-    """The latest report beside what was seen, each of its problems, and failing tests."""
+    """The latest report beside the evidence, its problems, and failing tests."""
     report, iteration = state.report, state.report_iteration
     if report is None:
         return
@@ -250,7 +249,7 @@ def _report_words(state: RunState, report: Report) -> str:
 
 
 def _claims(state: RunState, at: DocumentPositions) -> Iterator[Diagnostic]:
-    """Where the newest iteration's report, or its ticks, say more than was seen."""
+    """Claims of the newest iteration, in its report or its ticks, without evidence."""
     evidence, iteration = state.evidence, state.evidence_iteration
     if evidence is None:
         return
@@ -269,7 +268,7 @@ def _claims(state: RunState, at: DocumentPositions) -> Iterator[Diagnostic]:
 
 
 def _is_approval(state: RunState, evidence: Evidence) -> bool:
-    """Whether what became done is a story that a review approved, which changes nothing else."""
+    """Whether the finished task is a story approved by a review, which changes nothing else."""
     has_reviews = profile_of(state.config.profile).plan_kind is PlanKind.STORIES
     return has_reviews and evidence.progress and not state.config.skip_review
 
@@ -309,7 +308,7 @@ def _refuted(at: DocumentPositions) -> Iterator[Diagnostic]:
 
 
 def _refusal(state: RunState, at: DocumentPositions) -> Iterator[Diagnostic]:
-    """A refused completion, at the first task that it was refused for."""
+    """A refused completion, at the first task that caused it."""
     refused = at.context.history.refused
     if refused is None or not _is_newest(state, refused.start):
         return
@@ -341,9 +340,9 @@ def _reverted(state: RunState, at: DocumentPositions) -> Iterator[Diagnostic]:
 
 
 def _warnings(state: RunState, at: DocumentPositions) -> Iterator[Diagnostic]:
-    """What the loop told of its newest iteration and shows nowhere else, and of its budgets."""
+    """Warnings of the newest iteration without another view, and of the budgets."""
     newest = {warned.code: warned for warned in state.warnings}
-    # Of what was told of the window's filling the last says everything.
+    # Of several warnings about a context window only the last is shown.
     fullest = max((code for code in newest if code in CONTEXT_WARNINGS), default=None)
     for code, warned in newest.items():
         start, link = warned.start, _cause(warned.start, warned.iteration)
@@ -364,7 +363,7 @@ def _warnings(state: RunState, at: DocumentPositions) -> Iterator[Diagnostic]:
 
 
 def _is_newest(state: RunState, start: int) -> bool:
-    """Whether no later iteration has been settled."""
+    """Whether no later iteration has been closed."""
     return state.last is None or start >= state.last.start
 
 

@@ -1,7 +1,7 @@
-"""What is told of the line under the pointer: a task in full, and the six answers on the first.
+"""Hover: a task in full, and the status summary on the first line.
 
-The text is markdown, and nearly all of it was written by strangers, so nothing of theirs may
-become a link, a picture or a heading. It must never know an editor.
+The text is Markdown, and nearly all of it was written by others, so it is escaped: nothing of it
+becomes a link, an image or a heading.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from ralph_ls.protocol.plan import TaskState
 from ralph_ls.protocol.run.values import Phase
 
 MAX_HOVER_CHARS = 300
-"""Characters of one answer or reason; the whole text stands where it came from."""
+"""Shown characters of an answer or a reason."""
 
 MAX_CRITERIA = 10
 
@@ -49,7 +49,7 @@ NO_RUN = "No loop has run here yet. Start one with `ralph run`."
 
 
 def hover(context: DocumentContext, line: int) -> str | None:
-    """Markdown for a line (from 0); None where there is nothing to tell. Total."""
+    """Markdown for a line (from 0); None for a line without a hover. Total."""
     parts = [_status(context)] if line == 0 else []
     task = context.plan.at_line(line)
     if task is not None:
@@ -87,7 +87,7 @@ def _task(context: DocumentContext, at: DocumentPositions, task: Task) -> Iterat
 
 
 def _review(context: DocumentContext, task: Task) -> Iterator[str]:
-    """How a story stands in its reviews, with all of the feedback that fits."""
+    """The review status of a story, with as much feedback as fits."""
     known = task_reviews(context)
     story = known.stories.get(task.id)
     if story is None:
@@ -142,7 +142,7 @@ def _attempts(context: DocumentContext, task: Task) -> Iterator[str]:
 
 
 def _last_recap(context: DocumentContext, task: Task) -> Iterator[str]:
-    """What was claimed and what was seen, one below the other (docs/rules.md#panel)."""
+    """Claims and facts, one below the other (docs/rules.md#panel)."""
     recap = context.history.recaps.get(task.id)
     if recap is None:
         return
@@ -166,5 +166,5 @@ _MARKUP = re.compile(r"[\\`*_\[\]<>#!|~&@]|(?<=[a-zA-Z]):(?=//)|(?<=\bwww)\.")
 
 
 def _plain(text: str) -> str:
-    """A stranger's text as markdown that shows just that text, on one line."""
+    """Untrusted text on one line, escaped for Markdown."""
     return _MARKUP.sub(lambda match: f"\\{match[0]}", one_line(text, limit=MAX_HOVER_CHARS))

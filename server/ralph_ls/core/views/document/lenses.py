@@ -1,14 +1,10 @@
-"""What can be done at a line of the plan: the loop's controls on the first, a task's on its own.
+"""Code lenses and inlay hints: what can be done at a line of the plan, and how a task became done.
 
-What needs a person stands before everything else (docs/rules.md#panel). A lens says what will
-happen, names a verb of the loop and brings its arguments; whoever obeys it asks the engine, which
-may still refuse. It must never know an editor, nor what that editor's commands are called.
+The loop's actions are on the first line, a task's on its own; what needs the user comes first
+(docs/rules.md#panel). A lens has a title that says what will happen, a verb and its arguments; the
+engine that receives it may still refuse. The commands of an editor are not known here.
 
-What stands behind the words of a line: how a task that is done became so
-(docs/rules.md#diagnostics).
-
-A hint is read in passing, so it says what will never change; what still goes on is a lens's to say.
-It must never know an editor, nor how a commit is opened there.
+A hint follows the text of a line and only shows what is final (docs/rules.md#diagnostics).
 """
 
 from __future__ import annotations
@@ -59,24 +55,24 @@ from ralph_ls.protocol.run.values import Phase
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lens:
-    """One thing to read, and mostly to do, above one line."""
+    """A code lens above one line: a title, mostly with a command."""
 
     line: int
     """From 0."""
     title: str
-    """One line, for a person."""
+    """One line of text."""
     command: Verb
     arguments: Mapping[str, object] = field(default_factory=dict)
-    """Plain JSON values: ``run`` names the run that is meant, ``task`` and ``iteration`` what it
-    is about; ``now`` ends the agent at once; ``continue`` goes on with a run that has no engine."""
+    """JSON values: ``run``, ``task`` and ``iteration`` identify the target; ``now`` ends the agent
+    at once; ``continue`` resumes a run that has no engine."""
 
 
 def lenses(
     context: DocumentContext, *, tasks: TaskLenses = TaskLenses.TOUCHED, now: datetime | None = None
 ) -> tuple[Lens, ...]:
-    """All lenses of one file, by line, in the order in which they stand beside each other. Total.
+    """All lenses of one file, by line, from left to right. Total.
 
-    ``now`` counts the running time on; without it the time is that of the last event.
+    ``now`` extends the running time; without it the time is that of the last event.
     """
     match context.file:
         case FileKind.DECIDE:
@@ -116,7 +112,7 @@ def _resolve(context: DocumentContext, line: int) -> Iterator[Lens]:
 
 
 def _run_lenses(context: DocumentContext, state: RunState, now: datetime | None) -> Iterator[Lens]:
-    """How the run stands: its phase where that is not plain work, how far, how long, how dear."""
+    """Status of the run: its phase unless it simply works, progress, time and cost."""
     parts = [*_phase_words(context, state)]
     if state.iteration:
         parts.append(iteration_words(state))
@@ -130,7 +126,7 @@ def _run_lenses(context: DocumentContext, state: RunState, now: datetime | None)
 
 
 def _used(context: DocumentContext, state: RunState, seconds: float) -> Iterator[str]:
-    """Time and cost, tokens where they are limited; each with its limit, as far as it is told."""
+    """Known time, cost and limited tokens, each with its limit."""
     config, known = state.config, context.history
     limit = config.max_duration
     yield minutes_words(seconds) + ("" if limit is None else f" of {limit_words(limit)}")
@@ -169,7 +165,7 @@ def _on_tasks(context: DocumentContext, wanted: TaskLenses) -> Iterator[Lens]:
     waiting = {task.id for task in (asked, blocked, current) if task is not None}
     known = task_reviews(context)
     for task in _wanted(context, wanted, waiting):
-        # The first line has these already.
+        # The first line has these lenses already.
         if task == asked and task.line > 0:
             yield from _answer(context, task.line)
         if task == blocked and task.line > 0:
@@ -178,17 +174,17 @@ def _on_tasks(context: DocumentContext, wanted: TaskLenses) -> Iterator[Lens]:
 
 
 def _wanted(context: DocumentContext, wanted: TaskLenses, waiting: set[str]) -> Sequence[Task]:
-    """The tasks that may have lenses; a plan has thousands, of which few have anything to say."""
+    """The tasks that may have lenses: few of the thousands that a plan can have."""
     skipped = () if context.state is None else context.state.skipped
     touched = {*waiting, *context.history.attempts, *skipped}
     match wanted:
         case TaskLenses.CURRENT:
             return context.plan.some(ids=waiting)
         case TaskLenses.TOUCHED:
-            # A story in progress is in review, which is somebody's turn.
+            # A story in progress is in review.
             reviewed = {TaskState.IN_PROGRESS} if context.kind is PlanKind.STORIES else set()
             found = context.plan.some(ids=touched, states={TaskState.BLOCKED, *reviewed})
-            # What is done says so in a hint.
+            # A hint covers tasks that are done.
             return [one for one in found if one.state is not TaskState.DONE or one.id in waiting]
         case TaskLenses.ALL:
             return context.plan.tasks
@@ -239,27 +235,26 @@ def _lens(line: int, action: Action) -> Lens:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hint:
-    """A few words behind one line."""
+    """An inlay hint at the end of a line."""
 
     line: int
     """From 0."""
     column: int
-    """Behind the line's last word, in characters of that line."""
+    """After the line's last word, in characters of the line."""
     text: str
     """``done in #2 · a1b2c3d``."""
     tooltip: str
-    """The same with the whole hash, which can be copied."""
+    """The same with the full hash, for copying."""
     commit: str | None = None
-    """Whole hash of the commit that did it."""
+    """Full hash of the commit that finished the task."""
     arguments: Mapping[str, object] = field(default_factory=dict)
-    """Plain JSON values: the ``run`` and ``iteration`` that did it, and its ``commit``."""
+    """JSON values: the ``run`` and ``iteration`` that finished it, and its ``commit``."""
 
 
 def hints(context: DocumentContext) -> tuple[Hint, ...]:
-    """All of one file, by line. Total.
+    """All hints of one file, by line. Total.
 
-    Only what the newest run did is known: a task that was done before, or ticked by a person, has
-    none.
+    Only the newest run is known: a task that was done before, or ticked by the user, has none.
     """
     known = context.history.completions
     at = document_positions(context)
@@ -272,7 +267,7 @@ def hints(context: DocumentContext) -> tuple[Hint, ...]:
 
 
 def _place(at: DocumentPositions, task: Task) -> TextSpan:
-    """Behind a task's words, or behind what a story begins with: in quotes it would be a part."""
+    """The end of a task's title; of a story outside its quotes."""
     if task.kind is not TaskKind.STORY:
         return at.span_of_task(task)
     return TextSpan(line=task.line, start=0, end=task.end - task.start)

@@ -1,14 +1,11 @@
-"""Where a plan or a specification has its headings, and what in it is no prose.
+"""Page: a Markdown file of the loop (plan, progress, specification) with its outline and its tasks.
 
-The reading of a plan tells its tasks and keeps no headings, so they are looked for here, in one
-pass by the same rules. Where the end of a fence was forgotten, the tasks tell where it is: nothing
-in a fence is one. It must never know what a heading says of tasks.
+Symbols, folds, links, completions and task ids start from this one value, so that they agree about
+headings and tasks. Columns are characters of the line.
 
-A file of the loop that people write: the plan, what was done, and the specifications.
-
-The views of its text (symbols, folds, links, completions, task ids) start from this one value, so
-that they agree about its headings and its tasks. Columns are characters of the line. It must never
-know a run, nor an editor's way to count.
+The outline finds headings, fences, comments and front matter in one pass, by the rules of the plan
+parser, which itself keeps no headings. The lines of tasks show where an unclosed fence ends, since
+a fence contains no task.
 """
 
 from __future__ import annotations
@@ -28,7 +25,7 @@ from ralph_ls.core.plan.specs import FOLDER, INDEX, is_spec
 
 
 class PageBlockKind(StrEnum):
-    """What is not read as prose."""
+    """Kind of a block that is not prose."""
 
     FRONT_MATTER = "frontMatter"
     FENCE = "fence"
@@ -37,24 +34,24 @@ class PageBlockKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heading:
-    """One heading."""
+    """A heading and its section."""
 
     line: int
     """From 0."""
     level: int
     """1 to 6."""
     title: str
-    """Without marks; it may be empty."""
+    """Text without the marks; may be empty."""
     start: int
-    """Where its words begin, in characters of the line."""
+    """Start of its text, in characters of the line."""
     end: int
     last_line: int
-    """The last line of its section, from 0: sub-headings count."""
+    """Last line of its section, from 0, including subsections."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageBlock:
-    """A part of several lines that is no prose."""
+    """A block of lines that is not prose."""
 
     kind: PageBlockKind
     line: int
@@ -63,41 +60,41 @@ class PageBlock:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outline:
-    """The parts of one text, in its order."""
+    """Headings and blocks of one text, in order."""
 
     lines: tuple[str, ...]
-    """Without their endings."""
+    """Lines without their ends."""
     headings: tuple[Heading, ...]
     blocks: tuple[PageBlock, ...]
     front_matter: FrontMatter
 
     def is_verbatim(self, line: int) -> bool:
-        """Whether a line stands in a fence or a comment, or begins or ends one."""
+        """Whether a line is part of a fence or a comment, including their first and last line."""
         block = self.block_at(line)
         return block is not None and block.kind is not PageBlockKind.FRONT_MATTER
 
     def block_at(self, line: int) -> PageBlock | None:
-        """The block that a line belongs to."""
+        """The block that contains a line, if there is one."""
         index = bisect_right(self.blocks, line, key=lambda block: block.line) - 1
         block = self.blocks[index] if index >= 0 else None
         return block if block is not None and line <= block.end_line else None
 
     def last_text_line(self, first: int, last: int) -> int:
-        """The last line up to ``last`` that is not blank, and not before ``first``."""
+        """The last line from ``first`` to ``last`` that is not blank."""
         while last > first and not self.lines[last].strip():
             last -= 1
         return last
 
 
 def read_outline(text: str, task_lines: Collection[int]) -> Outline:
-    """Find them; total, and linear in the length of the text.
+    """Outline of a Markdown text. Total and linear.
 
-    ``task_lines`` are those on which a task of the text begins, from 0.
+    ``task_lines`` are the lines on which a task begins, from 0.
     """
     lines = tuple(line for _, line in lines_of(text))
     matter = read_front_matter(text)
     if any(line <= matter.end_line for line in task_lines):
-        # What has tasks in it is a part of the plan between two rules.
+        # With tasks in it, it is a part of the plan between two horizontal rules.
         matter = FrontMatter()
     scan = _Scan(task_lines)
     if matter.is_there:
@@ -116,7 +113,7 @@ def read_outline(text: str, task_lines: Collection[int]) -> Outline:
 
 
 def flat_outline(text: str) -> Outline:
-    """That of a text which is no markdown, so that it has neither headings nor fences."""
+    """Outline of a text that is not Markdown: neither headings nor fences."""
     lines = tuple(line for _, line in lines_of(text))
     return Outline(lines=lines, headings=(), blocks=(), front_matter=FrontMatter())
 
@@ -127,16 +124,16 @@ _MARKS = str.maketrans("", "", "*`~")
 
 
 class _Scan:
-    """Where the pass stands: the items that are open, and the block that is."""
+    """State of the pass: the open list items and the open block."""
 
     def __init__(self, task_lines: Collection[int]) -> None:
         self.headings: list[Heading] = []
         self.blocks: list[PageBlock] = []
         self._task_lines = frozenset(task_lines)
         self._items: list[int] = []
-        """The least column of what is nested in each open item, outermost first."""
+        """Least column of the content of each open item, outermost first."""
         self._fence = ""
-        """What opened the block: a run of marks, or ``<!--``; empty where none is open."""
+        """Opening of the block: a run of marks, or ``<!--``; empty where none is open."""
         self._fence_line = 0
         self._fence_column = 0
         self._last_line = -1
@@ -151,7 +148,7 @@ class _Scan:
         if not stripped:
             return
         column = advance_column(0, line[bom : len(line) - len(stripped)])
-        if not self._goes_on(number, column, stripped):
+        if not self._continues_block(number, column, stripped):
             self._take_text(number, line, column, stripped)
         self._last_line = number
 
@@ -159,8 +156,8 @@ class _Scan:
         if self._fence:
             self._close_block(last_line)
 
-    def _goes_on(self, number: int, column: int, stripped: str) -> bool:
-        """Whether the line belongs to the block that is open."""
+    def _continues_block(self, number: int, column: int, stripped: str) -> bool:
+        """Whether the line belongs to the open block."""
         if not self._fence:
             return False
         is_outside = bool(self._items) and column < self._items[-1]
@@ -219,7 +216,7 @@ class _Scan:
         self._lone = None if continues or self._items else (number, line)
 
     def _turns_heading(self, stripped: str) -> bool:
-        """Take a line of ``=`` or ``-`` below a paragraph of one line: that was a heading."""
+        """Turn a paragraph of one line above a line of ``=`` or ``-`` into a heading."""
         bare = stripped.rstrip(" \t")
         if bare.strip(bare[0]) or self._items or self._lone is None:
             return False
@@ -232,7 +229,7 @@ class _Scan:
     def _add_heading(self, number: int, level: int, words: str, start: int, end: int) -> None:
         self._lone = None
         if self._items:
-            # One that is indented into an item is a part of that item.
+            # Indented into an item, it is a part of that item.
             return
         title = fold_whitespace(strip_comments(words).translate(_MARKS))
         end = max(start, end)
@@ -254,10 +251,10 @@ def _column_of(line: str, at: int) -> int:
 
 
 def _with_last_lines(headings: list[Heading], last_line: int) -> tuple[Heading, ...]:
-    """Each section ends where the next heading of its level, or of a higher one, begins."""
+    """End each section before the next heading of its level or a higher one."""
     ended: list[Heading] = []
     begins_next = [last_line + 1] * 7
-    """By level: the line of the next heading that ends a section of that level."""
+    """By level: the line of the next heading that ends a section."""
     for heading in reversed(headings):
         ended.append(
             Heading(
@@ -275,11 +272,11 @@ def _with_last_lines(headings: list[Heading], last_line: int) -> tuple[Heading, 
 
 
 class PageKind(StrEnum):
-    """Which of them it is."""
+    """Kind of a page."""
 
     PLAN = "plan"
     PROGRESS = "progress"
-    """What was done, as ``PROGRESS.md``."""
+    """The progress file, such as ``PROGRESS.md``."""
     SPEC = "spec"
     INDEX = "index"
     """``specs/README.md``."""
@@ -287,14 +284,14 @@ class PageKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """One text."""
+    """One file with its outline and tasks."""
 
     kind: PageKind
     name: str
     """Relative to the work tree, with ``/``."""
     text: str
     plan: Plan
-    """Its tasks; of a specification only what has a box."""
+    """Its tasks; of a specification only those with a box."""
     outline: Outline
 
     @property
@@ -304,9 +301,9 @@ class Page:
 
 
 def page_kind(name: str, progress: str) -> PageKind | None:
-    """What a file is by its name relative to the work tree; ``progress`` is that of what was done.
+    """Kind of a file by its path in the work tree; ``progress`` is the path of the progress file.
 
-    Plans are found by the settings, so that they are never told by name here.
+    Plans are found by the settings, so none is recognised here.
     """
     if name == progress:
         return PageKind.PROGRESS
@@ -323,7 +320,7 @@ def page_kind(name: str, progress: str) -> PageKind | None:
 def read_page(
     kind: PageKind, name: str, text: str, plan: Plan, *, is_markdown: bool = True
 ) -> Page:
-    """Look a text over; ``plan`` was read from it. Total."""
+    """Page of a text; ``plan`` was parsed from it. Total."""
     if not is_markdown:
         return Page(kind=kind, name=name, text=text, plan=plan, outline=flat_outline(text))
     if kind in {PageKind.SPEC, PageKind.INDEX}:
@@ -333,6 +330,6 @@ def read_page(
 
 
 def _has_box(task: Task, text: str) -> bool:
-    """Whether its item has one; a numbered list of a text is no list of tasks."""
+    """Whether the task's item has a box; a numbered list of prose has no tasks."""
     marks = find_marks(text[task.start : task.end])
     return marks is not None and marks.box is not None

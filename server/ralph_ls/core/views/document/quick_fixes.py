@@ -1,18 +1,9 @@
-"""What the checks of a plan found, as remarks in an editor.
+"""Quick fixes and their diagnostics: plan lint, reverted edits, removed tasks, edit conflicts.
 
-Severity says what a person has to do (docs/rules.md#diagnostics): a warning changes how the loop
-goes, a hint is about how the plan is written. Titles and reasons come from strangers, so they are
-made harmless to show. It must never know an editor, and it must never judge: that is for
-``core.plan.checking.checks``.
-
-What the guard put back in the newest iteration: where it is shown, and how it is made undone.
-
-It must never know how a plan is put back, nor an editor.
-
-What is shown where a person and an agent write one plan at the same time
-(docs/rules.md#user-edits).
-
-It must never know how the texts are merged, nor an editor.
+Severity follows docs/rules.md#diagnostics: a warning changes what the loop does, a hint is about
+how the plan is written. Titles and reasons are escaped. The rules are those of `core.plan.lint`,
+of the guard, and of the merge of a user's and an agent's plan (docs/rules.md#user-edits); nothing
+is judged, reverted or merged here.
 """
 
 from __future__ import annotations
@@ -56,16 +47,16 @@ CHECK_SEVERITIES = {
     CheckCode.CRITERIA_MISSING: Severity.HINT,
     CheckCode.BLOCKED_WITHOUT_REASON: Severity.HINT,
 }
-"""That a task is blocked is an error already, so the missing reason is only a hint beside it."""
+"""A blocked task is an error already, so its missing reason is only a hint."""
 
 
 def check_diagnostics(context: DocumentContext) -> tuple[Diagnostic, ...]:
-    """All that the checks say of the plan that is looked at, by line. Total."""
+    """Diagnostics of the plan's lint, by line. Total."""
     return tuple(_check_diagnostic(remark) for remark in check_remarks(context))
 
 
 def check_remarks(context: DocumentContext) -> tuple[LintRemark, ...]:
-    """The same before it is shown; nothing where no plan is looked at."""
+    """Remarks of the plan's lint; empty for other files."""
     if context.file is not FileKind.PLAN:
         return ()
     marker = COMPLETION_MARKER if context.state is None else context.state.config.gate.marker
@@ -91,26 +82,26 @@ REVERTED_CODE = "guard-reverted"
 REOPEN_CODE = "finished-in-other-words"
 
 PLAN_EDITS = frozenset({Forbidden.DROPPED, Forbidden.SKIPPED, Forbidden.CRITERIA})
-"""What is about tasks; the rest is about whole files."""
+"""Changes of tasks; all others are of whole files."""
 
 STORY_EDITS = frozenset({Forbidden.REVIEW, Forbidden.PRIORITY, Forbidden.DEPENDENCY})
-"""The same that only a file of stories has; what is about issues is for ``bd``."""
+"""Changes of stories only; ``bd`` is responsible for issues."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RevertedEdit:
-    """One thing that was put back, at one place of the plan."""
+    """One change that the guard reverted, at one place of the plan."""
 
     event: GuardReverted
     task: TaskRef | None
-    """None where it is about no task that is in the plan."""
+    """None where it concerns no task of the plan."""
     span: TextSpan
     kind: PlanKind = PlanKind.MARKDOWN
-    """Of the plan."""
+    """Format of the plan."""
 
 
 def reverted_edits(state: RunState, at: DocumentPositions) -> Iterator[RevertedEdit]:
-    """What was put back in the newest iteration, at each task that it is about."""
+    """Changes that were reverted in the newest iteration, one for each task."""
     newest = 0 if state.last is None else state.last.start
     for event in at.context.history.reverted:
         if event.start < newest:
@@ -126,7 +117,7 @@ def reverted_edits(state: RunState, at: DocumentPositions) -> Iterator[RevertedE
 
 
 def all_reverted_edits(context: DocumentContext) -> tuple[RevertedEdit, ...]:
-    """The same of one look at a file."""
+    """The same for one file."""
     return (
         ()
         if context.state is None
@@ -135,7 +126,7 @@ def all_reverted_edits(context: DocumentContext) -> tuple[RevertedEdit, ...]:
 
 
 def keep_title(one: RevertedEdit) -> str:
-    """What the action that makes it undone is called."""
+    """Title of the quick fix that keeps the agent's change."""
     words = {
         Forbidden.DROPPED: "Keep it dropped",
         Forbidden.SKIPPED: "Keep it marked as skipped",
@@ -151,7 +142,7 @@ def keep_title(one: RevertedEdit) -> str:
 
 
 def keep_reverted_edit(one: RevertedEdit, text: str, agents: str | None) -> AcceptedEdit:
-    """The plan as the agent had it where this is about; ``agents`` is the whole plan it left."""
+    """The plan with the agent's change; ``agents`` is the whole plan that the agent left."""
     are_stories = one.kind is PlanKind.STORIES
     if one.event.what not in PLAN_EDITS and not (are_stories and one.event.what in STORY_EDITS):
         return AcceptedEdit(refusal=f"make the change in {one.event.path} yourself")
@@ -168,7 +159,7 @@ def keep_reverted_edit(one: RevertedEdit, text: str, agents: str | None) -> Acce
 
 
 def removed_tasks(context: DocumentContext) -> tuple[RemovedTask, ...]:
-    """The task that the newest iteration finished under other words, if it did."""
+    """Tasks that the newest iteration finished under another title."""
     if context.state is None:
         return ()
     newest = {warned.code: warned for warned in context.state.warnings}.get(REOPEN_CODE)
@@ -176,7 +167,7 @@ def removed_tasks(context: DocumentContext) -> tuple[RemovedTask, ...]:
 
 
 def reopen_title(removed: RemovedTask) -> str:
-    """What the action is called that writes the task into the plan again."""
+    """Title of the quick fix that adds the task to the plan again."""
     return f"Reopen {one_line(removed.task.title, limit=SHOWN_REASON)}"
 
 
@@ -188,11 +179,11 @@ def reopen_removed_task(removed: RemovedTask, text: str) -> AcceptedEdit:
 EDIT_CONFLICT_CODE = "plan-changed-on-disk"
 
 MERGE_TITLE = "Merge what was changed on the disk into this plan"
-"""The remedy, in words."""
+"""Title of the quick fix."""
 
 
 def edit_conflict(context: DocumentContext) -> Diagnostic:
-    """The plan was changed on the disk while the document has changes that are not saved."""
+    """The plan changed on disk while the document has unsaved changes."""
     top = document_positions(context).top
     return Diagnostic(
         line=top.line,

@@ -1,17 +1,8 @@
-"""The sections and tasks of a page as a tree, for an outline beside the text.
+"""Document structure: symbols, folding ranges and links of a page.
 
-Titles come from strangers, so they are made harmless to show. It must never know an editor.
-
-What of a page can be folded away: sections, tasks with what they hold, fences, front matter.
-
-It must never know an editor, nor how a fold is shown.
-
-What in a page leads somewhere: to files of the work tree, and to the task that is meant.
-
-A link of markdown may lead to any file; a bare word is one only where it names a markdown file, as
-``specs/login.md``. Only the names are known here, and whoever can look at the disk keeps those that
-are there. What would lead out of the work tree is no link at all (it must never be opened for
-somebody who clicks on a line that a stranger wrote).
+Titles are escaped. A Markdown link may point to any file; a bare word is a link only where it
+names a Markdown file, such as ``specs/login.md``. Only names are known here: the caller keeps those
+that exist. A target outside the work tree is not a link, since others may have written the line.
 """
 
 from __future__ import annotations
@@ -37,10 +28,10 @@ from ralph_ls.core.views.model.words import one_line
 from ralph_ls.protocol.plan import TaskState
 
 MAX_NAME_CHARS = 120
-"""Characters of a name."""
+"""Characters of a symbol's name."""
 
 MAX_DEPTH = 32
-"""Tasks nested in each other that are shown so; what is deeper stands beside the last of them."""
+"""Shown depth of nested tasks; deeper ones are siblings of the last."""
 
 NO_TITLE = "(no title)"
 
@@ -48,7 +39,7 @@ SETTLED_STATES = frozenset({TaskState.DONE, TaskState.SKIPPED})
 
 
 class SymbolKind(StrEnum):
-    """What a symbol is."""
+    """Kind of a symbol."""
 
     SECTION = "section"
     TASK = "task"
@@ -56,7 +47,7 @@ class SymbolKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Symbol:
-    """One section or task with what is nested in it."""
+    """A section or task with its nested symbols."""
 
     kind: SymbolKind
     name: str
@@ -65,10 +56,10 @@ class Symbol:
     settled: bool
     """The task is done or skipped."""
     line: int
-    """From 0; the whole of it reaches from the beginning of this line to the end of the last."""
+    """First line, from 0; the range is from its beginning to the end of ``end_line``."""
     end_line: int
     start: int
-    """Its words, in characters of the line that they stand on: mostly its first."""
+    """Start of its title, in characters of ``words_line``, mostly the first line."""
     end: int
     words_line: int
     children: tuple[Symbol, ...] = ()
@@ -89,14 +80,14 @@ def symbols(page: Page) -> tuple[Symbol, ...]:
 
 
 def task_name(task: Task) -> str:
-    """A task as lists name it: its explicit id, and its title."""
+    """Name of a task in lists: its explicit id and its title."""
     has_id = is_written_id(task.id) and task.title != task.id
     shown = f"{task.id} {task.title}" if has_id else task.title
     return one_line(shown, limit=MAX_NAME_CHARS) or NO_TITLE
 
 
 def task_detail(task: Task) -> str:
-    """How a task stands, and how urgent it is: ``blocked: no key · P0``."""
+    """State and priority of a task: ``blocked: no key · P0``."""
     is_blocked = task.state is TaskState.BLOCKED
     state = blocked_words(task) if is_blocked else STATE_WORDS[task.state]
     priority = task.shown_priority
@@ -113,7 +104,7 @@ class _Node:
 
 
 class _Tree:
-    """The nodes so far, and those that are still open."""
+    """The nodes so far, and those still open."""
 
     def __init__(self, page: Page) -> None:
         self._text = page.text
@@ -122,7 +113,7 @@ class _Tree:
         self._sections: list[tuple[int, _Node]] = []
         """The open headings with their levels, outermost first."""
         self._tasks: list[tuple[str, _Node]] = []
-        """The task that came last and those around it with their ids, outermost first."""
+        """The last task and those around it with their ids, outermost first."""
 
     def add_section(self, heading: Heading) -> None:
         self._tasks.clear()
@@ -136,7 +127,7 @@ class _Tree:
         self._tasks.append((task.id, self._add(task)))
 
     def finish(self) -> tuple[Symbol, ...]:
-        """Make the symbols from the innermost outwards."""
+        """Create the symbols, innermost first."""
         for node in reversed(self._nodes):
             node.made = self._make(node)
         return tuple(_symbols_of(self._tops))
@@ -194,7 +185,7 @@ def _symbols_of(nodes: list[_Node]) -> Iterator[Symbol]:
 
 
 class FoldKind(StrEnum):
-    """What is folded."""
+    """Kind of a folding range."""
 
     SECTION = "section"
     TASK = "task"
@@ -205,7 +196,7 @@ class FoldKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fold:
-    """Whole lines, from 0; the first one stays to be seen."""
+    """A range of whole lines, from 0; the first stays visible."""
 
     kind: FoldKind
     line: int
@@ -213,7 +204,7 @@ class Fold:
 
 
 def folds(page: Page) -> tuple[Fold, ...]:
-    """All of them, by their first line, the longer ones first. Total."""
+    """All folding ranges, by first line, longer ones first. Total."""
     outline = page.outline
     found = [
         Fold(
@@ -242,12 +233,12 @@ _KINDS = {
 
 
 MAX_LINKS = 2000
-"""Links of one page; nobody follows more."""
+"""Most links of one page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileLink:
-    """A part of a line that names a file."""
+    """A link to a file."""
 
     line: int
     """From 0."""
@@ -255,14 +246,14 @@ class FileLink:
     """In characters of the line."""
     end: int
     names: tuple[str, ...]
-    """Where it may lie, relative to the work tree; the first one that is there is meant."""
+    """Candidates relative to the work tree; the first that exists is the target."""
     fragment: str
-    """A place in it; empty for its beginning."""
+    """Fragment within the file; empty for its beginning."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskLink:
-    """A part of a line that names a task of the plan."""
+    """A link to a task of the plan."""
 
     line: int
     """From 0."""
@@ -270,12 +261,12 @@ class TaskLink:
     """In characters of the line."""
     end: int
     task_line: int
-    """Where the task begins in the plan, from 0."""
+    """First line of the task in the plan, from 0."""
     title: str
 
 
 def file_links(page: Page) -> tuple[FileLink, ...]:
-    """Every part of a page that may name a file, in the order of the text. Total and linear."""
+    """All possible links to files, in order of the text. Total and linear."""
     found: list[FileLink] = []
     for number, line in enumerate(page.outline.lines):
         if _may_link(line) and not page.outline.is_verbatim(number):
@@ -286,9 +277,9 @@ def file_links(page: Page) -> tuple[FileLink, ...]:
 
 
 def task_links(page: Page, known: KnownTaskIds) -> tuple[TaskLink, ...]:
-    """Every part of a page that names a task, but for the task itself. Total.
+    """All links to tasks, except the tasks' own ids. Total.
 
-    ``known`` are the plan's. A plan may name a task by its title, too.
+    ``known`` has the ids of the plan. A plan may also name a task by its title.
     """
     tasks = page.plan.tasks if page.kind is PageKind.PLAN else ()
     named: dict[int, list[tuple[int, int]]] = {}
@@ -300,7 +291,7 @@ def task_links(page: Page, known: KnownTaskIds) -> tuple[TaskLink, ...]:
             named.setdefault(place.line, []).append((place.start, place.end))
             found.append(_to_task(place.line, place.start, place.end, target))
     for use in task_id_uses(page, known):
-        # A title may hold the id of another task.
+        # A title may contain the id of another task.
         is_named = any(start <= use.start < end for start, end in named.get(use.line, ()))
         if not use.is_own and not is_named:
             found.append(_to_task(use.line, use.start, use.end, known.tasks[use.id]))
@@ -310,8 +301,8 @@ def task_links(page: Page, known: KnownTaskIds) -> tuple[TaskLink, ...]:
 _TARGET = re.compile(r"\]\([ \t]*<?([^()<>\s]+)>?(?:[ \t]+\"[^\"]*\")?[ \t]*\)")
 _DEFINITION = re.compile(r"[ ]{0,3}\[[^\[\]]+\]:[ \t]*<?([^<>\s]+)>?[ \t]*(?:\Z|\")")
 _WORD = re.compile(r"[\w./@-]+(?:#[\w-]+)?")
-_ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|[/\\~#?]", re.IGNORECASE)
-"""How a target begins that is no name relative to anything: an address, or an absolute path."""
+_NOT_RELATIVE = re.compile(r"[a-z][a-z0-9+.-]*:|[/\\~#?]", re.IGNORECASE)
+"""Start of a target that is not a relative path: an address or an absolute path."""
 
 
 def _to_task(line: int, start: int, end: int, task: Task) -> TaskLink:
@@ -344,8 +335,8 @@ def _links_in(line: str, number: int, page_name: str) -> Iterator[FileLink]:
 
 
 def _names_of(path: str, page_name: str) -> tuple[str, ...]:
-    """Where it may lie: beside the page, below the root, or among the specifications."""
-    if not path or _ELSEWHERE.match(path) or "\\" in path or "\0" in path:
+    """Candidates: beside the page, below the root, or among the specifications."""
+    if not path or _NOT_RELATIVE.match(path) or "\\" in path or "\0" in path:
         return ()
     folders = [dirname(page_name), ""]
     if path.lower().endswith(".md") and ".." not in path:

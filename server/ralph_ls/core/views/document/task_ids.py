@@ -1,9 +1,9 @@
-"""Where the ids of tasks stand: at the task itself, and where it is meant, also beside the plan.
+"""Task ids: their occurrences in the plan, the progress file and the specifications.
 
-In a line that names what a task waits for (``Needs:``, ``Blocked by:``, ``Depends on:`` and the
-like) any id of the plan counts, in any case. Elsewhere only an explicit one does, as it is written;
-of a specification only the front matter, since its text may speak of ids of any other kind.
-Nothing in fences, comments, paths and addresses counts. It must never change a text.
+In a line that names dependencies (``Needs:``, ``Blocked by:``, ``Depends on:`` and the like) any id
+of the plan counts, in any case. Elsewhere only an explicit id does, with the same case; in a
+specification only in the front matter, since its text may contain ids of other kinds. Fences,
+comments, paths and addresses are skipped.
 """
 
 from __future__ import annotations
@@ -21,31 +21,31 @@ from ralph_ls.core.views.model.words import one_line
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskIdUse:
-    """One place where an id stands."""
+    """One occurrence of an id."""
 
     id: str
-    """Of the task that is meant, as the plan calls it."""
+    """Id of the task, as the plan spells it."""
     line: int
     """From 0."""
     start: int
     """In characters of the line."""
     end: int
     is_own: bool
-    """It stands at the task itself."""
+    """It is the task's own id, not a reference."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownTaskIds:
-    """The ids that can be meant; the first task of a page with an id has it."""
+    """The ids that can be referred to; of tasks with the same id the first one counts."""
 
     tasks: Mapping[str, Task]
-    """By id, of the plan and of what was done."""
+    """By id, from the plan and the progress file."""
     folded: Mapping[str, str]
-    """The ids by what they are without case."""
+    """Case-folded id to id."""
 
 
 def known_task_ids(*plans: Plan) -> KnownTaskIds:
-    """The ids of all tasks; those of the first plan go before the others."""
+    """The ids of all tasks; earlier plans take precedence."""
     tasks: dict[str, Task] = {}
     for plan in plans:
         for task in plan.tasks:
@@ -57,12 +57,12 @@ def known_task_ids(*plans: Plan) -> KnownTaskIds:
 
 
 def is_written_id(task_id: str) -> bool:
-    """Whether somebody wrote the id; the others are made from titles, in lower case."""
+    """Whether the id is explicit; generated ones are derived from titles, in lower case."""
     return task_id[:1].isupper()
 
 
 def task_id_uses(page: Page, known: KnownTaskIds) -> tuple[TaskIdUse, ...]:
-    """Every place of a page where a task's id stands, in the order of the text. Total, linear."""
+    """All occurrences of ids in a page, in order of the text. Total and linear."""
     own = {task.line: task for task in page.plan.tasks}
     return tuple(
         use
@@ -72,7 +72,7 @@ def task_id_uses(page: Page, known: KnownTaskIds) -> tuple[TaskIdUse, ...]:
 
 
 def task_id_at(page: Page, known: KnownTaskIds, line: int, column: int) -> TaskIdUse | None:
-    """The place that a cursor stands in, or right behind; looks at one line alone."""
+    """The occurrence at a cursor or directly before it; scans only that line."""
     if not 0 <= line < _n_lines(page):
         return None
     own = next((task for task in page.plan.tasks if task.line == line), None)
@@ -81,7 +81,7 @@ def task_id_at(page: Page, known: KnownTaskIds, line: int, column: int) -> TaskI
 
 
 def rename_refusal(old: str, new: str, known: KnownTaskIds) -> str | None:
-    """Why a task cannot be called ``new``, for a person; None where it can."""
+    """Why a task cannot be renamed to ``new``, for the user; None where it can."""
     if not is_written_id(old):
         return "this id is made from the task's title; write one before the title, as in US-001: …"
     if read_title(f"{new}: x").explicit_id != new:
@@ -97,9 +97,9 @@ def rename_refusal(old: str, new: str, known: KnownTaskIds) -> str | None:
 
 
 def naming_spans(line: str, *, is_task: bool) -> Iterator[tuple[int, int]]:
-    """The parts of a line that name what a task waits for, in characters of the line.
+    """The parts of a line that name dependencies, in characters of the line.
 
-    ``is_task``: a task begins in it, so that only what stands in brackets can be such a part.
+    ``is_task``: a task begins in the line, so that only text in brackets counts.
     """
     if not _MAY_NAME.search(line):
         return
@@ -129,7 +129,7 @@ _REPEAT = re.compile(r"([A-Z][A-Z0-9]*-[0-9]+)-[0-9]+")
 
 
 def _n_lines(page: Page) -> int:
-    """How many lines of a page are looked at."""
+    """Number of lines of a page that are scanned."""
     match page.kind:
         case PageKind.INDEX:
             return 0
@@ -142,7 +142,7 @@ def _n_lines(page: Page) -> int:
 def _uses_in(
     page: Page, number: int, known: KnownTaskIds, task: Task | None
 ) -> tuple[TaskIdUse, ...]:
-    """The places in one line; ``task`` is the one that begins in it."""
+    """The occurrences in one line; ``task`` is the one that begins in it."""
     if page.outline.is_verbatim(number):
         return ()
     line = page.outline.lines[number]
@@ -164,10 +164,10 @@ def _uses_in(
 
 
 def _own_place(page: Page, line: str, task: Task) -> int | None:
-    """Where a task's own id stands: before whatever else its title says.
+    """Column of a task's own id, at the beginning of its title.
 
-    A second task with the same id is called ``US-001-2``, and is one of its own. What was done may
-    be told twice, though.
+    A second task with the same id gets the id ``US-001-2`` and is a separate task, except in the
+    progress file, which may list a task twice.
     """
     repeated = _REPEAT.fullmatch(task.id)
     if repeated is not None and page.kind is not PageKind.PLAN:

@@ -1,7 +1,8 @@
-"""What a person can do about a loop as it stands now: lenses and the panel offer the same.
+"""Actions: commands that the user can give to a loop in its present state.
 
-An action says what will happen, names a verb of the loop and brings its arguments; whoever obeys
-it asks the engine, which may still refuse. It must never know where an action is shown.
+Lenses and the panel offer the same ones. An action has a title that says what will happen, a verb
+and its arguments; the engine that receives it may still refuse. Where an action is shown is not
+known here.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ from ralph_ls.protocol.run.values import EndReason, Phase
 WORKING_PHASES = frozenset(
     {Phase.STARTING, Phase.PREPARING, Phase.RUNNING, Phase.SETTLING, Phase.WAITING}
 )
-"""Phases in which a run goes on by itself, and nobody has asked it to stop."""
+"""Phases in which a run continues by itself and has not been asked to stop."""
 
 
 def answer_action(context: DocumentContext) -> Action | None:
-    """Answer the question that waits."""
+    """Answer the open question; None without one."""
     if open_question(context) is None:
         return None
     title = f"Answer{_and_continue(context)}…"
@@ -33,7 +34,7 @@ def answer_action(context: DocumentContext) -> Action | None:
 
 
 def resolve_action(context: DocumentContext) -> Action | None:
-    """Say that what blocks the run is gone."""
+    """Resolve the open blocker; None without one."""
     if open_blocker(context) is None:
         return None
     title = f"Mark blocker as resolved{_and_continue(context)}"
@@ -41,7 +42,7 @@ def resolve_action(context: DocumentContext) -> Action | None:
 
 
 def reset_action(context: DocumentContext) -> Action | None:
-    """Close the breaker, where that would change something."""
+    """Close the breaker; None where that would change nothing."""
     if not needs_reset(context):
         return None
     title = f"Reset breaker{_and_continue(context)}"
@@ -49,14 +50,14 @@ def reset_action(context: DocumentContext) -> Action | None:
 
 
 def approve_action(context: DocumentContext) -> Action | None:
-    """Say that what was done may stand; without an engine, taking up the run says so."""
+    """Approve what was done; None without an engine, where resuming the run approves it."""
     if not needs_review(context) or not context.live:
         return None
     return Action(title="Approve and go on", verb=Verb.RESUME, arguments=_run_arguments(context))
 
 
 def user_actions(context: DocumentContext) -> tuple[Action, ...]:
-    """What only a person can settle, in the order in which it stands everywhere."""
+    """The actions that only the user can decide on, in the order that every view uses."""
     found = (
         answer_action(context),
         resolve_action(context),
@@ -67,12 +68,12 @@ def user_actions(context: DocumentContext) -> tuple[Action, ...]:
 
 
 def run_actions(context: DocumentContext) -> tuple[Action, ...]:
-    """Start where nothing runs, else what can be asked of the engine in its phase."""
+    """Start or resume where nothing runs, else what the engine accepts in its phase."""
     return tuple(_ask_engine(context) if context.live else _begin(context))
 
 
 def show_log_action(context: DocumentContext, start: int) -> Action:
-    """Open what an iteration's agent printed."""
+    """Open the log of an iteration's agent."""
     return Action(title="Show log", verb=Verb.SHOW_LOG, arguments=log_arguments(context, start))
 
 
@@ -88,21 +89,21 @@ def log_arguments(context: DocumentContext, start: int) -> dict[str, object]:
 
 
 def is_pausing(context: DocumentContext) -> bool:
-    """Whether the run will be held once the iteration is settled."""
+    """Whether the run pauses once the iteration is settled."""
     return context.state is not None and context.state.pause_requested
 
 
 def can_resume(context: DocumentContext) -> bool:
-    """Whether a run without an engine can be taken up, and nothing else has to be done first."""
+    """Whether a run without an engine can be resumed with nothing to be resolved first."""
     state = context.state
     if state is None or open_question(context) or open_blocker(context) or needs_reset(context):
         return False
-    # A run at its limit would end at once, and a complete one has nothing to go on with.
+    # A run at its limit would end at once, and a complete one has nothing left to do.
     return state.end is None or state.end.reason not in {EndReason.COMPLETE, EndReason.LIMIT}
 
 
 def all_tasks_blocked(context: DocumentContext) -> bool:
-    """Whether the run is blocked by its plan alone: every task that is left is blocked there."""
+    """Whether only the plan blocks the run: every remaining task is blocked there."""
     state = context.state
     if state is None or state.blocked is not None or open_blocker(context) is not None:
         return False
@@ -134,7 +135,7 @@ def _ask_engine(context: DocumentContext) -> Iterator[Action]:
 
 
 def _and_continue(context: DocumentContext) -> str:
-    """Without an engine, going on is the default of what a person settles (docs/rules.md#inbox)."""
+    """Without an engine, resolving a halt also resumes the run (docs/rules.md#inbox)."""
     return "" if context.state is None or context.live else " and continue"
 
 

@@ -1,8 +1,8 @@
-"""One remark at one line of a file, and the codes by which people filter and search.
+"""Diagnostics: remarks at a line of a file, with a severity and a stable code.
 
-Severity says what a person has to do (docs/rules.md#diagnostics): an error stops the loop, a
-warning should be looked at, information is what the agent claims. Codes are stable, since people
-filter and search by them. It must never know an editor, nor when something is told.
+Severity says what the user has to do (docs/rules.md#diagnostics): an error stops the loop, a
+warning should be looked at, information is what the agent claims. Users filter and search by code.
+When a diagnostic is published is not known here.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ralph_ls.core.plan.lint.remarks import RelatedSpan
 
 
 class Severity(StrEnum):
-    """How bad it is, the worst first."""
+    """Severity of a diagnostic, the most severe first."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -24,34 +24,33 @@ class Severity(StrEnum):
 
 
 class DiagnosticCode(StrEnum):
-    """The codes of the loop's own; problems of reports and plans keep the code that they have."""
+    """Codes of the loop's diagnostics; problems of reports and plans keep their own code."""
 
     FILE_NOT_READ = "file-not-read"
-    """The plan or a halt file is no regular file, or larger than one may be; nothing else is told
-    of it."""
+    """The plan or a halt file is not a regular file, or too large; it gets no other diagnostic."""
     REPORT = "report"
-    """The latest report: information, a warning when it asks, an error when it says BLOCKED."""
+    """The latest report: information, a warning for a question, an error for BLOCKED."""
     REPORT_MISSING = "report-missing"
     CLAIM_WITHOUT_EVIDENCE = "claim-without-evidence"
     TICK_WITHOUT_CHANGE = "tick-without-change"
     TESTS_FAILING = "tests-failing"
     VALIDATION_FAILED = "validation-failed"
     VERIFICATION_FAILED = "verification-failed"
-    """A task was closed, a command that its criteria name failed, and it is open again."""
+    """A task was closed, a command of its criteria failed, and it was reopened."""
     COMPLETION_REFUSED = "completion-refused"
     BREAKER_HALF_OPEN = "breaker-half-open"
     BREAKER_OPEN = "breaker-open"
     QUESTION_WAITING = "question-waiting"
     RUN_BLOCKED = "run-blocked"
-    """A BLOCKED promise holds the whole run."""
+    """A BLOCKED promise blocks the whole run."""
     TASK_BLOCKED = "task-blocked"
     """The plan marks one task as blocked."""
     TASK_SET_ASIDE = "task-set-aside"
-    """The run has set one task aside; that the plan then marks it as blocked is not told again."""
+    """The run has set one task aside; the mark in the plan is not reported a second time."""
     GUARD_REVERTED = "guard-reverted"
-    """The agent did something that it may not do, and it was put back."""
+    """The agent made a forbidden change, and the guard reverted it."""
     FINISHED_IN_OTHER_WORDS = "finished-in-other-words"
-    """A task left the plan, and is taken as finished under another name."""
+    """A task disappeared from the plan and counts as finished under another title."""
     ASKED_WITHOUT_SIGNAL = "asked-without-signal"
     COMPLETION_NOT_GATE = "completion-not-gate"
     PERSON_COMMITTED = "person-committed"
@@ -61,7 +60,7 @@ class DiagnosticCode(StrEnum):
     BUDGET_TOKENS = "budget-tokens"
     BUDGET_COST = "budget-cost"
     CONTEXT_50 = "context-50"
-    """So many percent of the agent's context window are used, and it still works.
+    """This percentage of the agent's context window is used, and the agent still works.
 
     See docs/rules.md#stuck-count.
     """
@@ -74,31 +73,31 @@ class DiagnosticCode(StrEnum):
     AGENT_BUDGET = "agent-budget"
     ENGINE_GONE = "engine-gone"
     MORE = "more-diagnostics"
-    """Some of those of a file are left out."""
+    """Some diagnostics of a file are omitted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnostic:
-    """One remark at one line."""
+    """A remark at one line of a file."""
 
     line: int
     """From 0."""
     start: int
-    """Where it begins, in characters of the line."""
+    """First character, counted in characters of the line."""
     end: int
     severity: Severity
     code: str
     message: str
-    """For a person; a question may have several lines."""
+    """Text for the user; a question may have several lines."""
     link: str | None = None
-    """Where its cause lies: ``file:PATH`` (relative to the work tree), ``iteration:N`` (that
-    iteration's output) or ``engine:`` (what the engine wrote when it died)."""
+    """Its cause: ``file:PATH`` (relative to the work tree), ``iteration:N`` (the output of that
+    iteration) or ``engine:`` (what the engine wrote when it died)."""
     related: tuple[RelatedSpan, ...] = ()
-    """Other places in the same file that it is about."""
+    """Other places in the same file that it refers to."""
 
 
 def most_severe(remarks: Sequence[Diagnostic], most: int) -> list[Diagnostic]:
-    """The worst remarks of a file that has more than are shown, with one that counts the rest."""
+    """At most ``most`` diagnostics, the most severe first, and one that counts the rest."""
     if len(remarks) <= most:
         return list(remarks)
     ranks = {severity: rank for rank, severity in enumerate(Severity)}

@@ -1,8 +1,8 @@
-"""What a viewer has before it when it looks at one file: its text, and the run of its work tree.
+"""Document context: what the views of one file know, its text and the newest run of its work tree.
 
-The views of one file all start from this one value, so that a diagnostic, a lens and a hover can
-never disagree about what waits for a person, or about which line a task stands on.
-It must never know an editor's way to count characters: columns here are characters of the line.
+All views of a file start from this one value, so that diagnostics, lenses and hovers agree on what
+waits for the user and on the line of each task. Columns are characters of the line; an editor's
+own units are not known here.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ralph_ls.protocol.run.values import BreakerState, EndReason, Phase
 
 
 class FileKind(StrEnum):
-    """Which of the loop's files is looked at."""
+    """Which of the loop's files a context is about."""
 
     PLAN = "plan"
     DECIDE = "decide"
@@ -32,33 +32,33 @@ class FileKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentContext:
-    """One file as it stands, saved or not, and the newest run of its work tree."""
+    """The present text of one file, saved or not, and the newest run of its work tree."""
 
     text: str
     file: FileKind = FileKind.PLAN
     parsed: ParsedPlan = field(default_factory=lambda: ParsedPlan(plan=Plan()))
-    """What was read from ``text``, if it is the plan's; otherwise it is not looked at."""
+    """The plan parsed from ``text``; ignored for other files."""
     kind: PlanKind = PlanKind.MARKDOWN
-    """What the text of the plan is written in."""
+    """Format of the plan."""
     state: RunState | None = None
-    """None: no run has ever been here."""
+    """None where the work tree has never had a run."""
     phase: Phase = Phase.ENDED
-    """As viewers show it, with ``crashed``; it means nothing without a state."""
+    """Phase as viewers show it, including ``crashed``; meaningless without a state."""
     pid: int | None = None
-    """The engine's process; None where none lives, as when the system stopped a parked run."""
+    """Process id of the engine; None where none runs, as when the system stopped a parked run."""
     history: History = field(default_factory=History)
     halt: HaltFiles | None = None
-    """What the halt files say now; None where nobody looked. Without an engine an answer stands
-    only in its file."""
+    """Present content of the halt files; None where they were not read. Without an engine an answer
+    is only in its file."""
 
     @property
     def plan(self) -> Plan:
-        """The plan whose lines these are; empty for any other file."""
+        """The plan of this file; empty for any other file."""
         return self.parsed.plan if self.file is FileKind.PLAN else Plan()
 
     @property
     def live(self) -> bool:
-        """An engine is there to take commands."""
+        """Whether an engine runs that takes commands."""
         gone = self.phase in {Phase.ENDED, Phase.CRASHED}
         return self.state is not None and self.pid is not None and not gone
 
@@ -74,18 +74,18 @@ class TextSpan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenHalt:
-    """Something that waits for a person: a question's text, or a blocker's reason."""
+    """A halt that waits for the user: the text of a question, or the reason of a blocker."""
 
     text: str
     iteration: int | None = None
     start: int | None = None
-    """None when an earlier run left it, or a person wrote it."""
+    """None where it is from an earlier run, or the user wrote it."""
 
 
 def open_question(context: DocumentContext) -> OpenHalt | None:
-    """The question that nobody has answered yet, as far as can be seen from this file.
+    """The question without an answer, if there is one.
 
-    The decide file speaks for itself while somebody writes into it.
+    The decide file's own text takes precedence while it is open in the editor.
     """
     asked = None if context.state is None else context.state.question
     halt = halt_files_of(context)
@@ -99,7 +99,7 @@ def open_question(context: DocumentContext) -> OpenHalt | None:
 
 
 def open_blocker(context: DocumentContext) -> OpenHalt | None:
-    """What blocks the run, unless its file was removed: that resolves it.
+    """The blocker of the run; removing its file resolves it.
 
     See docs/rules.md#blockers.
     """
@@ -113,7 +113,7 @@ def open_blocker(context: DocumentContext) -> OpenHalt | None:
 
 
 def halt_files_of(context: DocumentContext) -> HaltFiles | None:
-    """What the halt files say now; the decide file speaks for itself while it is looked at."""
+    """Content of the halt files; the text of an open decide file replaces the saved one."""
     if context.file is FileKind.DECIDE and context.text.strip():
         question, answer = parse_decide(context.text)
         return HaltFiles(question=question, answer=answer)
@@ -121,34 +121,34 @@ def halt_files_of(context: DocumentContext) -> HaltFiles | None:
 
 
 def needs_reset(context: DocumentContext) -> bool:
-    """Whether a reset would change something: in a run that goes on, or to let one go on."""
+    """Whether a reset would change something: in a live run, or to let one resume."""
     state = context.state
     if state is None or (state.end is not None and state.end.reason is EndReason.COMPLETE):
         return False
-    # A half open breaker holds nothing up, so without an engine there is nothing to reset it for.
+    # A half open breaker stops nothing, so without an engine there is no reason to reset it.
     half_open = context.live and state.breaker.state is BreakerState.HALF_OPEN
     return half_open or stuck_words(state.breaker, state.stuck_count, state.config) is not None
 
 
 def needs_review(context: DocumentContext) -> bool:
-    """Whether the run is parked until somebody has looked at what was done."""
+    """Whether the run is parked at a review point."""
     state = context.state
     return state is not None and context.phase is Phase.PARKED and state.phase_reason == REVIEW
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentPositions:
-    """Where things are shown: at their task, else at the beginning of the file."""
+    """Positions of diagnostics and lenses: at their task, else at the top of the file."""
 
     context: DocumentContext
     top: TextSpan
 
     def tasks(self, ids: Collection[str]) -> Mapping[str, Task]:
-        """Those of the tasks that are in the plan now, under their ids; ask once for all."""
+        """The tasks with these ids that the plan has, by id; linear, so call it once for all."""
         return {task.id: task for task in self.context.plan.some(ids=ids)} if ids else {}
 
     def task_of(self, start: int | None) -> Task | None:
-        """The task that a start was assigned, if it is in the plan now."""
+        """The task assigned to a start, if it is still in the plan."""
         if start is None:
             return None
         assigned = self.context.history.tasks.get(start)
@@ -158,28 +158,28 @@ class DocumentPositions:
         return None if assigned is None else self.context.plan.find(assigned.id)
 
     def span_of_start(self, start: int | None) -> TextSpan:
-        """The place of that task."""
+        """Span of the task assigned to a start."""
         return self.span_of_task(self.task_of(start))
 
     def span_of_task(self, task: Task | None) -> TextSpan:
-        """The task's words, without marker and box."""
+        """Span of a task's title, without marker and box."""
         if task is None:
             return self.top
         place = title_span(task, self.context.text)
         return TextSpan(line=place.line, start=place.start, end=place.end)
 
     def question_task(self) -> Task | None:
-        """The task that the open question is about."""
+        """The task that raised the open question."""
         waits = open_question(self.context)
         return None if waits is None else self.task_of(waits.start)
 
     def blocked_task(self) -> Task | None:
-        """The task that the open blocker is about."""
+        """The task that raised the open blocker."""
         waits = open_blocker(self.context)
         return None if waits is None else self.task_of(waits.start)
 
     def task_in_work(self) -> Task | None:
-        """The task that a living engine's iteration is for."""
+        """The task of the current iteration, while an engine runs."""
         state = self.context.state
         if not self.context.live or state is None or state.current is None:
             return None
@@ -187,7 +187,7 @@ class DocumentPositions:
 
 
 def document_positions(context: DocumentContext) -> DocumentPositions:
-    """Where things are shown in one file; a task is looked up when something is said of it."""
+    """Positions in one file; a task is only looked up when it is needed."""
     _, first = next(lines_of(context.text))
     top = TextSpan(line=0, start=0, end=len(first))
     return DocumentPositions(context=context, top=top)

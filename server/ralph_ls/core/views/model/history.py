@@ -1,10 +1,7 @@
-"""Which iteration did what, by task: what the snapshot of a run does not keep.
+"""History: one run by task, folded from its journal.
 
-``RunState`` knows the last report and the last evidence, but no longer which task they belonged
-to, nor which iteration finished a task. Both stand in the journal, so they are folded out of it
-beside the state, always from the run's first event on. What grows with a run stays small: of each
-task a few short texts and numbers are kept. It must never decide anything, and it must never know
-where the journal lies.
+Holds, for each task, its attempts, its completion and the recap of its newest iteration. Fold it
+from the first event of the run; where a journal is stored is not known here.
 """
 
 from __future__ import annotations
@@ -39,75 +36,75 @@ from ralph_ls.protocol.run.report import Usage
 from ralph_ls.protocol.run.values import TaskRef
 
 MAX_STARTS = 200
-"""Starts whose task is known: questions, blockers and reports are of the newest ones."""
+"""Starts whose task is kept: questions, blockers and reports refer to the newest ones."""
 
 MAX_RECAP_CHARS = 300
-"""Characters of what an iteration said, or of what was seen of it."""
+"""Characters of the claims or the facts of an iteration."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskCompletion:
-    """How a task became done in this run."""
+    """The iteration of this run in which a task became done."""
 
     iteration: int
     start: int
     commit: str | None = None
-    """The iteration's last commit in the workspace, whole; None where it made none."""
+    """Full hash of the iteration's last commit in the workspace; None where it made none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IterationRecap:
-    """What one iteration said, and what was seen of it."""
+    """Recap of one iteration: the claims of its report beside the evidence."""
 
     iteration: int
     start: int
     claims: str | None = None
-    """Its report in words; None where it made none."""
+    """Its report in words; None without a report."""
     recommendation: str = ""
-    """What its report says that should come next."""
+    """The next step that its report recommends."""
     facts: str | None = None
-    """What the engine saw of it, in words; None where it did not come to that."""
+    """Its evidence in words; None where none was gathered."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class History:
-    """One run, looked at by task. Task ids are stable by title (docs/rules.md#plans)."""
+    """One run by task. Task ids are stable by title (docs/rules.md#plans)."""
 
     tasks: Mapping[int, TaskRef] = field(default_factory=dict)
-    """By start, the task that it was assigned, of the newest ones; a confirming one has none."""
+    """Start to its task, for the newest starts; a confirming iteration has none."""
     iterations: Mapping[int, int] = field(default_factory=dict)
-    """By start, the iteration as people read it."""
+    """Start to the iteration number that users read."""
     attempts: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    """Task id to the starts that were assigned it, in their order, since it was last reset."""
+    """Task id to its starts since the last reset, in order."""
     completions: Mapping[str, TaskCompletion] = field(default_factory=dict)
-    """Task id to the iteration in which it last became done, whichever task that one was for."""
+    """Task id to the iteration in which it last became done, whatever that iteration's task was."""
     recaps: Mapping[str, IterationRecap] = field(default_factory=dict)
-    """Task id to what the newest iteration that was assigned it said and did."""
+    """Task id to the recap of its newest iteration."""
     set_aside: Mapping[str, TaskSetAside] = field(default_factory=dict)
-    """Task id to how it was set aside; one that is tried again is none any more."""
+    """Task id to the event that set it aside; removed when the task is tried again."""
     denied: tuple[str, ...] = ()
-    """Tools that were not permitted, in the iterations that the breaker counts for that."""
+    """Tools that were denied in the iterations that the breaker counts."""
     refused: CompletionRefused | None = None
-    """The last completion that was refused."""
+    """The last refused completion."""
     verified: Mapping[str, CriteriaVerified] = field(default_factory=dict)
-    """Task id to the checks that failed when it was last closed; none where they did not."""
+    """Task id to the checks that failed when it was last closed; absent where none failed."""
     validated: Validated | None = None
     """The last validation."""
     reverted: tuple[GuardReverted, ...] = ()
-    """What was put back in the newest iteration."""
+    """What the guard reverted in the newest iteration."""
     cost_usd: float | None = None
-    """What the iterations cost so far; None while no agent has told a cost."""
+    """Cost of all iterations so far; None while no agent has reported one."""
     tokens: int | None = None
-    """What they read and wrote so far; None while no agent has told any."""
+    """Input and output tokens so far; None while no agent has reported any."""
     usage: Usage | None = None
-    """What the newest iteration that told any consumed."""
+    """Usage of the newest iteration that reported any."""
 
 
 def history(events: Iterable[EventBase], earlier: History | None = None) -> History:
-    """The history after ``events``, going on from ``earlier`` or from nothing.
+    """The history after ``events``, continued from ``earlier`` or from an empty one.
 
-    Copies ``earlier`` once for a call, so a whole journal is one call and a follower's batch is
-    another. A ``runStarted`` begins anew: iteration numbers of two runs must not be mixed.
+    Copies ``earlier`` once per call, so pass a whole journal or a whole batch at once. A
+    ``runStarted`` begins a new history: iteration numbers of two runs must not be mixed.
     """
     draft = _open(History() if earlier is None else earlier)
     for event in events:
@@ -135,7 +132,7 @@ def history(events: Iterable[EventBase], earlier: History | None = None) -> Hist
 
 @dataclass(slots=True, kw_only=True)
 class _HistoryDraft:
-    """A history while it is being written, so that a long journal is not copied at each event."""
+    """Mutable history, so that a long journal is not copied at each event."""
 
     tasks: dict[int, TaskRef]
     iterations: dict[int, int]
@@ -207,7 +204,7 @@ def _enter(draft: _HistoryDraft, event: EventBase) -> None:
 
 
 def _check(draft: _HistoryDraft, event: EventBase) -> None:
-    """What the loop found by itself in an iteration."""
+    """Take up what the loop checked in an iteration."""
     match event:
         case CompletionRefused():
             draft.refused = event
@@ -243,7 +240,7 @@ def _show(draft: _HistoryDraft, event: EvidenceGathered) -> None:
 
 
 def _recap_of(draft: _HistoryDraft, event: IterationEvent) -> tuple[str, IterationRecap] | None:
-    """The id of the iteration's task, and what is known of that iteration so far."""
+    """Id of the iteration's task, and the recap of that iteration so far."""
     task = draft.tasks.get(event.start)
     if task is None:
         return None
@@ -256,7 +253,7 @@ def _recap_of(draft: _HistoryDraft, event: IterationEvent) -> tuple[str, Iterati
 def _finish(draft: _HistoryDraft, gathered: EvidenceGathered) -> None:
     commit = new_head(gathered.evidence)
     for task_id in gathered.evidence.tasks_done:
-        # The newest stand last, so that they are found without looking at all.
+        # The newest are last, so that `_finished_in` needs no full scan.
         draft.completions.pop(task_id, None)
         draft.completions[task_id] = TaskCompletion(
             iteration=gathered.iteration, start=gathered.start, commit=commit
@@ -264,19 +261,19 @@ def _finish(draft: _HistoryDraft, gathered: EvidenceGathered) -> None:
 
 
 def _finished_in(draft: _HistoryDraft, start: int) -> list[str]:
-    """The tasks that became done in the newest start."""
+    """Ids of the tasks that became done in the newest start."""
     newest = takewhile(lambda each: each[1].start >= start, reversed(draft.completions.items()))
     return [task_id for task_id, completion in newest if completion.start == start]
 
 
 def _commit(draft: _HistoryDraft, committed: Committed) -> None:
-    """The loop's own commit is the one that holds what the iteration finished."""
+    """The loop's own commit replaces the agent's, as it holds what the iteration finished."""
     for task_id in _finished_in(draft, committed.start):
         draft.completions[task_id] = replace(draft.completions[task_id], commit=committed.commit)
 
 
 def _deny(draft: _HistoryDraft, ended: IterationEnded) -> None:
-    """An agent that cannot tell leaves what is known, as it leaves the breaker's count."""
+    """An agent that does not report denials leaves the list, like the breaker's count."""
     if ended.denied_tools:
         draft.denied = tuple(dict.fromkeys((*draft.denied, *ended.denied_tools)))
     elif ended.permission_denials == 0:

@@ -1,12 +1,7 @@
-"""What there is to say of one task beside its title, in the same words wherever it stands.
+"""Words about one task: attempts, verification, reviews and dependencies.
 
-What came of the commands that closed tasks name, in the same words wherever it stands.
-
-It must never know an editor, and it must never judge: what it tells was seen by the engine.
-
-What plans say of a task that markdown has no words for: its review, and what it waits for.
-
-Both come from strangers, so they are made harmless to show. It must never decide whose turn it is.
+Every view shows them beside the task's title with the same wording. Titles and reasons come from
+plans and agents, so they are escaped. Decides nothing: all facts come from the engine and the plan.
 """
 
 from __future__ import annotations
@@ -42,7 +37,7 @@ def finished_words(done: TaskCompletion) -> str:
 
 
 def blocked_words(task: Task) -> str:
-    """Why the plan says that it is blocked."""
+    """``blocked: REASON``, as the plan gives it."""
     reason = one_line(task.blocked_by or "the plan gives no reason", limit=SHOWN_REASON)
     return f"blocked: {reason}"
 
@@ -50,7 +45,7 @@ def blocked_words(task: Task) -> str:
 def attempt_count_words(context: DocumentContext, task: Task, *, in_work: bool) -> str:
     """``attempt 2 of 3`` in work, else ``2 of 3 attempts failed``; empty for one never tried.
 
-    Where attempts are not counted it is ``attempt 2`` and ``2 attempts``: iterations that had it.
+    Where attempts are not limited: ``attempt 2`` and ``2 attempts``, counted in iterations.
     """
     n_tried = len(context.history.attempts.get(task.id, ()))
     state = RunState() if context.state is None else context.state
@@ -62,7 +57,7 @@ def attempt_count_words(context: DocumentContext, task: Task, *, in_work: bool) 
 
 
 def attempt_words(state: RunState) -> str:
-    """``attempt 2 of 3`` of the open iteration; empty where none is counted."""
+    """``attempt 2 of 3`` of the current iteration; empty where attempts are not counted."""
     current, limit = state.current, state.config.attempts.limit
     if current is None or current.started.task is None or limit == 0:
         return ""
@@ -72,7 +67,7 @@ def attempt_words(state: RunState) -> str:
 
 
 def failed_attempts_words(state: RunState, task_id: str) -> str:
-    """``2 of 3 attempts failed``; empty where none has failed, or none is counted."""
+    """``2 of 3 attempts failed``; empty where none failed or attempts are not counted."""
     failed, limit = failed_attempts(state).get(task_id, 0), state.config.attempts.limit
     return f"{failed} of {count_of(limit, 'attempt')} failed" if failed and limit else ""
 
@@ -81,13 +76,13 @@ SKIPPED_WORDS = "skipped in this run"
 
 
 def is_skipped(context: DocumentContext, task: Task) -> bool:
-    """Whether a person wants it skipped, in a run that has not come to its end."""
+    """Whether the user skipped the task, in a run that has not ended."""
     state = context.state
     return state is not None and state.end is None and task.id in state.skipped
 
 
 def set_aside(context: DocumentContext, task: Task) -> TaskSetAside | None:
-    """How this run set a task aside, where that still holds: a person may have changed the plan."""
+    """The event that set a task aside; None where the user has changed the plan since."""
     event = context.history.set_aside.get(task.id)
     if event is None:
         return None
@@ -103,7 +98,7 @@ def aside_words(event: TaskSetAside) -> str:
 
 
 def after_attempts(event: TaskSetAside) -> str:
-    """`` after 3 attempts``, to go on with; empty where none were counted."""
+    """`` after 3 attempts``, to be appended; empty where none were counted."""
     return f" after {count_of(event.attempts, 'attempt')}" if event.attempts else ""
 
 
@@ -111,7 +106,7 @@ MAX_TAIL_LINES = 5
 
 
 def verification_words(event: CriteriaVerified) -> str:
-    """``Verified: Log in (2 commands ended with 0)``, or what failed, or what was not run."""
+    """``Verified: Log in (2 commands ended with 0)``, or the failed or unrun commands."""
     checks, title = verification_of(event), one_line(event.task.title, limit=SHOWN_REASON)
     if event.ok:
         return f"Verified: {title} ({count_of(len(checks.checked), 'command')} ended with 0)"
@@ -122,13 +117,13 @@ def verification_words(event: CriteriaVerified) -> str:
 
 
 def failed_output_tail(event: CriteriaVerified) -> list[str]:
-    """The end of what the first failed command printed."""
+    """Last lines of the first failed command's output."""
     failed = next(iter(verification_of(event).failed), None)
     return [] if failed is None else failed.tail.strip().splitlines()[-MAX_TAIL_LINES:]
 
 
 def refuted_tasks(context: DocumentContext) -> Iterator[tuple[Task, CriteriaVerified]]:
-    """The tasks that were closed, did not hold, and are not done by now."""
+    """Tasks that were closed, failed verification and are still open."""
     events = {task: event for task, event in context.history.verified.items() if _has_failed(event)}
     for task in context.plan.some(ids=events) if events else ():
         if task.state is not TaskState.DONE:
@@ -144,12 +139,12 @@ OPEN_STATES = frozenset({TaskState.TODO, TaskState.IN_PROGRESS})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskReviews:
-    """The stories of one plan; none where it is of another kind."""
+    """Reviews and dependencies of the tasks of one plan; empty for a plan without stories."""
 
     stories: Mapping[str, Story] = field(default_factory=dict)
     waits: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     are_issues: bool = False
-    """They are issues of ``bd`` instead, which say themselves what they wait for."""
+    """The tasks are issues of ``bd``, which name their dependencies themselves."""
 
     def review(self, task: Task) -> str:
         """``waits for its review``, ``changes requested in review 1: name the key``."""
@@ -173,19 +168,19 @@ class TaskReviews:
                 assert_never(status)
 
     def waiting(self, task: Task) -> str:
-        """``waits for US-001 (Log in)``: what has to be done before it can be taken."""
+        """``waits for US-001 (Log in)``: the open dependencies of a task."""
         if task.state not in OPEN_STATES:
             return ""
         needed = self.waits.get(task.id, ())
         shown = ", ".join(f"{one} ({self.stories[one].title})" for one in needed)
         if self.are_issues:
-            # Of an issue that is not blocked itself, it is those that it depends on.
+            # For an issue that is not blocked itself, these are its dependencies.
             shown = task.blocked_by or ""
         return f"waits for {one_line(shown, limit=SHOWN_REASON)}" if shown else ""
 
 
 def task_reviews(context: DocumentContext) -> TaskReviews:
-    """Look them up once for all tasks of a plan."""
+    """Reviews and dependencies of all tasks of a plan."""
     source = context.parsed.source
     if not isinstance(source, ParsedStories):
         return TaskReviews(are_issues=context.kind is PlanKind.BEADS)

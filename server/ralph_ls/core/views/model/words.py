@@ -1,7 +1,6 @@
-"""Small pieces of text that several views share: counts, times, claims and facts.
+"""Wording that several views share: counts, times, claims and facts.
 
-A claim and a fact are put in the same words and the same order, so that they can be read side by
-side. It must never know where they are shown.
+A claim and the fact beside it use the same words in the same order, so that they can be compared.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ from ralph_ls.protocol.run.state import IterationFacts, RunState
 from ralph_ls.protocol.run.values import Evidence, Mode, Outcome
 
 SHORT_HASH = 7
-"""How many digits of a commit are shown."""
+"""Shown digits of a commit hash."""
 
 SHOWN_TASKS = 3
-"""Titles of tasks in one sentence."""
+"""Task titles in one sentence."""
 
 SHOWN_REASON = 80
-"""Characters of a reason in a title."""
+"""Characters of a reason within a title."""
 
 OUTCOME_WORDS = {
     Outcome.PROGRESS: "progress",
@@ -50,7 +49,7 @@ FAILURE_WORDS = {
     AgentFailure.TIMED_OUT: "out of time",
     AgentFailure.OTHER: "agent failed",
 }
-"""How an agent failed, beside how its iteration came out."""
+"""Words for each failure of an agent, shown beside the outcome of its iteration."""
 
 
 def outcome_words(outcome: Outcome, failure: AgentFailure | None) -> str:
@@ -63,7 +62,7 @@ def outcome_words(outcome: Outcome, failure: AgentFailure | None) -> str:
 
 
 def one_line(text: str, *, limit: int) -> str:
-    """A stranger's text on one line of at most ``limit`` characters, harmless to show."""
+    """Untrusted text on one line of at most ``limit`` characters, escaped."""
     folded = escape_control_chars(" ".join(text.split()))
     return (
         folded
@@ -79,12 +78,12 @@ def request_words(request: RequestView) -> str:
 
 
 def some_lines(text: str) -> str:
-    """A stranger's text with its lines, harmless to show."""
+    """Untrusted text with its lines kept, escaped."""
     return "\n".join(escape_control_chars(line.rstrip()) for line in text.strip().splitlines())
 
 
 def split_text(text: str, limit: int) -> tuple[str, str]:
-    """At most the first ``limit`` characters and the rest, parted between words if it can be."""
+    """At most the first ``limit`` characters, and the rest; split between words where possible."""
     if len(text) <= limit:
         return text, ""
     at = _split_position(text, limit)
@@ -103,7 +102,7 @@ def minutes_words(seconds: float) -> str:
 
 
 def claim_words(report: Report) -> str:
-    """What a report says was done: the fields that it has, and no others."""
+    """A report in words: only the fields that it has."""
     parts = [report.status]
     if "FILES_MODIFIED" in report.fields:
         parts.append(count_of(report.files_modified, "file"))
@@ -115,16 +114,16 @@ def claim_words(report: Report) -> str:
 
 
 def evidence_words(evidence: Evidence) -> str:
-    """What the engine saw: always all three counts, then why that was no progress."""
-    n_of_persons = sum(commit.by_person for commit in evidence.commits)
+    """Evidence in words: always all three counts, then why it was no progress."""
+    n_user_commits = sum(commit.by_person for commit in evidence.commits)
     counts = [
-        count_of(len(evidence.commits) - n_of_persons, "commit"),
+        count_of(len(evidence.commits) - n_user_commits, "commit"),
         count_of(evidence.files, "file"),
         count_of(len(evidence.tasks_done), "task"),
     ]
-    # A person's commits are no progress of the agent's (docs/rules.md#evidence).
-    if n_of_persons:
-        counts.append(f"{count_of(n_of_persons, 'commit')} of a person")
+    # The user's commits are not the agent's progress (docs/rules.md#evidence).
+    if n_user_commits:
+        counts.append(f"{count_of(n_user_commits, 'commit')} of a person")
     observed = ", ".join(counts)
     return escape_control_chars(
         observed if evidence.progress else f"{observed}, no progress: {evidence.why}"
@@ -132,7 +131,7 @@ def evidence_words(evidence: Evidence) -> str:
 
 
 def with_mode(what: str, mode: Mode) -> str:
-    """``review Round half a cent up``: what an iteration is for, where it is a review's."""
+    """``review Round half a cent up``: the mode before the title, in reviews only."""
     return f"{mode.value} {what}" if mode in {Mode.REVIEW, Mode.REVIEW_FIX} else what
 
 
@@ -158,19 +157,19 @@ def reverted_words(event: GuardReverted) -> str:
 
 
 def numbered_iteration(iteration: int, limit: int | None, tries: int = 1) -> str:
-    """``iteration 2 of 2, attempt 3``: the third start that was to be the second iteration."""
+    """``iteration 2 of 2, attempt 3``: the third start of the second iteration."""
     of = "" if limit is None else f" of {limit}"
     again = f", attempt {tries}" if tries > 1 else ""
     return f"iteration {iteration}{of}{again}"
 
 
 def iteration_words(state: RunState) -> str:
-    """The newest iteration of a run, in the same words."""
+    """The newest iteration of a run, like `numbered_iteration`."""
     return numbered_iteration(state.iteration, state.config.max_iterations, state.tries)
 
 
 def committed_words(event: GuardReverted) -> str:
-    """``(commit 1a2b3c4)``, to follow what was restored; empty where no commit restores it."""
+    """``(commit 1a2b3c4)``, the commit that restored it; empty where there is none."""
     return "" if event.commit is None else f" (commit {event.commit[:7]})"
 
 
@@ -190,11 +189,11 @@ _TAGS = range(0xE0020, 0xE0080)
 
 
 def _split_position(text: str, limit: int) -> int:
-    """The last place up to ``limit`` that lies in no character as a person sees one."""
+    """The last position up to ``limit`` that splits no grapheme."""
     at = limit
     while at > 0 and _belong_together(text[at - 1], text[at]):
         at -= 1
-    # What has no such place is no text: it is parted anywhere.
+    # Data without such a position is not text and is split anywhere.
     return at or limit
 
 

@@ -1,7 +1,6 @@
-"""The one thing of a loop that needs a look before everything else, with what can be done about it.
+"""Card: the one thing of a loop that needs attention first, with the actions for it.
 
-Whatever else waits for a person stands on the same card, so that nothing hides behind it.
-It must never decide what a person should do, and it must never know how a card is drawn.
+Everything else that waits for the user is appended to the same card, so that nothing is hidden.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import Breaker, BreakerState, Phase
 
 MAX_CARD_CHARS = 1000
-"""Characters of a question or a reason; the whole text stands in its file."""
+"""Shown characters of a question or a reason; the whole text is in its file."""
 
 SHOWN_ERROR = 200
 
@@ -38,11 +37,11 @@ TOOLS_SETTING = "tools.allow"
 """The setting by which an agent is permitted a tool."""
 
 LONG_WAIT = timedelta(seconds=30)
-"""A shorter wait is over before anybody has read of it."""
+"""Shorter waits get no card: they are over before it is read."""
 
 
 def card(context: DocumentContext) -> Card | None:
-    """The card of a work tree; None where all goes well by itself. Total."""
+    """The card of a work tree; None where nothing needs attention. Total."""
     made = _of_state(context) or _needs_user(context)
     if made is None:
         return None
@@ -51,7 +50,7 @@ def card(context: DocumentContext) -> Card | None:
 
 
 def breaker_reason(state: RunState) -> str:
-    """Why the breaker is where it is, and how far it is from opening."""
+    """The reason of the breaker's state, and the threshold at which it opens."""
     breaker, threshold = state.breaker, state.config.breaker.no_progress_open
     opens = f"; opens at {threshold}" if threshold > 0 else ""
     is_half = breaker.state is BreakerState.HALF_OPEN
@@ -59,17 +58,15 @@ def breaker_reason(state: RunState) -> str:
 
 
 def environment_lines(context: DocumentContext, state: RunState) -> Iterator[str]:
-    """What hints at a broken environment: how many of how many, and what would mend it.
+    """Signs of a broken environment, with count, threshold and remedy.
 
-    See docs/rules.md#breaker.
-
-    A row that is off, or that has counted nothing, says nothing.
+    See docs/rules.md#breaker. Counters that are off or zero are omitted.
     """
     breaker, rules = state.breaker, state.config.breaker
     if rules.denials_open > 0 and breaker.consecutive_denials:
         of = count_of(rules.denials_open, "iteration")
         yield f"a tool was not permitted in {breaker.consecutive_denials} of {of}"
-        # The reason of a breaker that opened for it has said so already.
+        # The reason of a breaker that opened for it already names the setting.
         if context.history.denied and TOOLS_SETTING not in breaker.reason:
             tools = one_line(", ".join(context.history.denied), limit=SHOWN_ERROR)
             yield f"not permitted: {tools}; allow it with the setting {TOOLS_SETTING}"
@@ -132,7 +129,7 @@ def _needs_user(context: DocumentContext) -> Card | None:
 
 
 def _open_halts(context: DocumentContext) -> Iterator[tuple[str, str]]:
-    """All that waits for a person, each with the kind of the card that would be its own."""
+    """Everything that waits for the user, each with the kind of its card."""
     if (waits := open_blocker(context)) is not None:
         yield DiagnosticCode.RUN_BLOCKED, f"Blocked: {_shown(waits.text)}"
     if (waits := open_question(context)) is not None:
@@ -187,7 +184,7 @@ def _open_lines(context: DocumentContext, state: RunState) -> Iterator[str]:
 
 
 def _of_threshold(count: int, threshold: int) -> str:
-    """``3 of 5 iterations``; a row that is off has only its count."""
+    """``3 of 5 iterations``; only the count where the threshold is off."""
     return (
         f"{count} of {count_of(threshold, 'iteration')}"
         if threshold
@@ -223,7 +220,7 @@ def _long_wait(context: DocumentContext, state: RunState) -> Card | None:
     until, since = state.until, state.phase_since
     if until is None or since is None or until - since < LONG_WAIT:
         return None
-    # Until when, a viewer tells from the panel: in its own time zone, and how long that is.
+    # A viewer shows until when, in its own time zone.
     text = NOT_COUNTED.get(state.phase_reason or "", "")
     title = f"Waits{wait_words(state.phase_reason, None)}"
     return _made(context, "run-waits", Tone.PLAIN, title, text)
@@ -272,13 +269,13 @@ def _ended(context: DocumentContext, state: RunState, kind: str, tone: Tone) -> 
 
 
 def _made(context: DocumentContext, kind: str, tone: Tone, title: str, text: str) -> Card:
-    """A card that offers what can be done in general."""
+    """A card with the general actions of a run."""
     actions = (*_settling(context), *controls.run_actions(context))
     return Card(kind=kind, tone=tone, title=title, text=text, actions=actions)
 
 
 def _settling(context: DocumentContext) -> Iterator[Action]:
-    """What a person must settle; a breaker that only warns holds nothing up."""
+    """The actions that only the user can decide on; not the reset of a half open breaker."""
     for action in controls.user_actions(context):
         if action.verb is not Verb.RESET or not is_half_open(context):
             yield action
@@ -290,7 +287,7 @@ def _log(context: DocumentContext, state: RunState) -> Iterator[Action]:
 
 
 def _halt_file(context: DocumentContext, code: DiagnosticCode) -> Iterator[Action]:
-    """Where it lies is known from the settings of a run."""
+    """Open the halt file; its path is known from the settings of a run."""
     if context.state is not None:
         paths = context.state.config.paths
         path = paths.blocked if code is DiagnosticCode.RUN_BLOCKED else paths.decide

@@ -1,7 +1,6 @@
-"""The lines of a panel: what was claimed and what was seen, what it costs.
+"""Facts: the lines of a panel with claims, evidence and cost.
 
-A claim and a fact stand side by side, and where they differ the fact wins (docs/rules.md#panel).
-It must never know how a line is drawn.
+Where a claim and a fact differ, both are shown and the fact wins (docs/rules.md#panel).
 """
 
 from __future__ import annotations
@@ -36,12 +35,12 @@ from ralph_ls.protocol.run.values import Breaker, BreakerState, Evidence
 
 SHOWN_LINES = 2
 SHOWN_NEXT = 160
-"""Characters of a recommendation: two lines of a narrow panel, and some more."""
+"""Shown characters of a recommendation: a little over two lines of a narrow panel."""
 
 SHOWN_REMARKS = 20
 
 SHOWN_WORD = 40
-"""Characters of a value that should have been one word."""
+"""Shown characters of a value that should be one word."""
 
 MAX_TITLE_CHARS = 200
 """Characters of a task's title."""
@@ -61,16 +60,16 @@ BREAKER_WORDS = {
     BreakerState.HALF_OPEN: ("half open", Tone.WARNING),
     BreakerState.OPEN: ("open", Tone.BAD),
 }
-"""I, 2.2."""
+"""Name and tone of each state (docs/rules.md#breaker)."""
 
 CONTEXT_TONES = ((90, Tone.BAD), (70, Tone.WARNING))
-"""Percent of the context window from which on it is told louder (docs/rules.md#usage)."""
+"""Percent of the context window from which a tone applies (docs/rules.md#usage)."""
 
 
 def facts(context: DocumentContext, now: datetime | None = None) -> tuple[Fact, ...]:
-    """The lines in their order; what is not known is left out. Total.
+    """The lines in order, without unknown values. Total.
 
-    ``now`` counts the running time on; without it the time is that of the last event.
+    ``now`` extends the running time; without it the time is that of the last event.
     """
     state = context.state
     if state is None:
@@ -94,7 +93,7 @@ def facts(context: DocumentContext, now: datetime | None = None) -> tuple[Fact, 
 
 
 def running_time(context: DocumentContext, now: datetime | None) -> float:
-    """Seconds that the run has been at work, without the time in which it waited for a person."""
+    """Active seconds of the run, without the time in which it waited for the user."""
     if context.state is None:
         return 0.0
     if now is None or not context.live:
@@ -103,7 +102,7 @@ def running_time(context: DocumentContext, now: datetime | None) -> float:
 
 
 def _newest_report(state: RunState) -> tuple[Report | None, Evidence | None]:
-    """What the newest iteration of which anything is known said, and what was seen of it."""
+    """Report and evidence of the newest iteration that has either."""
     newest = max(state.report_start, state.evidence_start)
     return (
         state.report if state.report_start == newest else None,
@@ -112,7 +111,7 @@ def _newest_report(state: RunState) -> tuple[Report | None, Evidence | None]:
 
 
 def _request(state: RunState) -> Iterator[Fact]:
-    """What is worked on where that is no plan."""
+    """The request of a run without a plan."""
     if state.request is not None:
         text = one_line(state.request.title, limit=MAX_TITLE_CHARS)
         yield Fact(
@@ -124,7 +123,7 @@ def _request(state: RunState) -> Iterator[Fact]:
 
 
 def _remarks(context: DocumentContext) -> Iterator[Fact]:
-    """What is wrong with a plan that is no document, so that it has no lines to say it at."""
+    """Problems of a plan that is not a document, so that it has no lines for diagnostics."""
     if context.kind is not PlanKind.BEADS:
         return
     messages = [problem.message for problem in context.parsed.problems]
@@ -139,7 +138,7 @@ def _remarks(context: DocumentContext) -> Iterator[Fact]:
 
 @lru_cache(maxsize=4)
 def _remarks_on_issues(text: str) -> tuple[LintRemark, ...]:
-    """The same text is looked at again with every event of a run."""
+    """Cached, as the same text is linted again with every event of a run."""
     return check_plan(ParsedPlan(plan=Plan()), text, PlanKind.BEADS) if text else ()
 
 
@@ -171,7 +170,7 @@ def _repeats(breaker: Breaker, rules: BreakerConfig) -> Iterator[str]:
 
 
 def _set_aside(context: DocumentContext) -> Iterator[Fact]:
-    """The tasks that this run has set aside, as far as the plan has not changed since."""
+    """The tasks that this run has set aside, unless the plan has changed since."""
     if not context.history.set_aside:
         return
     held = [event for task in context.plan.tasks if (event := set_aside(context, task)) is not None]
@@ -185,7 +184,7 @@ def _set_aside(context: DocumentContext) -> Iterator[Fact]:
 
 
 def _refuted(context: DocumentContext) -> Iterator[Fact]:
-    """The tasks that were closed and did not hold, as far as they are not done by now."""
+    """The closed tasks that failed verification and are not done by now."""
     lines = [verification_words(event) for _, event in refuted_tasks(context)]
     if lines:
         text, more = f"{count_of(len(lines), 'task')} refuted", "\n".join(lines)
@@ -201,7 +200,7 @@ def _tests(report: Report | None) -> Iterator[Fact]:
 
 
 def _work(report: Report | None, evidence: Evidence | None) -> Iterator[Fact]:
-    """``implementation · 4 files (report 4)``: first what was seen, then what was claimed."""
+    """``implementation · 4 files (report 4)``: the evidence, then the claim."""
     parts: list[str] = []
     if report is not None and report.work_type:
         words = report.work_type.lower().replace("_", " ")

@@ -1,12 +1,9 @@
-"""The six questions of a person who looks at a loop, answered for an editor.
+"""Panel: everything that a viewer shows of one work tree (docs/rules.md#panel).
 
-As ``status`` answers them for a terminal, but that an editor has buttons, and little room: what a
-line of the panel says anyway (``facts``) is not said twice. It must never know which editor.
+A viewer draws it and decides nothing. It is rebuilt on every change, so it must stay cheap.
 
-Everything that a panel shows of one work tree, put together in words (docs/rules.md#panel).
-
-A viewer draws it and decides nothing. It is made whole again whenever anything changes, so it
-must stay cheap, and it must never know how, where or how often it is drawn.
+The status summary has shorter answers than in a terminal: an editor has buttons, and the lines of
+`facts` are not repeated.
 """
 
 from __future__ import annotations
@@ -32,7 +29,7 @@ from ralph_ls.core.views.text.status import (
     activity_words,
     clock_words,
     deadline,
-    needs_person,
+    needs_user,
     phase_words,
     status_answers,
 )
@@ -48,18 +45,18 @@ ANSWERS_WITHOUT_RUN = (
     ("Stopped", "it has not begun"),
     ("Next", "start loop"),
 )
-"""The six, where no run was ever made."""
+"""The status summary of a work tree without a run."""
 
 
 SHORT_PHASE_WORDS = {
     Phase.PARKED: "waiting for you",
     Phase.STOPPING: "stopping after this iteration",
 }
-"""Phases that a person calls otherwise."""
+"""Names of phases for users, where they differ."""
 
 
 def panel_answers(context: DocumentContext) -> tuple[AnswerView, ...]:
-    """The six questions of a person who looks at a loop, answered, in their order. Total."""
+    """The answers of the status summary, in order. Total."""
     answers = list(ANSWERS_WITHOUT_RUN)
     if context.state is not None:
         answers = status_answers(
@@ -77,7 +74,7 @@ def panel_answers(context: DocumentContext) -> tuple[AnswerView, ...]:
 
 
 def _running(context: DocumentContext, run: RunState) -> str:
-    """Whether it is running, without the names that only a program needs."""
+    """Whether the loop runs, without process id and run id."""
     if context.phase is Phase.ENDED:
         return "no, it has ended"
     if context.phase is Phase.CRASHED:
@@ -92,7 +89,7 @@ def _running(context: DocumentContext, run: RunState) -> str:
 
 
 def _doing(context: DocumentContext, run: RunState) -> str:
-    """The task in work, with its mode where it is not built, or the one that waits for a person."""
+    """The task in work, with its mode unless it is built, or the task that waits for the user."""
     waits = open_blocker(context) or open_question(context)
     number = None if waits is None else waits.start
     task = None if number is None else context.history.tasks.get(number)
@@ -121,7 +118,7 @@ def _last_change(run: RunState) -> str:
 
 
 def _next(context: DocumentContext, run: RunState) -> str:
-    """The one thing to do next, in the words of its button."""
+    """The next action, with the title of its button."""
     waits = open_question(context) is not None or open_blocker(context) is not None
     if not waits and context.live and context.phase in {*actions.WORKING_PHASES, Phase.STOPPING}:
         return "nothing, it goes on by itself"
@@ -135,23 +132,23 @@ def _next(context: DocumentContext, run: RunState) -> str:
 def panel(
     context: DocumentContext, rows: tuple[IterationRow, ...] = (), now: datetime | None = None
 ) -> Panel:
-    """The panel of a work tree, whose plan is ``context``. Total.
+    """The panel of a work tree; ``context`` is that of its plan. Total.
 
-    ``rows`` are the run's iterations, newest first; ``now`` counts the running time on, and
-    without it the time is that of the last event.
+    ``rows`` are the run's iterations, newest first. ``now`` extends the running time; without it
+    the time is that of the last event.
     """
-    stands, state = run_status(context), context.state
+    status, state = run_status(context), context.state
     waiting = sum(one is not None for one in (open_question(context), open_blocker(context)))
-    waits_for_gesture = stands.state in {PanelState.STUCK, PanelState.CRASHED} or needs_review(
+    waits_for_gesture = status.state in {PanelState.STUCK, PanelState.CRASHED} or needs_review(
         context
     )
     run = RunState() if state is None else state
     return Panel(
-        state=stands.state,
-        headline=stands.headline,
-        short=stands.short,
-        tone=stands.tone,
-        needs_person=waiting > 0 if state is None else needs_person(state, context.phase),
+        state=status.state,
+        headline=status.headline,
+        short=status.short,
+        tone=status.tone,
+        needs_person=waiting > 0 if state is None else needs_user(state, context.phase),
         waiting=waiting,
         badge=max(waiting, int(waits_for_gesture)),
         live=context.live,
@@ -171,7 +168,7 @@ def panel(
 
 
 def _tasks(context: DocumentContext, run: RunState) -> Meter:
-    """Counted in the plan as it is looked at; the run's own count where no plan is."""
+    """Counts of the plan in the context; those of the run without a plan."""
     if not context.plan.tasks:
         return Meter(value=run.counts.required_done, of=run.counts.required)
     counts = count_tasks(context.plan)

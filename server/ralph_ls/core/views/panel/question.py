@@ -1,11 +1,7 @@
-"""The question that a run asks a person, as a viewer shows it in place, with its answer.
+"""Question view: the open question of a run with its answer, and the choices that it lists.
 
-It must never answer one: choices are only what the question itself lists.
-
-The choices that a question lists by itself, for a person to take one.
-
-An answer goes to the agent word for word, so a choice is only taken where nobody could read the
-question otherwise; else there is none, and a person writes what they think. Nothing is invented.
+An answer reaches the agent word for word, so choices are only offered where the question lists
+them unambiguously; otherwise the user writes an answer. No choice is invented.
 """
 
 from __future__ import annotations
@@ -29,7 +25,7 @@ from ralph_ls.protocol.run.state import Question
 
 
 def question_view(context: DocumentContext) -> QuestionView | None:
-    """The open question, or the one that was answered and that no iteration has had yet."""
+    """The open question, or an answered one that no iteration has received yet."""
     asked = None if context.state is None else context.state.question
     waits = open_question(context)
     if asked is not None:
@@ -58,7 +54,7 @@ def _asked_question(context: DocumentContext, asked: Question) -> QuestionView:
 
 
 def _question_in_file(context: DocumentContext, waits: OpenHalt) -> QuestionView:
-    """One that stands in the file alone: no journal says when it was asked."""
+    """A question that is only in the file: no journal has the time at which it was asked."""
     return QuestionView(
         key=f"{_run(context)} {title_id(waits.text)}".lstrip(),
         text=some_lines(waits.text),
@@ -71,17 +67,17 @@ def _run(context: DocumentContext) -> str:
 
 
 MAX_CHOICE_CHARS = 200
-"""Characters of one choice; a longer one is an essay, and cutting it would change the answer."""
+"""Characters of one choice; longer ones are not offered, as cutting would change the answer."""
 
 MAX_QUESTION_CHARS = 4000
-"""Characters of a question that is looked through."""
+"""Characters of a question that are scanned for choices."""
 
 MAX_CHOICE_WORDS = 4
 """Words of a choice in "this or that?"."""
 
 
 def listed_choices(question: str) -> tuple[str, ...]:
-    """The choices in their order, each on one line; none where the question lists none. Total."""
+    """The choices in order, each on one line; empty where the question lists none. Total."""
     text = "\n".join(line.rstrip() for line in question.strip().splitlines())
     if len(text) > MAX_QUESTION_CHARS:
         return ()
@@ -111,7 +107,7 @@ def _numbered_lines(text: str) -> list[str]:
 
 
 def _bullets(text: str) -> list[str]:
-    """A list that ends the question, right below a line which asks for one."""
+    """The items of a list that ends the question, directly below a line that asks for one."""
     found = list(_BULLET.finditer(text))
     if not found or not _asks_for_a_list(text, found[0]):
         return []
@@ -138,7 +134,7 @@ def _on_lines(text: str, marker: re.Pattern[str], labels: str) -> list[str]:
 
 
 def _items(text: str, found: list[re.Match[str]]) -> list[str]:
-    """What stands on the line of each marker, and on lines below that are set in."""
+    """The text of each marker's line and of the indented lines below it."""
     ends = [match.start() for match in found[1:]] + [len(text)]
     return [
         re.split(r"\n(?![ \t]+\S)", text[match.end() : end], maxsplit=1)[0]
@@ -147,13 +143,13 @@ def _items(text: str, found: list[re.Match[str]]) -> list[str]:
 
 
 def _within(text: str, marker: re.Pattern[str], labels: str) -> list[str]:
-    """Choices that follow each other in the text; the last one ends with its line."""
+    """Choices within one line of text; the last one ends with the line."""
     found = list(marker.finditer(text))
     if not _count_up(found, labels):
         return []
     last = re.split(r"\n|(?<=\?)\s", text[found[-1].end() :], maxsplit=1)[0]
     pieces = [text[one.end() : other.start()] for one, other in pairwise(found)] + [last]
-    # Nobody can tell which sentence behind a choice still belongs to it.
+    # It is unclear which sentence after a choice still belongs to it.
     return [] if any(re.search(r"[.?!]\s+\S", piece) for piece in pieces) else pieces
 
 
@@ -162,7 +158,7 @@ def _asks_for_a_list(text: str, first: re.Match[str]) -> bool:
 
 
 def _count_up(found: list[re.Match[str]], labels: str) -> bool:
-    """Whether the markers are the first labels, each once and in their order."""
+    """Whether the markers are the first labels, each once and in order."""
     marks = "".join(next(filter(None, match.groups())) for match in found).lower()
     return len(marks) > 1 and labels.startswith(marks)
 
@@ -177,7 +173,7 @@ _NO_CHOICE = re.compile(
 
 
 def _either(text: str) -> list[str]:
-    """``SQLite or Postgres?``: short, and with nothing around but the words that ask for it."""
+    """The choices of ``SQLite or Postgres?``: short, with only introductory words around."""
     asked = _OPENING.sub("", text, count=1).removeprefix("either ")
     match = _EITHER.fullmatch(asked)
     if match is None or " or " in match["last"] or " or " in match["first"]:
@@ -185,7 +181,7 @@ def _either(text: str) -> list[str]:
     found = [*match["first"].split(","), match["last"]]
     lengths = {len(choice.split()) for choice in found}
     is_short = min(lengths) > 0 and max(lengths) <= MAX_CHOICE_WORDS
-    # In "use this or that?" the verb is no part of the first choice alone.
+    # In "use this or that?" the verb is not a part of the first choice.
     is_even = len(lengths) == 1 or asked != text
     asks = any(_NO_CHOICE.match(choice.strip()) for choice in found)
     return found if is_short and is_even and not asks else []
@@ -195,7 +191,7 @@ _TAIL = re.compile(r"[\s,;.?]*(?:\b(?:or|and))?[\s,;.?]*\Z", re.IGNORECASE)
 
 
 def _tidy(choice: str) -> str:
-    """On one line and harmless, without what joins it to the next one."""
+    """A choice on one line, escaped, without the separator from the next one."""
     return escape_control_chars(_TAIL.sub("", " ".join(choice.split()), count=1))
 
 

@@ -1,9 +1,7 @@
-"""What the trees of a viewer show: the plan's tasks, and the iterations of a run.
+"""Rows: the trees of a viewer, the plan's tasks and the iterations of a run.
 
-Iterations are folded out of the journal beside the state, always from the run's first event on;
-the newest of them are kept.
-Nearly all of it was written by strangers, so it is made harmless to show.
-It must never know how a tree is drawn, and it must never decide anything.
+Iterations are folded from the run's first event on; the newest are kept. Titles and reasons are
+escaped.
 """
 
 from __future__ import annotations
@@ -47,19 +45,19 @@ from ralph_ls.protocol.run.report import AgentFailure, Report, Usage
 from ralph_ls.protocol.run.values import Evidence
 
 MAX_ROWS = 200
-"""Iterations that a viewer is shown."""
+"""Iterations that are kept."""
 
 SHOWN_WORD = 40
-"""Characters of a value that should have been one word."""
+"""Shown characters of a value that should be one word."""
 
 MAX_WHY_CHARS = 300
 
 
 def plan_rows(context: DocumentContext, *, uri: str | None, path: str) -> PlanRows:
-    """The plan's tree: each task with what the newest run has to say of it. Total.
+    """The plan's tasks with their status in the newest run. Total.
 
-    ``uri`` is None where no file is the plan. ``path`` is relative to the work tree, or what the
-    plan is called that is no file; empty where there is none.
+    ``uri`` is None where the plan is not a file. ``path`` is relative to the work tree, or the name
+    of a plan that is not a file; empty where there is none.
     """
     if uri is None and not path:
         return PlanRows()
@@ -84,7 +82,7 @@ def plan_rows(context: DocumentContext, *, uri: str | None, path: str) -> PlanRo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IterationRows:
-    """The iterations of one run."""
+    """Iterations of one run."""
 
     rows: tuple[IterationRow, ...] = ()
     """Newest first, each start once, at most ``MAX_ROWS``."""
@@ -93,9 +91,9 @@ class IterationRows:
 def iteration_rows(
     events: Iterable[EventBase], earlier: IterationRows | None = None
 ) -> IterationRows:
-    """The iterations after ``events``, going on from ``earlier`` or from nothing.
+    """The iterations after ``events``, continued from ``earlier`` or from none.
 
-    Copies ``earlier`` once for a call, as ``history`` does. A ``runStarted`` begins anew.
+    Copies ``earlier`` once per call, as `history` does. A ``runStarted`` clears them.
     """
     known = {} if earlier is None else {row.start: row for row in earlier.rows}
     for event in events:
@@ -108,10 +106,10 @@ def iteration_rows(
 
 
 def with_roll_back(rows: tuple[IterationRow, ...], *, live: bool) -> tuple[IterationRow, ...]:
-    """The rows, newest first, as they are once it is known whether an engine works on their run.
+    """The rows, newest first, with those marked that can be rolled back; none while ``live``.
 
-    What undoes an iteration undoes all that came after it, so one without a commit may be gone
-    back before where a later one made some. Git has the last word.
+    A rollback undoes an iteration and all later ones, so one without a commit can be rolled back
+    where a later one made some. Git decides in the end.
     """
     if live:
         return rows
@@ -211,7 +209,7 @@ def _enter(known: dict[int, IterationRow], event: EventBase) -> None:
 def _change(
     known: dict[int, IterationRow], event: IterationEvent, changes: dict[str, object]
 ) -> None:
-    # A torn journal may lack the beginning.
+    # The beginning of a damaged journal may be missing.
     row = known.get(event.start) or IterationRow(iteration=event.iteration, start=event.start)
     known[event.start] = row.model_copy(update=changes)
 

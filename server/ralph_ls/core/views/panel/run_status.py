@@ -1,7 +1,7 @@
-"""How a loop stands, in one word: for whoever only glances at it (docs/rules.md#panel).
+"""Run status: a loop in one word with a headline (docs/rules.md#panel).
 
-A question or a blocker counts from what its file says now, so that one which was just answered is
-not asked for again. It must never know how a state is drawn.
+Questions and blockers count as their files say now, so that one that was just answered is not
+shown as open.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from ralph_ls.protocol.run.values import BreakerState, EndReason, Phase
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStatus:
-    """The state and its words."""
+    """State of the panel with its wording."""
 
     state: PanelState
     headline: str
     """A few words."""
     short: str
-    """One or two, for a status bar; empty where there is nothing to tell."""
+    """One or two words for a status bar; empty where it shows nothing."""
     tone: Tone
 
 
@@ -52,7 +52,7 @@ TONES = {
 
 
 def run_status(context: DocumentContext) -> RunStatus:
-    """How the newest run of a work tree stands. Total."""
+    """Status of the newest run of a work tree. Total."""
     state = panel_state(context)
     headline, short = _words(context, state)
     tone = TONES[state]
@@ -62,7 +62,7 @@ def run_status(context: DocumentContext) -> RunStatus:
 
 
 def panel_state(context: DocumentContext) -> PanelState:
-    """The one state to show, whatever the files and the journal say of each other."""
+    """The one state to show, where files and journal may disagree."""
     if context.state is None:
         return _open_halt_state(context) or PanelState.NONE
     match context.phase:
@@ -85,12 +85,12 @@ def panel_state(context: DocumentContext) -> PanelState:
 
 
 def is_half_open(context: DocumentContext) -> bool:
-    """Whether the breaker warns."""
+    """Whether the breaker is half open."""
     return context.state is not None and context.state.breaker.state is BreakerState.HALF_OPEN
 
 
 def _open_halt_state(context: DocumentContext) -> PanelState | None:
-    """A blocker before a question, as the loop takes them."""
+    """A blocker before a question, in the loop's order."""
     if open_blocker(context) is not None:
         return PanelState.BLOCKED
     return PanelState.ASKS if open_question(context) is not None else None
@@ -105,7 +105,7 @@ def _halted(context: DocumentContext) -> PanelState:
         return PanelState.PAUSED
     if needs_reset(context):
         return PanelState.STUCK
-    # All is settled in the files: a living engine is about to see it, another one must be started.
+    # The files resolve everything: a live engine is about to notice, otherwise one must be started.
     return PanelState.WAITING if context.live else PanelState.PAUSED
 
 
@@ -153,7 +153,7 @@ def _words(context: DocumentContext, state: PanelState) -> tuple[str, str]:
 
 
 def ended_words(end: End | None) -> str:
-    """The name of an end and its code: one name everywhere (docs/rules.md#names)."""
+    """Name and code of an end, the same everywhere (docs/rules.md#names)."""
     code = "" if end is None else f" (code {end.exit_code})"
     return f"{_reason(end).capitalize()}{code}"
 
@@ -171,7 +171,7 @@ def _running(context: DocumentContext) -> str:
 def _waiting(context: DocumentContext, run: RunState) -> str:
     if context.phase is Phase.PARKED:
         return "About to go on"
-    # Until when is told beside it, in the time zone of whoever looks.
+    # A viewer shows until when, in the reader's time zone.
     return f"Waits{WAIT_NAMES[run.phase_reason]}" if run.phase_reason in WAIT_NAMES else "Waiting"
 
 
@@ -191,5 +191,5 @@ def _paused(context: DocumentContext, run: RunState) -> str:
 def _stuck(context: DocumentContext, run: RunState) -> tuple[str, str]:
     is_open = run.breaker.state is BreakerState.OPEN
     headline = "Breaker open" if is_open else "Stuck"
-    # Once it has ended, it goes by the name of its end.
+    # An ended run is called by the name of its end.
     return headline, "breaker open" if is_open and context.phase is Phase.PARKED else "stuck"

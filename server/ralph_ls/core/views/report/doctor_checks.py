@@ -1,11 +1,7 @@
-"""How one check is told: what was found, and what to do about it.
+"""Doctor checks: results with a status, a message and a remedy, for agents, plan and attempts.
 
-What is said of the agents that are known by name: which are here, how to get others.
-
-What keeps a plan from being worked off, by what it says (docs/rules.md#beads).
-
-The plan's own checks are told by code, so that a hundred vague criteria are one line. It must never
-read a plan itself.
+Findings of the plan's lint are grouped by code, so that a hundred vague criteria are one line
+(docs/rules.md#beads). Nothing here reads a plan or looks for a program.
 """
 
 from __future__ import annotations
@@ -22,24 +18,24 @@ from ralph_ls.protocol.json_output import AgentSeen, CheckResult, CheckStatus
 
 
 def passed_check(code: str, message: str) -> CheckResult:
-    """Nothing has to be done."""
+    """A check that needs no action."""
     return CheckResult(code=code, status=CheckStatus.OK, message=message)
 
 
 def warning_check(code: str, message: str, remedy: str) -> CheckResult:
-    """A run goes on with it."""
+    """A check that a run tolerates."""
     return CheckResult(code=code, status=CheckStatus.WARNING, message=message, remedy=remedy)
 
 
 def problem_check(code: str, message: str, remedy: str) -> CheckResult:
-    """No run begins, or goes on, with it."""
+    """A check that keeps a run from starting or continuing."""
     return CheckResult(code=code, status=CheckStatus.PROBLEM, message=message, remedy=remedy)
 
 
 def check_from_message(
     code: str, message: str, *, status: CheckStatus = CheckStatus.PROBLEM
 ) -> CheckResult:
-    """A message that says what happened and then what to do, as our errors do, in its two parts."""
+    """Split a message of the form "what happened; what to do", as in our errors."""
     before, newline, last = message.rpartition("\n")
     if newline:
         return CheckResult(code=code, status=status, message=before, remedy=last)
@@ -48,15 +44,15 @@ def check_from_message(
 
 
 def has_no_problem(results: Iterable[CheckResult]) -> bool:
-    """Whether nothing is a problem."""
+    """Whether no check is a problem."""
     return all(one.status is not CheckStatus.PROBLEM for one in results)
 
 
 def check_agents(agents: Iterable[AgentSeen]) -> list[CheckResult]:
-    """One line for each that is installed, and one for all others.
+    """One result for each installed agent, and one for all others.
 
-    None of it is a problem: whether the run's own agent can be started is a check of its own, and
-    whether somebody is logged in is known to the agent alone.
+    None is a problem: a separate check covers whether the run's own agent can be started, and only
+    the agent itself knows whether the user is logged in.
     """
     known = list(agents)
     found = [
@@ -100,13 +96,13 @@ _ABOUT = {
         "take one dependency of each ring away",
     ),
 }
-"""What these remarks are called together, and what to do; others speak for themselves."""
+"""Summary and remedy of grouped remarks; other codes use the message of their first remark."""
 
 
 def check_plan_read(
     path: str, parsed: ParsedPlan, remarks: Sequence[LintRemark], facts: PlanFacts, config: Config
 ) -> list[CheckResult]:
-    """All that is to be said of a plan that was found and read."""
+    """Results about a plan that was read."""
     counts = facts.counts
     required = f"{counts.required_done} of {count_of(counts.required, 'required task')} done"
     found = [passed_check("plan", f"{path}: {required}")]
@@ -117,7 +113,7 @@ def check_plan_read(
         )
         found.append(warning_check("plan-problems", message, "see them all: ralph plan"))
     found += _marker(path, facts, config)
-    # The marker is told above, with what it means for a start.
+    # `_marker` reports the marker, with what it means for a start.
     others = [one for one in remarks if one.code is not CheckCode.MARKER_WITH_OPEN_TASKS]
     for code in dict.fromkeys(one.code for one in others):
         found.append(_grouped(code, [one for one in others if one.code is code]))
@@ -135,7 +131,7 @@ def check_plan_read(
 
 
 def check_attempts(attempts: Mapping[str, int], config: Config, where: str) -> list[CheckResult]:
-    """Tasks that were tried in vain in earlier runs; ``where`` is the file that says so."""
+    """Tasks that failed too often in earlier runs; ``where`` is the file that counts them."""
     limit = config.attempts.limit
     stuck = [f"{task} ({count})" for task, count in attempts.items() if count >= limit > 0]
     if not stuck:

@@ -1,8 +1,6 @@
-"""What the newest run ran into, by its journal: S's and B's pages of troubles as checks.
+"""Doctor checks of the newest run: known troubles found in its journal, each with a remedy.
 
-Each trouble is looked for in what the loop told, and comes with what these pages advise. Thresholds
-are those from which a person should look, not those at which the loop stops. It must never judge
-whether a run was good.
+The thresholds are those from which the user should look, not those at which the loop stops.
 """
 
 from __future__ import annotations
@@ -25,16 +23,16 @@ from ralph_ls.protocol.run.values import BreakerState, EndReason, Phase
 EventT = TypeVar("EventT", bound=e.EventBase)
 
 IN_A_ROW = 3
-"""Iterations that show the same trouble before it is told."""
+"""Iterations with the same trouble before it is reported."""
 
 MANY_FILES = 30
-"""Files of one iteration from which its work hardly was one task."""
+"""Changed files of one iteration that hardly belong to one task."""
 
 COSTLY_USD = 2.0
-"""Dollars an iteration, on average, from which it should be asked why."""
+"""Average dollars an iteration that are reported as costly."""
 
 CRITICAL_SHARE = 0.7
-"""Of the agent's context window; SPEC §5 warns from here on."""
+"""Reported share of the agent's context window (docs/rules.md#usage)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,14 +41,14 @@ class LastRun:
 
     state: RunState
     phase: Phase
-    """As a viewer shows it."""
+    """Phase as viewers show it."""
     pid: int | None
-    """The engine's, where one lives."""
+    """Process id of the engine, where one runs."""
     events: Sequence[e.EventBase]
 
 
 def check_last_run(run: LastRun) -> list[CheckResult]:
-    """How it stands, then all that is known to go wrong, of which nothing may be found."""
+    """The status of the run, then the troubles that were found, if any."""
     found = [_run_state(run), *_breaker(run)]
     checks: tuple[Callable[[LastRun], Iterable[CheckResult]], ...] = (
         _exits_at_once,
@@ -114,7 +112,7 @@ def _breaker(run: LastRun) -> list[CheckResult]:
 
 
 def _exits_at_once(run: LastRun) -> Iterable[CheckResult]:
-    """S: Loop exits immediately after starting; B: Loop exits immediately."""
+    """The loop exits before its first iteration."""
     end = run.state.end
     if end is None or run.state.iteration or end.reason is EndReason.STOPPED:
         return
@@ -139,7 +137,7 @@ def _validation(run: LastRun) -> Iterable[CheckResult]:
 
 
 def _pushes(run: LastRun) -> Iterable[CheckResult]:
-    """S: Git push failures."""
+    """Pushes fail."""
     failed = _last(run, e.Pushed, lambda one: not one.ok)
     if not failed:
         return
@@ -162,7 +160,7 @@ def _pushes(run: LastRun) -> Iterable[CheckResult]:
 
 
 def _costs(run: LastRun) -> Iterable[CheckResult]:
-    """S: High costs per iteration."""
+    """High costs or full context windows."""
     usages = [one.usage for one in _all(run, e.IterationEnded) if one.usage is not None]
     costs = [usage.cost_usd for usage in usages if usage.cost_usd is not None]
     remedy = (
@@ -184,7 +182,7 @@ def _costs(run: LastRun) -> Iterable[CheckResult]:
 
 
 def _unrelated_files(run: LastRun) -> Iterable[CheckResult]:
-    """S: Agent modifying unrelated files."""
+    """The agent changes unrelated files."""
     wide = [one for one in _all(run, e.EvidenceGathered) if one.evidence.files >= MANY_FILES]
     back = _all(run, e.GuardReverted)
     remedy = (
@@ -202,7 +200,7 @@ def _unrelated_files(run: LastRun) -> Iterable[CheckResult]:
 
 
 def _same_task(run: LastRun) -> Iterable[CheckResult]:
-    """S: Agent keeps failing same task; B: Same issue picked repeatedly."""
+    """The agent keeps failing at the same task."""
     started = [one for one in _all(run, e.IterationStarted) if one.task is not None]
     if started:
         newest = started[-1].task
@@ -227,7 +225,7 @@ def _same_task(run: LastRun) -> Iterable[CheckResult]:
 
 
 def _nothing_finished(run: LastRun) -> Iterable[CheckResult]:
-    """B: Loop keeps running but nothing closes."""
+    """The loop keeps running without finishing a task."""
     gathered = _all(run, e.EvidenceGathered)
     idle = list(takewhile(lambda one: not one.evidence.tasks_done, reversed(gathered)))
     if run.state.request is None and len(idle) >= IN_A_ROW:
@@ -239,7 +237,7 @@ def _nothing_finished(run: LastRun) -> Iterable[CheckResult]:
 
 
 def _failing_tests(run: LastRun) -> Iterable[CheckResult]:
-    """S: Tests keep failing across iterations."""
+    """Tests keep failing across iterations."""
     failing = _last(run, e.RalphStatusUpdate, lambda one: one.report.tests_status == "FAILING")
     if len(failing) >= IN_A_ROW:
         yield warning_check(
@@ -254,5 +252,5 @@ def _all(run: LastRun, kind: type[EventT]) -> list[EventT]:
 
 
 def _last(run: LastRun, kind: type[EventT], is_so: Callable[[EventT], bool]) -> list[EventT]:
-    """The newest of a kind for which something is so without a gap, the newest first."""
+    """The newest consecutive events of a type for which ``is_so`` holds, the newest first."""
     return list(takewhile(is_so, reversed(_all(run, kind))))

@@ -1,7 +1,6 @@
-"""S's metrics, out of what journals tell (docs/rules.md#metrics).
+"""Metrics: numbers of runs and iterations, computed from their events (docs/rules.md#metrics).
 
-Pure functions over events: one run is measured from its first event on, and the totals are made of
-the runs. It must never know where a journal lies, nor how a number is shown.
+Pure functions: one run is measured from its first event on, and totals are computed from runs.
 """
 
 from __future__ import annotations
@@ -32,17 +31,17 @@ from ralph_ls.protocol.run.report import Usage
 from ralph_ls.protocol.run.values import EndReason, Outcome, Phase
 
 RUNNING, PARKED, CRASHED = "running", "parked", "crashed"
-"""How a run stands that has no end."""
+"""Status of a run without an end."""
 
 USER_EDITS = frozenset({"person-edited-plan", "person-committed"})
-"""Codes of the warnings that tell of a person's hand in the work."""
+"""Codes of the warnings about the user's edits."""
 
 USER_RESETS = frozenset({"reset", "resetTask"})
-"""Kinds of the commands that set something back."""
+"""Kinds of the commands that reset something."""
 
 
 def measure_run(events: Iterable[EventBase], *, is_live: bool) -> RunMetrics | None:
-    """One run in numbers; None where nothing began. ``is_live``: its engine works now."""
+    """Metrics of one run; None where it never started. ``is_live``: its engine runs now."""
     draft = _MetricsDraft()
     for event in events:
         draft.enter(event)
@@ -50,7 +49,7 @@ def measure_run(events: Iterable[EventBase], *, is_live: bool) -> RunMetrics | N
 
 
 def total_of(runs: Sequence[RunMetrics]) -> TotalMetrics:
-    """All runs together."""
+    """Totals of all runs."""
     counted = [one for run in runs for one in run.iterations if one.counted]
     everything = [one for run in runs for one in run.iterations]
     clean = sum(one.clean for one in counted)
@@ -91,19 +90,19 @@ def total_of(runs: Sequence[RunMetrics]) -> TotalMetrics:
 
 
 def context_share(one: IterationMetrics) -> float | None:
-    """How much of its context window an iteration used, 0 to 1; None where that is not told."""
+    """Used share of an iteration's context window, 0 to 1; None where it is unknown."""
     if one.context_tokens is None or not one.context_window:
         return None
     return one.context_tokens / one.context_window
 
 
 def tokens_used(one: IterationMetrics) -> int | None:
-    """In and out, as the budget counts them; None where none are told."""
+    """Input and output tokens, as the budget counts them; None where they are unknown."""
     return tokens_of(Usage(input_tokens=one.input_tokens, output_tokens=one.output_tokens))
 
 
 class _MetricsDraft:
-    """A run while its journal is read."""
+    """Metrics of a run while its journal is read."""
 
     def __init__(self) -> None:
         self._run = ""
@@ -114,15 +113,14 @@ class _MetricsDraft:
         self._answers = self._resets = self._edits = 0
         self._iterations: list[IterationMetrics] = []
         self._open: list[EventBase] = []
-        """What was told since the iteration that is open began, its start first."""
+        """Events since the open iteration started, its start first."""
 
     def enter(self, event: EventBase) -> None:
         match event:
             case RunStarted():
                 self._run, self._begun = event.run, event
             case RunResumed():
-                # Going on with a stuck run counts as a reset by that person
-                # (docs/rules.md#recovery).
+                # Resuming a stuck run counts as a reset by the user (docs/rules.md#recovery).
                 self._resets += self._is_stuck
                 self._is_stuck, self._end, self._phase = False, None, Phase.STARTING
             case PhaseChanged():
@@ -171,8 +169,8 @@ _STUCK = EndReason.STUCK.value
 
 
 def _measure(ended: IterationEnded, events: Sequence[EventBase]) -> IterationMetrics:
-    """One iteration by its end, and by what was told of it before."""
-    # An engine that takes over from a killed one tells some of it again; the last word holds.
+    """Metrics of one iteration from its end and its earlier events."""
+    # An engine that recovers a killed one emits some events again; the last of a type counts.
     last = {type(event): event for event in events}
     started, gathered = last.get(IterationStarted), last.get(EvidenceGathered)
     evidence = gathered.evidence if isinstance(gathered, EvidenceGathered) else None
@@ -218,5 +216,5 @@ def _share(part: float, whole: int) -> float | None:
 
 
 def _rounded(number: float) -> float:
-    """Without the digits that only come of adding floats."""
+    """Without the digits that are artefacts of adding floats."""
     return round(number, 6)

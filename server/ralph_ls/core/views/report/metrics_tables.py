@@ -1,12 +1,7 @@
-"""The numbers of runs as tables: cells for people, rows for a spreadsheet, lines of totals.
+"""Metrics tables: cells for terminals, CSV rows, lines of totals, and the summary of an archive.
 
-What strangers wrote (titles, ids) is made harmless for whoever shows it. It must never know a
-terminal, nor where a table goes.
-
-``summary.md`` of an archive: what was done, out of the plan and the runs that go with it.
-
-Titles come from plans, so they can neither steer a terminal nor make markdown of their own. It
-must never know where an archive lies, nor which runs belong to it.
+Titles and ids come from plans: they are escaped for terminals, Markdown and spreadsheets. Where a
+table or an archive is written is not known here.
 """
 
 from __future__ import annotations
@@ -43,7 +38,7 @@ ITERATION_HEADINGS = (
     "Commit",
 )
 UNKNOWN = "-"
-"""What no agent has told."""
+"""Shown for values that no agent has reported."""
 
 CSV_COLUMNS = (
     "run",
@@ -71,7 +66,7 @@ CSV_COLUMNS = (
     "failure",
     "cost_estimated",
 )
-"""One row an iteration; columns are snake_case (docs/rules.md#names)."""
+"""Columns of the CSV, in snake_case (docs/rules.md#names)."""
 
 
 def run_cells(run: RunMetrics, zone: tzinfo | None) -> tuple[str, ...]:
@@ -111,7 +106,7 @@ def iteration_cells(one: IterationMetrics) -> tuple[str, ...]:
 
 
 def total_lines(total: TotalMetrics) -> tuple[tuple[str, str], ...]:
-    """The totals, a name and a value each."""
+    """The totals as pairs of name and value."""
     counts = ((total.answers, "answer"), (total.resets, "reset"), (total.edits, "edit"))
     hands = ", ".join(count_of(number, noun) for number, noun in counts)
     ends = ", ".join(f"{end} {n}" for end, n in total.ends.items())
@@ -142,7 +137,7 @@ def total_lines(total: TotalMetrics) -> tuple[tuple[str, str], ...]:
 
 
 def to_csv(runs: Iterable[RunMetrics]) -> str:
-    """The iterations of all runs: RFC 4180 with LF, a head and a row each."""
+    """The iterations of all runs as CSV (RFC 4180 with LF), a header and one row each."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(CSV_COLUMNS)
@@ -152,7 +147,7 @@ def to_csv(runs: Iterable[RunMetrics]) -> str:
 
 
 def _csv_row(run: RunMetrics, one: IterationMetrics) -> Sequence[object]:
-    """What is not known is empty."""
+    """Unknown values are empty."""
     return (
         one.run,
         one.iteration,
@@ -182,7 +177,7 @@ def _csv_row(run: RunMetrics, one: IterationMetrics) -> Sequence[object]:
 
 
 def _cell(text: str) -> str:
-    """A text out of a plan; what a spreadsheet would take for a formula is none any more."""
+    """Text from a plan as a cell that no spreadsheet takes for a formula."""
     shown = escape_control_chars(text)
     return f"'{shown}" if shown.lstrip()[:1] in _FORMULA else shown
 
@@ -219,7 +214,7 @@ def archive_summary(
     runs: Sequence[RunMetrics],
     files: Sequence[tuple[str, str]],
 ) -> str:
-    """The whole text; ``files`` are where each was, and its name in the archive."""
+    """The text of ``summary.md``; ``files`` are pairs of original path and name in the archive."""
     lines = [f"# {_plain_text(title)}", ""]
     if branch is not None:
         lines += [f"The branch was {_plain_text(branch)}.", ""]
@@ -254,7 +249,7 @@ def _markdown_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> l
 
 
 def _plain_text(text: str) -> str:
-    """One line that is read as it stands."""
+    """Text on one line, escaped for Markdown."""
     return _MARKUP.sub(r"\\\g<0>", " ".join(escape_control_chars(text).split()))
 
 

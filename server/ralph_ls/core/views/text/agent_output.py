@@ -1,13 +1,11 @@
-"""What an agent says while it works, in lines for people: a terminal, the logs.
+"""Agent output as lines: messages for terminals and logs, and records for the JSON-lines log.
 
-It shows the words, and of all else what one wants to see at a glance. It must never know whose
-stream a message was read from.
+`message_line` shows an agent's words, and of all other messages only the noteworthy ones.
 
-B's log: one JSON object a line, the loop's own between those of the agent (docs/rules.md#logs).
-
-Every line is an object, so that ``jq`` goes through a whole log whatever an agent prints: what is
-no record of the agent's becomes one that holds its text. Nobody but the loop can write a line that
-looks like the loop's. This module must never know where a log lies.
+The JSON-lines log has one object a line, the loop's own records between those of the agent
+(docs/rules.md#logs), so that ``jq`` can read a whole log whatever an agent prints: a line that is
+not a record of the agent's is wrapped in one. An agent cannot write a line that looks like the
+loop's. Where a log is written is not known here.
 """
 
 from __future__ import annotations
@@ -26,7 +24,7 @@ from ralph_ls.protocol.run.messages import FileAction, Message, ToolState
 from ralph_ls.protocol.run.report import Usage
 
 if TYPE_CHECKING:
-    # Who reads messages need not wait for what makes them.
+    # Readers of messages need not import the decoders.
     from ralph_ls.core.agent.messages import AgentMessage, UsageCounts
 
 TOOL_MARKS = {ToolState.STARTED: "⚒", ToolState.FAILED: "✗"}
@@ -41,10 +39,10 @@ NOTEWORTHY = {
 
 
 def message_line(message: Message | AgentMessage) -> str:
-    """The message for people, harmless to show, without a line end at its end.
+    """A message as escaped text without a final line end.
 
-    Empty for one that says nothing new: a call that went well, a file that was read, counts in the
-    middle of the work.
+    Empty for uninteresting ones: a successful call, a file that was read, counts in the middle of
+    a turn.
     """
     if message.kind == "text":
         return "\n".join(
@@ -68,7 +66,7 @@ def message_line(message: Message | AgentMessage) -> str:
 
 
 def _usage(usage: Usage | UsageCounts) -> str:
-    """The counts at the end of a turn; before it nobody knows what was written."""
+    """The counts at the end of a turn; earlier ones lack the output."""
     if usage.output_tokens is None:
         return ""
     parts = []
@@ -85,20 +83,20 @@ def _usage(usage: Usage | UsageCounts) -> str:
 
 
 LONGEST_LINE = 16 << 20
-"""Bytes of a line that is held; a longer one is written in pieces, each a text."""
+"""Bytes of a buffered line; a longer one is written in pieces, each wrapped as text."""
 
 DEEPEST = 200
-"""Values in values of a record; older releases of ``jq`` read 256."""
+"""Nesting depth of a record; older releases of ``jq`` read 256."""
 
 
 def iteration_start(*, iteration: int, issue: str | None, mode: str, at: datetime) -> bytes:
-    """The loop's line before an iteration; ``issue`` is the id of its task."""
+    """The loop's record before an iteration; ``issue`` is the id of its task."""
     data = {"iteration": iteration, "issue_id": issue, "mode": mode}
     return _meta("iteration_start", data, at)
 
 
 def iteration_end(*, iteration: int, exit_code: int | None, seconds: float, at: datetime) -> bytes:
-    """The loop's line after an iteration; the code is None where nobody saw the agent's end."""
+    """The loop's record after an iteration; ``exit_code`` is None where it is unknown."""
     data = {
         "iteration": iteration,
         "exit_code": exit_code,
@@ -108,17 +106,17 @@ def iteration_end(*, iteration: int, exit_code: int | None, seconds: float, at: 
 
 
 class AgentLines:
-    """Makes lines of JSON of what one stream of bytes brings, however it is cut into pieces."""
+    """Turns a stream of bytes, in chunks of any size, into lines of JSON."""
 
     def __init__(self, *, has_records: bool) -> None:
-        """``has_records``: lines that are objects already stay as they are."""
+        """``has_records``: lines that are JSON objects already are kept as they are."""
         self._has_records = has_records
         self._held = ByteChunks()
         self._is_rest = False
-        """The line that is held began in a piece which is written already."""
+        """The buffered line is the rest of one whose beginning has been written."""
 
     def feed(self, data: bytes, at: datetime) -> bytes:
-        """The lines that are whole now, each with its newline."""
+        """The lines completed by ``data``, each with its newline."""
         whole, newline, last = data.rpartition(b"\n")
         written: list[bytes] = []
         if newline:
@@ -158,7 +156,7 @@ class AgentLines:
 
 _LONGEST_CHARACTER = 4
 _CONTINUES, _CONTINUATION = 0xC0, 0x80
-"""In UTF-8: the bits that tell the bytes of a character apart, and those of all but its first."""
+"""UTF-8: the mask of a byte's kind, and the kind of continuation bytes."""
 
 _FIELDS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _LOOP_RECORD_TYPES = {"loop_meta", "iteration_start", "iteration_end"}
@@ -174,7 +172,7 @@ def _text(line: bytes, at: datetime) -> bytes:
 
 
 def _line(value: dict[str, object]) -> bytes:
-    # Without a blank anywhere, for people look for '"type":"loop_meta"'.
+    # Without blanks, since users grep for '"type":"loop_meta"'.
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
@@ -183,7 +181,7 @@ def _time(at: datetime) -> str:
 
 
 def _is_record(line: bytes) -> bool:
-    """Whether a line is an object that everybody can read, and not one of the loop's."""
+    """Whether a line is an object that any reader can parse, and not one of the loop's."""
     stripped = line.strip()
     if not stripped.startswith(b"{") or b'"loop_meta"' in stripped:
         return False

@@ -1,4 +1,4 @@
-"""One line of plain words for each event, for terminals and logs; no colours, no decoration."""
+"""Event lines: one line of plain text for each event, for terminals and logs, without colours."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from ralph_ls.protocol.run.values import (
 
 
 class Weight(StrEnum):
-    """How much a line matters."""
+    """Importance of a line."""
 
     QUIET = "quiet"
     NORMAL = "normal"
@@ -49,14 +49,14 @@ class Weight(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventLine:
-    """What is shown of one event."""
+    """Text and importance of one event."""
 
     text: str
     weight: Weight = Weight.NORMAL
 
 
 MAX_VALIDATION_LINES = 5
-"""Lines of a failed validation's output, the last ones."""
+"""Shown last lines of a failed validation's output."""
 
 BREAKER_WEIGHTS = {"CLOSED": Weight.GOOD, "HALF_OPEN": Weight.WARNING, "OPEN": Weight.BAD}
 
@@ -64,10 +64,10 @@ BREAKER_WEIGHTS = {"CLOSED": Weight.GOOD, "HALF_OPEN": Weight.WARNING, "OPEN": W
 def event_line(
     event: e.EventBase, *, zone: tzinfo | None = UTC, before: RunState | None = None
 ) -> EventLine | None:
-    """The line for an event; None for those that say nothing on their own.
+    """The line for an event; None for events that are not shown.
 
-    ``zone`` is that of whoever looks, ``before`` the run until then, where it is known: the line
-    before an iteration then tells its mode and how long the run has taken
+    ``zone`` is the reader's time zone. With ``before``, the state before the event, the line of an
+    iteration's start includes its mode and the time of the run so far
     (docs/rules.md#review-points).
     """
     match event:
@@ -154,7 +154,7 @@ def _about_user(event: e.EventBase, before: RunState | None) -> EventLine | None
 
 
 def _left(survivors: tuple[int, ...]) -> str:
-    """What a run could not end, by pid."""
+    """The processes that a run could not end, by pid."""
     pids = ", ".join(map(str, survivors))
     return f" (still there although killed: pid {pids})" if survivors else ""
 
@@ -162,11 +162,11 @@ def _left(survivors: tuple[int, ...]) -> str:
 _SHOWN_PHASES = frozenset({Phase.PAUSED, Phase.PARKED})
 
 STOPS_LATER = "Stopping after this iteration; Ctrl-C again stops now"
-"""What the first Ctrl-C leads to while an iteration is open."""
+"""The line after the first Ctrl-C in an iteration."""
 
 
 def _stopping(by: str | None, before: RunState | None) -> str:
-    """When a run stops that is being stopped, and who asked for it."""
+    """When a stopping run ends, and who requested it."""
     if by == BY_CTRL_C:
         is_first = before is None or before.phase is not Phase.STOPPING
         return STOPS_LATER if is_first else f"Stopping now: {by}"
@@ -174,7 +174,7 @@ def _stopping(by: str | None, before: RunState | None) -> str:
 
 
 def _is_of_request(event: e.IterationStarted) -> bool:
-    """Where there is no task at all and nothing is confirmed, what is asked for is worked on."""
+    """Whether the iteration works on a request: it has no task and confirms nothing."""
     return event.task is None and not event.confirming and not event.counts.total
 
 
@@ -193,7 +193,7 @@ def _iteration_started(event: e.IterationStarted, before: RunState | None) -> st
 
 
 def _mode_and_time(event: e.IterationStarted, before: RunState) -> list[str]:
-    """The mode as this plan's files call it, and the engine time so far."""
+    """The mode by the name that this plan's files use, and the active time so far."""
     has_stories = profile_of(before.config.profile).plan_kind is PlanKind.STORIES
     mode = mode_word(event.mode) if has_stories else event.mode.value
     return [f"mode {mode}", f"{format_duration(active_seconds(before, event.at))} so far"]
@@ -208,7 +208,7 @@ def _about_agent(
 
 
 def _agent_started(event: e.AgentStarted, before: RunState | None) -> EventLine | None:
-    """Who works, where it is not simply the run's agent as it is."""
+    """The agent, where it is not the configured one or has another model."""
     config = Config(agent=event.agent) if before is None else before.config
     words = worker_words(config, event.agent, event.model)
     return EventLine(text=f"Agent: {words}", weight=Weight.QUIET) if words else None

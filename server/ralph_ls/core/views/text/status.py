@@ -1,17 +1,12 @@
-"""What a run waits for by itself, and until when at the latest its agent works, in words.
+"""Run status in words: waits and deadlines, the status summary, and progress in one line.
 
-The core knows no place, so a time is told in UTC and says so, unless whoever shows it names the
-zone of the person who looks. How long is left is told to those who bring their clock's time.
+Times are in UTC and marked so, unless the caller passes the reader's time zone. Remaining times
+are only shown where the caller passes ``now``.
 
-The six questions of a person who looks at a loop, answered in words, in their order.
+The status summary answers six questions in this order: is it running; what is it doing; what
+changed last, with evidence; does it need me; why did it stop; what is the next action.
 
-Is it running; what is it doing; what changed last, with evidence; does it need me; why did it
-stop; what is the next action.
-
-A run in one line that changes while it goes on, and the line that it ends with.
-
-It must never know how progress is drawn. It tells no percentage: of the iterations that a run may
-use, nobody knows how many it will need.
+Progress has no percentage, as the number of iterations that a run will need is unknown.
 """
 
 from __future__ import annotations
@@ -47,7 +42,7 @@ WAIT_NAMES = {
     OVERLOAD: " for the overloaded model",
     CALL_LIMIT: " for the limit of calls a minute",
 }
-"""Waits that are more than their name."""
+"""Words of the waits, by reason."""
 
 
 def wait_words(
@@ -57,9 +52,9 @@ def wait_words(
     since: datetime | None = None,
     zone: tzinfo | None = UTC,
 ) -> str:
-    """What follows "waits": `` for the usage limit until 14:05 UTC``, or ``: cooldown``."""
+    """The words after "waits": `` for the usage limit until 14:05 UTC``, or ``: cooldown``."""
     if reason == CALL_LIMIT:
-        # It lasts a minute at most, of which no clock of hours and minutes tells anything.
+        # It lasts a minute at most, and the time is shown in hours and minutes.
         return WAIT_NAMES[CALL_LIMIT]
     if reason not in {USAGE_LIMIT, OVERLOAD}:
         return f": {one_line(reason or 'for a while', limit=SHOWN_REASON)}"
@@ -68,7 +63,7 @@ def wait_words(
 
 
 def deadline(state: RunState) -> datetime | None:
-    """When the agent that works now is ended at the latest; None where none is, or no limit."""
+    """When the current agent is ended at the latest; None without an agent or a limit."""
     current, timeout = state.current, state.config.timeout
     if current is None or current.agent is None or current.exit is not None or not timeout:
         return None
@@ -77,14 +72,14 @@ def deadline(state: RunState) -> datetime | None:
 
 
 def left_words(until: datetime, now: datetime) -> str:
-    """``4m 10s``: how long it is until then; a moment that has come is ``0s`` away."""
+    """``4m 10s``: the time until ``until``; ``0s`` if it has passed."""
     return format_duration(max(0.0, (until - now).total_seconds()))
 
 
 def clock_words(
     moment: datetime, *, since: datetime | None = None, zone: tzinfo | None = UTC
 ) -> str:
-    """``14:05`` of the day of ``since``, with the date on any other; UTC is named."""
+    """``14:05`` on the day of ``since``, else with the date; UTC is marked."""
     at = moment.astimezone(zone)
     is_same_day = since is not None and at.date() == since.astimezone(zone).date()
     words = f"{at:%H:%M}" if is_same_day else f"{at:%Y-%m-%d %H:%M}"
@@ -103,10 +98,10 @@ def status_answers(
     zone: tzinfo | None = UTC,
     now: datetime | None = None,
 ) -> list[tuple[str, str]]:
-    """Each question's heading and its answer; ``phase`` is the one that viewers show.
+    """Headings and answers of the status summary; ``phase`` is the one that viewers show.
 
-    ``zone`` is that of whoever looks; with ``now`` it is told how long a wait, or the agent's time,
-    lasts at most from then.
+    ``zone`` is the reader's time zone. With ``now`` the answers include how much longer a wait or
+    the agent's time lasts at most.
     """
     return [
         ("Running", _running(state, phase, pid, zone, now)),
@@ -118,8 +113,8 @@ def status_answers(
     ]
 
 
-def needs_person(state: RunState, phase: Phase) -> bool:
-    """Whether nothing goes on until somebody does something."""
+def needs_user(state: RunState, phase: Phase) -> bool:
+    """Whether the run cannot continue without the user."""
     if phase in {Phase.PARKED, Phase.PAUSED, Phase.CRASHED}:
         return True
     if state.end is None:
@@ -129,7 +124,7 @@ def needs_person(state: RunState, phase: Phase) -> bool:
 
 
 def activity_words(state: RunState, phase: Phase) -> str:
-    """What is worked on now, or how far the plan is."""
+    """The present activity, or the progress of the plan."""
     if state.current is None or phase in {Phase.ENDED, Phase.CRASHED}:
         if state.request is not None:
             return f"nothing now; the request is {request_words(state.request)}"
@@ -144,7 +139,7 @@ def activity_words(state: RunState, phase: Phase) -> str:
 
 
 def taskless_words(started: IterationStarted) -> str:
-    """What an iteration without a task does."""
+    """The activity of an iteration without a task."""
     return PLANNING if started.mode is Mode.PLAN else CONFIRMING
 
 
@@ -163,7 +158,7 @@ def phase_words(state: RunState, phase: Phase, zone: tzinfo | None = UTC) -> str
 
 
 def countdown(state: RunState, phase: Phase, now: datetime) -> str:
-    """How long it waits, or its agent may work, from ``now``; empty where neither ends by time."""
+    """Time left of a wait or of the agent's limit; empty where neither has one."""
     if phase is Phase.WAITING:
         return "" if state.until is None else f"{left_words(state.until, now)} left"
     until = deadline(state) if phase in {Phase.RUNNING, Phase.STOPPING} else None
@@ -212,7 +207,7 @@ def _needs_you(state: RunState, phase: Phase) -> str:
         return "yes, it is paused"
     if phase is Phase.CRASHED:
         return "yes, the run can be resumed"
-    if state.end is not None and needs_person(state, phase):
+    if state.end is not None and needs_user(state, phase):
         return f"yes: {state.end.message}"
     return "no"
 
@@ -249,19 +244,19 @@ MAX_PROGRESS_CHARS = 120
 
 
 def progress_title(state: RunState) -> str:
-    """What the whole work is called."""
+    """Title of the progress of a run."""
     return f"Ralph: run {state.run}"
 
 
 def progress_words(state: RunState, phase: Phase) -> str:
-    """How far a living run is and what it does, or waits for."""
+    """Progress and activity of a live run, or what it waits for."""
     parts = [iteration_words(state)] if state.iteration else []
     parts.append(_progress_activity(state, phase))
     return " · ".join(part for part in parts if part)
 
 
 def end_words(state: RunState, phase: Phase) -> str:
-    """Why nothing goes on any more."""
+    """Why the run has ended or its engine is gone."""
     if state.end is not None:
         return f"{state.end.reason.value}: {one_line(state.end.message, limit=MAX_PROGRESS_CHARS)}"
     if phase is Phase.PARKED:

@@ -1,9 +1,7 @@
-"""R's summary at the end of a run, its CSV row, and S's log frames (docs/rules.md#logs).
+"""Run summary: the header before a run, the table after it, CSV rows, log frames and budgets.
 
-How much of its budgets a run has used up, in words (docs/rules.md#budgets).
-
-What an agent does not tell is not known, and nobody makes a number of it. It must never know what
-happens to a run whose budget is used up.
+The formats of the CSV and of the log frames are fixed (docs/rules.md#logs); budgets follow
+docs/rules.md#budgets. What an agent does not report is left out, never estimated here.
 """
 
 from __future__ import annotations
@@ -35,7 +33,7 @@ CSV_HEADER = (
     "stuck_count",
     "timestamp",
 )
-"""R §3, exactly."""
+"""Columns of ``summary.csv`` (docs/rules.md#logs)."""
 
 SHOWN_TASKS = 5
 
@@ -50,7 +48,7 @@ NEXT_STEPS = {
     "fatal": "mend what the message says, then: ralph run --resume",
     "stopped": "ralph run --resume",
 }
-"""What to type after each end that is not 0 (docs/rules.md#exit-codes)."""
+"""The next step after each end other than 0 (docs/rules.md#exit-codes)."""
 
 
 _ISSUES_STEP = "see how the work stands: bd stats, bd list --status in_progress, bd blocked"
@@ -59,7 +57,7 @@ DISPUTE_STEP = (
     "commit or discard what the message names, then: ralph run --resume; "
     "or say whose it is with --take-all or --leave"
 )
-"""Where a lost iteration is open whose changes are not all known to be its own."""
+"""The next step after a lost iteration with changes that may not be its own."""
 
 STEPS_WITH_BD = {
     "limit": f"{_ISSUES_STEP}; then: {NEXT_STEPS['limit']}",
@@ -70,14 +68,14 @@ STEPS_WITH_BD = {
     "stuck": f"see what went wrong: ralph status; {_ISSUES_STEP}; then: ralph run --resume",
     "stopped": f"{_ISSUES_STEP}; then: {NEXT_STEPS['stopped']}",
 }
-"""The same where ``bd`` keeps the plan, after which one looks there first.
+"""The same where ``bd`` stores the plan, with its own commands first.
 
 See docs/rules.md#exit-codes.
 """
 
 
 REPLAN = "ralph replan, for the specifications that no task names"
-"""What to type after a complete run that left a specification without a task."""
+"""The next step after a complete run that left a specification without a task."""
 
 
 def format_duration(seconds: float) -> str:
@@ -91,7 +89,7 @@ def format_duration(seconds: float) -> str:
 
 
 def optional_line(titles: Sequence[str]) -> str:
-    """That optional tasks were left alone, and how to have them done."""
+    """The line about optional tasks that were not done, and the setting that includes them."""
     return (
         f"Optional:    {count_of(len(titles), 'task')} left alone: {some_of(titles, SHOWN_TASKS)}"
         ' (optional = "do" works on them)'
@@ -99,8 +97,8 @@ def optional_line(titles: Sequence[str]) -> str:
 
 
 def summary_lines(state: RunState, log_path: str, *, optional: Sequence[str] = ()) -> list[str]:
-    """The table at the end of a run; ``log_path`` is where the CSV is, ``optional`` the titles of
-    the optional tasks that were left alone.
+    """The table after a run; ``log_path`` is the path of the CSV, ``optional`` the titles of the
+    optional tasks that were not done.
     """
     end = state.end
     name = "RUNNING" if end is None else end.reason.value.upper()
@@ -125,7 +123,7 @@ def summary_lines(state: RunState, log_path: str, *, optional: Sequence[str] = (
 
 
 def next_step(state: RunState) -> str | None:
-    """The next command to type; None after a complete run that left nothing to plan."""
+    """The command to type next; None after a complete run with nothing left to plan."""
     is_complete = state.end is not None and state.end.reason is EndReason.COMPLETE
     if is_complete and state.specs_unplanned:
         return REPLAN
@@ -153,9 +151,9 @@ def next_step(state: RunState) -> str | None:
 
 
 def csv_row(ended: IterationEnded, mode: str = "") -> tuple[str, ...]:
-    """One iteration as R's row: the commit short or empty, the time UTC in whole seconds.
+    """One iteration as a row below `CSV_HEADER`: short or empty commit, UTC in whole seconds.
 
-    ``mode`` is what its mode is called in this plan's files, where that is another word.
+    ``mode`` replaces the name of the mode where this plan's files use another.
     """
     return (
         str(ended.iteration),
@@ -170,7 +168,7 @@ def csv_row(ended: IterationEnded, mode: str = "") -> tuple[str, ...]:
 
 
 def frame_head(iteration: int, branch: str | None, started: datetime) -> str:
-    """The opening of one iteration in the log; ``started`` in local time."""
+    """The frame before an iteration in the log; ``started`` is local time."""
     return (
         f"{FRAME}\nIteration: {iteration}\nBranch: {branch or '(detached)'}\n"
         f"Started: {started:%Y-%m-%d %H:%M:%S}\n{FRAME}\n\n"
@@ -178,7 +176,7 @@ def frame_head(iteration: int, branch: str | None, started: datetime) -> str:
 
 
 def frame_foot(ended: IterationEnded, completed: datetime) -> str:
-    """The end of one iteration in the log; what is not known is left out (docs/rules.md#files)."""
+    """The frame after an iteration in the log, without unknown values (docs/rules.md#files)."""
     lines = [
         "",
         FRAME,
@@ -200,7 +198,7 @@ def frame_foot(ended: IterationEnded, completed: datetime) -> str:
 
 
 def budget_words(state: RunState) -> Iterator[str]:
-    """``6m 12s of 2h``, ``31k of 200k tokens``, ``$0.42 of $5.00``: what is limited and known."""
+    """``6m 12s of 2h``, ``31k of 200k tokens``, ``$0.42 of $5.00``: known use of each limit."""
     config, tokens, cost = state.config, tokens_of(state.usage), cost_of(state.usage)
     if config.max_duration is not None:
         yield duration_words(state.active_seconds, config.max_duration)
@@ -217,20 +215,20 @@ def duration_words(seconds: float, limit: float | None) -> str:
 
 
 def tokens_words(tokens: int | None, limit: int | None) -> str:
-    """``31k``, ``31k of 200k``; empty where there is nothing to tell."""
+    """``31k``, ``31k of 200k``; empty where neither is known."""
     return _used_of_limit(
         "" if tokens is None else token_words(tokens), "" if limit is None else token_words(limit)
     )
 
 
 def cost_words(cost: float | None, limit: float | None, *, estimated: bool = False) -> str:
-    """``$0.42``, ``≈$0.42 of $5.00``; empty where there is nothing to tell."""
+    """``$0.42``, ``≈$0.42 of $5.00``; empty where neither is known."""
     used = "" if cost is None else dollar_words(cost, estimated=estimated)
     return _used_of_limit(used, "" if limit is None else dollar_words(limit))
 
 
 def limit_words(seconds: float) -> str:
-    """``2h``, ``1m 30s``: a duration that somebody wrote down."""
+    """``2h``, ``1m 30s``: a configured duration, without trailing zeros."""
     return format_duration(seconds).removesuffix(" 0s").removesuffix(" 0m")
 
 
@@ -242,16 +240,16 @@ def token_words(count: int) -> str:
 
 
 def dollar_words(amount: float, *, estimated: bool = False) -> str:
-    """``$0.42``; what is less than a cent keeps the digits that tell it from nothing.
+    """``$0.42``; amounts below a cent have four digits.
 
-    ``≈$0.42`` is an estimate out of the table ``prices``.
+    ``≈$0.42`` is an estimate from the table ``prices``.
     """
     about = "≈" if estimated else ""
     return f"{about}${amount:.4f}" if 0 < amount < 0.01 else f"{about}${amount:.2f}"
 
 
 def cost_of(usage: Usage | None) -> float | None:
-    """What was paid; None where no agent has told it."""
+    """The cost; None where no agent has reported one."""
     return None if usage is None else usage.cost_usd
 
 
@@ -267,9 +265,9 @@ def _used_of_limit(used: str, limit: str) -> str:
 
 
 def header_lines(state: RunState, *, project: str | None = None) -> list[str]:
-    """What stands above a run: who runs what, where, and how far.
+    """The lines above a run: profile, agent, branch, state directory and limits.
 
-    ``project`` is the folder that all clones of its project share, where the run keeps one.
+    ``project`` is the folder shared by all clones of the project, if the run has one.
     """
     profile, branch, pushes, *rest = run_lines(state)
     return [
@@ -282,7 +280,7 @@ def header_lines(state: RunState, *, project: str | None = None) -> list[str]:
 
 
 def run_lines(state: RunState) -> list[str]:
-    """What is known of a run before it begins: by whom it was chosen, and what bounds it."""
+    """A run before its start: profile and agent with their origin, and the limits."""
     config, choices = state.config, state.choices
     profile, agent = config.profile.value, config.agent
     if choices is not None:
@@ -294,8 +292,8 @@ def run_lines(state: RunState) -> list[str]:
         f"Pushes: {_pushes(state)}",
         *_sandbox(state),
         f"Limits: {', '.join(_limits(state))}",
-        *_careful(state),
-        f"Complete: {_completing(config)}",
+        *_inferred_profile(state),
+        f"Complete: {_completion_condition(config)}",
         *_reviews(config),
     ]
 
@@ -315,7 +313,7 @@ def _profile_by(choices: RunChoices) -> str:
 
 
 def _agent_by(origin: Origin) -> str:
-    """How the agent was chosen, where no setting names it."""
+    """The origin of the agent, where no setting names it."""
     words = {
         Origin.PROFILE: "the profile's own",
         Origin.FOUND: "the only one on PATH",
@@ -336,7 +334,7 @@ def _pushes(state: RunState) -> str:
 
 
 def _sandbox(state: RunState) -> Iterator[str]:
-    """What keeps the agent to its work tree; nothing of a run that does not say."""
+    """The sandbox of the agent; nothing where the run does not record one."""
     choices = state.choices
     if choices is None or choices.sandbox is None:
         return
@@ -356,8 +354,8 @@ _SANDBOXES = {
 }
 
 
-def _careful(state: RunState) -> Iterator[str]:
-    """How to keep a profile that nobody chose, and how to undo what it committed."""
+def _inferred_profile(state: RunState) -> Iterator[str]:
+    """How to keep an inferred profile, and how to undo its commits."""
     if state.choices is not None and state.choices.profile in INFERRED:
         yield (
             "Nobody chose this profile, so by itself it does not push and ends after 20 iterations"
@@ -369,7 +367,7 @@ def _careful(state: RunState) -> Iterator[str]:
 
 
 def _limits(state: RunState) -> Iterator[str]:
-    """The limits of the run, or that it has none, then those of an iteration."""
+    """The limits of the run, or ``no limit``, then those of an iteration."""
     config = state.config
     yield from _limits_of_run(state) or ["no limit"]
     if config.timeout:
@@ -402,7 +400,7 @@ def _limits_of_run(state: RunState) -> list[str]:
 
 
 def _reviews(config: Config) -> Iterator[str]:
-    """Where the run holds for a person's look; nothing where it does not.
+    """The review points of the run; nothing without any.
 
     See docs/rules.md#review-points.
     """
@@ -418,7 +416,7 @@ def _works_on(state: RunState) -> str:
     return f"Plan: {state.plan}" if request is None else f"Request: {request_words(request)}"
 
 
-def _completing(config: Config) -> str:
-    """What this run ends with 0 for (docs/rules.md#exit-gate)."""
+def _completion_condition(config: Config) -> str:
+    """The condition that completes this run (docs/rules.md#exit-gate)."""
     gate = gate_words(config.gate, config.promise.complete)
     return gate if config.task is None else f"the task {config.task} done, or {gate}"
