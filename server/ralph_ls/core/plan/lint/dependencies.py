@@ -18,7 +18,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from typing import NamedTuple
 
 from ralph_ls.core.plan.lint.remarks import (
@@ -210,46 +212,44 @@ def _loose(task_id: str) -> str:
 
 
 def _cycles(waiting: Sequence[TaskDependency]) -> Iterator[list[TaskDependency]]:
-    """Rings of tasks that wait for each other, each edge looked at a few times at most.
+    """Cycles of tasks that wait for each other; linear in the number of dependencies.
 
-    First everything goes that waits for nothing in a ring. What is left has somewhere to go on, so
-    a walk from each task along its first dependency ends in a ring. Rings that share a task are
-    told one after the other, as the first of them is broken.
+    Tasks that have a place in an order of work are left out first. Each remaining task waits for
+    another remaining one, so a walk from it along its first dependency ends in a cycle. Cycles
+    that share a task are reported one after the other, as the first of them is broken.
     """
     edges: dict[str, list[TaskDependency]] = {}
-    into: dict[str, list[str]] = {}
     for one in waiting:
         if one.target is not None and one.target.state in UNFINISHED:
             edges.setdefault(one.task.id, []).append(one)
-            into.setdefault(one.target.id, []).append(one.task.id)
-    n_left = {task_id: len(out) for task_id, out in edges.items()}
-    free = [task_id for task_id in into if task_id not in edges]
-    gone = set(free)
-    while free:
-        for waiter in into.get(free.pop(), ()):
-            n_left[waiter] -= 1
-            if n_left[waiter] == 0:
-                gone.add(waiter)
-                free.append(waiter)
-    seen: dict[str, str] = {}
+    sorter = TopologicalSorter(
+        {task_id: [_target_id(one) for one in out] for task_id, out in edges.items()}
+    )
+    with suppress(CycleError):
+        sorter.prepare()
+    gone: set[str] = set()
+    while ready := sorter.get_ready():
+        gone.update(ready)
+        sorter.done(*ready)
+    visited: dict[str, str] = {}
     for begin in edges:
-        ring = _walk(begin, edges, gone, seen)
-        if ring:
-            yield ring
+        cycle = _walk(begin, edges, gone, visited)
+        if cycle:
+            yield cycle
 
 
 def _walk(
-    begin: str, edges: Mapping[str, list[TaskDependency]], gone: set[str], seen: dict[str, str]
+    begin: str, edges: Mapping[str, list[TaskDependency]], gone: set[str], visited: dict[str, str]
 ) -> list[TaskDependency]:
-    """Go on from a task until a place comes again; the ring, if it is one of this walk."""
+    """Follow dependencies from a task until one repeats; the cycle, if this walk closed it."""
     path: list[TaskDependency] = []
     at = begin
-    while at not in gone and at not in seen:
-        seen[at] = begin
+    while at not in gone and at not in visited:
+        visited[at] = begin
         step = next(one for one in edges[at] if _target_id(one) not in gone)
         path.append(step)
         at = _target_id(step)
-    if seen.get(at) != begin or at in gone:
+    if visited.get(at) != begin or at in gone:
         return []
     first = next(index for index, one in enumerate(path) if one.task.id == at)
     return path[first:]

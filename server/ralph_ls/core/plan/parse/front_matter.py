@@ -1,8 +1,10 @@
-"""The front matter of a document: the flat part of YAML that specifications use, and no more.
+"""Front matter of a specification: the flat part of YAML with keys, texts and lists of texts.
 
-Keys with a text or a list of texts; quotes and comments as YAML has them. Anything deeper is a
-problem with its place, never an error, and what can be read beside it is read
-(docs/rules.md#specifications). This module must never know what a key means.
+Quotes and comments are those of YAML. Anything deeper is reported with its place, and what can be
+read beside it is read (docs/rules.md#specifications). Never raises; linear in the text.
+
+Not PyYAML or python-frontmatter: they give up at the first invalid line, where this reports each
+one and keeps the rest, and they turn ``1.10``, ``yes`` and dates into values that are no texts.
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ class FrontMatterField:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrontMatter:
-    """What stands between the two fences."""
+    """What is between the two lines of dashes."""
 
     fields: tuple[FrontMatterField, ...] = ()
     remarks: tuple[FrontMatterProblem, ...] = ()

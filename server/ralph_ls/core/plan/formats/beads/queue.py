@@ -18,9 +18,11 @@ those.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
+from graphlib import CycleError, TopologicalSorter
 from types import MappingProxyType
 
 from ralph_ls.core.plan.formats.beads.issues import BeadsIssue, IssueStatus
@@ -41,17 +43,24 @@ Edges = Mapping[str, Collection[str]]
 
 
 def find_cycles(edges: Edges) -> tuple[tuple[str, ...], ...]:
-    """A short ring for each knot of them, in their order; each begins with its least member.
+    """A short cycle for each group of nodes that wait for each other, sorted by their least nodes.
 
-    Of several rings that hang together one is told: when it is broken, the next one is found.
+    Each cycle begins with the least node of its group. Of several cycles in one group only one is
+    reported; the next is found when that one is broken. Linear for each group.
     """
-    rings: list[tuple[str, ...]] = []
-    for knot in _strongly_connected(edges):
-        inside = {node: [one for one in edges[node] if one in knot] for node in knot}
-        first = min(knot)
-        ways = (find_path(inside, one, first) for one in sorted(inside[first]))
-        rings.append((first, *min(ways, key=len)[:-1]))
-    return tuple(sorted(rings))
+    cycles: list[tuple[str, ...]] = []
+    left = _without_order(edges)
+    while in_cycle := _any_cycle(left):
+        waiters: dict[str, list[str]] = {}
+        for node, targets in left.items():
+            for target in targets:
+                waiters.setdefault(target, []).append(node)
+        group = _reachable(left, in_cycle[0]) & _reachable(waiters, in_cycle[0])
+        first = min(group)
+        paths = (find_path(left, one, first) for one in sorted(left[first]) if one in group)
+        cycles.append((first, *min(paths, key=len)[:-1]))
+        left = {node: targets for node, targets in left.items() if node not in group}
+    return tuple(sorted(cycles))
 
 
 def find_path(edges: Edges, start: str, goal: str) -> tuple[str, ...]:
@@ -74,42 +83,34 @@ def find_path(edges: Edges, start: str, goal: str) -> tuple[str, ...]:
     return tuple(reversed(path))
 
 
-def _strongly_connected(edges: Edges) -> list[frozenset[str]]:
-    """Groups in which everything waits for everything, itself included; linear.
+def _without_order(edges: Edges) -> Edges:
+    """The part of the graph that no order includes: cycles, and what waits for them."""
+    sorter = TopologicalSorter(edges)
+    with suppress(CycleError):
+        sorter.prepare()
+    left = set(edges)
+    while ready := sorter.get_ready():
+        left.difference_update(ready)
+        sorter.done(*ready)
+    return {node: targets for node, targets in edges.items() if node in left}
 
-    Each node is left for good behind all that it waits for; from the last one left, everything
-    that can be reached against the edges is one group with it.
-    """
-    left: list[str] = []
-    seen: set[str] = set()
-    for begin in edges:
-        stack = [(begin, False)]
-        while stack:
-            node, is_through = stack.pop()
-            if is_through:
-                left.append(node)
-            elif node not in seen:
-                seen.add(node)
-                stack.append((node, True))
-                stack += [(target, False) for target in edges.get(node, ())]
-    waiters: dict[str, list[str]] = {}
-    for node, targets in edges.items():
-        for target in targets:
-            waiters.setdefault(target, []).append(node)
-    grouped: set[str] = set()
-    found: list[frozenset[str]] = []
-    for begin in reversed(left):
-        if begin in grouped:
-            continue
-        group, front = {begin}, [begin]
-        while front:
-            near = waiters.get(front.pop(), ())
-            fresh = {one for one in near if one not in grouped and one not in group}
-            group |= fresh
-            front += fresh
-        grouped |= group
-        if len(group) > 1 or begin in edges.get(begin, ()):
-            found.append(frozenset(group))
+
+def _any_cycle(edges: Edges) -> Sequence[str]:
+    """The nodes of one cycle; empty where there is none."""
+    try:
+        TopologicalSorter(edges).prepare()
+    except CycleError as error:
+        nodes: Sequence[str] = error.args[1]
+        return nodes
+    return ()
+
+
+def _reachable(edges: Edges, start: str) -> set[str]:
+    found, front = {start}, [start]
+    while front:
+        new = set(edges.get(front.pop(), ())) - found
+        found |= new
+        front += new
     return found
 
 
