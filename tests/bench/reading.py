@@ -28,7 +28,7 @@ from ralph_ls.core.agent.decode.claude.records import ClaudeAssistantRecord, Cla
 from ralph_ls.core.agent.decode.dialects import decoder_for
 from ralph_ls.core.agent.output_parser import parse_result
 from ralph_ls.core.agent.result import Decoder
-from ralph_ls.protocol.config.agent import Dialect
+from ralph_ls.protocol.config.agent_catalog import Dialect
 from tests.bench.figures import Figure
 from tests.bench.more_streams import gemini_stream, opencode_stream, qwen_stream
 from tests.bench.streams import (

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ralph_ls.protocol.config.agent import Dialect
+from ralph_ls.protocol.config.agent_catalog import Dialect
 from tests.fakes.model_stub import Answer, ToolCall
 
 KEY = "sk-ant-not-a-key-0123456789"

@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from ralph_ls.protocol.config.agent import Dialect
+from ralph_ls.protocol.config.agent_catalog import Dialect
 from tests.e2e import agents
 from tests.e2e.recipe import KEY, MODEL, Environment, Recipe, call, write_files
 from tests.fakes.model_stub import ToolCall

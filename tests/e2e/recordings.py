@@ -22,7 +22,7 @@ from msgspec import structs
 
 from ralph_ls.core.agent.decode.dialects import decoder_for
 from ralph_ls.core.agent.result import AgentResult
-from ralph_ls.protocol.config.agent import Dialect
+from ralph_ls.protocol.config.agent_catalog import Dialect
 from tests.conftest import GIT_CONFIG
 from tests.e2e.neutral import Names, without_chance
 from tests.e2e.recipe import Recipe, call, report

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.protocol.config.agent import Dialect
+from ralph_ls.protocol.config.agent_catalog import Dialect
 from ralph_ls.protocol.run.messages import FileMessage, ToolMessage
 from tests.e2e import agents
 from tests.e2e.recipe import DONE, GOES_ON

@@ -16,9 +16,8 @@ from ralph_ls.engine.agent.acp.command_line import MOST_NOISE_LINES, RecordWrite
 from ralph_ls.engine.agent.acp.conversation import mode_to_choose, offer_of, permission_requests
 from ralph_ls.engine.agent.acp.policy import PermissionPolicy, call_of, option_for
 from ralph_ls.engine.agent.acp.transport import AgentPipes
-from ralph_ls.engine.agent.catalog import COMMANDS
 from ralph_ls.engine.agent.selection import choose_agent, flags_for
-from ralph_ls.protocol.config.agent import Dialect
+from ralph_ls.protocol.config.agent_catalog import ACP_VARIANTS, Dialect
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.errors import ConfigError
 from ralph_ls.store.own_python import own_command
@@ -274,12 +273,12 @@ class TestDescription:
         assert (agent.name, agent.dialect) == (name, Dialect.ACP)
         return (*agent.argv[4:], *flags_for(agent, session="s1", model=None))
 
-    @pytest.mark.parametrize("name", COMMANDS)
+    @pytest.mark.parametrize("name", ACP_VARIANTS)
     def test_those_that_are_known_by_name_need_no_settings(self, name: str) -> None:
         agent = choose_agent(Config.model_validate({"agent": name}))
-        assert agent.program == COMMANDS[name][0]
+        assert agent.program == ACP_VARIANTS[name].argv[0]
         assert agent.login
-        assert self.chosen(name) == ("--session", "s1", "--", *COMMANDS[name])
+        assert self.chosen(name) == ("--session", "s1", "--", *ACP_VARIANTS[name].argv)
 
     def test_all_settings_reach_the_client(self) -> None:
         argv = self.chosen(

@@ -11,11 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.engine.agent import catalog, selection
-from ralph_ls.engine.agent.catalog import DESCRIPTIONS, install_of
-from ralph_ls.engine.agent.description import Agent
+from ralph_ls.engine.agent import selection
+from ralph_ls.engine.agent.description import Agent, install_of
 from ralph_ls.engine.agent.selection import choose_agent, fill_argv, flags_for, prompt_for
-from ralph_ls.protocol.config.agent import Dialect
+from ralph_ls.protocol.config.agent_catalog import ACP_VARIANTS, CATALOG, Dialect
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.errors import AgentUnavailable, ConfigError
 from ralph_ls.store.setup.setup import KNOWN_AGENTS
@@ -60,8 +59,8 @@ def told(agent: Agent, session: str | None = None, model: str | None = None) -> 
 
 
 def test_every_known_agent_is_in_the_tables_here() -> None:
-    assert list(STANDING) == list(DESCRIPTIONS) == list(RESUME)
-    assert {*DESCRIPTIONS, *catalog.COMMANDS, "demo"} == KNOWN_AGENTS
+    assert list(STANDING) == list(CATALOG) == list(RESUME)
+    assert {*CATALOG, *ACP_VARIANTS, "demo"} == KNOWN_AGENTS
 
 
 @pytest.mark.parametrize("name", STANDING)
@@ -74,7 +73,7 @@ class TestEach:
         assert told(agent) == (*agent.argv, *TAIL.get(name, ()))
         assert (agent.name, agent.prompt, agent.env) == (name, "stdin", {})
         assert agent.dialect is Dialect(name)
-        assert agent.login == DESCRIPTIONS[name].login
+        assert agent.login == CATALOG[name].login
 
     def test_a_model_and_a_session_stand_behind_its_flags(self, name: str) -> None:
         agent = chosen(name, agents={name: {"model": "small"}})

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.engine.agent.catalog import DESCRIPTIONS
 from ralph_ls.engine.doctor.start import account_of, find_installed_agents
+from ralph_ls.protocol.config.agent_catalog import CATALOG
 from ralph_ls.protocol.json_output import AgentSeen
 from tests.engine.loop import write_agent
 
@@ -34,7 +34,7 @@ class TestVersions:
         write_agent(programs, "echo none", name="qwen")
         write_agent(root / "bin", "touch asked; echo 6.6.6", name="opencode")
         found = look(root, root / "bin", programs, HOME=str(tmp_path))
-        assert list(found) == list(DESCRIPTIONS)
+        assert list(found) == list(CATALOG)
         assert {name: one.version for name, one in found.items() if one.program} == {
             "claude": "2.1.330",
             "codex": "0.169.0-rc.1",
@@ -46,7 +46,7 @@ class TestVersions:
         assert found["opencode"].program is None
         assert not (root / "asked").exists()
         assert str(root) not in (programs / "claude.where").read_text(encoding="utf-8")
-        assert found["claude"].login == DESCRIPTIONS["claude"].login
+        assert found["claude"].login == CATALOG["claude"].login
 
     def test_one_that_does_not_answer_is_ended_with_all_that_it_started(
         self, tmp_path: Path
@@ -67,7 +67,7 @@ class TestVersions:
 class TestAccounts:
     def test_a_key_is_named_and_never_shown(self) -> None:
         around = {"GEMINI_API_KEY": "", "GOOGLE_API_KEY": "secret"}
-        assert account_of(DESCRIPTIONS["gemini"], around) == "GOOGLE_API_KEY is set"
+        assert account_of(CATALOG["gemini"], around) == "GOOGLE_API_KEY is set"
 
     def test_a_file_of_an_account_is_looked_for_where_the_agent_has_it(
         self, tmp_path: Path
@@ -75,7 +75,7 @@ class TestAccounts:
         home, moved = tmp_path / "home", tmp_path / "moved"
         for folder in (home / ".codex", moved):
             folder.mkdir(parents=True)
-        codex = DESCRIPTIONS["codex"]
+        codex = CATALOG["codex"]
         assert account_of(codex, {"HOME": str(home)}) is None
         (home / ".codex" / "auth.json").touch()
         assert account_of(codex, {"HOME": str(home)}) == f"{home}/.codex/auth.json is there"

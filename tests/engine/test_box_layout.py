@@ -15,10 +15,11 @@ import pytest
 from ralph_ls.engine.sandbox.box import Box, require_usable
 from ralph_ls.engine.sandbox.cleanup import copy_in, is_renewed, take_back
 from ralph_ls.engine.sandbox.home import HomeLayout, agent_of, lay_out_home
-from ralph_ls.engine.sandbox.home_places import AGENT_HOMES, SECRETS
+from ralph_ls.engine.sandbox.home_places import SECRETS
 from ralph_ls.engine.sandbox.hook_socket import MOST_CONNECTIONS, HookSocket
 from ralph_ls.engine.sandbox.selection import agent_in_box
-from ralph_ls.protocol.config.agent import Dialect, SandboxConfig
+from ralph_ls.protocol.config.agent import SandboxConfig
+from ralph_ls.protocol.config.agent_catalog import CATALOG, Dialect
 from ralph_ls.protocol.errors import ConfigError
 from ralph_ls.protocol.run.hook_socket import LONGEST_REQUEST
 from ralph_ls.store.layout import StateFolder, Worktree
@@ -93,23 +94,23 @@ class TestHome:
         assert str(home / ".npmrc") not in visible(layout_of(home, private))
         assert str(home / ".npmrc") in visible(layout_of(home, private, shown=(home / ".npmrc",)))
 
-    @pytest.mark.parametrize("agent", sorted(AGENT_HOMES))
+    @pytest.mark.parametrize("agent", sorted(CATALOG))
     def test_an_agent_has_its_own_folder_and_no_others(
         self, place: tuple[Path, Path], agent: str
     ) -> None:
         home, private = place
-        for rows in AGENT_HOMES.values():
-            for row in rows:
+        for known in CATALOG.values():
+            for row in known.folders:
                 write(home, f"{row.folder}/settings.x")
                 write(home, *(f"{row.folder}/{name}" for name in (*row.tokens, *row.copies)))
                 for name in row.sessions:
                     (home / row.folder / name).mkdir()
         layout = layout_of(home, private, agent=agent)
         mounted = visible(layout)
-        for name, rows in AGENT_HOMES.items():
-            for row in rows:
+        for known in CATALOG.values():
+            for row in known.folders:
                 of_row = [one for one in mounted if one.startswith(str(home / row.folder))]
-                if name != agent:
+                if known.name != agent:
                     assert of_row == []
                     continue
                 if row.own != ("*",):
@@ -123,7 +124,7 @@ class TestHome:
                     assert not copied[home / row.folder / copy]
 
     def test_each_row_says_why(self) -> None:
-        assert all(row.why for rows in AGENT_HOMES.values() for row in rows)
+        assert all(row.why for agent in CATALOG.values() for row in agent.folders)
         assert all(secret.why for secret in SECRETS)
 
     def test_claude_has_a_copy_of_its_settings_in_its_own_folder(

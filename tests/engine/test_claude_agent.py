@@ -14,7 +14,8 @@ import pytest
 
 from ralph_ls.engine.agent.selection import choose_agent, flags_for
 from ralph_ls.engine.iteration.agent_logs import MessageLog
-from ralph_ls.protocol.config.agent import Dialect, ToolsConfig
+from ralph_ls.protocol.config.agent import ToolsConfig
+from ralph_ls.protocol.config.agent_catalog import Dialect
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.errors import ConfigError
 from tests.engine.cases import Scene, told, warnings

@@ -15,7 +15,8 @@ from ralph_ls.engine.agent.description import Agent
 from ralph_ls.engine.agent.environment import end_in_sandbox, in_sandbox, stop_command
 from ralph_ls.engine.agent.selection import choose_agent, fill_argv, flags_for
 from ralph_ls.engine.doctor.start import check_sandbox
-from ralph_ls.protocol.config.agent import Dialect, PromptBy, SandboxConfig
+from ralph_ls.protocol.config.agent import PromptBy, SandboxConfig
+from ralph_ls.protocol.config.agent_catalog import Dialect
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.errors import ConfigError
 from tests.engine.cases import Scene, told, warnings

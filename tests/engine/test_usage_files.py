@@ -18,7 +18,7 @@ from ralph_ls.engine.clock import SystemClock
 from ralph_ls.engine.iteration.agent_output import AgentOutputReader
 from ralph_ls.engine.plan.markdown import MarkdownSource
 from ralph_ls.engine.worktree.workspace import Workspace
-from ralph_ls.protocol.config.agent import Dialect
+from ralph_ls.protocol.config.agent_catalog import Dialect
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.run.events import AgentStarted, IterationStarted
 from ralph_ls.protocol.run.report import Usage

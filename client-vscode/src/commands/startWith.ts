@@ -5,7 +5,7 @@
 
 import * as vscode from "vscode";
 
-import { PROFILE_NAMES, type StartParams } from "../generated/protocol";
+import { ADAPTERS, PROFILE_NAMES, type StartParams } from "../generated/protocol";
 import { t } from "../l10n";
 import { runDefaults } from "../settings";
 import type { FolderSnapshot } from "../state/snapshot";
@@ -33,7 +33,7 @@ export async function askHowToStart(folder: FolderSnapshot): Promise<StartParams
     asSetUp: config === undefined ? "" : t("last time {0}", config.agent),
     names: [
       ...new Set([
-        ..."claude codex cline gemini opencode qwen copilot".split(" "),
+        ...ADAPTERS.filter((name) => name !== "acp" && name !== "command"),
         ...Object.keys(config?.agents ?? {}),
         "demo",
       ]),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.core.agent.usage import METERING_BY_DIALECT, Metering, cost_metering
-from ralph_ls.protocol.config.agent import Dialect
+from ralph_ls.core.agent.usage import METERING_BY_DIALECT, cost_metering
+from ralph_ls.protocol.config.agent_catalog import Dialect
+from ralph_ls.protocol.config.agent_facts import Metering
 from ralph_ls.protocol.config.tables import PriceConfig
 
 PRICE = PriceConfig(input=1, output=10)

@@ -13,7 +13,7 @@ from ralph_ls.core.agent.ignored_signals import MAX_IGNORED_SIGNALS, find_ignore
 from ralph_ls.core.agent.misplaced_signals import find_misplaced_signals
 from ralph_ls.core.agent.output_parser import parse_output, parse_result, parse_text, to_json
 from ralph_ls.core.agent.result import AccountLimit, AgentResult
-from ralph_ls.protocol.config.agent import Dialect
+from ralph_ls.protocol.config.agent_catalog import Dialect
 from ralph_ls.protocol.run.report import ReportKind, Usage
 from tests.unit.agent.decode.streams import answer, recording, result, stream, use
 

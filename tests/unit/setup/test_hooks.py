@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from ralph_ls.core.setup.hooks import (
     HOOK_COMMAND,
     HOOK_PLACES,
-    HookPlace,
     hook_in,
     launcher,
     with_stop_hook,
     words_of_hook,
 )
+from ralph_ls.protocol.config.agent_facts import HookPlace
 
 PLACE = HookPlace(path=".agent/settings.json", event="Stop")
 OURS = launcher(lambda *words: ["/opt/my tools/python", "-I", *words])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.protocol.config.agent import Dialect
+from ralph_ls.protocol.config.agent_catalog import Dialect
 from ralph_ls.protocol.run.events import AgentExited, AgentStarted, Event
 from ralph_ls.protocol.run.messages import Message, TextMessage, ToolMessage, ToolState
 from ralph_ls.store.layout import RunFiles

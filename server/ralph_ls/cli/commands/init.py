@@ -33,9 +33,10 @@ from ralph_ls.cli.flags import (
 from ralph_ls.cli.output import emit_json, print_text
 from ralph_ls.core.plan.specs import FOLDER
 from ralph_ls.core.setup.documents import SPEC_NAME
-from ralph_ls.core.setup.hooks import AGENTS_WITHOUT_HOOK, HOOK_PLACES, HookPlace, with_stop_hook
+from ralph_ls.core.setup.hooks import AGENTS_WITHOUT_HOOK, HOOK_PLACES, with_stop_hook
 from ralph_ls.core.views.model.control_chars import escape_nonprintable
 from ralph_ls.engine.agent.selection import with_agent
+from ralph_ls.protocol.config.agent_facts import HookPlace
 from ralph_ls.protocol.config.config import ProfileName
 from ralph_ls.protocol.errors import StateUnusable, UsageError
 from ralph_ls.protocol.lsp.setup import SetupFileAction, SetupParams

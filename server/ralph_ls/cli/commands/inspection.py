@@ -38,11 +38,10 @@ from ralph_ls.core.plan.model import ParsedPlan, PlanKind, kind_of_file
 from ralph_ls.core.plan.queries import parsed_plan_to_json as plan_to_json
 from ralph_ls.core.prompt.template import IMPLEMENT
 from ralph_ls.core.views.model.control_chars import escape_control_chars
-from ralph_ls.engine.agent.catalog import DESCRIPTIONS
 from ralph_ls.engine.agent.description import mapping_of
 from ralph_ls.engine.agent.selection import adapter_of
 from ralph_ls.protocol.base import to_wire_time
-from ralph_ls.protocol.config.agent import Adapter, Dialect
+from ralph_ls.protocol.config.agent_catalog import CATALOG, Adapter, Dialect
 from ralph_ls.protocol.config.config import Config, FirstMode, GateRule, ProfileName
 from ralph_ls.protocol.errors import PlanMissing, RalphError, StateUnusable, UsageError
 from ralph_ls.protocol.plan import TaskState
@@ -189,7 +188,7 @@ def read_output(
         _show_gate(found, config)
     _show_overlooked(overlooked)
     if dialect is Dialect.TEXT and _RECORDS.match(stream) is not None:
-        names = ", ".join([*DESCRIPTIONS, *sorted(set(config.agents) - DESCRIPTIONS.keys())])
+        names = ", ".join([*CATALOG, *sorted(set(config.agents) - CATALOG.keys())])
         print_text(
             f"\nThis looks like an agent's JSON lines; read them with: --agent, one of {names}"
         )
@@ -226,11 +225,11 @@ def _dialect_of(agent: str, config: Config) -> Dialect:
         return table.dialect
     adapter = adapter_of(agent, config)
     if adapter is None and agent not in PLAIN:
-        names = ", ".join(sorted({*PLAIN, *DESCRIPTIONS, *config.agents}))
+        names = ", ".join(sorted({*PLAIN, *CATALOG, *config.agents}))
         raise UsageError(f"--agent {agent!r}: there is no such agent here; there is: {names}")
     if adapter is Adapter.ACP:
         return Dialect.ACP
-    known = None if adapter is None else DESCRIPTIONS.get(adapter)
+    known = None if adapter is None else CATALOG.get(adapter)
     return Dialect.TEXT if known is None else known.dialect
 
 

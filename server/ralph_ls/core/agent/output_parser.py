@@ -23,7 +23,8 @@ from ralph_ls.core.agent.signals.status_block import choose_report, find_blocks
 from ralph_ls.core.agent.text import clean_text, lower, merge_spans
 from ralph_ls.core.markdown_fences import fence_spans
 from ralph_ls.protocol.base import to_wire_time
-from ralph_ls.protocol.config.agent import Dialect, JsonLinesConfig
+from ralph_ls.protocol.config.agent import JsonLinesConfig
+from ralph_ls.protocol.config.agent_catalog import Dialect
 from ralph_ls.protocol.run.report import (
     AgentFailure,
     Promise,

@@ -16,12 +16,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
 from types import MappingProxyType
 from typing import TypeVar
 
-from ralph_ls.protocol.config.agent import Dialect
+from ralph_ls.protocol.config.agent_catalog import CATALOG, Dialect
+from ralph_ls.protocol.config.agent_facts import DialectMetering, Metering
 from ralph_ls.protocol.config.tables import PriceConfig
 from ralph_ls.protocol.run.report import Usage
 
@@ -95,40 +94,15 @@ def _shape_of(name: str) -> re.Pattern[str]:
     return re.compile("".join(parts), re.IGNORECASE | re.DOTALL)
 
 
-class Metering(StrEnum):
-    """When an agent reports what it used."""
-
-    NEVER = "never"
-    AT_END = "at-end"
-    """Once, when it ends: what one iteration uses is known after it alone."""
-    EACH_TURN = "each-turn"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DialectMetering:
-    """What agents of one dialect report."""
-
-    tokens: Metering
-    cost: Metering
-    names_model: bool = False
-    """It reports which model it took, so a price can be found for one of its own choice."""
-
-
-_NEVER, _AT_END, _EACH_TURN = Metering
-
 METERING_BY_DIALECT: Mapping[Dialect, DialectMetering] = MappingProxyType(
     {
-        Dialect.TEXT: DialectMetering(tokens=_NEVER, cost=_NEVER),
-        Dialect.CLAUDE: DialectMetering(tokens=_EACH_TURN, cost=_AT_END, names_model=True),
-        Dialect.CODEX: DialectMetering(tokens=_AT_END, cost=_NEVER),
-        Dialect.GEMINI: DialectMetering(tokens=_AT_END, cost=_NEVER, names_model=True),
-        Dialect.QWEN: DialectMetering(tokens=_EACH_TURN, cost=_NEVER, names_model=True),
-        Dialect.OPENCODE: DialectMetering(tokens=_EACH_TURN, cost=_EACH_TURN),
-        Dialect.CLINE: DialectMetering(tokens=_EACH_TURN, cost=_EACH_TURN, names_model=True),
-        Dialect.COPILOT: DialectMetering(tokens=_AT_END, cost=_NEVER, names_model=True),
-        # Whoever maps the records of a program says with that what they hold.
-        Dialect.JSONL: DialectMetering(tokens=_AT_END, cost=_AT_END, names_model=True),
-        Dialect.ACP: DialectMetering(tokens=_AT_END, cost=_NEVER),
+        Dialect.TEXT: DialectMetering(tokens=Metering.NEVER, cost=Metering.NEVER),
+        # A mapping of a program's records says what they hold.
+        Dialect.JSONL: DialectMetering(
+            tokens=Metering.AT_END, cost=Metering.AT_END, names_model=True
+        ),
+        Dialect.ACP: DialectMetering(tokens=Metering.AT_END, cost=Metering.NEVER),
+        **{agent.dialect: agent.metering for agent in CATALOG.values()},
     }
 )
 

@@ -11,7 +11,7 @@ from ralph_ls.core.loop.evidence.ownership import Ownership, OwnershipOrder
 from ralph_ls.core.loop.evidence.progress import Changes
 from ralph_ls.core.plan.queries import TaskTraits
 from ralph_ls.core.plan.verification.criterion_checks import TaskVerification
-from ralph_ls.protocol.config.agent import Dialect
+from ralph_ls.protocol.config.agent_catalog import Dialect
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.plan import RequestView
 from ralph_ls.protocol.run.commands import Command

@@ -20,6 +20,8 @@ from ralph_ls.core.plan.formats.stories.json_text import (
     last_members,
     scan_json,
 )
+from ralph_ls.protocol.config.agent_catalog import CATALOG
+from ralph_ls.protocol.config.agent_facts import HookPlace
 
 HOOK_COMMAND = "ralph hook stop"
 """What earlier releases wrote, and what somebody may have written by hand."""
@@ -27,49 +29,13 @@ HookEntry = dict[str, object]
 _ARGUMENTS = ["hook", "stop"]
 _MODULE = ["-m", "ralph_ls"]
 
-HOOK_TIMEOUT = 60
-"""How long the hook may take; it looks at a plan and asks git what is not committed."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HookPlace:
-    """Where a program reads its hooks, relative to the work tree."""
-
-    path: str
-    event: str
-    """What the program calls the moment at which its agent is about to stop."""
-    timeout: int = HOOK_TIMEOUT
-    """In the program's own unit."""
-    comments: bool = False
-    """Whether its file may have comments."""
-    note: str = ""
-    """What a person has to know besides."""
-
-
 HOOK_PLACES: Mapping[str, HookPlace] = {
-    "claude": HookPlace(path=".claude/settings.json", event="Stop"),
-    "codex": HookPlace(
-        path=".codex/hooks.json",
-        event="Stop",
-        note="codex runs hooks only of a project that you trust, and only those that you have "
-        "trusted: start codex here, and look at /hooks",
-    ),
-    "gemini": HookPlace(
-        path=".gemini/settings.json",
-        event="AfterAgent",
-        timeout=HOOK_TIMEOUT * 1000,
-        comments=True,
-    ),
-    "qwen": HookPlace(
-        path=".qwen/settings.json", event="Stop", timeout=HOOK_TIMEOUT * 1000, comments=True
-    ),
+    agent.name: agent.hook for agent in CATALOG.values() if agent.hook is not None
 }
-"""By the agent's name; all four have the same shape of settings."""
+"""By the agent's name; all have the same shape of settings."""
 
 AGENTS_WITHOUT_HOOK: Mapping[str, str] = {
-    "cline": "it has no settings of a project for one",
-    "copilot": "its answer to a hook that keeps it at work is another one",
-    "opencode": "it has plugins in place of hooks",
+    **{agent.name: agent.without_hook for agent in CATALOG.values() if agent.hook is None},
     "demo": "it is a script",
 }
 """Agents that cannot ask ``ralph hook stop``, and why."""

@@ -1,31 +1,36 @@
-"""What the engine needs to know of an agent, whichever it is.
+"""Agent: one agent that is ready to be started, and how each kind of agent becomes one.
 
-A ``AgentDescription`` is what is known of a program before anybody has set anything; an ``Agent``
-is what comes of it and of the settings. This module must never know any agent by name.
-
-The file in which some agents tell what they used: asked for at the start, read at the end.
-
-It lies beside the iteration's output, and is looked at by a later engine as by the one which
-started the agent. This module must never know what is decided by it.
+An entry of the catalog is composed with the settings in ``selection``; here are agents of the Agent
+Client Protocol, arbitrary commands and the built-in demo, and the file in which some agents write
+their usage. See docs/rules.md#agents.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+import os
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ralph_ls.core.agent.decode.dialects import (
+    DIALECTS_WITH_USAGE_FILE,
     MAX_USAGE_FILE_BYTES,
     USAGE_FILE_PLACEHOLDER,
     apply_usage_file,
 )
 from ralph_ls.core.agent.result import AgentResult
-from ralph_ls.protocol.config.agent import Dialect, JsonLinesConfig, PromptBy, ToolsConfig
+from ralph_ls.protocol.config.agent import AgentConfig, JsonLinesConfig, PromptBy, ToolsConfig
+from ralph_ls.protocol.config.agent_catalog import ACP_VARIANTS, CATALOG, AgentDescription, Dialect
 from ralph_ls.protocol.config.config import Config
-from ralph_ls.protocol.errors import StateUnusable
+from ralph_ls.protocol.errors import ConfigError, StateUnusable
 from ralph_ls.protocol.run.report import Usage
 from ralph_ls.store.files import PRIVATE_FILE, read_regular, write_atomic
+from ralph_ls.store.own_python import own_command
+
+CLIENT = "ralph_ls.engine.agent.acp"
+"""The module of our client of the Agent Client Protocol."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,68 +61,145 @@ class Agent:
     """What stands behind all flags, before a prompt that is an argument."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolFlags:
-    """How an agent is told what it may use; what it does not offer is None, and is refused.
+def describe_acp_agent(name: str, config: AgentConfig, tools: ToolsConfig | None = None) -> Agent:
+    """The agent with the settings of ``[agents.NAME]`` and ``[tools]``.
 
-    An argument ``{tools}`` becomes all of them, one argument each; with ``{tool}`` in it, flags
-    are repeated for each.
+    Raises ``ConfigError`` where there is nothing to start, or where the prompt is to go elsewhere.
     """
+    known = ACP_VARIANTS.get(name)
+    argv = config.argv or (() if known is None else known.argv)
+    if not argv:
+        raise ConfigError(
+            f"the agent {name!r} has no command; set argv under [agents.{name}] in "
+            ".ralph/config.toml to what starts it as an agent of the Agent Client Protocol, "
+            'such as ["gemini", "--acp"]'
+        )
+    if config.prompt is not PromptBy.STDIN:
+        raise ConfigError(
+            f"agents.{name}.prompt is {config.prompt.value!r}, but an agent of the Agent Client "
+            "Protocol is given its prompt by the protocol; remove the setting"
+        )
+    described = _acp_agent_of(argv[0])
+    variant = None if described is None else described.acp
+    return Agent(
+        name=name,
+        argv=(*own_command("-m", CLIENT), *_settings(config), *_rules(tools)),
+        program=argv[0],
+        env={**_acp_variables(described, tools), **config.env},
+        dialect=config.dialect or Dialect.ACP,
+        reports_cost=variant is not None and variant.reports_cost,
+        resume=("--session", "{session}"),
+        login="" if variant is None else variant.login,
+        preface=config.system_prompt or "",
+        model=config.model,
+        model_flags=("--model={model}",),
+        tail=("--", *argv, *config.args),
+    )
 
-    allow: tuple[str, ...] | None = None
-    """These and no others."""
-    deny: tuple[str, ...] | None = None
-    """Never these."""
-    env: Callable[[ToolsConfig], Mapping[str, str]] | None = None
-    """For an agent that reads both lists from its environment."""
-    keeps_freely: bool = False
-    """Whether with an allow list it still has to be told not to ask: the list hides all others."""
-    only_names: bool = False
-    """Whether a list holds names alone, and a pattern such as ``Bash(git *)`` means nothing."""
-    instead: str = ""
-    """What a person can do for a list that it does not offer, behind "; "."""
+
+def _acp_agent_of(program: str) -> AgentDescription | None:
+    """The agent whose variant is started by this program."""
+    agents = (one for one in CATALOG.values() if one.acp is not None)
+    return next((one for one in agents if one.acp is not None and one.acp.argv[0] == program), None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentDescription:
-    """What is known of an agent's program, as data."""
+def _acp_variables(
+    described: AgentDescription | None, tools: ToolsConfig | None
+) -> Mapping[str, str]:
+    if described is None or described.acp is None:
+        return {}
+    return {
+        **described.acp.env,
+        **(described.env_as_root if is_root() else {}),
+        **({} if tools is None else described.acp.env_with_tools),
+    }
 
-    name: str
-    program: str
-    call: tuple[str, ...]
-    """Arguments that make it work headless, without those that follow."""
-    freely: tuple[str, ...]
-    """Flags that let it work without asking anybody."""
-    stream: tuple[str, ...]
-    """Flags that make it print its records."""
-    dialect: Dialect
-    model: tuple[str, ...]
-    """Flags that give it a model, ``{model}`` for its name."""
-    resume: tuple[str, ...] = ()
-    """What lets it go on in a session, ``{session}`` for its id; never "the latest".
 
-    See docs/rules.md#sessions.
+def _settings(config: AgentConfig) -> tuple[str, ...]:
+    mode, login = config.session_mode, config.login_method
+    return (
+        *(() if mode is None else (f"--mode={mode}",)),
+        *(() if login is None else (f"--login={login}",)),
+    )
+
+
+def _rules(tools: ToolsConfig | None) -> tuple[str, ...]:
+    """What the client answers when it is asked for permission."""
+    if tools is None:
+        return ()
+    only = () if tools.allow is None else ("--only", *(f"--allow={one}" for one in tools.allow))
+    return (*only, *(f"--deny={one}" for one in tools.deny or ()))
+
+
+def describe_command_agent(name: str, config: AgentConfig) -> Agent:
+    """An agent from its table; raises ``ConfigError`` where there is nothing to start."""
+    if not config.argv:
+        raise ConfigError(
+            f"the agent {name!r} has no command; set argv under [agents.{name}] in "
+            '.ralph/config.toml, or adapter = "claude" or another that is known, '
+            "or give --agent-command"
+        )
+    if config.model is not None:
+        raise ConfigError(
+            f"agents.{name}.model is set, but a command of your own is given no model; "
+            f"put it into argv under [agents.{name}], and remove the setting"
+        )
+    dialect = config.dialect or Dialect.TEXT
+    if dialect not in DIALECTS_WITH_USAGE_FILE and any(
+        USAGE_FILE_PLACEHOLDER in part for part in config.argv
+    ):
+        readable = " or ".join(sorted(f'"{one}"' for one in DIALECTS_WITH_USAGE_FILE))
+        raise ConfigError(
+            f"agents.{name}.argv has {USAGE_FILE_PLACEHOLDER}, but such a file is not read with "
+            "the dialect "
+            f"{dialect.value!r}; set dialect = {readable}, or take it out"
+        )
+    return Agent(
+        name=name,
+        argv=(*config.argv, *config.args),
+        prompt=config.prompt,
+        env=config.env,
+        dialect=dialect,
+        preface=config.system_prompt or "",
+    )
+
+
+def describe_demo_agent() -> Agent:
+    """The demo agent as a separate process."""
+    return Agent(name="demo", argv=tuple(own_command("-m", "ralph_ls.engine.demo.agent")))
+
+
+_PATTERN = re.compile(r"(?P<tool>[^()]+)\((?P<pattern>.+)\)")
+"""``bash(git *)``: a tool, and what it may be used for."""
+
+
+def permission_rules(tools: ToolsConfig) -> str:
+    """Both lists as a JSON object of rules for an agent that reads them from a variable.
+
+    The last rule that matches wins, so general rules come first, and denials after permissions.
     """
-    tail: tuple[str, ...] = ()
-    """What stands behind all flags so that it reads its prompt from standard input."""
-    system: tuple[str, ...] = ()
-    """Flags for a system prompt of one's own that adds to the agent's: ``{system}``, or
-    ``{quoted}`` for a string of TOML; empty: it goes in front of the prompt."""
-    tools: ToolFlags = ToolFlags()
-    as_root: Mapping[str, str] = field(default_factory=dict)
-    """Variables that it gets if, and only if, the user is root."""
-    hides_own_git: bool = False
-    """Whether it keeps a person's own git settings from the commands that it runs."""
-    install: str
-    """The command that installs it."""
-    login: str
-    """How one logs in with it, behind "log in with: "."""
-    keys: tuple[str, ...] = ()
-    """Variables that hold a key or a token for it."""
-    accounts: tuple[str, ...] = ()
-    """Files under the home folder that are there once somebody has logged in."""
-    homes: Mapping[str, str] = field(default_factory=dict)
-    """Variables that move such a folder: the variable, and the folder as ``accounts`` has it."""
+    rules: dict[str, str | dict[str, str]] = {} if tools.allow is None else {"*": "deny"}
+    for word in tools.allow or ():
+        _add(rules, word, "allow", otherwise="deny")
+    for word in tools.deny or ():
+        _add(rules, word, "deny", otherwise="allow" if tools.allow is None else "deny")
+    return json.dumps(rules, ensure_ascii=False)
+
+
+def _add(
+    rules: dict[str, str | dict[str, str]], word: str, verdict: str, *, otherwise: str
+) -> None:
+    parts = _PATTERN.fullmatch(word)
+    if parts is None:
+        # It follows the rules of all others, also where this tool was named before.
+        rules.pop(word, None)
+        rules[word] = verdict
+        return
+    tool, pattern = parts["tool"], parts["pattern"]
+    before = rules.get(tool, otherwise)
+    inner = before if isinstance(before, dict) else {"*": before}
+    inner.pop(pattern, None)
+    rules[tool] = {**inner, pattern: verdict}
 
 
 def asking_for_usage(agent: Agent, path: Path) -> Agent:
@@ -156,3 +238,14 @@ def mapping_of(config: Config, agent: str) -> JsonLinesConfig | None:
     """What the records of an agent mean, by its name in the settings."""
     table = config.agents.get(agent)
     return None if table is None else table.output
+
+
+def is_root() -> bool:
+    """Whether this process is root, on systems that have such a user."""
+    return hasattr(os, "geteuid") and os.geteuid() == 0
+
+
+def install_of(program: str) -> str | None:
+    """The command that installs a program of that name; None where none is known."""
+    found = (agent.install for agent in CATALOG.values() if agent.program == program)
+    return next(found, None)

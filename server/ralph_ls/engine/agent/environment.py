@@ -23,9 +23,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ralph_ls.engine.agent.catalog import install_of
-from ralph_ls.engine.agent.description import Agent
-from ralph_ls.protocol.config.agent import Dialect, PromptBy, SandboxConfig, SandboxKind
+from ralph_ls.engine.agent.description import Agent, install_of
+from ralph_ls.protocol.config.agent import PromptBy, SandboxConfig, SandboxKind
+from ralph_ls.protocol.config.agent_catalog import CATALOG, Dialect
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.errors import AgentUnavailable, ConfigError, RalphError
 from ralph_ls.store.external.git_command import without_git_redirections
@@ -189,9 +189,6 @@ STOP: Mapping[SandboxKind, tuple[str, ...]] = {
     SandboxKind.SBX: ("sbx", "stop"),
 }
 
-KNOWN = frozenset({"claude", "codex", "copilot", "gemini", "opencode"})
-"""The agents that those programs know, by their own programs' names."""
-
 
 def in_sandbox(agent: Agent, config: Config) -> Agent:
     """The agent as it is started in the sandbox of the settings; itself where there is none.
@@ -205,7 +202,7 @@ def in_sandbox(agent: Agent, config: Config) -> Agent:
     is_behind = agent.dialect is Dialect.ACP and agent.tail[:1] == ("--",)
     inner = agent.tail[1:] if is_behind else agent.argv
     kind = sandbox.program
-    if kind is not None and Path(inner[0]).name not in KNOWN:
+    if kind is not None and not _is_known_in_containers(Path(inner[0]).name):
         raise ConfigError(
             f"sandbox: {' '.join(RUN[kind])} knows no agent {Path(inner[0]).name!r}; write the "
             "whole command with prefix under [sandbox], or choose another agent"
@@ -220,6 +217,10 @@ def in_sandbox(agent: Agent, config: Config) -> Agent:
         return replace(agent, tail=("--", *inside), program=inside[0])
     agent = _with_prompt(agent, sandbox)
     return replace(agent, argv=_around(sandbox, agent.argv), program="")
+
+
+def _is_known_in_containers(program: str) -> bool:
+    return any(agent.in_containers for agent in CATALOG.values() if agent.program == program)
 
 
 def stop_command(sandbox: SandboxConfig) -> tuple[str, ...]:

@@ -16,13 +16,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ralph_ls.core.agent.allowed_tools import writing_commands
-from ralph_ls.core.agent.usage import METERING_BY_DIALECT, Metering, cost_metering
+from ralph_ls.core.agent.usage import METERING_BY_DIALECT, cost_metering
 from ralph_ls.core.loop.inputs import Notice
 from ralph_ls.core.loop.rules.agent_choice import models_for, other_agents
 from ralph_ls.core.redaction.redactor import is_guessable, secrets_of
 from ralph_ls.engine.agent.description import Agent
 from ralph_ls.engine.agent.environment import base_agent_environment
 from ralph_ls.engine.agent.selection import choose_agent
+from ralph_ls.protocol.config.agent_facts import Metering
 from ralph_ls.protocol.config.config import Config, SessionConfig
 from ralph_ls.protocol.errors import ConfigError, RalphError, UsageError
 from ralph_ls.store.external.git_command import run_git

@@ -8,18 +8,29 @@ From the settings to the agent that is started, and to what its process gets.
 from __future__ import annotations
 
 import json
-import os
 import re
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from ralph_ls.engine.agent import catalog
-from ralph_ls.engine.agent.catalog import DESCRIPTIONS
-from ralph_ls.engine.agent.description import Agent, AgentDescription
+from ralph_ls.engine.agent.description import (
+    Agent,
+    describe_acp_agent,
+    describe_command_agent,
+    describe_demo_agent,
+    is_root,
+    permission_rules,
+)
 from ralph_ls.engine.agent.environment import base_agent_environment, in_sandbox
-from ralph_ls.protocol.config.agent import Adapter, AgentConfig, Dialect, PromptBy, ToolsConfig
+from ralph_ls.protocol.config.agent import AgentConfig, PromptBy, ToolsConfig
+from ralph_ls.protocol.config.agent_catalog import (
+    ACP_VARIANTS,
+    CATALOG,
+    Adapter,
+    AgentDescription,
+    Dialect,
+)
 from ralph_ls.protocol.config.config import CONFIG_FILE, Config
 from ralph_ls.protocol.errors import AgentUnavailable, ConfigError, UsageError
 from ralph_ls.protocol.run.values import Origin
@@ -43,14 +54,14 @@ def with_agent(
     config = settings.config
     if settings.agent_by is not None:
         return settings
-    if earlier is not None and earlier.agent in {*DESCRIPTIONS, *catalog.COMMANDS, *config.agents}:
+    if earlier is not None and earlier.agent in {*CATALOG, *ACP_VARIANTS, *config.agents}:
         return _choosing(settings, earlier.agent, Origin.RUN)
     # What is in a sandbox cannot be looked for from outside.
     if config.sandbox.is_elsewhere or _is_here(config.agent, config, environment, root):
         return _choosing(settings, config.agent, Origin.PROFILE)
-    found = [name for name in DESCRIPTIONS if _is_here(name, config, environment, root)]
+    found = [name for name in CATALOG if _is_here(name, config, environment, root)]
     if not found:
-        found = [name for name in catalog.COMMANDS if _is_here(name, config, environment, root)]
+        found = [name for name in ACP_VARIANTS if _is_here(name, config, environment, root)]
     if len(found) > 1:
         raise UsageError(
             f"which agent is to work? {config.agent!r}, which the profile "
@@ -76,15 +87,20 @@ def _is_here(name: str, config: Config, environment: Mapping[str, str], root: Pa
         extra={} if table is None else table.env,
         only=config.env.only,
     )
-    known = DESCRIPTIONS.get(name)
-    standing = catalog.COMMANDS.get(name, ("",))[0] if known is None else known.program
+    known = CATALOG.get(name)
+    standing = _acp_program(name) if known is None else known.program
     program = table.argv[0] if table is not None and table.argv else standing
     if Path(program).name != program:
         return (root / program).exists()
     return find_trusted_program(program, root, around.get("PATH", "")) is not None
 
 
-BUILT_IN = (*DESCRIPTIONS, "demo")
+def _acp_program(name: str) -> str:
+    variant = ACP_VARIANTS.get(name)
+    return "" if variant is None else variant.argv[0]
+
+
+BUILT_IN = (*CATALOG, "demo")
 
 _LONGEST_ARGUMENT = {"linux": 128 * 1024 - 1, "win32": 32_000}
 """Bytes that one argument may have, where a system has such a limit."""
@@ -96,7 +112,7 @@ def choose_agent(config: Config) -> Agent:
     """The agent that ``config`` names; raises ``ConfigError`` naming what can be chosen."""
     agent = _describe(config)
     if config.session.resume and not (agent.resume and agent.dialect is not Dialect.TEXT):
-        able = ", ".join(name for name, one in DESCRIPTIONS.items() if one.resume)
+        able = ", ".join(name for name, one in CATALOG.items() if one.resume)
         raise ConfigError(
             f"session.resume is set, but the agent {config.agent!r} has no session that can be "
             f"gone on in; choose one that has, such as --agent {able}, or remove the setting"
@@ -112,9 +128,9 @@ def adapter_of(name: str, config: Config) -> Adapter | None:
     table = config.agents.get(name)
     if table is not None and table.adapter is not None:
         return table.adapter
-    if name in DESCRIPTIONS:
+    if name in CATALOG:
         return Adapter(name)
-    if name in catalog.COMMANDS:
+    if name in ACP_VARIANTS:
         return Adapter.ACP
     return Adapter.COMMAND if table is not None or name == Adapter.COMMAND else None
 
@@ -123,16 +139,16 @@ def _describe(config: Config) -> Agent:
     name = config.agent
     adapter = adapter_of(name, config)
     table = config.agents.get(name, AgentConfig())
-    if adapter is not None and adapter in DESCRIPTIONS:
-        return compose(name, DESCRIPTIONS[adapter], table, config.tools or ToolsConfig())
+    if adapter is not None and adapter in CATALOG:
+        return compose(name, CATALOG[adapter], table, config.tools or ToolsConfig())
     if adapter is Adapter.ACP:
-        return catalog.describe_acp_agent(name, table, config.tools)
+        return describe_acp_agent(name, table, config.tools)
     _require_no_tools(config)
     if adapter is Adapter.COMMAND:
-        return catalog.describe_command_agent(name, table)
+        return describe_command_agent(name, table)
     if name == "demo":
-        return catalog.describe_demo_agent()
-    known = ", ".join(dict.fromkeys([*BUILT_IN, *catalog.COMMANDS, *sorted(config.agents)]))
+        return describe_demo_agent()
+    known = ", ".join(dict.fromkeys([*BUILT_IN, *ACP_VARIANTS, *sorted(config.agents)]))
     raise ConfigError(
         f"this version has no agent {name!r}; it has: {known}. "
         "Give any program with --agent-command, or describe it under "
@@ -155,7 +171,7 @@ def compose(name: str, known: AgentDescription, table: AgentConfig, tools: Tools
         name=name,
         argv=(*(table.argv or standing), *table.args, *flags, *_system(known, system)),
         prompt=table.prompt,
-        env={**(known.as_root if _is_root() else {}), **around, **table.env},
+        env={**(known.env_as_root if is_root() else {}), **around, **table.env},
         dialect=table.dialect or known.dialect,
         resume=known.resume,
         model=table.model,
@@ -173,8 +189,8 @@ def _tools(
     if tools.allow is None and not tools.deny:
         return (), {}
     offers = known.tools
-    if offers.env is not None:
-        return (), offers.env(tools)
+    if offers.variable:
+        return (), {offers.variable: permission_rules(tools)}
     flags: tuple[str, ...] = ()
     for key, words, given in (
         ("allow", tools.allow, offers.allow),
@@ -233,10 +249,6 @@ def _system(known: AgentDescription, system: str) -> tuple[str, ...]:
         part.replace("{system}", system) if "{system}" in part else part.replace("{quoted}", quoted)
         for part in known.system
     )
-
-
-def _is_root() -> bool:
-    return hasattr(os, "geteuid") and os.geteuid() == 0
 
 
 def _require_no_tools(config: Config) -> None:

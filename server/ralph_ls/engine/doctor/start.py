@@ -37,8 +37,7 @@ from ralph_ls.core.views.report.doctor_checks import (
     problem_check,
     warning_check,
 )
-from ralph_ls.engine.agent.catalog import DESCRIPTIONS
-from ralph_ls.engine.agent.description import Agent, AgentDescription
+from ralph_ls.engine.agent.description import Agent
 from ralph_ls.engine.agent.environment import base_agent_environment, stop_command
 from ralph_ls.engine.agent.run_agents import ask_hook, require_metered
 from ralph_ls.engine.agent.selection import adapter_of, choose_agent
@@ -47,6 +46,7 @@ from ralph_ls.engine.plan.selection import locate_plan, source_of
 from ralph_ls.engine.run.preparation import claims_here, require_program
 from ralph_ls.engine.sandbox.selection import find_bubblewrap
 from ralph_ls.protocol.config.agent import SandboxKind
+from ralph_ls.protocol.config.agent_catalog import CATALOG, AgentDescription
 from ralph_ls.protocol.config.config import Committer, Config
 from ralph_ls.protocol.errors import RalphError, StateUnusable
 from ralph_ls.protocol.json_output import AgentSeen, CheckResult
@@ -78,10 +78,9 @@ def find_installed_agents(
 ) -> tuple[AgentSeen, ...]:
     """All that are known by name; ``only`` are the variables that a run would pass on."""
     around = base_agent_environment(environment, only=only)
-    with ThreadPoolExecutor(len(DESCRIPTIONS), "version of an agent") as pool:
+    with ThreadPoolExecutor(len(CATALOG), "version of an agent") as pool:
         asked = [
-            pool.submit(_examine_agent, one, root, around, patience)
-            for one in DESCRIPTIONS.values()
+            pool.submit(_examine_agent, one, root, around, patience) for one in CATALOG.values()
         ]
         return tuple(answer.result() for answer in asked)
 
@@ -89,7 +88,7 @@ def find_installed_agents(
 def check_commits_of(worktree: Worktree, config: Config) -> list[CheckResult]:
     """Whether the run's agent could commit in somebody's name, where it is to do so."""
     adapter = adapter_of(config.agent, config)
-    known = None if adapter is None else DESCRIPTIONS.get(adapter)
+    known = None if adapter is None else CATALOG.get(adapter)
     if known is None or not known.hides_own_git or config.commits is Committer.LOOP:
         return []
     try:

@@ -20,7 +20,8 @@ from ralph_ls.core.agent.result import AgentResult, Decoder
 from ralph_ls.core.views.text.agent_output import message_line
 from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.worktree.workspace import Workspace
-from ralph_ls.protocol.config.agent import Dialect, JsonLinesConfig
+from ralph_ls.protocol.config.agent import JsonLinesConfig
+from ralph_ls.protocol.config.agent_catalog import Dialect
 from ralph_ls.protocol.run.events import AgentExited
 from ralph_ls.protocol.run.report import Usage
 from ralph_ls.store.files import PRIVATE_FILE, IrregularFile, open_regular, write_all

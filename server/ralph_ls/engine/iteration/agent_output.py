@@ -27,7 +27,8 @@ from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.iteration.agent_logs import MessageLog, decode_recorded
 from ralph_ls.engine.plan.source import WatchedIteration
 from ralph_ls.engine.worktree.workspace import Workspace
-from ralph_ls.protocol.config.agent import Dialect, JsonLinesConfig
+from ralph_ls.protocol.config.agent import JsonLinesConfig
+from ralph_ls.protocol.config.agent_catalog import Dialect
 from ralph_ls.protocol.run.report import Promise, PromiseKind, SessionSeen, Usage
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import Mode

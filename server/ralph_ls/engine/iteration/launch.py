@@ -25,7 +25,8 @@ from ralph_ls.engine.sandbox.home import agent_of
 from ralph_ls.engine.sandbox.launch import LeaveBox, in_box
 from ralph_ls.engine.sandbox.selection import agent_in_box
 from ralph_ls.engine.worktree.workspace import Workspace
-from ralph_ls.protocol.config.agent import Dialect, PromptBy
+from ralph_ls.protocol.config.agent import PromptBy
+from ralph_ls.protocol.config.agent_catalog import Dialect
 from ralph_ls.protocol.errors import ConfigError
 from ralph_ls.store.files import PRIVATE_FILE, make_private_folder, write_atomic
 from ralph_ls.store.project import trust

@@ -17,7 +17,6 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from ralph_ls.core.agent.usage import Metering
 from ralph_ls.core.loop.inputs import Notice
 from ralph_ls.core.loop.profiles import to_tables
 from ralph_ls.core.plurals import some_of
@@ -25,6 +24,7 @@ from ralph_ls.engine.agent.description import Agent
 from ralph_ls.engine.agent.run_agents import metering_of
 from ralph_ls.engine.delivery.push import find_remote
 from ralph_ls.engine.sandbox.selection import ChosenSandbox
+from ralph_ls.protocol.config.agent_facts import Metering
 from ralph_ls.protocol.config.config import CONFIG_FILE, Config
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import INFERRED, Origin, RunChoices

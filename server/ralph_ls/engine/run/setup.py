@@ -28,8 +28,7 @@ from ralph_ls.core.plurals import count_of, some_of
 from ralph_ls.core.prompt.proposal import proposal_prompt
 from ralph_ls.core.redaction.redactor import Redactor, secrets_of
 from ralph_ls.core.setup.draft import read_plan_items
-from ralph_ls.engine.agent.catalog import install_of
-from ralph_ls.engine.agent.description import Agent
+from ralph_ls.engine.agent.description import Agent, install_of
 from ralph_ls.engine.agent.environment import agent_environment
 from ralph_ls.engine.agent.selection import BUILT_IN, choose_agent, fill_argv, flags_for, with_agent
 from ralph_ls.engine.demo.script import PROPOSAL_DISCLAIMER

@@ -17,13 +17,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 
-from ralph_ls.engine.sandbox.home_places import (
-    AGENT_HOMES,
-    PROGRAMS,
-    SECRETS,
-    TOOL_FOLDERS,
-    AgentHome,
-)
+from ralph_ls.engine.sandbox.home_places import SECRETS, TOOL_FOLDERS
+from ralph_ls.protocol.config.agent_catalog import CATALOG
+from ralph_ls.protocol.config.agent_facts import AgentHome
 from ralph_ls.store.files import make_private_folder
 
 CLAUDE_CONFIG = ".claude.json"
@@ -84,7 +80,10 @@ PlaceRules = dict[Path, PlaceTreatment]
 def agent_of(program: str) -> str:
     """The agent whose folder a program uses; the program's own name where it is none of them."""
     name = Path(program).name
-    return PROGRAMS.get(name, name)
+    for agent in CATALOG.values():
+        if name == agent.program or (agent.acp is not None and name == agent.acp.argv[0]):
+            return agent.name
+    return name
 
 
 def lay_out_home(
@@ -145,10 +144,10 @@ def _rules(
     for tool, names in TOOL_FOLDERS.items():
         for folder in {home / tool, place.of(tool)}:
             _add_own(folder, names, rules, patterns)
-    for name, rows in AGENT_HOMES.items():
-        for row in rows:
+    for known in CATALOG.values():
+        for row in known.folders:
             folder = place.of(row.folder, moved_by=row.moved_by)
-            if name != agent:
+            if known.name != agent:
                 rules[home / row.folder] = rules[folder] = PlaceTreatment.HIDDEN
                 continue
             _add_row(folder, row, rules, patterns)

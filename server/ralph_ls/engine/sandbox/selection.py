@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ralph_ls.engine.sandbox.box import Box, require_usable
-from ralph_ls.protocol.config.agent import Dialect, SandboxConfig, SandboxKind
+from ralph_ls.protocol.config.agent import SandboxConfig, SandboxKind
+from ralph_ls.protocol.config.agent_catalog import Dialect
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.errors import AgentUnavailable
 from ralph_ls.store.external.supervisor import run

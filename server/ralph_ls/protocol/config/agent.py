@@ -22,6 +22,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field, model_validator
 
 from ralph_ls.protocol.base import StrictWireModel
+from ralph_ls.protocol.config.agent_catalog import Adapter, Dialect
 
 _LONGEST_PATH = 200
 
@@ -137,47 +138,6 @@ class PromptBy(StrEnum):
     STDIN = "stdin"
     ARGUMENT = "argument"
     FILE = "file"
-
-
-class Dialect(StrEnum):
-    """How an agent writes what it prints."""
-
-    TEXT = "text"
-    """Plain text: all of it is the agent's words."""
-    CLAUDE = "claude"
-    """JSON lines, as ``claude -p --output-format stream-json --verbose`` writes them."""
-    CODEX = "codex"
-    """JSON lines, as ``codex exec --json`` writes them."""
-    GEMINI = "gemini"
-    """JSON lines, as ``gemini -o stream-json`` writes them."""
-    QWEN = "qwen"
-    """JSON lines, as ``qwen -o stream-json`` writes them."""
-    OPENCODE = "opencode"
-    """JSON lines, as ``opencode run --format json`` writes them."""
-    CLINE = "cline"
-    """JSON lines, as ``cline --json`` writes them."""
-    COPILOT = "copilot"
-    """JSON lines, as ``copilot --output-format json`` writes them."""
-    ACP = "acp"
-    """JSON lines: the messages of the Agent Client Protocol, as our own client writes them down."""
-    JSONL = "jsonl"
-    """JSON lines of any program, with a mapping from its fields to ours."""
-
-
-class Adapter(StrEnum):
-    """Which agent a table is about: how it is called, and what it takes."""
-
-    CLAUDE = "claude"
-    CODEX = "codex"
-    CLINE = "cline"
-    GEMINI = "gemini"
-    OPENCODE = "opencode"
-    QWEN = "qwen"
-    COPILOT = "copilot"
-    ACP = "acp"
-    """Any program that speaks the Agent Client Protocol."""
-    COMMAND = "command"
-    """Any other program, of which nothing is known."""
 
 
 class AgentConfig(StrictWireModel):

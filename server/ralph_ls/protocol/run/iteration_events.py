@@ -16,7 +16,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from ralph_ls.protocol.base import Timestamp, WireModel
-from ralph_ls.protocol.config.agent import Dialect
+from ralph_ls.protocol.config.agent_catalog import Dialect
 from ralph_ls.protocol.run.report import AgentFailure, Promise, Report, SessionSeen, Usage
 from ralph_ls.protocol.run.values import (
     Baseline,

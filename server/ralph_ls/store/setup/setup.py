@@ -17,7 +17,8 @@ from ralph_ls.core.loop.profiles import BEADS, FIXPLAN, ISSUE, Profile, profile_
 from ralph_ls.core.setup.documents import REQUEST_FILE, issue_key
 from ralph_ls.core.setup.draft import check_draft, errors_of
 from ralph_ls.core.setup.settings import duration_text, with_settings
-from ralph_ls.protocol.config.agent import Adapter, PromptBy
+from ralph_ls.protocol.config.agent import PromptBy
+from ralph_ls.protocol.config.agent_catalog import ACP_VARIANTS, CATALOG
 from ralph_ls.protocol.config.config import CONFIG_FILE, Config, LogForm, PathsConfig, ProfileName
 from ralph_ls.protocol.config.tables import to_seconds
 from ralph_ls.protocol.errors import FromInside, PlanMissing, StateUnusable, UsageError
@@ -41,11 +42,11 @@ HEAD = (
     "# Settings of the loop in this repository; every key can be overridden by a flag or RALPH_*."
 )
 
-STARTER_CONFIG = """\
+STARTER_CONFIG = f"""\
 # max_iterations = 20
 # timeout = "30m"
 
-# claude, codex, cline, gemini, opencode, qwen, copilot, or demo; which are here says: ralph doctor
+# {", ".join(CATALOG)}, or demo; which are here says: ralph doctor
 # agent = "claude"
 # Any program can be the agent. What stands here runs only after: ralph allow
 # agent = "command"
@@ -57,9 +58,7 @@ STARTER_CONFIG = """\
 PROFILES_WITHOUT_ITEMS = frozenset({ProfileName.BEADS, ProfileName.ISSUE})
 """Profiles whose plan is not written by a set-up, so that none of its items is needed."""
 
-_OWN_COMMANDS = frozenset({*Adapter} - {Adapter.ACP, Adapter.COMMAND})
-
-KNOWN_AGENTS = frozenset({*_OWN_COMMANDS, *(f"{name}-acp" for name in _OWN_COMMANDS), "demo"})
+KNOWN_AGENTS = frozenset({*CATALOG, *ACP_VARIANTS, "demo"})
 """Agents that need no table of their own."""
 
 

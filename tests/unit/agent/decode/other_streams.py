@@ -9,7 +9,7 @@ from typing import Any
 
 from ralph_ls.core.agent.decode.dialects import decoder_for
 from ralph_ls.core.agent.result import AgentResult
-from ralph_ls.protocol.config.agent import Dialect
+from ralph_ls.protocol.config.agent_catalog import Dialect
 from ralph_ls.protocol.run.messages import Message
 from tests.unit.agent.decode.streams import message_of
 

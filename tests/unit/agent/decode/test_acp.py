@@ -20,7 +20,7 @@ from ralph_ls.core.agent.messages import (
     UsageCounts,
 )
 from ralph_ls.core.agent.result import AccountLimit, AgentResult
-from ralph_ls.protocol.config.agent import Dialect
+from ralph_ls.protocol.config.agent_catalog import Dialect
 from ralph_ls.protocol.run.report import AgentFailure, Usage
 
 HELLO = {"authMethods": [{"id": "key", "name": "A key"}, {"id": "web"}, {}]}

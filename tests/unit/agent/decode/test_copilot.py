@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ralph_ls.core.agent.decode.copilot.decoder import NO_END, CopilotDecoder
 from ralph_ls.core.agent.decode.dialects import apply_usage_file
 from ralph_ls.core.agent.result import AccountLimit, AgentResult
-from ralph_ls.protocol.config.agent import Dialect
+from ralph_ls.protocol.config.agent_catalog import Dialect
 from ralph_ls.protocol.run.report import AgentFailure, Usage
 from tests.unit.agent.decode.streams import message_of, stream
 

@@ -14,7 +14,8 @@ from ralph_ls.core.agent.misplaced_signals import (
     MisplacedSignal,
     find_misplaced_signals,
 )
-from ralph_ls.protocol.config.agent import Dialect, JsonLinesConfig
+from ralph_ls.protocol.config.agent import JsonLinesConfig
+from ralph_ls.protocol.config.agent_catalog import Dialect
 from tests.unit.agent.decode.codex_streams import STARTED, done, ended, ran, said
 from tests.unit.agent.decode.other_streams import (
     gemini,

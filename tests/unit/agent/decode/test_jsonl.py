@@ -13,7 +13,8 @@ from ralph_ls.core.agent.decode.dialects import apply_usage_file, decoder_for
 from ralph_ls.core.agent.decode.jsonl import NO_END
 from ralph_ls.core.agent.output_parser import parse_output
 from ralph_ls.core.agent.result import AccountLimit, AgentResult
-from ralph_ls.protocol.config.agent import Dialect, JsonLinesConfig
+from ralph_ls.protocol.config.agent import JsonLinesConfig
+from ralph_ls.protocol.config.agent_catalog import Dialect
 from ralph_ls.protocol.run.report import AgentFailure, Usage
 from tests.unit.agent.decode.streams import message_of, stream
 

@@ -11,7 +11,7 @@ from ralph_ls.core.agent.decode.dialects import decoder_for
 from ralph_ls.core.agent.decode.plain import LONGEST_MESSAGE, PlainDecoder
 from ralph_ls.core.agent.messages import EmittedText
 from ralph_ls.core.agent.result import AgentResult
-from ralph_ls.protocol.config.agent import Dialect
+from ralph_ls.protocol.config.agent_catalog import Dialect
 
 
 @given(st.lists(st.sampled_from([b"a", b"\n", "漢".encode(), b"\xe6", b"\xbc\xa2\n", b"b\nc"])))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph_ls.core.agent.result import AccountLimit, AgentResult
-from ralph_ls.protocol.config.agent import Dialect
+from ralph_ls.protocol.config.agent_catalog import Dialect
 from ralph_ls.protocol.run.messages import Message
 from ralph_ls.protocol.run.report import AgentFailure, Usage
 from tests.unit.agent.decode.other_streams import (

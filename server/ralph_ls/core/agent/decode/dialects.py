@@ -7,11 +7,13 @@ Only the bytes are known here; who asks for such a file, and where it lies, neve
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import assert_never
+from typing import Any, assert_never
 
 from ralph_ls.core.agent.result import AgentResult, Decoder
-from ralph_ls.protocol.config.agent import Dialect, JsonLinesConfig
+from ralph_ls.protocol.config.agent import JsonLinesConfig
+from ralph_ls.protocol.config.agent_catalog import CATALOG, Dialect
 from ralph_ls.protocol.run.report import Usage
 
 
@@ -78,10 +80,48 @@ def decoder_for(
             assert_never(dialect)
 
 
+RecordTexts = Callable[[dict[str, Any]], Iterator[tuple[str, str]]]
+"""The texts of one record, each with the place where it is, to follow "in"."""
+
+
+def record_texts_of(dialect: Dialect) -> RecordTexts | None:
+    """The function that finds the texts in records of a dialect; None where there are no records.
+
+    None of these texts counts as a signal; see docs/rules.md#signals.
+    """
+    match dialect:
+        case Dialect.TEXT:
+            return None
+        case Dialect.CLAUDE | Dialect.QWEN:
+            from ralph_ls.core.agent.decode.claude.decoder import texts_in_record
+        case Dialect.CODEX:
+            from ralph_ls.core.agent.decode.codex.decoder import texts_in_record
+        case Dialect.GEMINI:
+            from ralph_ls.core.agent.decode.gemini.decoder import texts_in_record
+        case Dialect.OPENCODE:
+            from ralph_ls.core.agent.decode.opencode import texts_in_record
+        case Dialect.CLINE:
+            from ralph_ls.core.agent.decode.cline.decoder import texts_in_record
+        case Dialect.COPILOT:
+            from ralph_ls.core.agent.decode.copilot.decoder import texts_in_record
+        case Dialect.JSONL:
+            from ralph_ls.core.agent.decode.jsonl import texts_in_record
+        case Dialect.ACP:
+            from ralph_ls.core.agent.decode.acp.decoder import texts_in_record
+        case _:
+            assert_never(dialect)
+    return texts_in_record
+
+
 USAGE_FILE_PLACEHOLDER = "{usage_file}"
 """Stands in an agent's command line for the path of the file."""
 
-DIALECTS_WITH_USAGE_FILE = frozenset({Dialect.COPILOT, Dialect.JSONL})
+DIALECTS_WITH_USAGE_FILE = frozenset(
+    {
+        Dialect.JSONL,
+        *(one.dialect for one in CATALOG.values() if USAGE_FILE_PLACEHOLDER in one.stream),
+    }
+)
 """The dialects whose agents may write such a file."""
 
 MAX_USAGE_FILE_BYTES = 1 << 20

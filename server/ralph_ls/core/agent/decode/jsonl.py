@@ -10,7 +10,7 @@ that the mapping does not name says nothing. Which program it is must never be k
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -27,6 +27,7 @@ from ralph_ls.core.agent.decode.common.tool_calls import (
     first_line,
     relative_path,
     summarise_arguments,
+    texts_in,
     to_one_line,
 )
 from ralph_ls.core.agent.messages import UsageCounts, to_usage
@@ -327,3 +328,8 @@ def usage_in_file(data: bytes, mapping: JsonLinesConfig | None = None) -> Usage 
 
 
 _RECORD = msgspec.json.Decoder(dict[str, Any])
+
+
+def texts_in_record(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """All texts of a record, whose fields have no known meaning here."""
+    yield from texts_in("a record", record)

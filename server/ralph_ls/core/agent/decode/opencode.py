@@ -14,7 +14,7 @@ where the input holds nothing that a cache gave.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, assert_never
 
 import msgspec
@@ -33,11 +33,13 @@ from ralph_ls.core.agent.decode.common.line_decoder import (
     question_text,
 )
 from ralph_ls.core.agent.decode.common.tool_calls import (
+    SUB_AGENT_TEXT,
     TodoList,
     first_line,
     parse_arguments,
     relative_path,
     summarise_arguments,
+    texts_in,
 )
 from ralph_ls.core.agent.failures import failure_in_text, failure_of_status, find_error_lines
 from ralph_ls.core.agent.messages import UsageCounts, to_usage
@@ -394,3 +396,20 @@ _LONGEST = 366 * 86400.0
 """Seconds; no limit lasts longer, and what says so is not believed."""
 
 _TEXT = msgspec.json.Decoder(str | None)
+
+
+def texts_in_record(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The texts of a record, each with its place."""
+    part = record.get("part")
+    if not isinstance(part, dict):
+        return
+    kind, state = record.get("type"), part.get("state")
+    if kind == "tool_use" and isinstance(state, dict):
+        yield from texts_in("a tool's call", state.get("input"))
+        where = SUB_AGENT_TEXT if part.get("tool") == "task" else "a tool's result"
+        yield from texts_in(where, [state.get("output"), state.get("error")])
+    elif kind in _PLACES:
+        yield from texts_in(_PLACES[kind], part.get("text"))
+
+
+_PLACES = {"text": "an earlier text", "reasoning": "the reasoning"}

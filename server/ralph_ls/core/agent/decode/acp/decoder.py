@@ -9,6 +9,7 @@ session is a sub-agent's. An answer says which request it belongs to by a number
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from ralph_ls.core.agent.decode.acp.records import (
@@ -35,7 +36,10 @@ from ralph_ls.core.agent.decode.common.line_decoder import (
     limit_open_calls,
     question_text,
 )
-from ralph_ls.core.agent.decode.common.tool_calls import relative_path
+from ralph_ls.core.agent.decode.common.tool_calls import (
+    relative_path,
+    texts_in,
+)
 from ralph_ls.core.agent.messages import AgentTodo, to_usage
 from ralph_ls.core.agent.result import AccountLimit, AgentResult, find_account_limit
 from ralph_ls.protocol.run.messages import FileAction, ToolState
@@ -353,3 +357,21 @@ _NEEDED = frozenset(
 """Requests that a turn cannot do without."""
 
 _GOING: frozenset[Any] = frozenset({"in_progress", DONE, FAILED})
+
+
+def texts_in_record(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The texts of a message; of a text that is sent in pieces, each piece by itself."""
+    params = record.get("params")
+    update = params.get("update") if isinstance(params, dict) else None
+    if not isinstance(update, dict):
+        return
+    match update.get("sessionUpdate"):
+        case "tool_call" | "tool_call_update":
+            yield from texts_in("a tool's call", update.get("rawInput"))
+            yield from texts_in("a tool's result", [update.get("rawOutput"), update.get("content")])
+        case "agent_message_chunk":
+            yield from texts_in("an earlier text", update.get("content"))
+        case "agent_thought_chunk":
+            yield from texts_in("the reasoning", update.get("content"))
+        case _:
+            pass

@@ -9,7 +9,7 @@ never the agent's.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, assert_never
 
 import msgspec
@@ -46,11 +46,13 @@ from ralph_ls.core.agent.decode.common.line_decoder import (
 )
 from ralph_ls.core.agent.decode.common.tool_calls import (
     ACCOUNTED_TOOLS,
+    SUB_AGENT_TEXT,
     TODO_TOOLS,
     TodoList,
     file_action_of,
     has_answer,
     summarise_arguments,
+    texts_in,
     touched_file,
 )
 from ralph_ls.core.agent.failures import find_error_lines
@@ -367,3 +369,28 @@ def _retry_words(record: ClaudeRetry | QwenRetry) -> str:
 
 
 _RESULT = msgspec.json.Decoder(str | list[ClaudeBlock] | None)
+
+
+def texts_in_record(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The texts of a record, each with its place."""
+    kind = record.get("type")
+    message = record.get("message")
+    content = message.get("content") if isinstance(message, dict) else None
+    blocks = content if isinstance(content, list) else [{"type": "text", "text": content}]
+    is_main = record.get("parent_tool_use_id") is None
+    if kind in {"assistant", "user"}:
+        for block in blocks:
+            shape = block.get("type") if isinstance(block, dict) else None
+            where = _PLACES.get((kind, shape)) if isinstance(shape, str) else None
+            if where is not None:
+                is_sub_agent = kind == "assistant" and not is_main and shape != "tool_use"
+                yield from texts_in(SUB_AGENT_TEXT if is_sub_agent else where, block)
+
+
+_PLACES = {
+    ("assistant", "text"): "an earlier text",
+    ("assistant", "thinking"): "the reasoning",
+    ("assistant", "tool_use"): "a tool's call",
+    ("user", "tool_result"): "a tool's result",
+    ("user", "text"): "the prompt",
+}

@@ -9,7 +9,7 @@ first of the choices when nobody is there, so an answer says nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, assert_never
 
 import msgspec
@@ -40,7 +40,12 @@ from ralph_ls.core.agent.decode.common.line_decoder import (
     limit_open_calls,
     question_text,
 )
-from ralph_ls.core.agent.decode.common.tool_calls import first_line, parse_arguments
+from ralph_ls.core.agent.decode.common.tool_calls import (
+    SUB_AGENT_TEXT,
+    first_line,
+    parse_arguments,
+    texts_in,
+)
 from ralph_ls.core.agent.failures import find_error_lines
 from ralph_ls.core.agent.messages import UsageCounts, to_usage
 from ralph_ls.core.agent.result import AccountLimit, AgentResult, find_account_limit
@@ -298,3 +303,24 @@ def _error_lines(error: str, failed: list[ClineCallResult]) -> list[str]:
 
 
 _ENDS_OF_AGENTS = frozenset({"agent_end", "agent_error", "agent_abort"})
+
+
+def texts_in_record(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The texts of a record; those of sub-agents are not marked."""
+    event = record.get("event")
+    if not isinstance(event, dict):
+        return
+    match event.get("type"), event.get("contentType"):
+        case "content_end", "text":
+            yield from texts_in("an earlier text", event.get("text"))
+        case "content_end", "reasoning":
+            yield from texts_in("the reasoning", event.get("reasoning"))
+        case "content_start", "tool":
+            yield from texts_in("a tool's call", event.get("input"))
+        case "content_end", "tool":
+            is_below = event.get("toolName") == "spawn_agent"
+            yield from texts_in(
+                SUB_AGENT_TEXT if is_below else "a tool's result", event.get("output")
+            )
+        case _:
+            pass

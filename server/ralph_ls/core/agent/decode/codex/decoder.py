@@ -9,7 +9,8 @@ warning at the start, about a setting, comes as an item of the kind ``error``.
 
 from __future__ import annotations
 
-from typing import assert_never
+from collections.abc import Iterator
+from typing import Any, assert_never
 
 import msgspec
 
@@ -44,7 +45,12 @@ from ralph_ls.core.agent.decode.common.line_decoder import (
     limit_open_calls,
     question_text,
 )
-from ralph_ls.core.agent.decode.common.tool_calls import first_line, parse_arguments
+from ralph_ls.core.agent.decode.common.tool_calls import (
+    SUB_AGENT_TEXT,
+    first_line,
+    parse_arguments,
+    texts_in,
+)
 from ralph_ls.core.agent.failures import failure_in_text, find_error_lines
 from ralph_ls.core.agent.messages import (
     AgentMessage,
@@ -266,3 +272,29 @@ def _normalised(tokens: CodexTokens | None) -> UsageCounts | None:
 _FAILED = frozenset({"failed", "declined"})
 _TRIES_AGAIN = "Reconnecting"
 _TEXT = msgspec.json.Decoder(str | None)
+
+
+def texts_in_record(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The texts of a record, each with its place."""
+    item = record.get("item")
+    if record.get("type") != "item.completed" or not isinstance(item, dict):
+        return
+    kind = item.get("type")
+    if kind == "collab_tool_call":
+        yield from texts_in(SUB_AGENT_TEXT, item)
+        return
+    if kind in TOOL_ITEMS:
+        given = {key: item.get(key) for key in ("command", "arguments", "query")}
+        back = {key: item.get(key) for key in ("aggregated_output", "result", "error")}
+        yield from texts_in("a tool's call", given)
+        yield from texts_in("a tool's result", back)
+    elif kind in _PLACES:
+        yield from texts_in(_PLACES[kind], item)
+
+
+_PLACES = {
+    "agent_message": "an earlier text",
+    "reasoning": "the reasoning",
+    "todo_list": "the to-do list",
+    "error": "a warning",
+}

@@ -8,7 +8,7 @@ server for example, is told by its name and its first word.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any, Literal
 
@@ -158,3 +158,22 @@ def _rows(todos: object) -> list[dict[str, Any]]:
 
 def _item(text: str, status: object) -> AgentTodo:
     return AgentTodo(text=text, state=_STATES.get(str(status), "pending"))
+
+
+SUB_AGENT_TEXT = "a sub-agent's words"
+
+
+def texts_in(where: str, value: object) -> Iterator[tuple[str, str]]:
+    """Every text in a value, however deep, in order, each with ``where``."""
+    waiting = [value]
+    while waiting:
+        given = waiting.pop()
+        match given:
+            case str():
+                yield where, given
+            case dict():
+                waiting.extend(reversed(given.values()))
+            case list():
+                waiting.extend(reversed(given))
+            case _:
+                pass

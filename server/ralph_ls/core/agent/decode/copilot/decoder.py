@@ -8,7 +8,7 @@ And the agents that it starts below itself speak in the same stream, marked by `
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, assert_never
 
 import msgspec
@@ -22,10 +22,12 @@ from ralph_ls.core.agent.decode.common.line_decoder import (
     question_text,
 )
 from ralph_ls.core.agent.decode.common.tool_calls import (
+    SUB_AGENT_TEXT,
     first_line,
     parse_arguments,
     relative_path,
     summarise_arguments,
+    texts_in,
 )
 from ralph_ls.core.agent.decode.copilot import records
 from ralph_ls.core.agent.failures import failure_of_status, find_error_lines
@@ -308,3 +310,25 @@ def _error_lines(ended: records.CopilotToolEnded) -> list[str]:
     reported = [] if ended.error is None else [first_line(ended.error.message)]
     output = "" if ended.result is None else ended.result.content
     return [*reported, *find_error_lines(output[-MAX_FAILURE_OUTPUT:])]
+
+
+def texts_in_record(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The texts of a record, each with its place."""
+    data = record.get("data")
+    if not isinstance(data, dict):
+        return
+    is_below = record.get("agentId") is not None
+    match record.get("type"):
+        case "assistant.message":
+            yield from texts_in(
+                SUB_AGENT_TEXT if is_below else "an earlier text", data.get("content")
+            )
+            yield from texts_in("the reasoning", data.get("reasoningText"))
+        case "tool.execution_start":
+            yield from texts_in("a tool's call", data.get("arguments"))
+        case "tool.execution_complete":
+            yield from texts_in("a tool's result", data.get("result"))
+        case "user.message":
+            yield from texts_in("the prompt", data.get("content"))
+        case _:
+            pass

@@ -8,8 +8,9 @@ was not allowed is one that it does not have. And it does not say in which folde
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import assert_never
+from typing import Any, assert_never
 
 import msgspec
 
@@ -27,6 +28,7 @@ from ralph_ls.core.agent.decode.common.tool_calls import (
     parse_arguments,
     relative_path,
     summarise_arguments,
+    texts_in,
 )
 from ralph_ls.core.agent.decode.gemini.records import (
     ACTIONS,
@@ -269,3 +271,20 @@ def _is_denial(error: GeminiFailure, tool: str) -> bool:
 
 
 _TEXT = msgspec.json.Decoder(str | None)
+
+
+def texts_in_record(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The texts of a record except pieces of the model's text."""
+    match record.get("type"):
+        case "message" if record.get("role") == "user":
+            yield from texts_in("the prompt", record.get("content"))
+        case "message" if not record.get("delta"):
+            yield from texts_in("an earlier text", record.get("content"))
+        case "tool_use":
+            yield from texts_in("a tool's call", record.get("parameters"))
+        case "tool_result":
+            yield from texts_in("a tool's result", [record.get("output"), record.get("error")])
+        case "error":
+            yield from texts_in("a warning", record.get("message"))
+        case _:
+            pass
