@@ -62,11 +62,8 @@ settings.load_profile(
     os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev")
 )
 
-# The core's tests, whose folders are named as its packages are.
 UNIT = Path(__file__).parent / "unit"
-CORE = [UNIT / name for name in ("agent", "loop", "plan", "prompt", "scripts", "setup", "views")]
-CORE += [UNIT / name for name in ("test_histories.py", "test_redact.py")]
-CORE += [UNIT / name for name in ("test_redact_forms.py", "test_secret_names.py")]
+CORE = UNIT / "core"
 
 _numbers = itertools.count(1)
 
@@ -141,7 +138,7 @@ def _is_put_aside(collector: pytest.Module | pytest.Class, name: str, obj: objec
 
 @functools.cache
 def _is_of_core(path: Path) -> bool:
-    return any(path.is_relative_to(place) for place in CORE)
+    return path.is_relative_to(CORE)
 
 
 @dataclass

@@ -16,7 +16,7 @@ from typing import Any
 
 from ralph_ls.editor.lsp.framing import FrameReader, frame
 from tests.bench.figures import ROOT, environment
-from tests.editor.wire import bodies
+from tests.editor.wire_client import bodies
 
 READ_BYTES = 1 << 18
 

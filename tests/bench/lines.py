@@ -20,7 +20,7 @@ from tests.bench import client
 from tests.bench.client import Client
 from tests.bench.figures import Figure
 from tests.bench.workspace import run_in_a_scratch_home
-from tests.editor.made_run import MadeRun, message
+from tests.editor.scripted_run import MadeRun, message
 
 N_LINES = 100_000
 N_STOCK_LINES = 20_000

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from unittest.mock import patch
 
-from tests.editor.made_run import MadeRun, made_run
+from tests.editor.scripted_run import MadeRun, made_run
 
 PLAN = "# Plan\n\n- [ ] The task\n"
 

@@ -14,8 +14,8 @@ from ralph_ls.engine.clock import Clock, SystemClock
 from ralph_ls.engine.run.preparation import RunRequest
 from ralph_ls.engine.run.runner import run_engine
 from tests.contracts.fake_clock import FIRST, NEARBY, FakeClock
-from tests.engine.cases import Scene, told
-from tests.engine.loop import Completed, events_of
+from tests.engine.project_builder import Completed, events_of
+from tests.engine.ralph_runner import Scene, told
 
 CLOCKS = [
     pytest.param(SystemClock(), id="of-the-machine"),

@@ -28,7 +28,7 @@ from tests.e2e.neutral import Names, without_chance
 from tests.e2e.recipe import Recipe, call, report
 from tests.e2e.recipes import CLAUDE, RECIPES
 from tests.e2e.scene import Scene
-from tests.engine.loop import make_repository
+from tests.engine.project_builder import make_repository
 from tests.fakes.model_stub import Answer, ModelStub
 
 GOES_ON = report("STATUS: IN_PROGRESS", "EXIT_SIGNAL: false")

@@ -13,7 +13,7 @@ import pytest
 from ralph_ls.protocol.run.messages import MESSAGE_ADAPTER, Message
 from tests.e2e import agents
 from tests.e2e.recipe import Recipe, does_task
-from tests.engine.loop import (
+from tests.engine.project_builder import (
     Completed,
     Running,
     git,

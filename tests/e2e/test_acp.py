@@ -17,8 +17,8 @@ from tests.e2e import agents
 from tests.e2e.recipe import DONE, GOES_ON
 from tests.e2e.recipes import CLAUDE, CODEX, COPILOT, GEMINI, OPENCODE, QWEN
 from tests.e2e.scene import Scene, scene_of
-from tests.engine.cases import told, warnings
-from tests.engine.loop import marked_processes
+from tests.engine.project_builder import marked_processes
+from tests.engine.ralph_runner import told, warnings
 from tests.fakes.model_stub import Answer
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]

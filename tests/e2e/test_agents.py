@@ -20,8 +20,8 @@ from tests.e2e.recipe import DONE, GOES_ON, KEY
 from tests.e2e.recipes import RECIPES
 from tests.e2e.recordings import BY_CHANCE, path_of, record, scenarios_of, understood
 from tests.e2e.scene import Scene, scene_of
-from tests.engine.cases import told, warnings
-from tests.engine.loop import Completed, git, marked_processes
+from tests.engine.project_builder import Completed, git, marked_processes
+from tests.engine.ralph_runner import told, warnings
 from tests.fakes.model_stub import Answer
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(900)]

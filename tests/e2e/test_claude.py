@@ -25,8 +25,8 @@ from tests.e2e.recipe import DONE, GOES_ON, KEY, call
 from tests.e2e.recipes import CLAUDE
 from tests.e2e.recordings import BY_CHANCE, path_of, record, scenarios_of, understood
 from tests.e2e.scene import Scene, scene_of
-from tests.engine.cases import told, warnings
-from tests.engine.loop import git, make_repository, run_ralph
+from tests.engine.project_builder import git, make_repository, run_ralph
+from tests.engine.ralph_runner import told, warnings
 from tests.fakes.model_stub import Answer
 from tests.histories.rebuild import replay
 

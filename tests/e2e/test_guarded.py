@@ -26,7 +26,7 @@ from tests.e2e.recipe import Recipe
 from tests.e2e.recipes import RECIPES
 from tests.e2e.scene import Scene, scene_of
 from tests.e2e.test_agents import NAMES
-from tests.engine.loop import git
+from tests.engine.project_builder import git
 from tests.fakes.model_stub import Answer, ToolCall
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(900)]

@@ -15,7 +15,7 @@ from tests.e2e import agents
 from tests.e2e.conftest import CALLERS_ENVIRONMENT, need
 from tests.e2e.recipes import RECIPES
 from tests.e2e.scene import scene_of
-from tests.engine.loop import git, run_ralph, write_agent
+from tests.engine.project_builder import git, run_ralph, write_agent
 from tests.fakes.model_stub import Answer
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]

@@ -14,8 +14,8 @@ from tests.e2e.recipe import DONE, GOES_ON
 from tests.e2e.recipes import RECIPES
 from tests.e2e.scene import Scene, scene_of
 from tests.e2e.test_agents import NAMES, RESUMING, said
-from tests.engine.cases import told
-from tests.engine.loop import git
+from tests.engine.project_builder import git
+from tests.engine.ralph_runner import told
 from tests.fakes.model_stub import Answer
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(900)]

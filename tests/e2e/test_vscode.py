@@ -19,7 +19,7 @@ import pytest
 from tests.e2e.conftest import CALLERS_ENVIRONMENT, need
 from tests.e2e.vscode import install
 from tests.e2e.vscode.stage import Stage, set_up
-from tests.engine.loop import RALPH, ROOT, end_run
+from tests.engine.project_builder import RALPH, ROOT, end_run
 
 CLIENT = ROOT / "client-vscode"
 VSCODE = Path(__file__).parent / "vscode"

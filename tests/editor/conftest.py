@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from tests.editor.client import Editor, serving
-from tests.editor.desk import Desk, View, Views
-from tests.editor.warm_server import ServerNursery
-from tests.editor.wire import Wire
-from tests.engine.cases import Scene
+from tests.editor.editor_client import Editor, serving
+from tests.editor.forked_server import ServerNursery
+from tests.editor.in_process_editor import Desk, View, Views
+from tests.editor.wire_client import Wire
 from tests.engine.conftest import ralph, scene
-from tests.engine.loop import ROOT, end_run
-from tests.unit.views.sights import PLAN
+from tests.engine.project_builder import ROOT, end_run
+from tests.engine.ralph_runner import Scene
+from tests.unit.core.views.document_contexts import PLAN
 
 __all__ = ["ralph", "scene"]
 """Fixtures of whole runs, which pytest finds here by their names."""
@@ -51,11 +51,11 @@ def server_nursery() -> Iterator[ServerNursery]:
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def start(server_nursery: ServerNursery) -> AsyncIterator[Start]:
-    """Starts ``stock`` or ``ours``; whatever of it still lives when the test ends is killed."""
+    """Starts ``stock`` or ``patched``; whatever of it still lives when the test ends is killed."""
     started: list[Wire] = []
 
     async def start_one(name: str) -> Wire:
-        started.append(await Wire.fork(server_nursery, f"tests.editor.{name}"))
+        started.append(await Wire.fork(server_nursery, f"tests.editor.lsp.{name}_server"))
         return started[-1]
 
     yield start_one
@@ -67,7 +67,8 @@ async def start(server_nursery: ServerNursery) -> AsyncIterator[Start]:
 async def servers(server_nursery: ServerNursery) -> AsyncIterator[dict[str, Wire]]:
     """A server of each kind for all tests of a module that leave it as they found it."""
     started = {
-        name: await Wire.fork(server_nursery, f"tests.editor.{name}") for name in ("stock", "ours")
+        name: await Wire.fork(server_nursery, f"tests.editor.lsp.{name}_server")
+        for name in ("stock", "patched")
     }
     for wire in started.values():
         await wire.initialize()
@@ -83,9 +84,9 @@ async def stock(servers: dict[str, Wire]) -> Wire:
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def ours(servers: dict[str, Wire]) -> Wire:
-    """The same of ours."""
-    return await _cleared(servers["ours"])
+async def patched(servers: dict[str, Wire]) -> Wire:
+    """The same of patched."""
+    return await _cleared(servers["patched"])
 
 
 async def _cleared(wire: Wire) -> Wire:

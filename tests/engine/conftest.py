@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.cases import Ralph, Scene
-from tests.engine.stories import Shop
-from tests.engine.warm import nursery
+from tests.engine.forked_ralph import nursery
+from tests.engine.ralph_runner import Ralph, Scene
+from tests.engine.story_project import Shop
 
 
 @pytest.fixture

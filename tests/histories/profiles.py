@@ -15,8 +15,8 @@ from typing import Any, Literal
 
 from ralph_ls.protocol.config.config import ProfileName
 from ralph_ls.protocol.run.values import EndReason
-from tests.engine.cases import Scene
-from tests.engine.loop import git, make_repository
+from tests.engine.project_builder import git, make_repository
+from tests.engine.ralph_runner import Scene
 from tests.fakes import bd
 
 SPEC, FIXPLAN, STORIES, BEADS, ISSUE = ProfileName

@@ -40,11 +40,11 @@ from ralph_ls.core.loop.state import LoopState
 from ralph_ls.core.plan.verification.criterion_checks import TaskVerification
 from ralph_ls.protocol.run.events import Event, UnknownEvent, dump_event, parse_event
 from tests.conftest import GIT_CONFIG
-from tests.contracts.pieces import PIECES
-from tests.contracts.real_play import play_for_real
-from tests.engine.cases import Ralph, Scene
-from tests.engine.loop import ROOT, events_of, git, write_agent
-from tests.engine.warm import Nursery
+from tests.contracts.real_run import play_for_real
+from tests.contracts.scenarios import PIECES
+from tests.engine.forked_ralph import Nursery
+from tests.engine.project_builder import ROOT, events_of, git, write_agent
+from tests.engine.ralph_runner import Ralph, Scene
 from tests.histories import profiles
 from tests.histories.rebuild import replay, take
 

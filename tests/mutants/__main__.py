@@ -28,16 +28,16 @@ SOURCE = "src"
 """What the copy's folder of packages is called: mutmut derives the names of modules from it."""
 
 TESTS: Mapping[str, Sequence[str]] = {
-    "core/loop/rules/breaker.py": ("tests/unit/loop/test_breaker*.py",),
-    "core/loop/rules/gate.py": ("tests/unit/loop/test_gate*.py",),
+    "core/loop/rules/breaker.py": ("tests/unit/core/loop/rules/test_breaker*.py",),
+    "core/loop/rules/gate.py": ("tests/unit/core/loop/rules/test_gate*.py",),
     "core/agent/signals/status_block.py": (
-        "tests/unit/agent/test_status_block*.py",
-        "tests/unit/agent/test_reading*.py",
-        "tests/unit/agent/test_overlooked*.py",
+        "tests/unit/core/agent/signals/test_status_block*.py",
+        "tests/unit/core/agent/signals/test_output_parser*.py",
+        "tests/unit/core/agent/signals/test_misplaced_signals*.py",
     ),
     "core/agent/signals/block_fields.py": (
-        "tests/unit/agent/test_block_fields*.py",
-        "tests/unit/agent/test_status_block*.py",
+        "tests/unit/core/agent/signals/test_block_fields*.py",
+        "tests/unit/core/agent/signals/test_status_block*.py",
     ),
 }
 """Each file below ``ralph_ls`` that is changed, and the tests that have to mind."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ralph_ls.protocol.config.config import ProfileName
-from tests.engine.loop import write_agent, write_python_agent
+from tests.engine.project_builder import write_agent, write_python_agent
 from tests.sweep import invariants
 from tests.sweep.engines import Engine, ralph
 from tests.sweep.processes import wait_until

@@ -15,7 +15,7 @@ import psutil
 
 from ralph_ls.editor.lsp.framing import FrameReader, frame
 from tests.bench.client import OURS
-from tests.engine.loop import ROOT
+from tests.engine.project_builder import ROOT
 from tests.sweep.runner import Case
 from tests.sweep.violations import Kind, Violation, require
 

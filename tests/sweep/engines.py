@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 
-from tests.engine.warm import ForkedProcess, nursery
+from tests.engine.forked_ralph import ForkedProcess, nursery
 from tests.sweep.invariants import no_traceback
 from tests.sweep.processes import describe, wait_until
 from tests.sweep.runner import Case

@@ -30,7 +30,7 @@ from ralph_ls.protocol.run.values import EndReason
 from ralph_ls.store.layout import find_worktree
 from ralph_ls.store.run.journal import read_journal
 from ralph_ls.store.run.lock import is_held
-from tests.engine.loop import git
+from tests.engine.project_builder import git
 from tests.fakes import bd
 from tests.sweep.projects import Project
 from tests.sweep.users import User

@@ -34,7 +34,7 @@ class Watcher:
 
     def begin(self) -> None:
         """What runs now belongs to the sweep itself, and to no case."""
-        from tests.engine.warm import nursery
+        from tests.engine.forked_ralph import nursery
 
         nursery()
         running = {process.pid for process in psutil.Process().children(recursive=True)}

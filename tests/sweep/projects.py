@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ralph_ls.protocol.config.config import ProfileName
-from tests.engine.loop import RALPH, git, write_agent, write_python_agent
+from tests.engine.project_builder import RALPH, git, write_agent, write_python_agent
 from tests.fakes import bd
 from tests.sweep.runner import Case
 

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.engine.loop import write_agent
+from tests.engine.project_builder import write_agent
 from tests.sweep.editors import Editor
 from tests.sweep.engines import Engine
 from tests.sweep.processes import wait_until

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 import psutil
 
 from ralph_ls.protocol.run.events import EventBase, NoteAdded
-from tests.editor.made_run import NOON, RUN, MadeRun, made_run
-from tests.engine.loop import make_repository, write_agent
+from tests.editor.scripted_run import NOON, RUN, MadeRun, made_run
+from tests.engine.project_builder import make_repository, write_agent
 from tests.sweep import invariants
 from tests.sweep.editors import Editor
 from tests.sweep.engines import Engine, ralph

@@ -21,7 +21,7 @@ from ralph_ls.protocol.run.state import RunState
 from ralph_ls.store.project.config_file import load_settings
 from ralph_ls.store.run.inbox import collect_commands
 from ralph_ls.store.run.journal import JournalReader
-from tests.engine.loop import ROOT, make_repository, write_agent
+from tests.engine.project_builder import ROOT, make_repository, write_agent
 from tests.histories import profiles
 from tests.sweep import invariants
 from tests.sweep.engines import Engine, ralph

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Sequence
 from unittest import mock
 
-from tests.engine.crashes import KILLED, _engines, driver
+from tests.engine.crash_driver import KILLED, _engines, driver
 from tests.sweep.engines import PATIENCE, Ended
 from tests.sweep.invariants import no_traceback
 from tests.sweep.projects import Project

@@ -11,7 +11,7 @@ import random
 from typing import Any
 
 from ralph_ls.editor.lsp.framing import frame
-from tests.engine.loop import ROOT, make_repository
+from tests.engine.project_builder import ROOT, make_repository
 from tests.sweep.editors import Editor
 from tests.sweep.mutations import URIS, encoded, mutate_bytes, mutate_json
 from tests.sweep.runner import Case, Scenario

@@ -12,7 +12,7 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.engine.loop import git, run_ralph, write_agent
+from tests.engine.project_builder import git, run_ralph, write_agent
 
 PLAN = """\
 # Plan

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.cases import Ralph, Scene
 from tests.engine.conftest import ralph
-from tests.engine.loop import end_run
+from tests.engine.project_builder import end_run
+from tests.engine.ralph_runner import Ralph, Scene
 
 __all__ = ["ralph", "scene"]
 

@@ -22,8 +22,8 @@ from typing import Any
 import psutil
 import pynvim  # type: ignore[import-untyped]
 
-from tests.engine.cases import wait_until
-from tests.engine.loop import PATIENCE, ROOT
+from tests.engine.project_builder import PATIENCE, ROOT
+from tests.engine.ralph_runner import wait_until
 
 PAGE = ROOT / "docs" / "editors" / "neovim.md"
 

@@ -13,9 +13,9 @@ import pytest
 
 from ralph_ls.protocol.run.events import QuestionAnswered
 from tests.editor.nvim.neovim import COLUMNS, Neovim, start_neovim
-from tests.engine.cases import Scene
-from tests.engine.loop import PATIENCE, events_of, wait_for
-from tests.unit.plan.stories.made import RETURNED, story, text_of
+from tests.engine.project_builder import PATIENCE, events_of, wait_for
+from tests.engine.ralph_runner import Scene
+from tests.unit.core.plan.stories.story_builder import RETURNED, story, text_of
 
 pytestmark = pytest.mark.slow
 

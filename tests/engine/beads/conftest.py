@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.engine.cases import Ralph, Scene, Started, told, wait_until
-from tests.engine.loop import Completed, git, make_repository
+from tests.engine.project_builder import Completed, git, make_repository
+from tests.engine.ralph_runner import Ralph, Scene, Started, told, wait_until
 from tests.fakes.bd import install, issues_of, seed
 
 CLOSES = """\

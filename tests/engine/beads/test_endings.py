@@ -7,8 +7,8 @@ import signal
 import pytest
 
 from tests.engine.beads.conftest import IT_RUNS, Issues, end_of, said, tasks_of
-from tests.engine.cases import told
-from tests.engine.loop import git
+from tests.engine.project_builder import git
+from tests.engine.ralph_runner import told
 from tests.fakes.bd import install
 
 pytestmark = pytest.mark.slow

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.engine.beads.conftest import IT_RUNS, Issues, end_of, said, tasks_of
-from tests.engine.cases import told
+from tests.engine.ralph_runner import told
 
 pytestmark = pytest.mark.slow
 

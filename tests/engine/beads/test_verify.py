@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from tests.engine.beads.conftest import Issues, end_of, said, tasks_of
-from tests.engine.cases import told
+from tests.engine.ralph_runner import told
 
 pytestmark = pytest.mark.slow
 

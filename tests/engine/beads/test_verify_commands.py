@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.engine.beads.conftest import Issues
-from tests.engine.cases import told
+from tests.engine.ralph_runner import told
 
 pytestmark = pytest.mark.slow
 

@@ -13,7 +13,7 @@ from ralph_ls.core.agent.output_parser import parse_text
 from ralph_ls.engine.demo.project import lay_out, required_tasks_done, suite_passes
 from ralph_ls.engine.demo.script import REPAIRS
 from ralph_ls.protocol.run.report import PromiseKind
-from tests.engine.demo.helpers import (
+from tests.engine.demo.sample_project import (
     AGENT,
     agent_environment,
     everything_in,

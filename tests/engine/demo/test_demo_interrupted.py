@@ -15,7 +15,7 @@ from ralph_ls.engine.demo.project import required_tasks_done, suite_passes
 from ralph_ls.engine.demo.repository import GitBusy, commit, open_repository, remove_left_locks
 from ralph_ls.engine.demo.sample import FileKeepsChanging, read_text, rewrite, tick
 from ralph_ls.engine.demo.script import REPAIRS, SampleRepair
-from tests.engine.demo.helpers import (
+from tests.engine.demo.sample_project import (
     AGENT,
     agent_environment,
     git,

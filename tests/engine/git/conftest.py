@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.git.repository import Repository, make_repository
+from tests.engine.git.repository_builder import Repository, make_repository
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from ralph_ls.core.loop.evidence.progress import Changes
 from ralph_ls.engine.git import status
 from ralph_ls.engine.git.worktree_state import Head
 from ralph_ls.protocol.errors import RalphError, WorkspaceMissing
-from tests.engine.git.repository import Repository, make_repository
+from tests.engine.git.repository_builder import Repository, make_repository
 
 
 def test_before_the_first_commit_there_is_a_branch_and_no_head(empty: Repository) -> None:

@@ -14,7 +14,7 @@ from ralph_ls.engine.git import changes
 from ralph_ls.engine.git.changes import ChangeContext, ChangeMemory, with_kinds
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import Again, Evidence
-from tests.engine.git.repository import Repository
+from tests.engine.git.repository_builder import Repository
 
 OUTPUT, EDITED, SAME = Again.OUTPUT, Again.EDITED, Again.SAME
 

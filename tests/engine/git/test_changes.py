@@ -9,7 +9,7 @@ import pytest
 
 from ralph_ls.engine.git.worktree_state import LoopFiles
 from ralph_ls.protocol.run.values import Baseline
-from tests.engine.git.repository import OWN, Repository
+from tests.engine.git.repository_builder import OWN, Repository
 
 
 def test_the_first_commit_is_seen(empty: Repository) -> None:

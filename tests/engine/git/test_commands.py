@@ -19,7 +19,7 @@ from ralph_ls.engine.git.worktree_state import (
 from ralph_ls.protocol.errors import RalphError, StateUnusable, WorkspaceMissing
 from ralph_ls.store.external import git_command
 from ralph_ls.store.layout import find_worktree
-from tests.engine.git.repository import OWN, Repository, make_repository
+from tests.engine.git.repository_builder import OWN, Repository, make_repository
 
 
 def test_settings_of_the_repository_do_not_change_what_is_read(repository: Repository) -> None:

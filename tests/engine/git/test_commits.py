@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from datetime import UTC, datetime
 
-from tests.engine.git.repository import Repository
+from tests.engine.git.repository_builder import Repository
 
 
 def test_commits_come_oldest_first_with_their_subjects(repository: Repository) -> None:

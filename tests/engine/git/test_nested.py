@@ -9,7 +9,7 @@ import pytest
 
 from ralph_ls.core.loop.evidence.progress import Changes
 from ralph_ls.engine.git.worktree_state import LoopFiles
-from tests.engine.git.repository import Repository, make_repository
+from tests.engine.git.repository_builder import Repository, make_repository
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.engine.cases import Scene, told
-from tests.engine.issue.scenes import ASKS, FULFILS, IDLES, WORKS, issue_scene
-from tests.engine.loop import newest_run
+from tests.engine.issue.request_project import ASKS, FULFILS, IDLES, WORKS, issue_scene
+from tests.engine.project_builder import newest_run
+from tests.engine.ralph_runner import Scene, told
 
 pytestmark = pytest.mark.slow
 

@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
-from tests.engine.cases import Scene, told
-from tests.engine.issue.scenes import ASKS, WORKS, issue_scene
-from tests.engine.loop import git
+from tests.engine.issue.request_project import ASKS, WORKS, issue_scene
+from tests.engine.project_builder import git
+from tests.engine.ralph_runner import Scene, told
 
 RALPH = shlex.join([sys.executable, "-P", "-m", "ralph_ls"])
 

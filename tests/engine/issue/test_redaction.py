@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
-from tests.engine.cases import Scene
-from tests.engine.issue.scenes import issue_scene
-from tests.engine.issue.test_handing_on import HOOK, write_hook
-from tests.engine.loop import git
+from tests.engine.issue.request_project import issue_scene
+from tests.engine.issue.test_announcements import HOOK, write_hook
+from tests.engine.project_builder import git
+from tests.engine.ralph_runner import Scene
 from tests.fakes import gh
 
 SECRET = "s3cr3t/Value+With=Every&Thing"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.cases import Scene
-from tests.engine.issue.scenes import WORKS, issue_scene
+from tests.engine.issue.request_project import WORKS, issue_scene
+from tests.engine.ralph_runner import Scene
 from tests.fakes import gh
 
 pytestmark = pytest.mark.slow

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.cases import Scene, told, warnings
-from tests.engine.issue.scenes import ASKS, FULFILS, IDLES, WORKS, issue_scene
-from tests.engine.loop import git
+from tests.engine.issue.request_project import ASKS, FULFILS, IDLES, WORKS, issue_scene
+from tests.engine.project_builder import git
+from tests.engine.ralph_runner import Scene, told, warnings
 from tests.fakes import gh
 
 pytestmark = pytest.mark.slow

@@ -10,8 +10,8 @@ import pytest
 
 from ralph_ls.store.layout import find_worktree
 from ralph_ls.store.run.lock import is_same_process, read_owner
-from tests.engine.loop import end_marked, make_repository
-from tests.unit.cli.calling import Ralph, caller
+from tests.engine.project_builder import end_marked, make_repository
+from tests.unit.cli.cli_runner import Ralph, caller
 
 
 @pytest.fixture

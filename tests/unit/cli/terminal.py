@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.engine.loop import PATIENCE
-from tests.engine.warm import ForkedProcess, nursery
+from tests.engine.forked_ralph import ForkedProcess, nursery
+from tests.engine.project_builder import PATIENCE
 
 STYLE = re.compile(r"\x1b\[[0-9;]*m|\r")
 MOVE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")

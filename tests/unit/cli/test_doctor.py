@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.engine.loop import (
+from tests.engine.project_builder import (
     end_marked,
     git,
     make_repository,
@@ -19,8 +19,8 @@ from tests.engine.loop import (
     write_agent,
 )
 from tests.fakes.bd import install, seed
-from tests.unit.cli.agents import ASKER, BLOCKED, IDLER
-from tests.unit.cli.calling import Ralph, Said
+from tests.unit.cli.cli_runner import Ralph, Said
+from tests.unit.cli.shell_agents import ASKER, BLOCKED, IDLER
 
 VAGUE = "- [ ] it works correctly"
 

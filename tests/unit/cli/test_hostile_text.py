@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.loop import end_run, git, make_repository, run_ralph, write_agent
-from tests.unit.cli.calling import Ralph
+from tests.engine.project_builder import end_run, git, make_repository, run_ralph, write_agent
+from tests.unit.cli.cli_runner import Ralph
 
 HOSTILE = "\u009b2J\u202eevil\u2066\u009d0;owned\u009c"
 STEERING = re.compile("[\x00-\x08\x0b-\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")

@@ -10,7 +10,7 @@ import pytest
 
 from ralph_ls.store.layout import find_worktree
 from ralph_ls.store.run.lock import EngineLock
-from tests.unit.cli.calling import Ralph
+from tests.unit.cli.cli_runner import Ralph
 from tests.unit.cli.terminal import in_terminal
 
 INIT = ("init", "--hooks")

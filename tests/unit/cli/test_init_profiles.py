@@ -14,10 +14,10 @@ import pytest
 from ralph_ls.core.plan.formats.stories.tasks import parse_stories
 from ralph_ls.core.setup.documents import SPEC_NAME
 from ralph_ls.store.project.prompt_texts import built_in_texts
-from tests.engine.loop import git, write_agent
+from tests.engine.project_builder import git, write_agent
 from tests.fakes import bd as fake_bd
-from tests.unit.cli.agents import IDLER
-from tests.unit.cli.calling import Ralph
+from tests.unit.cli.cli_runner import Ralph
+from tests.unit.cli.shell_agents import IDLER
 from tests.unit.cli.terminal import in_terminal
 
 TEXT = "Let people reset a password. Done when a test shows it, and all others pass."

@@ -17,7 +17,16 @@ from ralph_ls.protocol.run.events import AgentStarted, AttemptCounted, EventBase
 from ralph_ls.protocol.run.report import Usage
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import Outcome, Phase
-from tests.unit.views.sights import CHOOSE, begins, ends, event, phase, run_of, started, task
+from tests.unit.core.views.document_contexts import (
+    CHOOSE,
+    begins,
+    ends,
+    event,
+    phase,
+    run_of,
+    started,
+    task,
+)
 
 LIMITS: dict[str, Any] = {
     "attempts": {"limit": 3},

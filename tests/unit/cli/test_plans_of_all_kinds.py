@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.loop import git
+from tests.engine.project_builder import git
 from tests.fakes import bd
-from tests.unit.cli.calling import Ralph
-from tests.unit.plan.stories.made import RETURNED, story, text_of
+from tests.unit.cli.cli_runner import Ralph
+from tests.unit.core.plan.stories.story_builder import RETURNED, story, text_of
 
 
 @pytest.fixture

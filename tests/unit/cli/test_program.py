@@ -12,9 +12,9 @@ import pytest
 
 from ralph_ls import __version__
 from ralph_ls.cli import main as program
-from tests.engine.loop import RALPH, make_repository, write_agent
-from tests.unit.cli.agents import IDLER
-from tests.unit.cli.calling import Ralph
+from tests.engine.project_builder import RALPH, make_repository, write_agent
+from tests.unit.cli.cli_runner import Ralph
+from tests.unit.cli.shell_agents import IDLER
 
 VERBS = [
     "run",

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.loop import start_ralph, write_agent
-from tests.unit.cli.calling import Ralph
+from tests.engine.project_builder import start_ralph, write_agent
+from tests.unit.cli.cli_runner import Ralph
 
 PLAN = "@fix_plan.md"
 

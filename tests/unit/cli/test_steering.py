@@ -1,6 +1,6 @@
 """Steering verbs as they are typed: what they say to people and to programs.
 
-What becomes of the commands in a running loop is told in tests/engine/test_steering.py.
+What becomes of the commands in a running loop is told in tests/engine/steering/test_steering.py.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import pytest
 
 from ralph_ls.store.files import write_atomic
 from ralph_ls.store.run import halt_files
-from tests.engine.loop import start_ralph, wait_for, write_agent
-from tests.unit.cli.agents import ASKER, BLOCKED, IDLER, WORKER
-from tests.unit.cli.calling import Ralph
+from tests.engine.project_builder import start_ralph, wait_for, write_agent
+from tests.unit.cli.cli_runner import Ralph
+from tests.unit.cli.shell_agents import ASKER, BLOCKED, IDLER, WORKER
 
 WITHOUT_A_RUN = [["stop"], ["stop", "--now"], ["pause"], ["resume"], ["reset"], ["answer", "x"]]
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from tests.engine.loop import RALPH, ROOT, git
-from tests.unit.cli.calling import Ralph, Said
+from tests.engine.project_builder import RALPH, ROOT, git
+from tests.unit.cli.cli_runner import Ralph, Said
 
 STORY = {"id": "US-1", "title": "Log in", "passes": False, "reviewStatus": None, "reviewCount": 0}
 PLAN = {"project": "Shop", "userStories": [STORY]}

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.loop import make_repository, wait_for, write_agent
-from tests.unit.cli.agents import ASKER, WORKER
-from tests.unit.cli.calling import Ralph
+from tests.engine.project_builder import make_repository, wait_for, write_agent
+from tests.unit.cli.cli_runner import Ralph
+from tests.unit.cli.shell_agents import ASKER, WORKER
 from tests.unit.cli.terminal import CTRL_C, CTRL_D, Terminal, in_terminal
 
 pytestmark = pytest.mark.slow

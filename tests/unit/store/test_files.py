@@ -25,7 +25,7 @@ from ralph_ls.store.files import (
     write_atomic,
 )
 from ralph_ls.store.files import names_in as list_names
-from tests.unit.store.helpers import start_python
+from tests.unit.store.store_builders import start_python
 
 
 def mode_of(path: Path) -> int:

@@ -16,7 +16,7 @@ from ralph_ls.store.layout import (
     state_folder,
     state_root,
 )
-from tests.unit.store.helpers import RUN, git, repository
+from tests.unit.store.store_builders import RUN, git, repository
 
 
 class TestFindWorktree:

@@ -1,8 +1,8 @@
 """pygls' protocol with its corners closed: every request gets one answer, whatever happens.
 
-A message goes ``receive`` → checked → typed → its handler → answer; each step that can fail says
-so to the client. ``tests/editor/test_mended.py`` shows each mended corner beside the stock
-behaviour. It must never know a feature, nor how bytes come and go.
+A message goes ``receive`` → checked → typed → its handler → answer; each step that can fail says so
+to the client. ``tests/editor/lsp/test_patched_requests.py`` shows each mended corner beside the
+stock behaviour. It must never know a feature, nor how bytes come and go.
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""Documents of the server: open texts, limits, conflicts of edits."""

@@ -1,0 +1,343 @@
+"""A client of a real ``ralph-ls``: what an editor says to it, and all that it is told.
+
+The server is a process of its own over pipes; the capabilities are those of a real editor. Every
+notification is kept in its order. When a test ends each of them must be of a kind that it expected,
+and the events of a run must have come without a gap and none of them twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import tempfile
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from lsprotocol.converters import get_converter
+from pytest_lsp import client_capabilities
+
+from ralph_ls.editor.lsp.framing import FrameReader, frame
+from tests.editor.forked_server import ServerNursery
+from tests.editor.wire_client import bodies
+from tests.engine.forked_ralph import ForkedProcess
+
+VS_CODE = "visual-studio-code@v1.65.2"
+NEOVIM = "neovim@v0.11.0"
+PATIENCE = 60.0
+"""Seconds after which something that does not come has failed the test."""
+
+Message = dict[str, Any]
+Params = dict[str, Any]
+
+ALWAYS_EXPECTED = frozenset({"textDocument/publishDiagnostics", "$/progress"})
+"""What LSP sends to everybody; tests of features look at it."""
+
+
+class Refused(Exception):
+    """The server answered with an error."""
+
+    def __init__(self, error: Message) -> None:
+        super().__init__(str(error))
+        self.code: int = error["code"]
+        self.message: str = error["message"]
+        self.data: Any = error.get("data")
+
+
+class Editor:
+    """One editor and its server."""
+
+    def __init__(self, process: ForkedProcess, errors: IO[bytes]) -> None:
+        self.process = process
+        self.told: list[tuple[str, Params]] = []
+        """Every notification: its method and its params."""
+        self.heard: list[str] = []
+        """Every message in its order: the method, or ``answer``."""
+        self.asked: list[tuple[str, Params]] = []
+        """Every request of the server, all of which are answered at once."""
+        self.results: dict[str, Message] = {
+            "window/showDocument": {"success": True},
+            "workspace/applyEdit": {"applied": True},
+        }
+        """What the server's requests are answered with; null where nothing stands here."""
+        self.expected = set(ALWAYS_EXPECTED)
+        self.capabilities: Message = {}
+        """What the server can do."""
+        self.server_info: Message = {}
+        self._errors = errors
+        self._number = 0
+        self._answers: dict[int, asyncio.Future[Message]] = {}
+        self._changed = asyncio.Condition()
+        self._ended = False
+        self._reading = asyncio.Event()
+        self._reading.set()
+        self._tasks: list[asyncio.Task[None]] = []
+
+    # -------------------------------------------------------------------------------------- asking
+
+    def notify(self, method: str, params: object = None) -> None:
+        self._send({"method": method, "params": {} if params is None else params})
+
+    def ask(self, method: str, params: object = None) -> asyncio.Future[Message]:
+        """Send a request; the future has its whole answer."""
+        self._number += 1
+        answer: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
+        self._answers[self._number] = answer
+        sent = {} if params is None else params
+        self._send({"id": self._number, "method": method, "params": sent})
+        return answer
+
+    def cancel_last(self) -> None:
+        """Give up waiting for the request that was sent last."""
+        self.notify("$/cancelRequest", {"id": self._number})
+
+    async def request(self, method: str, params: object = None) -> Any:
+        """The result; raises ``Refused``."""
+        async with asyncio.timeout(PATIENCE):
+            answer = await self.ask(method, params)
+        if "error" in answer:
+            raise Refused(answer["error"])
+        return answer["result"]
+
+    async def refusal(self, method: str, params: object = None) -> Refused:
+        """The error of a request that must fail."""
+        try:
+            result = await self.request(method, params)
+        except Refused as refused:
+            return refused
+        raise AssertionError(f"{method} was answered with {result}")
+
+    async def command(self, name: str, *arguments: object) -> Any:
+        """The result of one of the server's commands."""
+        params = {"command": f"ralph.{name}", "arguments": list(arguments)}
+        return await self.request("workspace/executeCommand", params)
+
+    async def subscribe(self, **params: object) -> Any:
+        """Subscribe; from here on what was asked for is expected."""
+        if params.get("events", True):
+            self.expected.add("ralph/event")
+        for name in ("output", "messages", "view"):
+            if params.get(name):
+                self.expected.add(f"ralph/{name}")
+        return await self.request("ralph/subscribe", params)
+
+    def open(self, path: Path, text: str | None = None, *, version: int = 1) -> str:
+        """Open a document; its URI."""
+        uri = path.as_uri()
+        shown = path.read_text(encoding="utf-8") if text is None else text
+        document = {"uri": uri, "languageId": "markdown", "version": version, "text": shown}
+        self.notify("textDocument/didOpen", {"textDocument": document})
+        return uri
+
+    # ------------------------------------------------------------------------------------- hearing
+
+    async def until(
+        self, method: str, wanted: Callable[[Params], bool] = bool, *, since: int = 0
+    ) -> Params:
+        """The params of the first notification that is wanted, come or yet to come."""
+        async with asyncio.timeout(PATIENCE), self._changed:
+            while True:
+                for name, params in self.told[since:]:
+                    if name == method and wanted(params):
+                        return params
+                assert not self._ended, f"no {method} before the server's end: {self.log()}"
+                await self._changed.wait()
+
+    async def event(self, kind: str, *, run: str | None = None, **fields: object) -> Message:
+        """The first event of the kind with these values, come or yet to come."""
+
+        def wanted(params: Params) -> bool:
+            event = params["event"]
+            same_run = run is None or params["run"] == run
+            fits = all(event.get(name) == value for name, value in fields.items())
+            return bool(event["kind"] == kind and same_run and fits)
+
+        event: Message = (await self.until("ralph/event", wanted))["event"]
+        return event
+
+    async def view(self, wanted: Callable[[Message], bool], *, since: int = 0) -> Message:
+        """The first picture of a work tree that is wanted: its ``state``.
+
+        One that lacks what is looked for is not wanted.
+        """
+
+        def fits(params: Params) -> bool:
+            with contextlib.suppress(KeyError):
+                return wanted(params["state"])
+            return False
+
+        params = await self.until("ralph/view", fits, since=since)
+        state: Message = params["state"]
+        return state
+
+    def all_told(self, method: str) -> list[Params]:
+        """The params of every notification of one method so far."""
+        return [params for name, params in self.told if name == method]
+
+    def events(self, run: str | None = None) -> list[Message]:
+        """Every event so far."""
+        told = self.all_told("ralph/event")
+        return [params["event"] for params in told if run in {None, params["run"]}]
+
+    def output(self, stream: str = "out") -> str:
+        """All that was told of what the agent printed."""
+        told = self.all_told("ralph/output")
+        return "".join(params["text"] for params in told if params["stream"] == stream)
+
+    def log(self) -> str:
+        """What the server wrote on standard error."""
+        self._errors.seek(0)
+        return self._errors.read().decode(errors="replace")
+
+    # ------------------------------------------------------------------------------------- its life
+
+    def stop_reading(self) -> None:
+        """Stand still, as an editor that hangs."""
+        self._reading.clear()
+
+    def read_on(self) -> None:
+        self._reading.set()
+
+    def kill(self) -> None:
+        """Kill the server, as the system would."""
+        self.process.kill()
+        self.process.wait(PATIENCE)
+
+    async def leave(self) -> int:
+        """Say goodbye; the server's exit code."""
+        await self.request("shutdown")
+        self.notify("exit")
+        return await asyncio.to_thread(self.process.wait, PATIENCE)
+
+    def check(self) -> None:
+        """All that was told was expected, and the events were told in their order."""
+        unexpected = [each for each in self.told if each[0] not in self.expected]
+        assert not unexpected, unexpected
+        last: dict[tuple[str, str], int] = {}
+        for params in self.all_told("ralph/event"):
+            key, seq = (params["workspace"], params["run"]), params["event"]["seq"]
+            assert seq == last.get(key, seq - 1) + 1, (key, last, seq)
+            last[key] = seq
+        assert "Traceback" not in self.log(), self.log()
+
+    # ------------------------------------------------------------------------------------- helpers
+
+    async def _connect(self, stdin: IO[bytes], stdout: IO[bytes]) -> None:
+        loop = asyncio.get_running_loop()
+        reader = asyncio.StreamReader()
+        protocol = asyncio.StreamReaderProtocol(reader)
+        await loop.connect_read_pipe(lambda: protocol, stdout)
+        self._writer, _ = await loop.connect_write_pipe(asyncio.Protocol, stdin)
+        self._tasks.append(loop.create_task(self._read(reader)))
+
+    async def _disconnect(self) -> None:
+        if self.process.poll() is None:
+            self.kill()
+        self.read_on()
+        await asyncio.gather(*self._tasks)
+        self._writer.close()
+        # The transport lets go of its pipe in the loop's next round.
+        await asyncio.sleep(0)
+        self.process.close()
+
+    async def _read(self, reader: asyncio.StreamReader) -> None:
+        frames = FrameReader()
+        while data := await reader.read(1 << 16):
+            for body in bodies(frames, data):
+                self._take(json.loads(body))
+            async with self._changed:
+                self._changed.notify_all()
+            await self._reading.wait()
+        self._ended = True
+        for answer in self._answers.values():
+            answer.cancel()
+        async with self._changed:
+            self._changed.notify_all()
+
+    def _take(self, message: Message) -> None:
+        self.heard.append(message.get("method", "answer"))
+        if "method" not in message:
+            answer = self._answers.pop(message["id"])
+            if not answer.done():
+                answer.set_result(message)
+        elif "id" in message:
+            self.asked.append((message["method"], message.get("params") or {}))
+            self._send({"id": message["id"], "result": self.results.get(message["method"])})
+        else:
+            self.told.append((message["method"], message.get("params") or {}))
+
+    def _send(self, message: Message) -> None:
+        with contextlib.suppress(RuntimeError):  # The server is gone already.
+            self._writer.write(frame(json.dumps({"jsonrpc": "2.0", **message}).encode()))
+
+
+Start = Callable[..., Any]
+
+
+@asynccontextmanager
+async def serving(nursery: ServerNursery) -> AsyncIterator[Start]:
+    """Starts editors; at the end each of them is checked, and whatever still lives is killed."""
+    async with AsyncExitStack() as at_the_end:
+        editors: list[Editor] = []
+
+        async def start(*folders: Path, **how: Any) -> Editor:
+            editor = await _start(nursery, at_the_end, folders, **how)
+            editors.append(editor)
+            return editor
+
+        yield start
+        for editor in editors:
+            editor.check()
+
+
+async def _start(
+    nursery: ServerNursery,
+    at_the_end: AsyncExitStack,
+    folders: Iterable[Path],
+    *,
+    capabilities: str = VS_CODE,
+    name: str | None = None,
+    options: Message | None = None,
+    changes: Message | None = None,
+    greet: bool = True,
+    flags: Sequence[str] = (),
+) -> Editor:
+    """An editor with these folders open; ``options`` are its initializationOptions.
+
+    ``changes`` are capabilities that differ from the real editor's; without ``greet`` the server
+    is not told that its answer to ``initialize`` came.
+    """
+    errors = tempfile.TemporaryFile()  # noqa: SIM115 -- it is closed at the end of the test
+    at_the_end.callback(errors.close)
+    their_input, our_output = os.pipe()
+    our_input, their_output = os.pipe()
+    command = ("serve", "--stdio", *flags)
+    process = nursery.fork(
+        Path.cwd(), command, dict(os.environ), their_input, their_output, errors.fileno()
+    )
+    os.close(their_input)
+    os.close(their_output)
+    editor = Editor(process, errors)
+    await editor._connect(os.fdopen(our_output, "wb", 0), os.fdopen(our_input, "rb", 0))
+    at_the_end.push_async_callback(editor._disconnect)
+    known = name or ("Neovim" if capabilities == NEOVIM else "Visual Studio Code")
+    places = [{"uri": folder.as_uri(), "name": folder.name} for folder in folders]
+    params = {
+        "processId": os.getpid(),
+        "clientInfo": {"name": known, "version": "1"},
+        "rootUri": places[0]["uri"] if places else None,
+        "workspaceFolders": places or None,
+        "capabilities": {
+            **get_converter().unstructure(client_capabilities(capabilities)),
+            **(changes or {}),
+        },
+        **({} if options is None else {"initializationOptions": options}),
+    }
+    result = await editor.request("initialize", params)
+    editor.capabilities, editor.server_info = result["capabilities"], result["serverInfo"]
+    if greet:
+        editor.notify("initialized")
+    return editor

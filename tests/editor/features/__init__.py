@@ -1,0 +1,1 @@
+"""LSP features as a client receives them."""

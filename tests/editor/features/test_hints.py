@@ -1,0 +1,183 @@
+"""Inlay hints as a client gets them, and when it is told to ask for them again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ralph_ls.core.plan.parse.titles import title_id
+from ralph_ls.editor.features import lenses
+from ralph_ls.protocol.lsp.options import EditorOptions, InlayHintOptions
+from ralph_ls.protocol.run.events import EvidenceGathered, IterationStarted
+from ralph_ls.protocol.run.values import Baseline, Evidence, TaskRef
+from tests.editor.in_process_editor import NEOVIM, VS_CODE, Desk, Message, View, Views, picture_of
+from tests.unit.core.views.document_contexts import (
+    COMMIT,
+    PLAN,
+    READ,
+    ROUND,
+    RUN,
+    begins,
+    event,
+    shows,
+    started,
+)
+
+pytestmark = pytest.mark.asyncio
+
+REFRESH = "workspace/inlayHint/refresh"
+WHOLE = (0, 99)
+
+
+def open_plan(desk: Desk, view: View, text: str = PLAN) -> str:
+    assert view.plan_path is not None
+    return desk.open(view.plan_path, text)
+
+
+async def ask(desk: Desk, uri: str, lines: tuple[int, int] = WHOLE) -> list[Message]:
+    first, last = lines
+    part = {
+        "start": {"line": first, "character": 0},
+        "end": {"line": last, "character": 0},
+    }
+    found: list[Message] = await desk.request(
+        "textDocument/inlayHint", {"textDocument": {"uri": uri}, "range": part}
+    )
+    return found
+
+
+def finished(view: View, *lines: int) -> None:
+    """A run did the tasks on these lines, one an iteration; the first with a commit."""
+    events: list[Any] = [started()]
+    for number, line in enumerate(lines, start=1):
+        commit = COMMIT if number == 1 else None
+        events += [begins(number, line), shows(number, files=1, commit=commit, done=(line,))]
+    view.now = picture_of(events)
+
+
+def places(found: list[Message]) -> list[tuple[int, int]]:
+    return [(hint["position"]["line"], hint["position"]["character"]) for hint in found]
+
+
+async def test_a_client_of_any_kind_gets_plain_text(desk: Desk, view: View) -> None:
+    finished(view, READ)
+    assert await ask(desk, open_plan(desk, view)) == [
+        {
+            "position": {"line": READ, "character": len("- [x] Read the law")},
+            "label": "done in #1 · abc1234",
+            "tooltip": f"Done in iteration 1, commit {COMMIT}",
+            "paddingLeft": True,
+        }
+    ]
+
+
+async def test_a_client_with_commands_of_its_own_opens_the_commit(desk: Desk, view: View) -> None:
+    desk.options = EditorOptions(command_prefix="ralphLoop.lens")
+    finished(view, READ, ROUND)
+    text = PLAN.replace("- [ ] **Round**", "- [x] **Round**")
+    read, rounded = await ask(desk, open_plan(desk, view, text))
+    [part] = read["label"]
+    assert part["value"] == "done in #1 · abc1234"
+    assert part["command"] == {
+        "title": "Open Commit",
+        "command": "ralphLoop.lens.openCommit",
+        "arguments": [{"workspace": view.uri, "run": RUN, "start": 1, "commit": COMMIT}],
+    }
+    assert rounded["label"] == "done in #2"
+
+
+@pytest.mark.parametrize(("encoding", "units"), [("utf-8", 4), ("utf-16", 2), ("utf-32", 1)])
+async def test_a_place_is_counted_as_the_client_counts(
+    view: View, encoding: str, units: int
+) -> None:
+    desk = Desk(Views([view]))
+    await desk.initialize(VS_CODE, encodings=[encoding])
+    assigned = TaskRef(id=title_id("Feed the 🦀"), title="Feed the 🦀")
+    evidence = Evidence(files=1, tasks_done=(assigned.id,), progress=True)
+    begun = event(IterationStarted, iteration=1, task=assigned, baseline=Baseline())
+    view.now = picture_of(
+        [started(), begun, event(EvidenceGathered, iteration=1, evidence=evidence)]
+    )
+    uri = open_plan(desk, view, "- [x] Feed the 🦀\n")
+    assert places(await ask(desk, uri)) == [(0, len("- [x] Feed the ") + units)]
+
+
+async def test_only_those_of_the_part_that_is_shown_are_told(desk: Desk, view: View) -> None:
+    finished(view, READ, ROUND)
+    uri = open_plan(desk, view, PLAN.replace("- [ ] **Round**", "- [x] **Round**"))
+    assert [line for line, _ in places(await ask(desk, uri, (0, READ)))] == []
+    assert [line for line, _ in places(await ask(desk, uri, (READ, ROUND)))] == [READ]
+    assert [line for line, _ in places(await ask(desk, uri, (ROUND, 99)))] == [ROUND]
+
+
+async def test_hints_can_be_switched_off(desk: Desk, view: View) -> None:
+    desk.options = EditorOptions(inlay_hints=InlayHintOptions(enabled=False))
+    finished(view, READ)
+    assert await ask(desk, open_plan(desk, view)) == []
+
+
+async def test_other_documents_have_none(desk: Desk, view: View) -> None:
+    assert await ask(desk, desk.open(view.root / "README.md", PLAN)) is None
+
+
+@pytest.mark.slow
+class TestRefresh:
+    @pytest.fixture
+    async def desk(self, view: View) -> Desk:
+        """The capabilities of VS Code that are at hand are older than hints."""
+        desk = Desk(Views([view]))
+        await desk.initialize(NEOVIM)
+        return desk
+
+    async def test_a_task_that_becomes_done_is_told(self, desk: Desk, view: View) -> None:
+        await ask(desk, open_plan(desk, view))
+        finished(view, READ)
+        desk.views.change(view)
+        desk.reply(await desk.told(REFRESH))
+
+    async def test_it_is_told_though_the_client_asked_for_another_part(
+        self, desk: Desk, view: View
+    ) -> None:
+        await ask(desk, open_plan(desk, view), (0, 1))
+        finished(view, READ)
+        desk.views.change(view)
+        desk.reply(await desk.told(REFRESH))
+
+    async def test_a_change_that_nobody_sees_is_not(self, desk: Desk, view: View) -> None:
+        uri = open_plan(desk, view)
+        finished(view, READ)
+        await ask(desk, uri)
+        desk.views.change(view)
+        await desk.quiet()
+        assert [m for m in desk.sent if m.get("method") == REFRESH] == []
+
+    async def test_a_client_that_cannot_be_told_is_not(self, view: View) -> None:
+        desk = Desk(Views([view]))
+        await desk.initialize(None)
+        await ask(desk, open_plan(desk, view))
+        finished(view, READ)
+        desk.views.change(view)
+        await desk.quiet()
+        assert [m for m in desk.sent if m.get("method") == REFRESH] == []
+
+    async def test_a_closed_document_is_not_asked_for_again(self, desk: Desk, view: View) -> None:
+        uri = open_plan(desk, view)
+        await ask(desk, uri)
+        desk.close(uri)
+        finished(view, READ)
+        desk.views.change(view)
+        await desk.quiet()
+        assert [m for m in desk.sent if m.get("method") == REFRESH] == []
+
+    async def test_a_client_that_never_answers_is_asked_anew(
+        self, desk: Desk, view: View, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(lenses, "ANSWER_PATIENCE", 0.01)
+        await ask(desk, open_plan(desk, view))
+        finished(view, READ)
+        desk.views.change(view)
+        await desk.told(REFRESH)
+        view.now = picture_of([started()])
+        desk.views.change(view)
+        desk.reply(await desk.told(REFRESH))

@@ -1,0 +1,40 @@
+"""The real ``ralph-ls`` in a process of its own, forked from one that has imported it already.
+
+As ``tests.engine.forked_ralph`` for ``ralph``: what is forked is the program as editors start it,
+with its own process, session, working folder, environment and standard streams.
+"""
+
+from __future__ import annotations
+
+import socket
+import sys
+from pathlib import Path
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from tests.engine import forked_ralph
+
+
+class ServerNursery(forked_ralph.Nursery):
+    """The process that forks servers, as its user sees it."""
+
+    def __init__(self, server_folder: Path) -> None:
+        super().__init__(server_folder, script=__file__)
+
+
+def main() -> None:
+    from ralph_ls.cli.commands import integration  # noqa: F401
+    from ralph_ls.editor import server
+    from ralph_ls.engine import clock  # noqa: F401
+    from tests.editor.lsp import (
+        patched_server,  # noqa: F401
+        stock_server,  # noqa: F401
+    )
+
+    server._import_the_rest()
+    forked_ralph.serve(socket.socket(fileno=int(sys.argv[1])))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The LSP layer: framing, codec, transport, and the patches of pygls beside stock pygls."""

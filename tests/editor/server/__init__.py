@@ -1,0 +1,1 @@
+"""Requests and notifications of the whole language server."""

@@ -1,0 +1,155 @@
+"""The server as a program: how it is started, what it says first, and how it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from lsprotocol import types
+from pytest_lsp import LanguageClient, client_capabilities
+from pytest_lsp.client import register_lsp_features
+
+from ralph_ls import __version__
+from ralph_ls.editor.lsp.codec import make_converter
+from ralph_ls.protocol import version
+from ralph_ls.protocol.run import events
+from tests.editor.conftest import StartEditor
+from tests.editor.editor_client import NEOVIM, PATIENCE, VS_CODE
+from tests.editor.scripted_run import RUN, made_run
+from tests.engine.project_builder import ROOT, make_repository
+
+pytestmark = pytest.mark.slow
+
+RALPH_LS = (
+    sys.executable,
+    "-P",
+    "-c",
+    "from ralph_ls.cli.main import run_language_server as run; run()",
+)
+SLOW_MODULES = ("git", "pydantic", "psutil", "rich", "typer", "watchdog", "filelock")
+
+
+def run(*arguments: str, program: tuple[str, ...] = RALPH_LS) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*program, *arguments],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "server")},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=PATIENCE,
+        check=False,
+    )
+
+
+class TestProgram:
+    def test_it_says_its_version(self) -> None:
+        done = run("--version")
+        assert (done.returncode, done.stdout) == (0, f"ralph-ls {__version__}\n")
+
+    def test_it_says_how_it_is_used(self) -> None:
+        done = run("--help")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.startswith("Usage: ralph-ls [--stdio] [--read-only] ")
+
+    @pytest.mark.parametrize(
+        ("arguments", "words"),
+        [(("--tcp", "5007"), "a port would let anybody"), (("--stdoi",), "'--stdoi' is not known")],
+    )
+    def test_what_it_does_not_do_is_refused_with_why(
+        self, arguments: tuple[str, ...], words: str
+    ) -> None:
+        done = run(*arguments)
+        assert (done.returncode, done.stdout) == (64, "")
+        assert words in done.stderr
+
+    def test_the_verb_serve_refuses_a_port_too(self) -> None:
+        done = run("serve", "--tcp", "1", program=(sys.executable, "-P", "-m", "ralph_ls"))
+        assert (done.returncode, done.stdout) == (64, "")
+        assert "a port would let anybody" in done.stderr
+
+    @pytest.mark.parametrize("arguments", [(), ("--stdio",), ("--stdio", "--read-only")])
+    def test_it_ends_with_its_input(self, arguments: tuple[str, ...]) -> None:
+        done = run(*arguments)
+        assert (done.returncode, done.stdout) == (1, "")
+
+    def test_nothing_slow_is_imported_before_it_serves(self) -> None:
+        program = (
+            "import sys; from ralph_ls.cli import language_server, main; "
+            "from ralph_ls.engine.clock import SystemClock; "
+            "from ralph_ls.editor.server import make_server; "
+            "make_server(now=SystemClock().now); print(*sys.modules)"
+        )
+        done = run(program=(sys.executable, "-P", "-c", program))
+        assert set(SLOW_MODULES).isdisjoint(done.stdout.split())
+        assert "lsprotocol" in done.stdout.split()
+
+
+def test_what_is_told_before_any_model_is_imported_is_what_the_models_say() -> None:
+    assert events.EventBase.model_fields["v"].default == version.SCHEMA_VERSION
+
+
+class TestHandshake:
+    """By a client that holds the server to what the editor said that it can (pytest-lsp)."""
+
+    @pytest_asyncio.fixture
+    async def client(self) -> AsyncIterator[LanguageClient]:
+        client = LanguageClient(converter_factory=make_converter)
+        register_lsp_features(client)
+        environment = {**os.environ, "PYTHONPATH": str(ROOT / "server")}
+        await client.start_io(*RALPH_LS, "--stdio", env=environment)
+        yield client
+        async with asyncio.timeout(PATIENCE):
+            await client.shutdown_session()
+            await client.stop()  # type: ignore[no-untyped-call]
+        assert client.error is None
+
+    @pytest.mark.parametrize(("capabilities", "encoding"), [(VS_CODE, "utf-16"), (NEOVIM, "utf-8")])
+    async def test_it_greets_an_editor_and_shows_it_a_run(
+        self, client: LanguageClient, tmp_path: Path, capabilities: str, encoding: str
+    ) -> None:
+        repository = make_repository(tmp_path / "repository")
+        with made_run(repository):
+            params = types.InitializeParams(
+                capabilities=client_capabilities(capabilities),
+                root_uri=repository.as_uri(),
+            )
+            async with asyncio.timeout(PATIENCE):
+                greeting = await client.initialize_session(params)
+            assert greeting.server_info == types.ServerInfo(name="ralph-ls", version=__version__)
+            able = greeting.capabilities
+            assert able.position_encoding == encoding
+            assert able.experimental == {"ralph": {"schema": version.SCHEMA_VERSION}}
+            async with asyncio.timeout(PATIENCE):
+                ask = client.protocol.send_request_async
+                state = await ask("ralph/state", {})  # type: ignore[no-untyped-call]
+            assert state["run"]["run"] == RUN
+            plan = (repository / "@fix_plan.md").as_uri()
+            async with asyncio.timeout(PATIENCE):
+                lenses = await client.text_document_code_lens_async(
+                    types.CodeLensParams(text_document=types.TextDocumentIdentifier(uri=plan))
+                )
+            assert lenses
+
+
+class TestEnd:
+    async def test_it_ends_with_0_once_it_was_asked_to(
+        self, edit: StartEditor, tmp_path: Path
+    ) -> None:
+        with made_run(make_repository(tmp_path / "repository")) as made:
+            editor = await edit(tmp_path / "repository")
+            await editor.subscribe(output=True, view=True)
+            made.agent()
+            await editor.event("agentStarted")
+            assert await editor.leave() == 0
+
+    async def test_requests_come_before_initialized_too(
+        self, edit: StartEditor, tmp_path: Path
+    ) -> None:
+        editor = await edit(make_repository(tmp_path / "repository"), greet=False)
+        assert (await editor.request("ralph/state"))["plan"]["path"] == "@fix_plan.md"

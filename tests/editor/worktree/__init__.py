@@ -1,0 +1,1 @@
+"""The threads that follow work trees: scheduling, reading, back-pressure."""

@@ -1,0 +1,1 @@
+"""Crashes and failures of the machine: kills, clocks, locks, viewers, and recovery from them."""

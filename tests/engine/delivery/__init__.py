@@ -1,0 +1,1 @@
+"""Commits, pushes and rollbacks of the loop, in real repositories."""

@@ -1,0 +1,265 @@
+"""The real ``ralph`` in a process of its own, forked from one that has imported it already.
+
+A command line spends most of its time on imports; tests that start a hundred of them share those.
+What is forked is the program as its users start it: own process, own session, own working folder
+and environment, standard streams, signals and exit code; a terminal that it is given for its
+streams is the one that it takes keys from. What is about the start itself (imports, locales, closed
+streams, ``nohup``) is tested with ``tests.engine.project_builder.start_ralph``, the real start. Run
+as a script, this is the process that forks; imported, it is the helper which asks it to.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import fcntl
+import functools
+import gc
+import importlib
+import io
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import termios
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+Request = tuple[str, list[str], dict[str, str], str]
+"""Folder, arguments, environment, and the module where it is not ``ralph``."""
+
+
+RALPH = ""
+"""The program that is forked unless a test names the module of another one."""
+
+
+class ForkedProcess:
+    """As much of a ``subprocess.Popen`` as a test needs."""
+
+    def __init__(self, status: int) -> None:
+        self._status = os.fdopen(status, "rb", buffering=0)
+        self.returncode: int | None = None
+        self.pid = int(self._read_line())
+
+    def poll(self) -> int | None:
+        """The exit code, minus the signal's number where one ended it; None while it lives."""
+        return self._look(0)
+
+    def wait(self, timeout: float | None = None) -> int:
+        code = self._look(timeout)
+        if code is None:
+            raise subprocess.TimeoutExpired(f"ralph {self.pid}", timeout or 0)
+        return code
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
+            # It may have ended, and its end not be reported yet.
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    def close(self) -> None:
+        self._status.close()
+
+    def _look(self, timeout: float | None) -> int | None:
+        if self.returncode is None and select.select([self._status], [], [], timeout)[0]:
+            self.returncode = int(self._read_line())
+        return self.returncode
+
+    def _read_line(self) -> bytes:
+        return self._status.readline()
+
+
+class Nursery:
+    """The process that forks, as its user sees it."""
+
+    def __init__(self, server_folder: Path, *, script: str = __file__) -> None:
+        ours, theirs = socket.socketpair()
+        self._socket = ours
+        self._asking = threading.Lock()
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", script, str(theirs.fileno())],
+                cwd=server_folder,
+                env={"PATH": os.environ["PATH"], "PYTHONPATH": str(server_folder)},
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+            )
+
+    def fork(
+        self,
+        folder: Path,
+        arguments: Sequence[str],
+        environment: Mapping[str, str],
+        *fds: int,
+        module: str = RALPH,
+    ) -> ForkedProcess:
+        """Start ``ralph`` with these standard streams: input, output and error.
+
+        ``module``: the one to start instead, as ``python -m`` would, by its ``main``.
+        """
+        words = [str(folder), list(arguments), dict(environment), module]
+        request = json.dumps(words).encode() + b"\n"
+        read_end, write_end = os.pipe()
+        with self._asking:
+            n_sent = socket.send_fds(self._socket, [request], [*fds, write_end])
+            self._socket.sendall(request[n_sent:])
+        os.close(write_end)
+        return ForkedProcess(read_end)
+
+    def close(self) -> None:
+        self._socket.close()
+        self._process.wait()
+
+
+@functools.cache
+def nursery() -> Nursery:
+    """The one process that forks ``ralph`` for all tests of this one."""
+    made = Nursery(Path(__file__).resolve().parents[2] / "server")
+    atexit.register(made.close)
+    return made
+
+
+def load() -> None:
+    """Import and build all that some ``ralph`` needs on its way, for every one that is forked."""
+    import concurrent.futures.thread  # noqa: F401
+    import encodings.utf_8_sig  # noqa: F401
+
+    import filelock  # noqa: F401
+    import git.cmd  # noqa: F401
+    import platformdirs
+    import watchdog.observers  # noqa: F401
+
+    from ralph_ls.cli.main import main
+    from ralph_ls.cli.verbs import VERBS, make_command
+    from ralph_ls.engine.demo import agent  # noqa: F401
+    from ralph_ls.engine.plan import beads, markdown, request, stories  # noqa: F401
+    from ralph_ls.engine.run import runner  # noqa: F401
+    from ralph_ls.protocol.base import WireModel
+    from ralph_ls.protocol.run.commands import COMMAND_ADAPTER
+    from ralph_ls.protocol.run.events import EVENT_ADAPTER
+
+    # What typer imports on its way; nobody hears it.
+    with contextlib.redirect_stdout(io.StringIO()):
+        main(["plan", "--help"])
+    make_command(*VERBS)
+    for verb in VERBS:
+        make_command(verb)
+    models = [WireModel]
+    for model in models:
+        models.extend(model.__subclasses__())
+        model.model_rebuild()
+    EVENT_ADAPTER.rebuild()
+    COMMAND_ADAPTER.rebuild()
+    platformdirs.user_state_dir()
+
+
+def serve(connection: socket.socket) -> None:
+    """Fork on request until nobody can ask any more, and tell how each ended."""
+    load()
+    # What is here stays here: no collection need look at it, nor copy the pages it lies in.
+    gc.freeze()
+    ended, has_ended = socket.socketpair()
+    for end in (ended, has_ended):
+        end.setblocking(False)
+    # Each child that ends writes here, so that the one wait below is for both.
+    signal.signal(signal.SIGCHLD, lambda number, frame: None)
+    signal.set_wakeup_fd(has_ended.fileno())
+    statuses: dict[int, int] = {}
+    while True:
+        ready, _, _ = select.select([connection, ended], [], [])
+        if ended in ready:
+            ended.recv(1 << 12)
+            _tell_ends(statuses)
+        if connection not in ready:
+            continue
+        request, fds, _, _ = socket.recv_fds(connection, 1 << 16, 4)
+        if not request:
+            return
+        while not request.endswith(b"\n"):
+            request += connection.recv(1 << 16)
+        pid = os.fork()
+        if pid == 0:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            for end in (connection, ended, has_ended):
+                end.close()
+            for descriptor in (fds[3], *statuses.values()):
+                os.close(descriptor)
+            _become_program(json.loads(request), fds[:3])
+        for descriptor in fds[:3]:
+            os.close(descriptor)
+        statuses[pid] = fds[3]
+        os.write(fds[3], b"%d\n" % pid)
+
+
+def _tell_ends(statuses: dict[int, int]) -> None:
+    """Tell of every child that is gone."""
+    while statuses:
+        pid, how = os.waitpid(-1, os.WNOHANG)
+        if not pid:
+            return
+        status = statuses.pop(pid)
+        # Whoever asked for it may be gone as well.
+        with contextlib.suppress(BrokenPipeError):
+            os.write(status, b"%d\n" % os.waitstatus_to_exitcode(how))
+        os.close(status)
+
+
+def _become_program(request: Request, fds: list[int]) -> NoReturn:
+    from ralph_ls.cli.main import run
+
+    folder, arguments, environment, module = request
+    os.setsid()
+    # Whoever runs the tests under nohup runs no program of theirs so.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    if os.isatty(fds[0]):
+        fcntl.ioctl(fds[0], termios.TIOCSCTTY, 0)
+    for number, descriptor in enumerate(fds):
+        os.dup2(descriptor, number)
+        os.close(descriptor)
+    # The old ones know what kind of file they had before them.
+    sys.stdin = os.fdopen(0, closefd=False)
+    sys.stdout = os.fdopen(1, "w", closefd=False)
+    sys.stderr = os.fdopen(2, "w", closefd=False, errors="backslashreplace")
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    time.tzset()
+    sys.argv = [module or "ralph", *arguments]
+    try:
+        if module != RALPH:
+            sys.exit(importlib.import_module(module).main())
+        run()
+        raise AssertionError("ralph ends with a code")
+    except SystemExit as leaving:
+        if isinstance(leaving.code, int):
+            _leave(leaving.code)
+        raise
+
+
+def _leave(code: int) -> None:
+    """End this process as the interpreter does, up to where it takes all modules apart.
+
+    That would first copy the pages of all that the process before it had loaded, which costs as
+    much as a short run. Comes back where what was said cannot be written, for the interpreter knows
+    what to do then.
+    """
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    with contextlib.suppress(OSError, ValueError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+if __name__ == "__main__":
+    serve(socket.socket(fileno=int(sys.argv[1])))

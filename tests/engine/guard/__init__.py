@@ -1,0 +1,1 @@
+"""The guard and the ownership of commits, in real repositories."""

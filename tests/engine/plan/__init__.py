@@ -1,0 +1,1 @@
+"""Plans and validation in whole runs: proposals, verification, stories, archives."""

@@ -1,0 +1,1 @@
+"""Whole runs: how they start, what limits them, how they end and what they leave."""

@@ -1,0 +1,93 @@
+"""What keeps a run from beginning: its code, and words that say what to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.engine.project_builder import make_repository
+from tests.engine.ralph_runner import Ralph, Scene
+
+pytestmark = pytest.mark.slow
+
+BAD_SETTINGS = {
+    "unknown-key": (
+        'profile = "fixplan"\nmax_iteration = 5\n',
+        "line 2: max_iteration: there is no such setting",
+    ),
+    "unknown-key-in-a-table": (
+        "[breaker]\nno_progress_open = 3\nno_progres = 2\n",
+        "line 3: breaker.no_progres: there is no such setting",
+    ),
+    "value-off-the-list": (
+        'agent = "command"\non_halt = "sometimes"\n',
+        "line 2: on_halt: Input should be 'exit' or 'wait' (it is 'sometimes')",
+    ),
+    "value-out-of-bounds": (
+        "max_iterations = 0\n",
+        "line 1: max_iterations: Input should be greater than or equal to 1",
+    ),
+    "path-out-of-the-tree": (
+        '[paths]\nlogs = "../logs"\n',
+        "line 2: paths.logs: '../logs' must be a path inside the work tree",
+    ),
+    "no-toml": ("max_iterations = \n", "this is not TOML"),
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"), [pytest.param(*value, id=name) for name, value in BAD_SETTINGS.items()]
+)
+def test_bad_settings_end_with_78_and_name_file_line_and_key(
+    scene: Scene, text: str, message: str
+) -> None:
+    scene.plan(files={".ralph/config.toml": text}).agent("exit 0")
+    done = scene.run("9")
+    assert done.exit_code == 78
+    assert done.stderr.startswith(f"ralph: {scene.file('.ralph/config.toml')}")
+    assert message in done.stderr
+    assert (done.stdout, done.events) == ("", ())
+
+
+BAD_FLAGS = {
+    "unknown-flag": (("run", "--frobnicate"), "No such option: --frobnicate"),
+    "no-number": (("run", "many"), "Invalid value for '[N]'"),
+    "number-too-small": (("run", "0"), "Invalid value for '[N]'"),
+    "value-off-the-list": (("run", "--on-halt", "sometimes"), "on_halt: Input should be 'exit' or"),
+    "no-duration": (("run", "--timeout", "soon"), "--timeout: 'soon' is no duration"),
+    "unknown-profile": (("run", "--profile", "waterfall"), "profile: Input should be 'spec'"),
+    "two-agents": (
+        ("run", "--agent", "demo", "--agent-command", "true"),
+        "give --agent or --agent-command, not both",
+    ),
+    "bad-quoting": (("run", "--agent-command", "it's"), "is not well quoted"),
+    "unknown-task": (("run", "--agent", "demo", "--task", "nope"), "the plan has no task 'nope'"),
+    "unknown-command": (("fly",), "No such command 'fly'"),
+}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"), [pytest.param(*value, id=name) for name, value in BAD_FLAGS.items()]
+)
+def test_bad_flags_end_with_64_and_say_what_is_wrong(
+    scene: Scene, arguments: tuple[str, ...], message: str
+) -> None:
+    done = scene.plan().tell(*arguments)
+    assert done.exit_code == 64
+    assert message in done.stderr
+    assert done.stderr.startswith("ralph: ")
+    assert (done.stdout, done.events) == ("", ())
+
+
+def test_what_is_missing_ends_with_5_before_any_event(ralph: Ralph, tmp_path: Path) -> None:
+    outside = tmp_path / "no-repository"
+    outside.mkdir()
+    done = ralph(outside, "run", "--agent", "demo")
+    assert done.exit_code == 5
+    assert f"{outside} is not in a git work tree" in done.stderr
+    repository = make_repository(tmp_path / "no-plan")
+    (repository / "@fix_plan.md").unlink()
+    done = ralph(repository, "run", "--agent", "demo")
+    assert (done.exit_code, done.events) == (5, ())
+    assert f"there is no plan in {repository}: looked for @fix_plan.md" in done.stderr

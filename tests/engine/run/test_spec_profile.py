@@ -1,0 +1,329 @@
+"""The profile ``spec`` as a whole, and what a run begins with where there is no plan.
+
+See docs/rules.md#plan-mode.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.engine.project_builder import Completed, git
+from tests.engine.ralph_runner import Ralph, Scene, told, warnings
+
+CONFIG = """profile = "spec"\ncommits = "agent"\npush = false\n"""
+SPEC = "---\nstatus: active\n---\n\n# Letters\n\nThe program writes letters.\n"
+PLAN = "IMPLEMENTATION_PLAN.md"
+
+AGENT = """\
+plan=IMPLEMENTATION_PLAN.md
+if [ ! -s $plan ]; then
+  cat >$plan <<'EOF'
+# Implementation Plan
+
+## Remaining Tasks
+
+1. [HIGH PRIORITY] Write the letter (specs/letter.md)
+2. Post the letter (specs/letter.md)
+EOF
+  commit 'ralph: the plan'
+elif grep -q Write $plan; then
+  work; grep -v Write $plan >"$kept/plan"; cat "$kept/plan" >$plan
+  printf '# Progress Log\\n\\n## Completed Tasks\\n\\n- [x] Write the letter\\n' >PROGRESS.md
+  commit 'ralph: write the letter'
+else
+  work; echo '- [x] Post the letter' >>PROGRESS.md
+  printf '# Implementation Plan\\n\\nPROJECT_COMPLETE\\n' >$plan
+  sed 's/active/implemented/' specs/letter.md >"$kept/spec"; cat "$kept/spec" >specs/letter.md
+  commit 'ralph: post the letter'
+fi
+report 'STATUS: IN_PROGRESS' 'EXIT_SIGNAL: false'
+"""
+
+
+def without_plan(scene: Scene, *, config: str = CONFIG, spec: str | None = SPEC) -> Scene:
+    """A repository with specifications, and no plan."""
+    files = {".ralph/config.toml": config, **({} if spec is None else {"specs/letter.md": spec})}
+    scene.plan(files=files)
+    git(scene.repository, "rm", "-q", "@fix_plan.md")
+    git(scene.repository, "commit", "-q", "-m", "No plan yet")
+    return scene
+
+
+def modes(done: Completed) -> list[str]:
+    return [event.mode.value for event in told(done, "iterationStarted")]
+
+
+class TestSpec:
+    def test_from_specifications_alone_to_the_end(self, scene: Scene) -> None:
+        done = without_plan(scene).agent(AGENT).run("10")
+        assert (done.exit_code, modes(done)) == (0, ["plan", "build", "build"])
+        tasks = [event.task and event.task.title for event in told(done, "iterationStarted")]
+        assert tasks == [
+            None,
+            "Write the letter (specs/letter.md)",
+            "Post the letter (specs/letter.md)",
+        ]
+        first = told(done, "evidenceGathered")[0].evidence
+        assert (first.progress, first.why) == (True, "the plan changed")
+        # Both left the plan for PROGRESS.md, where finished tasks are told.
+        finished = [event.evidence.tasks_done for event in told(done, "evidenceGathered")]
+        assert [len(ids) for ids in finished] == [0, 1, 1]
+        assert [event.outcome.value for event in told(done, "iterationEnded")] == ["progress"] * 3
+        assert told(done, "runEnded")[0].message.startswith("PROJECT_COMPLETE stands in the plan")
+        assert told(done, "runStarted")[0].plan == PLAN
+        assert warnings(done) == ["excluded", "main-branch", "spec-status-changed"]
+        changed = told(done, "warned")[-1].message
+        assert changed == (
+            "specs/letter.md: active is now implemented; look whether that is so, or take it back"
+        )
+        assert "Task: write the plan, `IMPLEMENTATION_PLAN.md`." in scene.prompt(1)
+        assert "Read all specifications in `specs/`" in scene.prompt(1)
+        assert "PROJECT_COMPLETE on a line of its own" in scene.prompt(2)
+        assert git(scene.repository, "status", "--porcelain") == ""
+        rows = (scene.file(".ralph/logs") / "summary.csv").read_text(encoding="utf-8")
+        assert [row.split(",")[1] for row in rows.splitlines()[1:]] == ["plan", "build", "build"]
+
+    def test_a_plan_iteration_that_writes_none_is_no_progress(self, scene: Scene) -> None:
+        scene = without_plan(scene).agent("work; commit; report 'STATUS: COMPLETE'")
+        done = scene.run("10")
+        assert (done.exit_code, set(modes(done))) == (4, {"plan"})
+        whys = {event.evidence.why for event in told(done, "evidenceGathered")}
+        assert whys == {"the plan did not change"}
+
+    def test_a_plan_that_is_deleted_and_not_put_back_is_written_again(self, scene: Scene) -> None:
+        body = AGENT.replace(
+            "work; grep", "if [ ! -e work.txt ]; then work; rm $plan; exit; fi\ngrep"
+        )
+        # Where nothing is put back: deleting the plan drops every task of it.
+        config = f"{CONFIG}[guard]\nenabled = false\n"
+        done = without_plan(scene, config=config).agent(body).run("10")
+        assert done.exit_code == 0
+        assert modes(done) == ["plan", "build", "plan", "build", "build"]
+
+    def test_a_blocked_task_is_set_aside_in_the_plan(self, scene: Scene) -> None:
+        body = AGENT.replace("elif", "elif grep -q '^1. .HIGH' $plan; then :\nelif", 1)
+        done = without_plan(scene).agent(body).run("4")
+        assert modes(done) == ["plan", "build", "build", "build"]
+        (aside,) = told(done, "taskSetAside")
+        assert (aside.attempts, aside.marked) == (3, True)
+        text = scene.file(PLAN).read_text(encoding="utf-8")
+        assert (
+            "1. [BLOCKED] [HIGH PRIORITY] Write the letter (specs/letter.md)\n"
+            "   - Blocked by: 3 attempts without success\n"
+            "   - Needs: a person to look at it, and to take [BLOCKED] away\n"
+            "2. Post the letter"
+        ) in text
+
+    def test_implemented_with_open_tasks_is_told_once(self, scene: Scene) -> None:
+        body = AGENT.replace(
+            "work; grep", "sed -i s/active/implemented/ specs/letter.md; work; grep"
+        )
+        spec = SPEC.replace("---\n\n", "dependencies: gone.md\n---\n\n", 1)
+        done = without_plan(scene, spec=spec).agent(body).run("10")
+        assert done.exit_code == 0
+        about = {"specs-unclear", "spec-implemented-with-open-tasks"}
+        claims = [event for event in told(done, "warned") if event.code in about]
+        assert [event.code for event in claims] == [
+            "specs-unclear",
+            "spec-implemented-with-open-tasks",
+        ]
+        assert "specs/letter.md, line 3: dependencies: there is no specif" in claims[0].message
+        assert "open tasks of it: Post the letter (specs/letter.md);" in claims[1].message
+
+    def test_what_an_agent_does_to_specifications_is_told(self, scene: Scene) -> None:
+        body = AGENT.replace(
+            "work; grep",
+            "cd specs; echo >>letter.md; cp letter.md post.md; rm old.md; cd ..\n  work; grep",
+        )
+        scene = without_plan(scene).agent(body)
+        scene.file("specs/old.md").write_text(SPEC, encoding="utf-8")
+        git(scene.repository, "add", "-A")
+        git(scene.repository, "commit", "-q", "-m", "Another")
+        done = scene.run("2")
+        messages = {event.code: event.message for event in told(done, "warned")}
+        assert messages["specs-changed"] == "changed: specs/letter.md; specs/post.md (new)"
+        assert messages["spec-status-changed"].startswith("specs/old.md is gone; look whether")
+
+    @pytest.mark.parametrize("blank", [False, True])
+    def test_without_a_specification_too_it_is_refused(self, scene: Scene, *, blank: bool) -> None:
+        scene = without_plan(scene, spec=None).agent(AGENT)
+        scene.file("specs/archive").mkdir(parents=True)
+        scene.file("specs/archive/old.md").write_text(SPEC, encoding="utf-8")
+        if blank:
+            scene.file(PLAN).write_text("\n", encoding="utf-8")
+        done = scene.run()
+        assert (done.exit_code, done.events) == (5, ())
+        assert "neither a plan nor a specification" in done.stderr
+
+    def test_one_task_needs_a_plan_that_has_it(self, scene: Scene) -> None:
+        scene = without_plan(scene).agent(AGENT)
+        done = scene.run("--task", "A-1")
+        assert (done.exit_code, done.events) == (5, ())
+        assert f"there is no plan in {scene.repository}" in done.stderr
+
+    def test_a_look_says_that_the_plan_comes_first(self, scene: Scene) -> None:
+        scene = without_plan(scene).agent(AGENT)
+        done = scene.run("--dry-run")
+        assert "Task: write the plan\n" in done.stdout
+        assert "This iteration plans" in done.stdout
+        shown = json.loads(scene.run("--dry-run", "--json").stdout)
+        assert (shown["mode"], shown["task"], shown["plan"]) == ("plan", None, PLAN)
+        assert not scene.file(PLAN).exists()
+
+    def test_a_template_of_its_own_has_to_be_allowed(self, scene: Scene) -> None:
+        scene = without_plan(scene).agent(AGENT)
+        own = scene.file(".ralph/prompts/PROMPT_plan.md")
+        own.parent.mkdir()
+        own.write_text("Plan {{PLAN}} now.\n", encoding="utf-8")
+        assert "PROMPT_plan.md" in scene.run().stderr
+        assert scene.tell("allow", "--yes").exit_code == 0
+        assert scene.run("1").exit_code == 1
+        assert scene.prompt(1) == f"Plan {PLAN} now.\n"
+
+
+class TestSkeleton:
+    def test_with_nothing_to_plan_from_no_agent_is_started(self, scene: Scene) -> None:
+        scene = without_plan(scene, config='profile = "fixplan"\n', spec=None).agent("work")
+        done = scene.run("--dry-run")
+        assert (done.exit_code, scene.file("@fix_plan.md").exists()) == (5, False)
+        done = scene.run()
+        assert (done.exit_code, done.events) == (5, ())
+        text = scene.file("@fix_plan.md").read_text(encoding="utf-8")
+        assert text.startswith("# Fix Plan\n\n## High Priority (P0)\n")
+        # The next start finds the same, and says the same.
+        for said in (done, scene.run()):
+            assert "write one into it on a line of its own, such as: - [ ] " in said.stderr
+        scene.file("@fix_plan.md").write_bytes("# Plan\n\n- [ ] A\n".encode("utf-16"))
+        done = scene.run()
+        assert (done.exit_code, done.events) == (5, ())
+        assert "the plan @fix_plan.md is not UTF-8 text" in done.stderr
+
+    @pytest.mark.parametrize("name", ["PROGRESS.md", "PROGRESS-archive.md"])
+    def test_a_plan_whose_tasks_are_all_finished_is_confirmed(
+        self, scene: Scene, name: str
+    ) -> None:
+        scene.plan(files={"@fix_plan.md": "# Plan\n", name: "# Progress\n\n- [x] A\n"})
+        done = scene.agent("report 'STATUS: IN_PROGRESS'").run()
+        assert (done.exit_code, modes(done)) == (0, ["build"])
+        assert told(done, "iterationStarted")[0].confirming
+
+    def test_the_agent_may_fill_it(self, scene: Scene) -> None:
+        scene = without_plan(scene, config="")
+        done = scene.agent(
+            "if ! grep -q Form @fix_plan.md; then echo '- [ ] Form' >>@fix_plan.md; "
+            "else work; commit; fi"
+        ).run("2", "--profile", "fixplan")
+        assert (done.exit_code, modes(done)) == (1, ["plan", "build"])
+        assert "plan-written" in warnings(done)
+        assert [event.task and event.task.title for event in told(done, "iterationStarted")] == [
+            None,
+            "Form",
+        ]
+
+    @pytest.mark.parametrize(
+        ("config", "arguments"),
+        [
+            pytest.param("", (), id="the profile is the default"),
+            pytest.param('profile = "fixplan"\n', ("--plan", "mine.md"), id="a plan was named"),
+            pytest.param('profile = "fixplan"\n', ("--task", "A-1"), id="a task was named"),
+        ],
+    )
+    def test_otherwise_it_is_refused(
+        self, scene: Scene, config: str, arguments: tuple[str, ...]
+    ) -> None:
+        # Specifications would tell of the profile that has the plan written.
+        scene = without_plan(scene, config=config, spec=None).agent("work")
+        done = scene.run(*arguments)
+        assert (done.exit_code, done.events) == (5, ())
+        assert "there is no plan in" in done.stderr
+        assert not scene.file("@fix_plan.md").exists()
+
+    def test_a_plan_that_goes_between_two_engines_is_not_made_up(self, scene: Scene) -> None:
+        files = {".ralph/config.toml": 'profile = "fixplan"\n'}
+        scene.plan("A", "B", files=files).agent("work; commit")
+        assert scene.run("1").exit_code == 1
+        scene.file("@fix_plan.md").unlink()
+        done = scene.tell("run", "5", "--resume")
+        assert done.exit_code == 5
+        assert "there is no plan in" in done.stderr
+
+
+class TestFinished:
+    def test_ends_at_once_and_names_the_specifications_without_a_task(self, scene: Scene) -> None:
+        scene.plan(
+            files={
+                ".ralph/config.toml": CONFIG,
+                PLAN: "# Plan\n\nPROJECT_COMPLETE\n",
+                "PROGRESS.md": "# Progress\n\n- [x] Write the letter (specs/letter.md)\n",
+                "specs/letter.md": SPEC,
+                "specs/stamp.md": SPEC,
+                "specs/old.md": SPEC.replace("active", "obsolete"),
+            }
+        )
+        done = scene.agent("work").run()
+        assert (done.exit_code, modes(done)) == (0, [])
+        (warned,) = [one for one in told(done, "warned") if one.code == "specs-without-tasks"]
+        assert "no task names specs/stamp.md;" in warned.message
+        assert "Next:        ralph replan" in done.stderr + done.stdout
+
+
+class TestReplan:
+    PLANS = """\
+if grep -q 'Reset for replanning' @fix_plan.md; then
+  printf '# Plan\\n\\n- [ ] New\\n' >@fix_plan.md; commit
+else work; mark x New; commit; fi
+report 'STATUS: IN_PROGRESS'
+"""
+
+    @pytest.mark.parametrize("verb", [("replan", "2"), ("run", "2", "--mode", "plan")])
+    def test_it_opens_what_is_in_progress_and_plans_first(
+        self, scene: Scene, verb: tuple[str, ...]
+    ) -> None:
+        scene.plan("Old").agent(self.PLANS)
+        plan = scene.file("@fix_plan.md")
+        plan.write_text("# Plan\n\n- [~] Old\n- [!] Held\n", encoding="utf-8")
+        done = scene.tell(*verb, "--agent-command", scene.command)
+        assert modes(done) == ["plan", "build"]
+        (reset,) = [event for event in told(done, "warned") if event.code == "plan-reset"]
+        assert reset.message == "opened again for planning: Old"
+        assert [event.task and event.task.title for event in told(done, "iterationStarted")] == [
+            None,
+            "New",
+        ]
+        assert plan.read_text(encoding="utf-8") == "# Plan\n\n- [x] New\n"
+
+    def test_what_cannot_be_opened_is_told_and_a_resumed_run_plans_no_more(
+        self, scene: Scene
+    ) -> None:
+        scene.plan("Old").agent("echo '- [ ] More' >>@fix_plan.md; work; commit")
+        plan = scene.file("@fix_plan.md")
+        plan.write_text("- [~] [WIP] Old\n", encoding="utf-8")
+        done = scene.tell("replan", "1", "--agent-command", scene.command)
+        assert (done.exit_code, modes(done)) == (1, ["plan"])
+        assert "plan-not-reset" in warnings(done)
+        assert plan.read_text(encoding="utf-8") == "- [~] [WIP] Old\n- [ ] More\n"
+        done = scene.tell("run", "2", "--resume")
+        assert modes(done) == ["plan", "build"]
+
+    def test_one_task_cannot_be_planned(self, scene: Scene) -> None:
+        scene.plan("A-1: a").agent("work")
+        done = scene.run("--mode", "plan", "--task", "A-1")
+        assert (done.exit_code, done.events) == (64, ())
+        assert "--task and --mode plan do not go together" in done.stderr
+
+    def test_a_mode_that_is_none_is_refused(self, ralph: Ralph, scene: Scene) -> None:
+        scene.plan()
+        done = ralph(scene.repository, "run", "--mode", "review")
+        assert done.exit_code == 64
+        assert "mode: Input should be 'build' or 'plan'" in done.stderr
+
+
+def test_a_link_out_of_the_tree_is_never_written_through(scene: Scene, tmp_path: Path) -> None:
+    scene = without_plan(scene, config='profile = "fixplan"\n').agent("work")
+    scene.file("@fix_plan.md").symlink_to(tmp_path / "outside.md")
+    done = scene.run()
+    assert (done.exit_code, done.events) == (5, ())
+    assert not (tmp_path / "outside.md").exists()

@@ -1,0 +1,1 @@
+"""Steering of live and ended runs: commands, answers, halt files."""

@@ -1,0 +1,24 @@
+"""The helper that forks ``ralph`` for tests."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+
+from tests.engine.forked_ralph import ForkedProcess
+
+
+def test_a_process_that_is_gone_before_its_end_is_reported_can_be_killed() -> None:
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    status, reported = os.pipe()
+    os.write(reported, b"%d\n" % gone.pid)
+    forked = ForkedProcess(status)
+    assert forked.poll() is None
+    forked.kill()
+    os.write(reported, b"%d\n" % -signal.SIGKILL)
+    assert forked.wait() == -signal.SIGKILL
+    os.close(reported)
+    forked.close()

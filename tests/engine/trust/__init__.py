@@ -1,0 +1,1 @@
+"""Code and commands that need an approval: what a repository or an agent may not start."""

@@ -1,0 +1,235 @@
+"""``ralph init`` with a task: by flags in a pipe, by answers in a terminal, by the same rules."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ralph_ls.core.plan.parse.markdown import parse_markdown
+from ralph_ls.core.setup.draft import TESTS_WANTED
+from tests.engine.project_builder import git
+from tests.unit.cli.cli_runner import Ralph
+from tests.unit.cli.terminal import CTRL_D, in_terminal
+
+DESCRIPTION = "Let people reset a password. Done when a test shows it, and all others pass."
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> Path:
+    """A repository with nothing in it."""
+    folder = tmp_path / "tree"
+    folder.mkdir()
+    git(folder, "init", "-q")
+    return folder
+
+
+def tasks(root: Path, plan: str = "@fix_plan.md") -> list[tuple[str, str | None]]:
+    text = (root / plan).read_text(encoding="utf-8")
+    return [(task.title, task.priority) for task in parse_markdown(text).plan.tasks]
+
+
+def config(root: Path) -> dict[str, Any]:
+    return tomllib.loads((root / ".ralph" / "config.toml").read_text(encoding="utf-8"))
+
+
+class TestInAPipe:
+    def test_flags_say_everything(self, ralph: Ralph, bare: Path) -> None:
+        said = ralph(
+            bare,
+            *("init", "--description", DESCRIPTION, "--profile", "spec", "--json"),
+            *("--item", "P2: Be quick", "--item", "Write it", "--item", "p0 Send a mail"),
+            *("--agent-command", "./agent.sh 'a b'", "--agent-prompt", "file"),
+            *("--completion-phrase", "ALL_DONE", "--max-iterations", "7"),
+            *("--timeout", "10m", "--max-cost-usd", "2.5"),
+        )
+        assert (said.code, said.err) == (0, "")
+        plan = "IMPLEMENTATION_PLAN.md"
+        spec = "specs/let-people-reset-a-password-done-when-a.md"
+        assert said.json["written"] == [
+            *(spec, "specs/README.md", plan, "ralph", ".ralph/prompts/PROMPT_build.md"),
+            *(".ralph/validate.sh.example", ".gitignore", ".ralph/config.toml"),
+        ]
+        assert said.json["notes"] == []
+        assert [file["action"] for file in said.json["files"]] == ["create"] * 8
+        assert tasks(bare, plan) == [
+            (f"Send a mail ({spec})", "P0"),
+            (f"Write it ({spec})", None),
+            (f"Be quick ({spec})", "P2"),
+        ]
+        assert config(bare) == {
+            "profile": "spec",
+            "agent": "command",
+            "agents": {"command": {"argv": ["./agent.sh", "a b"], "prompt": "file"}},
+            "max_iterations": 7,
+            "timeout": "10m",
+            "max_cost_usd": 2.5,
+            "promise": {"complete": "ALL_DONE"},
+        }
+
+    def test_a_template_brings_description_and_items(self, ralph: Ralph, bare: Path) -> None:
+        said = ralph(bare, "init", "--template", "bug-fix")
+        assert said.code == 0
+        assert "── @fix_plan.md (new)\n   # Fix Plan\n" in said.out
+        assert said.out.endswith("Next: ralph run\n")
+        assert len(tasks(bare)) == 5
+        assert (bare / "specs" / "fix-this-bug.md").exists()
+
+    def test_a_description_takes_the_place_of_the_templates_own(
+        self, ralph: Ralph, bare: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        (tmp_path / "house.md").write_text("---\nprofile: spec\n---\nX\n# Plan\n- [ ] one\n")
+        monkeypatch.setenv("RALPH_TEMPLATES_DIR", str(tmp_path))
+        assert ralph(bare, "init", "--template", "house", "--description", DESCRIPTION).code == 0
+        assert config(bare)["profile"] == "spec"
+        ((title, _),) = tasks(bare, "IMPLEMENTATION_PLAN.md")
+        assert title.startswith("one (specs/let-people-reset")
+
+    def test_a_dry_run_writes_nothing(self, ralph: Ralph, bare: Path) -> None:
+        said = ralph(bare, "init", "--template", "feature", "--dry-run")
+        assert said.out.endswith("Nothing was written: this was a dry run\n")
+        as_json = ralph(bare, "init", "--template", "feature", "--dry-run", "--json").json
+        assert (as_json["written"], len(as_json["files"])) == ([], 4)
+        assert git(bare, "status", "--porcelain") == ""
+
+    def test_a_plan_that_is_there_is_added_to(self, ralph: Ralph, bare: Path) -> None:
+        (bare / "TODO.md").write_text("- [ ] old\n")
+        (bare / ".ralph").mkdir()
+        (bare / ".ralph" / "validate.sh").write_text("#!/bin/sh\n")
+        said = ralph(bare, "init", "--plan", "TODO.md", "--item", "new")
+        assert tasks(bare, "TODO.md") == [("old", None), ("new", None)]
+        assert config(bare)["paths"] == {"plan": "TODO.md"}
+        assert "Note: before a run, look at what this repository brings" in said.out
+        assert "── .ralph/config.toml (new)" in said.out
+        again = ralph(bare, "init", "--plan", "TODO.md", "--item", "new")
+        assert "── TODO.md (stays)\n── .gitignore (stays)\n" in again.out
+
+    def test_warnings_are_told_and_keep_nobody(self, ralph: Ralph, bare: Path) -> None:
+        said = ralph(bare, "init", "--description", "Repair it", "--item", "Repair it")
+        assert said.code == 0
+        assert said.err.splitlines() == [
+            "ralph: warning: Short (9 of 50 characters): say what is wanted, and why.",
+            "ralph: warning: No success criteria found: say when it is done.",
+            f"ralph: information: No test requirement found. Suggestion: {TESTS_WANTED}",
+        ]
+
+    @pytest.mark.parametrize(
+        ("flags", "words"),
+        [
+            (["--description", " "], "A task description is needed"),
+            (["--description", DESCRIPTION], "No plan item is selected: select at least one"),
+            (["--item", "x"], "A task description is needed"),
+            (["--completion-phrase", "done"], "Upper-case letters, digits and _ only"),
+            (["--timeout", "2m"], "from 5 to 60 minutes"),
+            (["--timeout", "soon"], "'soon' is no duration"),
+            (["--max-cost-usd", "-1"], "--max-cost-usd: "),
+            (["--plan", "../up.md"], "--plan: '../up.md' must be a path inside"),
+            (["--agent-prompt", "file"], "--agent-prompt goes with --agent-command"),
+            (["--agent-command", " "], "--agent-command is empty"),
+            (["--agent", "a", "--agent-command", "b"], "not both"),
+            (["--template", "x"], "there is no template 'x'; there is: bug-fix, "),
+            (["--issue", "issue.md"], "there is no request"),
+            (["--issue", "#1", "--profile", "spec"], "--issue belongs to the profile issue"),
+            (["--profile", "waterfall"], "--profile 'waterfall': it must be one of"),
+        ],
+    )
+    def test_errors_end_it_and_nothing_is_written(
+        self, ralph: Ralph, bare: Path, flags: list[str], words: str
+    ) -> None:
+        said = ralph(bare, "init", *flags)
+        assert said.code in {5, 64, 78}
+        assert words in said.err
+        assert git(bare, "status", "--porcelain") == ""
+
+    def test_programs_can_ask_what_there_is_to_choose(self, ralph: Ralph, bare: Path) -> None:
+        found = ralph(bare, "init", "--choices").json
+        assert [one["name"] for one in found["profiles"]] == [
+            *("fixplan", "spec", "stories", "beads", "issue"),
+        ]
+        assert [one["needsItems"] for one in found["profiles"]] == [True, True, True, False, False]
+        assert found["templates"][0]["id"] == "bug-fix"
+        assert git(bare, "status", "--porcelain") == ""
+
+
+class TestInATerminal:
+    def test_everything_is_asked_and_wrong_answers_are_asked_again(self, bare: Path) -> None:
+        with in_terminal(bare, "init") as seen:
+            seen.wait_for("Profile [1]")
+            seen.type("\n")
+            seen.wait_for("Template (0 for none)")
+            seen.type("99\n")
+            seen.wait_for("A number from 0 to")
+            seen.type("0\n")
+            seen.wait_for("What is to be done?")
+            seen.type("Reset passwords by mail\n\n")
+            seen.wait_for("Add: All new code has tests and they pass.?")
+            seen.type("y\n")
+            seen.wait_for("Plan items, one a line")
+            seen.type("\n")
+            seen.wait_for("error: No plan item is selected")
+            seen.type("P0 Send a mail\nBe quick\n\n")
+            seen.wait_for("Completion phrase")
+            seen.type("done\n")
+            seen.wait_for("error: Upper-case letters")
+            seen.type("DONE\n")
+            seen.wait_for("Timeout of an iteration")
+            seen.type("1m\n")
+            seen.wait_for("error: An iteration may take from 5 to 60 minutes")
+            seen.type("5m\n")
+            seen.wait_for("Write this?")
+            assert git(bare, "status", "--porcelain") == ""
+            seen.type("y\n")
+            assert seen.wait() == 0
+        assert tasks(bare) == [("Send a mail", "P0"), ("Be quick", "P1")]
+        assert config(bare) == {
+            "profile": "fixplan",
+            "timeout": "5m",
+            "promise": {"complete": "DONE"},
+        }
+        text = (bare / "specs" / "reset-passwords-by-mail.md").read_text(encoding="utf-8")
+        assert "All new code has tests and they pass." in text
+
+    def test_nothing_to_do_gives_an_empty_plan(self, bare: Path) -> None:
+        with in_terminal(bare, "init") as seen:
+            seen.wait_for("Profile [1]")
+            seen.type("\n")
+            seen.wait_for("Template (0 for none)")
+            seen.type("\n")
+            seen.wait_for("(nothing: only what the profile begins with)")
+            seen.type("\n")
+            assert seen.wait() == 0
+        assert tasks(bare) == []
+        assert config(bare) == {"profile": "fixplan"}
+
+    def test_a_no_writes_nothing(self, bare: Path) -> None:
+        with in_terminal(bare, "init") as seen:
+            seen.wait_for("Profile [1]")
+            seen.type("\n")
+            seen.wait_for("Template (0 for none)")
+            seen.type("2\n")
+            seen.wait_for("(nothing: keep the template's)")
+            seen.type("\n")
+            seen.wait_for("Completion phrase")
+            seen.type("\n")
+            seen.wait_for("Timeout of an iteration")
+            seen.type("\n")
+            seen.wait_for("Write this?")
+            seen.type("n\n")
+            assert seen.wait() == 1
+        assert git(bare, "status", "--porcelain") == ""
+
+    def test_the_end_of_the_input_gives_up(self, bare: Path) -> None:
+        with in_terminal(bare, "init") as seen:
+            seen.wait_for("Profile [1]")
+            seen.type("\n")
+            seen.wait_for("Template (0 for none)")
+            seen.type(CTRL_D)
+            assert seen.wait() == 130
+        assert git(bare, "status", "--porcelain") == ""
+
+    def test_a_yes_beforehand_asks_nothing(self, bare: Path) -> None:
+        with in_terminal(bare, "init", "--yes", "--template", "feature") as seen:
+            assert seen.wait() == 0
+        assert len(tasks(bare)) == 6

@@ -1,0 +1,269 @@
+"""``status``, ``plan``, ``read``, ``watch``: what people read and what programs do."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from ralph_ls.protocol.plan import TaskState
+from tests.engine.project_builder import ROOT, run_ralph, start_ralph, wait_for, write_agent
+from tests.unit.cli.cli_runner import Ralph
+from tests.unit.cli.shell_agents import ASKER, IDLER, WORKER
+
+PLAN = """\
+# Plan
+
+## High Priority (P0)
+- [x] Done already
+- [~] Half done
+  - [ ] A part of it
+- [ ] Send mail [BLOCKED]
+  Blocked by: no key
+
+## Standard (P1)
+- [ ] 漢字 [P2]
+"""
+
+REPORT = """\
+I did it.
+error: one thing failed
+<promise>DECIDE:Which one?</promise>
+---RALPH_STATUS---
+STATUS: SLEEPING
+FILES_MODIFIED: 2
+EXIT_SIGNAL: true
+---END_RALPH_STATUS---
+All tasks are complete.
+"""
+
+
+class TestPlan:
+    def test_people_see_sections_states_and_ids(self, ralph: Ralph, repository: Path) -> None:
+        (repository / "@fix_plan.md").write_text(PLAN, encoding="utf-8")
+        lines = ralph(repository, "plan").out.splitlines()
+        assert [line.partition("  [")[0] for line in lines] == [
+            "High Priority (P0)",
+            "  ✓ Done already",
+            "  ◐ Half done",
+            "    ○ A part of it",
+            "  ⊘ Send mail",
+            "Standard (P1)",
+            "  ○ 漢字",
+        ]
+        assert lines[4].endswith("]  (blocked by: no key)")
+
+    def test_programs_get_the_shape_that_is_documented(
+        self, ralph: Ralph, repository: Path
+    ) -> None:
+        (repository / "@fix_plan.md").write_text(PLAN, encoding="utf-8")
+        plan = ralph(repository, "plan", "--json").json
+        assert set(plan) == {"tasks", "problems"}
+        assert all(
+            set(task)
+            == {"id", "title", "state", "priority", "section", "line", "optional", "blockedBy"}
+            | {"criteria"}
+            for task in plan["tasks"]
+        )
+        states = {state.value for state in TaskState}
+        assert {task["state"] for task in plan["tasks"]} <= states
+        assert [task["line"] for task in plan["tasks"]] == [4, 5, 6, 7, 11]
+        assert plan["tasks"][3]["blockedBy"] == "no key"
+        assert plan["tasks"][4]["priority"] == "P2"
+
+    def test_problems_are_told_with_their_line(self, ralph: Ralph, tmp_path: Path) -> None:
+        (tmp_path / "plan.md").write_text("# P\n```\nnever closed\n- [ ] a\n", encoding="utf-8")
+        problems = ralph(tmp_path, "plan", "plan.md", "--json").json["problems"]
+        assert problems
+        assert all(set(problem) == {"code", "message", "line"} for problem in problems)
+        first = problems[0]
+        shown = ralph(tmp_path, "plan", "plan.md").out
+        assert f"line {first['line']}: {first['code']}: {first['message']}\n" in shown
+
+    def test_what_the_checks_find_is_told_among_the_problems(
+        self, ralph: Ralph, repository: Path
+    ) -> None:
+        (repository / ".ralph").mkdir(exist_ok=True)
+        settings = '[gate]\nmarker = "ALL_OVER"\n'
+        (repository / ".ralph/config.toml").write_text(settings, encoding="utf-8")
+        text = "ALL_OVER\n\n- [?] a\n  - Depends on: US-007\n"
+        (repository / "@fix_plan.md").write_text(text, encoding="utf-8")
+        problems = ralph(repository, "plan", "--json").json["problems"]
+        assert [(problem["line"], problem["code"]) for problem in problems] == [
+            (1, "marker-with-open-tasks"),
+            (3, "unknown-box"),
+            (4, "unknown-dependency"),
+        ]
+        shown = ralph(repository, "plan").out
+        assert f"line 4: unknown-dependency: {problems[2]['message']}\n" in shown
+
+    def test_a_file_is_read_also_outside_a_repository(self, ralph: Ralph, tmp_path: Path) -> None:
+        (tmp_path / "any.md").write_bytes(b"- [ ] Wh\xffat\n")
+        assert ralph(tmp_path, "plan", "any.md").out.startswith("(no section)\n  ○ Wh\ufffdat  [")
+
+    def test_the_settings_say_where_it_lies_and_what_is_optional(
+        self, ralph: Ralph, repository: Path
+    ) -> None:
+        (repository / ".ralph").mkdir()
+        (repository / ".ralph/config.toml").write_text(
+            '[paths]\nplan = "todo.md"\n', encoding="utf-8"
+        )
+        (repository / "todo.md").write_text("- [ ] Mine\n", encoding="utf-8")
+        (repository / "below").mkdir()
+        assert "○ Mine" in ralph(repository / "below", "plan").out
+        (repository / "todo.md").unlink()
+        said = ralph(repository, "plan")
+        assert said.code == 5
+        assert "looked for todo.md; make one with: ralph init" in said.err
+
+
+class TestRead:
+    def test_programs_get_the_shape_that_is_documented(self, ralph: Ralph, tmp_path: Path) -> None:
+        (tmp_path / "out.txt").write_text(REPORT, encoding="utf-8")
+        found = ralph(tmp_path, "read", "out.txt", "--json").json
+        problems = found["report"]["problems"]
+        assert found == {
+            "text": REPORT,
+            "report": {
+                "kind": "ralphStatus",
+                "fields": {"STATUS": "SLEEPING", "FILES_MODIFIED": "2", "EXIT_SIGNAL": "true"},
+                "problems": problems,
+            },
+            "promise": {"kind": "decide", "text": "Which one?"},
+            "errors": ["error: one thing failed"],
+            "words": {"completion": found["words"]["completion"], "clarification": []},
+            "confidence": 50 + 10 * len(found["words"]["completion"]),
+            "limit": None,
+            "usage": None,
+            "sessionId": None,
+            "failed": False,
+            "overlooked": [],
+        }
+        assert found["words"]["completion"]
+        assert {"unknown-value", "missing-field"} == {problem["code"] for problem in problems}
+        assert all(set(problem) == {"code", "message", "field"} for problem in problems)
+
+    def test_people_see_the_same(self, ralph: Ralph, tmp_path: Path) -> None:
+        (tmp_path / "out.txt").write_text(REPORT, encoding="utf-8")
+        lines = ralph(tmp_path, "read", "out.txt").out.splitlines()
+        assert lines[:4] == [
+            "Report: ralphStatus",
+            "  STATUS: SLEEPING",
+            "  FILES_MODIFIED: 2",
+            "  EXIT_SIGNAL: true",
+        ]
+        assert lines[4].startswith("  ! ")
+        assert "Promise: decide Which one?" in lines
+        assert "Error: error: one thing failed" in lines
+        assert "Clarification words: none" in lines
+
+    def test_what_claude_prints_is_read_from_its_records(
+        self, ralph: Ralph, tmp_path: Path
+    ) -> None:
+        recorded = str(ROOT / "tests/data/claude/work.jsonl")
+        found = json.loads(ralph(tmp_path, "read", recorded, "--agent", "claude", "--json").out)
+        assert found["report"]["fields"]["STATUS"] == "IN_PROGRESS"
+        assert found["usage"]["costUsd"] > 0
+        # Read as plain text its words stand inside JSON, where no signal is looked for.
+        assert json.loads(ralph(tmp_path, "read", recorded, "--json").out)["report"] is None
+
+    def test_nothing_said_is_a_reading_too(
+        self, ralph: Ralph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for _ in range(2):
+            monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"\xff\n")))
+            assert ralph(tmp_path, "read", "-", "--agent", "command").out == (
+                "Report: none\nCompletion words: none\nClarification words: none\nConfidence: 0\n"
+                "Unknown, since plain text does not tell it: "
+                "failure, tokens, cost, session, model\n"
+            )
+
+    def test_a_profile_has_its_own_block(self, ralph: Ralph, tmp_path: Path) -> None:
+        both = REPORT + "---CLARITY_STATUS---\nSTATUS: COMPLETE\n---END_CLARITY_STATUS---\n"
+        (tmp_path / "out.txt").write_text(both + REPORT, encoding="utf-8")
+        for profile, kind in (("issue", "clarityStatus"), ("fixplan", "ralphStatus")):
+            found = ralph(tmp_path, "read", "out.txt", "--profile", profile, "--json").json
+            assert found["report"]["kind"] == kind
+
+
+class TestStatus:
+    def test_where_there_was_never_a_run_it_says_so(self, ralph: Ralph, repository: Path) -> None:
+        assert ralph(repository, "status").out == (
+            f"There was never a run in {repository}. Start one: ralph run\n"
+        )
+        assert ralph(repository, "status", "--json").json == {
+            "run": None,
+            "workspace": str(repository),
+        }
+
+    def test_six_questions_are_answered(
+        self, ralph: Ralph, repository: Path, tmp_path: Path
+    ) -> None:
+        agent = write_agent(tmp_path / "agents", WORKER)
+        assert ralph(repository, "run", "--agent-command", agent).code == 0
+        lines = ralph(repository, "status").out.splitlines()
+        answers = dict(line.split(":", 1) for line in lines)
+        assert list(answers) == ["Running", "Doing", "Last change", "Needs you", "Stopped", "Next"]
+        assert answers["Doing"].strip() == "nothing now; 2 of 2 tasks are done"
+        assert answers["Stopped"].strip().startswith("complete (code 0): ")
+        shown = ralph(repository, "status", "--json").json
+        assert shown["answers"] == {key: value.strip() for key, value in answers.items()}
+        assert (shown["phase"], shown["live"], shown["pid"]) == ("ended", False, None)
+        assert shown["needsPerson"] is False
+        assert shown["state"]["run"] == shown["run"]
+        assert Path(shown["journal"]).is_file()
+
+    def test_it_is_answered_while_a_run_goes_on(
+        self, ralph: Ralph, repository: Path, tmp_path: Path
+    ) -> None:
+        agent = write_agent(tmp_path / "agents", "read -r line </dev/zero || sleep 600")
+        with start_ralph(repository, "run", "3", "--agent-command", agent) as running:
+            running.wait_for("agentStarted")
+            shown = ralph(repository, "status", "--json").json
+            assert (shown["live"], shown["pid"]) == (True, running.pid)
+            assert shown["phase"] == "running"
+            assert shown["answers"]["Doing"] == "First task"
+            assert ralph(repository, "stop", "--now").code == 0
+            assert running.wait().exit_code == 130
+
+
+class TestWatch:
+    def test_without_a_run_there_is_nothing_to_watch(self, ralph: Ralph, repository: Path) -> None:
+        said = ralph(repository, "watch")
+        assert (said.code, said.out) == (5, "")
+        assert "start one with: ralph run" in said.err
+
+    def test_of_a_run_that_is_over_it_shows_how_it_ended(
+        self, ralph: Ralph, repository: Path, tmp_path: Path
+    ) -> None:
+        agent = write_agent(tmp_path / "agents", ASKER)
+        assert ralph(repository, "run", "3", "--agent-command", agent).code == 3
+        said = ralph(repository, "watch")
+        assert said.code == 0
+        assert "▸ Ended: decide: " in said.out
+        assert "\nRalph Loop Summary\n" in said.out
+        assert "\nNext:        ralph answer " in said.out
+
+    def test_programs_get_every_event_from_the_first_on(
+        self, ralph: Ralph, repository: Path, tmp_path: Path
+    ) -> None:
+        agent = write_agent(tmp_path / "agents", IDLER)
+        ran = run_ralph(repository, "run", "1", "--agent-command", agent, "--json")
+        events = ralph(repository, "watch", "--json").events
+        assert [event["seq"] for event in events] == list(range(1, len(ran.events) + 1))
+        assert [json.loads(line) for line in ran.stdout.splitlines()] == events
+
+    def test_a_run_that_was_killed_is_shown_as_it_stands(
+        self, ralph: Ralph, repository: Path, tmp_path: Path
+    ) -> None:
+        agent = write_agent(tmp_path / "agents", "echo begun; sleep 600")
+        with start_ralph(repository, "run", "3", "--agent-command", agent) as running:
+            wait_for(repository, "agentStarted")
+            running.kill()
+        said = ralph(repository, "watch")
+        assert said.code == 0
+        assert "Next:        ralph run --resume\n" in said.out
+        assert ralph(repository, "status", "--json").json["phase"] == "crashed"

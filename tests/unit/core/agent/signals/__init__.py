@@ -1,0 +1,1 @@
+"""Signals in the final answer of an agent."""

@@ -1,0 +1,1 @@
+"""Evidence of progress, churn and ownership of changes."""

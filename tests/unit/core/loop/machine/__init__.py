@@ -1,0 +1,1 @@
+"""The reducer: transitions, run flow, close of an iteration, steering."""

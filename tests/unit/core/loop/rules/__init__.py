@@ -1,0 +1,1 @@
+"""The rules of the loop: breaker, gate, attempts, budgets and others."""

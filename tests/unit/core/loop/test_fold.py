@@ -1,0 +1,106 @@
+"""The fold: a viewer of any version, from any event on, comes to the state of the engine."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from ralph_ls.core.loop.fold import active_seconds, apply, fold
+from ralph_ls.protocol.run.events import (
+    BlockedResolved,
+    Event,
+    UnknownEvent,
+    dump_event,
+    parse_event,
+)
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import Phase
+from tests.unit.core.loop.simulated_project import asks, finishes, no_progress, progress
+from tests.unit.core.loop.simulated_run import BEGIN, RUN, command, play
+from tests.unit.core.loop.user_behaviours import helpful
+
+whole = play(progress, asks("a?"), no_progress, finishes, wait=True, person=helpful)
+
+
+def of_kind(kind: str) -> Event:
+    return next(event for event in whole.events if event.kind == kind)
+
+
+@pytest.mark.parametrize("cut", range(0, len(whole.events), 5))
+def test_a_fold_goes_on_from_any_snapshot(cut: int) -> None:
+    snapshot = fold(whole.events[:cut])
+    restored = RunState.model_validate_json(snapshot.model_dump_json(by_alias=True))
+    assert fold(whole.events[cut:], restored) == whole.run
+
+
+def test_events_of_a_newer_engine_move_only_the_number() -> None:
+    newer = UnknownEvent(seq=whole.run.seq + 1, at=whole.now, run=RUN, kind="sparkled")
+    after = apply(whole.run, newer)
+    assert after == whole.run.model_copy(update={"seq": newer.seq, "at": newer.at})
+
+
+@pytest.mark.parametrize("kind", sorted({event.kind for event in whole.events}))
+def test_an_event_without_those_before_it_fails_nobody(kind: str) -> None:
+    # A journal whose beginning cannot be read is shown as far as it goes.
+    event = of_kind(kind)
+    folded = fold([parse_event(dump_event(event))])
+    assert folded.seq == event.seq
+
+
+def test_an_answer_without_its_question_is_kept() -> None:
+    answered = of_kind("questionAnswered")
+    question = fold([answered]).question
+    assert question is not None
+    assert (question.question, question.answer, question.asked_at) == (
+        "a?",
+        "polling",
+        answered.at,
+    )
+
+
+def test_a_resolved_blocker_that_nobody_knows_leaves_no_trace() -> None:
+    resolved = BlockedResolved(seq=1, at=BEGIN, run=RUN, by="Ada")
+    assert fold([resolved]).resolved_blocker is None
+
+
+def test_only_engine_time_counts() -> None:
+    parked = play(asks("a?"), finishes, wait=True)
+    before = parked.run.active_seconds
+    assert parked.run.phase is Phase.PARKED
+    parked.now += timedelta(days=1)
+    parked.go_on(command("answer", text="b"))
+    assert parked.run.active_seconds < before + 60
+    assert parked.run.end is not None
+
+
+def test_a_clock_that_is_set_back_takes_no_time_away() -> None:
+    running = fold(whole.events[:5])
+    assert active_seconds(running, BEGIN - timedelta(days=1)) == running.active_seconds
+    assert active_seconds(running, BEGIN + timedelta(days=1)) > running.active_seconds
+
+
+def test_a_journal_that_is_empty_is_a_run_of_which_nothing_is_known() -> None:
+    assert fold([]) == RunState()
+    assert active_seconds(RunState(), BEGIN) == 0.0
+
+
+def test_answered_commands_and_warnings_are_kept_in_bounds() -> None:
+    run = play(asks("a?"), wait=True)
+    for _ in range(120):
+        run.tell("note", text="use tabs")
+    assert len(run.run.commands) == 100
+    assert len(run.run.notes) == 120
+
+
+@pytest.mark.parametrize("cut", range(0, len(whole.events), 3))
+def test_a_fold_is_its_events_one_by_one_and_leaves_where_it_began_alone(cut: int) -> None:
+    before = fold(whole.events[:cut])
+    copy, fields = before.model_copy(deep=True), set(before.model_fields_set)
+    one_by_one = before
+    for event in whole.events[cut:]:
+        one_by_one = apply(one_by_one, event)
+    folded = fold(whole.events[cut:], before)
+    assert folded == one_by_one == fold(whole.events)
+    assert folded.model_fields_set == one_by_one.model_fields_set
+    assert (before, before.model_fields_set) == (copy, fields)

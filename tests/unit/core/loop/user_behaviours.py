@@ -1,0 +1,53 @@
+"""People who look after a run: what they do depends only on what they see."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ralph_ls.core.loop.inputs import HaltFilesChanged
+from ralph_ls.protocol.run.values import Phase
+from tests.unit.core.loop.simulated_run import Person, Play
+
+
+def helpful(play: Play) -> None:
+    """Answers, resolves, resets and resumes whatever the run waits for."""
+    match play.run.phase, play.run.phase_reason:
+        case Phase.PARKED, "decide":
+            play.tell("answer", text="polling")
+        case Phase.PARKED, "blocked" | "review":
+            play.tell("resume")
+        case Phase.PARKED, _:
+            play.tell("reset")
+        case Phase.PAUSED, _:
+            play.tell("resume")
+
+
+def editing(play: Play) -> None:
+    """Settles everything in the halt files, by hand; resumes what is paused."""
+    if play.run.phase is Phase.PARKED:
+        if play.world.question is not None:
+            play.world.answer = "polling"
+        play.world.blocked = None
+        play.feed(HaltFilesChanged(halt=play.world.halt))
+    elif play.run.phase is Phase.PAUSED:
+        play.tell("resume")
+
+
+def during_turn(number: int, kind: str, **fields: Any) -> Person:
+    """Gives a command while the agent plays that turn, counted from 0."""
+
+    def person(play: Play) -> None:
+        if play.run.phase is Phase.RUNNING and play.world.n_turns == number:
+            play.tell(kind, **fields)
+
+    return person
+
+
+def together(*persons: Person) -> Person:
+    """Several people, one after the other."""
+
+    def person(play: Play) -> None:
+        for one in persons:
+            one(play)
+
+    return person

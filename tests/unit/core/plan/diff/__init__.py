@@ -1,0 +1,1 @@
+"""Differences of plans: guard, merge, pairing of tasks."""

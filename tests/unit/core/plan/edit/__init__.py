@@ -1,0 +1,1 @@
+"""Edits of plans and of the progress log."""

@@ -1,0 +1,1 @@
+"""Checks of plans and their quick fixes."""

@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+import pytest
+
+from ralph_ls.core.plan.lint.dependencies import unfinished_dependencies
+from ralph_ls.core.plan.parse.markdown import parse_markdown
+from ralph_ls.core.plan.queries import PlanCounts, count_tasks, newly_done, next_task
+from tests.unit.core.plan.plan_assertions import plan_of
+
+OPTIONAL = ("Optional",)
+
+
+def chosen(*lines: str, set_aside: tuple[str, ...] = (), only: str | None = None) -> str | None:
+    plan = plan_of(*lines, optional_sections=OPTIONAL)
+    task = next_task(plan, set_aside=set_aside, only=only)
+    return None if task is None else task.title
+
+
+@pytest.mark.parametrize(
+    ("lines", "title"),
+    [
+        pytest.param(("- [ ] a", "- [ ] b"), "a", id="position"),
+        pytest.param(("- [ ] a", "- [ ] [P0] b"), "b", id="priority"),
+        pytest.param(("- [ ] a", "- [ ] [P1] b"), "a", id="none-counts-as-standard"),
+        pytest.param(("- [ ] [P2] a", "- [ ] b"), "b", id="none-goes-before-nice-to-have"),
+        pytest.param(("- [ ] [P0] a", "- [~] [P2] b"), "b", id="in-progress-first"),
+        pytest.param(
+            ("# Optional", "- [~] [P0] a", "# B", "- [ ] [P2] b"), "b", id="optional-last"
+        ),
+        pytest.param(("# Optional", "- [ ] a"), "a", id="optional-when-nothing-else"),
+        pytest.param(("- [x] a", "- [!] b", "- [-] c", "- [?] d"), "d", id="settled-ones-never"),
+        pytest.param(("- [x] a", "- [!] b", "- [-] c"), None, id="nothing-left"),
+        pytest.param((), None, id="empty"),
+    ],
+)
+def test_the_next_task_is_chosen(lines: tuple[str, ...], title: str | None) -> None:
+    assert chosen(*lines) == title
+
+
+def test_tasks_set_aside_are_never_chosen() -> None:
+    assert chosen("- [~] A-1: a", "- [ ] A-2: b", set_aside=("A-1",)) == "b"
+    assert chosen("- [~] A-1: a", set_aside=("A-1",), only="A-1") is None
+
+
+@pytest.mark.parametrize(
+    ("lines", "set_aside", "title"),
+    [
+        pytest.param(
+            ("- [ ] [P0] A-1: a", "  - Depends on: A-2", "- [ ] A-2: b"),
+            (),
+            "b",
+            id="what-is-needed",
+        ),
+        pytest.param(
+            ("- [ ] A-1: a", "  - Depends on: A-2", "- [x] A-2: b"), (), "a", id="what-is-done"
+        ),
+        pytest.param(("- [ ] A-1: a", "  - Depends on: A-9, a key"), (), "a", id="no-such-task"),
+        pytest.param(("- [ ] A-1: a", "  - Depends on: A-1"), (), "a", id="itself"),
+        pytest.param(
+            ("- [ ] A-1: a", "  - Depends on: A-2", "- [!] A-2: b"), (), None, id="what-is-blocked"
+        ),
+        pytest.param(
+            ("- [ ] A-1: a", "  - Depends on: A-2", "- [ ] A-2: b"), ("A-2",), None, id="set-aside"
+        ),
+        pytest.param(
+            (
+                *("- [ ] A-1: a", "  - Depends on: A-2"),
+                *("- [ ] [P0] A-2: b", "  - Depends on: A-1"),
+            ),
+            (),
+            "b",
+            id="each-other",
+        ),
+        pytest.param(
+            (
+                *("- [ ] A-1: a", "  - Depends on: A-2"),
+                *("- [ ] A-2: b", "  - Depends on: A-1, A-3"),
+                *("- [!] A-3: c",),
+            ),
+            (),
+            None,
+            id="each-other-and-what-is-blocked",
+        ),
+    ],
+)
+def test_a_task_comes_after_those_that_it_needs(
+    lines: tuple[str, ...], set_aside: tuple[str, ...], title: str | None
+) -> None:
+    text = "\n".join(lines)
+    plan = parse_markdown(text).plan
+    needs = unfinished_dependencies(plan.tasks, text)
+    waits_for = {waiting: [one.id for one in needed] for waiting, needed in needs.items()}
+    task = next_task(plan, set_aside=set_aside, waits_for=waits_for)
+    assert (None if task is None else task.title) == title
+
+
+def test_only_one_id_may_be_asked_for() -> None:
+    assert chosen("- [ ] [P0] A-1: a", "- [ ] A-2: b", only="A-2") == "b"
+    assert chosen("- [ ] A-1: a", "- [x] A-2: b", only="A-2") is None
+    assert chosen("- [ ] A-1: a", only="A-3") is None
+
+
+def test_tasks_are_counted_by_state_and_need() -> None:
+    required = ("- [ ] a", "- [~] b", "- [x] c", "- [!] d", "- [-] e")
+    plan = plan_of(*required, "# Optional", *required, "- [ ] f", optional_sections=OPTIONAL)
+    assert count_tasks(plan) == PlanCounts(
+        total=11,
+        done=2,
+        required=4,
+        done_required=1,
+        open_required=2,
+        blocked_required=1,
+        open_optional=3,
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        pytest.param(("- [ ] A-1: a",), ("- [x] A-1: a",), ("A-1",), id="ticked"),
+        pytest.param(("- [!] A-1: a",), ("- [x] A-1: b",), ("A-1",), id="id-counts-not-title"),
+        pytest.param(("- [x] A-1: a",), ("- [x] A-1: a",), (), id="done-before"),
+        pytest.param(("- [x] A-1: a",), ("- [ ] A-1: a",), (), id="opened-again"),
+        pytest.param(("- [ ] A-1: a",), (), (), id="gone"),
+        pytest.param(("- [ ] A-1: a",), ("- [-] A-1: a",), (), id="skipped"),
+        pytest.param((), ("- [x] A-1: a",), ("A-1",), id="new-and-done"),
+        pytest.param(("- [x] Fix logn",), ("- [x] Fix login",), (), id="done-and-reworded"),
+        pytest.param(("- [ ] Fix logn page",), ("- [x] Fix login page",), ("cbba638b",), id="both"),
+        pytest.param(("- [ ] a",), ("- [x] A-1: b",), ("A-1",), id="reworded"),
+        pytest.param(
+            ("- [ ] A-1: a", "- [ ] A-2: b"),
+            ("- [x] A-2: b", "- [x] A-1: a"),
+            ("A-2", "A-1"),
+            id="order-of-the-later-plan",
+        ),
+        pytest.param(("- [x] c",), ("- [ ] c", "- [x] c"), (), id="a-repeat-was-added-above"),
+        pytest.param(("- [x] c", "- [ ] c"), ("- [x] c", "- [x] c"), ("2e7d2c03-2",), id="second"),
+        pytest.param(("- [ ] c", "- [x] c"), ("- [x] c", "- [x] c"), ("2e7d2c03",), id="first"),
+        pytest.param(("- [x] c", "- [ ] c"), ("- [x] c",), (), id="a-repeat-is-gone"),
+        pytest.param(
+            ("- [x] A-1: c",),
+            ("- [ ] A-1: c", "- [x] A-1: c", "- [x] A-1: c"),
+            ("A-1-3",),
+            id="one-of-two-repeats-is-new",
+        ),
+    ],
+)
+def test_what_became_done_is_told(
+    before: tuple[str, ...], after: tuple[str, ...], expected: tuple[str, ...]
+) -> None:
+    assert newly_done(plan_of(*before), plan_of(*after)) == expected
+
+
+def test_tasks_are_found_by_id_and_line() -> None:
+    plan = plan_of("- [ ] A-1: a", "  - [ ] A-2: b", "    note", "", "text")
+    first, second = plan.tasks
+    assert plan.find("A-2") is second
+    assert plan.find("A-3") is None
+    assert plan.by_id() == {"A-1": first, "A-2": second}
+    assert [plan.at_line(line) for line in range(4)] == [first, second, second, None]
+
+
+def test_optional_tasks_may_be_left_alone() -> None:
+    plan = plan_of("# A", "- [x] a", "# Optional", "- [ ] b", optional_sections=OPTIONAL)
+    assert next_task(plan, takes_optional=False) is None
+    chosen = next_task(plan)
+    assert chosen is not None
+    assert chosen.title == "b"

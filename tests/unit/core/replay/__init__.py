@@ -1,0 +1,1 @@
+"""Replay of traces, journals and recorded histories."""

@@ -1,0 +1,1 @@
+"""Views of a document: diagnostics, lenses, hovers, completions."""

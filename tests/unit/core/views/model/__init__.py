@@ -1,0 +1,1 @@
+"""Words, history and control characters that the views share."""

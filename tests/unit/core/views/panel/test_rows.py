@@ -1,0 +1,215 @@
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ralph_ls.core.loop.inputs import HaltFiles
+from ralph_ls.core.views.panel.rows import IterationRows, iteration_rows, plan_rows
+from ralph_ls.protocol.lsp.panel import IterationRow, PlanRows, TaskRow
+from ralph_ls.protocol.plan import PlanProblem, ShownPriority, TaskState
+from ralph_ls.protocol.run.events import EventBase, EvidenceGathered
+from ralph_ls.protocol.run.report import Usage
+from ralph_ls.protocol.run.values import CommitSeen, Evidence, Outcome, Phase
+from tests.unit.core.views.document_contexts import (
+    CHOOSE,
+    COMMIT,
+    LETTER,
+    NOON,
+    PAY,
+    PLAN,
+    PRINT,
+    READ,
+    ROUND,
+    begins,
+    ends,
+    event,
+    phase,
+    reports,
+    run_of,
+    seen,
+    shows,
+    started,
+    task,
+)
+from tests.unit.core.views.run_situations import PARKED_ASKING, PARKED_BLOCKED
+
+URI = "file:///project/%40fix_plan.md"
+
+
+def tree(*events: EventBase, text: str = PLAN, **fields: Any) -> PlanRows:
+    return plan_rows(seen(*events, text=text, **fields), uri=URI, path="@fix_plan.md")
+
+
+def rows_by_line(*events: EventBase, **fields: Any) -> dict[int, TaskRow]:
+    return {row.line - 1: row for row in tree(*events, **fields).tasks}
+
+
+class TestPlan:
+    def test_without_a_plan_there_is_nothing(self) -> None:
+        assert plan_rows(seen(text=""), uri=None, path="") == PlanRows()
+
+    def test_each_task_is_there_with_its_place(self) -> None:
+        found = tree()
+        assert (found.uri, found.path) == (URI, "@fix_plan.md")
+        assert [row.line - 1 for row in found.tasks] == [READ, ROUND, CHOOSE, PAY, PRINT, LETTER]
+        row = found.tasks[1]
+        assert row == TaskRow(
+            id=task(ROUND).id,
+            title="Round half a cent up",
+            state=TaskState.TODO,
+            priority=ShownPriority.P0,
+            section="High Priority",
+            line=ROUND + 1,
+            criteria=("every total is right",),
+        )
+
+    def test_a_done_one_says_where_and_by_which_commit(self) -> None:
+        rows = rows_by_line(
+            started(), begins(2, READ), shows(2, files=1, commit=COMMIT, done=(READ,))
+        )
+        done = rows[READ]
+        assert (done.iteration, done.commit, done.attempts) == (2, COMMIT, 1)
+        assert done.words == "done in iteration 2 · abc1234"
+
+    def test_one_that_was_done_before_this_run_says_nothing(self) -> None:
+        done = rows_by_line()[READ]
+        assert (done.iteration, done.commit, done.words) == (None, None, "")
+
+    def test_one_that_was_opened_again_is_only_tried(self) -> None:
+        events = (
+            started(),
+            begins(2, ROUND),
+            shows(2, files=1, commit=COMMIT, done=(ROUND,)),
+            ends(2),
+        )
+        row = rows_by_line(*events)[ROUND]
+        assert (row.iteration, row.commit, row.words) == (2, None, "1 attempt")
+
+    def test_the_one_in_work_counts_its_attempts(self) -> None:
+        row = rows_by_line(started(), begins(1, ROUND), ends(1), begins(2, ROUND))[ROUND]
+        assert (row.in_work, row.attempts, row.iteration) == (True, 2, 2)
+        assert row.words == "attempt 2"
+
+    def test_the_one_that_is_asked_about_says_so(self) -> None:
+        rows = rows_by_line(*PARKED_ASKING)
+        assert [line for line, row in rows.items() if row.asks] == [CHOOSE]
+        assert rows[CHOOSE].words == "asks · 1 attempt"
+
+    def test_the_one_that_blocks_says_so(self) -> None:
+        rows = rows_by_line(*PARKED_BLOCKED)
+        assert [line for line, row in rows.items() if row.blocks] == [CHOOSE]
+        assert rows[CHOOSE].words == "blocks the run · 1 attempt"
+        halt = HaltFiles()
+        assert not any(row.blocks for row in rows_by_line(*PARKED_BLOCKED, halt=halt).values())
+
+    def test_a_blocked_one_says_why(self) -> None:
+        rows = rows_by_line()
+        assert (rows[PAY].blocked_by, rows[PAY].words) == ("no keys", "blocked: no keys")
+        assert (rows[PRINT].blocked_by, rows[PRINT].words) == (
+            None,
+            "blocked: the plan gives no reason",
+        )
+
+    def test_what_strangers_wrote_can_do_nothing(self) -> None:
+        text = "## \x1b[2J\n- [ ] \x1b[1m\n  - Done when: \x07\n- [ ] [BLOCKED: \u202ex] b\n- [?] c"
+        found = tree(text=text)
+        first, second, _ = found.tasks
+        assert (first.title, first.section) == ("\\x1b[1m", "\\x1b[2J")
+        assert first.criteria == ("\\x07",)
+        assert second.blocked_by == "\\u202ex"
+        (problem,) = found.problems
+        assert isinstance(problem, PlanProblem)
+        assert problem.line == 5
+
+
+JOURNAL = run_of(
+    (
+        started(),
+        begins(1, CHOOSE),
+        reports(
+            1,
+            STATUS="in_progress",
+            FILES_MODIFIED="5",
+            TESTS_STATUS="FAILING",
+            WORK_TYPE="testing",
+        ),
+        shows(1, files=4, commit=COMMIT, done=(READ,)),
+        ends(1, usage=Usage(cost_usd=0.25), seconds=66.5, commit=COMMIT),
+        begins(2, None),
+        reports(2, STATUS="COMPLETE\x07"),
+        shows(2),
+        ends(2, outcome=Outcome.NO_PROGRESS),
+        phase(Phase.PAUSED),
+        begins(3, LETTER),
+    )
+)
+
+
+class TestIterations:
+    def test_each_tells_what_was_claimed_and_what_was_seen(self) -> None:
+        third, second, first = iteration_rows(JOURNAL).rows
+        assert first == IterationRow(
+            iteration=1,
+            start=1,
+            task="Choose the storage engine",
+            outcome=Outcome.PROGRESS,
+            started_at=NOON + timedelta(minutes=1),
+            seconds=66.5,
+            commit=COMMIT,
+            files=4,
+            claimed_files=5,
+            tasks_done=1,
+            status="IN_PROGRESS",
+            work_type="TESTING",
+            tests="FAILING",
+            cost_usd=0.25,
+            changes=True,
+        )
+        assert second == IterationRow(
+            iteration=2,
+            start=2,
+            outcome=Outcome.NO_PROGRESS,
+            started_at=NOON + timedelta(minutes=5),
+            seconds=60.0,
+            files=0,
+            status="COMPLETE",
+            why="nothing changed at all",
+            changes=True,
+        )
+        assert third == IterationRow(
+            iteration=3,
+            start=3,
+            task="Write the letter",
+            started_at=NOON + timedelta(minutes=10),
+            changes=True,
+        )
+
+    def test_another_run_begins_anew(self) -> None:
+        assert iteration_rows((*JOURNAL, started(), begins(1, READ))).rows == (
+            IterationRow(iteration=1, start=1, task="Read the law", started_at=NOON, changes=True),
+        )
+
+    @pytest.mark.parametrize("cut", range(len(JOURNAL)))
+    def test_they_go_on_from_anywhere_and_leave_what_they_had(self, cut: int) -> None:
+        earlier = iteration_rows(JOURNAL[:cut])
+        kept = earlier.rows
+        assert iteration_rows(JOURNAL[cut:], earlier) == iteration_rows(JOURNAL)
+        assert earlier.rows is kept
+
+    def test_a_commit_in_a_nested_repository_is_not_the_workspace_s(self) -> None:
+        nested = CommitSeen(hash="2" * 40, subject="b", files=1, repository="nested")
+        told = event(EvidenceGathered, iteration=1, evidence=Evidence(commits=(nested,)))
+        (row,) = iteration_rows([told]).rows
+        assert row.commit is None
+
+    @given(st.lists(st.sampled_from(JOURNAL), max_size=20))
+    def test_any_events_in_any_order_are_taken(self, events: list[EventBase]) -> None:
+        numbers = [row.start for row in iteration_rows(events).rows]
+        assert numbers == sorted(set(numbers), reverse=True)
+
+    def test_nothing_is_a_beginning_too(self) -> None:
+        assert iteration_rows(()) == IterationRows()

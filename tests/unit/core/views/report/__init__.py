@@ -1,0 +1,1 @@
+"""Reports: metrics, doctor, archive."""

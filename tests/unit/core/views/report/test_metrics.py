@@ -1,0 +1,348 @@
+"""What runs came to: S's metrics, and how they are told (docs/rules.md#metrics)."""
+
+from __future__ import annotations
+
+import csv
+import io
+from datetime import UTC, timedelta
+from typing import Any
+
+import pytest
+
+from ralph_ls.core.views.report.metrics import measure_run, total_of
+from ralph_ls.core.views.report.metrics_tables import (
+    CSV_COLUMNS,
+    ITERATION_HEADINGS,
+    RUN_HEADINGS,
+    iteration_cells,
+    run_cells,
+    to_csv,
+    total_lines,
+)
+from ralph_ls.protocol.json_output import IterationMetrics, RunMetrics, TotalMetrics
+from ralph_ls.protocol.run.events import (
+    AgentExited,
+    BlockedResolved,
+    CommandAccepted,
+    Committed,
+    Event,
+    NoteAdded,
+    QuestionAnswered,
+    RunEnded,
+    RunResumed,
+    Validated,
+    Warned,
+)
+from ralph_ls.protocol.run.report import Usage
+from ralph_ls.protocol.run.values import CommitSeen, EndReason, Outcome, Phase, TaskRef, Verdict
+from tests.unit.core.views.run_states import (
+    COMMIT,
+    NOON,
+    TASK,
+    event,
+    evidence,
+    iteration_ended,
+    iteration_started,
+    phase,
+    run_started,
+)
+
+USAGE = Usage(
+    input_tokens=1000,
+    output_tokens=200,
+    cached_tokens=5,
+    cost_usd=0.15,
+    turns=3,
+    context_tokens=45000,
+    context_window=200000,
+)
+COMPLETE = Verdict(reason=EndReason.COMPLETE, message="done")
+
+
+def ended(reason: EndReason, code: int, **fields: Any) -> RunEnded:
+    values: dict[str, Any] = {"message": "over", "seconds": 200.0, **fields}
+    return event(RunEnded, reason=reason, exit_code=code, **values)
+
+
+def resumed() -> RunResumed:
+    return event(RunResumed, version="1", pid=1, by="ralph", config=run_started().config)
+
+
+def measured(*events: Event, is_live: bool = False) -> RunMetrics:
+    run = measure_run([run_started(), *events], is_live=is_live)
+    assert run is not None
+    return run
+
+
+def one_of(*between: Event, **fields: Any) -> IterationMetrics:
+    """The only iteration of a run, as it is measured."""
+    (one,) = measured(iteration_started(), *between, iteration_ended(**fields)).iterations
+    return one
+
+
+class TestAnIteration:
+    def test_is_told_with_all_that_was_seen_of_it(self) -> None:
+        seen = evidence(
+            files=4,
+            tasks_done=("a", "b"),
+            commits=(
+                CommitSeen(hash="1" * 40, subject="One"),
+                CommitSeen(hash="2" * 40, subject="Mine", by_person=True),
+            ),
+        )
+        by_loop = event(Committed, iteration=1, commit=COMMIT, subject="ralph: it", files=4)
+        late = NOON + timedelta(seconds=152)
+        one = one_of(seen, by_loop, at=late, usage=USAGE)
+        assert one.model_dump(mode="json", by_alias=True) == {
+            "run": "20260131T120000Z-0a1b",
+            "iteration": 1,
+            "start": 1,
+            "counted": True,
+            "mode": "build",
+            "task": {"id": TASK.id, "title": TASK.title},
+            "outcome": "progress",
+            "clean": True,
+            "startedAt": "2026-01-31T12:00:00.000Z",
+            "endedAt": "2026-01-31T12:02:32.000Z",
+            "seconds": 152.0,
+            "commit": COMMIT,
+            "commits": 2,
+            "files": 4,
+            "tasksDone": 2,
+            "inputTokens": 1000,
+            "outputTokens": 200,
+            "cachedTokens": 5,
+            "costUsd": 0.15,
+            "estimated": False,
+            "failure": None,
+            "turns": 3,
+            "contextTokens": 45000,
+            "contextWindow": 200000,
+        }
+
+    def test_of_which_nothing_was_told_has_nothing(self) -> None:
+        (one,) = measured(iteration_ended(commit=None)).iterations
+        assert one.task is None
+        assert one.started_at is None
+        assert (one.files, one.commits, one.tasks_done, one.cost_usd) == (0, 0, 0, None)
+
+    @pytest.mark.parametrize(
+        ("between", "fields", "clean"),
+        [
+            pytest.param([], {}, True, id="progress"),
+            pytest.param([], {"outcome": Outcome.NO_PROGRESS}, False, id="no-progress"),
+            pytest.param(
+                [], {"outcome": Outcome.NO_PROGRESS, "verdict": COMPLETE}, True, id="confirms"
+            ),
+            pytest.param([event(AgentExited, iteration=1)], {}, True, id="came-to-its-end"),
+            pytest.param([event(AgentExited, iteration=1, timed_out=True)], {}, False, id="late"),
+            pytest.param([event(AgentExited, iteration=1, idle=True)], {}, False, id="idle"),
+            pytest.param([event(AgentExited, iteration=1, overspent=True)], {}, False, id="spent"),
+            pytest.param([event(Validated, iteration=1, ok=True)], {}, True, id="validated"),
+            pytest.param([event(Validated, iteration=1, ok=False)], {}, False, id="not-valid"),
+            pytest.param(
+                [], {"verdict": Verdict(reason=EndReason.LIMIT, message="")}, True, id="the-last"
+            ),
+        ],
+    )
+    def test_is_clean_or_not(
+        self, between: list[Event], fields: dict[str, Any], clean: bool
+    ) -> None:
+        assert one_of(*between, **fields).clean is clean
+
+    def test_what_is_told_twice_counts_once(self) -> None:
+        seen = evidence(files=2, commits=(CommitSeen(hash=COMMIT, subject="One"),))
+        assert one_of(seen, seen).commits == 1
+        assert one_of(seen, evidence(files=3)).files == 3
+
+
+class TestARun:
+    @pytest.mark.parametrize(
+        ("events", "is_live", "end", "code"),
+        [
+            pytest.param([], True, "running", None, id="goes-on"),
+            pytest.param([], False, "crashed", None, id="crashed"),
+            pytest.param([phase(Phase.PARKED, "decide")], False, "parked", None, id="parked"),
+            pytest.param([phase(Phase.PARKED, "decide")], True, "running", None, id="waits"),
+            pytest.param([ended(EndReason.LIMIT, 1)], False, "limit", 1, id="over"),
+            pytest.param([ended(EndReason.LIMIT, 1), resumed()], True, "running", None, id="again"),
+        ],
+    )
+    def test_says_how_it_stands(
+        self, events: list[Event], is_live: bool, end: str, code: int | None
+    ) -> None:
+        run = measured(*events, is_live=is_live)
+        assert (run.end, run.exit_code) == (end, code)
+
+    def test_its_time_is_the_one_that_it_told_itself(self) -> None:
+        assert measured(iteration_ended()).seconds == 152.0
+        assert measured(iteration_ended(), ended(EndReason.STOPPED, 130)).seconds == 200.0
+
+    def test_without_a_beginning_is_none(self) -> None:
+        assert measure_run([], is_live=False) is None
+
+    @pytest.mark.parametrize(
+        ("events", "hands"),
+        [
+            pytest.param(
+                [event(QuestionAnswered, question="a", answer="b", by="me")], (1, 0, 0), id="answer"
+            ),
+            pytest.param([event(BlockedResolved, by="me")], (1, 0, 0), id="resolved"),
+            pytest.param(
+                [
+                    event(CommandAccepted, command="1" * 8, command_kind=kind, by="me")
+                    for kind in ("reset", "resetTask", "pause", "note")
+                ],
+                (0, 2, 0),
+                id="resets",
+            ),
+            pytest.param([ended(EndReason.STUCK, 4), resumed()], (0, 1, 0), id="stuck-resumed"),
+            pytest.param([phase(Phase.PARKED, "stuck"), resumed()], (0, 1, 0), id="parked-stuck"),
+            pytest.param(
+                [phase(Phase.PARKED, "stuck"), phase(Phase.PREPARING), resumed()],
+                (0, 0, 0),
+                id="no-more-stuck",
+            ),
+            pytest.param([ended(EndReason.LIMIT, 1), resumed()], (0, 0, 0), id="resumed"),
+            pytest.param(
+                [
+                    event(Warned, code=code, message="")
+                    for code in ("person-edited-plan", "person-committed", "logs-moved")
+                ],
+                (0, 0, 2),
+                id="edits",
+            ),
+            pytest.param([event(NoteAdded, text="a", by="me")], (0, 0, 0), id="a-note-is-none"),
+        ],
+    )
+    def test_counts_a_persons_interventions(
+        self, events: list[Event], hands: tuple[int, int, int]
+    ) -> None:
+        run = measured(*events)
+        assert (run.answers, run.resets, run.edits) == hands
+
+
+def two_runs() -> list[RunMetrics]:
+    seen = evidence(files=2, tasks_done=("a",))
+    answered = event(QuestionAnswered, question="a", answer="b", by="me")
+    first = measured(
+        iteration_started(),
+        seen,
+        iteration_ended(usage=USAGE),
+        answered,
+        iteration_started(2, task=TaskRef(id="=1+1", title="=HYPERLINK(1)\x1b")),
+        iteration_ended(2, outcome=Outcome.NO_PROGRESS, seconds=48.0, commit=None),
+        iteration_started(3, task=None),
+        iteration_ended(3, outcome=Outcome.LIMITED, seconds=1000.0, commit=None),
+        ended(EndReason.COMPLETE, 0),
+    )
+    return [first, measured(ended(EndReason.STUCK, 4, seconds=10.0)), measured()]
+
+
+class TestTotals:
+    def test_are_those_of_all_runs(self) -> None:
+        total = total_of(two_runs())
+        assert total == TotalMetrics(
+            runs=3,
+            iterations=2,
+            clean=1,
+            seconds=210.0,
+            iteration_seconds=200.0,
+            commits=0,
+            files=2,
+            tasks_done=1,
+            tokens=1200,
+            cost_usd=0.15,
+            answers=1,
+            iteration_success_rate=0.5,
+            run_success_rate=0.5,
+            human_intervention_rate=0.5,
+            average_iteration_seconds=100.0,
+            average_task_seconds=200.0,
+            average_context=0.225,
+            largest_context=0.225,
+            ends={"complete": 1, "crashed": 1, "stuck": 1},
+        )
+
+    def test_of_nothing_have_no_rates(self) -> None:
+        assert total_of([]) == TotalMetrics()
+
+    def test_are_told_in_lines(self) -> None:
+        assert dict(total_lines(total_of(two_runs()))) == {
+            "Runs": "3 (complete 1, crashed 1, stuck 1)",
+            "Complete": "50 % of the runs that are over",
+            "Iterations": "2, 50 % clean",
+            "Interventions": "0.50 an iteration (1 answer, 0 resets, 0 edits)",
+            "Work": "1 task done, 0 commits, 2 files changed",
+            "Time": "3m 30s",
+            "Avg/task": "3m 20s",
+            "Avg/iter": "1m 40s",
+            "Tokens": "1200",
+            "Cost": "$0.15",
+            "Context": "22 % of the window on average, 22 % at most",
+        }
+
+    def test_without_any_say_that_nothing_is_known(self) -> None:
+        told = dict(total_lines(TotalMetrics()))
+        assert told["Runs"] == "0"
+        assert told["Interventions"].startswith("- an iteration")
+        assert (told["Cost"], told["Tokens"], told["Avg/task"]) == ("-", "-", "-")
+
+
+class TestTables:
+    def test_a_run_has_a_row(self) -> None:
+        first, _, last = two_runs()
+        row = dict(zip(RUN_HEADINGS, run_cells(first, UTC), strict=True))
+        assert row == {
+            "Run": first.run,
+            "Started": "01-31 12:00",
+            "End": "complete",
+            "Iter": "3",
+            "Clean": "1",
+            "Done": "1",
+            "Time": "3m 20s",
+            "Cost": "$0.15",
+        }
+        unknown = last.model_copy(update={"started_at": None})
+        assert run_cells(unknown, UTC)[1:3] == ("-", "crashed")
+
+    def test_an_iteration_has_a_row_in_which_nothing_steers_a_terminal(self) -> None:
+        first = two_runs()[0]
+        rows = [
+            dict(zip(ITERATION_HEADINGS, iteration_cells(one), strict=True))
+            for one in first.iterations
+        ]
+        assert rows[0] == {
+            "#": "1",
+            "Mode": "build",
+            "Outcome": "progress",
+            "Task": TASK.title,
+            "Done": "1",
+            "Files": "2",
+            "Tokens": "1200",
+            "Context": "22 %",
+            "Cost": "$0.15",
+            "Time": "2m 32s",
+            "Commit": "abc1234",
+        }
+        assert rows[1]["Task"] == "=HYPERLINK(1)\\x1b"
+        assert (rows[1]["Tokens"], rows[1]["Context"], rows[1]["Commit"]) == ("-", "-", "")
+        assert rows[2]["Task"] == ""
+
+    def test_a_spreadsheet_gets_every_iteration_and_no_formula(self) -> None:
+        text = to_csv(two_runs())
+        assert "\r" not in text
+        rows = list(csv.DictReader(io.StringIO(text)))
+        assert tuple(rows[0]) == CSV_COLUMNS
+        assert [row["iteration"] for row in rows] == ["1", "2", "3"]
+        assert (rows[0]["task"], rows[0]["cost_usd"], rows[0]["clean"]) == (
+            TASK.title,
+            "0.15",
+            "true",
+        )
+        assert (rows[1]["task_id"], rows[1]["task"]) == ("'=1+1", "'=HYPERLINK(1)\\x1b")
+        assert (rows[2]["task_id"], rows[2]["cost_usd"], rows[2]["run_end"]) == ("", "", "complete")
+
+    def test_an_iteration_whose_start_is_not_known_has_an_empty_time(self) -> None:
+        (row,) = csv.DictReader(io.StringIO(to_csv([measured(iteration_ended())])))
+        assert row["started_at"] == ""

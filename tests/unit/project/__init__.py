@@ -1,0 +1,1 @@
+"""The project itself: packaging, documents, and rules that the source must follow."""

@@ -1,0 +1,1 @@
+"""Programs outside: git, ``gh``, ``bd``."""

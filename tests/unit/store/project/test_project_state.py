@@ -1,0 +1,146 @@
+"""What clones of one project share, and that its description holds nobody's secrets."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from ralph_ls.protocol.config.config import AttemptsConfig, Config, LogForm
+from ralph_ls.protocol.errors import StateUnusable
+from ralph_ls.store.layout import StateFolder
+from ralph_ls.store.project.project_state import (
+    KEPT_PATHS,
+    find_project,
+    keeps_project_state,
+    open_project,
+    remote_of,
+    shares_attempts,
+    without_credentials,
+)
+from tests.engine.project_builder import git
+
+REMOTE = "git@example.org:team/shop.git"
+
+
+def repository(folder: Path, remote: str | None = REMOTE) -> Path:
+    folder.mkdir()
+    git(folder, "init", "-q")
+    if remote is not None:
+        git(folder, "remote", "add", "origin", remote)
+    return folder
+
+
+def state(folder: Path, name: str = "0123456789ab") -> StateFolder:
+    return StateFolder(folder=folder / "state" / "worktrees" / name)
+
+
+def told(path: Path) -> dict[str, object]:
+    found: dict[str, object] = json.loads(path.read_text(encoding="utf-8"))
+    return found
+
+
+class TestFolder:
+    def test_is_named_by_the_remote(self, tmp_path: Path) -> None:
+        project = find_project(repository(tmp_path / "a"), state(tmp_path))
+        name = hashlib.sha256(REMOTE.encode()).hexdigest()[:12]
+        assert project.folder == tmp_path / "state" / "projects" / name
+        assert not project.folder.exists()
+
+    def test_is_the_same_for_every_clone(self, tmp_path: Path) -> None:
+        first = find_project(repository(tmp_path / "a"), state(tmp_path, "a" * 12))
+        second = find_project(repository(tmp_path / "b"), state(tmp_path, "b" * 12))
+        assert first == second
+
+    def test_is_named_by_the_path_where_there_is_no_remote(self, tmp_path: Path) -> None:
+        root = repository(tmp_path / "a", None)
+        assert remote_of(root) is None
+        name = hashlib.sha256(str(root).encode()).hexdigest()[:12]
+        assert find_project(root, state(tmp_path)).folder.name == name
+
+    def test_holds_what_only_its_owner_may_read(self, tmp_path: Path) -> None:
+        project = open_project(repository(tmp_path / "a"), state(tmp_path), str)
+        assert project.folder.stat().st_mode & 0o777 == 0o700
+        assert project.metadata.stat().st_mode & 0o777 == 0o600
+        assert (project.logs.name, project.attempts.name) == ("logs", "attempts.txt")
+
+    def test_cannot_be_made_where_a_file_lies(self, tmp_path: Path) -> None:
+        (tmp_path / "state").touch()
+        with pytest.raises(StateUnusable, match="set RALPH_STATE_DIR"):
+            open_project(repository(tmp_path / "a"), state(tmp_path), str)
+
+
+class TestMetadata:
+    def test_tells_the_project_and_its_clones(self, tmp_path: Path) -> None:
+        for name in ("a", "b", "a"):
+            root = tmp_path / name
+            root = root if root.exists() else repository(root)
+            project = open_project(root, state(tmp_path), str)
+        paths = [str(tmp_path / "b"), str(tmp_path / "a")]
+        assert told(project.metadata) == {"remoteUrl": REMOTE, "paths": paths}
+
+    def test_is_not_written_again_where_nothing_changed(self, tmp_path: Path) -> None:
+        root = repository(tmp_path / "a", None)
+        first = open_project(root, state(tmp_path), str).metadata.stat()
+        project = open_project(root, state(tmp_path), str)
+        assert project.metadata.stat().st_ino == first.st_ino
+        assert told(project.metadata) == {"remoteUrl": None, "paths": [str(root)]}
+
+    @pytest.mark.parametrize("text", ["", "[]", "{", '{"paths": 1}', '{"paths": [1, null]}'])
+    def test_is_mended_where_it_is_no_description(self, tmp_path: Path, text: str) -> None:
+        root = repository(tmp_path / "a")
+        project = open_project(root, state(tmp_path), str)
+        project.metadata.write_text(text, encoding="utf-8")
+        open_project(root, state(tmp_path), str)
+        assert told(project.metadata)["paths"] == [str(root)]
+
+    def test_remembers_only_so_many_clones(self, tmp_path: Path) -> None:
+        root = repository(tmp_path / "a")
+        project = open_project(root, state(tmp_path), str)
+        known = [f"/clone/{number}" for number in range(50)]
+        project.metadata.write_text(json.dumps({"paths": known}), encoding="utf-8")
+        open_project(root, state(tmp_path), str)
+        assert told(project.metadata)["paths"] == [*known[-KEPT_PATHS + 1 :], str(root)]
+
+    def test_holds_no_secret(self, tmp_path: Path) -> None:
+        root = repository(tmp_path / "hunter2-folder", "https://bob:hunter2@example.org/a.git")
+        project = open_project(root, state(tmp_path), lambda text: text.replace("hunter2", "[r]"))
+        assert told(project.metadata)["remoteUrl"] == "https://example.org/a.git"
+        assert b"hunter2" not in project.metadata.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        (REMOTE, REMOTE),
+        ("/srv/git/shop.git", "/srv/git/shop.git"),
+        ("https://example.org/a.git", "https://example.org/a.git"),
+        ("https://token@example.org:8443/a.git", "https://example.org:8443/a.git"),
+        ("https://bob:p@ss@example.org/a.git", "https://example.org/a.git"),
+        ("https://example.org/a.git?access_token=x#y", "https://example.org/a.git"),
+        ("ssh://git@example.org:22/a.git", "ssh://git@example.org:22/a.git"),
+        ("ssh://git:secret@example.org/a.git", "ssh://git@example.org/a.git"),
+        ("git+ssh://git:secret@example.org/a.git", "git+ssh://git@example.org/a.git"),
+        ("ssh://example.org/a.git", "ssh://example.org/a.git"),
+        ("file:///srv/git/shop.git", "file:///srv/git/shop.git"),
+        ("https://bob:secret@[::1/a.git", "https://[::1/a.git"),
+    ],
+)
+def test_an_address_is_told_without_credentials(url: str, shown: str) -> None:
+    assert without_credentials(url) == shown
+
+
+@pytest.mark.parametrize(
+    ("config", "shares", "keeps"),
+    [
+        (Config(), False, False),
+        (Config(log_form=LogForm.JSONL), False, True),
+        (Config(attempts=AttemptsConfig(limit=3, mark=False)), True, True),
+        (Config(attempts=AttemptsConfig(limit=3, mark=True)), False, False),
+        (Config(attempts=AttemptsConfig(limit=0, mark=False)), False, False),
+    ],
+)
+def test_only_some_settings_keep_anything(config: Config, shares: bool, keeps: bool) -> None:
+    assert (shares_attempts(config), keeps_project_state(config)) == (shares, keeps)

@@ -1,0 +1,1 @@
+"""Files of a run: journal, inbox, lock, logs."""

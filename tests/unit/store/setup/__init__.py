@@ -1,0 +1,1 @@
+"""Set-up of a project: templates and existing files."""
