@@ -231,7 +231,7 @@ class TestErrors:
         error = await stock.error("tests/boom")
         # Paths and values of the machine end in whatever the client shows or reports.
         assert error["message"] == "ValueError: the disk at /secret/place"
-        assert any("scenario.py" in line for line in error["data"]["traceback"])
+        assert any("shared_handlers.py" in line for line in error["data"]["traceback"])
 
     async def test_the_patched_one_sends_a_sentence(self, start: Start) -> None:
         wire = await start("patched")
