@@ -19,7 +19,7 @@ from ralph_ls.core.plan.formats.dispatch import check_plan, parse_plan
 from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.protocol.config.agent_catalog import ACP_VARIANTS, CATALOG, Adapter
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 SERVER = ROOT / "server" / "ralph_ls"
 
 CATALOG_MODULE = "protocol/config/agent_catalog.py"
