@@ -1,25 +1,18 @@
-"""Whether a plan says by its marker that everything is complete (docs/rules.md#exit-gate).
+"""Completion markers, progress logs and steps: what the texts of a loop say about being complete.
 
-S looks for the word anywhere in the plan, and so ends a run on a sentence such as "the marker
-PROJECT_COMPLETE should only be added when …". Here it counts on a line of its own only: marks of
-a heading, of bold or italic text, of a list, a ticked box and those of an HTML comment may stand
-around it, and nothing else (docs/rules.md#exit-gate). What is in a fence, in a quote or struck out
-is no statement, and neither is an open box: that one says what is still to do.
+The marker counts only on a line of its own (docs/rules.md#exit-gate), so a sentence such as "the
+marker PROJECT_COMPLETE should only be added when …" ends no run. The marks of a heading, of bold or
+italic text, of a list, a ticked box and those of an HTML comment may surround it. Markers in a
+fence, in a quote, struck out or behind an open box do not count. Whether a marker was written in
+this run is decided by the caller.
 
-Whether the marker is of this run, and what it means, is for others to say.
+A progress log decides whether a plan without tasks is one whose tasks are all done, so the check is
+generous: one list item or the entry of one day is enough, outside code fences and comments. A log
+with only a title and an introduction records nothing.
 
-Whether a progress log records a finished task, in whatever form somebody keeps it.
-
-It decides whether a plan without a task is one whose tasks are all done, so it is generous: an item
-of a list or an entry of a day is enough, outside code fences and comments. A log that only has its
-title and its introduction records nothing. It must never know where a log is.
-
-The steps of a plan: its boxes, whatever they belong to, and which of them are ticked.
-
-A task is worked on for several iterations while its sub-tasks and criteria are ticked, or while the
-work is split into more. Steps are compared without numbers and marks, so that a box which counts
-iterations is one step, and once done they count as done for good, so that ticking back and forth
-is no step. It must never know what a task is.
+Steps are all boxes of a text. They are compared without numbers and marks, so a box that counts
+iterations is one step, and a step that was done once counts as done for good: ticking back and
+forth is no progress.
 """
 
 from __future__ import annotations

@@ -1,14 +1,11 @@
-"""What a plan is once it has been read: tasks in their order, and where each one stands.
+"""Plan model: a parsed plan, its tasks in order with their positions, and the limits of its size.
 
-The model is the same for every kind of plan, so it must never know a dialect or a file.
+The model is the same for every kind of plan and does not know formats or files
+(docs/rules.md#plans).
 
-Which kind of plan a text is (docs/rules.md#plans), without reading any.
-
-Limits of a plan: how large one is that is read at all.
-
-Reading takes time and memory in proportion to the lines of a plan, a few microseconds and half a
-kilobyte each. A plan beyond the limits is refused by name and never read in part: half a plan would
-look finished too early.
+Parsing takes time and memory in proportion to the lines of a plan, a few microseconds and half a
+kilobyte each. A plan beyond the limits is refused as a whole and never parsed in part, because half
+a plan would be complete too early.
 """
 
 from __future__ import annotations

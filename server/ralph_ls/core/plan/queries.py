@@ -1,19 +1,12 @@
-"""Which task of a plan is which after somebody has edited it (docs/rules.md#plans).
+"""Queries of a parsed plan: counts, the next task, finished tasks, ids after edits, viewers' form.
 
-A task without an explicit id is called by its title, so a reworded one looks like one that is gone
-and another that is new. Within a run it keeps the id that it had: attempts, notes and "done in
-iteration n" hang on that. Ids that both plans know stay; the rest are matched by how alike their
-titles are and by what stands around them.
+A task without an explicit id is identified by its title, so a reworded task looks like a removed
+and a new one. Within a run it keeps its id, because attempts, notes and "done in iteration n" are
+recorded by it (docs/rules.md#plans): ids that both plans have stay, and the others are matched by
+similar titles and neighbours.
 
-Count a plan, choose what comes next, and tell what was finished between two readings.
-
-These are questions to a plan that has been read; how it was written is of no matter here.
-
-What sorts a task beside its place in the plan: its priority, and the tags in its text.
-
-A tag is ``[word]`` or ``#word``. Which of them mean something is for others to know.
-
-Show a plan in the words that viewers know (docs/rules.md#command-line); they count lines from 1.
+Tasks are ordered by priority, tags (``[word]`` or ``#word``; the caller knows which ones matter)
+and place. Viewers count lines from 1 (docs/rules.md#command-line). The plan's format is irrelevant.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
-"""Specifications: what each says of itself, what their index says of them, and what does not fit.
+"""Specifications: front matter, index, the tasks that name them, and inconsistencies.
 
-S, specs/: a person writes them, with front matter; ``specs/README.md`` is their index; what lies in
+The user writes specifications in ``specs/``; ``specs/README.md`` is their index, and
 ``specs/archive/`` is history and is not read. A specification is implemented only when all its
-tasks are done (docs/rules.md#specifications), and a task belongs to one that it names. This module
-works on texts by their name within ``specs/``; it must never know a folder.
-
-What a loop begins with: I's plan ("@fix_plan.md Structure"), S's index of specifications.
+tasks are done (docs/rules.md#specifications), and a task belongs to one that it names. Works on
+texts by their names within ``specs/``, not on folders. Also the texts that a new loop begins with:
+a plan and an index of specifications.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What is told of finished work: the entries of a log, and which task each of them names.
+"""Log entries of finished work: which task each line of a progress log is about.
 
-A line is one task's: it is told in other words than the plan's, so the likest task has it. It must
-never know what becomes of a task that no line names.
+A line seldom has the exact words of the plan, so it is assigned to the task with the most similar
+title, and to one task at most.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Separation of powers: what an agent may not do to the plan is put back (docs/rules.md#guard).
+"""Guard of a Markdown plan: reverts what an agent may not change (docs/rules.md#guard).
 
-An agent may add, tick, block, re-order, split, re-prioritise and move finished tasks. It may not
-drop an open task, mark it as skipped, or change its criteria. Only that is undone, by edits as
-small as can be; every other byte of the agent's stays. Where small edits do not do it, blunter ones
-follow, and at last the plan as it was: after guarding nothing forbidden is left.
+An agent may add, tick, block, reorder, split, reprioritise and move finished tasks. It may not
+drop an open task, mark it as skipped, or change its criteria. Only that is reverted, with minimal
+edits; all other bytes of the agent's version stay. Where minimal edits fail, larger ones are tried,
+and finally the earlier plan is restored, so the result never contains a forbidden change.
 
-Two readings are compared, so who wrote the later one is for the caller to know.
+Compares two parsed plans; that the later one was written by an agent is known by the caller.
 """
 
 from __future__ import annotations

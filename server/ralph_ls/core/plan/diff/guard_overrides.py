@@ -1,14 +1,11 @@
-"""What the guard has put back, made again as the agent had it, because a person wants it so.
+"""Guard overrides: apply an agent's change that the guard reverted, because the user accepts it.
 
-The plan may have moved on since. What was put back is only taken out where it still stands as it
-was, and anything that came later stays; otherwise the answer is why not, in words. Nothing here
-decides what is forbidden, and it must never write a file.
+The plan may have changed since. A restored text is removed only where it is unchanged, and later
+changes stay; otherwise the result is the reason why the change cannot be applied. The same holds
+for a task that left the plan as finished and is to be written into it again: it is kept as a small
+plan, and every other byte of the current plan stays.
 
-A task that left the plan because it was taken as finished, written into the plan again.
-
-What it takes is kept as a small plan of its own, for the plan may have moved on since. Every other
-byte of the plan stays; where that cannot be, the answer is why not, in words. It must never judge
-what was finished, nor write a file.
+Does not decide what is forbidden or finished, and writes no file.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Merge a plan that two have changed at the same time: a person and an agent, SPEC §8.
+"""Merge of a plan that the user and an agent changed at the same time (docs/rules.md#user-edits).
 
-Lines are merged as ``diff3`` does it, but a task is the same task wherever it stands: one may move
-it while the other ticks it, and what both added is there once. Where both want different things of
-one task, the line keeps one version and a note below it the other; so nothing is lost, and no task
-is there twice. Every line that neither touched stays as it is, byte by byte.
+Lines are merged like ``diff3`` does it, but a task is identified wherever it is: one side may move
+it while the other ticks it, and a task that both added appears once. Where both change the same
+part of a task, the line keeps one version and a note below it has the other, so nothing is lost and
+no task is duplicated. Lines that neither side changed stay byte for byte.
 """
 
 from __future__ import annotations

@@ -1,12 +1,10 @@
-"""Merge one line that two people changed, and say in the text where they cannot both have it.
+"""Merge of one line that two sides changed, and the notes that record a conflict in the text.
 
-A task's state and its words are merged apart, so that one may tick what the other rewords. Where
-both changed the same words, one version stays as the line and the other becomes a note below it:
-never a second item with a box, which would be a task twice.
+A task's state and its words are merged separately, so one side may tick what the other rewords.
+Where both changed the same words, one version stays as the line and the other becomes a note below
+it: never a second item with a box, which would duplicate the task.
 
-A merged plan as it is written: its lines, and the notes on what two writers disagree about.
-
-It must never know how the texts were compared.
+Does not know how the texts were compared.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Which task of a later plan is which one of an earlier plan, and which are found again in parts.
+"""Task pairing: which task of a later plan is which one of an earlier plan, also when it was split.
 
-A task keeps its id while its title does (docs/rules.md#plans). One that was reworded is known by
-where it stands and by the words that it kept; one that was split, by what its parts say together.
-It looks at two readings of one plan and must never know who wrote the later one.
+A task keeps its id while its title stays (docs/rules.md#plans). A reworded task is identified by
+its position and by the words that it kept, a split one by the words of its parts together.
+Compares two parsed plans and does not know who wrote the later one.
 """
 
 from __future__ import annotations

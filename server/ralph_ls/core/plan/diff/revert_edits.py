@@ -1,7 +1,7 @@
-"""The edits that put parts of an earlier plan back into a later text of it.
+"""Revert edits: restore parts of an earlier plan in a later text of it.
 
-Each gives edits of the later text and changes nothing itself. Whether they did what they were for
-is seen by reading the outcome; nothing here may judge what is forbidden.
+Each function returns edits of the later text and changes nothing itself. The caller parses the
+outcome to find out whether they worked, and decides what is forbidden.
 """
 
 from __future__ import annotations

@@ -1,13 +1,11 @@
-"""Where one text differs from another, found by comparing, not by trusting who changed it.
+"""Text diff: the changed places between two texts, and which lines they have in common.
 
-An editor says which part of a document it changed, but a text also changes on the disk, by an
-undo, or several times between two looks; and an edit gives a whole new text, while an editor, and
-who merges, want the places. Nothing here knows what a plan is.
+Changes are found by comparing, not taken from an editor's change events: a text also changes on
+the disk, by an undo, or several times between two reads. Edits produce a whole new text, while
+editors and merges need the places.
 
-Which lines of two texts are the same lines: the ground that merges and minimal edits stand on.
-
-Lines that both texts have only once are found first and the rest is looked at between them, so a
-long plan costs little more than reading it. It compares keys, and must never know what they mean.
+Lines that both texts have exactly once are paired first and the rest between them, so a long plan
+costs little more than reading it. Lines are compared by keys; nothing here knows what a plan is.
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
-"""Where in a plan something can be put: its sections, and the way in which its items are written.
+"""Layout of a plan: the sections and list styles of new tasks, and lines that can be moved.
 
-What a heading means is asked of the reading itself: an item is put below each heading, and what
-the plan then says of these is what it would say of a new task there. So a heading inside a fence
-is none, and no rule of reading is written down twice.
-
-A text as lines that come in or change places; each takes its own ending along.
-
-What the lines mean is read elsewhere: here is only how they stand, and how a list's marks go on.
+What a section means is determined by the parser itself: an item is inserted below each heading, and
+the parsed result shows what a new task there would be. So a heading inside a fence is ignored, and
+no parsing rule is duplicated. Moved lines keep their line endings, and list marks are continued.
 """
 
 from __future__ import annotations

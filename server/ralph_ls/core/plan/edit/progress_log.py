@@ -1,17 +1,13 @@
-"""Move finished tasks from the plan to PROGRESS.md, the log that only grows.
+"""Progress log: moves finished tasks from the plan to PROGRESS.md, and archives old entries.
 
-See docs/rules.md#specifications.
+See docs/rules.md#specifications. The log is ``# Progress Log``, a heading for each day, newest
+first, and below it one ticked item per task with its notes and ``Commit: hash``. A log with another
+layout is continued in that layout: the level of its day headings, its list marks, its line endings.
+The log only grows; existing entries are not changed.
 
-The log is ``# Progress Log``, a heading for each day, newest first, and below it one ticked item a
-task with its notes and ``Commit: hash``. A log that people or agents began in another way is gone
-on with in theirs: the level of its day headings, its list marks, its line endings. Nothing that
-stands in a log is ever changed.
-
-Which entries of a progress log are old, and where they go (docs/rules.md#specifications).
-
-An entry is a heading that begins with a day (``### 2026-02-04``, ``## 2026-02-04 14:00 - US-001``)
-and all below it, to the next such heading or one that is not below it. Entries move byte for byte;
-everything else stays. It must never know which day it is, nor where a log lies.
+For archiving, an entry is a heading that begins with a day (``### 2026-02-04``,
+``## 2026-02-04 14:00 - US-001``) and everything below it, up to the next such heading or one of the
+same or a higher level. Entries move byte for byte; everything else stays.
 """
 
 from __future__ import annotations

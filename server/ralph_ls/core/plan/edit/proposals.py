@@ -1,13 +1,11 @@
-"""How an edit of a plan comes about: proposals are tried until one reads as it was meant.
+"""Edit proposals: candidate texts are tried until one parses as intended.
 
-Markdown has many ways to surprise, and a plan is worked on for hours unattended. So whatever an
-edit proposes is read again: the task must stand as meant, and every other task as before. Where no
-proposal does, the edit is refused with RalphError, and the plan is not touched.
+Markdown has many surprises, and a plan is edited for hours unattended. So each candidate is parsed
+again: the task must have the intended state, and all other tasks must be unchanged. If no candidate
+qualifies, the edit raises RalphError and the plan stays as it is.
 
-Lines that say something of a task, nested below it: where they go and how far in.
-
-New lines are indented as the line that follows them in the task, so that everything after them
-still belongs where it did.
+Lines about a task are nested below it, indented like the line that follows them in the task, so
+that everything after them still belongs to the same item.
 """
 
 from __future__ import annotations

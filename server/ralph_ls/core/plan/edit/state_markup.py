@@ -1,14 +1,12 @@
-"""Where the state of a task is written, and how to write another one there.
+"""State markup: where the state of a task is written, and the candidates for writing another one.
 
-A list item has a box, tags or an emoji; a heading a box, an emoji, a line ``Status: …`` below it or
-a strike; a row of a table a box or a word in a cell. Each plan goes on in its own way: a circle
-stays a circle, a word a word. What is found here is a proposal; ``edits`` reads the plan again and
-refuses what did not come out as meant.
+A list item has a box, tags or an emoji; a heading has a box, an emoji, a line ``Status: …`` below
+it or a strike; a row of a table has a box or a word in a cell. Each plan keeps its style: a circle
+stays a circle, a word a word. The results are candidates; ``proposals`` parses the plan again and
+refuses those that do not read as intended.
 
-Tasks that are rows of a table: which cell says what, and how to write another thing there.
-
-What stands around the cells stays, and so does every other cell. A row can hold no lines, so a
-note and a commit need a column of their own.
+In a table all other cells, and everything around them, stay. A row has no lines below it, so notes
+and commits need their own columns.
 """
 
 from __future__ import annotations

@@ -1,14 +1,9 @@
-"""The ways in which a task can be made done, open or blocked: changes that may be tried.
+"""Task edits: mark one task in the text of a plan as done, open or blocked; all other bytes stay.
 
-They are proposals, the likeliest first, for ``rewriting`` to read again; one that is read as
-something else costs nothing.
-
-Change one task in the text of a plan, and nothing else: every other byte stays as it was.
-
-Line endings, tabs, trailing spaces, a BOM and a missing last line ending are the writer's own.
-An edit works on text, so it knows neither the file nor who else is writing it. Each gives the new
-text, and raises RalphError when the plan has no such task, or when what is meant cannot be written
-without changing how another task is read (``rewriting``).
+Line endings, tabs, trailing spaces, a BOM and a missing last line ending are kept. An edit works on
+text and knows neither the file nor concurrent writers. Each function returns the new text, and
+raises RalphError if the plan has no such task or the change cannot be written without changing how
+another task is parsed (see ``proposals``). Candidates are tried in order, the likeliest first.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Add a task to a plan, or give one another place: what changes the order of a plan.
+"""Task order: add a task to a plan, or move one to another place.
 
-Lines keep their endings; numbers change only where the order of a numbered list asks for it. As in
-``edits``, each edit is read again, and refused with RalphError if any other task would read
-differently than before.
+Lines keep their endings; numbers change only where the order of a numbered list requires it. As in
+``task_edits``, each result is parsed again, and refused with RalphError if another task would be
+parsed differently.
 """
 
 from __future__ import annotations

@@ -1,16 +1,11 @@
-"""Opening again what a plan says is in progress, before the plan is made anew.
+"""User edits: orders about one task from a viewer's row, and reopening of tasks in progress.
 
-See docs/rules.md#plan-mode.
+Blocking, unblocking, moving and retrying are edits of text like those in ``task_edits``, and raise
+RalphError where they cannot be made.
 
-A plan iteration must not take half-done work for somebody's present work: no agent of an earlier
-iteration is left that could be at it. Each change is a minimal edit, and is kept only where the
-text reads afterwards as before but for that one task; what cannot be changed so is left alone and
-told. This module must never know a file.
-
-What a person does to one task from a viewer's row: block it, unblock it, move it, try it again.
-
-Each is an edit of text like those in ``edits``, which raises RalphError where it cannot be made. It
-must never know who asks, nor where the plan lies.
+Before a plan iteration (docs/rules.md#plan-mode) tasks in progress are reopened, because no agent
+of an earlier iteration is left that could be working on them. Each change is a minimal edit, kept
+only if every other task is parsed as before; tasks that cannot be reopened are reported.
 """
 
 from __future__ import annotations

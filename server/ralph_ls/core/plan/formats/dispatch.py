@@ -1,12 +1,8 @@
-"""Read and check a plan of any kind: the one place that picks the reader (docs/rules.md#plans).
+"""Dispatch by plan kind: the one place that selects how a plan is parsed, checked and edited.
 
-The text of a plan in ``bd`` is that of a snapshot. A request is no list of tasks, so its plan is
-empty. It must never know where a text came from.
-
-What a person orders about one task, as an edit of the plan's text, whatever kind of plan it is.
-
-The issues of ``bd`` and a request have no text that a person edits here: whoever asks for such an
-edit is told what to do instead. It must never know who asks, nor where a plan lies.
+See docs/rules.md#plans. The text of a beads plan is its snapshot. A request is no list of tasks, so
+its plan is empty. The issues of ``bd`` and a request have no text that the user edits here: such an
+edit raises RalphError with what to do instead.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What a request says: the answer of ``gh`` read, its text put together, its title found.
+"""Request: the answer of ``gh`` parsed, its text assembled, its title found.
 
-A request is the plan of a run that has no tasks: what an agent is to do stands in its words. A
-checklist in it is no list of tasks, for nobody ticks it while a run works on it: it may lie on
-GitHub, and a run's request does not change. Reading never fails; what it cannot use is None.
+A request is the plan of a run without tasks: its words describe the work. A checklist in it is no
+list of tasks, because nothing ticks it during a run: it may be on GitHub, and a run's request does
+not change. Parsing never raises; unusable input is None.
 """
 
 from __future__ import annotations

@@ -1,24 +1,22 @@
-"""What is wrong with what a plan says, although all of it can be read.
+"""Plan checks: what is wrong with a plan that parses.
 
 The checks, by code:
 
-- ``duplicate-task``: two tasks with the same words, and the later one is still to be done. Nested
-  ones are compared inside the task around them, since "Write tests" may well stand below each of
-  several tasks. Below different headings only titles of some length are compared, for the same
-  reason. Where one of them is finished, the unfinished ones are told.
-- ``criteria-vague``, ``criteria-missing``: see ``criteria``.
-- ``close-without-evidence``: see ``closing``.
-- ``marker-with-open-tasks``: the plan says that all is complete (``marker``), and tasks that are
-  not optional are open. A run does not believe such a marker (docs/rules.md#exit-gate), so it never
-  ends by it.
+- ``duplicate-task``: two tasks with the same words, and the later one is open. Nested tasks are
+  compared inside the task around them, because "Write tests" may well appear below each of several
+  tasks. Below different headings only longer titles are compared, for the same reason. If one of
+  them is finished, the unfinished ones are reported.
+- ``criteria-vague``, ``criteria-missing``, ``close-without-evidence``: see ``criteria``.
+- ``marker-with-open-tasks``: the plan has the completion marker, and tasks that are not optional
+  are open. A run ignores such a marker (docs/rules.md#exit-gate), so it never ends by it.
 - ``unknown-dependency``, ``dependency-cycle``: see ``dependencies``.
 - ``blocked-without-reason``: a task is marked as blocked, and neither ``Blocked by:`` nor
-  ``Needs:`` nor its tag says why.
+  ``Needs:`` nor its tag gives a reason.
 - ``open-under-completed``: a heading such as "Completed" says that a task is done, and its box says
   that it is not; the box counts.
 
-``tick-without-change`` and others about what an agent did need a run, and are no checks of a plan.
-A check tells and never changes anything; ``repairs`` does, when a person asks.
+``tick-without-change`` and other checks of an agent's work need a run and are not made here.
+Checks change nothing; ``quick_fixes`` has the edits.
 """
 
 from __future__ import annotations

@@ -1,26 +1,20 @@
-"""Criteria that nobody could check: vague ones, and those that were announced and never written.
+"""Checks of criteria and close reasons: vague, missing, or without evidence.
 
 An agent cannot verify "works correctly" (docs/rules.md#verification). The rules:
 
 - A criterion is vague when it ends in a judgement (``works correctly``, ``is good``, ``handles
   errors gracefully``), or is nothing else (``done``, ``high quality``), and names nothing that can
-  be looked at: no command or code in backticks, no number, nothing quoted, no path, file or URL.
-  Only English is judged. "All tests pass" is observable, and is left alone.
+  be checked: no command or code in backticks, no number, nothing quoted, no path, file or URL.
+  Only English is judged. "All tests pass" can be observed and is accepted.
 - Criteria are missing where a label such as ``Acceptance criteria:`` has nothing below it.
-- A task without any is told only where its plan asks for them. No profile with a markdown plan
-  does (docs/rules.md#profiles); a plan does when at least three of its unfinished tasks that are
-  nested in no other have criteria, and these are at least half of such tasks.
-
-Nothing is told of finished tasks, and nothing of criteria that are ticked.
-
-Whether a finished task says how that was seen (docs/rules.md#verification).
-
-- A criterion of a finished task that is an open box: nobody says that it was looked at.
-- A close reason (``Closed: …``, ``Close reason: …``, ``Verified: …``, ``Evidence: …``) that has
-  nothing behind it, or nothing that could be looked at, such as "done" or "works correctly".
-
-A finished task without criteria and without such a line is left alone: no markdown plan is asked
-for them.
+- A task without criteria is reported only if its plan uses them. No profile with a Markdown plan
+  requires them (docs/rules.md#profiles); a plan uses them when at least three of its unfinished
+  top-level tasks have criteria, and these are at least half of such tasks.
+- Finished tasks and ticked criteria are not checked for vagueness.
+- An open box at a criterion of a finished task is evidence that is missing.
+- So is a close reason (``Closed: …``, ``Close reason: …``, ``Verified: …``, ``Evidence: …``) that
+  is empty or names nothing that can be checked, such as "done" or "works correctly". A finished
+  task without criteria and without such a line is accepted: Markdown plans require none.
 """
 
 from __future__ import annotations

@@ -1,17 +1,16 @@
-"""Which task of a plan waits for which, as people and agents write it, and what is wrong with that.
+"""Dependencies between the tasks of a plan, and checks of them.
 
-Read is a line of its own below a task, as a note or as a nested item, that begins with one of
+A dependency is a separate line below a task, as a note or as a nested item, that begins with one of
 ``Depends on:``, ``Depends:``, ``dependsOn:``, ``depends_on:``, ``Dependencies:``, ``Dependency:``,
 ``After:`` (bold or not, in any case), or with ``Depends on`` right before an id; and the same in
-round or square brackets in a task's title, as in ``Pay by card (after: US-001)``. What follows are
-references, parted by ``,``, ``;``, ``&``, ``+`` or ``and``, in brackets or not. A reference is the
-id of a task or its title, both in any case. What looks like an id (``US-007``, ``1a2b3c4d``) and is
-none in this plan is told; other words (``Dependencies: the API of the shop, auth.md``) are taken
-for prose, which nobody can check. ``Blocked by:`` is a reason (docs/rules.md#plans) and no
-dependency.
+round or square brackets in a task's title, as in ``Pay by card (after: US-001)``. Then come
+references, separated by ``,``, ``;``, ``&``, ``+`` or ``and``, in brackets or not. A reference is
+the id of a task or its title, both in any case. What has the form of an id (``US-007``,
+``1a2b3c4d``) and is none in this plan is reported; other words (``Dependencies: the API of the
+shop, auth.md``) are prose, which cannot be checked. ``Blocked by:`` is a reason
+(docs/rules.md#plans) and no dependency.
 
-What an unfinished task waits for decides whose turn it is (``core.plan.select``). It must never
-change a plan.
+The dependencies of unfinished tasks decide which task is next (``core.plan.queries``).
 """
 
 from __future__ import annotations

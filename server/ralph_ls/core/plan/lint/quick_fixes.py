@@ -1,7 +1,7 @@
-"""What can be done about a remark in one edit, where it is plain what was meant.
+"""Quick fixes: single edits that resolve a remark whose intention is clear.
 
-An edit is worked out when a person asks for it, never by a check, and is offered only after the
-changed text was read again and says what it should. It must never write a file.
+An edit is computed when it is requested, never by a check, and is offered only after the changed
+text was parsed again with the expected result. Writes no file.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What a check of a plan has to say, and where: values, for any viewer to show.
+"""Lint remarks: the findings of a plan check and their places, as values for any viewer.
 
-It must never know how bad a remark is, nor who shows it: that is for the views to say.
+Severity is decided by the views.
 """
 
 from __future__ import annotations

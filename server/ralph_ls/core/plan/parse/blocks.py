@@ -1,16 +1,12 @@
-"""Plain lines: items with a box and what is indented below them, as most of a long plan is.
+"""Blocks of a plan: the parts that are parsed independently, and a fast path for plain lines.
 
-One compiled pattern says for sure that lines are plain. Of such the boxes alone tell the states,
-so they are counted without being read; what is said here of their tasks is what ``scanner`` and
-``rules`` would say, only sooner. Whether a block of them may end here is not known here.
+Most of a long plan is plain: items with a box and notes indented below them. One compiled pattern
+recognises such lines by the dozen; their boxes alone give the states, so the tasks are counted
+without being parsed. Everything else is scanned line by line. Both ways give the same tasks, which
+the tests verify.
 
-The blocks that a plan is cut into, and what each says without its tasks being made.
-
-Most of a long plan is ``plain``: such lines are taken by the dozen, and their tasks are counted
-and not read. Anything else is scanned line by line. Both give the same tasks, which the tests hold
-against each other.
-
-A block keeps no place in the text, so it stays as it is when the text before it grows.
+A block has no absolute positions, so it stays valid when the text before it grows. Where a block
+ends is decided by the caller.
 """
 
 from __future__ import annotations

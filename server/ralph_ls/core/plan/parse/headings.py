@@ -1,7 +1,7 @@
-"""What a heading says of the items below it: tasks or notes, how urgent, finished, optional.
+"""Headings: what a heading says about the items below it: tasks or notes, priority, done, optional.
 
-A heading is judged by its words alone, and by whole headings rather than single words:
-``# Notes App`` is no notes section. This module must never look at items.
+A heading is judged by its words, and by whole headings rather than single words: ``# Notes App`` is
+no notes section. Does not consider the items.
 """
 
 from __future__ import annotations

@@ -1,13 +1,12 @@
-"""Which state a word or an emoji says, where a plan has no box to say it.
+"""Item drafts: list items as the scanner finds them, with the fields that lines below them give.
 
-``Status:`` lines, columns of tables, and the signs in headings such as ``### 1.1 🟢 Parser``.
-A word goes before an emoji; what nobody knows says nothing. Where a sign has two meanings it is
-read as the one that leaves work to do, because a task overlooked ends a run too early.
+Reasons (``Blocked by:``), criteria and severities are below the item that they belong to; their
+words are known here. Whether an item is a task is decided by ``task_rules``.
 
-List items as the scan finds them, and what nested items and lines tell about them.
-
-Reasons (``Blocked by:``), criteria and severities stand below the item that they are about; this
-module knows their words. It must never decide whether an item is a task.
+Also the words and emojis that give a state where a plan has no box: ``Status:`` lines, columns of
+tables, and the signs in headings such as ``### 1.1 🟢 Parser``. A word has precedence over an
+emoji; unknown words give no state. A sign with two meanings is read as the one that leaves work to
+do, because a task that is missed ends a run too early.
 """
 
 from __future__ import annotations

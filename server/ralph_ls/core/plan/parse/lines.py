@@ -1,11 +1,7 @@
-"""What one line of a plan is made of: its ending, its columns, and the marks of a list item.
+"""Lines of a plan: endings, columns, list marks, and what opens or closes fences and comments.
 
-Reading and editing both go by what is found here, so an edit can never touch a mark that the
-reading did not see. Nothing here knows what came before the line.
-
-What kind of line a line is by itself, and what ends a fence or a comment.
-
-The scan knows where it stands in the plan; nothing here does.
+Parser and edits share these functions, so an edit never touches a mark that the parser did not
+find. Each line is considered alone; the scanner knows the context.
 """
 
 from __future__ import annotations

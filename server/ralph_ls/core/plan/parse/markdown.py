@@ -1,15 +1,12 @@
-"""The tasks of a plan that has been read in blocks: made when somebody asks, and no more of them.
+"""Markdown plan parser: a plan from a text, as a whole or after a keystroke (docs/rules.md#plans).
 
-Most who look at a long plan ask for its counts, or for the few tasks that are blocked or in work.
-A block keeps the tasks that were made of it, so after a keystroke those above it are the same.
+The text is cut into ``blocks``, which are parsed independently. What depends on the whole plan (is
+there any box, which headings have tasks) is combined here, and so are positions, ids and problems,
+on demand. Most callers need only the counts of a long plan, or the few tasks that are blocked or in
+progress, so tasks are created lazily; a block keeps its tasks, so those above a keystroke are
+reused.
 
-Read a plan from markdown (docs/rules.md#plans), whole or after a keystroke.
-
-The text is cut into ``blocks``, which are read each by itself. What the whole plan has to say to
-each of them (is there any box, which headings hold tasks) is put together here, and so are the
-places in the text, the ids and the problems, when somebody asks for them.
-
-Reading is total and linear; it never raises, whatever the text.
+Total and linear; never raises, whatever the text.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""Rows of a table as what may be tasks: a box in any column, or a state in the one for states.
+"""Items that are not list items: headings and rows of tables that may be tasks.
 
-A table is read a line at a time, by what its head says of the columns. Where in a plan the table
-stands is not known here.
-
-Headings and rows of tables as items that may be tasks; whether they are is for ``rules``.
+A table is read line by line according to its header: a row has a box in any column, or a state in
+the state column. Whether an item is a task is decided by ``task_rules``.
 """
 
 from __future__ import annotations

@@ -1,20 +1,20 @@
-"""Find the list items of a markdown text: by hand, line by line, each character looked at once.
+"""Scanner of Markdown: finds list items by hand, line by line, each character considered once.
 
-This is the part of markdown that plans are made of: headings, list items and how they nest, boxes,
-and the fences and comments in which boxes do not count. The blocks are those of CommonMark, with
-three liberties, because a task overlooked ends a run too early:
+It covers the part of Markdown that plans use: headings, list items and how they nest, boxes, and
+the fences and comments in which boxes do not count. The blocks are those of CommonMark, with three
+liberties, because a task that is missed ends a run too early:
 
-- an item is nested when it stands two columns deeper than its parent's marker, also below ``1.``;
+- an item is nested when it is two columns deeper than its parent's marker, also below ``1.``;
 - an item far too deep is nested all the same, unless a blank line makes it indented code;
-- a line such as ``Blocked by:`` begins a paragraph of its own.
+- a line such as ``Blocked by:`` begins a new paragraph.
 
-A fence or a comment ends with the item that it stands in, so that one forgotten end cannot hide
-the rest of the plan. Whether an item is a task is for ``rules`` to say, not for this module.
+A fence or a comment ends with the item around it, so one forgotten end cannot hide the rest of the
+plan. Whether an item is a task is decided by ``task_rules``.
 
-A text is scanned a block at a time. A block begins where what came before is of no matter but for
-the headings: at an item with a box that is not indented, or at a heading, outside fences and
-comments. So each is scanned alone, places are counted from its beginning, and after a keystroke
-only the blocks that it touched are scanned again.
+A text is scanned one block at a time. A block begins where nothing before it matters but the
+headings: at an item with a box that is not indented, or at a heading, outside fences and comments.
+So each is scanned independently with positions relative to its beginning, and after a keystroke
+only the changed blocks are scanned again.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""The lines below the tasks of a plan: whose they are, and whether they are outside fences.
+"""Task bodies: the lines below each task, and whether they are outside fences.
 
-Reading keeps what it needs of these lines and no more. A check that looks for words of its own
-looks here, and pays only for the tasks below which such a word stands.
-Where the end of a fence or of a comment is in doubt, a line counts as inside: a remark that is
-overlooked does less harm than one on an example. It must never know what a check looks for.
+Parsing keeps only what it needs of these lines. Checks that search for words use this module, which
+cuts only the tasks that contain such a word. Where the end of a fence or of a comment is in doubt,
+a line counts as inside: a missed remark is better than one about an example.
 """
 
 from __future__ import annotations

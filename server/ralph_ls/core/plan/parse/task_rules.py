@@ -1,23 +1,24 @@
-"""Which of the items of a block are tasks, and what state each is in (docs/rules.md#plans).
+"""Task rules: which items of a block are tasks, and what state each has (docs/rules.md#plans).
 
 The rules, in the order in which they decide:
 
 1. Nothing below a ``Notes`` heading is a task, nor is anything in a fence, a comment or a quote,
-   nor a criterion (``scanner`` and ``items`` know those).
+   nor a criterion (``scanner`` and ``items`` recognise those).
 2. An item with a box is a task, nested ones too; a parent is done when its own box is ticked. So
-   is a row of a table with a box in any column, but for legends and the like.
-3. An item without a box is one only outside other tasks, and only where the heading says so:
+   is a row of a table with a box in any column, except legends and the like.
+3. An item without a box is a task only outside other tasks, and only where the heading says so:
    below ``Completed`` every item (done), below ``Issues Discovered`` each ``[BUG]``, below
    ``Tasks`` or a priority heading each numbered one. In a plan without any box, also each bullet
-   there, and below a heading that says nothing each numbered item and each that begins with an
+   there, and below a heading without a meaning each numbered item and each that begins with an
    emoji for a state. A numbered item beside numbered ones with a box counts as they do.
 4. Guidelines and the like, dates, notes, versions, issue numbers and links are no tasks without a
    box.
 5. A sub-heading is a task when it has a state (an emoji, a box, a tag, a ``Status:`` line), its
-   words say nothing else, and there is no other task below it. A row of a table with a state but
-   no box is one only in a plan with neither boxes nor such headings: elsewhere it sums up.
+   words have no other meaning, and there is no other task below it. A row of a table with a state
+   but no box is a task only in a plan with neither boxes nor such headings: elsewhere it is a
+   summary.
 
-An item is judged by what its block holds and by what is known of the whole plan (``PlanContext``).
+An item is judged by its block and by what is known of the whole plan (``PlanContext``).
 """
 
 from __future__ import annotations

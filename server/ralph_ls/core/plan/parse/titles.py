@@ -1,6 +1,6 @@
-"""What the text of one item says: its title, its tags, its id, whether it is struck through.
+"""Titles: the title, tags and id in the text of one item, and whether it is struck through.
 
-It sees one text at a time, so it must never need to know where in a plan the text stands.
+Considers one text at a time, not its position in the plan.
 """
 
 from __future__ import annotations

@@ -1,21 +1,17 @@
-"""A command that a plan names, as words that can be run without a shell.
+"""Commands in a plan: recognised, split into words that run without a shell, and compared.
 
-What stands in a plan may come from anybody, so it is never given to a shell. A command that means
-something only to a shell (a pipe, a variable, a pattern of file names) has no words here: to run it
-in another way than its author meant would be evidence of nothing.
+The text of a plan is untrusted, so it is never given to a shell. A command that needs one (a pipe,
+a variable, a pattern of file names) is not split: running it in another way than its author
+intended would be no evidence.
 
-Compares commands: whether what was run is what a criterion asks for.
+Unmarked words such as ``(npm test)`` behind a criterion are a command if they begin with a path, or
+with the name of a program that builds or tests and is no English word; names that are words as well
+need more. The user sees each command before it is run.
 
-Both sides are split by the rules of a shell. What only says where or how a command is started is
-dropped: ``cd X &&``, ``env A=b``, ``time``, ``./`` and runners such as ``uv run``. The words that
-were asked for must then be the first words of the command that was run. More may follow, unless it
-narrows what is selected, runs nothing at all, or hides the exit code. Nothing is run here.
-
-Which words in a plan are a command, though nothing marks them as one.
-
-``(npm test)`` behind a criterion is a command, and ``(see the notes)`` is none. What begins with a
-path, or with the name of a program that builds or tests and is no word of English, is taken for
-one. Names that are words as well are looked at closer. The user sees each before it is run.
+Two commands are compared by the rules of a shell. What only determines where or how a command is
+started is dropped: ``cd X &&``, ``env A=b``, ``time``, ``./`` and runners such as ``uv run``. The
+remaining words of the requested command must be the first words of the command that was run. More
+may follow, unless it narrows the selection, runs nothing at all, or hides the exit code.
 """
 
 from __future__ import annotations

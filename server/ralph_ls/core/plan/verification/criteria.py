@@ -1,7 +1,7 @@
-"""Acceptance criteria and the evidence for them, as texts: lines with boxes, commands, exit codes.
+"""Acceptance criteria and their evidence lines as texts: boxes, commands, exit codes.
 
-What was verified is written as ``- [x] Unit tests pass (npm test auth.test.ts - exit 0)``. It must
-never know which issue a text belongs to, nor run anything.
+An evidence line is ``- [x] Unit tests pass (npm test auth.test.ts - exit 0)``. Runs nothing and
+does not know which task a text belongs to.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
-"""What has to be run before a task counts as done, and what came of it.
+"""Criterion checks: the commands that must pass before a task counts as done, and their outcomes.
 
-See docs/rules.md#verification.
-
-A criterion that names a command is verified by running it: "run the command, check the exit code"
-(docs/rules.md#verification). What a plan names may come from anybody, so it is run as
-words and never by a shell, and only what was allowed. Nothing is run here, and nothing here may
-know how a plan is written.
+A criterion that names a command is verified by running it and checking the exit code
+(docs/rules.md#verification). The plan is untrusted, so a command is run as separate words, never by
+a shell, and only if it was allowed. Nothing is run here, and the format of the plan is irrelevant.
 """
 
 from __future__ import annotations

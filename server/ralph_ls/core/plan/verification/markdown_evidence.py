@@ -1,8 +1,8 @@
-"""Evidence for closing in a markdown plan: B's lines at the criteria, and tasks opened again.
+"""Evidence in a Markdown plan: evidence lines at the criteria, and tasks that are opened again.
 
-What was verified stands where the criterion stands: ``- [x] criterion (command - exit 0)``. A task
-that was refuted is opened where it is, or moved back to where it was open, with a note of what
-failed. Every other byte stays. It must never run anything, nor know a file.
+A verified criterion becomes ``- [x] criterion (command - exit 0)``. A refuted task is opened in
+place, or moved back to where it was open, with a note of what failed. All other bytes stay. Runs
+nothing and knows no file.
 """
 
 from __future__ import annotations

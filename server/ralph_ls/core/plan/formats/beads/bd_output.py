@@ -1,10 +1,8 @@
-"""What ``bd --json`` prints, in each of its shapes, and what it says when it fails.
+"""Output of ``bd --json`` in each of its shapes, its errors, and the versions of ``bd``.
 
-A bare array; ``{"schema_version":1,"items":[…]}``; ``{"schema_version":1,"data":…}``; one issue as
-an object or as an array of one. Nothing at all and ``null`` are an empty list. An error is an
-object on stderr; some releases print it on stdout, or as plain text. It must never start ``bd``.
-
-Releases of ``bd``, and what an old one cannot do. It must never start ``bd``.
+Results are a bare array; ``{"schema_version":1,"items":[…]}``; ``{"schema_version":1,"data":…}``;
+one issue as an object or as an array of one. Empty output and ``null`` are an empty list. An error
+is an object on stderr; some releases print it on stdout, or as plain text. Does not start ``bd``.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""What the loop has ``bd`` do, as the words behind ``bd`` on a command line.
+"""Arguments of the ``bd`` commands that the loop runs.
 
-Never a line for a shell: each word is handed over as it is. ``bd update --notes`` replaces what was
-noted, so the notes that an issue has are written again in front of the new one. It must never start
-anything.
+They are separate arguments, never a line for a shell. ``bd update --notes`` replaces the existing
+notes, so these are repeated in front of the new one. Does not start ``bd``.
 """
 
 from __future__ import annotations

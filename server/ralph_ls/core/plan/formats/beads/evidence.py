@@ -1,15 +1,12 @@
-"""Checks whether the reason of a closed issue says how each criterion was verified.
+"""Evidence for closed issues: checks of close reasons, the commands to run, the recorded result.
 
-``bd close`` asks for no reason, and writes "Closed" where none is given. So the reason is compared
-with the criteria. One that names a command needs a ticked line that cites this command with the
-exit code that is wanted (``command_matching``); any other needs a ticked line with its own text. An
-issue without criteria needs a reason that names something that can be checked. A reason is a claim:
-nothing is run here.
+``bd close`` requires no reason, and writes "Closed" where none is given. So the reason is compared
+with the criteria. A criterion that names a command needs a ticked line that cites this command with
+the expected exit code; any other needs a ticked line with its text. An issue without criteria needs
+a reason that names something that can be checked. A reason is a claim: nothing is run here.
 
-Evidence for closing in beads: what is run for a closed issue, and what ``bd`` is told of it.
-
-B's lines are the issue's close reason (Exit Condition 2). An issue that was refuted is in progress
-again, and its notes say what failed. It must never run anything.
+Evidence lines are written into the issue's close reason. A refuted issue is in progress again, and
+its notes have what failed.
 """
 
 from __future__ import annotations

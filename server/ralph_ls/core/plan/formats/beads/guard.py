@@ -1,14 +1,12 @@
-"""Separation of powers for issues: what a build iteration may not do is put back.
+"""Guard of beads issues: reverts what a build iteration may not change (docs/rules.md#guard).
 
-See docs/rules.md#guard.
+A building agent may create issues, add dependencies, change the status, note, describe and close.
+It may not drop a dependency, change priority or type, delete, or change criteria: a stuck agent
+would make its work easier that way. Two more rules follow. Deferring an issue removes it from the
+list, so its status is restored. Ticking the box of a criterion does not change it.
 
-An agent that builds may create issues, add dependencies, change the status, note, describe and
-close. It may not drop a dependency, change priority or type, delete, or touch criteria: that is how
-a stuck agent would game its way out. Two more rules follow from these. To put an issue off is to
-take it off the list, so it stays where it was. Ticking a criterion's box is no change of it.
-
-A planning iteration may do all that, and what it has made of the issues is what counts then. Two
-snapshots are compared, so who did it is for the caller to know; it must never run ``bd``.
+A planning iteration may do all of this, and its result is the new baseline. Compares two snapshots;
+does not run ``bd``.
 """
 
 from __future__ import annotations

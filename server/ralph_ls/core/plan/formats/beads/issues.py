@@ -1,8 +1,8 @@
-"""One issue as ``bd`` knows it, read from whatever form its JSON has.
+"""Beads issue: one issue of ``bd``, read from any form of its JSON.
 
 Releases of ``bd`` differ in what they print: a list names a dependency by ``depends_on_id`` and
-``type``, a single issue by ``id`` and ``dependency_type``; what is empty is left out. All that is
-read alike here. It must never know how an issue was asked for, nor what follows from it.
+``type``, a single issue by ``id`` and ``dependency_type``; empty fields are omitted. All forms give
+the same value.
 """
 
 from __future__ import annotations

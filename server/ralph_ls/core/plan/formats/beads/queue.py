@@ -1,18 +1,13 @@
-"""Rings of things that wait for each other.
+"""Work queue of beads issues: which issue is next, and why the others are held.
 
-A ring is what no order of work would please, so a person has to break it (docs/rules.md#exit-gate).
-It must never know what waits.
+See docs/rules.md#exit-gate. ``bd ready`` lists the open issues that wait for nothing, and considers
+things that its other output does not show, such as work in other repositories. Without it, the
+dependencies decide. Issues in progress are not offered by ``bd ready`` and are continued first. An
+issue with unfinished parts is never taken: its parts are the work.
 
-Whose turn it is among the issues, and what is left when it is nobody's (docs/rules.md#exit-gate).
-
-``bd ready`` says which open issues wait for nothing; ``bd`` knows things about that which no
-answer shows, such as work in other repositories. Where it was not asked, the dependencies tell. An
-issue that is in progress is not offered there, and is gone on with first. One that has unfinished
-parts is never taken: its parts are the work.
-
-What cannot be taken is held, each with its reason, so that a run which ends has something to say
-(docs/rules.md#exit-gate): blocked, stuck after its attempts, in a ring, or waiting for one of
-those.
+Every other issue is held with a reason, so that a run which ends can report it: blocked, stuck
+after its attempts, in a cycle, or waiting for one of those. A cycle cannot be worked off in any
+order, so the user has to break it.
 """
 
 from __future__ import annotations

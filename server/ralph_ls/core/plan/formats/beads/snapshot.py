@@ -1,26 +1,19 @@
-"""All that is known of the issues at one moment, and that as a text that is always the same.
+"""Beads snapshot: all issues at one moment, as a text, as a plan, and compared with a later one.
 
-Two snapshots are equal as texts exactly where nothing has changed that the loop looks at. Each
-issue has a line of its own, in the words of ``bd``; times of changes are left out. A text that
-``bd list --json`` has printed can be read as one too. It must never ask ``bd``.
+Two snapshots have equal texts exactly if nothing changed that the loop considers. Each issue is one
+line with the field names of ``bd``; modification times are left out. The output of
+``bd list --json`` can be read as a snapshot, too.
 
-The issues of a snapshot as the tasks of a plan.
+In the plan, the place of a task is its line in the snapshot's text. States that the model does not
+have become the nearest one: a deferred issue is skipped, because that was a decision. ``bd`` has
+five priorities and a plan three, so everything less urgent than P2 counts as P2 and is shown as it
+is; the queue uses the issue's own priority.
 
-The place of a task is its line in the snapshot's text. What the model has no word for is put into
-its nearest one: an issue that was put off is skipped, since somebody decided so. ``bd`` knows five
-priorities and a plan three, so what is less urgent than P2 counts as P2, and is shown as it is.
-Whose turn it is is decided by the issue's own priority (``queue``).
+``bd`` writes into an issue who claimed it, by a name from its environment. What was claimed by or
+assigned to another name is not taken. An issue that failed and that planning changed, split or gave
+a dependency counts as another task and is tried again (docs/rules.md#attempts).
 
-Whose an issue is, where several people and loops work on the same ones.
-
-``bd`` writes who claimed an issue into it, under a name that it takes from its environment. What
-somebody else has claimed, or was given, is theirs. It must never ask ``bd`` or git.
-
-What planning has done about issues that did not come off (docs/rules.md#attempts).
-
-An issue that planning changed, split or had wait for something is another task than the one that
-failed, so it is tried anew. One that was left as it is has nothing new to offer. It must never
-know why an issue was set aside.
+Does not run ``bd`` or git.
 """
 
 from __future__ import annotations

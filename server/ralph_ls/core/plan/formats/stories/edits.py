@@ -1,15 +1,11 @@
-"""Change single values of a file of stories, and nothing else: every other byte stays.
+"""Story edits: change single values in a file of stories; all other bytes stay.
 
-What is put in has the form of what stands around it: a new member is indented and spaced as the
-one before it. An edit works on text, so it knows neither the file nor who else is writing it. Each
-raises RalphError when there is no such story, or when the text is no JSON: what is meant cannot be
-written then without guessing.
+A new member is indented and spaced like the one before it. An edit works on text and knows neither
+the file nor concurrent writers. Raises RalphError if there is no such story, or if the text is not
+JSON, because the change could not be written without guessing.
 
-What people do to stories: single edits of one, and what a save of theirs has decided
-(docs/rules.md#user-edits).
-
-The file has no word for a blocked story, so whoever wants one held up says what it waits for. Edits
-raise RalphError where they cannot be made. It must never know who asks, nor where the file lies.
+The edits of the user (docs/rules.md#user-edits) are here, too. The format has no state for a
+blocked story, so blocking one means adding what it waits for.
 """
 
 from __future__ import annotations

@@ -1,20 +1,18 @@
-"""What is wrong with what stories say, although the file can be read (docs/rules.md#verification).
+"""Evidence for stories: checks of their notes, the commands to run, and the recorded result.
 
-- ``criteria-vague``: a criterion of a story that does not pass, of which nobody could say when it
-  is met. The rules are those of markdown plans.
-- ``criteria-missing``: a story has no acceptance criteria, or none that says anything.
+The checks (docs/rules.md#verification):
+
+- ``criteria-vague``: a criterion of a story that does not pass cannot be checked. The rules are
+  those of Markdown plans.
+- ``criteria-missing``: a story has no acceptance criteria, or only empty ones.
 - ``close-without-evidence``: a story passes, and its notes are empty; or they say that a criterion
   was not verified, or that its command failed; or they give a reason such as ``Verified: done``
-  that names nothing; or no reviewer has approved it, and it came through at the cap of its reviews.
+  that names nothing; or no reviewer has approved it, and it passed by reaching the review cap.
 
-It must never know a file.
-
-Evidence for closing in a file of stories: what is run for a story, and what its fields say then.
-
-A story is held against its criteria and the file's ``verifyCommands`` when an iteration marks it
-as passed or as ready for review. What was verified goes into its ``notes``, in B's lines. A story
-that was refuted goes on in the review cycle, as one whose reviewer asks for changes; where there is
-no such cycle it is open again. It must never run anything, nor know a file.
+A story is verified against its criteria and the file's ``verifyCommands`` when an iteration marks
+it as passed or as ready for review. The evidence lines are written into its ``notes``. A refuted
+story returns to the review cycle like one with requested changes; without reviews it is open
+again. Runs nothing and knows no file.
 """
 
 from __future__ import annotations

@@ -1,24 +1,16 @@
-"""Putting back what an iteration did to the stories that it may not (docs/rules.md#stories).
+"""Guard of stories: reverts illegal moves of an iteration (docs/rules.md#stories).
 
-Each illegal move is undone by an edit as small as can be; every other byte of the agent's stays.
-A file that an agent broke, so that it is no JSON or no file of stories any more, is put back
-whole, and so is one where small edits do not help: after guarding no illegal move is left.
+Each illegal move is reverted by a minimal edit; all other bytes of the agent's version stay. A file
+that is no longer JSON or no file of stories is restored as a whole, and so is one where minimal
+edits fail, so the result never contains an illegal move.
 
-It must never know a file, nor who wrote the later text.
+The work tree is guarded after each iteration, so what it contains is legal; a committed file may
+lag behind it, and must not be ahead of it. Many iterations may have passed since the run started,
+so single moves are not judged there: a story that passes, is approved or was reviewed more often
+than in the work tree is ahead.
 
-Stories that are committed and hold what no agent may do, although the work tree has them right.
-
-The work tree is guarded after each iteration, so what a run has brought about there is legal; a
-committed file may lag behind it, and may not be ahead of it. Many iterations lie between the start
-of a run and now, so single moves are not judged: a story that passes, is approved or was reviewed
-more often than in the work tree is ahead.
-
-It must never know a file, nor who committed it.
-
-What the guard has put back in a story, made again as the agent had it: a person wants it so.
-
-Only what this is about is taken from the agent's version; what came later stays. Where that cannot
-be, the answer is why not, in words. It must never write a file.
+An override applies a reverted change because the user accepts it. Only this change is taken from
+the agent's version; later changes stay. If it cannot be applied, the result is the reason.
 """
 
 from __future__ import annotations

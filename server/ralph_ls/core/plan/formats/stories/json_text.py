@@ -1,10 +1,10 @@
-"""JSON with the place of each value in its text, read as far as it can be read.
+"""JSON with positions: a tolerant parser that knows where each value is in the text.
 
-Python's own reader gives no places and stops at the first fault; an editor shows a file while it
-is being typed, and an edit has to know which characters to replace. Where this finds no fault the
-value is what ``json`` reads from the text, and where ``json`` refuses a text this finds a fault.
+Python's parser gives no positions and stops at the first error. An editor shows a file while it is
+being typed, and an edit needs to know which characters to replace. Where this parser finds no
+error, the value is the one that ``json`` gives, and where ``json`` fails this finds an error.
 
-Reading is total and linear. It must never know what the values mean.
+Total and linear. Does not know what the values mean.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
-"""Merge a file of stories that two have changed at the same time: a person and an agent.
+"""Merge of a file of stories that the user and an agent changed at the same time.
 
-See docs/rules.md#user-edits.
-
-Field by field: what only one of them changed is taken from them, and of a field that both changed
-differently ``mine`` stays, and the story's notes say what the other one wrote. So the file stays
-JSON, nothing is lost, and every byte that nobody changed stays.
+See docs/rules.md#user-edits. Fields are merged one by one: a change of one side is taken, and of a
+field that both changed differently ``mine`` stays, and the story's notes record the other value. So
+the file stays JSON, nothing is lost, and unchanged bytes stay.
 """
 
 from __future__ import annotations

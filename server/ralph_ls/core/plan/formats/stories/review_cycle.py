@@ -1,4 +1,4 @@
-"""The review cycle: which changes of the stories an iteration may make (docs/rules.md#stop-hook).
+"""Review cycle: which changes of the stories an iteration may make (docs/rules.md#stop-hook).
 
 ::
 
@@ -7,22 +7,22 @@
                              └───────────review-fix──────────────┘
 
 - *implement* takes at most one story from null to ``needs_review``; with ``skip_review`` it sets
-  ``passes`` of at most one instead. New stories come in fresh.
-- *review* judges exactly one: ``reviewCount`` grows by one, and it is approved and passes, or
-  changes are requested and the feedback says which. When the count reaches ``review_cap`` it has
-  to be approved, with ``[AUTO-APPROVED AT CAP]`` before the feedback: so a story is not sent back
-  and forth for ever, and everybody sees that it was the cap.
-- *review-fix* brings exactly one back to ``needs_review``, and clears the feedback.
-- *plan* moves no story. An iteration that ends in BLOCKED or DECIDE reviews none either, but where
-  nobody reviews it may have finished one. One that also promises COMPLETE is judged as if it did
-  not halt, where all stories pass by moves that are legal then: COMPLETE is looked at first.
+  ``passes`` of at most one instead. New stories are added as fresh ones.
+- *review* judges exactly one: ``reviewCount`` grows by one, and either it is approved and passes,
+  or changes are requested and the feedback describes them. When the count reaches ``review_cap`` it
+  has to be approved, with ``[AUTO-APPROVED AT CAP]`` before the feedback: so a story is not sent
+  back and forth forever, and the cap stays visible.
+- *review-fix* returns exactly one to ``needs_review``, and clears the feedback.
+- *plan* moves no story. An iteration that ends in BLOCKED or DECIDE reviews none either, but
+  without reviews it may have finished one. An iteration that also promises COMPLETE is judged as if
+  it did not halt if all stories pass by moves that are legal then: COMPLETE has precedence.
 - No iteration deletes a story, drops a dependency, or changes criteria, priority or the commands
   that verify the work; but a plan iteration may do all of this except the last.
 
-The awkward case is that less than a legal move is wrong too: a review that judges nothing. There
-is nothing to put back then, so such a move has no fields.
+Doing less than a legal move is wrong, too: a review that judges nothing. There is nothing to
+restore then, so such a move has no fields.
 
-Two readings are compared; who wrote the later one is for the caller to know.
+Compares two parsed files; does not know who wrote the later one.
 """
 
 from __future__ import annotations

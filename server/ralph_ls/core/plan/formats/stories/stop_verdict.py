@@ -1,19 +1,18 @@
-"""Whether the agent may stop: the verdict of the stop hook (docs/rules.md#stop-hook).
+"""Stop verdict: whether the agent of a story iteration may stop (docs/rules.md#stop-hook).
 
-The hook looks, before the agent's program ends, at what the engine would find afterwards, while
-the agent can still mend it:
+Before the agent's program ends, the hook checks what the engine would check afterwards, while the
+agent can still fix it:
 
-1. the file of stories is there, is JSON, and has the fields that it should;
+1. the file of stories exists, is JSON, and has the required fields;
 2. its invariants hold;
-3. (2.5) only legal moves were made since the iteration began, as far as its beginning is known;
+3. (2.5) only legal moves were made since the iteration began, if its beginning is known;
 4. (3) everything is committed.
 
-What was wrong before the iteration is nothing to hold against it. An agent that cannot mend what
-is asked for must not be kept for ever: when the program has said twice that it goes on because of
-a hook, it is let go. Outside a run of stories, where no ``.ralph-active`` lies, there is nothing
-to say at all.
+What was wrong before the iteration is ignored. An agent that cannot fix what is requested must not
+be kept forever: when the program reports for the second time that it continues because of a hook,
+it may stop. Outside a run of stories, where there is no ``.ralph-active``, there is no verdict.
 
-It must never read a file or look at git: everything comes in, and one answer goes out.
+Reads no files and does not use git: all facts are arguments.
 """
 
 from __future__ import annotations

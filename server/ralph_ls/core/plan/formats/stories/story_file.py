@@ -1,26 +1,19 @@
-"""What a file of stories says, with the place of each story and field in its text.
+"""Story file: the stories of ``tasks.json`` or ``prd.json`` with positions, and its problems.
 
-See docs/rules.md#stories.
-
-Fields that are not known here are in the text and stay there: nothing is ever written from these
-values as a whole.
-
-Read a file of stories, and tell what in it is not as it should be (docs/rules.md#stories).
-
-``tasks.json`` has all the fields; a ``prd.json`` of other tools has fewer, and what is missing
-counts as of a fresh story. Unknown fields are nobody's fault. Reading is total: what cannot be
-read is told, and the rest is used.
+See docs/rules.md#stories. ``tasks.json`` has all the fields; a ``prd.json`` of other tools has
+fewer, and a missing field counts as that of a fresh story. Unknown fields are no problem and stay
+in the text: it is never written as a whole from these values. Parsing is total: what cannot be read
+is reported, and the rest is used.
 
 The problems, by code:
 
-- ``json-syntax``: the text is no JSON, here; ``json-duplicate-key``: the key comes again later in
-  the same object, and the later one counts;
+- ``json-syntax``: the text is not JSON at this place; ``json-duplicate-key``: the key is repeated
+  later in the same object, and the later one counts;
 - ``stories-shape``: there is no list ``userStories``;
-- ``story-field-missing``: a story has no ``id`` or no ``title``; ``story-field-type``: a field
-  holds a value of another kind than it should; ``story-field-value``: the kind is right and the
-  value is none of those that are known;
+- ``story-field-missing``: a story has no ``id`` or no ``title``; ``story-field-type``: a field has
+  a value of another type; ``story-field-value``: the type is right and the value is unknown;
 - ``story-id-duplicate``: an earlier story has the same id;
-- those of ``invariants``.
+- those of ``tasks``.
 """
 
 from __future__ import annotations

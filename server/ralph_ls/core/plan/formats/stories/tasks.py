@@ -1,25 +1,21 @@
-"""What must hold between the fields of stories, whoever wrote them (docs/rules.md#stop-hook).
+"""Stories as tasks: their invariants, the plan that they form, and which story is next.
 
-- ``story-passes-unreviewed``: a story passes while its review is still to be done or to be
-  followed; not where reviews are skipped;
+Invariants between the fields of a file (docs/rules.md#stop-hook); whether a change was legal is
+decided by ``review_cycle``:
+
+- ``story-passes-unreviewed``: a story passes while its review is still to be done or its changes
+  are still requested; not where reviews are skipped;
 - ``story-approved-not-passing``: a review approved a story that does not pass;
-- ``story-feedback-missing``: changes are requested and nothing says which;
-- ``story-dependency-unknown``, ``story-dependency-cycle``: what a story waits for is no story
-  here, or waits for the story itself.
+- ``story-feedback-missing``: changes are requested and no feedback describes them;
+- ``story-dependency-unknown``, ``story-dependency-cycle``: a story waits for one that does not
+  exist, or for itself.
 
-It must never know what was there before: that is for ``moves``.
+As a task (docs/rules.md#stories), a story that passes is done, and one in review or with changes
+requested is in progress. None is blocked or skipped, because the file has no such states.
 
-A file of stories as the plan that everything else knows (docs/rules.md#stories).
-
-A story that passes is done. One in review or with changes requested is in progress. None is
-blocked or skipped: the file has no words for that, and what waits for another story is for
-``choosing`` to say.
-
-What the next iteration is for, and which story is its (docs/rules.md#stories).
-
-A story whose changes were requested goes first, then one that waits for its review, then a new
-one; so nothing new is begun while something is under way. Among stories of the same kind the
-lowest rank is taken, then the first in the file; one without a rank comes last.
+The next iteration takes a story with requested changes first, then one that waits for its review,
+then a new one, so nothing is begun while other work is unfinished. Among stories of the same kind
+the lowest rank is taken, then the first in the file; stories without a rank are last.
 """
 
 from __future__ import annotations
