@@ -499,6 +499,7 @@ class _Finder:
             branch=begun.branch,
             head=begun.head,
             choices=begun.choices,
+            settings_digest=begun.settings_digest,
             halt=self._halt_files(told),
             notices=self._notices(told),
             notes=tuple(

@@ -28,6 +28,7 @@ from ralph_ls.core.loop.inputs import (
     AgentLaunched,
     CommandArrived,
     CommandUnreadable,
+    EngineFacts,
     Input,
     Interrupted,
     IterationRead,
@@ -401,10 +402,9 @@ class _Cleaner:
     def __call__(self, given: Input) -> Input:
         match given:
             case Started():
-                facts = replace(given.facts, pid=self._pid())
-                return replace(given, run=RUN, facts=facts)
+                return replace(given, run=RUN, facts=self._facts(given.facts))
             case Resumed():
-                return replace(given, facts=replace(given.facts, pid=self._pid()))
+                return replace(given, facts=self._facts(given.facts))
             case AgentLaunched():
                 pid = self._pid()
                 return replace(
@@ -429,6 +429,10 @@ class _Cleaner:
                 return replace(given, id=self._command(given.id))
             case Interrupted() | _:
                 return given
+
+    def _facts(self, facts: EngineFacts) -> EngineFacts:
+        """Without the digest of the settings, which stands for paths of this machine."""
+        return replace(facts, pid=self._pid(), settings_digest=None)
 
     def _pid(self) -> int:
         self._n_pids += 1

@@ -2079,6 +2079,11 @@ export interface RunResumed {
    */
   readonly held?: readonly string[];
   readonly choices?: RunChoices;
+  /**
+   * BLAKE2b of `settings.json` beside the journal, which has these settings in full; Absent: the
+   * engine kept no such file.
+   */
+  readonly settingsDigest?: string;
 }
 
 /** A new run; its settings as they hold, and the ones a person gave for this run alone. */
@@ -2104,6 +2109,11 @@ export interface RunStarted {
   readonly counts: PlanCountsView;
   /** Who chose what; Absent: told by an engine that did not say so. */
   readonly choices?: RunChoices;
+  /**
+   * BLAKE2b of `settings.json` beside the journal, which has these settings in full; Absent: the
+   * engine kept no such file.
+   */
+  readonly settingsDigest?: string;
 }
 
 /** One run as it stands after the event `seq`. */

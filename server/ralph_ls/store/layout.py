@@ -44,6 +44,11 @@ class RunFiles:
         return self.folder / "messages.jsonl"
 
     @property
+    def settings(self) -> Path:
+        """The effective settings in full, as the newest engine of the run began with them."""
+        return self.folder / "settings.json"
+
+    @property
     def snapshot(self) -> Path:
         return self.folder / "state.json"
 

@@ -20,6 +20,7 @@ from ralph_ls.protocol.lsp.panel import Panel, PlanRows
 from ralph_ls.protocol.run.events import EventBase
 from ralph_ls.protocol.run.messages import MESSAGE_ADAPTER, MESSAGE_TYPES
 from ralph_ls.protocol.run.state import RunState
+from tests.settings import normalised
 from tests.unit.protocol.test_golden import GOLDEN, NEW_FIELD, files, pretty, with_new_fields
 
 FOLDERS = ("methods", "messages", "panel", "planRows", "initializationOptions")
@@ -82,7 +83,9 @@ def test_every_message_has_its_file_and_every_file_a_message() -> None:
 class TestEach:
     def test_comes_out_as_it_went_in(self, path: Path) -> None:
         written = read(path).model_dump_json(by_alias=True, exclude_none=True)
-        assert pretty(written) == path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8")
+        assert normalised(written) == normalised(text)
+        assert pretty(text) == text
 
     def test_a_field_that_is_not_known_is_passed_over_where_it_is_told(self, path: Path) -> None:
         value = json.loads(path.read_bytes())

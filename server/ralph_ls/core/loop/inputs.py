@@ -141,6 +141,8 @@ class EngineFacts:
     notes: tuple[PendingNote, ...] = ()
     resets: tuple[PendingReset, ...] = ()
     choices: RunChoices | None = None
+    settings_digest: str | None = None
+    """Of the file that has ``config`` in full; None: there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,6 @@ from ralph_ls.core.loop.evidence.ownership import OwnershipOrder
 from ralph_ls.core.loop.fold import fold
 from ralph_ls.core.loop.inputs import (
     EngineFacts,
-    Input,
     Notice,
     PendingNote,
     PendingReset,
@@ -55,7 +54,7 @@ from ralph_ls.engine.run.recovery import (
     remove_old_logs,
     require_no_engine,
 )
-from ralph_ls.engine.run.run_settings import choices_of, settings_on_resume
+from ralph_ls.engine.run.run_settings import choices_of, kept_settings, settings_on_resume
 from ralph_ls.engine.sandbox.selection import prepare_sandbox
 from ralph_ls.engine.worktree.keeper import read_final_snapshot
 from ralph_ls.engine.worktree.workspace import Workspace
@@ -102,7 +101,7 @@ class Start:
     """All that an engine begins with."""
 
     workspace: Workspace
-    first: Input
+    first: Started | Resumed
     run_state: RunState
     journal_size: int
     recalled: Iterable[IterationEnded]
@@ -259,6 +258,8 @@ def _earlier_run(worktree: Worktree, state: StateFolder) -> tuple[StateFolder, R
     run = found.state
     if run.end is not None and run.end.reason is EndReason.COMPLETE:
         raise UsageError(f"run {run.run} is complete; start a new one with: ralph run")
+    if (kept := kept_settings(found.files)) is not None:
+        run = run.model_copy(update={"config": kept})
     return StateFolder(folder=found.files.folder.parent.parent), run
 
 

@@ -66,6 +66,7 @@ from ralph_ls.engine.process.running_process import END_SECONDS
 from ralph_ls.engine.run.effect_runner import EffectRunner
 from ralph_ls.engine.run.inbox import Wakeup, refusal_of
 from ralph_ls.engine.run.preparation import RunRequest, Start, prepare_start
+from ralph_ls.engine.run.run_settings import keep_settings
 from ralph_ls.engine.worktree.keeper import TreeKeeper, start_keeper
 from ralph_ls.engine.worktree.workspace import Workspace
 from ralph_ls.protocol.errors import RalphError, StateUnusable
@@ -407,9 +408,18 @@ def run_engine(
                 clock=used_clock,
                 lock=lock,
             )
-            return run_to_end(_run(make_engine, start, keeper))
+            first = _with_kept_settings(start)
+            return run_to_end(_run(make_engine, replace(start, first=first), keeper))
         finally:
             journal.close()
+
+
+def _with_kept_settings(start: Start) -> Started | Resumed:
+    """Write the run's settings beside its journal; its first input with their digest."""
+    workspace, facts = start.workspace, start.first.facts
+    config = redact_value(facts.config, workspace.redactor.redact)
+    digest = keep_settings(workspace.files, config)
+    return replace(start.first, facts=replace(facts, settings_digest=digest))
 
 
 async def _run(make_engine: Callable[..., Engine], start: Start, keeper: TreeKeeper) -> int:

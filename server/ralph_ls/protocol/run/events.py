@@ -176,6 +176,9 @@ class RunStarted(EventBase):
     """The plan as it stands at the start."""
     choices: RunChoices | None = None
     """Who chose what; None: told by an engine that did not say so."""
+    settings_digest: str | None = None
+    """BLAKE2b of ``settings.json`` beside the journal, which has these settings in full; None:
+    the engine kept no such file."""
 
 
 class RunResumed(EventBase):
@@ -199,6 +202,9 @@ class RunResumed(EventBase):
     """Commits that were made when no engine ran: they are the user's to push, and the loop pushes
     nothing before the remote has them."""
     choices: RunChoices | None = None
+    settings_digest: str | None = None
+    """BLAKE2b of ``settings.json`` beside the journal, which has these settings in full; None:
+    the engine kept no such file."""
 
 
 class PhaseChanged(EventBase):

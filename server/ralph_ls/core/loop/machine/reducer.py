@@ -175,6 +175,7 @@ def _start(draft: StepDraft, given: Started) -> None:
         overrides=facts.overrides,
         counts=facts.counts,
         choices=facts.choices,
+        settings_digest=facts.settings_digest,
     )
     draft.tell(PhaseChanged, phase=Phase.STARTING)
     _emit_facts(draft, facts)
@@ -202,6 +203,7 @@ def _resume(draft: StepDraft, given: Resumed) -> None:
         counts=facts.counts,
         orphans_ended=given.orphans_ended,
         choices=facts.choices,
+        settings_digest=facts.settings_digest,
         users=given.users or None,
         held=given.held or None,
     )
