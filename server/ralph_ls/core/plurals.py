@@ -1,6 +1,6 @@
-"""Counts and lists in words, for every part of the core that tells a person something.
+"""Counts and lists in words, for every message to users in the core.
 
-It must never know what is counted.
+Knows nothing about what is counted.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Lists of allowed tools that look as if they only read, and allow a command that writes.
+"""Allow-lists of tools that seem read-only but allow a command that can write.
 
-An agent matches a command by its beginning, so whoever allows a command that reads allows what its
-options write. This module must never know which agent has which tool.
+An agent matches a command by its prefix, so allowing a command that reads also allows those of its
+options that write. Knows only the list, not which agent has which tool.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ WRITING_USES = {
     "xargs": "xargs PROGRAM",
     "env": "env PROGRAM",
 }
-"""By command, one of the ways in which it writes or runs something else."""
+"""Command to one of the ways in which it writes files or runs other programs."""
 
 _PATTERN = re.compile(r"(?P<tool>[^()]+)\((?P<pattern>.+)\)", re.DOTALL)
 _SHELLS = {"bash", "shell", "run_shell_command", "execute", "exec_command", "run_commands"}
@@ -39,9 +39,9 @@ _WRITERS = {
 
 
 def writing_commands(allowed: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """Each word of a list that allows a command which also writes, and how it does.
+    """Find the entries of an allow-list whose commands can also write, and how each does.
 
-    Empty for a list with a tool that writes: it does not look as if it only read.
+    Empty for a list with a tool that writes openly: such a list makes no claim to be read-only.
     """
     words = tuple(allowed)
     if any(_parts(word)[0] in _WRITERS for word in words):
@@ -51,7 +51,7 @@ def writing_commands(allowed: Iterable[str]) -> tuple[tuple[str, str], ...]:
 
 
 def _parts(word: str) -> tuple[str, str | None]:
-    """A tool in lower case, and the pattern that bounds it."""
+    """Split an entry into the tool, in lower case, and the pattern in its parentheses."""
     found = _PATTERN.fullmatch(word.strip())
     return (word.strip().lower(), None) if found is None else (found[1].lower(), found[2])
 
@@ -61,12 +61,13 @@ def _way(tool: str, pattern: str | None) -> str | None:
         return None
     if pattern is None:
         return "any command"
-    # ``git diff:*`` and ``git diff *`` are the same; without a star it is that command alone.
+    # ``git diff:*`` and ``git diff *`` are equivalent; without a star only that exact command
+    # matches.
     if "*" not in pattern:
         return None
     begin = pattern.partition("*")[0].removesuffix(":").split()
     if not begin:
         return "any command"
-    # Of git each command has its own options.
+    # Each subcommand of git has different options.
     of_all = None if begin[0] == "git" and len(begin) > 1 else WRITING_USES.get(begin[0])
     return WRITING_USES.get(" ".join(begin[:2]), of_all)

@@ -1,11 +1,11 @@
-"""How full an agent's context window is, while it works: notices at 50, 70 and 90 %.
+"""Context window monitor: notices at 50, 70 and 90 % of a window while the agent works.
 
 See docs/rules.md#usage.
 
-An agent that retries the same thing over and over within one iteration is bounded by nothing but
-its window, so a person is told while it works, and not at its end. Many agents do not tell how much
-of it is used: then it is what they were told and printed, four characters to a token, and it is
-said that this is an estimate. It must never know what is done about a full window.
+An agent that retries within one iteration is limited only by its window, so the user is warned
+during the iteration rather than after it. Many agents do not report how full the window is; then it
+is estimated from prompt and output at four characters a token, and the notice marks it as an
+estimate. Does not decide what follows from a full window.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from ralph_ls.core.agent.messages import AgentMessage, EmittedUsage
 
 CHARACTERS_A_TOKEN = 4
-"""SPEC §5: characters / 4, where nothing better is known."""
+"""An estimate, used where the agent reports no count."""
 
 DEFAULT_WINDOW = 200_000
 
@@ -26,7 +26,7 @@ LEVELS: tuple[tuple[int, str], ...] = (
     (70, "warning"),
     (90, "CRITICAL"),
 )
-"""Percent, and how urgent that is (docs/rules.md#usage)."""
+"""Percent of the window and severity of the notice (docs/rules.md#usage)."""
 
 ADVICE = {
     50: "",
@@ -36,7 +36,7 @@ ADVICE = {
 
 
 def notice_code(percent: int) -> str:
-    """The stable code of the notice at so many percent."""
+    """The stable code of the notice at this percentage."""
     return f"context-{percent}"
 
 
@@ -45,14 +45,14 @@ CODES = tuple(notice_code(percent) for percent, _ in LEVELS)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextNotice:
-    """That an agent's window is filled so far."""
+    """Notice that a context window has reached a level."""
 
     code: str
     message: str
 
 
 def context_window_of(model: str | None) -> int | None:
-    """The window of a model by its name, where that is known; None where it is not."""
+    """The context window of a model by its name; None for an unknown model."""
     for shape, tokens in _WINDOWS:
         if model is not None and shape.search(model) is not None:
             return tokens
@@ -74,10 +74,10 @@ _WINDOWS: tuple[tuple[re.Pattern[str], int], ...] = tuple(
 
 
 class ContextMonitor:
-    """Hears what one agent process is told, prints and says, and tells each level once."""
+    """Watches the prompt, output and messages of one agent process and reports each level once."""
 
     def __init__(self, *, window: int | None = None, prompt_characters: int = 0) -> None:
-        """``window``: what the settings, an earlier iteration or the model's name say of it."""
+        """``window`` is the size according to settings, history or the model's name."""
         self._window = window or DEFAULT_WINDOW
         self._is_guess = window is None
         self._characters = prompt_characters
@@ -85,7 +85,7 @@ class ContextMonitor:
         self._left = list(LEVELS)
 
     def take(self, data: bytes, messages: Sequence[AgentMessage]) -> tuple[ContextNotice, ...]:
-        """Take what it printed, and what that says; the levels that are passed now."""
+        """Process a chunk of output and its messages; return new notices."""
         if not self._left:
             return ()
         passed: list[ContextNotice] = []
@@ -110,7 +110,7 @@ class ContextMonitor:
         if not passed:
             return
         self._left = self._left[len(passed) :]
-        # Of several that are passed at once the most urgent says everything.
+        # If several levels are reached at once, the most urgent one is enough.
         percent, name = passed[-1]
         share = 100 * tokens // self._window
         about = "about " if is_estimate else ""

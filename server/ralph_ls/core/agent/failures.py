@@ -1,20 +1,15 @@
-"""Error lines in what an agent printed, and the form in which two of them are the same.
+"""Error lines and failures of agents.
 
-It exists for the breaker's rule of the same error (docs/rules.md#error-lines). It must never know
-the breaker.
+Error lines are found in an agent's output and normalised, so that the breaker can compare the
+errors of two iterations (docs/rules.md#error-lines).
 
-The failures of agents: what they are called, and the words and numbers by which they are known.
+A failure has a kind, on which the user and the loop act: an overload is waited out, a missing login
+needs the user. The kind comes from the agent's structured output first, then from messages that the
+program itself writes, then from the exit code. What a model or a tool printed is never searched.
+Standard error is searched only where the program printed nothing else, since then it is the
+program's complaint about its command line.
 
-People and the loop act on the kind: one waits out an overload, and logs in where nobody is logged
-in. So a kind comes from an agent's own word for it wherever there is one; words of the program
-itself come second, and what a model or a tool said is never looked at. It must never know what is
-done about a failure.
-
-How one agent process failed: by its own structured output, its exit, or what it refused.
-
-The agent's own word comes first, then how its process ended. What it printed on standard error is
-looked at only where it printed nothing else: then it is the program's own complaint about how it
-was called. It must never know what is done about a failure.
+Does not decide what follows from a failure.
 """
 
 from __future__ import annotations
@@ -29,17 +24,16 @@ from ralph_ls.protocol.run.events import AgentExited
 from ralph_ls.protocol.run.report import AgentFailure
 
 MAX_PATTERN_CHARACTERS = 1_000
-"""How much of a line its pattern is made from: a pattern is kept in the state of the run."""
+"""Longest part of a line that is normalised, since patterns are kept in the run's state."""
 
 
 def find_error_lines(text: str, lowered: str | None = None) -> tuple[str, ...]:
-    """Give the error lines, trimmed and as written, in text order (docs/rules.md#error-lines).
+    """Find the error lines, trimmed and otherwise as written, in text order.
 
-    Two stages: a line with a JSON field that has "error" in its name, such as
-    ``"is_error": false``, is none. Of the others, one that starts with ``error:``, ``failed:``,
-    ``failed`` or the words ``exception`` or ``fatal`` is, and so is one with ``]: error``
-    anywhere. Upper and lower case are the same. ``lowered`` is ``lower(text)``, where the caller
-    has it.
+    See docs/rules.md#error-lines. Two stages: lines with a JSON field whose name contains "error",
+    such as ``"is_error": false``, are excluded. Of the rest, a line is an error line if it starts
+    with ``error:``, ``failed:``, ``failed`` or the words ``exception`` or ``fatal``, or contains
+    ``]: error`` anywhere. Case is ignored. ``lowered`` is ``lower(text)``, where the caller has it.
     """
     hits = LiteralHits(lower(text) if lowered is None else lowered, _SIGNS)
     lines: list[str] = []
@@ -54,10 +48,10 @@ def find_error_lines(text: str, lowered: str | None = None) -> tuple[str, ...]:
 
 
 def normalise_error(line: str) -> str:
-    """Give the form in which the same error of two iterations compares equal.
+    """Normalise an error line so that the same error of two iterations compares equal.
 
     Times, paths, hashes, addresses and numbers become ``<time>``, ``<path>``, ``<hash>`` and
-    ``<n>``; white space is one blank. Only the first ``MAX_PATTERN_CHARACTERS`` are looked at.
+    ``<n>``; white space becomes one blank. Only the first ``MAX_PATTERN_CHARACTERS`` are used.
     """
     pattern = " ".join(line[:MAX_PATTERN_CHARACTERS].split())
     for shape, name in _CHANGING_PARTS:
@@ -66,7 +60,7 @@ def normalise_error(line: str) -> str:
 
 
 _SIGNS = ("error:", "exception", "fatal", "failed", "]: error")
-"""Every error line holds one of these in lower case."""
+"""Every error line contains one of these in lower case."""
 
 _ERROR = re.compile(
     r"^[^\S\n]*+(?:error:|(?:exception|fatal)\b|failed(?::|[^\S\n]|$))|\]: error",
@@ -120,16 +114,16 @@ _CHANGING_PARTS = (
     ),
     (re.compile(r"\d++(?:[.,]\d++)*+"), "<n>"),
 )
-"""In this order: a time holds numbers, a path may hold a hash."""
+"""Order matters: a time contains numbers, and a path may contain a hash."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """One failure."""
+    """How an agent process failed."""
 
     kind: AgentFailure
     text: str = ""
-    """What the agent's program says of it; empty where it says nothing."""
+    """The message of the agent's program; empty where there is none."""
 
 
 FAILURE_TEXTS: Mapping[AgentFailure, str] = {
@@ -147,13 +141,13 @@ FAILURE_TEXTS: Mapping[AgentFailure, str] = {
     AgentFailure.TIMED_OUT: "ran out of time",
     AgentFailure.OTHER: "failed",
 }
-"""What happened, behind "the agent"."""
+"""What happened, as the predicate of a sentence that begins with "the agent"."""
 
 
 def remedy_of(kind: AgentFailure | None, *, agent: str, login: str = "") -> str:
-    """What a person does about it, as one clause; empty where waiting or nothing helps.
+    """The remedy that is up to the user, as one clause; empty where none is needed or known.
 
-    ``login`` is how one logs in with this agent, where its description says so.
+    ``login`` is the command that logs in to this agent, where its description has one.
     """
     match kind:
         case AgentFailure.NOT_LOGGED_IN:
@@ -173,7 +167,7 @@ def remedy_of(kind: AgentFailure | None, *, agent: str, login: str = "") -> str:
 
 
 def failure_of_status(status: int | None) -> AgentFailure | None:
-    """What the HTTP status of a model's service means; None where it says nothing of it."""
+    """Classify the HTTP status of a model's service; None for any other status."""
     if status is None:
         return None
     if status >= _SERVER_ERROR:
@@ -190,13 +184,13 @@ _STATUSES = {
     413: AgentFailure.CONTEXT_FULL,
     429: AgentFailure.LIMIT,
 }
-"""404 is what a service answers to a model that it does not have."""
+"""404 is the answer of a service to a model that it does not have."""
 
 
 def failure_in_text(message: str) -> AgentFailure | None:
-    """What a failure's own message says, which the agent's program made; None: something else.
+    """Classify the failure message of an agent's program; None for an unknown one.
 
-    Never give it what a model or a tool said.
+    Never pass text of a model or a tool.
     """
     for kind, shape in FAILURE_PATTERNS:
         if shape.search(message) is not None:
@@ -247,7 +241,7 @@ FAILURE_PATTERNS: tuple[tuple[AgentFailure, re.Pattern[str]], ...] = tuple(
         ),
     )
 )
-"""In this order: what is full or refused may come with words of a server's error."""
+"""Order matters: messages about limits and refusals may contain the words of a server error."""
 
 _STATUS = re.compile(
     r"\b(?:status(?: code)?:?|API error:?|HTTP(?:/[\d.]+)?|error code:?) (\d{3})\b"
@@ -263,10 +257,10 @@ def process_failure(
     *,
     has_result: bool,
 ) -> Failure | None:
-    """How an agent's process failed; None where it did not, or where it was ended on purpose.
+    """Classify how an agent process failed; None for success or an intended stop.
 
-    ``has_result``: it gave a report or a promise. A limit of the iteration that ended it is no
-    failure of the agent's.
+    ``has_result`` means that the agent gave a report or a promise. Being stopped at a limit of the
+    iteration is not the agent's failure.
     """
     if exit_event is None or exit_event.stopped or exit_event.overspent:
         return None
@@ -298,11 +292,11 @@ def process_failure(
 NO_OUTPUT = "it said nothing"
 
 _BY_SIGNAL = frozenset({129, 130, 137, 143})
-"""Exit codes by which programs and shells tell that a signal ended them."""
+"""Exit codes by which programs and shells report death by a signal."""
 
 
 def _refusal_in(stderr: str) -> Failure | None:
-    """Why a program that printed nothing else did not even begin, by its own last lines."""
+    """Classify the refusal of a program that printed nothing else, by its last lines."""
     for kind, shape in _REFUSALS:
         if line := _line_of(shape, stderr):
             return Failure(kind=kind, text=line)
@@ -310,14 +304,14 @@ def _refusal_in(stderr: str) -> Failure | None:
 
 
 def _line_of(shape: re.Pattern[str], stderr: str) -> str:
-    """The first of the last lines that fits; empty where none does."""
+    """The first of the last lines that matches; empty where none does."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     fitting = (line for line in lines[-_LAST_LINES:] if shape.search(line) is not None)
     return next(fitting, "")[:_LONGEST_LINE]
 
 
 _OUT_OF_TURNS = re.compile(r"\breached max(?:imum)? (?:session )?turns\b", re.IGNORECASE)
-"""All that ``qwen`` says of it: its stream just ends."""
+"""The only message ``qwen`` gives in this case: its stream just ends."""
 
 _LAST_LINES = 10
 _LONGEST_LINE = 300

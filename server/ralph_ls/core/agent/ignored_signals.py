@@ -1,7 +1,7 @@
-"""What looks like a signal and did not count, each with the reason.
+"""Ignored signals: text that resembles a signal but does not count, each with the reason.
 
-It exists for ``ralph read``, which answers "why was my signal not seen". It must never decide
-whether a signal counts: it asks the readers that do. The engine never calls it.
+Used by ``ralph read`` to explain why a signal was not recognised, never by the engine. It asks the
+signal readers what counts and adds no rules.
 """
 
 from __future__ import annotations
@@ -48,23 +48,24 @@ from ralph_ls.protocol.run.report import ReportKind
 SignalKind = Literal["report", "promise", "word"]
 
 MAX_IGNORED_SIGNALS = 100
-"""Of each kind; a log may hold any number of words."""
+"""Limit for each kind, since a log may contain any number of words."""
 
 EARLIER_TEXT = "an earlier text"
-"""Where, in the words of ``find_elsewhere``, the main agent itself said something too early."""
+"""The place, as ``find_misplaced_signals`` names it, of text that the main agent wrote too early.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IgnoredSignal:
-    """One signal-like thing that did not count."""
+    """One ignored signal."""
 
     what: SignalKind
     text: str
-    """The beginning of it, on one line."""
+    """Its beginning, on one line."""
     line: int | None
-    """From 1, in the final text; None where it does not stand there."""
+    """From 1, in the final text; None outside of it."""
     why: str
-    """In words which go on from its text: "it stands in a code fence"."""
+    """The reason, as a clause that follows the text, such as ``it stands in a code fence``."""
 
 
 def find_ignored_signals(
@@ -74,10 +75,11 @@ def find_ignored_signals(
     complete_word: str = "COMPLETE",
     elsewhere: Sequence[MisplacedSignal] = (),
 ) -> tuple[IgnoredSignal, ...]:
-    """Give what did not count: reports, then promises, then words, each in text order.
+    """Find ignored signals: reports, then promises, then words, each in text order.
 
-    ``elsewhere`` is what a structured stream has outside the final text. A word that counts in
-    one place is not told for another. At most ``MAX_IGNORED_SIGNALS`` of each kind are given.
+    ``elsewhere`` holds the signals that a structured stream has outside the final text. A word that
+    counts in one place is not reported for another. At most ``MAX_IGNORED_SIGNALS`` of each kind
+    are returned.
     """
     search = _search(reading.text)
     strays = tuple(_strays(reading, elsewhere))
@@ -98,9 +100,9 @@ class _SignalSearch:
     fences: tuple[Span, ...]
     blocks: tuple[StatusBlock, ...]
     holes: tuple[Span, ...]
-    """Fences, blocks and tags of promises."""
+    """Fences, blocks and promise tags."""
     apart: MaskedText
-    """As the readers of prose take it."""
+    """The text masked as the prose readers mask it."""
 
     def entry(self, what: SignalKind, span: Span, why: str) -> IgnoredSignal:
         start, end = span
@@ -156,7 +158,7 @@ def _reports(search: _SignalSearch, preferred: ReportKind) -> Iterator[IgnoredSi
 
 
 def _bare_fields(search: _SignalSearch, preferred: ReportKind) -> Iterator[IgnoredSignal]:
-    """Fields of a report with no beginning before them."""
+    """Fields of a report without a beginning before them."""
     blocks = [block.span for block in search.blocks]
     hits = LiteralHits(search.lowered, ("exit_signal", "exit signal"))
     position = 0
@@ -193,7 +195,7 @@ _ANY_TAG = re.compile(r"</?promise>")
 
 
 def _bare_words(search: _SignalSearch, complete_word: str) -> Iterator[IgnoredSignal]:
-    """The word of completion on a line of its own, without its tag."""
+    """The completion word alone on a line, without its tag."""
     hits = LiteralHits(search.text, (complete_word,))
     position = 0
     while (hit := hits.next_from(position)) is not None:
@@ -227,7 +229,7 @@ def _stretch_words(search: _SignalSearch, span: Span, counted: set[str]) -> Iter
     position = 0
     gone: set[str] = set()
     for use in find_phrase_matches(prose):
-        # The prose is shorter than the text; its words stand there in the same order.
+        # The prose is shorter than the text, but its words are in the same order.
         word = prose[use.start : use.end].split()[0]
         hit = -1 if word in gone else searched.find(word, position)
         if hit >= 0:
@@ -245,7 +247,7 @@ def _stretch_words(search: _SignalSearch, span: Span, counted: set[str]) -> Iter
 def _quoted_words(
     search: _SignalSearch, span: Span, what: str, counted: set[str]
 ) -> Iterator[IgnoredSignal]:
-    """The phrases in something that is no prose, each once."""
+    """Phrases in text that is not prose, each once."""
     start, end = span
     lowered = search.apart.lowered
     if PHRASE_FILTER.shape.search(lowered, start, end) is None:
@@ -261,7 +263,7 @@ _BARE = re.compile(r"[*`\"'>|\u2018\u2019\u201c\u201d\u00ab\u00bb]+|~~")
 
 
 def _strays(reading: ParsedOutput, elsewhere: Sequence[MisplacedSignal]) -> Iterator[IgnoredSignal]:
-    """What stands outside the final text, but for an earlier report that is used."""
+    """Signals outside the final text, except an earlier report that is used."""
     problems = () if reading.report is None else reading.report.problems
     used = None
     if any(problem.code == "report-not-final" for problem in problems):

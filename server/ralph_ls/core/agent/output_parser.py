@@ -1,7 +1,7 @@
-"""What an agent's printed output says, all of it at once (docs/rules.md#signals).
+"""Parser of an agent's output: report, promises, errors, phrases, question and usage.
 
-It exists so that every caller, engine and ``ralph read`` alike, reads in the same order and from
-the same text. It must never know how the output was captured nor what is made of the reading.
+See docs/rules.md#signals. The engine and ``ralph read`` use the same parser, so both read the same
+text in the same order. Knows neither how the output was captured nor what follows from it.
 """
 
 from __future__ import annotations
@@ -38,34 +38,34 @@ from ralph_ls.protocol.run.report import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedOutput:
-    """What one iteration's output says; a claim in every part of it."""
+    """The signals of one iteration's output; each of them is a claim."""
 
     text: str
-    """The final text: escape codes gone, newlines ``\\n``. For plain text, what was printed."""
+    """The final text without escape codes, newlines as ``\n``. For plain text, the whole output."""
     report: Report | None
     promises: tuple[Promise, ...]
-    """Every one that counts, in text order; the loop checks them in R's order.
+    """All that count, in text order; the loop checks them by priority.
 
     See docs/rules.md#promises.
     """
     errors: tuple[str, ...]
     """Error lines as written, trimmed: those of the text, then those of stderr."""
     error_patterns: tuple[str, ...]
-    """The errors normalised, each once, in order: what two iterations are compared by."""
+    """The normalised errors, each once, in order; used to compare two iterations."""
     completion: tuple[str, ...]
     """Names of the distinct completion phrases outside blocks."""
     clarification: tuple[str, ...]
     confidence: int
     """+50 for a report, +10 for each completion phrase (docs/rules.md#completion-words)."""
     question: str = ""
-    """What the agent asked at its end in plain words, with no promise or report that asks."""
+    """A question in plain words at the end, where no promise or report asks one."""
     usage: Usage | None = None
-    """From here on only what structured output can tell."""
+    """This field and those below are known from structured output only."""
     session_id: str | None = None
     model: str | None = None
     failed: bool = False
     why: str = ""
-    """How the agent failed, in words; empty where it did not."""
+    """How the agent failed, in words; empty for success."""
     failure: AgentFailure | None = None
     denied_tools: tuple[str, ...] | None = None
     limit: AccountLimit | None = None
@@ -80,7 +80,7 @@ def parse_output(
     preferred: ReportKind = ReportKind.RALPH_STATUS,
     complete_word: str = "COMPLETE",
 ) -> ParsedOutput:
-    """Read the whole output of an agent that writes in ``dialect``; any bytes give a reading."""
+    """Parse the complete output of an agent of ``dialect``; never fails."""
     final = decode_output(stdout, dialect=dialect, mapping=mapping)
     return parse_result(final, stderr, preferred=preferred, complete_word=complete_word)
 
@@ -88,7 +88,7 @@ def parse_output(
 def decode_output(
     stdout: bytes, *, dialect: Dialect, mapping: JsonLinesConfig | None = None
 ) -> AgentResult:
-    """Decode the whole output of an agent; ``mapping`` is that of ``Dialect.JSONL``."""
+    """Decode the complete output of an agent; ``mapping`` is that of ``Dialect.JSONL``."""
     decoder = decoder_for(dialect, mapping=mapping)
     for start in range(0, len(stdout), _PIECE):
         decoder.feed(stdout[start : start + _PIECE])
@@ -103,11 +103,11 @@ def parse_result(
     preferred: ReportKind = ReportKind.RALPH_STATUS,
     complete_word: str = "COMPLETE",
 ) -> ParsedOutput:
-    """Read a decoded stream: signals from its final text, errors also from what it marks as such.
+    """Parse a decoded stream: signals from its final text, errors also from marked events.
 
-    A report that stands only in an earlier text of the agent's own is used with the problem
-    ``report-not-final``; a promise there is none (docs/rules.md#signals). Where the agent failed,
-    what it said on the way is not what it came to.
+    A report that occurs only in an earlier text of the agent is used with the problem
+    ``report-not-final``; a promise there is ignored (docs/rules.md#signals). Where the agent
+    failed, its earlier texts are not used.
     """
     reading = parse_text(final.text, stderr, preferred=preferred, complete_word=complete_word)
     report = reading.report
@@ -143,10 +143,10 @@ def parse_text(
     preferred: ReportKind = ReportKind.RALPH_STATUS,
     complete_word: str = "COMPLETE",
 ) -> ParsedOutput:
-    """Read the output of an agent that prints plain text; any text gives a reading.
+    """Parse the output of an agent that prints plain text; never fails.
 
-    ``preferred`` is the profile's own block, ``complete_word`` its ``promise.complete``
-    (docs/rules.md#promises). Report, promises and words come from stdout alone, errors from both
+    ``preferred`` is the profile's block format, ``complete_word`` its ``promise.complete``
+    (docs/rules.md#promises). Report, promises and words are read from stdout only, errors from both
     (docs/rules.md#signals).
     """
     text = clean_text(stdout)
@@ -177,10 +177,10 @@ def parse_text(
 
 
 def to_json(reading: ParsedOutput) -> dict[str, object]:
-    """Give the reading in the shape of ``ralph read --json`` (docs/rules.md#command-line).
+    """The parsed output as ``ralph read --json`` prints it (docs/rules.md#command-line).
 
-    Of several promises the one that is checked first is shown. What only structured output can
-    tell (limit, usage, session, failure) is null or false for plain text.
+    Of several promises the one with the highest priority is shown. Fields known from structured
+    output only (limit, usage, session, failure) are null or false for plain text.
     """
     report, promise = reading.report, first_promise_by_priority(reading.promises)
     usage, limit = reading.usage, reading.limit

@@ -1,9 +1,7 @@
-"""What is left of an agent's stream when it has ended: the facts that the loop goes on with.
+"""The result of a decoded stream, and account limits.
 
-Whether a failure that ``codex`` tells is the limit of an account, and when it is lifted.
-
-Its events have no field for either: the error's own message, which the program itself makes, is
-all there is. So only that is read, never what an agent or a tool said. It must never read a clock.
+``codex`` has no field for an account limit: its error message, which the program itself writes, is
+all there is. Only that message is searched, never text of a model or a tool. Reads no clock.
 """
 
 from __future__ import annotations
@@ -16,33 +14,31 @@ from typing import TYPE_CHECKING, Protocol
 from ralph_ls.protocol.run.report import AgentFailure, Usage
 
 if TYPE_CHECKING:
-    # The loop and its viewers deal with what is left alone, and need not wait for the decoders.
+    # The loop and the viewers use results alone; they do not load the decoders.
     from ralph_ls.core.agent.messages import AgentMessage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountLimit:
-    """The agent's account is at its limit, says its own structured output.
+    """The agent's account has reached its limit, according to the agent's structured output.
 
-    See docs/rules.md#usage-limits.
-
-    At most one of the three is known. What is none of a moment on its own becomes one by the time
-    at which it was told: see ``reset_time``.
+    See docs/rules.md#usage-limits. At most one of the three fields is known. ``reset_time`` turns a
+    relative or local time into an instant.
     """
 
     resets_at: datetime | None = None
     """With its time zone."""
     resets_in: float | None = None
-    """Seconds from when the agent said so."""
+    """Seconds from the report."""
     resets_locally: datetime | time | None = None
-    """By the clock on the wall where the agent ran: without a zone, perhaps without a day."""
+    """Local time where the agent ran: without a zone, possibly without a day."""
 
 
 def reset_time(limit: AccountLimit, reported_at: datetime) -> datetime | None:
-    """When the limit is lifted; None where the agent did not say.
+    """The instant at which the limit is lifted; None where the agent did not report it.
 
-    ``reported_at`` is when it was reported, in the time zone in which the agent ran. A time without
-    a day is the next such time.
+    ``reported_at`` is the time of the report in the time zone in which the agent ran. A time
+    without a day is the next such time.
     """
     local = limit.resets_locally
     if isinstance(local, datetime):
@@ -57,32 +53,32 @@ def reset_time(limit: AccountLimit, reported_at: datetime) -> datetime | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentResult:
-    """A decoded stream as a whole; for plain text only ``text`` is known."""
+    """The result of one decoded stream; for plain text only ``text`` is known."""
 
     text: str = ""
-    """The final text of the main agent, as it came: signals are read from it and nothing else."""
+    """The final text of the main agent, unchanged; signals are read from it only."""
     earlier_block: str = ""
-    """The last text before it that holds a status block, else empty."""
+    """The last text before it that contains a status block, else empty."""
     question: str = ""
-    """What the agent asked through a tool of its own, where it did nothing more after that."""
+    """What the agent asked with a question tool, where it did nothing afterwards."""
     errors: tuple[str, ...] = ()
     """Lines of error events and of tool results that the stream marks as failed."""
     usage: Usage | None = None
-    """Of this process alone; input tokens are those that no cache gave."""
+    """Of this process alone; input tokens exclude those read from a cache."""
     session_cost_usd: float | None = None
-    """The cost of the whole session, with what it had before it was resumed."""
+    """The cost of the whole session, including processes before a resume."""
     session_usage: Usage | None = None
-    """The counts of the whole session, where that is how the agent counts."""
+    """The counts of the whole session, where the agent counts by session."""
     session_id: str | None = None
     model: str | None = None
     failed: bool = False
-    """The agent says that it failed, or its stream has no end."""
+    """Whether the agent reported a failure or its stream has no end."""
     why: str = ""
-    """How it failed, in words; empty where it did not."""
+    """How it failed, in words; empty for success."""
     failure: AgentFailure | None = None
-    """Which failure that is, by the agent's own structured output; None where it does not say."""
+    """The kind of failure according to structured output; None where it does not say."""
     denied_tools: tuple[str, ...] | None = None
-    """A tool's name for each call that was not permitted; None where the stream cannot tell."""
+    """The tool of each call that was not permitted; None where the stream does not show it."""
     limit: AccountLimit | None = None
 
 
@@ -90,24 +86,24 @@ class Decoder(Protocol):
     """Reads the standard output of one agent process."""
 
     def feed(self, data: bytes) -> list[AgentMessage]:
-        """Take the next bytes; give the messages that they complete."""
+        """Process the next bytes; return the messages that they complete."""
         ...
 
     def finish(self) -> list[AgentMessage]:
-        """Give what a last line without an end holds; idempotent."""
+        """Process a last line without a line end; idempotent."""
         ...
 
     def final(self) -> AgentResult:
-        """What the stream comes to, as far as it was read."""
+        """The result of the stream as far as it was read."""
         ...
 
 
 def find_account_limit(message: str) -> AccountLimit | None:
-    """The limit that the message of a failure tells; None where it tells another failure.
+    """Parse an account limit from a failure message; None for any other failure.
 
-    Known are: a status 429; ``You've hit your usage limit. … try again at 3:04 PM.`` (or ``at Nov
-    25th, 2026 3:04 PM``, both by the clock on the wall); ``Rate limit reached … try again in 11s``
-    and ``in 3 days 4 hours``.
+    Recognised are: a status 429; ``You've hit your usage limit. … try again at 3:04 PM.`` (or ``at
+    Nov 25th, 2026 3:04 PM``, both local time); ``Rate limit reached … try again in 11s`` and ``in 3
+    days 4 hours``.
     """
     if _IS_LIMIT.search(message) is None:
         return None
@@ -136,7 +132,7 @@ def _seconds(text: str) -> float:
 
 
 _LONGEST = 366 * 86400.0
-"""Seconds; no limit lasts longer, and what says so is not believed."""
+"""Seconds; a longer wait is treated as unknown."""
 
 _IS_LIMIT = re.compile(
     r"\blast status: 429\b|\b429 Too Many Requests\b|\busage limit\b|\brate limit reached\b",

@@ -1,8 +1,7 @@
-"""Plain text as the readers want it: escape codes gone, newlines alike.
+"""Plain text for the signal readers: no escape codes, uniform line ends, spans.
 
-It exists so that the readers agree on what a line and a span is. It must never know what
-any reader looks for. Everything runs in time linear in the text: patterns are anchored at line or
-token starts and never give back what they took.
+All functions run in time linear in the text: patterns are anchored at line or token starts and do
+not backtrack. Knows no signals.
 """
 
 from __future__ import annotations
@@ -12,14 +11,14 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 
 Span = tuple[int, int]
-"""Offsets of the first character of a stretch and of the one after its last."""
+"""Offsets of the first character and of the one after the last."""
 
 
 def clean_text(raw: str) -> str:
-    """Give what a terminal would show: no escape codes, no byte order mark, only line feeds.
+    """The text as a terminal shows it: no escape codes or byte order mark, only line feeds.
 
-    A run of carriage returns is one line end, with or without a newline after it: terminals in
-    raw mode print two of them before a line feed, progress bars one and nothing else.
+    A run of carriage returns is one line end, with or without a following newline: terminals in raw
+    mode print two of them before a line feed, progress bars one alone.
     """
     text = raw
     if "\x1b" in text or "\x9b" in text:
@@ -30,23 +29,23 @@ def clean_text(raw: str) -> str:
 
 
 def lower(text: str) -> str:
-    """Give the text in lower case, every character in its place.
+    """Lower-case the text without changing any offset.
 
-    One letter, the dotted capital I, would become two of them.
+    The dotted capital I would become two characters, so it is handled separately.
     """
     return text.replace("\u0130", "I").lower()
 
 
 class LiteralHits:
-    """Where any of some literals stands in a text, found forwards and each literal once.
+    """Positions of some literals in a text, searched forwards, each literal once.
 
-    Looking for a literal is many times faster than any pattern, so readers look at nothing but
-    the surroundings of what must be in every match.
+    Searching for a literal is many times faster than any pattern, so readers examine only the
+    surroundings of a literal that every match must contain.
     """
 
     def __init__(self, text: str, literals: Iterable[str]) -> None:
         self._text = text
-        # One character is found in a tenth of the time, and a log may have no such mark at all.
+        # A single character is found in a tenth of the time, and a log may not contain it at all.
         self._next = {
             literal: -1
             for literal in literals
@@ -54,7 +53,7 @@ class LiteralHits:
         }
 
     def next_from(self, position: int) -> int | None:
-        """Give the first hit at or behind a position, which never goes back; None at the end."""
+        """The first hit at or after a position, which never decreases; None at the end."""
         nearest: int | None = None
         gone: list[str] = []
         for literal, known in self._next.items():
@@ -72,13 +71,13 @@ class LiteralHits:
 
 
 def is_inside(spans: Sequence[Span], offset: int) -> bool:
-    """Say whether an offset lies in one of the spans, which are sorted and do not overlap."""
+    """Whether an offset is in one of the spans, which are sorted and do not overlap."""
     index = bisect_right(spans, offset, key=_start_of) - 1
     return index >= 0 and offset < spans[index][1]
 
 
 def merge_spans(spans: Iterable[Span]) -> tuple[Span, ...]:
-    """Give the same stretches sorted, those that touch or overlap as one."""
+    """Sort spans and merge those that touch or overlap."""
     together: list[Span] = []
     for start, end in sorted(spans):
         if together and start <= together[-1][1]:
@@ -89,7 +88,7 @@ def merge_spans(spans: Iterable[Span]) -> tuple[Span, ...]:
 
 
 def without_spans(text: str, spans: Iterable[Span]) -> str:
-    """Leave stretches out, an empty line in the place of each; spans may overlap."""
+    """Remove spans, leaving an empty line for each; they may overlap."""
     kept: list[str] = []
     position = 0
     for start, end in sorted(spans):
@@ -101,7 +100,7 @@ def without_spans(text: str, spans: Iterable[Span]) -> str:
 
 
 def line_around(text: str, offset: int) -> Span:
-    """Give the line that holds an offset, without its newline; reads only that line."""
+    """The line that contains an offset, without its newline; reads only that line."""
     start = text.rfind("\n", 0, offset) + 1
     end = text.find("\n", offset)
     return start, len(text) if end < 0 else end

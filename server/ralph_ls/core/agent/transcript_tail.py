@@ -1,7 +1,7 @@
-"""What the agent said last, for a hook that is asked before the agent's program has ended.
+"""The final text of an agent, for a stop hook that runs before the agent's program has ended.
 
-A newer program hands its last message over; an older one names its transcript, JSON lines of which
-the last ones are the agent's. It must never know a file, nor what a promise leads to.
+Newer programs pass the last message to the hook; older ones name a transcript of JSON lines, whose
+last lines are the agent's. Reads no file and decides nothing.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from ralph_ls.protocol.run.report import PromiseKind
 
 
 def has_halting_promise(output: str) -> bool:
-    """Whether the agent leaves the rest to a person: a BLOCKED or DECIDE promise.
+    """Whether the agent waits for the user: a BLOCKED or DECIDE promise.
 
     See docs/rules.md#promises.
     """
     text = clean_text(output)
     tags = find_promise_tags(text)
-    # No word can be COMPLETE here: only the other promises are looked for.
+    # Only the other two promises matter here, so no word may be COMPLETE.
     found = find_promises(text, tags, fence_spans(text), complete_word="")
     return any(promise.kind is not PromiseKind.COMPLETE for promise in found)
 
 
 def final_text_of_transcript(transcript: Iterable[str]) -> str:
-    """The main agent's text behind its last tool call; ``transcript`` are lines, the last first.
+    """The main agent's text after its last tool call; ``transcript`` has the last line first.
 
-    What is no record, and what sub-agents said, is passed over.
+    Lines that are not records, and text of sub-agents, are skipped.
     """
     return "\n".join(reversed(list(_texts_backwards(transcript))))
 

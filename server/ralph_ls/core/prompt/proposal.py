@@ -1,7 +1,7 @@
-"""What an agent is told that only proposes a plan: the task, what exists, the form of the answer.
+"""Prompt for a proposed plan: the task, the existing plan, and the form of the answer.
 
-I, 2.4: the agent breaks the task down, a person edits and chooses. The description is a person's
-text, set apart so that nothing in it is read as ours.
+The agent breaks the task down; the user edits and chooses (docs/rules.md#set-up). The description
+is the user's text, quoted so that nothing in it is taken as an instruction of ours.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    # The demo agent reads such prompts, and is started too often to wait for models.
+    # The demo agent reads such prompts and starts too often to wait for the import of models.
     from ralph_ls.protocol.lsp.setup import PlanItem
 
 FIRST_LINE = "# Propose a plan"
@@ -21,13 +21,13 @@ HEADINGS = {
     "P1": "## Standard (P1)",
     "P2": "## Nice to Have (P2)",
 }
-"""By priority."""
+"""Priority to heading."""
 
 
 def proposal_prompt(
     description: str, *, plan_path: str | None = None, example: Sequence[PlanItem] = ()
 ) -> str:
-    """The prompt; ``plan_path`` is of a plan that is there already."""
+    """Render the prompt; ``plan_path`` names an existing plan."""
     existing = (
         f"- Read `{plan_path}`: it has tasks already. Propose nothing that stands there.\n"
         if plan_path
@@ -66,7 +66,7 @@ that must pass.
 
 
 def description_in(prompt: str) -> str | None:
-    """The description that a prompt of this kind brings; None where it is another kind."""
+    """The description in a prompt of this kind; None for any other prompt."""
     if not prompt.startswith(FIRST_LINE):
         return None
     lines = prompt.partition(f"\n{TASK_HEADING}\n")[2].lstrip("\n").split("\n")

@@ -1,18 +1,14 @@
-"""What a prompt is filled from.
+"""Prompt templates: the facts of an iteration, the choice of a template, and its filling.
 
-The wording of the built-in prompts: which texts there are, and which one an iteration gets.
+A template is the prompt of one mode in one profile. It is composed of pieces, so that each rule is
+worded once; where a profile words a rule differently, a piece ``name.profile`` replaces ``name``.
+The texts are in ``wording/``, for users to read and change, and are passed in: this module reads no
+files.
 
-A template is a prompt of one mode in one profile. It is put together from pieces, so that a rule
-is worded once; where a rule has another wording in one profile, a piece ``name.profile`` stands
-in the place of ``name``. The texts lie in ``wording/`` beside this module, for people to read and
-change. This module must never read them: who has a disk gives them.
-
-Filling a template: placeholders and pieces in, text out; an unknown one is an error.
-
-SPEC §9.2: the placeholders are RALPH_ITERATION, RALPH_MAX_ITERATIONS, TASK, ANSWER,
-RECOMMENDATION and NOTE, and some more that our own wording needs. ``{{> name}}`` puts in one of
-the built-in pieces, in a person's own template too, so that theirs need not repeat the block that
-the loop reads. A value that has nothing to say leaves no trace in the text.
+Placeholders are RALPH_ITERATION, RALPH_MAX_ITERATIONS, TASK, ANSWER, RECOMMENDATION and NOTE, and
+some more for the built-in texts. ``{{> name}}`` inserts a built-in piece, also in the user's
+templates, so that these need not repeat the status block. An unknown placeholder is an error; an
+empty value leaves no trace in the text. See docs/rules.md#prompts.
 """
 
 from __future__ import annotations
@@ -32,7 +28,7 @@ REVIEW_CAP = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromptContext:
-    """The facts of one iteration that its agent is told."""
+    """The facts of one iteration that its prompt may contain."""
 
     iteration: int
     max_iterations: int | None
@@ -42,40 +38,40 @@ class PromptContext:
     progress_path: str = "PROGRESS.md"
     complete_word: str = "COMPLETE"
     completion: str = "EXIT_SIGNAL true"
-    """What the gate asks for, in words that follow "what completes the run is"."""
+    """What the gate requires, as words that follow "what completes the run is"."""
     profile: ProfileName = ProfileName.FIXPLAN
-    """With the mode it chooses the template, and the wording of its pieces."""
+    """Chooses, with the mode, the template and the wording of its pieces."""
     mode: Mode = Mode.BUILD
-    """What the iteration is for."""
+    """The mode of the iteration."""
     task: str | None = None
-    """The task's title; None in a confirming iteration, and in one that plans."""
+    """Title of the task; None in a confirming or planning iteration."""
     task_id: str | None = None
-    """Its id, as stories and ``bd`` know it."""
+    """Id of the task, as in stories and ``bd``."""
     confirming: bool = False
     request: str = ""
-    """The text of the request, where that is the plan (A)."""
+    """Text of the request, where that is the plan."""
     skip_review: bool = False
-    """Nobody reviews a story: who implements it says that it passes (docs/rules.md#stories)."""
+    """Nobody reviews stories, so the agent itself reports a pass (docs/rules.md#stories)."""
     review_cap: int = REVIEW_CAP
     question: str | None = None
     answer: str | None = None
     answered_by: str | None = None
     recommendation: str = ""
     restored: tuple[str, ...] = ()
-    """What the iteration before changed that no iteration may change, and which rule that broke."""
+    """Protected paths that the iteration before changed, and the rule that each change broke."""
     unfinished_git: str = ""
-    """What operation of git the iteration before left in the middle, in words."""
+    """The git operation that the iteration before left unfinished, in words."""
     plan_hint: str = ""
-    """What an agent has to know of where the plan is kept."""
+    """Where the plan is kept, for the agent."""
     notes: tuple[str, ...] = ()
     failing_tests: bool = False
-    """The last iteration reported failing tests, which keep the run from being complete."""
+    """Whether the last iteration reported failing tests, which keep the run from completing."""
     failed_validation: FailedValidation | None = None
-    """The last validation, where it failed and the run went on."""
+    """The last validation, where it failed and the run continued."""
 
 
 IMPLEMENT = "implement"
-"""How ``build`` is written in ``stories`` (docs/rules.md#names)."""
+"""Spelling of ``build`` in ``stories`` (docs/rules.md#names)."""
 
 MODES: Mapping[ProfileName, tuple[Mode, ...]] = MappingProxyType(
     {
@@ -86,34 +82,34 @@ MODES: Mapping[ProfileName, tuple[Mode, ...]] = MappingProxyType(
         ProfileName.ISSUE: (Mode.BUILD,),
     }
 )
-"""What an iteration of each profile can be for."""
+"""The modes of each profile."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromptTexts:
-    """All built-in wording, by name without ending."""
+    """All built-in texts by name, without file extension."""
 
     templates: Mapping[str, str]
-    """Such as ``fixplan-build``."""
+    """Names such as ``fixplan-build``."""
     pieces: Mapping[str, str]
-    """Such as ``report``, and ``report.issue`` for what ``issue`` words otherwise."""
+    """Names such as ``report``, and ``report.issue`` for the wording of ``issue``."""
 
     def piece(self, name: str, profile: ProfileName) -> str | None:
-        """The piece of that name as the profile words it; None: there is none."""
+        """The piece as the profile words it; None where there is none."""
         return self.pieces.get(f"{name}.{profile.value}", self.pieces.get(name))
 
 
 def mode_word(profile: ProfileName, mode: Mode) -> str:
-    """The mode as it is written in that profile."""
+    """The spelling of a mode in this profile."""
     if profile is ProfileName.STORIES and mode is Mode.BUILD:
         return IMPLEMENT
     return mode.value
 
 
 def template_name(context: PromptContext) -> str:
-    """The name of the built-in template for this iteration.
+    """Name of the built-in template for this iteration.
 
-    Raises ValueError where the profile has no iterations of that mode.
+    Raises ValueError where the profile has no such mode.
     """
     profile, mode = context.profile, context.mode
     if mode not in MODES[profile]:
@@ -131,10 +127,10 @@ PLACEHOLDER = re.compile(r"\{\{\s*(>\s*)?([A-Za-z_][A-Za-z0-9_-]*)\s*\}\}")
 
 
 def render(context: PromptContext, texts: PromptTexts, template: str | None = None) -> str:
-    """The prompt for one iteration, from a person's ``template`` or the built-in one.
+    """Render the prompt of one iteration from the user's ``template`` or the built-in one.
 
     Raises ValueError naming the first unknown placeholder or piece and its line, and where the
-    profile has no iterations of that mode.
+    profile has no such mode.
     """
     text = texts.templates[template_name(context)] if template is None else template
     filled = _fill(text, context, texts, values_of(context))
@@ -142,7 +138,7 @@ def render(context: PromptContext, texts: PromptTexts, template: str | None = No
 
 
 def values_of(context: PromptContext) -> dict[str, str]:
-    """What each placeholder stands for."""
+    """The value of each placeholder."""
     limit = context.max_iterations
     work = (
         _unfinished_git(context),
@@ -181,7 +177,7 @@ def _fill(text: str, context: PromptContext, texts: PromptTexts, values: Mapping
         piece = texts.piece(name.lower(), context.profile) if is_piece else None
         if piece is None:
             raise ValueError(_unknown(text, match, texts, values))
-        # What is put in is ours, and includes itself nowhere; a test fills every one of them.
+        # Pieces are ours and never include themselves; a test renders every one of them.
         filled = _fill(piece, context, texts, values).strip("\n")
         return filled.replace("\n", f"\n{_margin_of(text, match.start())}")
 
@@ -189,7 +185,7 @@ def _fill(text: str, context: PromptContext, texts: PromptTexts, values: Mapping
 
 
 def _margin_of(text: str, place: int) -> str:
-    """What stands before a piece on its line, where all of it is quoted or indented with it."""
+    """The text before a piece on its line, by which all of it is quoted or indented."""
     before = text[text.rfind("\n", 0, place) + 1 : place]
     return "" if before.strip(" >") else before
 
@@ -205,7 +201,7 @@ def _unknown(text: str, match: re.Match[str], texts: PromptTexts, values: Mappin
 
 
 def _specs(context: PromptContext) -> str:
-    """Where specifications lie: other tools keep theirs beside the plan (docs/rules.md#files)."""
+    """Folders of specifications: other tools keep theirs beside the plan (docs/rules.md#files)."""
     beside = _beside_plan(context, "specs/")
     return "`specs/`" if beside == "specs/" else f"`specs/` or `{beside}`"
 
@@ -228,7 +224,7 @@ _WRITTEN_BY_OTHERS = (
 )
 
 _NAMED_BY_ID = frozenset({ProfileName.STORIES, ProfileName.BEADS})
-"""Profiles whose tasks have ids that an agent has to name."""
+"""Profiles whose tasks have ids that the agent has to name."""
 
 
 def _task(context: PromptContext) -> str:
@@ -267,7 +263,7 @@ _TESTS_FAIL = (
 
 
 def _failure(context: PromptContext) -> str:
-    """That the last validation failed, and with which words; they are a program's, not ours."""
+    """The failed validation and its output, which is quoted since a program wrote it."""
     failed = context.failed_validation
     if failed is None:
         return ""
@@ -291,7 +287,7 @@ def _failure(context: PromptContext) -> str:
 
 
 def _restored(context: PromptContext) -> str:
-    """That what an earlier agent did was restored, so that nobody does it again."""
+    """Changes of an earlier agent that were restored, so that they are not repeated."""
     if not context.restored:
         return ""
     listed = "\n".join(f"> - {line}" for line in context.restored)
@@ -305,7 +301,7 @@ def _restored(context: PromptContext) -> str:
 
 
 def _unfinished_git(context: PromptContext) -> str:
-    """That git is in the middle of something, which comes before any other work."""
+    """The unfinished git operation, which has to be completed before any other work."""
     if not context.unfinished_git:
         return ""
     return (
@@ -347,5 +343,5 @@ def _notes(context: PromptContext) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Set apart from the instructions, so that words in it are never read as ours."""
+    """Quote a text, so that nothing in it is taken as an instruction."""
     return "\n".join(f"> {line}".rstrip() for line in text.splitlines())

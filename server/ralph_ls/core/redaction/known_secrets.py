@@ -1,9 +1,9 @@
-"""Written forms of a secret: as it is, in JSON, in URLs, as hex and as base64.
+"""Known secrets: their written forms, and where a stream may contain one.
 
-Base64 has three forms, by where a secret begins in what is encoded. Of each, only the characters
-are looked for that depend on nothing but the secret.
-
-Known secrets in a stream: where one is, or may begin, also where it is wrapped or coloured.
+A secret may appear as it is, in JSON, in URLs, as hex and as base64. Base64 has three forms,
+depending on the secret's offset in the encoded data; of each, only the characters that depend on
+nothing but the secret are searched. Forms are also found where they are wrapped over lines or
+coloured.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from functools import cached_property
 from urllib.parse import quote, quote_plus
 
 SHORTEST_FORM = 8
-"""Bytes of a form; a shorter one would be found in innocent words."""
+"""Bytes; a shorter form would match ordinary words."""
 LONGEST_FORM = 256
-"""Bytes of a form that are looked for at once; a longer form is looked for in pieces."""
+"""Bytes of a form that are searched at once; a longer form is searched in pieces."""
 
 WRAP = rb"[ \t]{0,16}(?:\r?\n|\r|\\r\\n|\\[nr])[ \t]{0,16}"
-"""A line end with its indentation, or one that is escaped in a string."""
+"""A line end with its indentation, or one escaped in a string."""
 COLOUR = rb"(?:\x1b|\\u001b|\\x1b|\\033|\\e)\[[0-9;:]{0,24}[mK]"
-"""A colour code of a terminal, or one that is escaped in a string."""
+"""A terminal colour code, or one escaped in a string."""
 
 _NOISE = re.compile(b"%b|%b" % (WRAP, COLOUR))
 _PERCENT = re.compile(r"%[0-9A-F]{2}")
 
 
 def written_forms(value: str) -> tuple[bytes, ...]:
-    """What to look for, without line ends: they may be anywhere in a form."""
+    """The byte strings to search for, without line ends, which are possible anywhere in a form."""
     found: dict[bytes, None] = {}
     for form in _forms(value):
         found.update(dict.fromkeys(_pieces(_without_noise(form))))
@@ -55,7 +55,7 @@ def _forms(value: str) -> Iterator[bytes]:
     for text in written:
         yield from _encoded(text)
         if " " in text or "\t" in text:
-            # A line may have been wrapped at a space, which is gone then.
+            # The line may have been wrapped at a space, which is then missing.
             yield from _encoded("".join(text.split()))
     for data in dict.fromkeys(_encoded(value)):
         yield data.hex().encode()
@@ -68,7 +68,7 @@ def _as_text(value: str) -> Iterator[str]:
     in_json = json.dumps(value, ensure_ascii=False)[1:-1]
     yield in_json
     yield json.dumps(value)[1:-1]
-    # A stream of JSON often holds what a tool printed as JSON.
+    # JSON streams often contain the JSON output of a tool.
     yield json.dumps(in_json, ensure_ascii=False)[1:-1]
     for quote_text in (quote, quote_plus):
         text = quote_text(value, safe="", errors="replace")
@@ -81,7 +81,7 @@ def _encoded(text: str) -> Iterator[bytes]:
         try:
             yield text.encode("utf-8", errors)
         except UnicodeEncodeError:
-            # A surrogate that stands for no byte: the form above is the only one.
+            # A lone surrogate has no bytes, so the form above is the only one.
             continue
 
 
@@ -99,18 +99,19 @@ def _in_base64(data: bytes) -> Iterator[bytes]:
 
 _COLOUR = re.compile(COLOUR)
 _UNFINISHED = re.compile(rb"(?:\x1b(?:\[[0-9;:]{0,24})?|\\[ux0e][0-9a-f\[;:]{0,32})\Z")
-"""What may become a colour code when more comes."""
+"""An incomplete colour code."""
 _LONGEST_COLOUR = 40
 _LINE_END = re.compile(rb"[\r\n]|\\[rn]")
 _COLOURS = b"(?:%b){0,3}" % COLOUR
-# In one way only: what can be split in two ways between two characters takes for ever between many.
+# Unambiguous on purpose: alternatives that can split the same text differently between two
+# characters make matching exponential.
 _GAP = b"%b(?:%b%b)?" % (_COLOURS, WRAP, _COLOURS)
 
 BEFORE_WRAP = 4
-"""Characters of a form that are on one line at least."""
+"""Minimum number of characters of a form on one line."""
 
 _ROOM = 16
-"""So many times as long a form may be, with all the colours in it."""
+"""Factor by which colours may lengthen a form."""
 _ROOM_FOR_WRAPS = 256
 
 
@@ -118,22 +119,22 @@ class SecretForms:
     """The written forms of all secrets, the longest first."""
 
     def __init__(self, labels: Mapping[bytes, bytes]) -> None:
-        """``labels``: each form to what is written for it; no form holds a line end."""
+        """``labels`` maps each form to its replacement; no form contains a line end."""
         ordered = sorted(labels, key=lambda form: (-len(form), form))
         self.labels: dict[bytes, bytes] = {form: labels[form] for form in ordered}
         self.longest = max(map(len, self.labels), default=0)
         self._bare = [(form.translate(None, _BARE), form) for form in self.labels]
 
     def in_data(self, data: bytes) -> tuple[bytes, ...]:
-        """The forms that may be in ``data``: each that is there, and hardly any other."""
+        """The forms that may be in ``data``: all that are, and hardly any other."""
         bare = _COLOUR.sub(b"", data).translate(None, _BARE)
         return tuple(form for squeezed, form in self._bare if squeezed in bare)
 
     def beginning(self, buffer: bytes, start: int) -> int | None:
-        """The first place from ``start`` on where a form may begin whose end is still to come.
+        """The first position from ``start`` at which an incomplete form may begin.
 
-        Compared is what is left without all that a wrapped or coloured line may have inside a form,
-        so that more may be held back than needed, and never less.
+        Ignores everything that wrapping and colours may insert into a form, so more may be held
+        back than necessary, but never less.
         """
         if not self.labels or start >= len(buffer):
             return None
@@ -164,7 +165,7 @@ class SecretForms:
 
     @cached_property
     def _beginnings(self) -> dict[bytes, bytes]:
-        """Every bare beginning of a form, to the bare characters that a form has before it."""
+        """Each proper prefix of a form, without insertions, with the bare characters before it."""
         found: dict[bytes, bytes] = {}
         for bare, form in self._bare:
             lead = form[:1] if form[:1] in _BARE_BYTES else b""
@@ -178,20 +179,20 @@ class SecretForms:
 
 
 _BARE = b" \t\r\n\\nr"
-"""Every character that a wrapped line may have between two others."""
+"""Characters that wrapping may put between two others."""
 _BARE_BYTES = frozenset(bytes([byte]) for byte in _BARE)
 
 
 def room_for(length: int) -> int:
-    """Bytes that a form of this length may take with all that is between its characters."""
+    """Bytes that a form of this length may occupy with all insertions."""
     return _ROOM * length + _ROOM_FOR_WRAPS
 
 
 def pattern_of(form: bytes) -> bytes:
-    """Matches a form with line ends and colours between its characters.
+    """A pattern for a form with line ends and colours between its characters.
 
-    No line is wrapped within the first few: else every line that ends with the first character of
-    a secret would be held back.
+    No wrap is accepted within the first few characters: otherwise every line that ends with a
+    secret's first character would be held back.
     """
     characters = [re.escape(bytes([byte])) for byte in form]
     first = _COLOURS.join(characters[:BEFORE_WRAP])
@@ -204,9 +205,9 @@ def _is_wrapped_early(part: bytes) -> bool:
 
 
 def _place_from_end(tail: bytes, colours: list[tuple[int, int]], length: int, leads: bytes) -> int:
-    """Where the last ``length`` bytes begin that are neither bare nor in a colour code.
+    """Start of the last ``length`` bytes that are neither bare nor in a colour code.
 
-    With ``leads``, as far before that as one of these is followed by nothing else.
+    ``leads`` extends it backwards over bytes after which only such insertions follow.
     """
     spans = {end: start for start, end in colours}
     place = best = len(tail)

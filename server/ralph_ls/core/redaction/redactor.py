@@ -1,16 +1,14 @@
-"""Whether there may be a secret in a piece of data, told at the speed of reading it.
+"""Redaction of secrets in logs, journal, messages and on the screen.
 
-Nearly all that an agent prints holds none, and Python's own search for a hundred patterns is ten
-times too slow to find that out. pydantic brings a regular-expression engine that searches for all
-of them in one pass, in linear time.
+Agents print environments, stack traces and commands; what is kept of that is read and pasted into
+issues. Known secrets are replaced in all their written forms (``known_secrets``), and tokens by
+their shape (``token_patterns``), in texts, bytes and streams.
 
-Redaction: keeps secrets out of logs, journal, messages and the screen.
+Most data contains no secret, and Python's regular expressions are ten times too slow to find that
+out for a hundred patterns. pydantic brings an engine that searches all of them in one pass in
+linear time; it filters the data first.
 
-An agent prints its environment, a stack trace, a curl command; what we keep of it is read by
-people and pasted into issues. This module takes secrets out of text, bytes and streams: the values
-of known secrets in all their written forms (``secret_forms``), and tokens that are known by their
-shape (``token_patterns``). It must never know where the environment or the bytes come from, and a
-secret must never be part of a ``repr`` or of a message of ours.
+No secret is part of a ``repr`` or message of ours.
 """
 
 from __future__ import annotations
@@ -45,15 +43,15 @@ _FILTER_COLOUR = re.compile(COLOUR)
 _WRAP = r"(?:[ \t]*(?:\r?\n|\r|\\r\\n|\\[nr])[ \t]*)?"
 _ESCAPED_COLOUR = r"\\(?:u001b|x1b|033|e)\["
 _MOST_REQUIRED = 12
-"""Characters of a token after its prefix that are looked at."""
+"""Characters of a token after its prefix that the filter checks."""
 _AT_ONCE = 120
-"""Forms in one search; more of them make it slow."""
+"""Forms per search; more of them make it slow."""
 _LENGTHS = (12, 8, 6)
-"""So many characters of each form are looked for: fewer where the pattern gets too large."""
+"""Characters of each form that are searched; shorter where the pattern gets too large."""
 
 
 def make_secret_filter(forms: Sequence[bytes]) -> SecretFilter:
-    """A function that is true for all data in which a form or a token may be."""
+    """A predicate that is true for all data that may contain a form or a token."""
     groups = [forms[start : start + _AT_ONCE] for start in range(0, len(forms), _AT_ONCE)]
     searches = [_search([*_TOKENS, _ESCAPED_COLOUR], groups[0] if groups else ())]
     searches += [_search([], group) for group in groups[1:]]
@@ -71,7 +69,7 @@ def make_secret_filter(forms: Sequence[bytes]) -> SecretFilter:
 
 
 def may_hold_prefix(data: bytes) -> bool:
-    """Whether a token that begins with a fixed prefix may be in ``data``."""
+    """Whether ``data`` may contain a token with a fixed prefix."""
     return _prefix_search()(data.decode("latin-1"))
 
 
@@ -89,7 +87,7 @@ def _search(tokens: Sequence[str], forms: Sequence[bytes]) -> Callable[[str], bo
             ).isinstance_python
         except SchemaError:
             continue
-    return lambda _: True  # Too much for one pattern: each piece of data is searched the slow way.
+    return lambda _: True  # Too many for one pattern: all data takes the slow search.
 
 
 def _escape(byte: int) -> str:
@@ -117,14 +115,14 @@ __all__ = ["MINIMAL_LENGTH", "Redactor", "StreamRedactor", "is_guessable", "secr
 
 @dataclass(frozen=True, slots=True)
 class Redactor:
-    """Replaces secrets by ``[redacted NAME]``; build it once, it is shared by all that write.
+    """Replaces secrets by ``[redacted NAME]``; build it once and share it.
 
-    The longest form of a secret is taken first, so that one which holds another is replaced as a
-    whole.
+    The longest form of a secret is replaced first, so that one which contains another is replaced
+    as a whole.
     """
 
     secrets: Mapping[str, str] = field(repr=False)
-    """From ``secrets_of``: the name that is shown, to the value that is not."""
+    """From ``secrets_of``: displayed name to secret value."""
     needles: SecretForms = field(init=False, repr=False, compare=False)
     _may_hold: Callable[[bytes], bool] = field(init=False, repr=False, compare=False)
 
@@ -138,13 +136,13 @@ class Redactor:
         object.__setattr__(self, "_may_hold", make_secret_filter(tuple(self.needles.labels)))
 
     def redact(self, text: str) -> str:
-        """``text`` without its secrets; any text will do, also one with lone surrogates."""
+        """Redact a text, which may contain lone surrogates."""
         data = text.encode("utf-8", "surrogatepass")
         redacted = self.redact_bytes(data)
         return text if redacted is data else redacted.decode("utf-8", "surrogatepass")
 
     def redact_bytes(self, data: bytes) -> bytes:
-        """``data`` without its secrets; the same object where it holds none."""
+        """Redact bytes; returns the same object where nothing is found."""
         finder = self.finder_for(data)
         if finder is None:
             return data
@@ -158,7 +156,7 @@ class Redactor:
         return b"".join([*pieces, data[end:]]) if pieces else data
 
     def finder_for(self, data: bytes) -> SecretFinder | None:
-        """What finds all that is in ``data``; None where nothing is, as in most of it."""
+        """The finder for ``data``; None where nothing can be in it, as in most data."""
         if not self._may_hold(data):
             return None
         return SecretFinder(data, self.needles.labels, self.needles.in_data(data))
@@ -166,22 +164,22 @@ class Redactor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundSecret:
-    """A secret: where it is, and what is written for it."""
+    """One secret: its span, and the replacement."""
 
     place: int
-    """Where that begins by which it is known, such as the scheme of a URL."""
+    """Start of the part that identifies it, such as the scheme of a URL."""
     start: int
     end: int
     label: bytes
     rest: bytes | None
-    """The set of characters that it goes on with."""
+    """The set of characters that continue it."""
 
 
 class SecretFinder:
-    """Finds one secret after the other in one piece of data.
+    """Finds secrets in one piece of data, one after the other.
 
-    Each form and each rule is asked for its next place only when the last one was passed: a single
-    pattern of all of them would try each at every byte.
+    Each form and rule is searched again only when its last match was passed: one combined pattern
+    would try each at every byte.
     """
 
     def __init__(self, data: bytes, labels: Mapping[bytes, bytes], forms: Sequence[bytes]) -> None:
@@ -194,7 +192,7 @@ class SecretFinder:
         self._next: list[FoundSecret | None] = [source(0) for source in self._sources]
 
     def find(self, start: int) -> FoundSecret | None:
-        """The first secret from ``start`` on, which never goes back; the longest form wins."""
+        """The first secret from ``start``, which never decreases; the longest form wins."""
         first: FoundSecret | None = None
         for number, known in enumerate(self._next):
             passed = known is not None and known.place < start
@@ -207,7 +205,7 @@ class SecretFinder:
     def _next_form(self, form: bytes, label: bytes, start: int) -> FoundSecret | None:
         pattern = _pattern_of(form)
         while (match := pattern.search(self._data, start)) is not None:
-            # One that is too scattered is no secret: what a stream holds back is bounded.
+            # A form that is scattered too widely is ignored: what a stream holds back is limited.
             if match.end() - match.start() <= room_for(len(form)):
                 start, end = match.span()
                 return FoundSecret(place=start, start=start, end=end, label=label, rest=None)
@@ -227,11 +225,11 @@ class SecretFinder:
 
 
 class StreamRedactor:
-    """Takes secrets out of a stream of bytes, however it is cut into chunks.
+    """Redacts a stream of bytes, however it is cut into chunks.
 
-    The output, put together, is what ``Redactor.redact_bytes`` makes of the whole. Only what could
-    be the beginning of a secret is held back, never more than a secret may take; a token without an
-    end is replaced when it is recognised, and the rest of it is dropped as it comes.
+    The concatenated output equals ``Redactor.redact_bytes`` of the whole input. Only what may be
+    the beginning of a secret is held back, never more than the length of one; an endless token is
+    replaced when it is recognised, and the rest of it is dropped.
     """
 
     __slots__ = ("_context", "_held", "_redactor", "_swallowing")
@@ -243,11 +241,11 @@ class StreamRedactor:
         self._swallowing: bytes | None = None
 
     def feed(self, data: bytes) -> bytes:
-        """Take the next bytes; give what is ready to be written."""
+        """Add bytes; return those that are ready to be written."""
         return self._advance(data, at_end=False)
 
     def finish(self) -> bytes:
-        """Give what was held back: nothing comes after it."""
+        """Return what was held back at the end of the stream."""
         return self._advance(b"", at_end=True)
 
     def _advance(self, data: bytes, *, at_end: bool) -> bytes:
@@ -279,15 +277,15 @@ class StreamRedactor:
         return b"".join(pieces)
 
     def _swallow(self, rest: bytes, buffer: bytes, start: int, *, at_end: bool) -> int:
-        """Where the token ends as far as is known; what follows may go on with it."""
+        """End of the current token as far as it is known; following bytes may continue it."""
         end = end_of_rest(rest, buffer, start)
-        # A backslash alone may be the first half of an escaped line end.
+        # A lone backslash may be the first half of an escaped line end.
         goes_on = buffer[end:] in {b"", b"\\"} and not at_end
         self._swallowing = rest if goes_on else None
         return end
 
     def _undecided_from(self, buffer: bytes, start: int) -> int:
-        """The first place from ``start`` on where more bytes could still make a secret."""
+        """The first position from ``start`` at which further bytes could complete a secret."""
         places = (
             self._redactor.needles.beginning(buffer, start),
             beginning_of_token(buffer, start),
@@ -306,6 +304,6 @@ def _rest_of(characters: bytes) -> re.Pattern[bytes]:
 
 
 def end_of_rest(characters: bytes, data: bytes, start: int) -> int:
-    """Where a token ends that goes on with these characters."""
+    """End of a token that is continued by these characters."""
     match = _rest_of(characters).match(data, start)
     return start if match is None else match.end()

@@ -1,8 +1,8 @@
-"""Secrets among environment variables: by the words of a name, and by what a value looks like.
+"""Secrets among environment variables, by the words of a name and the form of a value.
 
-A name says that its value is a secret; the value may still be a path, a host or a word that stands
-everywhere, and hiding that would make logs unreadable. A password in a URL is a secret whatever
-the variable is called.
+A name may say that its value is a secret, but the value may still be a path, a host or a common
+word, whose redaction would make logs unreadable. A password in a URL is a secret whatever the
+variable's name.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from urllib.parse import unquote
 
 MINIMAL_LENGTH = 8
-"""A shorter value of a variable would be found in innocent words."""
+"""A shorter value would match ordinary words."""
 
 LONGEST_OPEN_PATH = 24
-"""Characters of a URL's path; a longer one may be what gives access, as of a webhook."""
+"""Characters of a URL's path; a longer one may grant access, such as a webhook's."""
 
 _SECRET_WORDS = frozenset(
     [
@@ -47,7 +47,7 @@ _SECRET_WORDS = frozenset(
     ]
 )
 _SECRET_ENDINGS = ("PASSWORD", "PASSWD", "PASSPHRASE", "TOKEN", "SECRET", "APIKEY", "CREDENTIALS")
-"""Of a word that runs several together, such as PGPASSWORD."""
+"""Endings of compound words such as PGPASSWORD."""
 _SECRET_NAMES = frozenset({"SSHPASS"})
 
 _OPEN_NAMES = frozenset({"PWD", "OLDPWD", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS"})
@@ -88,7 +88,7 @@ _OPEN_LAST_WORDS = frozenset(
         "SIZE",
     ]
 )
-"""What such a name ends in says where a secret is, or how it is used: never the secret."""
+"""Last words of names that describe where a secret is, or how it is used."""
 
 _COMMON = frozenset(
     [
@@ -163,9 +163,9 @@ _USER_NAMES = ("USER", "LOGNAME", "USERNAME", "HOSTNAME", "HOST", "COMPUTERNAME"
 
 
 def secrets_of(environment: Mapping[str, str]) -> dict[str, str]:
-    """The secrets among environment variables, by what they are shown as.
+    """The secrets among environment variables, by displayed name.
 
-    White space around a value is no part of it: a key read from a file often ends in a line feed.
+    White space around a value is not part of it: a key read from a file often ends in a line feed.
     """
     everyday = {environment.get(name, "") for name in _USER_NAMES}
     found: dict[str, str] = {}
@@ -180,7 +180,7 @@ def secrets_of(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether a variable of that name holds a secret."""
+    """Whether a variable of this name contains a secret."""
     upper = name.upper()
     words = [word for word in re.split(r"[_.-]", upper) if word]
     if upper in _OPEN_NAMES or upper.startswith(_OPEN_PREFIXES) or not words:
@@ -193,9 +193,9 @@ def is_secret_name(name: str) -> bool:
 
 
 def is_guessable(value: str) -> bool:
-    """Whether a value is so plain that a repository may well hold it for another reason.
+    """Whether a value is so common that a repository may well contain it for another reason.
 
-    A value that nobody could guess stays a secret wherever it is found: it was leaked there.
+    An unguessable value is a secret wherever it is found.
     """
     kinds = (str.islower, str.isupper, str.isdigit)
     n_kinds = sum(any(is_kind(character) for character in value) for is_kind in kinds)
@@ -210,12 +210,12 @@ def _is_secret_value(value: str) -> bool:
     if _NUMBER.fullmatch(value) or _HOST.fullmatch(value):
         return False
     url = _URL.fullmatch(value)
-    # A URL tells a secret by its user, its password, its query, or by a long path.
+    # A URL is secret by its user, its password, its query, or a long path.
     return url is None or "@" in value or "?" in value or len(url[3]) > LONGEST_OPEN_PATH
 
 
 def _passwords_in(value: str) -> list[str]:
-    """The passwords in the URLs of a value, also as they are when they are no part of a URL."""
+    """The passwords in the URLs of a value, also unquoted."""
     found: list[str] = []
     for url in _URL.finditer(value):
         written = url[1] or ""

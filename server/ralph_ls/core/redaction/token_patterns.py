@@ -1,7 +1,7 @@
-"""Tokens that are known by their shape: as patterns to find them, and to find where one may begin.
+"""Token rules: patterns for tokens of a known shape, and for where one may begin.
 
-A rule is a sequence of atoms, each a set of characters with how many of them. From that comes the
-pattern of a whole token, and that of every beginning of one, which a stream has to hold back.
+A rule is a sequence of atoms, each a set of characters with a repetition. It gives the pattern of a
+whole token, and that of every beginning of one, which a stream has to hold back.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from functools import cached_property
 from ralph_ls.core.redaction.token_rules import TOKEN_RULES
 
 CONTEXT = 3
-"""How many bytes before a token decide whether it begins there."""
+"""Number of bytes before a token that decide whether it begins there."""
 
 
 @dataclass(frozen=True, slots=True)
 class TokenAtom:
-    """A set of characters, or one character, so many times."""
+    """A set of characters, or one character, with a repetition."""
 
     characters: bytes
     least: int = 1
@@ -32,19 +32,19 @@ class TokenAtom:
 
 @dataclass(frozen=True, kw_only=True)
 class TokenRule:
-    """A kind of token: what it begins with, and what it goes on with."""
+    """The shape of a kind of token."""
 
     name: bytes
     landmark: bytes
-    """Plain bytes that every such token holds at its beginning."""
+    """Literal bytes at the beginning of every such token."""
     atoms: tuple[TokenAtom, ...]
     """From the landmark on."""
     rest: bytes | None
-    """The set of characters that it goes on with, however long it is."""
+    """The set of characters that continue it, without a limit."""
     guarded: bool = False
-    """Whether it begins only where no other word ends."""
+    """Whether it may not follow a word character."""
     before: int = 0
-    """So many atoms at the beginning are no part of the secret."""
+    """Number of atoms at the beginning that are not part of the secret."""
     after: int = 0
     """The same at the end."""
 
@@ -63,22 +63,22 @@ class TokenRule:
 
     @cached_property
     def beginning(self) -> re.Pattern[bytes]:
-        """Matches every proper beginning up to the end of the data."""
+        """Matches every proper beginning at the end of the data."""
         return re.compile(_beginning_of(self.atoms) + rb"\Z")
 
     @cached_property
     def longest(self) -> int:
-        """Bytes of the atoms."""
+        """Maximum number of bytes of the atoms."""
         return sum(atom.most for atom in self.atoms)
 
     @property
     def label(self) -> bytes:
-        """What is written for a token of this kind."""
+        """The replacement for a token of this kind."""
         return b"[redacted %b]" % self.name
 
 
 def _beginning_of(atoms: tuple[TokenAtom, ...]) -> bytes:
-    """Every beginning of the sequence but the empty one, up to where all of it would be there."""
+    """Matches every non-empty proper beginning of the sequence."""
     pattern = b""
     for number, atom in reversed(list(enumerate(atoms))):
         is_last = number == len(atoms) - 1
@@ -97,7 +97,7 @@ def literal_atoms(text: bytes) -> tuple[TokenAtom, ...]:
 
 
 def prefix_rule(prefix: str, body: bytes, least: int) -> TokenRule:
-    """A token that begins with a fixed prefix."""
+    """The rule for a token with a fixed prefix."""
     landmark = prefix.encode()
     return TokenRule(
         name=landmark.rstrip(b"-_./~"),
@@ -159,7 +159,7 @@ SHAPES = (
         rest=_KEY,
     ),
     TokenRule(
-        # What stands between the first line of an encrypted key and the key.
+        # The headers between the first line of an encrypted key and the key.
         name=b"private key",
         landmark=b"DEK-Info: ",
         atoms=(
@@ -178,7 +178,7 @@ SHAPES = (
         rest=rb"[A-Za-z0-9._~+/=\-]",
     ),
 )
-"""Tokens that are known by more than a prefix."""
+"""Tokens that are recognised by more than a prefix."""
 
 PREFIXES = tuple(prefix_rule(*rule) for rule in TOKEN_RULES)
 
@@ -191,7 +191,7 @@ _LONGEST_LANDMARK = max(len(rule.landmark) for rule in PREFIXES)
 
 
 def beginning_of_token(buffer: bytes, start: int) -> int | None:
-    """The first place from ``start`` on where a token may begin whose end is still to come."""
+    """The first position from ``start`` at which an incomplete token may begin."""
     places = [place for rule in SHAPES if (place := _beginning_in(rule, buffer, start)) is not None]
     run = len(buffer.rstrip(_RUN))
     first = max(start, run, len(buffer) - _LONGEST_PREFIX)
@@ -200,7 +200,7 @@ def beginning_of_token(buffer: bytes, start: int) -> int | None:
 
 
 def _prefixes_in(run: bytes) -> Iterator[int]:
-    """Where tokens begin that are not whole yet."""
+    """Starts of incomplete tokens."""
     for length in range(min(len(run), _LONGEST_LANDMARK - 1), 0, -1):
         if run[-length:] in _LANDMARKS:
             yield len(run) - length
@@ -218,7 +218,7 @@ def _beginning_in(rule: TokenRule, buffer: bytes, start: int) -> int | None:
 
 
 def _places(landmark: bytes, buffer: bytes, start: int) -> Iterator[int]:
-    """Where the landmark is, and where it may begin at the end."""
+    """Positions of the landmark, including a partial one at the end."""
     place = buffer.find(landmark, start)
     while place >= 0:
         yield place

@@ -1,8 +1,8 @@
-"""Fixed prefixes of tokens, as data: whoever issues such a token marks it so.
+"""Fixed prefixes by which issuers mark their tokens, as data.
 
-Derived from the default rules of gitleaks 8.30.1 (MIT licence, see token_rules.LICENSE), those that
-begin with a fixed prefix; without its entropy thresholds and without rules that need a name beside
-the value. Lengths are the issuer's where they are fixed, and a lower bound where they vary. Sorted.
+Derived from the default rules of gitleaks 8.30.1 (MIT licence, see token_rules.LICENSE), those with
+a fixed prefix; without its entropy thresholds and without rules that need a name beside the value.
+Lengths are the issuer's where they are fixed, and a lower bound where they vary. Sorted.
 """
 
 from __future__ import annotations
@@ -117,4 +117,4 @@ TOKEN_RULES: tuple[tuple[str, bytes, int], ...] = (
     ("xoxr-", rb"[A-Za-z0-9\-]", 10),
     ("xoxs-", rb"[A-Za-z0-9\-]", 10),
 )
-"""Prefix, what a token goes on with, and how many of these at least."""
+"""Prefix, the characters after it, and their minimum number."""

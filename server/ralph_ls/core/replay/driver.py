@@ -1,11 +1,8 @@
-"""A run without an engine: made-up inputs go into the reducer, and what it decides is kept.
+"""Replay driver: a run without an engine, whose inputs come from a trace or a journal.
 
-``simulate`` and ``recorded`` find the inputs, in a trace and in a journal. Here they are fed to
-``reducer.step``, the only place where anything is decided, so that a simulation cannot know other
-rules than a run. Nothing that the reducer orders is done: whoever it waits for is answered from
-what is known of the iteration.
-
-It must never know where an iteration comes from, nor decide anything by itself.
+Inputs are fed to ``reducer.step``, the only place with decisions, so that a simulation follows the
+same rules as a run. Effects are not performed; their results come from what is known of the
+iteration. Does not know where an iteration comes from, and decides nothing.
 """
 
 from __future__ import annotations
@@ -43,20 +40,20 @@ from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import BreakerState, EndReason, PlanCountsView, TaskRef
 
 SIMULATED_START = datetime(2000, 1, 1, tzinfo=UTC)
-"""When every simulation begins: its time is its own."""
+"""Start of every simulated run; simulated time is independent of the clock."""
 
 LONGEST_SIMULATION = timedelta(days=365_000)
-"""How long one can last; a journal whose clock ran wild says no more than this."""
+"""Longest simulation; a journal with a wrong clock may claim more."""
 
 SIMULATED_RUN = "20000101T000000Z-0000"
 
 UNKNOWN_TASK = TaskRef(id="", title="")
-"""There is a task to do, and nobody knows which."""
+"""Some task that is open, but not known by name."""
 
 SIMULATED_USER = "the simulation"
 
 SIMULATED_COMMIT = "0" * 40
-"""A commit that the loop would have made."""
+"""Commit hash for a commit that the loop would have made."""
 
 SIMULATED_LAUNCH = AgentLaunched(
     agent="simulated",
@@ -70,23 +67,22 @@ SIMULATED_LAUNCH = AgentLaunched(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulatedIteration:
-    """What one iteration would have come to."""
+    """Result of one iteration under the simulated policy."""
 
     iteration: int
-    """Its start, so that each has a number of its own, as a trace has lines; 0 where the run would
-    have ended before its first one."""
+    """Number of the start, like a line of a trace; 0 where the run ends before its first one."""
     breaker: BreakerState
-    """After the iteration."""
+    """Breaker state after the iteration."""
     reason: str
-    """The breaker's while the run goes on, else why it ends."""
+    """The breaker's reason while the run continues, else why it ends."""
     verdict: EndReason | None
-    """None: it goes on."""
+    """None while the run continues."""
     exit_code: int | None
-    """None while it goes on."""
+    """None while the run continues."""
 
 
 def to_json(iteration: SimulatedIteration) -> dict[str, object]:
-    """In the shape of ``ralph simulate --json`` (docs/rules.md#command-line)."""
+    """The iteration as ``ralph simulate --json`` prints it (docs/rules.md#command-line)."""
     return {
         "iteration": iteration.iteration,
         "breaker": iteration.breaker.value,
@@ -98,20 +94,20 @@ def to_json(iteration: SimulatedIteration) -> dict[str, object]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulatedTurn:
-    """All that an iteration's agent, and what comes after it, answers with."""
+    """The results of all effects of one iteration."""
 
     finished: AgentFinished
     read: IterationRead
     validation: ValidationFinished | None = None
     undone: WorkUndone | None = None
-    """None: all of it was taken back."""
+    """None: everything was rolled back."""
     committed: WorkCommitted | None = None
     """None: a commit is made where something was changed."""
     pushed: WorkPushed = WorkPushed()
 
 
 class ReplayDriver:
-    """One run under made-up inputs."""
+    """One run under simulated inputs."""
 
     def __init__(self) -> None:
         self._state = LoopState()
@@ -121,7 +117,7 @@ class ReplayDriver:
         self._n_commands = 0
         self._set_aside: set[str] = set()
         self._plan = PlanFacts()
-        """As it was when the open iteration began."""
+        """The plan when the current iteration began."""
 
     @property
     def run(self) -> RunState:
@@ -150,11 +146,11 @@ class ReplayDriver:
         counts: PlanCountsView = PlanCountsView(),  # noqa: B008  it is frozen
         halt: HaltFiles = HaltFiles(),  # noqa: B008  it is frozen
     ) -> None:
-        """Begin the run, up to its first look at the plan."""
+        """Start the run, up to the order to prepare its first iteration."""
         self.feed(Started(run=SIMULATED_RUN, facts=simulated_engine(config, counts, halt)))
 
     def feed(self, given: Input) -> None:
-        """One step, now."""
+        """Take one step at the current time."""
         taken = step(self._state, given, self._now)
         self._state = taken.state
         for event in taken.events:
@@ -164,20 +160,20 @@ class ReplayDriver:
                 self._set_aside.add(event.task.id)
 
     def take_up(self, given: Input) -> None:
-        """One step of a new engine, which knows no more than the journal."""
+        """Take one step of a new engine, which knows nothing but the journal."""
         self._state = LoopState(run=self.run)
         self.feed(given)
 
     def advance(self, passed: timedelta) -> None:
-        """Let it be so long after the beginning, and what this run waited for by itself."""
+        """Advance the clock to this time after the start, plus the time spent in waits."""
         self._now = max(self._now, SIMULATED_START + min(passed, LONGEST_SIMULATION) + self._waited)
 
     def begin(self, prepared: Prepared) -> bool:
-        """Look at the plan for the next iteration; whether the run began one."""
+        """Prepare the next iteration; return whether the run is not over."""
         if self.awaits is Awaits.TIME:
             self._wait()
         if self.awaits is Awaits.PERSON:
-            # Nobody did what the run waits for, so this is where it stops.
+            # The user did nothing that the run waits for, so the run ends here.
             self._obey(Stop(**self._who()))
         if self.awaits is Awaits.PREPARED:
             run, self._plan = self.run, prepared.plan
@@ -185,7 +181,7 @@ class ReplayDriver:
         return not self.is_over
 
     def play(self, turn: SimulatedTurn) -> None:
-        """Bring the open iteration to its end; a second attempt goes like the first."""
+        """Finish the open iteration; a second attempt is given the same results."""
         while True:
             match self.awaits:
                 case Awaits.LAUNCH:
@@ -206,27 +202,27 @@ class ReplayDriver:
                     return
 
     def answer(self, text: str) -> None:
-        """A person answers the open question; without one nothing comes of it."""
+        """Let the user answer the open question; an empty text is ignored."""
         shown = text.strip()[:MAX_TEXT]
         if shown:
             self._obey(Answer(**self._who(), text=shown))
 
     def resume(self) -> None:
-        """A person says that the blocker is gone."""
+        """Let the user report the blocker as resolved."""
         self._obey(Resume(**self._who()))
 
     def reset(self) -> None:
-        """A person resets the breaker."""
+        """Let the user reset the breaker."""
         self._obey(Reset(**self._who()))
 
     def unblock(self) -> None:
-        """A person takes the blocked file away, where one lies there."""
+        """Let the user remove the blocked file, if there is one."""
         question = self.run.question
         halt = HaltFiles(question=None if question is None else question.question)
         self.feed(HaltFilesChanged(halt=halt))
 
     def last_iteration(self) -> SimulatedIteration | None:
-        """What is to be told of the last iteration; None where there was none and no end."""
+        """The result of the last iteration; None before the first one, unless the run ended."""
         run, ended, end = self.run, self._ended, self.run.end
         if end is not None:
             is_open = run.current is not None or ended is None
@@ -248,7 +244,7 @@ class ReplayDriver:
         )
 
     def _wait(self) -> None:
-        """What the run waits for by itself comes; where it was not waited for, later."""
+        """End the current wait; a wait that is not over yet advances the clock."""
         until = self.run.until
         if until is not None and until > self._now:
             waited = min(until - self._now, LONGEST_SIMULATION - self._waited)
@@ -270,13 +266,13 @@ class ReplayDriver:
 
 
 def _committed(read: IterationRead) -> WorkCommitted:
-    """What the loop would have committed."""
+    """The commit that the loop would have made."""
     is_changed = bool(read.changes.files or read.plan_changed or read.tasks_done)
     return WorkCommitted(commit=SIMULATED_COMMIT if is_changed else None, files=read.changes.files)
 
 
 def simulated_engine(config: Config, counts: PlanCountsView, halt: HaltFiles) -> EngineFacts:
-    """Where an engine starts that nobody started; there is nobody to review, and no hurry."""
+    """Facts of a simulated engine, without reviews or rate limits."""
     return EngineFacts(
         config=config.model_copy(update=_WITHOUT_HOLDS),
         version="",
@@ -292,4 +288,4 @@ def simulated_engine(config: Config, counts: PlanCountsView, halt: HaltFiles) ->
 
 
 _WITHOUT_HOLDS = {"review_points": ReviewPointsConfig(), "max_calls_per_minute": None}
-"""Settings that only hold a run up: what it decides is the same without them."""
+"""Settings that only delay a run: its decisions are the same without them."""

@@ -1,22 +1,19 @@
-"""What another policy would have made of a run that was made: its journal, rehearsed.
+"""Journal replay: the run of a journal, decided again under another policy.
 
-See docs/rules.md#command-line.
+See docs/rules.md#command-line. The inputs of the loop are reconstructed from the events, iteration
+by iteration, and fed to the reducer. Under its own settings a run decides the same again.
 
-A journal holds what was told; what came in is found again in it, iteration by iteration, and fed
-to the reducer under the policy that is asked about. Under its own settings a run decides again as
-it did.
+- *Iterations* bring their report, promises, words, errors, evidence, usage, denials, exits of the
+  agent, validation and rollback, with the time that each took.
+- *User actions* are repeated where they happened: answers, resets and resolved blockers, by command
+  or by file. The reducer ignores those without meaning for the simulated run; a run that is parked
+  and not helped by one ends there. Stops and pauses are not repeated, since they depend on the
+  recorded course.
+- *An engine that died* dies again, and the run is resumed as it was.
+- *External failures*, such as a plan that vanished, happen again.
+- *After the last iteration* the plan is read once more, as far as it is known.
 
-- *An iteration* brings its report, promises, words, errors, evidence, usage, denials, its agent's
-  exits, its validation and how it was taken back, with the time that each took.
-- *What people did* is done again where they did it: answers, resets and resolved blockers, however
-  they were given. The reducer takes of it what means something to the run as it now stands; a run
-  that has parked and is not helped by it ends there. A stop and a pause are not repeated, since
-  no policy could have foreseen them.
-- *An engine that died* dies again, and what took up the run takes it up.
-- *What broke outside* (a plan that vanished) breaks again.
-- *After the last iteration* the plan is looked at once more, as far as it is known.
-
-It must never know how a journal is stored.
+Does not know how a journal is stored.
 """
 
 from __future__ import annotations
@@ -99,16 +96,16 @@ from ralph_ls.protocol.run.values import (
 EventType = TypeVar("EventType", bound=EventBase)
 
 ReplayPolicy = Callable[[Config], Config]
-"""From the settings that an engine had to those that are asked about."""
+"""From the settings of the recorded engine to those to simulate."""
 
 
 def simulate_journal(
     events: Iterable[EventBase], policy: ReplayPolicy
 ) -> Iterator[SimulatedIteration]:
-    """Tell of each iteration what it would have come to, up to the run's end.
+    """Simulate a journal and yield the result of each iteration, up to the end of the run.
 
-    The events of no more than two iterations are kept, and none is read that is not needed. A run
-    that would have ended before its first iteration is told of as iteration 0.
+    Reads events only as needed and keeps those of at most two iterations. A run that would end
+    before its first iteration gives iteration 0.
     """
     driver, n_reported = ReplayDriver(), 0
     chapters = _iteration_slices(events)
@@ -136,7 +133,7 @@ def simulate_journal(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Moment:
-    """One event of the journal, and when it would have come in a run that nobody held up."""
+    """One event, and when it would have happened in a run without holds."""
 
     event: EventBase
     passed: timedelta
@@ -144,11 +141,11 @@ class _Moment:
 
 @dataclass(slots=True, kw_only=True)
 class _IterationSlice:
-    """An iteration from its start to the next one's; the first is what comes before them all."""
+    """The events of an iteration up to the next one; the first slice precedes all iterations."""
 
     moments: list[_Moment] = field(default_factory=list)
     recorded: RunState = field(default_factory=RunState)
-    """The journal's own run after the last of them."""
+    """The recorded run after the last of these events."""
 
     @property
     def started(self) -> IterationStarted | None:
@@ -165,7 +162,7 @@ class _IterationSlice:
 
 
 def _iteration_slices(events: Iterable[EventBase]) -> Iterator[_IterationSlice]:
-    """One after the other; there is always a first."""
+    """Split a journal into slices; the first one always exists."""
     recorded, piece = RunState(), _IterationSlice()
     for event in events:
         recorded = apply(recorded, event)
@@ -179,7 +176,7 @@ def _iteration_slices(events: Iterable[EventBase]) -> Iterator[_IterationSlice]:
 
 
 def _set_out(driver: ReplayDriver, piece: _IterationSlice, policy: ReplayPolicy) -> None:
-    """Start the run as it was started; a piece of a journal may not tell how that was."""
+    """Start the run as recorded; a partial journal may lack its start."""
     began = piece.find(RunStarted)
     if began is None:
         driver.start(policy(Config()))
@@ -194,7 +191,7 @@ def _replay(
     following: _IterationSlice | None,
     policy: ReplayPolicy,
 ) -> None:
-    """Let the events of a piece happen again, as far as they come from outside the loop."""
+    """Replay the events of a slice that come from outside of the loop."""
     for number, moment in enumerate(piece.moments):
         if driver.is_over:
             return
@@ -217,7 +214,7 @@ def _replay(
 
 
 def _replay_user_event(driver: ReplayDriver, event: EventBase) -> None:
-    """What a person did, by a command or in a file, is asked of this run as well."""
+    """Repeat a user's action, by command or file, in the simulated run."""
     match event:
         case QuestionAnswered(answer=answer):
             driver.answer(answer)
@@ -232,20 +229,20 @@ def _replay_user_event(driver: ReplayDriver, event: EventBase) -> None:
 
 
 def _was_decided(piece: _IterationSlice) -> bool:
-    """Whether the loop itself found the end that its run came to."""
+    """Whether the loop itself decided the recorded end."""
     ended = piece.find(IterationEnded)
     return ended is not None and ended.verdict is not None
 
 
 def _launch(driver: ReplayDriver) -> None:
-    """The agent starts; a second time in an iteration, since the first came to nothing."""
+    """Launch the agent; the second launch in an iteration follows an empty first one."""
     if driver.awaits is Awaits.READ:
         driver.feed(IterationRead(said_nothing=True))
     driver.feed(SIMULATED_LAUNCH)
 
 
 def _halt_files(moments: Sequence[_Moment], run: RunState) -> HaltFiles:
-    """What stood in the halt files when an engine began, where ``moments`` tell what it found."""
+    """Content of the halt files when an engine began, as far as ``moments`` show it."""
     found = [moment.event for moment in takewhile(_is_of_the_start, moments)]
     question = None if run.question is None else run.question.question
     answer, blocked = None, None if run.blocked is None else run.blocked.reason
@@ -274,7 +271,7 @@ def _is_of_the_start(moment: _Moment) -> bool:
             return True
 
 
-# What the loop looks at and reads.
+# Results of preparing and reading.
 
 
 def _prepared(driver: ReplayDriver, started: IterationStarted) -> Prepared:
@@ -288,7 +285,7 @@ def _prepared(driver: ReplayDriver, started: IterationStarted) -> Prepared:
 
 
 def _prepare_again(driver: ReplayDriver, piece: _IterationSlice) -> None:
-    """Before an iteration that never was: the plan may be done, or a budget used up."""
+    """Prepare an iteration that was not recorded: the plan may be done, or a budget used up."""
     if driver.is_over or driver.run.current is not None:
         return
     recorded = piece.recorded
@@ -296,7 +293,7 @@ def _prepare_again(driver: ReplayDriver, piece: _IterationSlice) -> None:
     reason = recorded.phase_reason if end is None else end.reason.value
     is_held = reason == EndReason.BLOCKED.value and recorded.blocked is None
     if reason == EndReason.COMPLETE.value and not _was_decided(piece):
-        # Somebody did what was left, or the run could not have ended so.
+        # The user did the remaining work, or the run could not have ended like that.
         counts = counts.model_copy(update={"open_required": 0, "blocked_required": 0})
     plan = PlanFacts(
         counts=counts, next_task=None if is_held else _next_task(counts, driver.run.config)
@@ -305,7 +302,7 @@ def _prepare_again(driver: ReplayDriver, piece: _IterationSlice) -> None:
 
 
 def _next_task(counts: PlanCountsView, config: Config) -> TaskRef | None:
-    """Whether there is something to do, as far as numbers tell."""
+    """Whether there is work to do, as far as counts show it."""
     is_optional = config.optional is OptionalTasks.DO and counts.open_optional > 0
     is_work = counts.open_required > counts.blocked_required or is_optional
     return UNKNOWN_TASK if is_work or not counts.total else None
@@ -332,7 +329,7 @@ def _turn(
 
 
 def _undone(piece: _IterationSlice, ended: IterationEnded, config: Config) -> WorkUndone | None:
-    """How the iteration was taken back; None where it was not, so that nobody knows how it was."""
+    """The rollback of the iteration; None where there was none, so that its result is unknown."""
     undone = piece.find(RolledBack)
     if undone is None:
         return None
@@ -342,7 +339,7 @@ def _undone(piece: _IterationSlice, ended: IterationEnded, config: Config) -> Wo
 
 
 def _committed(piece: _IterationSlice) -> WorkCommitted | None:
-    """The commit that the loop made, or that failed; None where it had none to make."""
+    """The commit of the loop, or its failure; None where there was nothing to commit."""
     if (committed := piece.find(Committed)) is not None:
         return WorkCommitted(commit=committed.commit, files=committed.files)
     failed = [one for one in piece.all(Warned) if one.code == COMMIT_FAILED]
@@ -406,7 +403,7 @@ def _read(
 
 
 def _plan_as_left(piece: _IterationSlice, config: Config) -> PlanFacts | None:
-    """The plan as the agent left it, where that was taken back; None where it was not."""
+    """The plan as the agent left it, where that was rolled back; None where it was not."""
     changed = piece.find(PlanChanged)
     if changed is None or piece.find(RolledBack) is None:
         return None
@@ -414,7 +411,7 @@ def _plan_as_left(piece: _IterationSlice, config: Config) -> PlanFacts | None:
 
 
 def _error_patterns(ended: IterationEnded) -> tuple[str, ...]:
-    """Each line of an iteration's errors has its streak; only the first are told as they were."""
+    """Each error line has a streak, but only the first lines were recorded as text."""
     return tuple(ended.breaker.error_streaks)
 
 
@@ -425,7 +422,7 @@ def _denied_tools(ended: IterationEnded) -> tuple[str, ...] | None:
 
 
 def _limit(driver: ReplayDriver, piece: _IterationSlice) -> AccountLimit:
-    """Until when the run waited, by the simulation's own clock."""
+    """The end of the recorded wait on the simulated clock."""
     waited = piece.find(WaitStarted)
     if waited is None:
         return AccountLimit()
@@ -433,7 +430,7 @@ def _limit(driver: ReplayDriver, piece: _IterationSlice) -> AccountLimit:
 
 
 def _is_plan_changed(piece: _IterationSlice, evidence: Evidence) -> bool:
-    """Its text is not told; numbers are, and what a plan iteration was judged by."""
+    """The plan's text is not recorded; its counts are, and the verdict on a plan iteration."""
     started = piece.started
     planned = started is not None and started.mode is Mode.PLAN and evidence.progress
     return planned or piece.find(PlanChanged) is not None
@@ -442,7 +439,7 @@ def _is_plan_changed(piece: _IterationSlice, evidence: Evidence) -> bool:
 def _plan_after(
     ended: IterationEnded, following: _IterationSlice | None, config: Config
 ) -> PlanFacts:
-    """The plan after the iteration; what was to do then is what was done next."""
+    """The plan after the iteration; its next task is the one of the next iteration."""
     begun = None if following is None else following.started
     if begun is not None:
         return PlanFacts(counts=ended.counts, next_task=begun.task)

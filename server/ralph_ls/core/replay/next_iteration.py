@@ -1,7 +1,7 @@
-"""What the next agent would be told, found by the very steps that would start it.
+"""Preview of the next iteration: what its agent would be given, without starting anything.
 
-A person asks what a run would do next; nothing of it may happen. So a start is played: the loop
-takes up the run, orders its look at the plan, and orders the agent, and nobody performs any of it.
+A start is simulated with the reducer: the loop resumes the run, orders the preparation and orders
+the agent, and none of these effects is performed.
 """
 
 from __future__ import annotations
@@ -29,29 +29,29 @@ Ordered = TypeVar("Ordered", PrepareIteration, LaunchAgent)
 PREDICTED_BY = "a look ahead"
 
 PlanReader = Callable[[PrepareIteration, RunState], Prepared]
-"""What would be found in the plan, as it is ordered."""
+"""Reads the plan as the order describes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NextIteration:
-    """What comes next in a run."""
+    """The next iteration of a run."""
 
     context: PromptContext | None
-    """What its agent is told; None: no agent would be started."""
+    """The context of its prompt; None: no agent would be started."""
     worker: Worker = Worker()
-    """Who would be started."""
+    """The agent and model that would be started."""
     instead: str = ""
-    """Why none would be, in words; empty where one would."""
+    """The reason why no agent would be started, in words; empty where one would."""
 
 
 def predict_next_iteration(
     run: RunState | None, facts: EngineFacts, read_plan: PlanReader, *, now: datetime
 ) -> NextIteration:
-    """The next iteration of ``run`` as if it went on, or the first one of a new run.
+    """The next iteration of ``run`` if it continued, or the first one of a new run.
 
-    An iteration that is open in ``run`` is taken as one that has come to its end.
+    An iteration that is open in ``run`` counts as ended.
     """
-    # A run that would wait for a person says why only where it ends instead.
+    # A run that would wait for the user gives its reason only if it ends instead.
     exits = facts.config.model_copy(update={"on_halt": OnHalt.EXIT})
     facts = replace(facts, config=exits)
     given = (
@@ -73,7 +73,7 @@ def predict_next_iteration(
 
 
 def _closed(run: RunState, now: datetime) -> RunState:
-    """The run when its open iteration is over; what that one brings nobody knows yet."""
+    """The run with its open iteration ended, without assuming any result of it."""
     if run.current is None:
         return run
     ended = IterationEnded(
@@ -100,6 +100,6 @@ def _ordered(taken: Step, kind: type[Ordered]) -> Ordered | None:
 
 
 def _why(taken: Step) -> str:
-    """Why the run ends, or waits for a person, in place of an iteration."""
+    """Why the run ends, or waits for the user, instead of starting an iteration."""
     ended = next((event for event in taken.events if isinstance(event, RunEnded)), None)
     return taken.ignored or "" if ended is None else ended.message

@@ -1,47 +1,42 @@
-"""One line of a trace: what is known of one iteration, and what of the line cannot be used.
+"""Traces: parsing the lines of a hand-made trace, and simulating a policy on them.
 
-A trace is how somebody tells ``ralph simulate`` of a run that this program has not made: one JSON
-object an iteration, by hand or out of another tool (docs/rules.md#command-line). Whatever stands
-there gives a line or none, and problems; nothing of it raises. A field that cannot be used is left
-out and told.
-
-It must never know what follows from a line: it only puts it into the words of the loop's inputs.
+See docs/rules.md#command-line. A trace describes a run that this program has not made, for ``ralph
+simulate``: one JSON object an iteration, written by hand or by another tool. Any line gives facts
+or none, and problems; nothing raises. A field that cannot be used is left out and reported.
 
 ========== =========================================================================================
-field      what it holds
+field      content
 ========== =========================================================================================
 report     The status block: its upper-case keys with texts, numbers or booleans; or its text; or
-           what ``ralph read --json`` gives as ``report``.
-evidence   What was seen to change: ``commits``, ``files``, ``tasks``, each a number or a list. With
-           it only that counts; without it the report's numbers do: FILES_MODIFIED or
+           what ``ralph read --json`` prints as ``report``.
+evidence   Observed changes: ``commits``, ``files``, ``tasks``, each a number or a list. If given,
+           only it counts; without it the report's numbers do: FILES_MODIFIED or
            TASKS_COMPLETED_THIS_LOOP above 0 is read as changed files and a commit.
 errors     Error lines, as a list or a text.
 finalText  The agent's last text: promises, words and errors in it count as in a run, and so does a
-           status block where there is no ``report``. An empty text is an agent that said nothing.
+           status block where there is no ``report``. An empty text means no output.
 promise    ``{"kind": "complete|blocked|decide", "text": "…"}``, or a text such as
            ``DECIDE:red or blue?``; or a list of these.
 plan       The plan after the iteration: ``{"total", "open", "blocked", "marker"}``. Without it
            nothing is known of the plan, so that it refuses and confirms nothing.
-task       The id of the task that the iteration was given. Attempts are counted only with it.
+task       The id of the iteration's task. Attempts are counted only with it.
 limit      True where the agent was at its usage limit, or ``{"resetsAt": …}``; the time itself is
-           not used, since a simulation has a time of its own.
-deniedTools The tools that were not permitted: their names, or how many there were.
+           not used, since simulated time is independent of it.
+deniedTools The tools that were not permitted: their names, or their number.
 exitCode   The agent's exit code; 0 where it is not given.
 timedOut   True where the iteration ran out of time.
-validated  Whether the validation script was content.
+validated  Whether the validation script succeeded.
 ========== =========================================================================================
 
-What a policy would have made of a trace, iteration by iteration (docs/rules.md#command-line).
+The rules are those of a run, since ``ReplayDriver`` feeds the reducer. Facts that a trace lacks are
+assumed as follows:
 
-The rules are those of a run, since ``driver`` feeds its reducer. Here a trace is turned into
-what that reducer looks at and reads. What a trace does not tell is taken as follows:
-
-- *Time* is made up: every iteration takes a minute.
-- *The plan*, where a line says nothing of it, has no tasks in numbers and one to do that nobody
-  can name: so it refuses nothing, needs no confirming, and counts no attempts.
-- *A task* that the policy has set aside is not taken again. Where the trace takes it all the same,
-  its iteration is one on a task that nobody can name.
-- *People* are not there, so a run that needs one ends.
+- *Time*: every iteration takes a minute.
+- *The plan*, where a line lacks it, has zero counts and one open, unknown task: so it refuses
+  nothing, needs no confirmation, and counts no attempts.
+- *A task* that the policy has set aside is not worked on again. Where the trace does so, the
+  iteration has an unknown task.
+- *The user* is absent, so a run that waits for the user ends.
 """
 
 from __future__ import annotations
@@ -84,7 +79,7 @@ from ralph_ls.protocol.run.values import Baseline, CommitSeen, PlanCountsView, T
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TraceLine:
-    """What is known of one iteration, in the words of the loop's inputs."""
+    """The facts of one iteration, as inputs of the loop."""
 
     report: Report | None = None
     promises: tuple[Promise, ...] = ()
@@ -95,9 +90,9 @@ class TraceLine:
     changes: Changes = Changes()
     tasks_done: tuple[str, ...] = ()
     counts: PlanCountsView | None = None
-    """The plan after the iteration; None: nothing is known of it."""
+    """The plan after the iteration; None: unknown."""
     task: TaskRef | None = None
-    """None: nobody knows which one."""
+    """None: unknown."""
     limited: bool = False
     denied_tools: tuple[str, ...] | None = None
     exit_code: int = 0
@@ -107,7 +102,7 @@ class TraceLine:
 
 
 ParsedTraceLine = tuple[TraceLine | None, tuple[TraceProblem, ...]]
-"""A line, or None where it tells of no iteration; and its problems."""
+"""A line, or None where the text describes no iteration; and its problems."""
 
 
 def parse_trace_line(
@@ -116,9 +111,9 @@ def parse_trace_line(
     preferred: ReportKind = ReportKind.RALPH_STATUS,
     complete_word: str = "COMPLETE",
 ) -> ParsedTraceLine:
-    """Read one line of a trace; any text gives a line or none, and problems.
+    """Parse one line of a trace; any text gives a line or none, and problems.
 
-    ``preferred`` is the profile's own block, ``complete_word`` its ``promise.complete``.
+    ``preferred`` is the profile's block format, ``complete_word`` its ``promise.complete``.
     """
     try:
         value = json.loads(text, strict=False)
@@ -134,7 +129,7 @@ def read_trace_value(
     preferred: ReportKind = ReportKind.RALPH_STATUS,
     complete_word: str = "COMPLETE",
 ) -> ParsedTraceLine:
-    """Read one JSON value as a line of a trace; see ``parse_trace_line``."""
+    """Parse one JSON value as a line of a trace; see ``parse_trace_line``."""
     if not isinstance(value, dict):
         message = f"an iteration is a JSON object, this is {kind_of(value)}; it is left out"
         return None, (problem_of("no-object", message),)
@@ -178,7 +173,7 @@ def _line_of(draft: TraceLineDraft) -> TraceLine:
 
 
 def _claimed(report: Report | None) -> TraceEvidence:
-    """What a report says of itself, taken as seen: files that changed, and a commit of them."""
+    """The numbers of a report taken as evidence: changed files, and a commit of them."""
     if report is None or not (report.files_modified or report.tasks_completed):
         return TraceEvidence()
     return TraceEvidence(
@@ -190,7 +185,7 @@ def _claimed(report: Report | None) -> TraceEvidence:
 
 def _changes_of(seen: TraceEvidence) -> Changes:
     (n_commits, hashes), (n_files, paths) = seen.commits, seen.files
-    # A trace names the agent's commits; one that touched nothing but the plan is not told in it.
+    # A trace names the agent's commits; one that changed nothing but the plan is not listed.
     return Changes(
         commits=tuple(
             CommitSeen(hash=name, subject="", files=max(1, n_files))
@@ -202,24 +197,24 @@ def _changes_of(seen: TraceEvidence) -> Changes:
 
 
 def _tasks_of(seen: TraceEvidence, task: TaskRef | None) -> tuple[str, ...]:
-    """Ids of the tasks that were done; of those that are only counted, the first is its own."""
+    """Ids of finished tasks; where they are only counted, the first is the iteration's task."""
     n_tasks, ids = seen.tasks
     own = (task.id,) if task is not None and not ids else ids
     return names_of(n_tasks, own, lambda number: f"task-{number}")
 
 
 ITERATION_TIME = timedelta(minutes=1)
-"""How long each iteration of a trace takes."""
+"""Simulated duration of each iteration."""
 
 EMPTY_LINE = TraceLine()
-"""What is known before the first line, and of an iteration that never was."""
+"""What is known before the first line, and of an iteration that did not happen."""
 
 
 def simulate_lines(lines: Iterable[TraceLine], config: Config) -> Iterator[SimulatedIteration]:
-    """Tell of each line what it would have come to under ``config``, up to the run's end.
+    """Simulate a trace and yield the result of each line under ``config``, up to the run's end.
 
-    No more of ``lines`` is read than is needed, and nothing of them is kept. An end that is found
-    before the next iteration, in the plan or in a budget, is told of the iteration before it.
+    Reads lines only as needed and keeps none. An end that is found before the next iteration, in
+    the plan or in a budget, belongs to the iteration before it.
     """
     alone = config.model_copy(update={"on_halt": OnHalt.EXIT, "task": None})
     driver, before = ReplayDriver(), EMPTY_LINE
@@ -243,7 +238,7 @@ def simulate_lines(lines: Iterable[TraceLine], config: Config) -> Iterator[Simul
 
 
 def _prepared(driver: ReplayDriver, before: TraceLine, line: TraceLine) -> Prepared:
-    """The plan as the last iteration left it, and the task that this one was given."""
+    """The plan as the last iteration left it, and the task of this one."""
     plan = _plan(driver, before.counts, line.task)
     return Prepared(baseline=Baseline(), plan=plan)
 
@@ -255,7 +250,7 @@ def _plan(driver: ReplayDriver, counts: PlanCountsView | None, task: TaskRef | N
         return PlanFacts(counts=counts or PlanCountsView(), next_task=next_task)
     if counts is None or not counts.total:
         return PlanFacts(counts=counts or PlanCountsView(), next_task=UNKNOWN_TASK)
-    # Whether the trace's plan has what this policy set aside among the blocked, nobody can tell.
+    # Whether tasks set aside by this policy are among the trace's blocked ones is unknown.
     n_held = max(counts.blocked_required, len(set_aside))
     is_work = counts.open_required > n_held
     return PlanFacts(counts=counts, next_task=UNKNOWN_TASK if is_work else None)
@@ -280,7 +275,7 @@ def _turn(driver: ReplayDriver, line: TraceLine) -> SimulatedTurn:
             errors=line.errors,
             error_patterns=line.error_patterns,
             said_nothing=line.said_nothing,
-            # Who says so knows that the agent did not get over it.
+            # A trace reports a limit only if the agent did not recover from it.
             failed=line.limited,
             denied_tools=line.denied_tools,
             limit=AccountLimit() if line.limited else None,

@@ -1,9 +1,8 @@
-"""The files that a shell script runs, as far as its text names them.
+"""Files that a shell script runs, as far as its text names them.
 
-What a script sources and what it gives to an interpreter is run with it, so whoever approves the
-script approves those too. A name that only a running shell knows is reported, and so is a program
-that runs what the project itself is made of, such as a test runner. This module must never know
-which of these files there are.
+Sourced files and arguments of interpreters run with the script, so approving the script means
+approving them too. Names that only a running shell can compute are reported, and so are programs
+that run the project's code, such as test runners. Does not check which of the files exist.
 """
 
 from __future__ import annotations
@@ -27,16 +26,16 @@ MOST_ALTERNATIVES = 64
 """Values that are tried for one word."""
 
 DEEPEST = 4
-"""Scripts within the words of scripts, as in ``bash -c``."""
+"""Levels of scripts within words of scripts, as in ``bash -c``."""
 
 
 class FileUse(StrEnum):
     """How a file is run."""
 
     SHELL = "shell"
-    """Read by a shell, so that what it names is run as well."""
+    """Read by a shell, so that files it names are run as well."""
     PROGRAM = "program"
-    """Run by itself, or by another interpreter."""
+    """Run directly, or by another interpreter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,28 +43,28 @@ class FileReference:
     """A word that names a file which is run."""
 
     paths: tuple[str, ...]
-    """The paths that it may stand for, relative or absolute; with the patterns of a shell."""
+    """Possible paths, relative or absolute, including shell patterns."""
     kind: FileUse
     line: int
 
 
 @dataclass(slots=True)
 class NamedFiles:
-    """What a script runs of the tree that it is in."""
+    """The files of a tree that a script runs."""
 
     references: list[FileReference] = field(default_factory=list)
     package_scripts: list[str] = field(default_factory=list)
     """Scripts of ``package.json``."""
     folders: list[str] = field(default_factory=list)
-    """Where it goes by ``cd``: names may be relative to them."""
+    """Targets of ``cd``, to which names may be relative."""
     runners: dict[str, str] = field(default_factory=dict)
-    """Programs that run what the project is made of, and files that say what that is."""
+    """Programs that run the project's code, with the file that says what they run."""
     computed: list[int] = field(default_factory=list)
-    """Lines that run a file whose name only a running shell knows."""
+    """Lines that run a file whose name only a running shell can compute."""
 
 
 def files_named_in(text: str) -> NamedFiles:
-    """What a shell script names."""
+    """Find the files that a shell script names."""
     found = _Reading()
     found.read(text, 0)
     return found.named
@@ -79,7 +78,7 @@ _INTERPRETERS = re.compile(
 _TAKES_VALUE = re.compile(r"[-+]\w*[oO]|--rcfile|--init-file")
 _SOURCE = {"source", "."}
 _LOADS = {"-f", "--file", "--require", "--import", "--loader"}
-"""Flags of interpreters that name another file which they run."""
+"""Flags of interpreters that name another file to run."""
 _CODE = {"-c", "-e", "-r", "-p", "-E", "--eval"}
 _MOVES = {"cd", "pushd"}
 _READS_TEXT = {"eval", "trap"}
@@ -94,7 +93,7 @@ _STARTERS = {
     *("mise", "asdf", "direnv", "nix", "nix-shell", "docker", "podman", "xvfb-run", "dotenv"),
     *("flock", "script", "strace", "watch", "retry"),
 }
-"""Programs whose later words are another command."""
+"""Programs whose arguments are another command."""
 
 _MANAGERS = {"npm", "pnpm", "yarn", "bun"}
 _OWN_SCRIPTS = {"test", "t", "start", "stop", "restart"}
@@ -134,21 +133,21 @@ RUNNERS = {
     "dotnet": "Directory.Build.props",
     "unittest": "the tests",
 }
-"""Programs that run a project's own code, and the file that says most of what they run."""
+"""Programs that run a project's code, and the file that says most about what they run."""
 
 _MAKES = {"make", "gmake", "just"}
 _RUNS_SCRIPT = re.compile(r"[^/]*\.(?:sh|bash|py|js|mjs|cjs|ts|rb|pl)")
 
 
 class _Reading:
-    """What was found, and the values of variables that the text gives."""
+    """The findings, and the values of variables known from the text."""
 
     def __init__(self) -> None:
         self.named = NamedFiles()
         self._values: dict[str, list[ShellWord]] = {}
 
     def read(self, text: str, depth: int, line: int = 1) -> None:
-        """Variables first: a function above may use what is set below."""
+        """Variables first, since a function may use one that is set below it."""
         commands = list(shell_commands(text, line=line))
         for command in commands:
             self._assign(command.words)
@@ -205,9 +204,9 @@ class _Reading:
     def _start_others(
         self, command: ShellCommand, name: str, words: Sequence[ShellWord], depth: int
     ) -> None:
-        """Commands among the words of another one.
+        """Run the command within the arguments of another one.
 
-        Which of them is the command depends on the program, so each of them may be.
+        Which word is the command depends on the program, so every word is tried.
         """
         is_next = False
         for at, word in enumerate(words):
@@ -254,7 +253,7 @@ class _Reading:
         self._refer(words[at : at + 1] or command.inputs, FileUse.PROGRAM, command.line)
 
     def _module(self, words: Sequence[ShellWord], command: ShellCommand) -> None:
-        """``python -m`` runs another program by its module's name."""
+        """``python -m`` runs another program by module name."""
         module = literal_text(words[0]) if words else None
         if module is None:
             self.named.computed.append(command.line)
@@ -267,7 +266,7 @@ class _Reading:
         return any("." in (literal_text(word) or ".") for word in words)
 
     def _read_words(self, words: Iterable[ShellWord], depth: int, line: int) -> None:
-        """Text that a shell reads again; what it does not say itself stays unknown."""
+        """Read a text that a shell evaluates again; unknown parts stay unknown."""
         if depth < DEEPEST:
             for word in words:
                 text = "".join(_as_text(part) for part in word)
@@ -282,7 +281,7 @@ class _Reading:
                 self.named.references.append(FileReference(paths, kind, line))
 
     def _paths(self, word: ShellWord) -> tuple[str, ...] | None:
-        """What a word may stand for as a path; None where only a running shell knows."""
+        """The paths that a word may name; None where only a running shell can compute them."""
         found: dict[str, None] = {}
         for alternative in self._alternatives(word):
             path = _path_of(alternative)
@@ -292,7 +291,7 @@ class _Reading:
         return tuple(path for path in found if path not in {"", "-", "/dev/stdin"})
 
     def _alternatives(self, word: ShellWord, depth: int = 0) -> list[ShellWord]:
-        """The word with the values of its variables that the text gives."""
+        """The word with the known values of its variables."""
         found: list[ShellWord] = [()]
         for part in word:
             values = self._values.get(part.variable) if part.variable else None
@@ -305,7 +304,7 @@ class _Reading:
 
 
 def _starts(name: str) -> bool:
-    """Whether a command of this name runs files that its words name."""
+    """Whether a command of this name runs files that its arguments name."""
     return bool(
         name in _SOURCE | _STARTERS | _MANAGERS | RUNNERS.keys()
         or _SHELLS.fullmatch(name)
@@ -314,7 +313,7 @@ def _starts(name: str) -> bool:
 
 
 def _without_start(words: Sequence[ShellWord]) -> Iterator[ShellWord]:
-    """The words without reserved ones and assignments before them."""
+    """The words without leading reserved words and assignments."""
     at = 0
     while at < len(words):
         first = words[at][0].text if words[at] else ""
@@ -326,7 +325,7 @@ def _without_start(words: Sequence[ShellWord]) -> Iterator[ShellWord]:
 
 
 def _value_of(words: Sequence[ShellWord], flags: Sequence[str]) -> ShellWord | None:
-    """The value of the first of these flags, apart or joined to it."""
+    """The value of the first of these flags, separate or joined."""
     for at, word in enumerate(words):
         first = word[0].text if word else ""
         if literal_text(word) in flags:
@@ -339,7 +338,7 @@ def _value_of(words: Sequence[ShellWord], flags: Sequence[str]) -> ShellWord | N
 
 
 def _package_script(name: str, words: Sequence[ShellWord]) -> str | None:
-    """Which script of ``package.json`` a package manager is to run; None where none is named."""
+    """The script of ``package.json`` that a package manager runs; None where none is named."""
     known = [text for word in words if not (text := literal_text(word) or "-").startswith("-")]
     match known:
         case ["run" | "run-script", script, *_]:
@@ -353,14 +352,14 @@ def _package_script(name: str, words: Sequence[ShellWord]) -> str | None:
 
 
 def _as_text(part: ShellPart) -> str:
-    """A part as a shell would read it once more."""
+    """A part as text that a shell would evaluate again."""
     if part.variable:
         return f"${{{part.variable}}}"
     return part.text if part.is_known else "$(:)"
 
 
 def _path_of(word: ShellWord) -> str | None:
-    """The path of a word; what only a shell knows may stand in front of it, as a folder."""
+    """The path of a word; a computed part is accepted in front of it, as a folder."""
     at = 0
     while at < len(word) and (not word[at].is_known or word[at].text == ""):
         at += 1
@@ -370,5 +369,5 @@ def _path_of(word: ShellWord) -> str | None:
         return None
     if at == 0 or all(part.is_known for part in word[:at]):
         return text
-    # "$HERE/lib.sh": the folder is most likely the script's own or the work tree's.
+    # "$HERE/lib.sh": the folder is most likely the script's or the work tree's.
     return text.lstrip("/") if text.startswith("/") else None

@@ -1,9 +1,8 @@
-"""The commands of a shell script, as words whose unknown parts are marked as such.
+"""Scanner for shell scripts: commands as words whose unknown parts are marked.
 
-A scanner for what a POSIX shell or bash splits a script into, and no more: quotes, expansions,
-substitutions, comments, redirections and here-documents. What only a running shell knows (the value
-of a variable that is computed, a function's arguments) stays a part without a text. It is total:
-any text gives some commands.
+Splits a script like a POSIX shell or bash: quotes, expansions, substitutions, comments,
+redirections and here-documents. What only a running shell can compute (the value of a computed
+variable, a function's arguments) is a part without text. Accepts any text.
 """
 
 from __future__ import annotations
@@ -13,12 +12,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 DEEPEST_NESTING = 8
-"""Substitutions within substitutions that are read."""
+"""Maximum depth of nested substitutions."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShellPart:
-    """A stretch of a word: a text, the value of a variable, or what only a shell would know."""
+    """A stretch of a word: a text, a variable's value, or an unknown value."""
 
     text: str = ""
     variable: str = ""
@@ -35,23 +34,23 @@ class ShellCommand:
     """The words of one simple command."""
 
     line: int
-    """From 1: where it begins."""
+    """Line where it begins, from 1."""
     words: list[ShellWord] = field(default_factory=list)
     inputs: list[ShellWord] = field(default_factory=list)
-    """Files that it gets as its standard input."""
+    """Files that it reads as standard input."""
     document: str | None = None
-    """A here-document or here-string that it gets instead."""
+    """A here-document or here-string on its standard input."""
 
 
 def literal_text(word: ShellWord) -> str | None:
-    """A word without anything unknown in it, as it stands; None for any other."""
+    """The text of a word without unknown parts; None for any other."""
     if all(part.is_known and not part.variable for part in word):
         return "".join(part.text for part in word)
     return None
 
 
 def shell_commands(text: str, *, line: int = 1, depth: int = 0) -> Iterator[ShellCommand]:
-    """All simple commands, those within substitutions included."""
+    """All simple commands, including those within substitutions."""
     return iter(_Scanner(text, line, depth).run())
 
 
@@ -70,12 +69,13 @@ class _Scanner:
         self._text = text
         self._at = 0
         self._lines = (0, line)
-        """How far lines were counted, and the number of the line there."""
+        """Offset up to which lines were counted, and the line number there."""
         self._depth = depth
         self._found: list[ShellCommand] = []
         self._command = ShellCommand(line=line)
         self._documents: list[tuple[ShellCommand, str, bool]] = []
-        """Here-documents whose text comes behind this line: whose, up to what, without tabs."""
+        """Here-documents that begin after this line: command, delimiter, whether tabs are stripped.
+        """
 
     def run(self) -> list[ShellCommand]:
         text = self._text
@@ -112,7 +112,7 @@ class _Scanner:
         self._command = ShellCommand(line=self._line())
 
     def _redirect(self, found: re.Match[str]) -> None:
-        """Take what stands behind the sign; it is no word of the command."""
+        """Read the target of a redirection; it is not a word of the command."""
         self._at = found.end()
         if blank := _BLANK.match(self._text, self._at):
             self._at = blank.end()
@@ -140,7 +140,7 @@ class _Scanner:
         self._documents = []
 
     def _word(self) -> ShellWord:
-        """The word that begins here; empty where none does."""
+        """The word at the current position; empty where there is none."""
         parts: list[ShellPart] = []
         text = self._text
         while self._at < len(text):
@@ -163,7 +163,7 @@ class _Scanner:
                     parts.append(ShellPart("#"))
                     self._at += 1
                 case "<" | ">" if parts == [] and text[self._at + 1 : self._at + 2] == "(":
-                    # A process substitution: the word is a file that only a shell knows.
+                    # A process substitution: the word is a computed file name.
                     self._at += 1
                     self._substitution(self._within("(", ")"))
                     parts.append(COMPUTED)
@@ -172,7 +172,7 @@ class _Scanner:
         return tuple(parts)
 
     def _until(self, quote: str) -> str:
-        """What stands between this quote and the next; up to the end where there is none."""
+        """The text up to the closing quote, or to the end where there is none."""
         end = self._text.find(quote, self._at + 1)
         end = len(self._text) if end < 0 else end
         found = self._text[self._at + 1 : end]
@@ -181,7 +181,7 @@ class _Scanner:
 
     def _double_quoted(self) -> list[ShellPart]:
         self._at += 1
-        # An empty word is a word.
+        # An empty quoted word is a word.
         parts: list[ShellPart] = [ShellPart()]
         text = self._text
         while self._at < len(text) and text[self._at] != '"':
@@ -199,7 +199,7 @@ class _Scanner:
         return parts
 
     def _expansion(self) -> ShellPart:
-        """What begins with a dollar sign or a back-tick."""
+        """An expansion, which begins with a dollar sign or a backtick."""
         if self._text[self._at] == "`":
             found = _BACK_TICKS.match(self._text, self._at)
             self._at = len(self._text) if found is None else found.end()
@@ -224,7 +224,7 @@ class _Scanner:
                 return ShellPart("$")
 
     def _within(self, opening: str, closing: str) -> str:
-        """What stands in these brackets, which begin here; quotes hide what looks like one."""
+        """The text within brackets that open here; quoted brackets are skipped."""
         begin, depth, text = self._at + 1, 0, self._text
         while self._at < len(text):
             sign = text[self._at]
@@ -255,6 +255,6 @@ class _Scanner:
         self._at += 1
 
     def _substitution(self, text: str) -> None:
-        """The commands of a substitution are commands of the script."""
+        """The commands of a substitution belong to the script."""
         if self._depth < DEEPEST_NESTING:
             self._found += shell_commands(text, line=self._line(), depth=self._depth + 1)

@@ -1,17 +1,9 @@
-"""The texts that a profile begins with, apart from its plan (docs/rules.md#set-up).
+"""Initial documents of a set-up: wrapper, validation example, specifications and requests.
 
-Each is a beginning that a person goes on with, so it says itself what belongs where. This module
-must never know a folder.
-
-A task's description as a specification, where every agent of the loop reads it
-(docs/rules.md#specifications).
-
-A plan is no place for it: a list of criteria in it would be read as tasks. This module must never
-know a folder; it works on texts and names within ``specs/``.
-
-Where the text of a request comes from, and what a set-up writes of it (docs/rules.md#requests).
-
-This module must never know a folder, nor fetch anything.
+See docs/rules.md#set-up, docs/rules.md#specifications and docs/rules.md#requests. Each document is
+a start for the user to continue, so it explains what belongs where. The description of a task
+becomes a specification, since a list of criteria in a plan would be read as tasks. Works on texts
+and names; reads, writes and fetches nothing.
 """
 
 from __future__ import annotations
@@ -50,9 +42,9 @@ case ${1:-} in
 esac
 exec "$program" "$@"
 """
-"""``ralph`` in the root (docs/rules.md#set-up), which is executable.
+"""The executable ``ralph`` in the root of the repository (docs/rules.md#set-up).
 
-It passes itself over on PATH, where somebody has put the root of the repository there.
+It skips itself on a PATH that contains the root.
 """
 
 VALIDATE_EXAMPLE = """\
@@ -77,7 +69,7 @@ echo "All validation passed"
 """
 
 SPEC_NAME = "my-feature.md"
-"""Within ``specs/``: the specification that a person begins with."""
+"""Name of the initial specification in ``specs/``."""
 
 PROGRESS_NOTES = """\
 # Progress
@@ -93,17 +85,17 @@ What is to be built, and why: the stories of the plan say it piece by piece.
 
 
 def validate_example(path: str) -> str:
-    """An example of the script whose path in the work tree this is (docs/rules.md#validation)."""
+    """Example of a validation script for this path in the work tree (docs/rules.md#validation)."""
     return VALIDATE_EXAMPLE.format(path=path)
 
 
 def spec_skeleton(*, created: date) -> str:
-    """A specification with S's headings and nothing asked for (docs/rules.md#specifications)."""
+    """An empty specification with the usual headings (docs/rules.md#specifications)."""
     return f"---\nstatus: active\ncreated: {created.isoformat()}\ntags: []\n---\n{_SPEC}"
 
 
 def is_untouched_spec(text: str) -> bool:
-    """Whether a specification still asks for nothing, since nobody has written into it."""
+    """Whether a specification is still empty, since the user has not edited it."""
     lines = text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
     end = read_front_matter(text).end_line + 1
     return "\n".join(lines[end:]).strip() == _SPEC.strip()
@@ -137,11 +129,11 @@ _TAKEN = frozenset(
     {"readme", "con", "prn", "aux", "nul"}
     | {f"{port}{number}" for port in ("com", "lpt") for number in range(1, 10)}
 )
-"""Names that are the index's, or that some systems keep for themselves."""
+"""Names of the index, and names that some systems reserve."""
 
 
 def spec_title(description: str) -> str:
-    """One line for the whole: its first words that are no label of their own."""
+    """The title of a description in one line: its first words that are not a label."""
     lines = [" ".join(_HEAD.sub("", line).split()) for line in description.splitlines()]
     texts = [line for line in lines if line]
     title = next((line for line in texts if not line.endswith((":", "\uff1a"))), "") or "".join(
@@ -154,7 +146,7 @@ def spec_title(description: str) -> str:
 
 
 def spec_file_name(description: str, taken: Collection[str]) -> str:
-    """A file name within ``specs/`` that nobody has; ``taken`` are those that are there."""
+    """A free file name in ``specs/``; ``taken`` are the names in use."""
     slug = _slug(spec_title(description))
     in_use = {name.casefold() for name in taken}
     candidates = (slug if number == 1 else f"{slug}-{number}" for number in range(1, 10_000))
@@ -162,22 +154,22 @@ def spec_file_name(description: str, taken: Collection[str]) -> str:
 
 
 def spec_text(description: str, *, created: date) -> str:
-    """The specification: front matter, a title, and the description as it was given."""
+    """The specification: front matter, a title, and the unchanged description."""
     body = description.replace("\r\n", "\n").strip()
     heading = "" if _HEADING.match(body) else f"# {spec_title(description)}\n\n"
     return f"---\nstatus: active\ncreated: {created.isoformat()}\n---\n\n{heading}{body}\n"
 
 
 def is_text_of(text: str, description: str) -> bool:
-    """Whether a specification says just this, whenever it was made."""
+    """Whether a specification has this description, whenever it was made."""
     body = description.replace("\r\n", "\n").strip()
     return bool(body) and text.replace("\r\n", "\n").rstrip().endswith(f"\n{body}")
 
 
 def with_index_entry(index: str | None, name: str, description: str, *, today: date) -> str:
-    """The index ``specs/README.md`` with an entry for it, below the active ones.
+    """The index ``specs/README.md`` with an entry for the specification, below the active ones.
 
-    One that names it already stays as it is.
+    An index that already names it is returned unchanged.
     """
     text = spec_index_skeleton() if index is None else index
     if any(entry.name == name for entry in read_index(text)):
@@ -216,16 +208,16 @@ _PART = re.compile(r"#{1,2}[ \t]")
 
 
 REQUEST_FILE = "issue.md"
-"""Where a request is written that a person gives as text."""
+"""File for a request that the user gives as text."""
 
 
 def issue_key(named: str) -> str:
-    """Which key of ``[issue]`` takes what a person named: ``github``, else ``file``."""
+    """The key of ``[issue]`` for what the user named: ``github``, else ``file``."""
     return "file" if read_reference(named) is None else "github"
 
 
 def request_text(description: str, items: Sequence[DraftItem]) -> str:
-    """The request as it was given, with a title where it is longer; items are its parts."""
+    """The request as given, with a title if it is long; items become its parts."""
     body = description.replace("\r\n", "\n").strip()
     title = spec_title(body)
     has_title = _HEADING.match(body) or title == body

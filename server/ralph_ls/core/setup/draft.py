@@ -1,21 +1,16 @@
-"""Plan items out of markdown that somebody wrote freely: an agent's proposal, a template.
+"""Set-up drafts: plan items in free markdown, task templates, and the checks of a draft.
 
-The plan reader says what a task is and how urgent; where it finds none, lists without boxes count,
-first below headings that say a priority, then anywhere, and then what stands in code fences. This
-module must never know who wrote the text.
+Items are found with the plan reader, which determines task and priority. Where it finds none, lists
+without boxes count: first below headings that name a priority, then anywhere, then inside code
+fences.
 
-A template of a task: a description to fill in, and some items of a plan.
+A template is markdown with front matter (``title``, ``detail``, ``profile``), a description, and
+items below a heading ``# Plan``. Users write them, so unusable parts become problems and are left
+out.
 
-A template is markdown. Front matter may say ``title``, ``detail`` and ``profile``; the text is the
-description, up to a heading ``# Plan``, below which the items stand as in any plan. Anybody may
-write one, so whatever cannot be used is told and left out. This module must never know a folder.
-
-The rules of a draft (docs/rules.md#set-up): one table for the wizard, ``ralph init`` and any
-editor.
-
-Lengths are code points of the trimmed text, so a description in Chinese counts like any other; the
-words that are looked for are English, and a list counts in every language. This module must never
-know who asks.
+The checks are one table for the wizard, ``ralph init`` and any editor (docs/rules.md#set-up).
+Lengths count code points of the trimmed text; searched words are English, and a list counts in
+every language.
 """
 
 from __future__ import annotations
@@ -50,9 +45,9 @@ from ralph_ls.protocol.plan import Priority, TaskState
 
 
 def read_plan_items(text: str) -> tuple[PlanItem, ...]:
-    """The open items in the order of the text, each title once; total.
+    """The open items in text order, each title once; never fails.
 
-    What nothing says a priority of is standard. What stands nested below an item is its detail.
+    An item without a priority is standard. Lines nested below an item are its detail.
     """
     for candidate in _candidates(clean_text(text)):
         found = tuple(_items_of(candidate))
@@ -62,7 +57,7 @@ def read_plan_items(text: str) -> tuple[PlanItem, ...]:
 
 
 def _candidates(text: str) -> Iterator[str]:
-    """The text as it may be meant, the likeliest first."""
+    """Possible readings of the text, the most likely first."""
     fenced = _unfenced(text)
     both = [text, fenced] if fenced else [text]
     yield from both
@@ -93,19 +88,19 @@ def _open_ones(plan: Plan) -> Iterator[Task]:
 
 
 def _detail_of(lines: list[str]) -> str:
-    """What stands below an item, without what indents it and without boxes."""
+    """The lines below an item, without indentation and boxes."""
     kept = [_BOX.sub(r"\1", line).rstrip() for line in lines]
     return dedent("\n".join(kept).expandtabs(4)).strip("\n").strip()
 
 
 def _unfenced(text: str) -> str:
-    """What stands in code fences, without the fences' own lines."""
+    """The content of code fences, without the fence lines."""
     inside = ["\n".join(text[start:end].split("\n")[1:]) for start, end in fence_spans(text)]
     return "\n".join(_CLOSING.sub("", part) for part in inside)
 
 
 def _boxed(text: str, *, everywhere: bool) -> str:
-    """The text in which the items of a list that stand at its margin have boxes."""
+    """The text with boxes added to unindented list items."""
     lines = text.split("\n")
     if everywhere:
         return "\n".join(map(_with_box, lines))
@@ -126,23 +121,23 @@ _CLOSING = re.compile(r"\n?^[ \t]*(?:`{3,}|~{3,})[ \t]*\Z", re.MULTILINE)
 
 
 OWN_TEMPLATE_PREFIX = "own:"
-"""How the ids of a user's own templates begin, so that none hides a built-in one."""
+"""Prefix of the ids of users' templates, so that none hides a built-in one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedTemplate:
-    """A template, and what in it could not be used."""
+    """A template, and its unusable parts."""
 
     template: TemplateChoice | None
-    """None where nothing of it can be used."""
+    """None where nothing of it is usable."""
     problems: Sequence[str] = ()
-    """In words that follow its path."""
+    """Messages that follow its path."""
 
 
 def read_template(
     name: str, text: str, *, source: TemplateSource, path: str | None = None
 ) -> ParsedTemplate:
-    """Read a template; total. ``name`` is its file's name without the ending."""
+    """Parse a template; never fails. ``name`` is its file name without extension."""
     matter = read_front_matter(text)
     problems = [f"line {remark.line + 1}: {remark.message}" for remark in matter.remarks]
     body = _without_first_lines(text.removeprefix("\ufeff"), matter.end_line + 1)
@@ -178,7 +173,7 @@ def _without_first_lines(text: str, count: int) -> str:
 
 
 def _parted(body: str) -> tuple[str, tuple[PlanItem, ...]]:
-    """The description, and the items below ``# Plan``."""
+    """Split into the description and the items below ``# Plan``."""
     found = _PLAN.search(body)
     if found is None:
         return _trimmed(body), ()
@@ -195,10 +190,10 @@ _PLAN = re.compile(r"^#[ \t]+Plan[ \t]*#*[ \t]*\r?$", re.MULTILINE | re.IGNORECA
 
 
 SHORT_DESCRIPTION = 50
-"""Characters below which a description is likely to say too little."""
+"""Characters below which a description is probably too short."""
 
 TIMEOUT_MINUTES = (5, 60)
-"""The least and the most that one iteration is given."""
+"""Minimum and maximum time of one iteration."""
 
 TESTS_WANTED = "All new code has tests and they pass."
 
@@ -210,7 +205,7 @@ def check_draft(
     timeout: float | str | None = None,
     items: Sequence[DraftItem] | None = None,
 ) -> tuple[SetupProblem, ...]:
-    """What is wrong with a draft, the most severe first; what is None is not judged.
+    """Problems of a draft, the most severe first; None values are not checked.
 
     ``timeout`` is in seconds, or a text such as ``30m``.
     """
@@ -228,7 +223,7 @@ def check_draft(
 
 
 def errors_of(problems: Sequence[SetupProblem]) -> tuple[SetupProblem, ...]:
-    """Those with which nothing can be written."""
+    """The problems that prevent writing."""
     return tuple(one for one in problems if one.severity is SetupSeverity.ERROR)
 
 
@@ -272,7 +267,7 @@ def _check_timeout(timeout: float | str) -> Iterator[SetupProblem]:
         message = f"{timeout!r} is no duration: write minutes from {least} to {most}, such as 30m."
         yield _error(SetupField.TIMEOUT, "timeout-malformed", message)
         return
-    # Said so, a value that is no number is outside as well.
+    # Written as a negation so that NaN is out of range as well.
     if not (isinstance(seconds, int | float) and least * 60 <= seconds <= most * 60):
         message = f"An iteration may take from {least} to {most} minutes, for example 30m."
         yield _error(SetupField.TIMEOUT, "timeout-outside", message)
@@ -292,7 +287,7 @@ def _error(field: SetupField, code: str, message: str) -> SetupProblem:
     return SetupProblem(field=field, severity=SetupSeverity.ERROR, code=code, message=message)
 
 
-# Words end where letters of our alphabet end: other scripts set no spaces around them.
+# Words end at ASCII letters only: other scripts set no spaces around them.
 _BEGIN, _END = r"(?<![A-Za-z])", r"(?![A-Za-z])"
 _CRITERIA = re.compile(
     rf"{_BEGIN}(?:done\s+when|success\w*|accept\w*|must|should|pass(?:es|ed|ing)?|expected){_END}",

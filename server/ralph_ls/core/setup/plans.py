@@ -1,12 +1,9 @@
-"""The plan that a set-up writes: a new one, or items added to one that somebody has.
+"""Plan files of a set-up: a new plan, or items added to an existing one, also as stories.
 
-A person's plan keeps every byte that it has; each item is written as its neighbours are, below the
-heading of its priority where there is one. What would not be read as an open task is refused.
-
-Plan items as stories, for a new file of stories or one that somebody has (docs/rules.md#stories).
-
-A person's file keeps every byte that it has; what is new stands behind its last story in the form
-of those before it. This module must never know a folder.
+An existing file keeps every byte; new items are formatted like their neighbours, below the heading
+of their priority where there is one, new stories after the last one. An item that would not be read
+as an open task is refused. See docs/rules.md#plans and docs/rules.md#stories. Reads and writes no
+file.
 """
 
 from __future__ import annotations
@@ -38,12 +35,12 @@ from ralph_ls.protocol.lsp.setup import DraftItem
 from ralph_ls.protocol.plan import Priority, TaskState
 
 _TAGS = {Priority.P0: "[HIGH PRIORITY] ", Priority.P1: "", Priority.P2: "[LOW PRIORITY] "}
-"""S's tags; what has none is standard."""
+"""Tags of priorities; no tag means standard."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanText:
-    """A plan's text, and what a person should know of it."""
+    """A plan's text, and notes for the user."""
 
     text: str
     notes: tuple[str, ...] = ()
@@ -52,11 +49,10 @@ class PlanText:
 def new_plan(
     profile: ProfileName, items: Sequence[DraftItem], *, spec: str | None = None
 ) -> PlanText:
-    """A plan for the profile; ``spec`` is the path of what is asked for.
+    """Create a plan for the profile; ``spec`` is the path of the specification.
 
-    In ``fixplan`` the items stand below I's headings; in ``spec`` they are S's numbered list, each
-    with the specification that it comes from. Raises ``RalphError`` for an item that would not be
-    read as an open task.
+    ``fixplan`` has items below headings of priority, ``spec`` a numbered list whose items name
+    their specification. Raises ``RalphError`` for an item that would not be read as an open task.
     """
     if profile is not ProfileName.SPEC:
         head, rest = fix_plan_skeleton().split("\n\n", 1)
@@ -76,9 +72,9 @@ def new_plan(
 
 
 def add_items(text: str, items: Sequence[DraftItem], *, origin: str = "") -> PlanText:
-    """The plan with these items; one that it has already, by its title, is left out and told.
+    """Add items to a plan; those whose title it has already are left out and noted.
 
-    ``origin`` is put behind each title. Raises ``RalphError`` as ``arranging.add`` does.
+    ``origin`` is appended to each title. Raises ``RalphError`` as ``add_task`` does.
     """
     notes: list[str] = []
     titles: list[tuple[str, str]] = []
@@ -99,7 +95,7 @@ def add_items(text: str, items: Sequence[DraftItem], *, origin: str = "") -> Pla
 
 
 def require_task(title: str) -> str:
-    """The title in one line; raises ``RalphError`` where a plan would not read it as it is."""
+    """The title on one line; raises ``RalphError`` where a plan would read it differently."""
     words = as_single_line(title)
     if not (_is_open(f"- [ ] {words}\n") and _is_open(f"# Tasks\n\n1. {words}\n")):
         raise RalphError(
@@ -115,7 +111,7 @@ def _is_open(text: str) -> bool:
 
 
 def _with_details(text: str, titles: Sequence[tuple[str, str]]) -> PlanText:
-    """The plan in which each of these tasks, by its words, has the lines of its detail as notes."""
+    """Add the detail of each of these tasks, found by title, as notes."""
     notes: list[str] = []
     for words, detail in titles:
         title = parse_markdown(f"- [ ] {words}\n").plan.tasks[0].title
@@ -136,7 +132,7 @@ _MARKER = re.compile(r"^\s*(?:[-*+•]|[0-9]{1,9}[.)])\s+(?:\[[ xX]\]\s+)?")
 
 
 def new_stories(project: str, description: str, items: Sequence[DraftItem]) -> str:
-    """A file of stories with one for each item, the most urgent first."""
+    """A new file with a story for each item, the most urgent first."""
     order = list(Priority)
     ranked = sorted(items, key=lambda item: order.index(item.priority))
     stories = [_story(number, number, item) for number, item in enumerate(ranked, 1)]
@@ -151,9 +147,9 @@ def new_stories(project: str, description: str, items: Sequence[DraftItem]) -> s
 
 
 def add_stories(text: str, items: Sequence[DraftItem]) -> PlanText:
-    """The file with a story for each item; one that it has already, by title, is told instead.
+    """Add a story for each item; those whose title exists already are noted instead.
 
-    Raises ``RalphError`` where the file is none that a loop could work on.
+    Raises ``RalphError`` for a file that the loop could not work on.
     """
     known = read_stories(text)
     if is_unusable(known):
@@ -190,7 +186,7 @@ def _added(text: str, item: DraftItem) -> str:
 
 
 def _filled(text: str, stories: StoryFile, raw: str) -> str:
-    """An empty list has no form to follow; it gets that of a new file."""
+    """An empty list has no layout to follow and gets that of a new file."""
     array = stories.array
     if stories.root.items is not None:
         inside = raw.replace("\n", "\n  ")
@@ -224,7 +220,7 @@ def _next_number(stories: StoryFile) -> int:
 
 
 def _indent_of(text: str, array: JsonNode) -> str:
-    """The white space in front of the first story, where it stands in a line of its own."""
+    """The indentation of the first story, where it has a line to itself."""
     first = array.elements[0]
     before = text[text.rfind("\n", 0, first.start) + 1 : first.start]
     return before if not before.strip() else ""

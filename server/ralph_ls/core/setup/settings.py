@@ -1,7 +1,7 @@
-"""The text of ``.ralph/config.toml`` with other values in it: comments and order stay.
+"""Edits of ``.ralph/config.toml`` that keep comments and order.
 
-This module must never know which settings there are; the result is read again and compared, so a
-file of an unforeseen form is refused rather than written wrongly.
+Knows no settings; the result is parsed again and compared, so a file of an unsupported form is
+refused rather than damaged.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from ralph_ls.protocol.errors import ConfigError
 
 
 def with_settings(text: str, values: Mapping[tuple[str, ...], Any]) -> str:
-    """The file's text with these values, by their keys from the outermost table in.
+    """The file's text with these values, by their keys from the outermost table.
 
-    A value that is a mapping takes the place of a whole table. Raises ``ConfigError`` where the
-    text is no TOML, or of a form that cannot be changed without losing something.
+    A mapping replaces a whole table. Raises ``ConfigError`` where the text is not TOML, or has a
+    form that cannot be changed without losing something.
     """
     bom = "\ufeff" if text.startswith("\ufeff") else ""
     body = text.removeprefix(bom)
@@ -41,7 +41,7 @@ def with_settings(text: str, values: Mapping[tuple[str, ...], Any]) -> str:
 
 
 def duration_text(seconds: float) -> str:
-    """A duration as people write it: ``30m``, else in seconds."""
+    """A duration as users write it: ``30m``, else in seconds."""
     minutes = seconds / 60
     return f"{int(minutes)}m" if minutes == int(minutes) else f"{seconds:g}s"
 

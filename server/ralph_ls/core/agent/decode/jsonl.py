@@ -1,11 +1,8 @@
-"""Finding in a record what a mapping says stands there; what has another shape is not there.
+"""Decoder for the JSON lines of any program, driven by a mapping from its fields to ours.
 
-It must never know what becomes of it.
-
-JSON lines of any program, decoded as they come by a mapping from its fields to ours.
-
-A line that is no JSON is the agent's own words, as if it printed plain text; a record of a kind
-that the mapping does not name says nothing. Which program it is must never be known here.
+A line that is not JSON is text of the agent, as from a program that prints plain text; a record of
+a kind that the mapping does not name is ignored. A mapped field whose value has another type counts
+as missing. Knows no particular program.
 """
 
 from __future__ import annotations
@@ -43,7 +40,7 @@ Paths = tuple[tuple[str, ...], ...]
 
 
 class MappedFields:
-    """Looks into the records of one program."""
+    """Looks up mapped fields in the records of one program."""
 
     def __init__(self, mapping: JsonLinesConfig) -> None:
         self._kind = (tuple(mapping.kind.split(".")),)
@@ -57,16 +54,16 @@ class MappedFields:
         self._input_has_cached = mapping.input_has_cached
 
     def meaning_of(self, record: JsonRecord) -> str | None:
-        """Which of the kinds of the mapping a record is; None for any other."""
+        """The mapped kind of a record; None for any other."""
         kind = _find(record, self._kind)
         return self._meanings.get(kind) if isinstance(kind, str) else None
 
     def value(self, record: JsonRecord, name: str) -> Any:
-        """Whatever stands there; None where nothing does."""
+        """The value at a place; None where there is none."""
         return _find(record, self._paths[name])
 
     def text(self, record: JsonRecord, name: str) -> str:
-        """The first text that stands there; empty where none does."""
+        """The first text at the places; empty where there is none."""
         for path in self._paths[name]:
             value = _find(record, (path,))
             if isinstance(value, str):
@@ -74,7 +71,7 @@ class MappedFields:
         return ""
 
     def name_of_call(self, record: JsonRecord) -> str:
-        """What joins a call and its result; numbers will do as well."""
+        """The id that joins a call and its result; numbers are accepted."""
         value = self.value(record, "call")
         return str(value) if isinstance(value, str | int) else ""
 
@@ -88,12 +85,12 @@ class MappedFields:
         return "" if value is None else to_one_line(str(value))
 
     def has_failed(self, record: JsonRecord) -> bool:
-        """Whether it says that something did not go well."""
+        """Whether a record reports a failure."""
         ok = self.value(record, "ok")
         return (ok is not None and not ok) or bool(self.value(record, "failed"))
 
     def counts(self, record: JsonRecord) -> UsageCounts:
-        """What it says was used, as all agents have it here."""
+        """The usage that a record reports, normalised."""
         whole, cached = self._number(record, "input_tokens"), self._number(record, "cached_tokens")
         if self._input_has_cached and whole is not None:
             whole = max(0, whole - (cached or 0))
@@ -114,7 +111,7 @@ class MappedFields:
 
 
 def add_counts(one: UsageCounts, other: UsageCounts) -> UsageCounts:
-    """Both together; what neither knows stays unknown."""
+    """Add two counts; what is unknown in both stays unknown."""
     return UsageCounts(
         **{
             name: add_known(getattr(one, name), getattr(other, name))
@@ -124,7 +121,7 @@ def add_counts(one: UsageCounts, other: UsageCounts) -> UsageCounts:
 
 
 def override_known(counts: UsageCounts, earlier: UsageCounts) -> UsageCounts:
-    """The later counts, and of the earlier ones what those do not know."""
+    """The later counts, completed by the earlier ones where they are unknown."""
     known = {name: value for name, value in structs.asdict(counts).items() if value is not None}
     return structs.replace(earlier, **known)
 
@@ -147,19 +144,19 @@ def _inside(value: Any, name: str) -> Any:
 
 
 _LONGEST_PLACE = 10
-"""Digits."""
+"""Digits of an index in a place."""
 
 
 NO_END = "its output ended without a result"
 
 
 class JsonLinesDecoder(LineDecoder):
-    """Reads one process of a program that prints JSON lines."""
+    """Decodes the output of one process of a program that prints JSON lines."""
 
     def __init__(
         self, start: int, *, mapping: JsonLinesConfig | None = None, folder: str = ""
     ) -> None:
-        """``folder`` is the one it works in, from which paths are told."""
+        """``folder`` is the working directory, to which paths are relative."""
         super().__init__(start, folder=folder)
         self._mapping = mapping or JsonLinesConfig()
         self._fields = MappedFields(self._mapping)
@@ -168,10 +165,10 @@ class JsonLinesDecoder(LineDecoder):
         self._n_calls = 0
         self._counts = UsageCounts()
         self._has_ended = not self._mapping.kinds.result
-        """Whether the end has come; where there is no such record, it needs none."""
+        """Whether the end was reached; always true where the mapping has no record for it."""
         self._result = ""
         self._why = ""
-        """How it fails, were this the end."""
+        """How the agent would have failed if the stream ended here."""
         self._take_by_meaning = {
             "text": self._take_text,
             "tool_call": self._begin_call,
@@ -236,7 +233,7 @@ class JsonLinesDecoder(LineDecoder):
         self._emitter.text(text)
 
     def _continue_text(self) -> None:
-        """Where there is no end, what it does after an error shows that it got over that."""
+        """Where there is no end record, work after an error means that the agent recovered."""
         if not self._mapping.kinds.result:
             self._why = ""
 
@@ -309,7 +306,7 @@ class JsonLinesDecoder(LineDecoder):
 
 
 class _Call(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A tool call that has not come back."""
+    """A tool call without a result."""
 
     name: str
     summary: str
@@ -317,7 +314,7 @@ class _Call(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def usage_in_file(data: bytes, mapping: JsonLinesConfig | None = None) -> Usage | None:
-    """What a file says was used that holds one object; None where it says nothing."""
+    """The usage in a file that contains one object; None where it contains none."""
     record = decode(_RECORD, data)
     counts = (
         UsageCounts()

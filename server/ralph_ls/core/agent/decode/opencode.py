@@ -1,15 +1,11 @@
-"""The events of ``opencode run --format json``, as far as we read them.
+"""Decoder for ``opencode run --format json``.
 
-Each line is one JSON object with a ``type`` and, but for errors, a ``part`` of the conversation.
-Only the fields that are used are named: what is not is skipped without being built. It must never
-know what the events mean for a loop.
+Each line is one JSON object with a ``type`` and, except for errors, a ``part`` of the conversation.
+Records declare only the fields that are used; others are skipped without being built.
 
-The stream of ``opencode run --format json``, decoded as it comes.
-
-Four things about it are easily got wrong. It has no record of its end: a step that finished for
-another reason than to call tools is the last. A call is told only once it has come back. A call
-that is not permitted ends the session with the exit code 0. And what was used is told step by step,
-where the input holds nothing that a cache gave.
+Peculiarities of this stream: It has no end record; the last step is one that finished for another
+reason than to call tools. A call is reported only when it has ended. A call that is not permitted
+ends the session with exit code 0. Usage is reported per step, and its input excludes cached tokens.
 """
 
 from __future__ import annotations
@@ -50,14 +46,14 @@ from ralph_ls.protocol.run.report import AgentFailure
 
 
 class OpencodeCacheTokens(msgspec.Struct, gc=False):
-    """What was read from a cache, and put into it."""
+    """Tokens read from a cache, and written to it."""
 
     read: int | None = None
     write: int | None = None
 
 
 class OpencodeTokens(msgspec.Struct, gc=False):
-    """Counts of one step; those of the input hold nothing that a cache gave or keeps."""
+    """Counts of one step; the input excludes tokens read from a cache or written to it."""
 
     input: int | None = None
     output: int | None = None
@@ -66,7 +62,7 @@ class OpencodeTokens(msgspec.Struct, gc=False):
 
 
 class OpencodeCallState(msgspec.Struct, gc=False):
-    """How a call of a tool went."""
+    """State and result of a tool call."""
 
     status: str = ""
     input: msgspec.Raw = NULL_JSON
@@ -76,7 +72,7 @@ class OpencodeCallState(msgspec.Struct, gc=False):
 
 
 class OpencodeToolPart(msgspec.Struct, gc=False):
-    """A call of a tool, told when it has ended."""
+    """A tool call, reported when it has ended."""
 
     tool: str = ""
     call_id: str = msgspec.field(name="callID", default="")
@@ -84,13 +80,13 @@ class OpencodeToolPart(msgspec.Struct, gc=False):
 
 
 class OpencodeTextPart(msgspec.Struct, gc=False):
-    """A whole text of the model."""
+    """A complete text of the model."""
 
     text: str = ""
 
 
 class OpencodeFinishPart(msgspec.Struct, gc=False):
-    """What one answer of the model used, and why it ended."""
+    """Usage of one answer of the model, and why the answer ended."""
 
     reason: str = ""
     tokens: OpencodeTokens | None = None
@@ -98,14 +94,14 @@ class OpencodeFinishPart(msgspec.Struct, gc=False):
 
 
 class OpencodeToolUse(msgspec.Struct, rename={"session_id": "sessionID"}, gc=False):
-    """A call has ended, well or not."""
+    """A call has ended, successfully or not."""
 
     part: OpencodeToolPart
     session_id: str = ""
 
 
 class OpencodeTextEvent(msgspec.Struct, rename={"session_id": "sessionID"}, gc=False):
-    """The model has said something."""
+    """A text of the model."""
 
     part: OpencodeTextPart
     session_id: str = ""
@@ -125,7 +121,7 @@ class OpencodeStepFinish(msgspec.Struct, rename={"session_id": "sessionID"}, gc=
 
 
 class OpencodeErrorData(msgspec.Struct, rename="camel"):
-    """What is known of an error."""
+    """Details of an error."""
 
     message: str = ""
     status_code: int | None = None
@@ -154,13 +150,13 @@ class OpencodeFileChange(msgspec.Struct, rename="camel", gc=False):
 
 
 class OpencodeToolMetadata(msgspec.Struct, gc=False):
-    """What a tool tells of itself, behind its output."""
+    """Metadata of a tool result."""
 
     exists: bool | None = None
-    """Whether the file was there before it was written."""
+    """Whether the file existed before it was written."""
     files: list[OpencodeFileChange] = []
     exit: int | None = None
-    """With what a command ended, whose call goes well all the same."""
+    """Exit code of a command; the call itself succeeds in any case."""
 
 
 OpencodeEvent = (
@@ -174,7 +170,7 @@ OpencodeEvent = (
 
 
 def read_line(line: bytes) -> OpencodeEvent | None:
-    """Read one line; None for an event that says nothing to us, or that cannot be read."""
+    """Parse one line; None for an event that is not used or cannot be parsed."""
     kind = record_type(line)
     if kind is None:
         return to_plain_line(line)
@@ -183,7 +179,7 @@ def read_line(line: bytes) -> OpencodeEvent | None:
 
 
 def parse_tool_metadata(metadata: msgspec.Raw) -> OpencodeToolMetadata:
-    """What a tool tells of itself; nothing where that is no such thing."""
+    """Parse the metadata of a tool result; empty where it has another form."""
     return decode(_TOOL_METADATA, metadata) or OpencodeToolMetadata()
 
 
@@ -201,14 +197,14 @@ NO_END = "its output ended before its last step did"
 
 
 class OpencodeDecoder(LineDecoder):
-    """Reads one process of ``opencode``."""
+    """Decodes the output of one ``opencode`` process."""
 
     def __init__(self, start: int, *, folder: str = "") -> None:
         super().__init__(start, folder=folder)
         self._todos = TodoList()
         self._used = UsageCounts()
         self._has_ended = False
-        """Whether the last step was to be the last, or could not be."""
+        """Whether the last step ended the session, or may have done so."""
         self._was_denied = False
         """Whether a call of the last step was not permitted, which ends the session."""
         self._error: OpencodeErrorInfo | None = None
@@ -249,7 +245,7 @@ class OpencodeDecoder(LineDecoder):
                     self._emitter.text(part.text)
             case OpencodeStepStart(session_id=session):
                 if self._is_main(session):
-                    # Whatever failed before, the agent is at work again.
+                    # Earlier failures no longer matter, since the agent is working again.
                     self._has_ended = self._was_denied = False
                     self._error = None
             case OpencodeStepFinish(part=part, session_id=session):
@@ -263,7 +259,7 @@ class OpencodeDecoder(LineDecoder):
                 assert_never(event)
 
     def _is_main(self, session: str) -> bool:
-        """Whether the agent itself speaks; its session is the first that is told."""
+        """Whether a record is the main agent's; its session is the first one in the stream."""
         if self._session_id is None:
             self._session_id = session or None
         return session in {self._session_id, ""}
@@ -321,7 +317,7 @@ class OpencodeDecoder(LineDecoder):
             input_tokens=add_known(used.input_tokens, new),
             output_tokens=add_known(used.output_tokens, n_output),
             cached_tokens=add_known(used.cached_tokens, cached),
-            # Nought is what it tells of a model whose price it does not know.
+            # It reports 0 for a model whose price it does not know.
             cost_usd=round(cost, 6) if cost else None,
             turns=(used.turns or 0) + 1 if is_main else used.turns,
             context_tokens=used.context_tokens if context is None else context,
@@ -338,14 +334,14 @@ class OpencodeDecoder(LineDecoder):
 
 
 def failure_of_error(error: OpencodeErrorInfo) -> AgentFailure | None:
-    """Which failure an error is; None where neither its name, its status nor its words tell."""
+    """Classify an error by name, status and text; None for an unknown one."""
     message = error.data.message
     known = _FAILURES.get(error.name) or failure_of_status(error.data.status_code)
     return known or (None if message.startswith(_OWN_SERVER) else failure_in_text(message))
 
 
 def _limit_in(error: OpencodeErrorInfo | None) -> AccountLimit:
-    """The limit that an answer of the model's service tells, with the time that it names."""
+    """The account limit in a service's answer, with its time."""
     headers = {} if error is None else error.data.response_headers or {}
     try:
         seconds = float(str(headers.get("retry-after")))
@@ -375,7 +371,7 @@ _ACTIONS = {
 }
 
 _INVALID = "invalid"
-"""The name under which it tells a call of a tool that it does not have, as one that went well."""
+"""The name under which it reports a call of an unknown tool, as a success."""
 
 _PATCHES = frozenset({"apply_patch", "patch"})
 _KINDS = {"add": FileAction.CREATED, "delete": FileAction.DELETED}
@@ -390,10 +386,10 @@ _FAILURES = {
 }
 
 _OWN_SERVER = "Unexpected server error"
-"""What it says of a failure inside of itself, such as a model that there is not."""
+"""Its message for a failure of its own server, such as an unknown model."""
 
 _LONGEST = 366 * 86400.0
-"""Seconds; no limit lasts longer, and what says so is not believed."""
+"""Seconds; a longer wait is treated as unknown."""
 
 _TEXT = msgspec.json.Decoder(str | None)
 

@@ -1,4 +1,4 @@
-"""Plain text: all that the agent prints is its own words, and the end of it is its final text."""
+"""Decoder for plain text: all output is the agent's text, and its end is the final text."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from ralph_ls.core.agent.messages import AgentMessage, EmittedText
 from ralph_ls.core.agent.result import AgentResult
 
 KEPT_BYTES = 1 << 20
-"""Bytes from the end of the output that are read for signals, as of any agent's final text.
+"""Bytes at the end of the output that are searched for signals, as for any final text.
 
-They are read after the agent's end, when the loop waits for nothing else.
+They are searched after the agent's end, when nothing else holds the loop up.
 """
 
 LONGEST_MESSAGE = 1 << 20
-"""Bytes of a line that are held for its end; a longer one is passed on in parts."""
+"""Bytes of an unfinished line that are held; a longer line is passed on in parts."""
 
 
 class PlainDecoder:
-    """Passes whole lines on as they come, and keeps the end for the signals."""
+    """Passes on complete lines as they arrive, and keeps the end of the output for the signals."""
 
     def __init__(self, start: int, *, kept: int = KEPT_BYTES) -> None:
         self._start = start
@@ -27,7 +27,7 @@ class PlainDecoder:
         self._tail = ByteChunks()
 
     def feed(self, data: bytes) -> list[AgentMessage]:
-        """One message for all the lines that these bytes complete."""
+        """One message for all lines that these bytes complete."""
         self._tail.add(data)
         self._tail.keep_end(self._kept)
         end = data.rfind(b"\n") + 1
@@ -45,7 +45,7 @@ class PlainDecoder:
         return [self._message(text[:end])]
 
     def finish(self) -> list[AgentMessage]:
-        """A last line without an end."""
+        """Pass on a last line without a line end."""
         rest = self._partial.take()
         return [self._message(rest)] if rest else []
 
@@ -63,7 +63,7 @@ class PlainDecoder:
 
 
 def _from_character(data: bytes) -> bytes:
-    """The bytes from where a character begins: a cut is never inside of one."""
+    """The bytes from the first start of a character: a cut is never inside of one."""
     start = 0
     while start < min(3, len(data)) and _goes_on(data[start]):
         start += 1
@@ -71,7 +71,7 @@ def _from_character(data: bytes) -> bytes:
 
 
 def _end_of_characters(data: bytes) -> int:
-    """Where the last character begins, which may not be whole."""
+    """Where the last character begins, which may be incomplete."""
     start = len(data) - 1
     while start > len(data) - 4 and _goes_on(data[start]):
         start -= 1
@@ -79,5 +79,5 @@ def _end_of_characters(data: bytes) -> int:
 
 
 def _goes_on(byte: int) -> bool:
-    """Whether a byte is in a character, but not its first."""
+    """Whether a byte continues a UTF-8 character."""
     return byte & 0xC0 == 0x80

@@ -1,19 +1,14 @@
-"""What a status block holds: its fields, as the agent wrote them, and what is wrong with them.
+"""Fields of a status block, their problems, and the JSON shape of a block.
 
-It exists so that a value is read the same way in every dress: bold, bulleted, indented, quoted,
-in a table, in any case, over several lines. It must never know where in the text the block stood.
+A value is read alike in every layout: bold, bulleted, indented, quoted, in a table, in any case,
+over several lines. A line is a field if its key belongs to one of the formats, or resembles one and
+is written like the block's first field. Any other line continues a free-text value; after a typed
+value it is stray text. So an empty field never takes the next field as its value.
 
-A line is a field if its key is one of either format, or looks like one in the style of the block's
-first field. Any other line continues a free-text value; one after a typed value is a stray. So an
-empty field never swallows the next field, as A's own pattern lets it.
+Values are kept as written, without surrounding marks. ``protocol.run.report`` has the typed
+readings; a problem is added wherever such a reading is not plainly what was written.
 
-A value is kept as the agent wrote it, without the marks around it. What the loop reads out of it
-stands in ``protocol.report``; a problem says so wherever that is not plainly what was written.
-
-The JSON shape of a status block: one object of plain values.
-
-It exists because agents that are asked for a block sometimes answer with an object of its fields.
-It must never know where in the text the object stood.
+In JSON, a block is one object of plain values.
 """
 
 from __future__ import annotations
@@ -41,12 +36,12 @@ from ralph_ls.protocol.run.report import (
 def parse_fields(
     body: str, kind: ReportKind, *, is_yaml: bool
 ) -> tuple[dict[str, str], tuple[ReportProblem, ...]] | None:
-    """Read the fields of a block's body and the problems; None for a template or no block.
+    """Parse the fields and problems of a block's body; None for a template or no block.
 
-    Keys come in upper case with underscores. Free text is kept whole; a typed value (STATUS,
-    enumerations, booleans, numbers) loses emphasis, quotes and a comment behind ``#``, and so
-    does a quoted text in YAML. Problems are ``missing-status``, ``missing-field``,
-    ``unknown-value``, ``bad-value``, ``unknown-field``, ``duplicate-field`` and ``stray-text``.
+    Keys are in upper case with underscores. Free text is kept whole; a typed value (STATUS,
+    enumerations, booleans, numbers) loses emphasis, quotes and a comment after ``#``, and so does a
+    quoted text in YAML. Problems are ``missing-status``, ``missing-field``, ``unknown-value``,
+    ``bad-value``, ``unknown-field``, ``duplicate-field`` and ``stray-text``.
     """
     draft = _collect(_body_lines(body))
     if not draft.values and body.strip(_MARKS_AND_BLANKS):
@@ -58,13 +53,13 @@ def parse_fields(
 
 
 def is_known_field_line(line: str) -> bool:
-    """Say whether a line is a field of one of the two formats."""
+    """Whether a line is a field of one of the two formats."""
     match = _match_field(line)
     return match is not None and normalise_key(match["key"]) in KNOWN_FIELDS
 
 
 def normalise_key(written: str) -> str:
-    """Give a key in the spelling of the formats: ``Exit signal`` is ``EXIT_SIGNAL``."""
+    """Normalise a key to the spelling of the formats: ``Exit signal`` is ``EXIT_SIGNAL``."""
     return written.upper().replace(" ", "_").replace("-", "_")
 
 
@@ -116,7 +111,7 @@ _ROW = re.compile(
 @dataclass(slots=True, kw_only=True)
 class _Draft:
     values: dict[str, list[str]] = field(default_factory=dict)
-    """The lines of each value, in the order of the block."""
+    """The lines of each value, in block order."""
     problems: list[ReportProblem] = field(default_factory=list)
 
 
@@ -152,7 +147,7 @@ def _match_field(line: str) -> re.Match[str] | None:
 
 
 def _key_of(match: re.Match[str], first: re.Match[str] | None, draft: _Draft) -> str | None:
-    """Give the key if the line is a field and not a line of the value before it.
+    """The key, if the line is a field rather than part of the value before it.
 
     An unknown key must be written like the block's first field.
     """
@@ -172,7 +167,7 @@ def _key_of(match: re.Match[str], first: re.Match[str] | None, draft: _Draft) ->
 
 
 def _are_alike(one: re.Match[str], other: re.Match[str]) -> bool:
-    """Say whether both are rows or neither is, both are items of any list or neither is."""
+    """Whether both lines or neither are table rows, and both or neither list items."""
     return (
         one.re is other.re
         and one["indent"] == other["indent"]
@@ -181,11 +176,11 @@ def _are_alike(one: re.Match[str], other: re.Match[str]) -> bool:
 
 
 _SHORTEST_UNKNOWN_KEY = 3
-"""Options of a question are called ``A:`` and ``Q1:``."""
+"""Options of a question have short labels such as ``A:`` and ``Q1:``."""
 
 
 def _start_value(draft: _Draft, key: str, match: re.Match[str]) -> list[str] | None:
-    """Start the value of a field; give the list that its next lines belong to, if they may."""
+    """Start the value of a field; return the list for its following lines, if it may have any."""
     value = match["value"].strip()
     if match["quote"]:
         value = _unquoted(value.removesuffix(","))
@@ -201,19 +196,19 @@ def _start_value(draft: _Draft, key: str, match: re.Match[str]) -> list[str] | N
 
 
 def find_template(body: str) -> str:
-    """Give the field of a block's body that is still the prompt's placeholder; empty for none."""
+    """The field of a block's body that is still a placeholder of the prompt; empty for none."""
     return template_field(
         (key, lines[0]) for key, lines in _collect(_body_lines(body)).values.items()
     )
 
 
 def template_field(fields: Iterable[tuple[str, str]]) -> str:
-    """Give the first of some fields that is a placeholder, as ``KEY: value``; empty for none."""
+    """The first field that is a placeholder, as ``KEY: value``; empty for none."""
     return next((f"{key}: {value}" for key, value in fields if _is_template(key, value)), "")
 
 
 def _is_template(key: str, value: str) -> bool:
-    """Say whether a typed value is the prompt's placeholder: ``<number>``, ``A | B``."""
+    """Whether a typed value is a placeholder of the prompt: ``<number>``, ``A | B``."""
     if key not in _TYPED:
         return False
     bare = _without_comment(value.strip(_MARKS_AND_BLANKS))
@@ -232,7 +227,7 @@ _CHOICES = frozenset(
     {*(value.upper() for value in _BOOLEAN_VALUES), *STATUSES, *TESTS_STATUSES, *WORK_TYPES}
 )
 _FILLED_IN = re.compile(rf"<\s*(?:[0-9]+|{'|'.join(sorted(_CHOICES))})\s*>", re.IGNORECASE)
-"""Some agents leave the brackets of the prompt around what they fill in."""
+"""Some agents keep the brackets of the prompt around the values."""
 
 
 def _to_value(key: str, lines: Sequence[str], *, is_yaml: bool) -> str:
@@ -247,12 +242,12 @@ def _to_value(key: str, lines: Sequence[str], *, is_yaml: bool) -> str:
 
 
 def _without_comment(value: str) -> str:
-    """Leave out what stands behind YAML's mark for a comment."""
+    """Remove a YAML comment."""
     return value.partition(" #")[0].rstrip()
 
 
 def _unquoted(value: str) -> str:
-    """Take off the quotes around the value of a quoted key; any others belong to the text."""
+    """Remove the quotes around the value of a quoted key; other quotes belong to the text."""
     mark = value[:1]
     is_quoted = mark in {'"', "'"} and len(value) > 1 and value.endswith(mark)
     return value[1:-1].replace(f"\\{mark}", mark) if is_quoted else value
@@ -263,7 +258,7 @@ _YAML_STRING = re.compile(r"""("(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')(?:[ ]+\#[^\n]*)?
 
 
 def check_fields(fields: Mapping[str, str], kind: ReportKind) -> list[ReportProblem]:
-    """Name what is missing, unknown or not plainly of its type."""
+    """Report values that are missing, unknown or not plainly of their type."""
     problems: list[ReportProblem] = []
     if not fields.get("STATUS"):
         message = "STATUS is missing; it is read as IN_PROGRESS"
@@ -304,18 +299,18 @@ def _check_value(key: str, value: str, kind: ReportKind) -> list[ReportProblem]:
 
 
 _ASKS = "CLARIFICATION_NEEDED"
-"""The one flag for which a value that cannot be read means true."""
+"""The only flag for which an unreadable value means true."""
 _NEUTRAL = {"STATUS": "IN_PROGRESS", "TESTS_STATUS": "NOT_RUN"}
 _LONGEST_PLAIN = 200
-"""Characters of a typed value that are looked at to see whether it is a plain word."""
+"""Longest typed value that is checked for being a plain word, in characters."""
 _NUMBER = re.compile(r"<?[0-9]{1,9}>?(?:\s|$)")
 
 
 def read_json_fields(text: str, position: int) -> tuple[dict[str, str], int] | None:
-    """Read the object at a position, and where it ends; None where there is none with fields.
+    """Parse the object at a position and find its end; None where there is none with fields.
 
-    Values are given as text: ``true``, ``3``, the items of a list a line each. An object with
-    another one inside, or with a brace in a text, is none: so the time stays linear.
+    Values are returned as text: ``true``, ``3``, the items of a list one per line. An object that
+    contains another one, or a text with a brace, is rejected, which keeps the time linear.
     """
     match = _OBJECT.match(text, position)
     if match is None:

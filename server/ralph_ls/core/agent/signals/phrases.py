@@ -1,13 +1,10 @@
-"""Words that say "finished" and words that ask back (docs/rules.md#exit-gate).
-
-It exists to count distinct patterns, each with a name, where an agent really says them. It must
-never know what the count is used for.
+"""Completion and clarification phrases (docs/rules.md#exit-gate), counted as distinct patterns.
 
 A use does not count when it is negated ("not done"), hypothetical ("once done", "will be complete",
-"done when the tests pass"), asked ("is it done?"), partial ("3 of 7 done", "task 2 is complete"),
-a label ("Done:", "## Completed", "Status: done"), an attribute ("the finished product"), or, by
-``prose.py``, quoted, fenced or struck out. In doubt a use does not count: one more iteration is
-cheaper than a loop that ends too early.
+"done when the tests pass"), asked ("is it done?"), partial ("3 of 7 done", "task 2 is complete"), a
+label ("Done:", "## Completed", "Status: done"), an attribute ("the finished product"), or,
+according to ``prose``, quoted, fenced or struck out. In doubt a use does not count: one more
+iteration costs less than a loop that ends too early.
 """
 
 from __future__ import annotations
@@ -23,42 +20,42 @@ from ralph_ls.core.agent.signals.prose import ProseFilter, SentenceContext, sent
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Phrase:
-    """One named pattern over lower-case prose."""
+    """One named pattern, matched against lower-case prose."""
 
     name: str
     shape: re.Pattern[str]
     signs: tuple[str, ...]
-    """Every match holds one of these words; a text without them is not searched at all.
+    """Every match contains one of these words; a text without them is not searched.
 
-    A sign with a hyphen at its end is the beginning of a word.
+    A sign that ends with a hyphen is the beginning of a word.
     """
     is_negatable: bool = True
-    """False for phrases that negation leaves as they are: "I don't know which option"."""
+    """False for phrases whose meaning negation does not change: "I don't know which option"."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhraseMatch:
-    """One place in prose that a phrase matches."""
+    """One match of a phrase in prose."""
 
     name: str
     start: int
     end: int
     why_not: str
-    """Why it does not count, in words; empty where it does."""
+    """The reason why it does not count, in words; empty where it counts."""
 
 
 def find_completion(prose: str) -> tuple[str, ...]:
-    """Name the distinct completion phrases that count, in the order of ``COMPLETION_PHRASES``."""
+    """Names of the distinct completion phrases that count, in ``COMPLETION_PHRASES`` order."""
     return _find(prose, COMPLETION_PHRASES, _why_not_completion)
 
 
 def find_clarification(prose: str) -> tuple[str, ...]:
-    """Return the distinct clarification phrases that count, in ``CLARIFICATION_PHRASES`` order."""
+    """Names of the distinct clarification phrases that count, in the order of the table."""
     return _find(prose, CLARIFICATION_PHRASES, _why_not_clarification)
 
 
 def find_phrase_matches(prose: str) -> Iterator[PhraseMatch]:
-    """Give every use of every phrase, in text order, whether it counts or not."""
+    """Every match of every phrase in text order, whether it counts or not."""
     uses = (_uses_of(phrase, prose, why_not) for phrases, why_not in _JUDGES for phrase in phrases)
     return heapq.merge(*uses, key=lambda use: (use.start, use.end))
 
@@ -80,8 +77,8 @@ _THINGS = (
 )
 _PR = r"(?:pr|pull request|merge request)"
 
-# A lookbehind that repeats the word says that it starts there: a pattern that begins with a plain
-# word is found many times faster than one that begins with a lookbehind.
+# A lookbehind that repeats the word anchors its start: a pattern that begins with a plain word is
+# found many times faster than one that begins with a lookbehind.
 COMPLETION_PHRASES = (
     _phrase(
         "done",
@@ -144,7 +141,7 @@ COMPLETION_PHRASES = (
         r"ready(?<![\w-]ready) (?:to (?:be )?merged?|for (?:the |a )?merg(?:e|ing))\b",
     ),
 )
-"""The five words of A, Component 2, then what people say in none of those words."""
+"""The five words of the clarity loop, then others that agents use for the same."""
 
 _MORE = r"(?:more|additional|further) (?:information|info|details?|context|input|guidance)\b"
 
@@ -182,7 +179,7 @@ CLARIFICATION_PHRASES = (
         is_negatable=False,
     ),
 )
-"""The four phrases of A, Component 2, and two that ask the same."""
+"""The four phrases of the clarity loop, and two with the same meaning."""
 
 
 def _signs_of(phrases: tuple[Phrase, ...]) -> ProseFilter:
@@ -197,10 +194,10 @@ def _signs_of(phrases: tuple[Phrase, ...]) -> ProseFilter:
 
 
 _ROOTS = ("clari", "clear", "cked", "ished", "no")
-"""What several signs have in common: one search finds them all."""
+"""Prefixes that several signs share, so that one search finds all of them."""
 
 PHRASE_FILTER = _signs_of((*COMPLETION_PHRASES, *CLARIFICATION_PHRASES))
-"""Prose without any of these holds no phrase."""
+"""Prose without any of these contains no phrase."""
 
 
 _WhyNot = Callable[[Phrase, SentenceContext], str]
@@ -223,7 +220,7 @@ def _uses_of(phrase: Phrase, prose: str, why_not: _WhyNot) -> Iterator[PhraseMat
         yield PhraseMatch(name=phrase.name, start=start, end=end, why_not=reason)
 
 
-# What an agent, or a log, says again and again is judged once.
+# Agents and logs repeat themselves, so verdicts are cached.
 @lru_cache(maxsize=256)
 def _why_not_completion(phrase: Phrase, around: SentenceContext) -> str:
     before, after = around.before, around.after
@@ -264,7 +261,7 @@ _PARTIAL = "it is said of a part"
 _LABELLED = "it is the value of a label"
 
 _CLOSE = 80
-"""Characters that the guards of a few words look back, at most."""
+"""How many characters the guards of a few words look back."""
 
 
 def _is_near(guard: re.Pattern[str], before: str) -> bool:
@@ -356,7 +353,7 @@ _HEADING_AFTER = re.compile(r"^(?: [\w'-]+){0,3}\W*$")
 
 
 def _is_label(around: SentenceContext) -> bool:
-    """Say whether a match is the first word of a heading or of a label such as "Done:"."""
+    """Whether a match is the first word of a heading or of a label such as "Done:"."""
     if any(map(str.isalnum, around.before)):
         return False
     if around.is_in_heading:

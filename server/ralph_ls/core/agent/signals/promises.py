@@ -1,12 +1,10 @@
-"""The three promises of R §1: ``<promise>COMPLETE</promise>``, ``BLOCKED:…``, ``DECIDE:…``.
+"""The three promises: ``<promise>COMPLETE</promise>``, ``BLOCKED:…``, ``DECIDE:…``.
 
-It exists so that a promise is never taken from prose, quotes or code. It must never know what a
-promise leads to.
-
-A promise counts if its tag has a line (or lines) of its own: it starts at a line's start and
-ends at a line's end. Around it only spaces, at most three columns of them, and bold or italic
-marks are allowed. List marks are not: a list of promises is how prompts and agents explain them.
-Four columns and more are Markdown's indented code, and so a quote.
+See docs/rules.md#promises. A promise counts only if its tag has a line, or several lines, to
+itself: it starts at the start of a line and ends at the end of one. Around it only spaces, at most
+three columns, and bold or italic marks are allowed. List marks are not, since prompts and agents
+explain promises in lists. Four or more columns are an indented code block in Markdown, and so a
+quote.
 """
 
 from __future__ import annotations
@@ -19,19 +17,19 @@ from ralph_ls.core.agent.text import Span, is_inside
 from ralph_ls.protocol.run.report import Promise, PromiseKind
 
 MAX_PROMISE_CHARACTERS = 10_000
-"""A longer question is an unclosed tag that met another one's end."""
+"""A longer question is an unclosed tag that met the end of another one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromiseTag:
-    """One opening tag and the end that follows it, wherever they stand."""
+    """An opening tag and the end that follows it, wherever they are."""
 
     span: Span
     body: str
 
 
 def find_promise_tags(text: str) -> tuple[PromiseTag, ...]:
-    """Find every tag with its end, valid or not, in text order; an unclosed one is none."""
+    """Find every tag with its end, valid or not, in text order; unclosed ones are skipped."""
     if _OPENING not in text:
         return ()
     tags: list[PromiseTag] = []
@@ -50,11 +48,10 @@ def find_promise_tags(text: str) -> tuple[PromiseTag, ...]:
 def find_promises(
     text: str, tags: Sequence[PromiseTag], fences: Sequence[Span], *, complete_word: str
 ) -> tuple[Promise, ...]:
-    """Give the promises that count, in text order (docs/rules.md#promises).
+    """Find the promises that count, in text order (docs/rules.md#promises).
 
-    ``complete_word`` is the configured phrase, ``[A-Z0-9_]+`` (docs/rules.md#promises); it counts
-    as written only. An empty reason or question is none (docs/rules.md#promises), and so is a
-    placeholder such as ``<reason>``.
+    ``complete_word`` is the configured phrase, ``[A-Z0-9_]+``, and is case-sensitive. A promise
+    with an empty reason or question, or a placeholder such as ``<reason>``, does not count.
     """
     judged = (check_tag(text, tag, fences, complete_word=complete_word) for tag in tags)
     return tuple(verdict for verdict in judged if isinstance(verdict, Promise))
@@ -63,7 +60,7 @@ def find_promises(
 def check_tag(
     text: str, tag: PromiseTag, fences: Sequence[Span], *, complete_word: str
 ) -> Promise | str:
-    """Give the promise that a tag is, or why it is none, in words."""
+    """The promise of a tag, or the reason why it has none, in words."""
     start, end = tag.span
     if is_inside(fences, start) or is_inside(fences, end - 1):
         return "it stands in a code fence"
@@ -72,12 +69,12 @@ def check_tag(
 
 
 def is_on_own_line(text: str, span: Span) -> bool:
-    """Say whether a tag has a line, or lines, of its own."""
+    """Whether a tag has a line, or several lines, to itself."""
     return not _why_not_alone(text, span)
 
 
 def first_promise_by_priority(promises: Sequence[Promise]) -> Promise | None:
-    """Give the one that R's order of checks meets first: COMPLETE, BLOCKED, DECIDE.
+    """The promise that is checked first: COMPLETE, then BLOCKED, then DECIDE.
 
     See docs/rules.md#promises.
     """
@@ -100,10 +97,10 @@ _PLACEHOLDER = re.compile(
 
 
 def _why_not_alone(text: str, span: Span) -> str:
-    """Say why a tag has no line of its own; empty where it has."""
+    """The reason why a tag shares its line; empty where it does not."""
     start, end = span
-    # One character more than a valid beginning can have is enough to see that it is none, so
-    # that a line of many megabytes is not searched for its start again and again.
+    # One character more than a valid beginning may have is enough to reject it, so that a line of
+    # many megabytes is not searched repeatedly for its start.
     window_start = max(0, start - _LONGEST_BEFORE - 1)
     line_start = text.rfind("\n", window_start, start) + 1 or window_start
     before = _BEFORE.fullmatch(text, line_start, start)
@@ -119,7 +116,7 @@ def _why_not_alone(text: str, span: Span) -> str:
 
 
 def _is_between_marks(text: str, span: Span) -> bool:
-    """Say whether a tag is all that stands between marks of a quote in the lines around it."""
+    """Whether a tag is alone between quote marks in the adjacent lines."""
     start, end = span
     opening = _OPENS.search(text[max(0, start - _LONGEST_MARK) : start])
     closing = None if opening is None else _CLOSES.match(text, end)

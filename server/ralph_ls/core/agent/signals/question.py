@@ -1,7 +1,7 @@
-"""What an agent asked at its very end, in plain words instead of a signal.
+"""The question in plain words at the end of an agent's output.
 
-It exists because such an agent waits for nobody: the loop goes on without an answer, and a person
-wants to know. It must never know what a question leads to; it is no signal.
+The loop does not wait for an answer to it, so the user is shown that it was asked. It is not a
+signal.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ MAX_QUESTION_CHARACTERS = 500
 
 
 def find_question(text: str, holes: Sequence[Span]) -> str:
-    """Give the question in the last paragraph outside the holes; empty where it does not ask.
+    """The question in the last paragraph outside the holes; empty where there is none.
 
-    The paragraph asks if it ends with a question mark, or if a clarification phrase counts in it.
-    Of it the sentences that ask are given, on one line and without emphasis, cut between words.
-    What is only polite, such as "anything else?", is no question. ``holes`` are code fences,
-    status blocks and promises, sorted and apart from each other.
+    The paragraph asks if it ends with a question mark or contains a clarification phrase that
+    counts. Its asking sentences are returned on one line without emphasis, cut between words. A
+    courtesy such as "anything else?" is not a question. ``holes`` are code fences, status blocks
+    and promises, sorted and disjoint.
     """
     paragraph = _last_paragraph(text, holes)
     if _END_OF_QUESTION.search(paragraph) is None and not find_clarification(
@@ -34,7 +34,7 @@ def find_question(text: str, holes: Sequence[Span]) -> str:
 
 
 def shorten(text: str, limit: int) -> str:
-    """Give a text on one line with at most so many characters, cut between words."""
+    """Shorten a text to one line of at most this many characters, cut between words."""
     line = " ".join(text[: limit * 4].split())
     if len(line) <= limit:
         return line
@@ -47,7 +47,7 @@ _GAP = re.compile(r"\n[^\S\n]*\n")
 _BESIDES = re.compile(
     r"\s*(?:\#{1,6}[ \t][^\n]*|[-*_=\u2013\u2014]{2,}|[*_]{0,2}[^\n:]{1,40}:[*_]{0,2})\s*"
 )
-"""A heading, a rule, or the label of what comes next: they end no paragraph."""
+"""Headings, rules and labels of what follows: they end no paragraph."""
 
 _NOT_SAID = re.compile(
     r"^[^\S\n]*(?:>[^\n]*|\|[^\n]*|(?:[-*+]|\d{1,9}[.)])[^\S\n]+\[[^\]\n]?\][^\n]*)$", re.MULTILINE
@@ -76,7 +76,7 @@ COURTESY_PHRASES = {
         r"|\b(?:sounds?|looks?) (?:good|ok|okay|right) *(?:to you *)?\?|\bmakes? sense *\?"
     ),
 }
-"""What agents ask out of habit, each with a name; over a sentence in lower case."""
+"""Habitual questions of agents, each with a name; matched against a sentence in lower case."""
 
 
 def _last_paragraph(text: str, holes: Sequence[Span]) -> str:

@@ -1,14 +1,12 @@
-"""Finding the agent's status block and choosing the one that counts (docs/rules.md#status-block).
+"""Status blocks: finding them and choosing the one that counts (docs/rules.md#status-block).
 
-It exists because agents decorate, indent, quote, cut and repeat the block in many ways. It must
-never know what a report leads to. What a block holds is read in ``block_fields.py``.
-
-A block begins at ``---RALPH_STATUS---`` (or CLARITY) and ends at its end marker; any case, any
-number of dashes from two, blanks and bold marks around the name. Its YAML shape begins at a line
-``RALPH_STATUS:``, or at a heading of that name, and ends where the indented or known keys end. Its
-JSON shape is an object without inner ones under the key ``"RALPH_STATUS"``. A marker in a block
-quote or right behind a backtick is a quote. A beginning with more than a field behind it on its
-line is prose.
+Agents decorate, indent, quote, cut and repeat the block in many ways. A block begins at
+``---RALPH_STATUS---`` (or CLARITY) and ends at its end marker; any case, any number of dashes from
+two, blanks and bold marks around the name. Its YAML shape begins at a line ``RALPH_STATUS:``, or at
+a heading of that name, and ends where the indented or known keys end. Its JSON shape is a flat
+object under the key ``"RALPH_STATUS"``. A marker in a block quote or directly after a backtick is a
+quote. A beginning that is followed by more than a field on its line is prose. ``block_fields``
+parses the body.
 """
 
 from __future__ import annotations
@@ -32,21 +30,21 @@ from ralph_ls.protocol.run.report import Report, ReportKind, ReportProblem
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatusBlock:
-    """A stretch of text that looks like a status block; it may prove to be a template."""
+    """A stretch of text that has the form of a status block; it may prove to be a template."""
 
     kind: ReportKind
     span: Span
-    """From the first character of its beginning to behind its end."""
+    """From its first character to the one after its last."""
     body: str
     is_closed: bool
-    """False where the text, another block or prose cut it off."""
+    """False where it is cut off by the end of the text, another block or prose."""
     is_yaml: bool = False
     json_fields: Mapping[str, str] | None = None
-    """What an object in JSON holds; None for every other shape."""
+    """The fields of a JSON object; None for every other shape."""
 
 
 def find_blocks(text: str, lowered: str | None = None) -> tuple[StatusBlock, ...]:
-    """Find every block in text order; they never overlap.
+    """Find every block in text order; blocks never overlap.
 
     ``lowered`` is ``lower(text)``, where the caller has it.
     """
@@ -56,7 +54,7 @@ def find_blocks(text: str, lowered: str | None = None) -> tuple[StatusBlock, ...
     names = LiteralHits(lower(text) if lowered is None else lowered, _NAMES)
     while True:
         if opening is None:
-            # An end without a beginning is nothing, so the next marker stands where a name does.
+            # An end without a beginning is ignored, so the next marker begins at a name.
             hit = names.next_from(position)
             if hit is None:
                 break
@@ -81,8 +79,8 @@ def find_blocks(text: str, lowered: str | None = None) -> tuple[StatusBlock, ...
 def choose_report(blocks: Sequence[StatusBlock], *, preferred: ReportKind) -> Report | None:
     """Parse the block that counts: the last of the preferred kind, else the last of the other.
 
-    A template is no report. A cut block counts only if it has STATUS and no complete report
-    follows it; it then carries the problem ``block-unclosed``.
+    A template is not a report. A block that is cut counts only if it has STATUS and no complete
+    report follows; it then has the problem ``block-unclosed``.
     """
     chosen = choose_block(blocks, preferred=preferred)
     return None if chosen is None else chosen[1]
@@ -91,7 +89,7 @@ def choose_report(blocks: Sequence[StatusBlock], *, preferred: ReportKind) -> Re
 def choose_block(
     blocks: Sequence[StatusBlock], *, preferred: ReportKind
 ) -> tuple[StatusBlock, Report] | None:
-    """Give the block that counts beside its report."""
+    """The block that counts, with its report."""
     fallback: tuple[StatusBlock, Report] | None = None
     is_followed_by_complete = False
     for block in reversed(blocks):
@@ -108,7 +106,7 @@ def choose_block(
 
 
 def parse_block(block: StatusBlock) -> Report | None:
-    """Read one block by itself; None for a template, and for a cut one without STATUS."""
+    """Parse a single block; None for a template, and for a cut block without STATUS."""
     parsed = _parse_fields(block)
     if parsed is None:
         return None
@@ -126,7 +124,7 @@ def parse_block(block: StatusBlock) -> Report | None:
 
 
 def reason_unparsed(block: StatusBlock) -> str:
-    """Say why a block that ``parse_block`` does not read is no report."""
+    """The reason why ``parse_block`` rejects a block."""
     fields = _json_fields(block)
     template = find_template(block.body) if fields is None else template_field(fields.items())
     if template:
@@ -135,7 +133,7 @@ def reason_unparsed(block: StatusBlock) -> str:
 
 
 def quoted_block_starts(text: str, lowered: str) -> Iterator[tuple[Span, str]]:
-    """Give the beginnings that open no block, each with the reason in words."""
+    """The beginnings that open no block, each with the reason in words."""
     names = LiteralHits(lowered, _NAMES)
     position = 0
     while (hit := names.next_from(position)) is not None:
@@ -158,13 +156,13 @@ class _Opening:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Ending:
-    """An end marker; which kind of block it names does not matter."""
+    """An end marker; the kind of block in its name is ignored."""
 
     span: Span
 
 
 _MARKED, _YAML, _JSON = "kind", "yaml", "json"
-"""The shapes of a block, each called like the group of ``_MARKER`` that finds it."""
+"""The shapes of a block, named like the group of ``_MARKER`` that matches each."""
 
 _NAMES = ("ralph_status", "ralph status", "clarity_status", "clarity status")
 
@@ -208,7 +206,7 @@ _QUOTED_YAML = re.compile(
 
 
 def _why_no_beginning(text: str, span: Span) -> str:
-    """Say why a marker begins no block; empty where it does."""
+    """The reason why a marker begins no block; empty where it does."""
     start, end = span
     before = text[max(0, start - _LONGEST_BEGINNING_OF_LINE) : start].rpartition("\n")[2]
     is_quoted = before.endswith(("`", '"', "'")) and not before.endswith("```")
@@ -221,7 +219,7 @@ def _why_no_beginning(text: str, span: Span) -> str:
 
 
 def _block_up_to(text: str, opening: _Opening, following: _Opening | _Ending | None) -> StatusBlock:
-    """Make a block that ends at the following marker, or is cut before it."""
+    """The block that ends at the following marker, or is cut before it."""
     start, body_start = opening.span
     if isinstance(following, _Ending):
         body_end, end = following.span
@@ -237,7 +235,7 @@ def _block_up_to(text: str, opening: _Opening, following: _Opening | _Ending | N
 
 
 def _end_of_cut_body(text: str, start: int, limit: int) -> int:
-    """Say where a block without an end stops being one: at a fence, or at prose after a gap."""
+    """Where a block without an end stops: at a fence, or at prose after a gap."""
     has_field = is_after_gap = False
     position = start
     while position < limit:
@@ -271,10 +269,9 @@ def _shaped_block(text: str, marker: _Opening) -> tuple[StatusBlock, ...]:
 
 
 def _yaml_block(text: str, marker: _Opening) -> tuple[StatusBlock, ...]:
-    """Take the lines up to the next marker that are indented deeper, or are known fields.
+    """The lines up to the next marker that are indented deeper or are known fields.
 
-    A header with nothing under it is a word in a text, not a block. A fence may stand around the
-    fields alone.
+    A header without any is a word in a text, not a block. The fields alone may be in a fence.
     """
     start, body_start = marker.span
     header = text[start:body_start]

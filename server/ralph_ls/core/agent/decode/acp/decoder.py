@@ -1,10 +1,10 @@
-"""What our client of the Agent Client Protocol prints, decoded as it comes.
+"""Decoder for the Agent Client Protocol, as our client logs it.
 
-Each line is a message of the agent, as it came, or a record of the client's own with the key
-``client``. Five things about it are easily got wrong. Text comes in pieces that make one message.
-A call is told bit by bit, and by some agents only when it has ended. What stands under another
-session is a sub-agent's. An answer says which request it belongs to by a number alone. And
-``codex`` ends a turn that failed as one that went well: the state of its thread is what tells.
+Each line is a message of the agent, unchanged, or a record of the client with the key ``client``.
+Peculiarities of this stream: Text arrives in chunks that make up one message. A tool call is
+reported in several updates, by some agents only when it has ended. Updates of another session are
+those of a sub-agent. An answer names its request only by a number. And ``codex`` ends a failed turn
+as a success: the state of its thread shows the failure.
 """
 
 from __future__ import annotations
@@ -48,30 +48,30 @@ from ralph_ls.protocol.run.report import AgentFailure
 NO_END = "its output ended before its turn did"
 
 LONGEST_REST = 1 << 16
-"""Characters of a line that are held for its end; a longer one is told in parts."""
+"""Characters of an unfinished line that are held; a longer one is emitted in parts."""
 
 
 class AcpDecoder(LineDecoder):
-    """Reads one process of the client."""
+    """Decodes the output of one client process."""
 
     def __init__(self, start: int, *, folder: str = "", earlier_cost_usd: float = 0.0) -> None:
         super().__init__(start, folder=folder)
         self._asked_for: dict[str, str] = {}
-        """The method of each request of ours that was not answered."""
+        """The method of each of our requests without an answer."""
         self._logins = ""
-        """How one logs in with this agent."""
+        """The ways to log in to this agent."""
         self._message = _Message()
         self._calls: dict[str, AcpToolCall] = {}
         self._ended: dict[str, None] = {}
-        """Calls that have ended; agents tell more of some."""
+        """Calls that have ended; agents report more about some."""
         self._todos: tuple[AgentTodo, ...] = ()
         self._sums = AcpUsageCounter(earlier_cost_usd)
         self._why: str | None = NO_END
-        """Why the turn failed; None where it ended well."""
+        """Why the turn failed; None for success."""
         self._failure: AgentFailure | None = AgentFailure.CRASHED
         self._limit: AccountLimit | None = None
         self._is_in_error = False
-        """Whether ``codex`` says that its thread is; what it says then is the error."""
+        """Whether ``codex`` reports its thread as failed; its text is then the error."""
         self._error_text = ""
 
     def final(self) -> AgentResult:
@@ -120,7 +120,7 @@ class AcpDecoder(LineDecoder):
             case _:
                 pass
 
-    # What our own client says.
+    # Records of our client.
 
     def _take_own(self, record: AcpRecord) -> None:
         match record[OWN]:
@@ -149,7 +149,7 @@ class AcpDecoder(LineDecoder):
             case _:
                 pass
 
-    # What the agent answers.
+    # Answers of the agent.
 
     def _take_answer(self, method: str, answer: AcpRecord) -> None:
         match method:
@@ -189,7 +189,8 @@ class AcpDecoder(LineDecoder):
 
     def _take_error(self, method: str, error: AcpRecord) -> None:
         if method not in _NEEDED:
-            # A mode or a model that is not to be had: the client goes on, or says why it does not.
+            # A mode or model that is not available: the client continues, or reports why it does
+            # not.
             return
         why, failure = error_text(error), failure_of_error(error)
         if method == "authenticate":
@@ -207,7 +208,7 @@ class AcpDecoder(LineDecoder):
         self._errors.add([line])
         self._emitter.text(line)
 
-    # What the agent tells on the way.
+    # Updates during a turn.
 
     def _take_update(self, params: AcpRecord) -> None:
         if self._session_id is not None and text_at(params, "sessionId") != self._session_id:
@@ -306,7 +307,7 @@ class AcpDecoder(LineDecoder):
 
 
 class _Message:
-    """One message of the agent, which comes in pieces."""
+    """One message of the agent, which arrives in chunks."""
 
     def __init__(self) -> None:
         self.id = ""
@@ -315,7 +316,7 @@ class _Message:
         self._rest = ""
 
     def take(self, text: str) -> list[str]:
-        """Take a piece; the lines that are whole with it, as one text, or none."""
+        """Add a chunk; return the lines that are complete with it as one text, possibly empty."""
         self._pieces.append(text)
         self._n_characters += len(text)
         if self._n_characters > 2 * MAX_FINAL_TEXT:
@@ -330,14 +331,14 @@ class _Message:
         return [lines] if lines.strip() else []
 
     def end(self) -> tuple[str, str]:
-        """The whole message, and what was not told of it yet."""
+        """The whole message, and its part that was not emitted yet."""
         found = ("".join(self._pieces), self._rest)
         self._pieces, self._n_characters, self._rest = [], 0, ""
         return found
 
 
 def _model_in(session: AcpRecord) -> str:
-    """The model that a session works with."""
+    """The model of a session."""
     for option in rows_at(session, "configOptions"):
         if "model" in {text_at(option, "category"), text_at(option, "id")}:
             return text_at(option, "currentValue")
@@ -354,7 +355,7 @@ _NEEDED = frozenset(
         "session/prompt",
     }
 )
-"""Requests that a turn cannot do without."""
+"""Requests without which a turn is impossible."""
 
 _GOING: frozenset[Any] = frozenset({"in_progress", DONE, FAILED})
 

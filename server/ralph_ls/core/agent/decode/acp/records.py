@@ -1,25 +1,19 @@
-"""The messages of the Agent Client Protocol, as far as we read them, and our client's own records.
+"""Messages of the Agent Client Protocol, and the records of our client.
 
-Agents are older and newer than any schema, and write ``null``, a number or an object where another
-writes nothing. So a line is read as it is, and each value is looked at where it is used: one that
-has another shape than ours is as good as none. It must never know what a message means for a loop.
+Agents are older or newer than any schema, and write ``null``, a number or an object where others
+write nothing. So lines are parsed generically and each value is checked where it is used: one of
+another type counts as missing.
 
-Why a turn failed, by the fields of an error of the Agent Client Protocol, never by its words.
+Failures are classified by the fields of an error, never by its message. The protocol itself has one
+that matters, a missing login. The adapters of ``claude`` and ``codex`` put the others into the
+error's ``data``, each with its own names, and some agents put an HTTP status there.
 
-The protocol itself knows one failure that we tell apart: that nobody is logged in. The adapters of
-``claude`` and ``codex`` say the others in the error's ``data``, each in its own words, and some
-agents put an HTTP status there.
+Usage is normalised: the protocol's ``usage`` counts one turn and does not say whether input
+includes cached tokens or output includes thoughts, but the total, a sum of the others, shows it.
+Some agents give counts elsewhere, and the cost is that of the whole session.
 
-What an agent that speaks the Agent Client Protocol says it used up, brought to one meaning.
-
-The protocol's ``usage`` of an answer counts one turn, though it does not say whether its input has
-in it what a cache gave, and its output what was thought: the total, which is a sum of the others,
-tells. Some agents give counts in a place of their own, and the cost is that of the whole session.
-
-A call of a tool as the Agent Client Protocol tells it: bit by bit, each as an agent likes.
-
-Some agents begin with nothing but a title, some tell a call only when they ask for permission, or
-when it has ended. What is known is put together here. It must never know what becomes of a call.
+Tool calls are assembled from updates: some agents begin with nothing but a title, some report a
+call only when they ask for permission or when it has ended.
 """
 
 from __future__ import annotations
@@ -44,41 +38,41 @@ from ralph_ls.protocol.run.report import AgentFailure
 AcpRecord = dict[str, Any]
 
 OWN = "client"
-"""The key that only our own client's records have; its value says what they tell."""
+"""The key of our client's records; its value is their kind."""
 
 
 def read_line(line: bytes) -> AcpRecord | None:
-    """Read one line; None for one that is no record."""
+    """Parse one line; None where it is not a record."""
     return decode(_RECORD, line) if line.strip() else None
 
 
 def text_at(record: AcpRecord, *path: str) -> str:
-    """The text that stands there; empty where none does."""
+    """The text at a path of keys; empty where there is none."""
     found = value_at(record, *path)
     return found if isinstance(found, str) else ""
 
 
 def count_at(record: AcpRecord, *path: str) -> int | None:
-    """The count that stands there; None where none does."""
+    """The count at a path of keys; None where there is none."""
     found = value_at(record, *path)
     is_count = isinstance(found, int) and not isinstance(found, bool) and found >= 0
     return found if is_count else None
 
 
 def record_at(record: AcpRecord, *path: str) -> AcpRecord:
-    """The object that stands there; empty where none does."""
+    """The object at a path of keys; empty where there is none."""
     found = value_at(record, *path)
     return found if isinstance(found, dict) else {}
 
 
 def rows_at(record: AcpRecord, *path: str) -> list[AcpRecord]:
-    """The objects of the list that stands there."""
+    """The objects of the list at a path of keys."""
     found = value_at(record, *path)
     return [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
 
 
 def value_at(record: AcpRecord, *path: str) -> Any:
-    """Whatever stands there."""
+    """The value at a path of keys."""
     found: Any = record
     for key in path:
         found = found.get(key) if isinstance(found, dict) else None
@@ -92,7 +86,7 @@ AUTH_REQUIRED = -32000
 
 
 def failure_of_error(error: AcpRecord) -> AgentFailure | None:
-    """Which failure an error tells; None where it does not say."""
+    """Classify an error; None for an unknown one."""
     if value_at(error, "code") == AUTH_REQUIRED:
         return AgentFailure.NOT_LOGGED_IN
     data = record_at(error, "data")
@@ -106,7 +100,7 @@ def failure_of_error(error: AcpRecord) -> AgentFailure | None:
 
 
 def error_text(error: AcpRecord) -> str:
-    """What an error says, for people."""
+    """The message of an error for users."""
     message = text_at(error, "message")
     details = text_at(error, "data", "details") or text_at(error, "data", "message")
     if details and details not in message:
@@ -115,7 +109,7 @@ def error_text(error: AcpRecord) -> str:
 
 
 def stop_failure(reason: str) -> tuple[str, AgentFailure | None] | None:
-    """How a turn failed that ended for this reason, in words and as what; None: it did not."""
+    """Message and kind of failure for a stop reason; None for success."""
     if reason == "end_turn":
         return None
     return _STOPS.get(reason, (f"its turn ended with: {reason or 'no reason'}", None))
@@ -167,7 +161,7 @@ _KINDS = {
     "contextWindowExceeded": AgentFailure.CONTEXT_FULL,
     "sessionBudgetExceeded": AgentFailure.BUDGET,
 }
-"""``errorKind`` of the one, ``codexErrorInfo`` of the other."""
+"""``errorKind`` of ``claude``'s adapter, ``codexErrorInfo`` of ``codex``'s."""
 
 _SERVER_ERROR = 500
 _STATUSES = {
@@ -180,10 +174,10 @@ _STATUSES = {
 
 
 class AcpUsageCounter:
-    """Adds up what is told."""
+    """Adds up the reported usage."""
 
     def __init__(self, earlier_cost_usd: float) -> None:
-        """``earlier_cost_usd`` is what a session that is gone on in had cost before."""
+        """``earlier_cost_usd`` is what a resumed session had cost before."""
         self._earlier_cost = earlier_cost_usd
         self._calls: list[UsageCounts] = []
         self._turn: UsageCounts | None = None
@@ -192,7 +186,7 @@ class AcpUsageCounter:
         self.session_cost: float | None = None
 
     def take_update(self, update: AcpRecord) -> None:
-        """A ``usage_update``: how full the context is, and what the session cost so far."""
+        """Process a ``usage_update``: the context in use, and the cost of the session so far."""
         self._context = _or(count_at(update, "used"), self._context)
         self._window = count_at(update, "size") or self._window
         amount = value_at(update, "cost", "amount")
@@ -200,9 +194,9 @@ class AcpUsageCounter:
             self.session_cost = float(amount)
 
     def take_call(self, usage: AcpRecord) -> bool:
-        """The counts of one call of the model, which some give with its text; whether there were.
+        """Process the counts that some agents attach to a text; return whether there were any.
 
-        They stand until the answer has counts of the whole turn.
+        They are valid until the answer brings the counts of the whole turn.
         """
         counts = _counts(usage)
         if counts is not None:
@@ -211,7 +205,7 @@ class AcpUsageCounter:
         return counts is not None
 
     def take_answer(self, answer: AcpRecord) -> None:
-        """The answer to the prompt."""
+        """Process the answer to the prompt."""
         self._turn = _counts(record_at(answer, "usage"))
         if self._turn is None and not self._calls:
             update = record_at(answer, "_meta", "quota", "token_count")
@@ -225,7 +219,7 @@ class AcpUsageCounter:
             )
 
     def counts(self) -> UsageCounts | None:
-        """What this process used up; None where nothing is known."""
+        """The usage of this process; None where nothing is known."""
         known = self._turn or (self._calls[0] if self._calls else UsageCounts())
         found = UsageCounts(
             input_tokens=known.input_tokens,
@@ -242,12 +236,12 @@ class AcpUsageCounter:
         cost = self.session_cost
         if cost is None:
             return None
-        # Less than before tells that the agent counts this process alone.
+        # A lower cost than before means that the agent counts this process only.
         return cost - self._earlier_cost if cost >= self._earlier_cost else cost
 
 
 def _counts(usage: AcpRecord) -> UsageCounts | None:
-    """One ``Usage`` of the protocol, with input that no cache gave and output with all thoughts."""
+    """Normalise a ``Usage`` of the protocol: input without cached tokens, output with thoughts."""
     given, written = count_at(usage, "inputTokens"), count_at(usage, "outputTokens")
     if given is None or written is None:
         return None
@@ -278,11 +272,11 @@ def _or(found: int | None, instead: int | None) -> int | None:
 
 
 DONE, FAILED = "completed", "failed"
-"""How a call ends; all else is on the way."""
+"""Final states of a call; all others are intermediate."""
 
 
 class AcpToolCall:
-    """What is known of one call."""
+    """The known state of one tool call."""
 
     def __init__(self) -> None:
         self.is_emitted = False
@@ -301,16 +295,16 @@ class AcpToolCall:
 
     @property
     def is_clear(self) -> bool:
-        """Whether more is known than that it begins."""
+        """Whether more is known than the start of the call."""
         return bool(self._arguments or self._locations or self._changes)
 
     def take(self, update: AcpRecord) -> str:
-        """Take what is told of it; its state, empty where that is not told."""
+        """Apply an update; return its state, empty where it has none."""
         self._name = text_at(update, "name") or _own_name(update) or self._name
         self._kind = text_at(update, "kind") or self._kind
         self._title = text_at(update, "title") or self._title
         given = record_at(update, "rawInput")
-        # Where a command runs says nothing of the command, and is known before it.
+        # The working directory says nothing about the command, and is known before it.
         self._arguments = {key: given[key] for key in given if key != "cwd"} or self._arguments
         if self._kind != "execute":
             paths = [text_at(row, "path") for row in rows_at(update, "locations")]
@@ -335,13 +329,13 @@ class AcpToolCall:
         return state == FAILED or self._has_failed
 
     def error_lines(self) -> tuple[str, ...]:
-        """The lines of its output that tell an error, else the first."""
+        """The error lines of its output, else its first line."""
         found = tuple(find_error_lines(self._output[-MAX_FAILURE_OUTPUT:]))
         lines = (line.strip() for line in self._output.splitlines())
         return found or tuple([line for line in lines if line.strip("`")][:1])
 
     def files(self, folder: str) -> list[tuple[str, FileAction]]:
-        """The files of a call that went well, relative to the work tree where they lie in it."""
+        """The files of a successful call, relative to the work tree if they are inside."""
         action = _ACTIONS.get(self._kind)
         found = self._changes if self._kind != "read" else []
         if not found and action is not None:
@@ -352,7 +346,7 @@ class AcpToolCall:
         texts = [text_at(row, "content", "text") for row in content]
         whole = "\n".join(text for text in texts if text) or _raw_output(update)
         if whole:
-            # Agents tell it anew each time, as far as it has come.
+            # Agents repeat the whole output in each update.
             self._output = whole[-MAX_FAILURE_OUTPUT:]
         more = text_at(update, "_meta", "terminal_output_delta", "data")
         if more:
@@ -368,7 +362,7 @@ class AcpToolCall:
 
 
 def parse_todos(update: AcpRecord) -> tuple[AgentTodo, ...]:
-    """The agent's own list."""
+    """The agent's to-do list."""
     return tuple(
         AgentTodo(text=text, state=_STATES.get(text_at(row, "status"), "pending"))
         for row in rows_at(update, "entries")
@@ -377,7 +371,7 @@ def parse_todos(update: AcpRecord) -> tuple[AgentTodo, ...]:
 
 
 def _own_name(update: AcpRecord) -> str:
-    """The tool's own name where an agent gives it beside what the protocol knows."""
+    """The tool's own name, where an agent adds it to the fields of the protocol."""
     return text_at(update, "_meta", "claudeCode", "toolName") or text_at(
         update, "_meta", "toolName"
     )

@@ -1,10 +1,10 @@
-"""The stream of ``claude -p --output-format stream-json --verbose``, decoded as it comes.
+"""Decoder for ``claude -p --output-format stream-json --verbose``.
 
-Four things about it are easily got wrong. An API error ends in a result that says ``success``: only
-``is_error`` tells. The usage in an answer's own record is that of its beginning, so the result's
-holds. A stream may have several results, each with the usage of its own turn and the cost of the
-whole session. And sub-agents speak in it too, marked by ``parent_tool_use_id``: their words are
-never the agent's.
+Peculiarities of this stream: An API error ends in a result with the subtype ``success``; only
+``is_error`` shows it. The usage in an answer's own record is that of its beginning, so the result's
+is used. A stream may have several results, each with the usage of its turn and the cost of the
+whole session. Sub-agents write to it too, marked by ``parent_tool_use_id``; their text is never the
+agent's.
 """
 
 from __future__ import annotations
@@ -65,13 +65,13 @@ ENDS = {
     "error_max_budget_usd": "it reached its limit of cost",
     "error_during_execution": "it was interrupted, or failed inside",
 }
-"""What the kinds of a bad end mean."""
+"""Descriptions of the subtypes that mean failure."""
 
 NO_END = "its output ended without a result"
 
 
 class ClaudeDecoder:
-    """Reads one process of ``claude``."""
+    """Decodes the output of one ``claude`` process."""
 
     def __init__(
         self,
@@ -81,10 +81,10 @@ class ClaudeDecoder:
         meter: ClaudeUsageCounting | None = None,
         tools: Mapping[str, str] | None = None,
     ) -> None:
-        """``earlier_cost_usd`` is what a session that is resumed had cost before.
+        """``earlier_cost_usd`` is what a resumed session had cost before.
 
-        The last two are for a program that speaks as ``claude`` does, but counts otherwise, and
-        has other names for its tools: for each of them the one that ``claude`` has.
+        The last two parameters are for programs that use the same stream, but count differently,
+        and have other tool names: each is mapped to the name that ``claude`` uses.
         """
         self._earlier_cost = earlier_cost_usd
         self._lines = LineSplitter()
@@ -99,13 +99,13 @@ class ClaudeDecoder:
         self._denied: dict[str, str] = {}
         self._limit: AccountLimit | None = None
         self._has_gone_on = False
-        """Whether the agent went on working after it had met its limit."""
+        """Whether the agent continued to work after reaching its limit."""
         self._api_error = ""
-        """The kind of the last failure that the program itself told in the model's place."""
+        """The kind of the last failure that the program reported in place of an answer."""
         self._question = ""
         self._meter: ClaudeUsageCounting = meter or ClaudeUsageCounter()
         self._counted: UsageCounts | None = None
-        """What was told last of what is used up."""
+        """The usage that was emitted last."""
         self._tools = tools or {}
         self._result: ClaudeResultRecord | None = None
 
@@ -140,7 +140,7 @@ class ClaudeDecoder:
         )
 
     def _own_cost(self) -> float | None:
-        """What this process alone cost."""
+        """The cost of this process only."""
         cost = None if self._result is None else self._result.total_cost_usd
         return None if cost is None else round(max(0.0, cost - self._earlier_cost), 6)
 
@@ -155,7 +155,7 @@ class ClaudeDecoder:
         return self._emitter.take()
 
     def _passes_over(self, line: bytes) -> bool:
-        """Whether all that a line says is that a call went well, which is then taken."""
+        """Whether a line reports nothing but the success of a call, which is then processed."""
         call_id = succeeded_call_id(line, is_lone=len(self._calls) == 1)
         if call_id is None:
             return False
@@ -192,7 +192,7 @@ class ClaudeDecoder:
             self._take_api_error(record, is_main=is_main)
             return
         if is_main:
-            # Whatever ended before, the agent is at work again.
+            # The agent is working again, whatever ended before.
             self._result = None
             self._has_gone_on = True
             self._api_error = ""
@@ -208,7 +208,7 @@ class ClaudeDecoder:
             self._emit_usage(None)
 
     def _take_api_error(self, record: ClaudeAssistantRecord, *, is_main: bool) -> None:
-        """The program itself says, in the model's place, that there is no answer."""
+        """The program reports, in place of an answer, that there is none."""
         if is_main:
             self._api_error = record.error or ""
         if is_main and record.error == "rate_limit":
@@ -249,7 +249,7 @@ class ClaudeDecoder:
     def _end_call(
         self, call_id: str, call: _Call, tool_result: msgspec.Raw, *, is_error: bool
     ) -> None:
-        """``told`` is the tool's own account, for the calls that need it."""
+        """``tool_result`` is the tool's structured result, for the calls that need it."""
         del self._calls[call_id]
         if (
             self._question
@@ -311,7 +311,7 @@ class ClaudeDecoder:
         self._limit, self._has_gone_on = limit, False
 
     def _limit_at_end(self) -> AccountLimit | None:
-        """The limit that ended the agent; one after which it went on to another end is none."""
+        """The limit that ended the agent; None where it continued and ended otherwise."""
         result, limit = self._result, self._limit
         if result is not None and result.api_error_status == 429:
             return limit or AccountLimit()
@@ -322,17 +322,17 @@ class ClaudeDecoder:
 
 
 class _Call(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A tool call that has not come back."""
+    """A tool call without a result."""
 
     name: str
     known: str
-    """The name by which ``claude`` has a tool like it."""
+    """The name of the corresponding ``claude`` tool."""
     arguments: Mapping[str, Any]
-    """Kept only where its end needs them: the text of a whole file may be among them."""
+    """Kept only where the end of the call needs them, since they may contain a whole file."""
     summary: str
     path: str | None
     needs_account: bool
-    """Whether what the tool itself tells of it is needed at its end."""
+    """Whether the tool's structured result is needed at the end of the call."""
 
 
 def _blocks(content: ClaudeContent) -> list[ClaudeBlock]:
@@ -348,7 +348,7 @@ def _text_of(content: msgspec.Raw) -> str:
 
 
 def _failure_of(result: ClaudeResultRecord | None) -> str:
-    """How a stream failed, in words; empty where it did not."""
+    """How a stream failed, in words; empty for success."""
     if result is None:
         return NO_END
     if not result.is_error and not result.subtype.startswith("error"):

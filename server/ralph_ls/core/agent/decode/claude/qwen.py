@@ -1,8 +1,8 @@
-"""The stream of ``qwen -o stream-json``, decoded as it comes: nearly that of ``claude``.
+"""Decoder for ``qwen -o stream-json``, a variant of ``claude``'s stream.
 
-What differs: tools have other names, input tokens hold those that a cache gave, the counts of a
-result are those of the whole session with what was used before it was resumed, there is no cost,
-and what went wrong stands in ``error.message``. Where a limit of turns ends it, it has no result.
+Differences: tools have other names, input tokens include cached ones, the counts of a result are
+those of the whole session including the time before a resume, there is no cost, and errors are in
+``error.message``. A stream that reaches a limit of turns has no result.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from ralph_ls.protocol.run.report import AgentFailure, Usage
 
 
 class QwenDecoder:
-    """Reads one process of ``qwen``."""
+    """Decodes the output of one ``qwen`` process."""
 
     def __init__(self, start: int, *, earlier_usage: Usage | None = None) -> None:
-        """``earlier_usage`` is what a session that is resumed had used before."""
+        """``earlier_usage`` is what a resumed session had used before."""
         self._earlier_usage = earlier_usage
         self._meter = QwenUsageCounter(earlier_usage)
         self._inner = ClaudeDecoder(start, meter=self._meter, tools=_TOOLS)
@@ -51,19 +51,19 @@ class QwenDecoder:
 
 
 class QwenUsageCounter:
-    """Counts what is used up: answer by answer, and by the difference once a result tells."""
+    """Counts usage: by answers until a result, then by the difference to the session before."""
 
     def __init__(self, earlier: Usage | None) -> None:
         self._earlier = earlier or Usage()
         self._n_answers = self._n_new = self._n_cached = self._n_output = 0
-        """Of the main agent's answers, as they came."""
+        """Number of the main agent's answers so far."""
         self.whole: UsageCounts | None = None
-        """What the session used; None until a result tells."""
+        """Usage of the session; None until a result reports it."""
         self._turns: int | None = None
         self._context: int | None = None
 
     def begin_answer(self, content: ClaudeContent) -> bool:
-        """Count an answer; False for the part of one that has no counts of its own."""
+        """Count an answer; False for a part of one without counts."""
         tokens = content.usage
         if tokens is None or not tokens.input_tokens:
             return False
@@ -76,14 +76,14 @@ class QwenUsageCounter:
         return True
 
     def end_turn(self, record: ClaudeResultRecord, _model: str | None) -> None:
-        """Take the counts of the session; those of a sub-agent that failed are all nought."""
+        """Process the counts of the session; a failed sub-agent's are all zero."""
         if record.usage is not None and record.usage.input_tokens:
             self.whole = _normalised(record.usage)
         if record.num_turns:
             self._turns = record.num_turns
 
     def counts(self, cost_usd: float | None) -> UsageCounts | None:
-        """What this process used; None where nothing is known."""
+        """Usage of this process; None where nothing is known."""
         whole, earlier = self.whole, self._earlier
         if whole is not None:
             return UsageCounts(
@@ -107,7 +107,7 @@ class QwenUsageCounter:
 
 
 def _normalised(tokens: ClaudeTokens) -> UsageCounts:
-    """Counts as all agents have them here: what a cache gave is not among the input."""
+    """Normalise counts: input excludes cached tokens."""
     cached = tokens.cache_read_input_tokens
     return UsageCounts(
         input_tokens=subtract_known(tokens.input_tokens, cached),
@@ -117,7 +117,7 @@ def _normalised(tokens: ClaudeTokens) -> UsageCounts:
 
 
 _NO_ERROR = "Error: (none)"
-"""What its shell says of a command that failed, in a line of its own."""
+"""A line that its shell adds for a command that failed."""
 
 _TOOLS = {
     "read_file": "Read",

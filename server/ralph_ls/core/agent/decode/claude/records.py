@@ -1,17 +1,12 @@
-"""The records of ``claude -p --output-format stream-json``, as far as we read them.
+"""Records of ``claude -p --output-format stream-json``, its usage and its failures.
 
-Each line is one JSON object with a ``type``. Only the fields that are used are named: what is not
-is skipped without being built, which is where a stream's bulk lies. It must never know what the
-records mean for a loop.
+Each line is one JSON object with a ``type``. Records declare only the fields that are used; others,
+which are the bulk of a stream, are skipped without being built.
 
-What a ``claude`` stream says that it used up, and when more may be.
-
-Which failure a ``claude`` stream tells, by its own fields first and its own words second.
-
-Measured: an account that is not logged in, and a key that is refused, come as an answer of the
-program's own with ``error: authentication_failed``; a busy or broken service as ``server_error``,
-with or without a status; a model that there is not as ``model_not_found``. The result of all of
-them says ``success``.
+Failures are classified by fields first and by the program's own messages second. Measured: a
+missing login and a refused key come as an answer with ``error: authentication_failed``, an
+overloaded or broken service as ``server_error`` with or without a status, an unknown model as
+``model_not_found``. The result says ``success`` in each of these cases.
 """
 
 from __future__ import annotations
@@ -60,7 +55,7 @@ class ClaudeTokens(msgspec.Struct, gc=False):
 
 
 class ClaudeContent(msgspec.Struct, gc=False):
-    """What the model or the agent's tools said."""
+    """A message of the model, or one with tool results."""
 
     id: str = ""
     model: str = ""
@@ -69,7 +64,7 @@ class ClaudeContent(msgspec.Struct, gc=False):
 
 
 class ClaudeAssistantRecord(msgspec.Struct, gc=False):
-    """One block of the model's answer; ``parent_tool_use_id`` where a sub-agent speaks."""
+    """One block of the model's answer; ``parent_tool_use_id`` marks a sub-agent's."""
 
     message: ClaudeContent
     parent_tool_use_id: str | None = None
@@ -79,14 +74,14 @@ class ClaudeAssistantRecord(msgspec.Struct, gc=False):
 
 
 class ClaudeUserRecord(msgspec.Struct, gc=False):
-    """What the model is told: above all the results of its tools."""
+    """Input of the model: mostly tool results."""
 
     message: ClaudeContent
     tool_use_result: msgspec.Raw = NULL_JSON
 
 
 class ClaudeRetry(msgspec.Struct):
-    """The program asks the model again after a while."""
+    """The program asks the model again after a delay."""
 
     attempt: int | None = None
     max_retries: int | None = None
@@ -96,7 +91,7 @@ class ClaudeRetry(msgspec.Struct):
 
 
 class QwenRetry(msgspec.Struct):
-    """The same, as ``qwen`` tells it."""
+    """The same in ``qwen``'s form."""
 
     attempt: int | None = None
     max_retries: int | None = msgspec.field(name="maxRetries", default=None)
@@ -106,7 +101,7 @@ class QwenRetry(msgspec.Struct):
 
 
 class ClaudeSystemRecord(ClaudeRetry):
-    """What the program itself tells: its beginning, its retries."""
+    """A record of the program itself: start, retries."""
 
     subtype: str = ""
     session_id: str | None = None
@@ -118,7 +113,7 @@ class ClaudeSystemRecord(ClaudeRetry):
 
 
 class ClaudeModelUsage(msgspec.Struct, rename="camel"):
-    """What one model cost in the whole session."""
+    """Cost of one model in the whole session."""
 
     context_window: int | None = None
 
@@ -131,14 +126,14 @@ class ClaudeDenial(msgspec.Struct):
 
 
 class ClaudeResultRecord(msgspec.Struct):
-    """The end of a turn. One stream may have several, where an agent worked in the background."""
+    """The end of a turn. A stream may have several, where an agent worked in the background."""
 
     subtype: str = ""
     is_error: bool = False
     result: str | None = None
     errors: list[str] | None = None
     error: Any = None
-    """Where ``qwen`` says what went wrong: an object with a ``message``."""
+    """``qwen``'s error: an object with a ``message``."""
     api_error_status: int | None = None
     terminal_reason: str | None = None
     session_id: str | None = None
@@ -152,16 +147,16 @@ class ClaudeResultRecord(msgspec.Struct):
 
 
 class ClaudeLimitInfo(msgspec.Struct, rename="camel"):
-    """How the account stands to its limits."""
+    """The state of the account's limits."""
 
     status: str = ""
     resets_at: float | str | None = None
     is_using_overage: bool = False
-    """Beyond the limit, and paid for: the agent works on."""
+    """Over the limit and paid for: the agent continues."""
 
 
 class ClaudeLimitRecord(msgspec.Struct, rename={"resets_at": "resetsAt"}):
-    """A ``rate_limit_event``; its facts stand in the record itself or one level below."""
+    """A ``rate_limit_event``; its fields are in the record itself or one level below."""
 
     rate_limit_info: ClaudeLimitInfo | None = None
     status: str = ""
@@ -178,7 +173,7 @@ ClaudeRecord = (
 
 
 def read_line(line: bytes) -> ClaudeRecord | PlainLine | None:
-    """Read one line; None for a record that says nothing to us, or that cannot be read."""
+    """Parse one line; None for a record that is not used or cannot be parsed."""
     kind = record_type(line)
     if kind is None:
         return to_plain_line(line)
@@ -187,18 +182,17 @@ def read_line(line: bytes) -> ClaudeRecord | PlainLine | None:
 
 
 def parse_qwen_retry(data: msgspec.Raw) -> QwenRetry | None:
-    """That the model is asked again; None where that is not what is told."""
+    """Parse ``qwen``'s report of a retry; None for any other data."""
     found = decode(_RETRY, data)
     return None if found is None or found.attempt is None else found
 
 
 def succeeded_call_id(line: bytes, *, is_lone: bool) -> str | None:
-    """The id of the one call that a record says went well, without reading what it brought back.
+    """The id of the only call that a record reports as successful, without parsing the result.
 
-    That is where nearly all bytes of a stream are. No text in JSON can hold a quotation mark that
-    is not escaped, so a key with both of its marks is one. None where the record may say anything
-    else, or is cut: then it is to be read. ``is_lone`` is whether no other call can have come back
-    in it.
+    Such records are nearly all bytes of a stream. No text in JSON contains an unescaped quotation
+    mark, so a key with both of its marks is a key. None where the record may contain anything else
+    or is cut; then it is to be parsed. ``is_lone``: no other call can have ended in it.
     """
     result = _RESULT.match(line) if line.startswith(_USER) else None
     if result is None or not line.endswith(_ENDS):
@@ -207,7 +201,7 @@ def succeeded_call_id(line: bytes, *, is_lone: bool) -> str | None:
     flag = line.find(_ERROR_KEY, behind)
     while flag >= 0:
         if line.startswith(_MESSAGE_ENDS, flag):
-            # All that is left is the tool's own account, which holds the output once more.
+            # The rest is the tool's structured result, which contains the output again.
             end = flag
             break
         if not line.startswith(_NO_ERROR, flag):
@@ -219,7 +213,7 @@ def succeeded_call_id(line: bytes, *, is_lone: bool) -> str | None:
 
 
 def _succeeded_call_id_in_qwen(line: bytes, *, is_lone: bool) -> str | None:
-    """The same for ``qwen``, which tells how a call went in front of what it brought back."""
+    """The same for ``qwen``, which writes the status before the result."""
     result = _RESULT_OF_QWEN.match(line)
     if result is None or not line.endswith(_ENDS):
         return None
@@ -242,7 +236,7 @@ _ID_KEY = b'"tool_use_id":'
 _ERROR_KEY = b'"is_error":'
 _NO_ERROR = _ERROR_KEY + b"false"
 _MESSAGE_ENDS = _NO_ERROR + b'}]},"parent_tool_use_id":'
-"""How a message ends whose last result went well: the key behind it is the record's own."""
+"""The end of a message whose last result was successful: the next key is the record's."""
 
 _RETRY = msgspec.json.Decoder(QwenRetry)
 
@@ -256,35 +250,35 @@ _DECODERS: dict[bytes, msgspec.json.Decoder[Any]] = {
 
 
 class ClaudeUsageCounting(Protocol):
-    """Counts what is used up."""
+    """Interface of a usage counter."""
 
     def begin_answer(self, content: ClaudeContent) -> bool:
-        """Count an answer when its first block comes; False for the others, and without counts."""
+        """Count an answer at its first block; False for later blocks, and without counts."""
         ...
 
     def end_turn(self, record: ClaudeResultRecord, model: str | None, /) -> None:
-        """Take the exact counts in the place of the rough ones."""
+        """Replace the estimated counts by the exact ones."""
         ...
 
     def counts(self, cost_usd: float | None) -> UsageCounts | None:
-        """All of it; None where nothing is known."""
+        """The total; None where nothing is known."""
         ...
 
 
 class ClaudeUsageCounter:
-    """Counts what is used up: roughly while a turn goes on, exactly once it has ended."""
+    """Counts usage: estimated during a turn, exact at its end."""
 
     def __init__(self) -> None:
         self._ended = UsageCounts()
         """The turns that have ended."""
         self._n_answers = self._n_new = self._n_cached = 0
-        """Of the turn that goes on."""
+        """Of the current turn."""
         self._last_answer = ""
         self._context: int | None = None
         self._window: int | None = None
 
     def begin_answer(self, content: ClaudeContent) -> bool:
-        """Count an answer when its first block comes; False for the others, and without counts."""
+        """Count an answer at its first block; False for later blocks, and without counts."""
         tokens = content.usage
         if tokens is None or content.id == self._last_answer:
             return False
@@ -297,7 +291,7 @@ class ClaudeUsageCounter:
         return True
 
     def end_turn(self, record: ClaudeResultRecord, model: str | None) -> None:
-        """Take the exact counts in the place of the rough ones."""
+        """Replace the estimated counts by the exact ones."""
         tokens, ended = record.usage or ClaudeTokens(), self._ended
         self._ended = UsageCounts(
             input_tokens=add_known(ended.input_tokens, tokens.input_tokens),
@@ -309,7 +303,7 @@ class ClaudeUsageCounter:
         self._window = _window_of(record.model_usage, model) or self._window
 
     def counts(self, cost_usd: float | None) -> UsageCounts | None:
-        """All of it; None where nothing is known."""
+        """The total; None where nothing is known."""
         ended = self._ended
         if not self._n_answers:
             known = structs.replace(
@@ -331,7 +325,7 @@ class ClaudeUsageCounter:
 
 
 def parse_time(reported: float | str | None) -> datetime | None:
-    """A moment as the program tells it: seconds or milliseconds since 1970, or ISO text."""
+    """Parse an instant: seconds or milliseconds since 1970, or ISO text."""
     try:
         if isinstance(reported, str) and not _NUMBER.fullmatch(reported):
             moment = datetime.fromisoformat(reported)
@@ -345,7 +339,7 @@ def parse_time(reported: float | str | None) -> datetime | None:
 
 
 def _window_of(usage: Mapping[str, ClaudeModelUsage], model: str | None) -> int | None:
-    """The context window of the model that the main agent used, else of the only one."""
+    """The context window of the main agent's model, else of the only model."""
     if model is not None and model in usage:
         return usage[model].context_window
     windows = [found.context_window for found in usage.values()]
@@ -354,21 +348,21 @@ def _window_of(usage: Mapping[str, ClaudeModelUsage], model: str | None) -> int 
 
 _NUMBER = re.compile(r"\d+(?:\.\d*)?")
 _MILLISECONDS = 1e11
-"""A number above this is none of seconds: they would lie in the year 5138."""
+"""A larger number is in milliseconds: as seconds it would be in the year 5138."""
 
 _UNKNOWN = UsageCounts()
 
 
 def failure_at_end(result: ClaudeResultRecord | None, api_error: str) -> AgentFailure | None:
-    """The failure of a stream that ended badly; None where it has a name for none of ours.
+    """Classify a failed result; None for an unknown failure.
 
-    ``api_error`` is the kind that stands in the last answer of the program's own.
+    ``api_error`` is the kind in the last answer that the program itself wrote.
     """
     if result is None:
         return _ERRORS.get(api_error, AgentFailure.CRASHED)
     by_words = failure_in_text(result_error_text(result)) if result.is_error else None
     if by_words is AgentFailure.CONTEXT_FULL:
-        # It comes as an invalid request like any other.
+        # Reported as an invalid request like any other.
         return by_words
     return (
         _SUBTYPES.get(result.subtype)
@@ -380,7 +374,7 @@ def failure_at_end(result: ClaudeResultRecord | None, api_error: str) -> AgentFa
 
 
 def result_error_text(result: ClaudeResultRecord) -> str:
-    """What a result says, be it good or bad; several errors are one text."""
+    """The text of a result, successful or not; several errors are joined."""
     error = result.error
     named = error.get("message") if isinstance(error, dict) else None
     return result.result or "; ".join(result.errors or ()) or str(named or "")
@@ -407,4 +401,4 @@ _ERRORS = {
     "overloaded": AgentFailure.OVERLOADED,
     "model_not_found": AgentFailure.WRONG_CALL,
 }
-"""``billing_error``: a person has to see to the account, as where nobody is logged in."""
+"""``billing_error`` needs the user, like a missing login."""

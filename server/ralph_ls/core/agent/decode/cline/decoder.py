@@ -1,10 +1,10 @@
-"""The stream of ``cline --json``, decoded as it comes.
+"""Decoder for ``cline --json``.
 
-Four things about it are easily got wrong. A text comes in pieces, each with all of it so far, and
-whole at its end. The agents that it starts below itself speak in the same stream with no mark: only
-the hooks tell when one of them is at work. An ``error`` may be one that it gets over, such as tools
-that failed: only the result says how it ended. And its question is answered by the program with the
-first of the choices when nobody is there, so an answer says nothing.
+Peculiarities of this stream: A text arrives in pieces, each with all of it so far, and complete at
+its end. Sub-agents write to the same stream without a mark; only hooks show when one of them is at
+work. An ``error`` may be one from which it recovers, such as failed tools; only the result shows
+how the run ended. A question is answered by the program itself with the first choice where no user
+is present, so an answer means nothing.
 """
 
 from __future__ import annotations
@@ -59,26 +59,26 @@ ENDS = {
     "mistake_limit": "it made too many mistakes in a row",
     "aborted": "it was broken off",
 }
-"""What the kinds of a bad end mean, but for ``error``, which has words of its own."""
+"""Descriptions of the reasons that mean failure, except ``error``, which brings a message."""
 
 _FAILURES = {
     "auth": AgentFailure.NOT_LOGGED_IN,
     "context_window_exceeded": AgentFailure.CONTEXT_FULL,
 }
-"""The program's own classes of errors; its third one is ``unknown``."""
+"""The program's error classes; its third one is ``unknown``."""
 
 
 class ClineDecoder(LineDecoder):
-    """Reads one process of ``cline``."""
+    """Decodes the output of one ``cline`` process."""
 
     def __init__(self, start: int, *, folder: str = "") -> None:
-        """``folder`` is the one it works in: the stream does not say."""
+        """``folder`` is the working directory, which the stream does not name."""
         super().__init__(start, folder=folder)
         self._piece = ""
-        """What of a text has come whose end has not."""
+        """A text that is still incomplete."""
         self._calls: dict[str, _Call] = {}
         self._below: set[str] = set()
-        """The agents below it that are at work."""
+        """Sub-agents at work."""
         self._spent: Spent | None = None
         self._turns = 0
         self._context: int | None = None
@@ -194,7 +194,7 @@ class ClineDecoder(LineDecoder):
 
     def _end_call(self, event: ClineAgentEvent, call: _Call) -> None:
         if call.is_main and not any(one.is_main for one in self._calls.values()):
-            # An agent below it lives no longer than the call that made it.
+            # A sub-agent ends with the call that started it.
             self._below.clear()
         error, results = error_message(event.error), parse_call_results(event.output)
         failed = [one for one in results if one.error or one.success is False]
@@ -221,7 +221,7 @@ class ClineDecoder(LineDecoder):
     def _take_error(self, event: ClineAgentEvent) -> None:
         message = error_message(event.error)
         if event.recoverable:
-            # Of a tool that failed, which was told, or of an answer that it asks for again.
+            # A failed tool, which was emitted, or an answer that is requested again.
             return
         self._why, self._error_class = message, event.error_class
         self._errors.add([first_line(message)])
@@ -251,14 +251,14 @@ class ClineDecoder(LineDecoder):
             input_tokens=None if whole is None else max(0, whole - (cached or 0)),
             output_tokens=spent.output_tokens,
             cached_tokens=cached,
-            # It says 0 where it knows no price.
+            # It reports 0 where it knows no price.
             cost_usd=round(spent.total_cost, 6) if spent.total_cost else None,
             turns=self._turns or None,
             context_tokens=self._context,
         )
 
     def _failure(self) -> str:
-        """How it failed, in words; empty where it did not."""
+        """How it failed, in words; empty for success."""
         if self._result is None:
             return first_line(self._why) or (ENDS["aborted"] if self._is_aborted else NO_END)
         reason = self._result.finish_reason
@@ -279,22 +279,22 @@ class ClineDecoder(LineDecoder):
         return AgentFailure.MAX_TURNS if self._result.finish_reason == "max_iterations" else None
 
     def _limit(self) -> AccountLimit | None:
-        """By the program's own error, for it has no field for that."""
+        """The account limit, from the program's error message, since it has no field for it."""
         return find_account_limit(self._why) if self._why and self._failure() else None
 
 
 class _Call(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A tool call that has not come back."""
+    """A tool call without a result."""
 
     name: str
     summary: str
     arguments: Mapping[str, Any]
-    """Those alone that its end needs: the text of a whole file may be among them."""
+    """Only those that its end needs: they may contain a whole file."""
     is_main: bool
 
 
 def _error_lines(error: str, failed: list[ClineCallResult]) -> list[str]:
-    # The error of a whole call is that of its results once more, in another shape.
+    # The error of a whole call repeats that of its results in another form.
     lines = [first_line(error)] if error and not failed else []
     for one in failed:
         lines += find_error_lines((one.result or "")[-MAX_FAILURE_OUTPUT:])

@@ -1,13 +1,8 @@
-"""The records of ``cline --json``, as far as we read them.
+"""Records and tool calls of ``cline --json``.
 
-Each line is one JSON object with a ``ts`` and a ``type``; most of what happens stands one level
-below, in the ``event`` of an ``agent_event``. Only the fields that are used are named: what is not
-is skipped without being built. It must never know what the records mean for a loop.
-
-What a tool call of ``cline`` is about: in one line, the files it touches, whether it was denied.
-
-Names and parameters are those of the program's own tools, of which most do several things in one
-call. It must never know what becomes of a call.
+Each line is one JSON object with a ``ts`` and a ``type``; most content is one level below, in the
+``event`` of an ``agent_event``. Records declare only the fields that are used; others are skipped
+without being built. Most of the program's tools do several things in one call.
 """
 
 from __future__ import annotations
@@ -34,11 +29,11 @@ from ralph_ls.protocol.run.messages import FileAction
 
 
 class ClineRecord(msgspec.Struct, rename="camel", gc=False):
-    """What all records have in common: the names of their fields."""
+    """Base of all records: the spelling of their fields."""
 
 
 class ClineCounts(ClineRecord):
-    """Counts of a run; those of the input hold what a cache gave."""
+    """Counts of a run; the input includes cached tokens."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -47,13 +42,13 @@ class ClineCounts(ClineRecord):
 
 
 class ClineAgentEvent(ClineRecord):
-    """One thing that an agent, or one below it, said or did; ``type`` says which."""
+    """One action of an agent or sub-agent; ``type`` says which."""
 
     type: str = ""
     content_type: str = ""
     text: str | None = None
     accumulated: str | None = None
-    """All of a text whose pieces still come."""
+    """The text so far, while pieces still arrive."""
     tool_name: str = ""
     tool_call_id: str = ""
     input: msgspec.Raw = NULL_JSON
@@ -72,13 +67,13 @@ class ClineAgentEvent(ClineRecord):
 
 
 class ClineAgentRecord(ClineRecord):
-    """The record around it."""
+    """The record around an event."""
 
     event: ClineAgentEvent
 
 
 class ClineHookRecord(ClineRecord):
-    """An agent begins or ends; the only place where one below another is told apart."""
+    """An agent begins or ends; only here a sub-agent can be distinguished from the main agent."""
 
     hook_event_name: str = ""
     agent_id: str = ""
@@ -86,38 +81,38 @@ class ClineHookRecord(ClineRecord):
 
 
 class ClineModel(ClineRecord):
-    """The model that a run used."""
+    """The model of a run."""
 
     id: str | None = None
 
 
 class ClineRunStart(ClineRecord):
-    """The beginning, where the program is told to say more."""
+    """The beginning, where the program is verbose."""
 
     session_id: str | None = None
     model_id: str | None = None
 
 
 class ClineRunResult(ClineRecord):
-    """The end of a run, well or not."""
+    """The end of a run, successful or not."""
 
     finish_reason: str = ""
     iterations: int | None = None
     usage: ClineCounts | None = None
     aggregate_usage: ClineCounts | None = None
-    """With that of agents below it."""
+    """Including sub-agents."""
     text: str | None = None
     model: ClineModel | None = None
 
 
 class ClineRunAborted(ClineRecord):
-    """Somebody broke the run off; it may come behind a result which says that all is well."""
+    """The run was cancelled; may follow a result that reports success."""
 
     message: str = ""
 
 
 class ClineProgramError(ClineRecord):
-    """The program itself fails."""
+    """A failure of the program itself."""
 
     message: str = ""
 
@@ -133,7 +128,7 @@ ClineAnyRecord = (
 
 
 def read_line(line: bytes) -> ClineAnyRecord | PlainLine | None:
-    """Read one line; None for a record that says nothing to us, or that cannot be read."""
+    """Parse one line; None for a record that is not used or cannot be parsed."""
     kind = record_type(line)
     if kind is None:
         return to_plain_line(line)
@@ -142,7 +137,7 @@ def read_line(line: bytes) -> ClineAnyRecord | PlainLine | None:
 
 
 class ClineCallResult(ClineRecord):
-    """What one part of a call came to."""
+    """The result of one part of a call."""
 
     query: str | None = None
     result: str | None = None
@@ -151,7 +146,7 @@ class ClineCallResult(ClineRecord):
 
 
 def parse_call_results(output: msgspec.Raw) -> list[ClineCallResult]:
-    """What a call came to: most tools do several things in one call."""
+    """The results of a call: most tools do several things in one call."""
     found = decode(_RESULTS, output)
     if isinstance(found, ClineCallResult):
         return [found]
@@ -159,7 +154,7 @@ def parse_call_results(output: msgspec.Raw) -> list[ClineCallResult]:
 
 
 def error_message(error: msgspec.Raw) -> str:
-    """The text of an error, in whichever of its shapes; empty where there is none."""
+    """The text of an error in any of its forms; empty where there is none."""
     found = decode(_ERROR, error)
     if isinstance(found, ClineProgramError):
         return found.message
@@ -184,7 +179,7 @@ _LISTS = {
     "queries": ("query",),
     "requests": ("url",),
 }
-"""Parameters that are lists, of texts or of objects, and what of an object is told."""
+"""Parameters that are lists of texts or objects, and which fields of an object are shown."""
 
 
 def summarise_call(arguments: Mapping[str, Any], folder: str) -> str:
@@ -203,7 +198,7 @@ def summarise_call(arguments: Mapping[str, Any], folder: str) -> str:
 def files_of_call(
     name: str, arguments: Mapping[str, Any], results: Sequence[ClineCallResult], folder: str
 ) -> list[tuple[str, FileAction]]:
-    """The files that a call which went well read or wrote, relative to the folder it works in."""
+    """The files that a successful call read or wrote, relative to the working directory."""
     if name == "editor":
         path = arguments.get("path")
         is_new = any(_IS_NEW.match(one.result or "") for one in results)
@@ -215,7 +210,7 @@ def files_of_call(
 
 
 def is_denial(error: str) -> bool:
-    """Whether the program did not let a call happen; it says so in no field, but in these words."""
+    """Whether the program refused a call; recognised by its message, since there is no field."""
     return _IS_DENIAL.search(error) is not None
 
 

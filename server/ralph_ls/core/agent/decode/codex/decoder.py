@@ -1,10 +1,10 @@
-"""The stream of ``codex exec --json``, decoded as it comes.
+"""Decoder for ``codex exec --json``.
 
-Four things about it are easily got wrong. Its counts are those of the whole thread, with what was
-used before it was resumed, and those of the input hold what a cache gave. An ``error`` may be one
-that the program gets over: only ``turn.failed``, or a turn without an end, is a failure. A to-do
-list is completed when the turn ends, behind the agent's last word, and is no call of a tool. And a
-warning at the start, about a setting, comes as an item of the kind ``error``.
+Peculiarities of this stream: Counts are those of the whole thread, including the time before a
+resume, and input includes cached tokens. An ``error`` may be one from which the program recovers;
+only ``turn.failed``, or a turn without an end, is a failure. A to-do list is completed at the end
+of a turn, after the final text, and is not a tool call. A warning about a setting at the start
+comes as an item of the kind ``error``.
 """
 
 from __future__ import annotations
@@ -68,10 +68,10 @@ NO_END = "its output ended before its turn did"
 
 
 class CodexDecoder:
-    """Reads one process of ``codex``."""
+    """Decodes the output of one ``codex`` process."""
 
     def __init__(self, start: int, *, folder: str = "", earlier_usage: Usage | None = None) -> None:
-        """``earlier_usage`` is what a thread that is resumed had used before."""
+        """``earlier_usage`` is what a resumed thread had used before."""
         self._folder = folder
         self._earlier_usage = earlier_usage or Usage()
         self._lines = LineSplitter()
@@ -80,14 +80,14 @@ class CodexDecoder:
         self._final_text = FinalTextBuffer()
         self._question = ""
         self._calls: dict[str, tuple[str, str]] = {}
-        """Name and summary of each call that has not ended."""
+        """Name and summary of each open call."""
         self._todos: tuple[AgentTodo, ...] = ()
         self._errors = ErrorLines()
         self._denied: list[str] = []
         self._tokens: CodexTokens | None = None
         self._is_in_turn = False
         self._why: str | None = NO_END
-        """Why the turn failed; None where it ended well."""
+        """Why the turn failed; None for success."""
         self._last_error = ""
 
     def feed(self, data: bytes) -> list[AgentMessage]:
@@ -214,7 +214,7 @@ class CodexDecoder:
             self._emitter.todos(items)
 
     def _note_error(self, message: str) -> None:
-        """It is not the end yet: one that says that it tries again is told, and that is all."""
+        """An error is not the end yet: one that announces a retry is only emitted."""
         if not message.startswith(_TRIES_AGAIN):
             self._last_error = message
             self._errors.add([first_line(message)])
@@ -227,7 +227,7 @@ class CodexDecoder:
             self._emitter.text(self._why)
 
     def _counts(self) -> UsageCounts | None:
-        """What this process used of what the thread did."""
+        """Usage of this process, without earlier ones of the thread."""
         found, earlier = _normalised(self._tokens), self._earlier_usage
         if found is None:
             return None
@@ -239,10 +239,10 @@ class CodexDecoder:
 
 
 def _failure_of(why: str, last_error: str, limit: AccountLimit | None) -> AgentFailure | None:
-    """Which failure it is, by the messages that the program makes; None for any other."""
+    """Classify the failure by the program's messages; None for an unknown one."""
     if limit is not None:
         return AgentFailure.LIMIT
-    # Without an end, what it was still getting over is all that is known.
+    # Without an end, the last error from which it may have recovered is all that is known.
     found = failure_in_text(last_error) if why == NO_END else failure_in_text(why)
     return found or (AgentFailure.CRASHED if why == NO_END else None)
 
@@ -258,7 +258,7 @@ def _error_lines(item: CodexItem) -> tuple[str, ...]:
 
 
 def _normalised(tokens: CodexTokens | None) -> UsageCounts | None:
-    """Counts as all agents have them here: what a cache gave is not among the input."""
+    """Normalise counts: input excludes cached tokens."""
     if tokens is None or tokens == CodexTokens():
         return None
     cached = tokens.cached_input_tokens

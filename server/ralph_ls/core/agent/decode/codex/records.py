@@ -1,13 +1,8 @@
-"""The events of ``codex exec --json``, as far as we read them.
+"""Events and items of ``codex exec --json``.
 
-Each line is one JSON object with a ``type``; what is done stands one level below, in an ``item``
-with a ``type`` of its own. Only the fields that are used are named: what is not is skipped without
-being built. It must never know what the events mean for a loop.
-
-What an item of ``codex`` is about: the tool, what it is used on in one line, its files.
-
-The names of the tools are the program's own, as its model calls them. It must never know what
-becomes of a call.
+Each line is one JSON object with a ``type``; actions are one level below, in an ``item`` with its
+own ``type``. Records declare only the fields that are used; others are skipped without being built.
+Tool names are those that the program gives its model.
 """
 
 from __future__ import annotations
@@ -50,13 +45,13 @@ class CodexTodoStep(msgspec.Struct, gc=False):
 
 
 class CodexFailure(msgspec.Struct, gc=False):
-    """What went wrong, in words."""
+    """An error message."""
 
     message: str = ""
 
 
 class CodexItem(msgspec.Struct, gc=False):
-    """One thing that the agent said or did; which fields it has depends on its ``type``."""
+    """One action of the agent; which fields it has depends on its ``type``."""
 
     type: str = ""
     id: str = ""
@@ -77,7 +72,7 @@ class CodexItem(msgspec.Struct, gc=False):
 
 
 class CodexItemEvent(msgspec.Struct, gc=False):
-    """Something about an item; which of the three below says what."""
+    """Base of the three item events below."""
 
     item: CodexItem
 
@@ -91,21 +86,21 @@ class CodexItemUpdated(CodexItemEvent, gc=False):
 
 
 class CodexItemCompleted(CodexItemEvent, gc=False):
-    """An item has ended, well or not; short ones have no beginning of their own."""
+    """An item has ended, successfully or not; short ones have no start event."""
 
 
 class CodexThreadStarted(msgspec.Struct):
-    """The first event; the thread is what is resumed."""
+    """The first event; threads can be resumed by their id."""
 
     thread_id: str | None = None
 
 
 class CodexTurnStarted(msgspec.Struct):
-    """The model was told the prompt."""
+    """The prompt was sent to the model."""
 
 
 class CodexTokens(msgspec.Struct, gc=False):
-    """Counts of the whole thread; those of the input hold what a cache gave."""
+    """Counts of the whole thread; the input includes cached tokens."""
 
     input_tokens: int | None = None
     cached_input_tokens: int | None = None
@@ -113,25 +108,25 @@ class CodexTokens(msgspec.Struct, gc=False):
 
 
 class CodexTurnCompleted(msgspec.Struct):
-    """The turn ended well."""
+    """The turn ended successfully."""
 
     usage: CodexTokens | None = None
 
 
 class CodexTurnFailed(msgspec.Struct):
-    """The turn did not end well."""
+    """The turn failed."""
 
     error: CodexFailure | None = None
 
 
 class CodexErrorEvent(msgspec.Struct):
-    """Something went wrong; the program may still try again."""
+    """An error; the program may retry."""
 
     message: str = ""
 
 
 class CodexInputRequested(msgspec.Struct):
-    """The model asks the person, where the program lets it."""
+    """The model asks the user, where the program permits it."""
 
     questions: Any = None
 
@@ -151,7 +146,7 @@ CodexEvent = (
 
 
 def read_line(line: bytes) -> CodexEvent | None:
-    """Read one line; None for an event that says nothing to us, or that cannot be read."""
+    """Parse one line; None for an event that is not used or cannot be parsed."""
     kind = record_type(line)
     if kind is None:
         return to_plain_line(line)
@@ -160,9 +155,9 @@ def read_line(line: bytes) -> CodexEvent | None:
 
 
 def succeeded_command_id(line: bytes) -> str | None:
-    """The id of the command that a line says went well, read from its two ends alone.
+    """The id of a command that a line reports as successful, from the two ends of the line.
 
-    Most of a stream's bytes are what commands printed, and nothing is asked of those.
+    Most bytes of a stream are output of commands, which is not needed.
     """
     if not line.endswith(_WENT_WELL):
         return None
@@ -174,7 +169,7 @@ _COMMAND = re.compile(
     rb'\{"type":"item\.completed","item":\{"id":"([\w-]+)","type":"command_execution","command":"'
 )
 _WENT_WELL = b'","exit_code":0,"status":"completed"}}\n'
-"""Behind a quotation mark that no text can hold unescaped, so these are the item's own fields."""
+"""After a quotation mark that no text contains unescaped, so these are the item's own fields."""
 
 _DECODERS: dict[bytes, msgspec.json.Decoder[Any]] = {
     b"item.started": msgspec.json.Decoder(CodexItemStarted),
@@ -195,11 +190,11 @@ PATCH = "apply_patch"
 TOOL_ITEMS = frozenset(
     {"command_execution", "file_change", "mcp_tool_call", "collab_tool_call", "web_search"}
 )
-"""Kinds of items that are calls of tools; the others are words, plans and warnings."""
+"""Kinds of items that are tool calls; others are texts, plans and warnings."""
 
 
 def item_tool_name(item: CodexItem) -> str:
-    """The tool of an item."""
+    """The tool name of an item."""
     match item.type:
         case "command_execution":
             return SHELL
@@ -231,7 +226,7 @@ def summarise_item(item: CodexItem, folder: str) -> str:
 
 
 def bare_command(command: str) -> str:
-    """A command without the shell that it is handed to, where it is handed over whole."""
+    """A command without the shell that runs it, where it is passed as a single argument."""
     handed = _HANDED_TO_A_SHELL.fullmatch(command)
     if handed is None:
         return command
@@ -240,7 +235,7 @@ def bare_command(command: str) -> str:
 
 
 def changed_files(changes: Sequence[CodexFileChange], folder: str) -> list[tuple[str, FileAction]]:
-    """The files of a change that went well, relative to the work tree where they lie in it."""
+    """The files of a successful change, relative to the work tree if they are inside."""
     return [
         (relative_path(change.path, folder), _ACTIONS.get(change.kind, FileAction.CHANGED))
         for change in changes
@@ -249,7 +244,7 @@ def changed_files(changes: Sequence[CodexFileChange], folder: str) -> list[tuple
 
 
 def to_todos(steps: Sequence[CodexTodoStep]) -> tuple[AgentTodo, ...]:
-    """The agent's list; it does not say which step it is at."""
+    """The agent's to-do list; it does not show the current step."""
     return tuple(
         AgentTodo(text=step.text, state="done" if step.completed else "pending") for step in steps
     )
@@ -257,6 +252,6 @@ def to_todos(steps: Sequence[CodexTodoStep]) -> tuple[AgentTodo, ...]:
 
 _HANDED_TO_A_SHELL = re.compile(r"(?:[^\s'\"]*/)?(?:ba|z|da|k)?sh -l?c ('.*'|[^'\"\s]+)", re.DOTALL)
 _QUOTE_IN_QUOTES = """'"'"'"""
-"""How a single quotation mark stands inside of a text in such marks."""
+"""A single quotation mark within single quotes."""
 
 _ACTIONS = {"add": FileAction.CREATED, "delete": FileAction.DELETED, "update": FileAction.CHANGED}

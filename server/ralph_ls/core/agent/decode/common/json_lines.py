@@ -1,8 +1,7 @@
-"""Cutting a stream of bytes into lines, whatever pieces it comes in, in bounded memory.
+"""JSON lines: splits a byte stream into lines in bounded memory, and parses one record of a line.
 
-Reading one JSON record of a line: broken, cut and odd ones give None, and nothing raises.
-
-It must never know what the records of any agent mean.
+Chunks may be cut anywhere. Broken, cut and unexpected records give None; nothing raises. Knows no
+agent's records.
 """
 
 from __future__ import annotations
@@ -17,17 +16,17 @@ from typing import TypeVar
 import msgspec
 
 LONGEST_LINE = 16 << 20
-"""Bytes of a line that is held; of a longer one nothing is kept but that it was there."""
+"""Bytes of a line that is held; of a longer line only its existence is recorded."""
 
 SMALL_PIECE = 1 << 12
-"""Bytes below which pieces are put together, for a piece costs memory of its own."""
+"""Chunks below this size are joined, since each has a fixed cost in memory."""
 
 LARGE_PIECE = 1 << 16
-"""Bytes from which no more is put to one."""
+"""Nothing is joined to a chunk of this size."""
 
 
 class ByteChunks:
-    """Bytes that are held as they came, until they are wanted whole."""
+    """A buffer of byte chunks that are joined when they are read."""
 
     __slots__ = ("_pieces", "n_bytes")
 
@@ -36,7 +35,7 @@ class ByteChunks:
         self.n_bytes = 0
 
     def add(self, data: bytes) -> None:
-        """Hold more at the end; a byte at a time takes no more memory than all of them at once."""
+        """Append a chunk; many single bytes take no more memory than one chunk of them."""
         self.n_bytes += len(data)
         if len(data) >= SMALL_PIECE:
             self._pieces.append(data)
@@ -48,16 +47,16 @@ class ByteChunks:
             self._pieces.append(bytearray(data))
 
     def keep_end(self, n_bytes: int) -> None:
-        """Let go of pieces at the beginning, of which none of the last bytes is a part."""
+        """Drop chunks at the beginning that contain none of the last bytes."""
         while self._pieces and self.n_bytes - len(self._pieces[0]) >= n_bytes:
             self.n_bytes -= len(self._pieces.popleft())
 
     def whole(self) -> bytes:
-        """All that is held."""
+        """The whole content."""
         return b"".join(self._pieces)
 
     def take(self) -> bytes:
-        """All that is held; nothing is any more."""
+        """Return the content and clear the buffer."""
         found = self.whole()
         self.clear()
         return found
@@ -68,11 +67,11 @@ class ByteChunks:
 
 
 Lines = tuple[int, list[bytes]]
-"""Lines that follow each other, with their newlines, and where in the stream the first begins."""
+"""Consecutive lines with their newlines, and the offset in the stream of the first."""
 
 
 class LineSplitter:
-    """Gives each line once it is whole."""
+    """Splits a stream into lines."""
 
     __slots__ = ("_held", "_limit", "_n_dropped", "_offset")
 
@@ -80,17 +79,17 @@ class LineSplitter:
         self._limit = limit
         self._held = ByteChunks()
         self._n_dropped = 0
-        """Bytes of the line that is too long."""
+        """Bytes dropped of a line that is too long."""
         self._offset = 0
-        """Where the line begins that is not whole."""
+        """Offset of the line that is incomplete."""
 
     def feed(self, data: bytes) -> Lines:
-        """The lines that are whole now."""
+        """Append bytes; return the lines that are complete."""
         if b"\n" not in data:
             self._hold(data)
             return self._offset, []
-        # Unlike ``split``, which looks at each byte, this goes from newline to newline at the speed
-        # of the memory.
+        # Unlike ``split``, which examines each byte, this jumps from newline to newline at memory
+        # speed.
         lines = BytesIO(data).readlines()
         last = b"" if lines[-1].endswith(b"\n") else lines.pop()
         self._hold(lines[0])
@@ -113,7 +112,7 @@ class LineSplitter:
             self._held.add(data)
 
     def _take(self) -> Lines:
-        """What is held as a line, or nothing behind one that was dropped."""
+        """The held bytes as a line; empty after a line that was dropped."""
         begins, is_whole = self._offset, not self._n_dropped
         self._offset += self._held.n_bytes + self._n_dropped
         self._n_dropped = 0
@@ -128,13 +127,13 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlainLine:
-    """A line that is no record: a warning of the program, or of something around it."""
+    """A line that is not a record: a warning of the program or of a wrapper."""
 
     text: str
 
 
 def record_type(line: bytes) -> bytes | None:
-    """The ``type`` of a record, empty where it has none; None for a line that is no record."""
+    """The ``type`` of a record, empty where it has none; None for a line that is not a record."""
     first = _TYPE_FIRST.match(line)
     if first is not None:
         return first[1]
@@ -142,22 +141,22 @@ def record_type(line: bytes) -> bytes | None:
 
 
 def to_plain_line(line: bytes) -> PlainLine | None:
-    """What a line says that is no record; None where it is blank."""
+    """The text of a line that is not a record; None where it is blank."""
     text = line.decode("utf-8", errors="replace").strip()
     return PlainLine(text=text) if text else None
 
 
 def object_type(data: bytes | msgspec.Raw) -> str:
-    """The ``type`` of an object wherever it stands; empty where there is none."""
+    """The ``type`` of an object, wherever in it the key is; empty where there is none."""
     found = decode(_KIND, data)
     return "" if found is None else found.type
 
 
 def decode(decoder: msgspec.json.Decoder[Value], data: bytes | msgspec.Raw) -> Value | None:
-    """Decode; None where the JSON is broken, or has another shape than ours.
+    """Decode a value; None where the JSON is broken or has another shape.
 
-    Bytes that are no UTF-8 and halves of surrogate pairs, which a program that cuts texts anywhere
-    leaves, are replaced first; NUL bytes and their like may stand in texts as they are.
+    Invalid UTF-8 and lone surrogates, which programs produce that cut texts anywhere, are replaced
+    first; control characters such as NUL are accepted in texts.
     """
     try:
         return decoder.decode(data)
@@ -180,4 +179,4 @@ class _Kind(msgspec.Struct):
 _KIND = msgspec.json.Decoder(_Kind)
 
 _TYPE_FIRST = re.compile(rb'\{"type":"([\w.]+)"')
-"""How a record begins as the programs write it, which then needs no reading to know its type."""
+"""How programs usually begin a record; then its type is known without parsing."""

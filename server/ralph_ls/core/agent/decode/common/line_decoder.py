@@ -1,16 +1,11 @@
-"""What adds up over the records of any agent's stream: its words, its errors, what it asked.
+"""Base of the decoders: lines from bytes, the final text, error lines, question and open calls.
 
-All of it is bounded: a stream of any length leaves the same few megabytes.
+All of it is bounded: a stream of any length keeps the same few megabytes. A text that arrives in
+fragments is emitted in whole lines, since a viewer would break the line at each fragment; a line is
+held until it ends or is too long to wait for.
 
-A text that comes in pieces, which is told in whole lines and kept as one.
-
-A viewer shows what it is told line by line: a piece that ends in a word would break the line there.
-So a line is held until it ends, or has grown so long that waiting is worse than a break.
-
-What every reader of records has in common: lines from bytes, and the sums that all keep.
-
-Those of ``claude`` and ``codex`` have a frame of their own, since most of their lines need no
-reading at all. It must never know in which records an agent speaks.
+``claude`` and ``codex`` have decoders with their own loop over lines, since most of their lines
+need no parsing. Knows no agent's records.
 """
 
 from __future__ import annotations
@@ -27,16 +22,16 @@ from ralph_ls.core.agent.messages import AgentMessage, MessageEmitter
 Call = TypeVar("Call")
 
 MAX_FINAL_TEXT = 1 << 20
-"""Of the agent's text since its last tool call; the end of it counts."""
+"""Characters of the agent's text since its last tool call; the end is kept."""
 
 MAX_ERROR_LINES = 200
-"""Error lines; a flood says nothing more."""
+"""More error lines add no information."""
 
 MAX_FAILURE_OUTPUT = 1 << 16
-"""Characters from the end of a failed tool's output that are looked through for error lines."""
+"""Characters at the end of a failed tool's output that are searched for error lines."""
 
 MAX_OPEN_CALLS = 1_000
-"""Calls that are open at the same time; more only ever come from a stream that ends none."""
+"""Calls that are open at the same time; only a broken stream has more."""
 
 LONGEST_QUESTION = 4_000
 """Characters."""
@@ -51,11 +46,11 @@ QUESTION_TOOLS = frozenset(
         "askhuman",
     }
 )
-"""Tools that put a question to a person, in lower case and without what joins their words."""
+"""Tools that ask the user a question, in lower case and without separators."""
 
 
 class FinalTextBuffer:
-    """The main agent's text: what came after its last tool call, and its last block before."""
+    """The main agent's text since its last tool call, and the last block before that call."""
 
     def __init__(self) -> None:
         self.earlier_block = ""
@@ -68,12 +63,12 @@ class FinalTextBuffer:
 
     @property
     def last(self) -> str:
-        """The last of its texts alone."""
+        """The last text only."""
         return self._texts[-1] if self._texts else ""
 
     @property
     def last_block(self) -> str:
-        """The last text before the last that holds a block."""
+        """The last text with a block before the last text."""
         with_block = [text for text in self._texts if _has_block(text)]
         before = with_block[:-1] if with_block and with_block[-1] is self.last else with_block
         return before[-1] if before else self.earlier_block
@@ -85,7 +80,7 @@ class FinalTextBuffer:
             self._n_characters -= len(self._texts.popleft())
 
     def tool_called(self) -> None:
-        """What was said so far was not its last word."""
+        """Text before a tool call is not final."""
         if self._texts:
             for text in self._texts:
                 if _has_block(text):
@@ -105,27 +100,27 @@ class ErrorLines:
         return tuple(self._lines)
 
     def add(self, lines: Iterable[str]) -> None:
-        """Keep error lines; a failure comes once by itself and once more in what it led to."""
+        """Add error lines; a failure is often reported again by what it caused."""
         for line in lines:
             if len(self._lines) < MAX_ERROR_LINES and self._lines[-1:] != [line]:
                 self._lines.append(line)
 
 
 def limit_open_calls(calls: dict[str, Call]) -> None:
-    """Keep to so many calls, after each that begins."""
+    """Drop the oldest open calls beyond the limit; to be called after each new one."""
     if len(calls) > MAX_OPEN_CALLS:
         del calls[next(iter(calls))]
 
 
 @lru_cache(maxsize=256)
 def is_question_tool(tool: str) -> bool:
-    """Whether a tool asks a person; one of an MCP server has the server's name before its own."""
+    """Whether a tool asks the user; tools of an MCP server have its name as a prefix."""
     name = tool.rsplit("__", 1)[-1].lower()
     return name.replace("_", "").replace("-", "") in QUESTION_TOOLS
 
 
 def question_text(arguments: Mapping[str, Any]) -> str:
-    """What is asked, with the answers to choose from below each question; empty where unknown."""
+    """The question, with the choices below each part; empty for unknown arguments."""
     questions = arguments.get("questions")
     several = questions if isinstance(questions, list) else [arguments]
     found = "\n\n".join(filter(None, map(_question_of, several)))
@@ -154,11 +149,11 @@ def _has_block(text: str) -> bool:
 
 
 MAX_HELD_LINE = 2_000
-"""Characters of a line that are held for its end; a longer one is told up to its last blank."""
+"""Characters of an unfinished line that are held; a longer one is emitted up to its last blank."""
 
 
 class LineAssembler:
-    """One text in the making."""
+    """Joins the fragments of a streamed text."""
 
     def __init__(self) -> None:
         self._pieces: deque[str] = deque()
@@ -167,11 +162,11 @@ class LineAssembler:
 
     @property
     def text(self) -> str:
-        """All of it so far; of a very long one the end."""
+        """The text so far; of a very long one the end."""
         return "".join(self._pieces)
 
     def add(self, piece: str) -> str:
-        """Take the next piece; give what can be told now, which may be nothing."""
+        """Add a fragment; return the part that can be emitted now, which may be empty."""
         self._pieces.append(piece)
         self._n_characters += len(piece)
         while self._n_characters > MAX_FINAL_TEXT and len(self._pieces) > 1:
@@ -184,7 +179,7 @@ class LineAssembler:
         return held[:end]
 
     def end(self) -> tuple[str, str]:
-        """The whole text and what was not told of it; the next piece begins another."""
+        """The whole text, and its part that was not emitted yet; then start again."""
         ended = self.text, self._held
         self._pieces.clear()
         self._n_characters, self._held = 0, ""
@@ -192,10 +187,10 @@ class LineAssembler:
 
 
 class LineDecoder(ABC):
-    """Reads one process of an agent that prints a record a line."""
+    """Decodes the output of one process that prints a record a line."""
 
     def __init__(self, start: int, *, folder: str = "") -> None:
-        """``folder`` is the one it works in, from which paths are told."""
+        """``folder`` is the working directory, to which paths are relative."""
         self._folder = folder
         self._lines = LineSplitter()
         self._emitter = MessageEmitter(start)
@@ -212,7 +207,7 @@ class LineDecoder(ABC):
         return self._emitter.take()
 
     def finish(self) -> list[AgentMessage]:
-        """Those of a last line without an end, and of what was still being said."""
+        """The messages of an unfinished last line and an unfinished text."""
         self._read(*self._lines.finish())
         self._end()
         return self._emitter.take()
@@ -225,7 +220,7 @@ class LineDecoder(ABC):
 
     @abstractmethod
     def _take_line(self, line: bytes) -> None:
-        """Take one line, its end included."""
+        """Process one line, its line end included."""
 
     def _end(self) -> None:  # noqa: B027
-        """No more will come; for those that hold something back."""
+        """Called at the end of the stream, for decoders that hold something back."""

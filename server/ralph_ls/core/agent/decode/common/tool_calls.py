@@ -1,9 +1,7 @@
-"""Texts of any length, told in one line.
+"""Tool calls in one line: summary of arguments, touched file and to-do list.
 
-What a tool call of ``claude`` is about: in one line, the file it touches, the to-do list.
-
-Names and parameters are those of the program's own tools; a tool that is not known here, of an MCP
-server for example, is told by its name and its first word.
+The names and parameters are those of ``claude``'s tools, which several dialects share; an unknown
+tool, such as one of an MCP server, is shown with its name and first text argument.
 """
 
 from __future__ import annotations
@@ -23,21 +21,21 @@ LONGEST_SUMMARY = 200
 
 
 def to_one_line(text: str) -> str:
-    """The beginning of a text, without its line ends; a longer text is cut, and shows it."""
+    """The beginning of a text on one line; a longer text is cut and marked as cut."""
     line = " ".join(text.split())
     return line if len(line) <= LONGEST_SUMMARY else f"{line[: LONGEST_SUMMARY - 1]}…"
 
 
 def first_line(text: str) -> str:
-    """The first line of a text that says something."""
+    """The first line of a text that is not blank."""
     return text.strip().split("\n", 1)[0].strip()
 
 
 TODO_TOOLS = frozenset({"TodoWrite", "TaskCreate", "TaskUpdate"})
-"""Their calls are told as the list that they lead to."""
+"""Calls of these tools are shown as the resulting list."""
 
 ACCOUNTED_TOOLS = TODO_TOOLS | {"Write"}
-"""What their calls did is only known from the tool's own account."""
+"""The effect of these calls is known only from the tool's result."""
 
 _SUMMARY_KEYS = (
     "command",
@@ -50,7 +48,7 @@ _SUMMARY_KEYS = (
     "description",
     "skill",
 )
-"""Parameters that say most about a call, the best first."""
+"""Parameters that describe a call, the most informative first."""
 
 _ACTIONS = {
     "Read": FileAction.READ,
@@ -61,7 +59,7 @@ _ACTIONS = {
 }
 
 _CREATED = b'"Successfully created'
-"""How the account of ``qwen`` begins of a file that was not there."""
+"""How ``qwen``'s result begins for a file that did not exist."""
 
 _STATES: Mapping[str, Literal["pending", "inProgress", "done"]] = {
     "in_progress": "inProgress",
@@ -72,7 +70,7 @@ _ANY = msgspec.json.Decoder(dict[str, Any])
 
 
 def parse_arguments(given: msgspec.Raw) -> dict[str, Any]:
-    """The arguments of a call; empty where they are no object."""
+    """The arguments of a call; empty where they are not an object."""
     return decode(_ANY, given) or {}
 
 
@@ -86,32 +84,32 @@ def summarise_arguments(arguments: Mapping[str, Any], folder: str) -> str:
 
 
 def touched_file(name: str, arguments: Mapping[str, Any], folder: str) -> str | None:
-    """The file that the call touches, relative to the work tree where it lies in it."""
+    """The file that the call touches, relative to the work tree if it is inside."""
     path = arguments.get("notebook_path" if name == "NotebookEdit" else "file_path")
     return relative_path(path, folder) if name in _ACTIONS and isinstance(path, str) else None
 
 
 def file_action_of(name: str, result: msgspec.Raw) -> FileAction:
-    """What a call that went well did to its file; ``told`` is the tool's own account of it."""
+    """What a successful call did to its file; ``result`` is the tool's structured result."""
     if name == "Write" and (object_type(result) == "create" or bytes(result).startswith(_CREATED)):
         return FileAction.CREATED
     return _ACTIONS[name]
 
 
 def has_answer(result: msgspec.Raw) -> bool:
-    """Whether a question that came back was answered; the program counts the answers."""
+    """Whether a question was answered; the program counts the answers."""
     account = parse_arguments(result)
     return "answers" not in account or bool(account["answers"])
 
 
 def relative_path(path: str, folder: str) -> str:
-    """The path as seen from a folder, where it lies in it."""
+    """The path relative to a folder, if it is inside."""
     inside = path.removeprefix(folder)
     return inside[1:] if folder and inside[:1] in {"/", "\\"} and inside != path else path
 
 
 class TodoList:
-    """The agent's own list, put together from the calls that change it."""
+    """The agent's to-do list, assembled from the calls that change it."""
 
     def __init__(self) -> None:
         self._items: dict[str, AgentTodo] = {}
@@ -121,7 +119,7 @@ class TodoList:
         return tuple(self._items.values())
 
     def take(self, name: str, arguments: Mapping[str, Any], result: msgspec.Raw) -> None:
-        """Take a call that went well."""
+        """Apply a successful call."""
         match name:
             case "TodoWrite":
                 todos = arguments.get("todos")

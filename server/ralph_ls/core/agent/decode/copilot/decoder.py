@@ -1,9 +1,9 @@
-"""The stream of ``copilot --output-format json``, decoded as it comes.
+"""Decoder for ``copilot --output-format json``.
 
-Four things about it are easily got wrong. It has no tokens: those stand in the file that
-``--usage-output-file`` names, counted over the whole session. A command that failed is a call that
-went well, with an exit code. A tool that was not permitted leaves the program's own exit code 0.
-And the agents that it starts below itself speak in the same stream, marked by ``agentId``.
+Peculiarities of this stream: It has no token counts; they are in the file that
+``--usage-output-file`` names, for the whole session. A command that failed is a successful call
+with an exit code. A refused tool leaves the program's exit code at 0. Sub-agents write to the same
+stream, marked by ``agentId``.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _FAILURES = {
     "rate_limit": AgentFailure.LIMIT,
     "context_limit": AgentFailure.CONTEXT_FULL,
 }
-"""The program's own kinds of errors, as far as they say enough."""
+"""The program's error kinds, as far as they are specific."""
 
 _DENIED = frozenset({"denied", "rejected"})
 _ACTIONS = {"create": FileAction.CREATED, "delete": FileAction.DELETED}
@@ -56,13 +56,13 @@ _RETRY = "model_retry"
 
 
 class CopilotDecoder(LineDecoder):
-    """Reads one process of ``copilot``."""
+    """Decodes the output of one ``copilot`` process."""
 
     def __init__(self, start: int, *, folder: str = "") -> None:
-        """``folder`` is the one it works in: the stream does not say."""
+        """``folder`` is the working directory, which the stream does not name."""
         super().__init__(start, folder=folder)
         self._piece = ""
-        """What of a text has come whose whole has not."""
+        """A text that is still incomplete."""
         self._calls: dict[str, _Call] = {}
         self._spent = UsageCounts()
         self._turns = 0
@@ -198,7 +198,7 @@ class CopilotDecoder(LineDecoder):
             self._emitter.file(relative_path(edit.path, self._folder), action)
 
     def _take_usage(self, spent: records.CopilotUsage) -> None:
-        """A call of the model, where the program tells of each; the file tells it anew."""
+        """A model call, where the program reports each; the usage file counts it again."""
         counts = _normalised(spent)
         self._spent = UsageCounts(
             input_tokens=add_known(self._spent.input_tokens, counts.input_tokens),
@@ -239,7 +239,7 @@ class CopilotDecoder(LineDecoder):
         return None if counts == UsageCounts() else counts
 
     def _failure(self) -> str:
-        """How it failed, in words; empty where it did not."""
+        """How it failed, in words; empty for success."""
         reported = "" if self._error is None else first_line(self._error.message)
         if self._result is None:
             return reported or NO_END
@@ -257,7 +257,7 @@ class CopilotDecoder(LineDecoder):
 
 
 class _Call(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A tool call that has not come back."""
+    """A tool call without a result."""
 
     name: str
     summary: str
@@ -265,9 +265,9 @@ class _Call(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def usage_in_file(data: bytes, earlier: Usage | None = None) -> tuple[Usage, Usage] | None:
-    """What this process used, and what the whole session did; None where the file says nothing.
+    """Usage of this process and of the whole session; None where the file has none.
 
-    ``earlier`` is what a session that is resumed had used before.
+    ``earlier`` is what a resumed session had used before.
     """
     found = records.read_usage_file(data)
     if found is None:
@@ -293,7 +293,7 @@ def usage_in_file(data: bytes, earlier: Usage | None = None) -> tuple[Usage, Usa
 
 
 def _normalised(spent: records.CopilotUsage) -> UsageCounts:
-    """Counts as all agents have them here: what a cache gave is not among the input."""
+    """Normalise counts: input excludes cached tokens."""
     return UsageCounts(
         input_tokens=subtract_known(spent.input_tokens, spent.cache_read_tokens),
         output_tokens=spent.output_tokens,
@@ -302,7 +302,7 @@ def _normalised(spent: records.CopilotUsage) -> UsageCounts:
 
 
 def _question_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The program calls the answers to choose from by a name of its own."""
+    """The arguments with the usual key for the choices."""
     return {**arguments, "options": arguments.get("choices", arguments.get("options"))}
 
 

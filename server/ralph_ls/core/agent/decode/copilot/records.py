@@ -1,8 +1,8 @@
-"""The events of ``copilot --output-format json``, as far as we read them.
+"""Events of ``copilot --output-format json``, and its usage file.
 
-Each line is one JSON object with a ``type`` and, but for the last one, its ``data``. The events of
-agents below the main one bear an ``agentId``. Only the fields that are used are named: what is not
-is skipped without being built. It must never know what the events mean for a loop.
+Each line is one JSON object with a ``type`` and, except for the last one, its ``data``. Events of
+sub-agents have an ``agentId``. Records declare only the fields that are used; others are skipped
+without being built.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from ralph_ls.core.agent.decode.common.json_lines import (
 
 
 class CopilotData(msgspec.Struct, rename="camel", gc=False):
-    """What all have in common: the names of their fields."""
+    """Base of all records: the spelling of their fields."""
 
 
 class CopilotMessage(CopilotData):
-    """A text, whole, and the calls that it comes with, which are told once more by themselves."""
+    """A complete text and its tool calls, which are also reported separately."""
 
     content: str = ""
     model: str | None = None
@@ -33,14 +33,14 @@ class CopilotMessage(CopilotData):
 
 
 class CopilotMessageDelta(CopilotData):
-    """A piece of a text whose whole comes later."""
+    """A piece of a text that is completed later."""
 
     message_id: str = ""
     delta_content: str = ""
 
 
 class CopilotTurnStarted(CopilotData):
-    """The model is asked."""
+    """A model request begins."""
 
 
 class CopilotToolStarted(CopilotData):
@@ -67,7 +67,7 @@ class CopilotCallError(CopilotData):
 
 
 class CopilotShell(CopilotData):
-    """What a command came to."""
+    """The result of a command."""
 
     exit_code: int | None = None
 
@@ -80,20 +80,20 @@ class CopilotFileEdit(CopilotData):
 
 
 class CopilotMetrics(msgspec.Struct, gc=False):
-    """What some calls tell of the context window."""
+    """The context window, as some calls report it."""
 
     context_token_limit: int | None = None
     context_current_tokens: int | None = None
 
 
 class CopilotTelemetry(CopilotData):
-    """What a call tells of itself."""
+    """Telemetry of a call."""
 
     metrics: CopilotMetrics | None = None
 
 
 class CopilotToolEnded(CopilotData):
-    """A call ends; a command that failed is a call that went well."""
+    """A call ends; a command that failed is a successful call."""
 
     tool_call_id: str = ""
     success: bool = True
@@ -105,7 +105,7 @@ class CopilotToolEnded(CopilotData):
 
 
 class CopilotSessionError(CopilotData):
-    """The program gives up on what it was asked."""
+    """The program gives up on the request."""
 
     error_type: str = ""
     message: str = ""
@@ -113,14 +113,14 @@ class CopilotSessionError(CopilotData):
 
 
 class CopilotNotice(CopilotData):
-    """Something that the program says by itself."""
+    """A message of the program itself."""
 
     info_type: str = ""
     message: str = ""
 
 
 class CopilotUsage(CopilotData):
-    """What one call of the model used; those of the input hold what a cache gave."""
+    """Usage of one model call; the input includes cached tokens."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -135,27 +135,27 @@ class CopilotContextInfo(CopilotData):
 
 
 class CopilotUserInputRequested(CopilotData):
-    """The model asks the person, where the program lets it."""
+    """The model asks the user, where the program permits it."""
 
     question: str = ""
     choices: list[str] | None = None
 
 
 class CopilotModelNamed(CopilotData):
-    """The model that is used from now on."""
+    """The model from now on."""
 
     model: str | None = None
     new_model: str | None = None
 
 
 class CopilotSessionNamed(CopilotData):
-    """The session that this is."""
+    """The id of the session."""
 
     session_id: str | None = None
 
 
 class CopilotResult(CopilotData):
-    """The last record, well or not."""
+    """The last record, successful or not."""
 
     session_id: str | None = None
     exit_code: int | None = None
@@ -186,7 +186,7 @@ class CopilotEvent(CopilotData):
 
 
 def read_line(line: bytes) -> tuple[CopilotEventData | PlainLine | None, bool]:
-    """Read one line, and whether it is the main agent's; None where it says nothing to us."""
+    """Parse one line, and whether it is the main agent's; None where it is not used."""
     kind = record_type(line)
     if kind is None:
         return to_plain_line(line), True
@@ -200,7 +200,7 @@ def read_line(line: bytes) -> tuple[CopilotEventData | PlainLine | None, bool]:
 
 
 class CopilotModelUsage(CopilotData):
-    """What was used of one model."""
+    """Usage of one model."""
 
     usage: CopilotUsage | None = None
 
@@ -213,7 +213,7 @@ class CopilotUsageFile(CopilotData):
 
 
 def read_usage_file(data: bytes) -> CopilotUsageFile | None:
-    """Read the file; None where it is broken or empty."""
+    """Parse the file; None where it is broken or empty."""
     return decode(_USAGE_FILE, data)
 
 

@@ -1,9 +1,9 @@
-"""The stream of ``gemini -o stream-json``, decoded as it comes.
+"""Decoder for ``gemini -o stream-json``.
 
-Five things about it are easily got wrong. What the model says comes in pieces that end anywhere.
-Its input tokens hold those that a cache gave, and its output tokens not those of its thoughts. A
-limit of turns may be told as an error in front of a result that says ``success``. A tool that it
-was not allowed is one that it does not have. And it does not say in which folder it works.
+Peculiarities of this stream: Text arrives in fragments that end anywhere. Input tokens include
+cached ones, output tokens exclude thoughts. A limit of turns may come as an error before a result
+that says ``success``. A tool that is not permitted is reported as one that does not exist. The
+stream does not name the working directory.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ NO_END = "its output ended without a result"
 
 
 class GeminiDecoder(LineDecoder):
-    """Reads one process of ``gemini``."""
+    """Decodes the output of one ``gemini`` process."""
 
     def __init__(self, start: int, *, folder: str = "") -> None:
         super().__init__(start, folder=folder)
@@ -67,9 +67,9 @@ class GeminiDecoder(LineDecoder):
         self._calls: dict[str, _Call] = {}
         self._n_answers = 0
         self._is_answering = False
-        """Whether the model speaks or calls tools, and no tool has come back yet."""
+        """Whether the model writes or calls tools, and no tool has ended yet."""
         self._last_error = ""
-        """The last error that is no warning and was not got over."""
+        """The last error that is not a warning and from which it did not recover."""
         self._result: GeminiResultRecord | None = None
 
     def final(self) -> AgentResult:
@@ -132,7 +132,7 @@ class GeminiDecoder(LineDecoder):
                 assert_never(record)
 
     def _begin_answer(self) -> None:
-        """Whatever failed or ended before, the agent is at work again."""
+        """The agent is working again, whatever failed or ended before."""
         if not self._is_answering:
             self._is_answering = True
             self._n_answers += 1
@@ -151,7 +151,7 @@ class GeminiDecoder(LineDecoder):
             self._end_text()
 
     def _end_text(self) -> None:
-        """What comes next is no part of the text that is being said."""
+        """Whatever follows is not part of the current text."""
         text, rest = self._assembler.end()
         if rest:
             self._emitter.text(rest)
@@ -198,7 +198,7 @@ class GeminiDecoder(LineDecoder):
             self._emitter.file(call.path, action)
 
     def _note_error(self, message: str, *, is_warning: bool) -> None:
-        """It is not the end yet, and a warning is none at all."""
+        """An error is not the end yet, and a warning is none at all."""
         if not is_warning:
             self._last_error = message
             self._errors.add([first_line(message)])
@@ -215,7 +215,7 @@ class GeminiDecoder(LineDecoder):
             self._emitter.usage(counts)
 
     def _failed(self) -> GeminiFailureDetails | None:
-        """How it failed; None where it did not."""
+        """How it failed; None for success."""
         result, last = self._result, self._last_error
         if result is None:
             found = (
@@ -225,7 +225,7 @@ class GeminiDecoder(LineDecoder):
             )
             return found if found.kind is not None else replace(found, kind=AgentFailure.CRASHED)
         if result.status == "success":
-            # What is told as an error in front of it ended the agent all the same.
+            # An error before the result ended the agent all the same.
             return classify_failure(GeminiFailure(message=last)) if last else None
         status = f"it ended with the status {result.status or 'unknown'}"
         return classify_failure(result.error or GeminiFailure(message=last or status))
@@ -234,7 +234,7 @@ class GeminiDecoder(LineDecoder):
         stats = None if self._result is None else self._result.stats
         if stats is None or not stats.input_tokens:
             return None
-        # A single answer was given with all of the input in its context.
+        # A single answer had all of the input in its context.
         is_lone = self._n_answers == 1 and len(stats.models) == 1
         return UsageCounts(
             input_tokens=max(0, stats.input_tokens - (stats.cached or 0)),
@@ -246,24 +246,24 @@ class GeminiDecoder(LineDecoder):
 
 
 class _Call(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A tool call that has not come back."""
+    """A tool call without a result."""
 
     name: str
     summary: str
     path: str | None
     todos: tuple[AgentTodo, ...] | None
-    """The list that the call writes, where that is what it does."""
+    """The to-do list that the call writes, if it is such a call."""
 
 
 def _text_and_thoughts(stats: GeminiStats) -> int | None:
-    """Tokens that the model made; those of its thoughts are only in the total."""
+    """Output tokens of the model; those of thoughts are only in the total."""
     if stats.total_tokens is None or stats.input_tokens is None:
         return stats.output_tokens
     return max(stats.output_tokens or 0, stats.total_tokens - stats.input_tokens)
 
 
 def _is_denial(error: GeminiFailure, tool: str) -> bool:
-    """Whether a call was not permitted: a tool that may not be used is not there at all."""
+    """Whether a call was not permitted: forbidden tools are reported as missing."""
     is_missing = (
         error.type == "tool_not_registered" and is_own_tool(tool) and not is_question_tool(tool)
     )

@@ -1,16 +1,8 @@
-"""The records of ``gemini -o stream-json``, as far as we read them.
+"""Records, failures and tool calls of ``gemini -o stream-json``.
 
-Each line is one JSON object with a ``type``. Only the fields that are used are named: what is not
-is skipped without being built. It must never know what the records mean for a loop.
-
-Which failure a ``gemini`` stream tells, by the kind of its error and the answer of the service.
-
-The kind is a name of its program's own, or ``unknown``; then the message holds what the service of
-the model answered: an object with a code, or its words and a status. It must never read a clock.
-
-What a tool call of ``gemini`` is about: the file that it touches, the to-do list.
-
-Names and parameters are those of the program's own tools.
+Each line is one JSON object with a ``type``. Records declare only the fields that are used; others
+are skipped without being built. A failure has a kind of its program, or ``unknown``; then the
+message contains the answer of the model's service: an object with a code, or a text and a status.
 """
 
 from __future__ import annotations
@@ -44,7 +36,7 @@ class GeminiInitRecord(msgspec.Struct):
 
 
 class GeminiMessageRecord(msgspec.Struct, gc=False):
-    """Words: the prompt, or a piece of what the model says."""
+    """A text: the prompt, or a fragment of the model's answer."""
 
     role: str = ""
     content: str = ""
@@ -52,7 +44,7 @@ class GeminiMessageRecord(msgspec.Struct, gc=False):
 
 
 class GeminiToolUse(msgspec.Struct, gc=False):
-    """A call of a tool begins."""
+    """A tool call begins."""
 
     tool_name: str = ""
     tool_id: str = ""
@@ -60,14 +52,14 @@ class GeminiToolUse(msgspec.Struct, gc=False):
 
 
 class GeminiFailure(msgspec.Struct, gc=False):
-    """What went wrong."""
+    """An error."""
 
     type: str = ""
     message: str = ""
 
 
 class GeminiToolResult(msgspec.Struct, gc=False):
-    """A call has ended, well or not."""
+    """A call has ended, successfully or not."""
 
     tool_id: str = ""
     status: str = ""
@@ -76,14 +68,14 @@ class GeminiToolResult(msgspec.Struct, gc=False):
 
 
 class GeminiErrorRecord(msgspec.Struct):
-    """Something is wrong; a warning may be got over."""
+    """An error or warning; the program may recover."""
 
     severity: str = ""
     message: str = ""
 
 
 class GeminiStats(msgspec.Struct):
-    """Counts of the whole process; those of the input hold what a cache gave."""
+    """Counts of the whole process; the input includes cached tokens."""
 
     total_tokens: int | None = None
     input_tokens: int | None = None
@@ -112,7 +104,7 @@ GeminiRecord = (
 
 
 def read_line(line: bytes) -> GeminiRecord | None:
-    """Read one line; None for a record that says nothing to us, or that cannot be read."""
+    """Parse one line; None for a record that is not used or cannot be parsed."""
     kind = record_type(line)
     if kind is None:
         return to_plain_line(line)
@@ -121,7 +113,7 @@ def read_line(line: bytes) -> GeminiRecord | None:
 
 
 def succeeded_call_id(line: bytes) -> str | None:
-    """The id of the call that a record says went well, without reading what it brought back."""
+    """The id of a call that a record reports as successful, without parsing the result."""
     found = _WENT_WELL.match(line)
     return None if found is None or not line.endswith(_ENDS) else found[1].decode()
 
@@ -152,7 +144,7 @@ class GeminiFailureDetails:
 
 
 def classify_failure(error: GeminiFailure) -> GeminiFailureDetails:
-    """What an error says; its first line, where it has no more than words."""
+    """Classify an error; the message is its first line where nothing else is known."""
     message = error.message.strip()
     wrapped = _WRAPPED.match(message)
     inner = message if wrapped is None else wrapped[1]
@@ -188,7 +180,7 @@ def _by_words(text: str) -> AgentFailure | None:
 
 
 def _limit_in(text: str) -> AccountLimit:
-    """The limit, with the wait that the service asks for."""
+    """The account limit, with the wait that the service requests."""
     found = _RETRY_IN.search(text)
     return AccountLimit(resets_in=None if found is None else float(found[1]))
 
@@ -216,7 +208,7 @@ _KINDS = {
     "TerminalQuotaError": AgentFailure.LIMIT,
     "RetryableQuotaError": AgentFailure.LIMIT,
 }
-"""Names of errors; most come as ``unknown``, and then the message tells."""
+"""Kinds of errors; most are ``unknown``, and then the message decides."""
 
 _STATUSES = {
     "UNAUTHENTICATED": AgentFailure.NOT_LOGGED_IN,
@@ -239,12 +231,12 @@ _WORDS = tuple(
         (AgentFailure.CONTEXT_FULL, r"\binput token count\b.*\bexceeds\b"),
     )
 )
-"""What the program's own message of a failure says."""
+"""The program's own failure messages."""
 
 _OF_A_QUOTA = re.compile(
     r"\nPlease wait and try again later\.|\nPossible quota limitations in place\b"
 )
-"""What it puts behind the words of every answer with the status 429, and of no other."""
+"""Added to the message of every answer with status 429, and of no other."""
 
 _RETRY_IN = re.compile(r"\b(?:retry in|reset after) (\d{1,7}(?:\.\d{1,9})?)s\b", re.IGNORECASE)
 
@@ -256,16 +248,16 @@ ACTIONS = {
     "write_file": FileAction.CHANGED,
     "replace": FileAction.CHANGED,
 }
-"""Of tools with a ``file_path``; whether a file was there before is not told."""
+"""Tools with a ``file_path``; whether the file existed before is not reported."""
 
 
 def is_own_tool(name: str) -> bool:
-    """Whether the program has such a tool, be it allowed or not."""
+    """Whether the program has such a tool, permitted or not."""
     return name in _OWN
 
 
 def parse_todos(given: Mapping[str, Any]) -> tuple[AgentTodo, ...]:
-    """The list of a call that writes one; tasks that were called off are none."""
+    """The to-do list of a call; cancelled tasks are left out."""
     rows = given.get("todos")
     return tuple(
         AgentTodo(text=row["description"], state=_STATES.get(str(row.get("status")), "pending"))
