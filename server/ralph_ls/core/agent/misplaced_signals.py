@@ -1,13 +1,9 @@
-"""The texts of a record that may hold a signal which does not count, each with where it stands.
+"""Misplaced signals: status blocks and promise tags outside of the final text.
 
-It must never know what a signal is.
-
-Signals that stand only where nothing counts, for who asks why theirs was not seen.
-
-Status blocks and promise tags count in the main agent's final text alone (docs/rules.md#signals).
-Agents read files and prompts that hold them, quote them to themselves and to sub-agents, and say
-them too early. This tells where each of those stands. It must never become a way for one of them to
-count: no decision is taken on what is found here.
+Only the main agent's final text counts (docs/rules.md#signals). Agents read files and prompts that
+contain such signals, quote them in their thoughts and to sub-agents, and write them too early. This
+module finds each of them with its place in the stream, for users who ask why a signal was not
+recognised. No decision of the loop depends on it.
 """
 
 from __future__ import annotations
@@ -29,31 +25,31 @@ from ralph_ls.protocol.config.agent import JsonLinesConfig
 from ralph_ls.protocol.config.agent_catalog import Dialect
 
 MAX_MISPLACED_SIGNALS = 100
-"""Findings; the last ones of a stream tell most."""
+"""Limit of findings; the last ones of a stream are kept, as they explain most."""
 
 CHUNK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MisplacedSignal:
-    """One signal that does not count where it stands."""
+    """One signal in a place where it does not count."""
 
     line: int
-    """Of the stream, from 1."""
+    """In the stream, from 1."""
     where: str
-    """In words, to be put behind "in": ``a tool's result``."""
+    """The place, as a phrase that follows "in": ``a tool's result``."""
     what: Literal["report", "promise"]
     text: str
-    """Its beginning, in one line."""
+    """Its beginning, on one line."""
 
 
 def find_misplaced_signals(
     stream: bytes, dialect: Dialect, mapping: JsonLinesConfig | None = None
 ) -> tuple[MisplacedSignal, ...]:
-    """Give the signals that do not count where they stand and stand nowhere else, in their order.
+    """Find the signals that occur only in places where they do not count, in order.
 
-    Plain text has no such place: all of it is the agent's own words. A signal which the final text
-    has as well is left out, for that is the one that was seen.
+    Plain text has no such place, since all of it is the agent's text. A signal that the final text
+    contains too is left out, since that one was recognised.
     """
     texts_in_record = record_texts_of(dialect)
     if texts_in_record is None:
@@ -76,7 +72,7 @@ def find_misplaced_signals(
 
 
 def _signals(text: str) -> Iterator[tuple[Literal["report", "promise"], str]]:
-    """The signals of a text, whole, in whatever shape they are."""
+    """The complete signals of a text, in any of their shapes."""
     if _NAMES_IN_TEXT.search(text) is None:
         return
     shown = clean_text(text)
@@ -87,7 +83,7 @@ def _signals(text: str) -> Iterator[tuple[Literal["report", "promise"], str]]:
 
 
 def _records(stream: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The records that have a signal's name in them, with the numbers of their lines."""
+    """The records that contain the name of a signal, with their line numbers."""
     number, counted_to = 1, 0
     start = 0
     while (hit := _NAMES.search(stream, start)) is not None:
@@ -110,6 +106,6 @@ def _json(line: bytes) -> object:
 
 
 _NAMES = re.compile(rb"promise|(?:RALPH|CLARITY)_STATUS", re.IGNORECASE)
-"""The mark before ``promise`` may be written as an escape."""
+"""The bracket before ``promise`` may be written as an escape."""
 
 _NAMES_IN_TEXT = re.compile(r"promise>|(?:RALPH|CLARITY)_STATUS", re.IGNORECASE)

@@ -1,15 +1,9 @@
-"""Adding up what agents used: counts add up, the state of a context window does not.
+"""Usage of agents: sums, estimated cost, and what can be measured at all.
 
-What tokens cost where an agent does not say: an estimate out of the table ``prices``.
-
-It must never change what an agent itself tells of its cost.
-
-What can be known of an agent's use of tokens and dollars, and when, before it is started.
-
-A limit that nobody can measure ends nothing, so a start with one is refused. What a cost is known
-by is the agent itself, or its tokens and a price in the table ``prices``.
-
-It must never know what happens to a run that is refused.
+Counts add up; the state of a context window does not. Where an agent reports no cost, it is
+estimated from its tokens and the table ``prices``; a reported cost is never changed. A limit that
+cannot be measured would never apply, so a start with such a limit is refused: ``cost_metering`` and
+the dialects' metering say beforehand what an agent reports.
 """
 
 from __future__ import annotations
@@ -28,7 +22,7 @@ Number = TypeVar("Number", int, float)
 
 
 def add_usage(earlier: Usage | None, later: Usage | None) -> Usage | None:
-    """Both together; what neither knows stays unknown, and the context is the later one's."""
+    """Add two usages; counts unknown in both stay unknown, the context is that of the later one."""
     if earlier is None or later is None:
         return later or earlier
     cost = add_known(earlier.cost_usd, later.cost_usd)
@@ -46,25 +40,25 @@ def add_usage(earlier: Usage | None, later: Usage | None) -> Usage | None:
 
 
 def add_known(*counts: Number | None) -> Number | None:
-    """The sum of what is known; None where nothing is."""
+    """The sum of the known counts; None where none is known."""
     known = [count for count in counts if count is not None]
     return sum(known[1:], known[0]) if known else None
 
 
 def subtract_known(count: int | None, part: int | None) -> int | None:
-    """A count without a part of it; None where the count is not known, and never below nought."""
+    """Subtract counts, never below zero; None where the count is unknown."""
     return None if count is None else max(0, count - (part or 0))
 
 
 TOKENS_PER_PRICE = 1_000_000
-"""Tokens that a price is for."""
+"""Number of tokens to which a price refers."""
 
 
 def price_for(prices: Mapping[str, PriceConfig], model: str | None) -> PriceConfig | None:
-    """The price of a model: of several names that it begins with, the longest holds.
+    """The price of a model: of all matching patterns the longest wins.
 
-    ``*`` and ``?`` stand for any text and any character, so ``*`` is the price of every model that
-    has no other, also where nobody knows which one the agent took.
+    A pattern matches the beginning of a name. ``*`` and ``?`` are wildcards, so ``*`` prices every
+    other model, including an unknown one.
     """
     fitting = [name for name in prices if _shape_of(name).match(model or "") is not None]
     best = max(fitting, key=lambda name: (len(name.replace("*", "")), name), default=None)
@@ -72,7 +66,7 @@ def price_for(prices: Mapping[str, PriceConfig], model: str | None) -> PriceConf
 
 
 def with_estimated_cost(usage: Usage | None, price: PriceConfig | None) -> Usage | None:
-    """With a cost, marked as an estimate; as it is where the agent tells one, or no price fits."""
+    """Add an estimated cost, marked as such, unless one is known or no price matches."""
     if usage is None or price is None or usage.cost_usd is not None:
         return usage
     counts = (usage.input_tokens, usage.output_tokens, usage.cached_tokens)
@@ -110,9 +104,9 @@ METERING_BY_DIALECT: Mapping[Dialect, DialectMetering] = MappingProxyType(
 def cost_metering(
     meter: DialectMetering, prices: Mapping[str, PriceConfig], models: Sequence[str | None]
 ) -> Metering:
-    """When the cost of an agent is known that works with one of ``models``; None: its own choice.
+    """When the cost of an agent with one of ``models`` is known; None is its default model.
 
-    A cost that is estimated from tokens is known when those are.
+    An estimated cost is known when the tokens are.
     """
     if meter.cost is not Metering.NEVER:
         return meter.cost

@@ -1,9 +1,8 @@
-"""The stop hook in the settings of an agent's program.
+"""Stop hook in the settings of an agent's program.
 
-Which programs have such a hook, where their settings are, and how it is merged into what is there
-already: every byte that is not part of the hook stays. The hook is an absolute command, since an
-agent does not have the environment that ``ralph`` itself runs in on its PATH. It must never know
-where a file is on a disk, nor who asks.
+Which programs have such a hook, where their settings are, and how the hook is merged into existing
+settings without changing any other byte. The hook is an absolute command, since an agent's PATH may
+not contain ``ralph``. Reads and writes no file.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from ralph_ls.protocol.config.agent_catalog import CATALOG
 from ralph_ls.protocol.config.agent_facts import HookPlace
 
 HOOK_COMMAND = "ralph hook stop"
-"""What earlier releases wrote, and what somebody may have written by hand."""
+"""Forms of earlier releases and of manual set-up."""
 HookEntry = dict[str, object]
 _ARGUMENTS = ["hook", "stop"]
 _MODULE = ["-m", "ralph_ls"]
@@ -38,7 +37,7 @@ AGENTS_WITHOUT_HOOK: Mapping[str, str] = {
     **{agent.name: agent.without_hook for agent in CATALOG.values() if agent.hook is None},
     "demo": "it is a script",
 }
-"""Agents that cannot ask ``ralph hook stop``, and why."""
+"""Agents that cannot run ``ralph hook stop``, and why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,24 +45,24 @@ class MergedHooks:
     """The settings with the hook."""
 
     text: str
-    """As before where the hook is there, or where it cannot be merged."""
+    """Unchanged where the hook exists or cannot be merged."""
     problem: str = ""
-    """Why it cannot be merged, in words that follow the file's name; empty where it was."""
+    """Why it cannot be merged, as words that follow the file's name; empty for success."""
     line: int | None = None
-    """From 1: where that is."""
+    """Line of the problem, from 1."""
 
 
 def launcher(own_command: Callable[..., Sequence[str]]) -> str:
-    """The command that answers the hook.
+    """The command that runs the hook.
 
-    ``own_command`` makes a command line of the interpreter that ``ralph`` runs in, which imports
+    ``own_command`` builds a command line for the interpreter that ``ralph`` runs in, which imports
     nothing from the work tree.
     """
     return shlex.join(own_command(*_MODULE, *_ARGUMENTS))
 
 
 def words_of_hook(command: str) -> tuple[str, ...] | None:
-    """The words of a command that is only our hook; None for any other."""
+    """The words of a command that is just our hook; None for any other."""
     try:
         words = shlex.split(command)
     except ValueError:
@@ -75,16 +74,16 @@ def words_of_hook(command: str) -> tuple[str, ...] | None:
 
 
 def hook_in(text: str, place: HookPlace) -> str | None:
-    """The command of our hook in some settings; None where there is none that can be read."""
+    """The command of our hook in the settings; None where there is none or they are unreadable."""
     event = _event_in(scan_json(text).root, place)
     commands = () if event is None else (str(one.scalar) for one in _command_nodes(event))
     return next((one for one in commands if words_of_hook(one) is not None), None)
 
 
 def with_stop_hook(text: str, place: HookPlace, command: str) -> MergedHooks:
-    """The settings with the hook in them, once; a text without anything is a file of its own.
+    """The settings with the hook exactly once; an empty text becomes a new file.
 
-    What earlier releases wrote, and what names another ``ralph``, becomes this command.
+    Hooks of earlier releases, and those that name another ``ralph``, are replaced by this command.
     """
     entry = _entry(place, command)
     if not text.strip("\ufeff \t\r\n"):
@@ -112,7 +111,7 @@ def with_stop_hook(text: str, place: HookPlace, command: str) -> MergedHooks:
     if ours:
         return MergedHooks(text=_with_command(text, ours, command))
     if any(HOOK_COMMAND in str(one.scalar) for one in known):
-        # Somebody's own line around it.
+        # A hook command that the user wrapped in another one.
         return MergedHooks(text=text)
     return _put(text, root, event.node, "{}", entry)
 
@@ -145,7 +144,7 @@ def _cannot(text: str, problem: str, at: int) -> MergedHooks:
 
 
 def _command_nodes(node: JsonNode) -> Iterator[JsonNode]:
-    """Every command in the hooks of an event, whatever else is in there."""
+    """Every command in the hooks of an event."""
     for item in node.items or ():
         yield from _command_nodes(item)
     members = {} if node.members is None else last_members(node)
@@ -156,7 +155,7 @@ def _command_nodes(node: JsonNode) -> Iterator[JsonNode]:
 
 
 def _put(text: str, root: JsonNode, inside: JsonNode, frame: str, entry: HookEntry) -> MergedHooks:
-    """The text with one more member or item at the end of ``inside``; ``{}`` is the hook."""
+    """Insert a member or item at the end of ``inside``; ``{}`` is the hook."""
     children = [*(member.node for member in inside.members or ()), *inside.elements]
     newline = "\r\n" if "\r\n" in text else "\n"
     around = inside if children else root
@@ -181,7 +180,7 @@ def _put(text: str, root: JsonNode, inside: JsonNode, frame: str, entry: HookEnt
 
 
 def _laid_out(frame: str, entry: HookEntry, unit: str) -> str:
-    """The frame with the hook in it, over several lines; the first one has no indent."""
+    """The frame with the hook in it, on several lines, of which the first is not indented."""
     if frame == "{}":
         return json.dumps(entry, indent=unit)
     whole = json.dumps(json.loads("{" + frame.replace("{}", json.dumps(entry)) + "}"), indent=unit)
@@ -194,7 +193,7 @@ def _first_of(root: JsonNode) -> int:
 
 
 def _indent_of(text: str, at: int) -> str:
-    """The white space that the line begins with in which this stands."""
+    """The white space at the beginning of the line at this offset."""
     line = text[text.rfind("\n", 0, at) + 1 : at]
     found = re.match(r"[ \t]*", line)
     return "" if found is None else found[0]

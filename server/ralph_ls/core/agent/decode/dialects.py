@@ -1,8 +1,6 @@
-"""The decoder for a dialect.
+"""Decoders by dialect, and usage files: counts that an agent writes to a file.
 
-What an agent used, where it writes that into a file of its own instead of its stream.
-
-Only the bytes are known here; who asks for such a file, and where it lies, never.
+Works on bytes; the engine finds and reads the files.
 """
 
 from __future__ import annotations
@@ -26,15 +24,14 @@ def decoder_for(
     earlier_usage: Usage | None = None,
     mapping: JsonLinesConfig | None = None,
 ) -> Decoder:
-    """A decoder for one process of an agent that speaks ``dialect``.
+    """Create the decoder for one process of an agent that speaks ``dialect``.
 
-    ``folder`` is the one it works in, where its stream does not say. The last two are what a
-    session that it goes on in had cost and used before: ``Final.session_cost_usd`` and
-    ``session_usage`` of the process before it. Each agent tells only one of them. ``mapping`` says
-    what the records of ``Dialect.JSONL`` mean.
+    ``folder`` is the agent's working directory, for streams that do not name it.
+    ``earlier_cost_usd`` and ``earlier_usage`` are what a resumed session had cost and used before:
+    ``session_cost_usd`` and ``session_usage`` of the previous result. Each agent reports only one
+    of them. ``mapping`` describes the records of ``Dialect.JSONL``.
     """
-    # Records are compiled on import, which who decodes nothing, or another dialect, need not wait
-    # for.
+    # Importing a decoder compiles its records, so only the one that is used is imported.
     match dialect:
         case Dialect.TEXT:
             from ralph_ls.core.agent.decode.plain import PlainDecoder
@@ -114,7 +111,7 @@ def record_texts_of(dialect: Dialect) -> RecordTexts | None:
 
 
 USAGE_FILE_PLACEHOLDER = "{usage_file}"
-"""Stands in an agent's command line for the path of the file."""
+"""Placeholder in an agent's command line for the path of its usage file."""
 
 DIALECTS_WITH_USAGE_FILE = frozenset(
     {
@@ -122,10 +119,10 @@ DIALECTS_WITH_USAGE_FILE = frozenset(
         *(one.dialect for one in CATALOG.values() if USAGE_FILE_PLACEHOLDER in one.stream),
     }
 )
-"""The dialects whose agents may write such a file."""
+"""Dialects whose agents can write a usage file."""
 
 MAX_USAGE_FILE_BYTES = 1 << 20
-"""Bytes; a longer file is none of counts."""
+"""A longer file is not a usage file."""
 
 
 def apply_usage_file(
@@ -136,10 +133,10 @@ def apply_usage_file(
     mapping: JsonLinesConfig | None = None,
     earlier: Usage | None = None,
 ) -> AgentResult:
-    """What a process came to, with what its file says over what its stream does.
+    """Update a result with the counts of a usage file, which take precedence over the stream's.
 
-    ``earlier`` is what a session that it went on in had used before, ``mapping`` that of
-    ``Dialect.JSONL``. A broken file, and one of another dialect, says nothing.
+    ``earlier`` is what a resumed session had used before, ``mapping`` that of ``Dialect.JSONL``. A
+    broken file, and one of another dialect, changes nothing.
     """
     if dialect is Dialect.COPILOT:
         from ralph_ls.core.agent.decode.copilot import decoder as copilot
@@ -159,7 +156,7 @@ def apply_usage_file(
 
 
 def _override_usage(recorded: Usage, streamed: Usage | None) -> Usage:
-    """The file's counts, and of the stream's those that the file does not have."""
+    """The counts of the file, and of the stream those that the file lacks."""
     if streamed is None:
         return recorded
     known = {name: value for name, value in recorded if value is not None}

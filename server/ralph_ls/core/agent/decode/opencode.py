@@ -386,7 +386,7 @@ _FAILURES = {
 }
 
 _OWN_SERVER = "Unexpected server error"
-"""Its message for a failure of its own server, such as an unknown model."""
+"""Its message for a failure inside its server, such as an unknown model."""
 
 _LONGEST = 366 * 86400.0
 """Seconds; a longer wait is treated as unknown."""
