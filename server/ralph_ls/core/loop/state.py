@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import TypedDict, TypeVar, cast
 
 from ralph_ls.core.loop.effects import (
     EFFECTS_BEFORE_EVENTS,
@@ -25,10 +25,25 @@ from ralph_ls.core.loop.effects import (
 from ralph_ls.core.loop.fold import apply
 from ralph_ls.core.loop.inputs import IterationRead, Prepared
 from ralph_ls.protocol.config.config import Config
-from ralph_ls.protocol.run.events import Event, EventBase
-from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.events import Event
+from ralph_ls.protocol.run.state import CurrentIteration, RunState
 
-EventType = TypeVar("EventType", bound=EventBase)
+EventType = TypeVar("EventType", bound=Event)
+
+
+class EventStamp(TypedDict):
+    """The fields that every event carries; unpacked where an event is made."""
+
+    seq: int
+    at: datetime
+    run: str
+
+
+class IterationStamp(EventStamp):
+    """The fields that every event of an iteration carries."""
+
+    start: int
+    iteration: int
 
 
 class Awaits(StrEnum):
@@ -133,22 +148,33 @@ class StepDraft:
         """Give the run its id, before its first event."""
         self._run_id = run_id
 
-    def tell(self, event_type: type[EventType], **fields: Any) -> EventType:
-        """Tell an event, stamped with the next number, the time and the run; gives it back.
+    @property
+    def open_iteration(self) -> CurrentIteration:
+        """The open iteration, for callers who know that there is one."""
+        return cast(CurrentIteration, self.run.current)
 
-        One that names its ``start`` alone gets the iteration that people read for it.
+    @property
+    def stamp(self) -> EventStamp:
+        """The fields that the next event shares with all others."""
+        return {"seq": self.run.seq + 1, "at": self.now, "run": self._run_id}
+
+    @property
+    def iteration_stamp(self) -> IterationStamp:
+        """The same for an event of the open iteration, with the iteration's two numbers."""
+        started = self.open_iteration.started
+        return {**self.stamp, "start": started.start, "iteration": started.iteration}
+
+    def emit(self, event: EventType) -> EventType:
+        """Append an event, fold it into the state and return it.
+
+        Raises ValueError unless it has the stamp of the next event: an event is stamped, emitted
+        and folded before the next one is made.
         """
-        if "start" in fields and "iteration" not in fields:
-            fields["iteration"] = self._iteration_of(fields["start"])
-        event: Any = event_type(seq=self.run.seq + 1, at=self.now, run=self._run_id, **fields)
+        if event.seq != self.run.seq + 1:
+            raise ValueError(f"event {event.seq} cannot follow event {self.run.seq}")
         self._events.append(event)
         self._state = replace(self._state, run=apply(self._state.run, event))
-        told: EventType = event
-        return told
-
-    def _iteration_of(self, start: int | None) -> int | None:
-        current = self.run.current
-        return None if start is None or current is None else current.started.iteration
+        return event
 
     def order(self, effect: Effect) -> None:
         """Order an effect; one that will be answered says whose turn it is."""

@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import get_type_hints
 
 import pytest
+from pydantic import BaseModel
 
+from ralph_ls.core.loop.changes import (
+    BreakerChanges,
+    FailedValidationChanges,
+    IterationChanges,
+    RevertedChanges,
+    RunChanges,
+)
 from ralph_ls.core.loop.fold import active_seconds, apply, fold
+from ralph_ls.core.loop.state import LoopState, StepDraft
 from ralph_ls.protocol.run.events import (
     BlockedResolved,
     Event,
+    GuardReverted,
+    NoteAdded,
     UnknownEvent,
     dump_event,
     parse_event,
 )
-from ralph_ls.protocol.run.state import RunState
-from ralph_ls.protocol.run.values import Phase
+from ralph_ls.protocol.run.state import CurrentIteration, FailedValidation, RunState
+from ralph_ls.protocol.run.values import Breaker, Phase
 from tests.unit.core.loop.simulated_project import asks, finishes, no_progress, progress
 from tests.unit.core.loop.simulated_run import BEGIN, RUN, command, play
 from tests.unit.core.loop.user_behaviours import helpful
@@ -104,3 +116,40 @@ def test_a_fold_is_its_events_one_by_one_and_leaves_where_it_began_alone(cut: in
     assert folded == one_by_one == fold(whole.events)
     assert folded.model_fields_set == one_by_one.model_fields_set
     assert (before, before.model_fields_set) == (copy, fields)
+
+
+@pytest.mark.parametrize(
+    ("changes", "model"),
+    [
+        (RunChanges, RunState),
+        (IterationChanges, CurrentIteration),
+        (BreakerChanges, Breaker),
+    ],
+)
+def test_typed_changes_have_the_fields_of_their_model(
+    changes: type, model: type[BaseModel]
+) -> None:
+    fields = get_type_hints(model, include_extras=True)
+    assert get_type_hints(changes, include_extras=True) == {
+        name: fields[name] for name in model.model_fields
+    }
+
+
+@pytest.mark.parametrize(
+    ("changes", "model"),
+    [(FailedValidationChanges, FailedValidation), (RevertedChanges, GuardReverted)],
+)
+def test_partial_changes_name_fields_of_their_model(changes: type, model: type[BaseModel]) -> None:
+    fields = get_type_hints(model, include_extras=True)
+    for name, type_hint in get_type_hints(changes, include_extras=True).items():
+        assert fields[name] == type_hint
+
+
+def test_an_event_that_is_not_the_next_one_cannot_be_emitted() -> None:
+    draft = StepDraft(LoopState(run=whole.run), whole.now)
+    stamp = draft.stamp
+    draft.emit(NoteAdded(**stamp, text="use tabs", by="Ada"))
+    with pytest.raises(
+        ValueError, match=f"event {stamp['seq']} cannot follow event {stamp['seq']}"
+    ):
+        draft.emit(NoteAdded(**stamp, text="use spaces", by="Ada"))

@@ -21,11 +21,10 @@ It must never know what a run does about an iteration without progress.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any
 
+from ralph_ls.core.loop.changes import RunChanges
 from ralph_ls.protocol.config.config import Committer
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import Again, Evidence, Mode
@@ -51,8 +50,8 @@ class EndStates:
 REPEATS_LIMIT = 3
 EDITED_REPEATS_LIMIT = 5
 
-REPETITION_RESET: Mapping[str, int] = MappingProxyType({"repeats": 0, "unfinished": 0})
-"""What of a run's state a reset and a resumption set to zero, as they do with the breaker."""
+REPETITION_RESET: RunChanges = {"repeats": 0, "unfinished": 0}
+"""The counters that a reset and a resumption set to zero, as they do with the breaker's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,11 +119,12 @@ def repeats_too_often(evidence: Evidence, known: RepetitionHistory) -> bool:
     return known.repeats + 1 >= limit
 
 
-def repetition_after_iteration(run: RunState, evidence: Evidence) -> dict[str, Any]:
+def repetition_after_iteration(run: RunState, evidence: Evidence) -> RunChanges:
     """What changes of a run's state with an iteration that came to its end, by what was seen."""
     known = repetition_history(run)
     weak = is_weak_commit(evidence, known)
-    task, changes = _task_of(run), dict[str, Any]()
+    task = _task_of(run)
+    changes: RunChanges = {}
     if weak and not finishes_something(evidence) and task not in run.weak_commits:
         changes["weak_commits"] = (*run.weak_commits, task)
     committed = is_committed(evidence) or known.loop_commits

@@ -91,10 +91,10 @@ def raise_promises(draft: StepDraft, settlement: SettledIteration) -> None:
     if question is not None and blocker is not None:
         order = ORDERS[draft.config.gate.rule]
         if order.index(EndReason.BLOCKED) < order.index(EndReason.DECIDE):
-            _warn_of_second(draft, settlement, f"is blocked, and asks as well: {question}")
+            _warn_of_second(draft, f"is blocked, and asks as well: {question}")
             question = None
         else:
-            _warn_of_second(draft, settlement, f"asks, and is blocked as well: {blocker}")
+            _warn_of_second(draft, f"asks, and is blocked as well: {blocker}")
             blocker = None
     if question is not None:
         _ask(draft, settlement, question)
@@ -102,20 +102,21 @@ def raise_promises(draft: StepDraft, settlement: SettledIteration) -> None:
         _raise_blocker(draft, settlement, blocker)
 
 
-def _warn_of_second(draft: StepDraft, settlement: SettledIteration, both: str) -> None:
+def _warn_of_second(draft: StepDraft, both: str) -> None:
     message = f"the agent {both}; only the first is raised now"
-    warn_once(draft, settlement.current.started.start, SECOND_HALT, message)
+    warn_once(draft, SECOND_HALT, message)
 
 
 def _ask(draft: StepDraft, settlement: SettledIteration, question: str) -> None:
     number, asked = settlement.current.started.start, draft.run.question
     if asked is None or asked.start != number:
-        told = draft.tell(
-            QuestionAsked,
-            start=number,
-            question=question,
-            path=draft.config.paths.decide,
-            asked_at=draft.now.replace(microsecond=0),
+        told = draft.emit(
+            QuestionAsked(
+                **draft.iteration_stamp,
+                question=question,
+                path=draft.config.paths.decide,
+                asked_at=draft.now.replace(microsecond=0),
+            )
         )
         announce_question(draft, told)
     asked = draft.run.question
@@ -128,8 +129,8 @@ def _ask(draft: StepDraft, settlement: SettledIteration, question: str) -> None:
 def _raise_blocker(draft: StepDraft, settlement: SettledIteration, reason: str) -> None:
     was_raised = "blockedRaised" in settlement.current.told
     if draft.run.blocked is None and not was_raised:
-        number, path = settlement.current.started.start, draft.config.paths.blocked
-        draft.tell(BlockedRaised, start=number, reason=reason, path=path)
+        path = draft.config.paths.blocked
+        draft.emit(BlockedRaised(**draft.iteration_stamp, reason=reason, path=path))
     if draft.run.blocked is not None:
         draft.order(WriteBlocked(reason=draft.run.blocked.reason))
 

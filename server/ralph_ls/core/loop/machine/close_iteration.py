@@ -8,7 +8,6 @@ promises are still read (docs/rules.md#promises).
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import cast
 
 from ralph_ls.core.loop.effects import (
     LaunchAgent,
@@ -93,11 +92,11 @@ def read_iteration(draft: StepDraft, given: IterationRead) -> None:
         _halt_on_dispute(draft, given, current.started.iteration)
         return
     for notice in given.notices:
-        warn_once(draft, number, notice.code, notice.message, notice.removed)
+        warn_once(draft, notice.code, notice.message, notice.removed)
     if given.ownership.users:
-        warn_once(draft, number, "left-to-user", left_to_user_words(given.ownership.users))
-    emit_reverted(draft, number, given)
-    emit_verified(draft, number, given)
+        warn_once(draft, "left-to-user", left_to_user_words(given.ownership.users))
+    emit_reverted(draft, given)
+    emit_verified(draft, given)
     evidence = _evidence(draft, current, given)
     if (
         exit_event is not None
@@ -141,17 +140,17 @@ def continue_closing(
     evidence = _evidence(draft, current, held)
     match given:
         case ValidationFinished():
-            emit_validated(draft, current, given)
+            emit_validated(draft, given)
             _after_validation(draft, held, evidence)
         case WorkUndone():
-            emit_rollback(draft, current, given)
+            emit_rollback(draft, given)
             held = validation.after_rollback(held, given)
-            _close(draft, held, _evidence(draft, _open_iteration(draft), held))
+            _close(draft, held, _evidence(draft, draft.open_iteration, held))
         case WorkCommitted():
             emit_commit(draft, current, given)
             _push(draft, held, evidence)
         case _:
-            emit_push(draft, current, given)
+            emit_push(draft, given)
             _close(draft, held, evidence)
 
 
@@ -165,7 +164,7 @@ _AWAITED = {
 
 def _after_validation(draft: StepDraft, given: IterationRead, evidence: Evidence) -> None:
     """Take back what did not validate, where that is wanted; else hand the work over."""
-    current = _open_iteration(draft)
+    current = draft.open_iteration
     stopped = _is_stopped(draft, current)
     order = validation.rollback_due(draft.run, current, evidence, stopped=stopped)
     if order is None:
@@ -177,7 +176,7 @@ def _after_validation(draft: StepDraft, given: IterationRead, evidence: Evidence
 
 def _commit(draft: StepDraft, given: IterationRead, evidence: Evidence) -> None:
     """Commit where the loop commits, then push."""
-    current = _open_iteration(draft)
+    current = draft.open_iteration
     stopped = _is_stopped(draft, current)
     order = commit_due(draft.run, current, given, evidence, stopped=stopped)
     if order is None:
@@ -189,18 +188,13 @@ def _commit(draft: StepDraft, given: IterationRead, evidence: Evidence) -> None:
 
 def _push(draft: StepDraft, given: IterationRead, evidence: Evidence) -> None:
     """Push where the loop pushes, then close the iteration."""
-    current = _open_iteration(draft)
+    current = draft.open_iteration
     order = push_due(draft.run, current, given, stopped=_is_stopped(draft, current))
     if order is None:
         _close(draft, given, evidence)
     else:
         draft.keep(settlement=given)
         draft.order(order)
-
-
-def _open_iteration(draft: StepDraft) -> CurrentIteration:
-    """With all that was told of it so far; the caller knows that one is open."""
-    return cast(CurrentIteration, draft.run.current)
 
 
 def _evidence(draft: StepDraft, current: CurrentIteration, given: IterationRead) -> Evidence:
@@ -240,11 +234,10 @@ def _try_again(
     why = f" ({given.failure})" if given.failure else ""
     warn_once(
         draft,
-        current.started.start,
         "agent-failed",
         f"the agent {exit_words(exit_event)} and left no result{why}; it is started once more",
     )
-    draft.tell(PhaseChanged, phase=Phase.RUNNING)
+    draft.emit(PhaseChanged(**draft.stamp, phase=Phase.RUNNING))
     agent = None if current.agent is None else current.agent.agent
     # In a fresh session: a broken one may be what made it fail.
     draft.order(
@@ -261,7 +254,7 @@ def _try_again(
 
 
 def _close(draft: StepDraft, given: IterationRead, evidence: Evidence) -> None:
-    current = _open_iteration(draft)
+    current = draft.open_iteration
     draft.keep(settlement=None)
     settlement = _settle(draft, current, given, evidence)
     emit_decisions(draft, settlement)

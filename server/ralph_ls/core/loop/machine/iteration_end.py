@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from ralph_ls.core.agent.failures import FAILURE_TEXTS
 from ralph_ls.core.loop.effects import CloseIteration, CommitWork, PushWork
-from ralph_ls.core.loop.fold import warning_name
+from ralph_ls.core.loop.fold.iteration_changes import warning_name
 from ralph_ls.core.loop.inputs import IterationRead, WorkCommitted, WorkPushed
 from ralph_ls.core.loop.machine import unfinished_tasks
 from ralph_ls.core.loop.machine.iteration_events import warn_once
@@ -98,48 +98,49 @@ def push_due(
 
 def emit_commit(draft: StepDraft, current: CurrentIteration, given: WorkCommitted) -> None:
     """Tell of the commit, or of what kept it from being made; the work is there all the same."""
-    number, iteration = current.started.start, current.started.iteration
+    iteration = current.started.iteration
     for notice in given.notices:
-        warn_once(draft, number, notice.code, notice.message)
+        warn_once(draft, notice.code, notice.message)
     if given.commit is not None:
-        draft.tell(
-            Committed,
-            start=number,
-            commit=given.commit,
-            subject=given.subject,
-            files=given.files,
+        draft.emit(
+            Committed(
+                **draft.iteration_stamp,
+                commit=given.commit,
+                subject=given.subject,
+                files=given.files,
+            )
         )
         if current.exit is None and draft.config.push:
             message = (
                 f"the commit of iteration {iteration}, which lost its engine, is not pushed by "
                 "itself; it goes with the next iteration's that is valid, or with your git push"
             )
-            warn_once(draft, number, "lost-not-pushed", message)
+            warn_once(draft, "lost-not-pushed", message)
     elif given.problem and not draft.state.stopping_agent:
         message = (
             f"the work of iteration {iteration} is not committed, it is still in the work tree"
         )
-        warn_once(draft, number, COMMIT_FAILED, f"{message}: {given.problem}")
+        warn_once(draft, COMMIT_FAILED, f"{message}: {given.problem}")
 
 
-def emit_push(draft: StepDraft, current: CurrentIteration, given: WorkPushed) -> None:
+def emit_push(draft: StepDraft, given: WorkPushed) -> None:
     """Tell of the push, if there was one; one that a person ended says nothing of the remote."""
-    number = current.started.start
     for notice in given.notices:
-        warn_once(draft, number, notice.code, notice.message)
+        warn_once(draft, notice.code, notice.message)
     if not given.tries or (not given.ok and draft.state.stopping_agent):
         return
-    draft.tell(
-        Pushed,
-        start=number,
-        ok=given.ok,
-        remote=given.remote,
-        branch=given.branch,
-        commit=given.commit,
-        tries=given.tries,
-        created=given.created,
-        rejected=given.rejected,
-        tail=given.problem,
+    draft.emit(
+        Pushed(
+            **draft.iteration_stamp,
+            ok=given.ok,
+            remote=given.remote,
+            branch=given.branch,
+            commit=given.commit,
+            tries=given.tries,
+            created=given.created,
+            rejected=given.rejected,
+            tail=given.problem,
+        )
     )
 
 
@@ -179,18 +180,18 @@ KEPT_ERROR_LINES = 5
 
 def emit_failure(draft: StepDraft, settlement: SettledIteration) -> None:
     """Warn of what keeps the agent from its work, and of who works on in its place."""
-    run, given, number = draft.run, settlement.read, settlement.current.started.start
+    run, given = draft.run, settlement.read
     hold, replaced, kind = settlement.hold, settlement.replaced, given.failure_kind
     told = None if hold is None else agent_hold_words(run, hold, given)
     if told is not None:
-        warn_once(draft, number, *told)
+        warn_once(draft, *told)
     elif replaced is not None:
         message = agent_crash_words(replaced, given, times=CRASHES_TO_FATAL)
-        warn_once(draft, number, FALLBACK, message)
+        warn_once(draft, FALLBACK, message)
     elif kind is not None and kind in AGENT_FAILURE_WORDS:
         code, advice = AGENT_FAILURE_WORDS[kind]
         said = f": {given.failure}" if given.failure else ""
-        warn_once(draft, number, code, f"the agent {FAILURE_TEXTS[kind]}{said}; {advice}")
+        warn_once(draft, code, f"the agent {FAILURE_TEXTS[kind]}{said}; {advice}")
 
 
 def end_iteration(draft: StepDraft, settlement: SettledIteration) -> None:
@@ -212,35 +213,36 @@ def end_iteration(draft: StepDraft, settlement: SettledIteration) -> None:
     # meanwhile, it took as long as its agent at least, which was timed otherwise.
     seconds = 0.0 if settlement.lost else (draft.now - current.started.at).total_seconds()
     seconds = max(seconds, 0.0 if current.exit is None else current.exit.seconds)
-    ended = draft.tell(
-        IterationEnded,
-        start=current.started.start,
-        mode=current.started.mode,
-        outcome=settlement.outcome,
-        counted=settlement.counted,
-        seconds=round(seconds, 3),
-        commit=settlement.commit,
-        uncommitted=is_uncommitted(run, current, cut_short=cut_short),
-        left=uncommitted_work(run, current, given, cut_short=cut_short),
-        fingerprint=settlement.evidence.fingerprint,
-        breaker=settlement.breaker,
-        stuck_count=settlement.stuck_count,
-        indicators=settlement.gate.indicators,
-        missing_reports=missing,
-        crashes=crashes,
-        recommendation=recommendation,
-        counts=given.plan.counts,
-        usage=given.usage,
-        failure=given.failure_kind if settlement.hold is None else settlement.hold.kind,
-        agent_out=settlement.agent_out,
-        permission_denials=None if denied is None else len(denied),
-        denied_tools=tuple(dict.fromkeys(denied or ())),
-        completion_words=given.completion_words,
-        confirmed=is_confirmation(run, settlement) or None,
-        attempts=dict(settlement.attempts),
-        skipped=unfinished_tasks.skipped_after(run, settlement),
-        session=given.session,
-        errors=given.errors[:KEPT_ERROR_LINES],
-        verdict=verdict(run, settlement, draft.now),
+    ended = draft.emit(
+        IterationEnded(
+            **draft.iteration_stamp,
+            mode=current.started.mode,
+            outcome=settlement.outcome,
+            counted=settlement.counted,
+            seconds=round(seconds, 3),
+            commit=settlement.commit,
+            uncommitted=is_uncommitted(run, current, cut_short=cut_short),
+            left=uncommitted_work(run, current, given, cut_short=cut_short),
+            fingerprint=settlement.evidence.fingerprint,
+            breaker=settlement.breaker,
+            stuck_count=settlement.stuck_count,
+            indicators=settlement.gate.indicators,
+            missing_reports=missing,
+            crashes=crashes,
+            recommendation=recommendation,
+            counts=given.plan.counts,
+            usage=given.usage,
+            failure=given.failure_kind if settlement.hold is None else settlement.hold.kind,
+            agent_out=settlement.agent_out,
+            permission_denials=None if denied is None else len(denied),
+            denied_tools=tuple(dict.fromkeys(denied or ())),
+            completion_words=given.completion_words,
+            confirmed=is_confirmation(run, settlement) or None,
+            attempts=dict(settlement.attempts),
+            skipped=unfinished_tasks.skipped_after(run, settlement),
+            session=given.session,
+            errors=given.errors[:KEPT_ERROR_LINES],
+            verdict=verdict(run, settlement, draft.now),
+        )
     )
     draft.order(CloseIteration(ended=ended))

@@ -6,11 +6,10 @@ the journal has of it already stands; only what is missing is told.
 
 from __future__ import annotations
 
-from typing import Any
-
 from ralph_ls.core.agent.usage import add_usage
 from ralph_ls.core.loop.evidence.progress import contradiction, is_tick_alone
-from ralph_ls.core.loop.fold import BUDGET_WARNING, active_seconds, warning_name
+from ralph_ls.core.loop.fold import active_seconds
+from ralph_ls.core.loop.fold.iteration_changes import BUDGET_WARNING, warning_name
 from ralph_ls.core.loop.inputs import IterationRead, ValidationFinished, WorkUndone
 from ralph_ls.core.loop.machine import unfinished_tasks
 from ralph_ls.core.loop.machine.verdict import (
@@ -30,7 +29,7 @@ from ralph_ls.protocol.run.events import (
     CircuitBreakerStateChange,
     CompletionRefused,
     CriteriaVerified,
-    EventBase,
+    Event,
     EvidenceGathered,
     GuardReverted,
     PlanChanged,
@@ -54,65 +53,66 @@ REPORTS_MISSING_TO_WARN = 3
 """SPEC §5: a warning after three iterations without a report."""
 
 
-def emit_once(draft: StepDraft, event_type: type[EventBase], **fields: Any) -> None:
-    """Tell an event of the open iteration, unless an engine that died has told it already."""
-    kind = str(event_type.model_fields["kind"].default)
-    if kind not in _emitted(draft.run.current):
-        draft.tell(event_type, **fields)
+def emit_once(draft: StepDraft, event: Event) -> None:
+    """Emit an event of the open iteration, unless an engine that died has emitted its kind."""
+    if event.kind not in draft.open_iteration.told:
+        draft.emit(event)
 
 
 def warn_once(
-    draft: StepDraft, number: int, code: str, message: str, removed: RemovedTask | None = None
+    draft: StepDraft, code: str, message: str, removed: RemovedTask | None = None
 ) -> None:
     """Warn of something in the open iteration, once for each code."""
-    if warning_name(code) not in _emitted(draft.run.current):
-        draft.tell(Warned, start=number, code=code, message=message, removed=removed)
+    if warning_name(code) not in draft.open_iteration.told:
+        draft.emit(Warned(**draft.iteration_stamp, code=code, message=message, removed=removed))
 
 
-def emit_reverted(draft: StepDraft, number: int, given: IterationRead) -> None:
+def emit_reverted(draft: StepDraft, given: IterationRead) -> None:
     """Tell what was put back; a second reading finds nothing to put back any more."""
     for one in given.reverted:
-        draft.tell(
-            GuardReverted,
-            start=number,
-            path=one.path,
-            what=one.what,
-            tasks=one.tasks,
-            n_tasks=one.n_tasks,
-            text=one.text,
-            kept=one.kept,
-            why=one.why,
-            commit=one.commit,
+        draft.emit(
+            GuardReverted(
+                **draft.iteration_stamp,
+                path=one.path,
+                what=one.what,
+                tasks=one.tasks,
+                n_tasks=one.n_tasks,
+                text=one.text,
+                kept=one.kept,
+                why=one.why,
+                commit=one.commit,
+            )
         )
 
 
-def emit_rollback(draft: StepDraft, current: CurrentIteration, given: WorkUndone) -> None:
+def emit_rollback(draft: StepDraft, given: WorkUndone) -> None:
     """Tell what became of taking the iteration back."""
-    number = current.started.start
     for notice in given.notices:
-        warn_once(draft, number, notice.code, notice.message)
-    draft.tell(
-        RolledBack,
-        start=number,
-        ok=not given.refused,
-        backup=given.backup,
-        commits=given.commits,
-        files=given.files,
-        kept=given.kept,
-        refused=given.refused,
+        warn_once(draft, notice.code, notice.message)
+    draft.emit(
+        RolledBack(
+            **draft.iteration_stamp,
+            ok=not given.refused,
+            backup=given.backup,
+            commits=given.commits,
+            files=given.files,
+            kept=given.kept,
+            refused=given.refused,
+        )
     )
 
 
-def emit_verified(draft: StepDraft, number: int, given: IterationRead) -> None:
+def emit_verified(draft: StepDraft, given: IterationRead) -> None:
     """Tell what was run for closed tasks; a second reading runs only what has not held yet."""
     for one in given.verified:
-        draft.tell(
-            CriteriaVerified,
-            start=number,
-            task=one.task,
-            ok=one.ok,
-            reopened=one.reopened,
-            checks=checks_of_event(one),
+        draft.emit(
+            CriteriaVerified(
+                **draft.iteration_stamp,
+                task=one.task,
+                ok=one.ok,
+                reopened=one.reopened,
+                checks=checks_of_event(one),
+            )
         )
 
 
@@ -136,26 +136,22 @@ def emit_reading(
     draft: StepDraft, current: CurrentIteration, given: IterationRead, evidence: Evidence
 ) -> None:
     """Tell report, promises, evidence and the plan's change, then what does not fit together."""
-    number = current.started.start
     if given.report is not None:
-        emit_once(draft, RalphStatusUpdate, start=number, report=given.report)
+        emit_once(draft, RalphStatusUpdate(**draft.iteration_stamp, report=given.report))
     n_told = current.told.count("promiseRead")
     for promise in given.promises[n_told:]:
-        draft.tell(PromiseRead, start=number, promise=promise)
-    emit_once(draft, EvidenceGathered, start=number, evidence=evidence)
+        draft.emit(PromiseRead(**draft.iteration_stamp, promise=promise))
+    emit_once(draft, EvidenceGathered(**draft.iteration_stamp, evidence=evidence))
     if given.tasks_done or given.plan.counts != current.started.counts:
         emit_once(
             draft,
-            PlanChanged,
-            start=number,
-            counts=given.plan.counts,
-            done=given.tasks_done,
+            PlanChanged(**draft.iteration_stamp, counts=given.plan.counts, done=given.tasks_done),
         )
     ended = current.exit is not None and current.exit.overspent
     if message := iteration_limit_words(draft.config, given.usage, ended=ended):
-        warn_once(draft, number, ITERATION_LIMIT, message)
-    _warn_of_claims(draft, number, given, evidence)
-    _warn_of_signals(draft, number, given)
+        warn_once(draft, ITERATION_LIMIT, message)
+    _warn_of_claims(draft, given, evidence)
+    _warn_of_signals(draft, given)
 
 
 def emit_decisions(draft: StepDraft, settlement: SettledIteration) -> None:
@@ -165,57 +161,60 @@ def emit_decisions(draft: StepDraft, settlement: SettledIteration) -> None:
     if aside is not None:
         emit_once(
             draft,
-            TaskSetAside,
-            start=number,
-            task=aside.task,
-            attempts=aside.attempts,
-            reason=aside.reason,
-            marked=is_marked_in_plan(draft.config.attempts),
+            TaskSetAside(
+                **draft.iteration_stamp,
+                task=aside.task,
+                attempts=aside.attempts,
+                reason=aside.reason,
+                marked=is_marked_in_plan(draft.config.attempts),
+            ),
         )
     if settlement.gate.refusal is not None:
         emit_once(
             draft,
-            CompletionRefused,
-            start=number,
-            why=settlement.gate.refusal,
-            open_tasks=settlement.read.plan.open_tasks,
+            CompletionRefused(
+                **draft.iteration_stamp,
+                why=settlement.gate.refusal,
+                open_tasks=settlement.read.plan.open_tasks,
+            ),
         )
     elif why := refused_completion_words(draft.run, settlement):
-        emit_once(draft, CompletionRefused, iteration=number, why=why)
+        emit_once(draft, CompletionRefused(**draft.stamp, iteration=number, why=why))
     if (message := unfinished_tasks.unfinished_warning(draft.run, settlement)) is not None:
-        warn_once(draft, number, unfinished_tasks.UNFINISHED_WARNING, message)
-    _emit_breaker(draft, settlement, number)
-    _warn_of_budgets(draft, settlement, number)
+        warn_once(draft, unfinished_tasks.UNFINISHED_WARNING, message)
+    _emit_breaker(draft, settlement)
+    _warn_of_budgets(draft, settlement)
     missing = draft.run.missing_reports + 1
     is_missing = settlement.read.report is None and not settlement.cut_short
     if is_missing and missing == REPORTS_MISSING_TO_WARN:
         message = f"{missing} iterations in a row without a status block; evidence alone decides"
-        warn_once(draft, number, "report-missing", message)
+        warn_once(draft, "report-missing", message)
     if settlement.read.question and not settlement.cut_short:
-        _warn_of_question(draft, settlement, number)
+        _warn_of_question(draft, settlement)
 
 
-def _emit_breaker(draft: StepDraft, settlement: SettledIteration, number: int) -> None:
+def _emit_breaker(draft: StepDraft, settlement: SettledIteration) -> None:
     before, after = draft.run.breaker, settlement.breaker
     if after.state is not before.state:
         emit_once(
             draft,
-            CircuitBreakerStateChange,
-            start=number,
-            from_state=before.state,
-            to_state=after.state,
-            reason=after.reason,
-            breaker=after,
+            CircuitBreakerStateChange(
+                **draft.iteration_stamp,
+                from_state=before.state,
+                to_state=after.state,
+                reason=after.reason,
+                breaker=after,
+            ),
         )
         if after.state is BreakerState.HALF_OPEN:
             message = f"the breaker is half open: {after.reason}; more of it stops the run"
-            warn_once(draft, number, "breaker-half-open", message)
+            warn_once(draft, "breaker-half-open", message)
     same = after.consecutive_same_error
     if same and same == draft.config.breaker.same_error_warn and not settlement.cut_short:
-        warn_once(draft, number, "error-repeating", f"the same error in {same} iterations")
+        warn_once(draft, "error-repeating", f"the same error in {same} iterations")
 
 
-def _warn_of_budgets(draft: StepDraft, settlement: SettledIteration, number: int) -> None:
+def _warn_of_budgets(draft: StepDraft, settlement: SettledIteration) -> None:
     """A person is warned once of each budget that comes to its end (docs/rules.md#budgets)."""
     run = draft.run
     used = budget.nearly_used_budgets(
@@ -226,10 +225,10 @@ def _warn_of_budgets(draft: StepDraft, settlement: SettledIteration, number: int
     )
     for name, message in used:
         if name not in run.budgets_warned:
-            warn_once(draft, number, BUDGET_WARNING + name, message)
+            warn_once(draft, BUDGET_WARNING + name, message)
 
 
-def _warn_of_question(draft: StepDraft, settlement: SettledIteration, number: int) -> None:
+def _warn_of_question(draft: StepDraft, settlement: SettledIteration) -> None:
     """A question without a signal cannot be answered in its place; it must not go unseen."""
     is_raised = question_of(settlement.read) is not None
     if is_raised or ends_complete(draft.run, settlement) is not None:
@@ -238,31 +237,29 @@ def _warn_of_question(draft: StepDraft, settlement: SettledIteration, number: in
         f"the agent ended with a question and gave no signal: {settlement.read.question} "
         "Tell it what you want with: ralph note"
     )
-    warn_once(draft, number, "asked-without-signal", message)
+    warn_once(draft, "asked-without-signal", message)
 
 
-def _warn_of_claims(
-    draft: StepDraft, number: int, given: IterationRead, evidence: Evidence
-) -> None:
+def _warn_of_claims(draft: StepDraft, given: IterationRead, evidence: Evidence) -> None:
     current = draft.run.current
     is_planning = current is not None and current.started.mode is Mode.PLAN
     plan_changed = is_planning and given.plan_changed
     claim = contradiction(given.report, evidence, plan_changed=plan_changed, moved=given.moved)
     if claim is not None:
-        warn_once(draft, number, "claim-without-evidence", claim)
+        warn_once(draft, "claim-without-evidence", claim)
     # To approve what others did is a review's whole work.
     if is_tick_alone(evidence) and not set(evidence.tasks_done) <= set(given.moved):
         ticked = ", ".join(evidence.tasks_done[:SHOWN_TASKS])
-        warn_once(draft, number, "tick-without-change", f"ticked with no other change: {ticked}")
+        warn_once(draft, "tick-without-change", f"ticked with no other change: {ticked}")
     for problem in () if given.report is None else given.report.problems:
         if problem.code == BAD_VALUE and problem.field in FLAGS:
-            warn_once(draft, number, UNREADABLE_FLAG, problem.message)
+            warn_once(draft, UNREADABLE_FLAG, problem.message)
     if given.report is not None and given.report.work_type == "TESTING":
         message = "this iteration only tested and implemented nothing"
-        warn_once(draft, number, "test-only", message)
+        warn_once(draft, "test-only", message)
 
 
-def _warn_of_signals(draft: StepDraft, number: int, given: IterationRead) -> None:
+def _warn_of_signals(draft: StepDraft, given: IterationRead) -> None:
     """A completion signal that is not the profile's gate never ends a run; it is told.
 
     See docs/rules.md#exit-gate.
@@ -271,24 +268,21 @@ def _warn_of_signals(draft: StepDraft, number: int, given: IterationRead) -> Non
     if signals := foreign_signals(gate_inputs(draft.run, given)):
         asked = gate_words(config.gate, config.promise.complete)
         message = f"{' and '.join(signals)}; this profile's gate asks for {asked}"
-        warn_once(draft, number, "completion-not-gate", message)
+        warn_once(draft, "completion-not-gate", message)
 
 
-def _emitted(current: CurrentIteration | None) -> tuple[str, ...]:
-    return () if current is None else current.told
-
-
-def emit_validated(draft: StepDraft, current: CurrentIteration, given: ValidationFinished) -> None:
+def emit_validated(draft: StepDraft, given: ValidationFinished) -> None:
     """Tell how the scripts ended; one that was ended on a person's order says nothing."""
     if given.ok or not draft.state.stopping_agent:
-        draft.tell(
-            Validated,
-            start=current.started.start,
-            ok=given.ok,
-            exit_code=given.exit_code,
-            timed_out=given.timed_out,
-            seconds=given.seconds,
-            tail=given.tail,
-            script=given.script,
-            scripts=given.scripts,
+        draft.emit(
+            Validated(
+                **draft.iteration_stamp,
+                ok=given.ok,
+                exit_code=given.exit_code,
+                timed_out=given.timed_out,
+                seconds=given.seconds,
+                tail=given.tail,
+                script=given.script,
+                scripts=given.scripts,
+            )
         )

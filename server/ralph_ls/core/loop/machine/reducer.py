@@ -148,11 +148,11 @@ def _announced(draft: StepDraft, given: AnnouncementDone) -> None:
     """Warn of it; what is about an iteration once for each, and not when that is over."""
     current = draft.run.current
     if given.start is None:
-        draft.tell(Warned, code=given.code, message=given.message)
+        draft.emit(Warned(**draft.stamp, code=given.code, message=given.message))
     elif current is None or current.started.start != given.start:
         draft.ignore("the iteration that it is about is over")
     else:
-        warn_once(draft, given.start, given.code, given.message)
+        warn_once(draft, given.code, given.message)
 
 
 def _start(draft: StepDraft, given: Started) -> None:
@@ -161,23 +161,25 @@ def _start(draft: StepDraft, given: Started) -> None:
         return
     facts = given.facts
     draft.name_run(given.run)
-    draft.tell(
-        RunStarted,
-        version=facts.version,
-        pid=facts.pid,
-        workspace=facts.workspace,
-        state_dir=facts.state_dir,
-        branch=facts.branch,
-        head=facts.head,
-        plan=facts.plan_path,
-        request=facts.request,
-        config=facts.config,
-        overrides=facts.overrides,
-        counts=facts.counts,
-        choices=facts.choices,
-        settings_digest=facts.settings_digest,
+    draft.emit(
+        RunStarted(
+            **draft.stamp,
+            version=facts.version,
+            pid=facts.pid,
+            workspace=facts.workspace,
+            state_dir=facts.state_dir,
+            branch=facts.branch,
+            head=facts.head,
+            plan=facts.plan_path,
+            request=facts.request,
+            config=facts.config,
+            overrides=facts.overrides,
+            counts=facts.counts,
+            choices=facts.choices,
+            settings_digest=facts.settings_digest,
+        )
     )
-    draft.tell(PhaseChanged, phase=Phase.STARTING)
+    draft.emit(PhaseChanged(**draft.stamp, phase=Phase.STARTING))
     _emit_facts(draft, facts)
     steering.find_halt_files(draft, facts.halt)
     run_flow.begin_run(draft)
@@ -191,21 +193,23 @@ def _resume(draft: StepDraft, given: Resumed) -> None:
     if draft.run.end is not None and draft.run.end.reason is EndReason.COMPLETE:
         draft.ignore("the run is complete")
         return
-    draft.tell(
-        RunResumed,
-        version=facts.version,
-        pid=facts.pid,
-        by=given.by,
-        branch=facts.branch,
-        head=facts.head,
-        config=facts.config,
-        overrides=facts.overrides,
-        counts=facts.counts,
-        orphans_ended=given.orphans_ended,
-        choices=facts.choices,
-        settings_digest=facts.settings_digest,
-        users=given.users or None,
-        held=given.held or None,
+    draft.emit(
+        RunResumed(
+            **draft.stamp,
+            version=facts.version,
+            pid=facts.pid,
+            by=given.by,
+            branch=facts.branch,
+            head=facts.head,
+            config=facts.config,
+            overrides=facts.overrides,
+            counts=facts.counts,
+            orphans_ended=given.orphans_ended,
+            choices=facts.choices,
+            settings_digest=facts.settings_digest,
+            users=given.users or None,
+            held=given.held or None,
+        )
     )
     _emit_facts(draft, facts)
     _emit_resets(draft, facts)
@@ -223,9 +227,9 @@ def _resume(draft: StepDraft, given: Resumed) -> None:
 
 def _emit_facts(draft: StepDraft, facts: EngineFacts) -> None:
     for notice in facts.notices:
-        draft.tell(Warned, code=notice.code, message=notice.message)
+        draft.emit(Warned(**draft.stamp, code=notice.code, message=notice.message))
     for note in facts.notes:
-        draft.tell(NoteAdded, text=note.text, by=note.by)
+        draft.emit(NoteAdded(**draft.stamp, text=note.text, by=note.by))
 
 
 def _emit_resets(draft: StepDraft, facts: EngineFacts) -> None:
@@ -238,7 +242,7 @@ def _prepared(draft: StepDraft, given: Prepared) -> None:
     if not draft.is_awaited(Awaits.PREPARED):
         return
     for notice in given.notices:
-        draft.tell(Warned, code=notice.code, message=notice.message)
+        draft.emit(Warned(**draft.stamp, code=notice.code, message=notice.message))
     if given.locked:
         _wait_for_git(draft, given.locked)
         return
@@ -265,7 +269,7 @@ def _prepared(draft: StepDraft, given: Prepared) -> None:
 def _wait_for_git(draft: StepDraft, locked: str) -> None:
     """The agent's git could do nothing, and the lock may be a commit that the user is making."""
     if not run_flow.hold_if_wanted(draft):
-        draft.tell(Warned, code=GIT_LOCKED, message=locked)
+        draft.emit(Warned(**draft.stamp, code=GIT_LOCKED, message=locked))
         run_flow.halt_for_user(draft, EndReason.BLOCKED, locked)
 
 
@@ -284,7 +288,7 @@ def _task_claimed(draft: StepDraft, given: TaskClaimed) -> None:
     draft.keep_prepared(None)
     if given.refused:
         message = f"{given.task.title} ({given.task.id}) is not taken: {given.refused}"
-        draft.tell(Warned, code="claim-refused", message=message)
+        draft.emit(Warned(**draft.stamp, code="claim-refused", message=message))
     if given.refused or _is_outdated(draft, prepared):
         run_flow.next_or_hold(draft)
     elif not run_flow.hold_if_wanted(draft):
@@ -295,30 +299,30 @@ def _begin_iteration(draft: StepDraft, given: Prepared) -> None:
     is_planning, config = given.mode is Mode.PLAN, draft.config
     iteration = draft.run.counted + 1
     task = None if is_planning else given.plan.next_task
-    started = draft.tell(
-        IterationStarted,
-        start=draft.run.start + 1,
-        iteration=iteration,
-        tries=draft.run.tries + 1 if draft.run.iteration == iteration else 1,
-        max_iterations=config.max_iterations,
-        mode=given.mode,
-        task=task,
-        confirming=task is None and not is_planning and _is_confirmation(draft.run),
-        counts=given.plan.counts,
-        baseline=given.baseline,
-        attempts=None if given.attempts == draft.run.attempts else given.attempts,
+    started = draft.emit(
+        IterationStarted(
+            **draft.stamp,
+            start=draft.run.start + 1,
+            iteration=iteration,
+            tries=draft.run.tries + 1 if draft.run.iteration == iteration else 1,
+            max_iterations=config.max_iterations,
+            mode=given.mode,
+            task=task,
+            confirming=task is None and not is_planning and _is_confirmation(draft.run),
+            counts=given.plan.counts,
+            baseline=given.baseline,
+            attempts=_changed_attempts(draft.run, given),
+        )
     )
     draft.mark_begun()
     attempt = attempts.attempt_number(draft.run.attempts, task, config.attempts)
-    if attempt is not None:
-        draft.tell(
-            AttemptCounted,
-            start=started.start,
-            task=task,
-            attempt=attempt,
-            limit=config.attempts.limit,
+    if task is not None and attempt is not None:
+        draft.emit(
+            AttemptCounted(
+                **draft.iteration_stamp, task=task, attempt=attempt, limit=config.attempts.limit
+            )
         )
-    draft.tell(PhaseChanged, phase=Phase.RUNNING)
+    draft.emit(PhaseChanged(**draft.stamp, phase=Phase.RUNNING))
     traits = given.plan.next_traits
     about = None if traits is None or task is None or traits.task != task.id else traits
     worker = choose_worker(
@@ -345,6 +349,12 @@ def _begin_iteration(draft: StepDraft, given: Prepared) -> None:
     )
 
 
+def _changed_attempts(run: RunState, given: Prepared) -> dict[str, int] | None:
+    """The attempts that are kept beyond the run, where others than this run changed them."""
+    known = given.attempts
+    return None if known is None or known == run.attempts else dict(known)
+
+
 def _is_confirmation(run: RunState) -> bool:
     """Whether an iteration without a task looks for what is left; one that mends does not."""
     is_whole_plan = run.config.task is None
@@ -359,18 +369,19 @@ def _agent_launched(draft: StepDraft, given: AgentLaunched) -> None:
     current = draft.run.current
     if not draft.is_awaited(Awaits.LAUNCH) or current is None:
         return
-    draft.tell(
-        AgentStarted,
-        start=current.started.start,
-        attempt=1 if current.agent is None else current.agent.attempt + 1,
-        agent=given.agent,
-        argv=given.argv,
-        pid=given.pid,
-        process_start_time=given.process_start_time,
-        group=given.group,
-        prompt_bytes=given.prompt_bytes,
-        dialect=given.dialect,
-        model=given.model,
+    draft.emit(
+        AgentStarted(
+            **draft.iteration_stamp,
+            attempt=1 if current.agent is None else current.agent.attempt + 1,
+            agent=given.agent,
+            argv=given.argv,
+            pid=given.pid,
+            process_start_time=given.process_start_time,
+            group=given.group,
+            prompt_bytes=given.prompt_bytes,
+            dialect=given.dialect,
+            model=given.model,
+        )
     )
     draft.expect(Awaits.EXIT)
     if draft.state.stopping_agent:
@@ -381,24 +392,25 @@ def _agent_finished(draft: StepDraft, given: AgentFinished) -> None:
     current = draft.run.current
     if not draft.is_awaited(Awaits.EXIT) or current is None or current.agent is None:
         return
-    draft.tell(
-        AgentExited,
-        start=current.started.start,
-        attempt=current.agent.attempt,
-        exit_code=given.exit_code,
-        signal=given.signal,
-        timed_out=given.timed_out,
-        idle=given.idle,
-        overspent=given.overspent,
-        stopped=given.stopped,
-        killed=given.killed,
-        leftovers=given.leftovers,
-        seconds=given.seconds,
-        stdout_bytes=given.stdout_bytes,
-        stderr_bytes=given.stderr_bytes,
+    draft.emit(
+        AgentExited(
+            **draft.iteration_stamp,
+            attempt=current.agent.attempt,
+            exit_code=given.exit_code,
+            signal=given.signal,
+            timed_out=given.timed_out,
+            idle=given.idle,
+            overspent=given.overspent,
+            stopped=given.stopped,
+            killed=given.killed,
+            leftovers=given.leftovers,
+            seconds=given.seconds,
+            stdout_bytes=given.stdout_bytes,
+            stderr_bytes=given.stderr_bytes,
+        )
     )
     if draft.run.phase is not Phase.STOPPING:
-        draft.tell(PhaseChanged, phase=Phase.SETTLING)
+        draft.emit(PhaseChanged(**draft.stamp, phase=Phase.SETTLING))
     draft.order(
         ReadIteration(
             start=current.started.start,
@@ -414,7 +426,7 @@ def _agent_finished(draft: StepDraft, given: AgentFinished) -> None:
 def _time_came(draft: StepDraft) -> None:
     if not draft.is_awaited(Awaits.TIME):
         return
-    draft.tell(WaitEnded, reason=draft.run.phase_reason or "cooldown")
+    draft.emit(WaitEnded(**draft.stamp, reason=draft.run.phase_reason or "cooldown"))
     run_flow.prepare_iteration(draft, reuse=False)
 
 

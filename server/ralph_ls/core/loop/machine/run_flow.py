@@ -69,14 +69,16 @@ def end_run(draft: StepDraft, reason: EndReason, message: str, *, by: str = "") 
     if reason is EndReason.STOPPED and by == BY_TERM:
         code = TERM_EXIT_CODE
     run = draft.run
-    draft.tell(
-        RunEnded,
-        reason=reason,
-        exit_code=code,
-        message=message,
-        by=by,
-        iterations=run.iterations,
-        seconds=round(run.active_seconds, 3),
+    draft.emit(
+        RunEnded(
+            **draft.stamp,
+            reason=reason,
+            exit_code=code,
+            message=message,
+            by=by,
+            iterations=run.iterations,
+            seconds=round(run.active_seconds, 3),
+        )
     )
     announce_end(draft, reason)
     draft.order(Finish(exit_code=code))
@@ -85,7 +87,7 @@ def end_run(draft: StepDraft, reason: EndReason, message: str, *, by: str = "") 
 def halt_for_user(draft: StepDraft, reason: EndReason, message: str) -> None:
     """A person is needed: park the run or end it, as ``on_halt`` says (docs/rules.md#halting)."""
     if draft.config.on_halt is OnHalt.WAIT:
-        draft.tell(PhaseChanged, phase=Phase.PARKED, reason=reason.value)
+        draft.emit(PhaseChanged(**draft.stamp, phase=Phase.PARKED, reason=reason.value))
         draft.order(WatchHaltFiles())
     else:
         end_run(draft, reason, message)
@@ -94,7 +96,7 @@ def halt_for_user(draft: StepDraft, reason: EndReason, message: str) -> None:
 def halt_for_review(draft: StepDraft, why: str) -> None:
     """Park until a person approves; a run that waits for nobody ends, to be taken up again."""
     if draft.config.on_halt is OnHalt.WAIT:
-        draft.tell(PhaseChanged, phase=Phase.PARKED, reason=REVIEW)
+        draft.emit(PhaseChanged(**draft.stamp, phase=Phase.PARKED, reason=REVIEW))
         draft.order(WatchHaltFiles())
     else:
         message = f"a review is due: {why}; look at it, then go on with: ralph run --resume"
@@ -178,8 +180,8 @@ def wait_for_agent(draft: StepDraft, held: AgentHold, *, since: datetime) -> Non
 
 def wait_until(draft: StepDraft, reason: str, until: datetime) -> None:
     """Wait by itself, visibly."""
-    draft.tell(WaitStarted, reason=reason, until=until)
-    draft.tell(PhaseChanged, phase=Phase.WAITING, reason=reason, until=until)
+    draft.emit(WaitStarted(**draft.stamp, reason=reason, until=until))
+    draft.emit(PhaseChanged(**draft.stamp, phase=Phase.WAITING, reason=reason, until=until))
     draft.order(WaitUntil(until=until))
 
 
@@ -187,7 +189,7 @@ def reread_iteration(
     draft: StepDraft, current: CurrentIteration, *, order: OwnershipOrder | None = None
 ) -> None:
     """Read an open iteration that an earlier engine began, or that was disputed."""
-    draft.tell(PhaseChanged, phase=Phase.SETTLING)
+    draft.emit(PhaseChanged(**draft.stamp, phase=Phase.SETTLING))
     draft.order(
         ReadIteration(
             start=current.started.start,
@@ -210,7 +212,7 @@ def prepare_iteration(draft: StepDraft, *, reuse: bool) -> None:
     if start is not None:
         wait_until(draft, "calls", start)
         return
-    draft.tell(PhaseChanged, phase=Phase.PREPARING)
+    draft.emit(PhaseChanged(**draft.stamp, phase=Phase.PREPARING))
     draft.order(PrepareIteration(reuse=reuse, skip=skipped(run), skipped=run.skipped))
 
 
@@ -234,7 +236,7 @@ def hold_if_wanted(draft: StepDraft) -> bool:
 
 def pause_run(draft: StepDraft) -> None:
     """Hold the run until somebody resumes or stops it."""
-    draft.tell(PhaseChanged, phase=Phase.PAUSED)
+    draft.emit(PhaseChanged(**draft.stamp, phase=Phase.PAUSED))
     draft.expect(Awaits.PERSON)
 
 
@@ -332,12 +334,14 @@ def reset_breaker(draft: StepDraft, *, by: str) -> None:
     """Close the breaker and zero the stuck count, on a person's order."""
     before = draft.run.breaker
     after = breaker_rules.close_by_reset(before, by=by, now=draft.now)
-    draft.tell(
-        CircuitBreakerStateChange,
-        from_state=before.state,
-        to_state=after.state,
-        reason=after.reason,
-        breaker=after,
+    draft.emit(
+        CircuitBreakerStateChange(
+            **draft.stamp,
+            from_state=before.state,
+            to_state=after.state,
+            reason=after.reason,
+            breaker=after,
+        )
     )
 
 

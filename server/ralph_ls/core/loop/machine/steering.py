@@ -18,12 +18,12 @@ from ralph_ls.core.loop.effects import (
     TakeApprovals,
     WriteDecide,
 )
-from ralph_ls.core.loop.fold_user_events import RESET_TASK
+from ralph_ls.core.loop.fold.run_changes import RESET_TASK
 from ralph_ls.core.loop.inputs import CommandUnreadable, HaltFiles
 from ralph_ls.core.loop.machine import run_flow
 from ralph_ls.core.loop.rules import attempts
 from ralph_ls.core.loop.rules.waits import REVIEW, parked_words, stuck_words
-from ralph_ls.core.loop.state import StepDraft
+from ralph_ls.core.loop.state import EventStamp, IterationStamp, StepDraft
 from ralph_ls.protocol.run.commands import (
     Allow,
     Answer,
@@ -68,7 +68,9 @@ def reject_unreadable(draft: StepDraft, given: CommandUnreadable) -> None:
     if given.id in draft.run.commands:
         draft.ignore("this command was answered already")
         return
-    draft.tell(CommandRejected, command=given.id, code=given.code, reason=given.reason)
+    draft.emit(
+        CommandRejected(**draft.stamp, command=given.id, code=given.code, reason=given.reason)
+    )
 
 
 def handle_signal(draft: StepDraft, by: str) -> None:
@@ -84,7 +86,7 @@ def handle_signal(draft: StepDraft, by: str) -> None:
     is_pending = run.phase is Phase.STOPPING
     at_once = is_pending or by != run_flow.BY_CTRL_C
     if run.stop_requested != by or not is_pending or not draft.state.stopping_agent:
-        draft.tell(PhaseChanged, phase=Phase.STOPPING, reason=by)
+        draft.emit(PhaseChanged(**draft.stamp, phase=Phase.STOPPING, reason=by))
     if at_once:
         draft.mark_agent(stopping=True)
         draft.order(StopAgent())
@@ -97,24 +99,24 @@ def find_halt_files(draft: StepDraft, halt: HaltFiles) -> None:
     that the journal knows nothing of is then that iteration's, whose engine died on writing it.
     """
     run, paths = draft.run, draft.config.paths
-    start = None if run.current is None else run.current.started.start
     if halt.blocked is not None and _same(halt.blocked, run.resolved_blocker):
         draft.order(RemoveBlocked())
     elif halt.blocked is not None and run.blocked is None:
-        draft.tell(BlockedRaised, start=start, reason=halt.blocked, path=paths.blocked)
+        draft.emit(BlockedRaised(**_halt_stamp(draft), reason=halt.blocked, path=paths.blocked))
     elif halt.blocked is None and run.blocked is not None:
-        draft.tell(BlockedResolved, by=f"removing {paths.blocked}")
+        draft.emit(BlockedResolved(**draft.stamp, by=f"removing {paths.blocked}"))
     question = draft.run.question
     if halt.answer is not None and _same(halt.question, run.settled_question):
         draft.order(RemoveDecide())
     elif halt.question is not None and question is None:
         asked_at = draft.now.replace(microsecond=0)
-        draft.tell(
-            QuestionAsked,
-            start=start,
-            question=halt.question,
-            path=paths.decide,
-            asked_at=asked_at,
+        draft.emit(
+            QuestionAsked(
+                **_halt_stamp(draft),
+                question=halt.question,
+                path=paths.decide,
+                asked_at=asked_at,
+            )
         )
     question = draft.run.question
     if question is None or question.answer is not None:
@@ -148,13 +150,15 @@ def halt_files_changed(draft: StepDraft, halt: HaltFiles) -> None:
 
 def reset_task(draft: StepDraft, task: str, *, command: str, by: str) -> None:
     """Count no attempts at a task any more, and skip it no more (docs/rules.md#attempts)."""
-    draft.tell(
-        CommandAccepted,
-        command=command,
-        command_kind=RESET_TASK,
-        by=by,
-        text="no attempts are counted for the task any more, and it is not skipped",
-        task=task,
+    draft.emit(
+        CommandAccepted(
+            **draft.stamp,
+            command=command,
+            command_kind=RESET_TASK,
+            by=by,
+            text="no attempts are counted for the task any more, and it is not skipped",
+            task=task,
+        )
     )
     if not attempts.is_marked_in_plan(draft.config.attempts):
         draft.order(ForgetAttempts(task=task))
@@ -175,7 +179,7 @@ def _obey(draft: StepDraft, command: Command) -> None:
         case Answer():
             _answer(draft, command)
         case Note():
-            draft.tell(NoteAdded, text=command.text, by=command.by)
+            draft.emit(NoteAdded(**draft.stamp, text=command.text, by=command.by))
             _accept(draft, command, "the next iteration will be told")
         case Skip():
             _skip(draft, command)
@@ -218,7 +222,7 @@ def _stop(draft: StepDraft, command: Stop) -> None:
     text = "the agent is ended now" if at_once else "the run ends after this iteration"
     _accept(draft, command, text)
     if draft.run.phase is not Phase.STOPPING:
-        draft.tell(PhaseChanged, phase=Phase.STOPPING, reason=command.by)
+        draft.emit(PhaseChanged(**draft.stamp, phase=Phase.STOPPING, reason=command.by))
     if command.now:
         draft.mark_agent(stopping=True)
         draft.order(StopAgent())
@@ -269,7 +273,7 @@ def _resolved(draft: StepDraft, blocker: Blocker, *, by: str) -> None:
     for a reset of its own.
     """
     run = draft.run
-    draft.tell(BlockedResolved, by=by)
+    draft.emit(BlockedResolved(**draft.stamp, by=by))
     reported = run.report is not None and run.report.status == "BLOCKED"
     is_last = run.last is not None and blocker.start == run.last.start
     same = is_last and run.report_start == blocker.start
@@ -292,7 +296,7 @@ def _answer(draft: StepDraft, command: Answer) -> None:
 
 
 def _answered(draft: StepDraft, question: Question, answer: str, *, by: str) -> None:
-    draft.tell(QuestionAnswered, question=question.question, answer=answer, by=by)
+    draft.emit(QuestionAnswered(**draft.stamp, question=question.question, answer=answer, by=by))
 
 
 def _write_decide(draft: StepDraft, question: Question, answer: str | None = None) -> None:
@@ -304,6 +308,11 @@ def _write_decide(draft: StepDraft, question: Question, answer: str | None = Non
             answer=answer,
         )
     )
+
+
+def _halt_stamp(draft: StepDraft) -> EventStamp | IterationStamp:
+    """A halt belongs to the open iteration, if there is one."""
+    return draft.stamp if draft.run.current is None else draft.iteration_stamp
 
 
 def _leave_if_settled(draft: StepDraft) -> None:
@@ -326,7 +335,7 @@ def _leave_if_settled(draft: StepDraft) -> None:
 
 def _wait_for(draft: StepDraft, reason: EndReason) -> None:
     if draft.run.phase_reason != reason.value:
-        draft.tell(PhaseChanged, phase=Phase.PARKED, reason=reason.value)
+        draft.emit(PhaseChanged(**draft.stamp, phase=Phase.PARKED, reason=reason.value))
 
 
 def _same(one: str | None, other: str | None) -> bool:
@@ -335,22 +344,26 @@ def _same(one: str | None, other: str | None) -> bool:
 
 
 def _accept(draft: StepDraft, command: Command, text: str, *, task: str | None = None) -> None:
-    draft.tell(
-        CommandAccepted,
-        command=command.id,
-        command_kind=command.kind,
-        by=command.by,
-        text=text,
-        task=task,
+    draft.emit(
+        CommandAccepted(
+            **draft.stamp,
+            command=command.id,
+            command_kind=command.kind,
+            by=command.by,
+            text=text,
+            task=task,
+        )
     )
 
 
 def _reject(draft: StepDraft, command: Command, code: str, reason: str) -> None:
-    draft.tell(
-        CommandRejected,
-        command=command.id,
-        command_kind=command.kind,
-        by=command.by,
-        code=code,
-        reason=reason,
+    draft.emit(
+        CommandRejected(
+            **draft.stamp,
+            command=command.id,
+            command_kind=command.kind,
+            by=command.by,
+            code=code,
+            reason=reason,
+        )
     )

@@ -14,7 +14,8 @@ from datetime import datetime
 
 from ralph_ls.core.agent.result import AccountLimit
 from ralph_ls.core.agent.usage import add_usage
-from ralph_ls.core.loop.fold import active_seconds, warning_name
+from ralph_ls.core.loop.fold import active_seconds
+from ralph_ls.core.loop.fold.iteration_changes import warning_name
 from ralph_ls.core.loop.inputs import IterationRead
 from ralph_ls.core.loop.rules import budget
 from ralph_ls.core.loop.rules import gate as confirming

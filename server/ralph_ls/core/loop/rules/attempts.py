@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from ralph_ls.core.loop.changes import RunChanges, replace_iteration
 from ralph_ls.protocol.config.config import AttemptCounts, AttemptsConfig
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import TaskRef
@@ -43,15 +43,15 @@ def failed_attempts(run: RunState) -> Mapping[str, int]:
     return _with(run.attempts, task.id, run.attempts.get(task.id, 0) - 1)
 
 
-def attempts_after_run_end(run: RunState, *, stopped: bool) -> dict[str, Any]:
-    """What of a run's state changes where it ends with an iteration open: the attempt is given back
-    if the agent never started or the user stopped it.
+def attempts_after_run_end(run: RunState, *, stopped: bool) -> RunChanges:
+    """The changes of a run that ends with an iteration open: its attempt is not counted if the
+    agent never started or the user stopped it.
     """
     current = run.current
     if current is None or not (stopped or current.agent is None):
         return {}
     told = tuple(name for name in current.told if name != COUNTED)
-    left = current.model_copy(update={"told": told})
+    left = replace_iteration(current, told=told)
     return {"attempts": dict(failed_attempts(run)), "current": left}
 
 

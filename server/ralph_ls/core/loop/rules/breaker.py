@@ -38,6 +38,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from ralph_ls.core.loop.changes import BreakerChanges, replace_breaker
 from ralph_ls.core.plurals import count_of, some_of
 from ralph_ls.protocol.config.config import BreakerConfig
 from ralph_ls.protocol.run.values import Breaker, BreakerState
@@ -88,7 +89,7 @@ def count_iteration(
     opening = None if is_silent else _reason_to_open(counted, facts, config)
     if opening is not None:
         opened = _move(counted, BreakerState.OPEN, opening, now)
-        return opened.model_copy(update={"total_opens": breaker.total_opens + 1})
+        return replace_breaker(opened, total_opens=breaker.total_opens + 1)
     if breaker.state is BreakerState.HALF_OPEN and facts.progress and not facts.asked:
         return _move(counted, BreakerState.CLOSED, "progress again", now)
     stalled = counted.consecutive_no_progress
@@ -115,7 +116,7 @@ def close_by_reset(breaker: Breaker, *, by: str, now: datetime) -> Breaker:
 
 
 def _count(breaker: Breaker, facts: BreakerFacts) -> Breaker:
-    counts: dict[str, object] = {"current_iteration": facts.iteration}
+    counts: BreakerChanges = {"current_iteration": facts.iteration}
     if facts.progress:
         counts |= {
             "last_progress_iteration": facts.iteration,
@@ -129,11 +130,11 @@ def _count(breaker: Breaker, facts: BreakerFacts) -> Breaker:
         known = 0 if facts.progress else breaker.consecutive_set_asides
         counts["consecutive_set_asides"] = known + 1
     if not facts.cut_short:
-        counts |= _count_up(breaker.model_copy(update=counts), facts)
-    return breaker.model_copy(update=counts)
+        counts |= _count_up(replace_breaker(breaker, **counts), facts)
+    return replace_breaker(breaker, **counts)
 
 
-def _count_up(breaker: Breaker, facts: BreakerFacts) -> dict[str, object]:
+def _count_up(breaker: Breaker, facts: BreakerFacts) -> BreakerChanges:
     """The counts after an iteration that came to its end; what progress zeroes is zero already."""
     quiet = not facts.progress
     streaks = _error_streaks(breaker, facts)
@@ -223,4 +224,4 @@ def _reached(count: int, threshold: int) -> bool:
 
 
 def _move(breaker: Breaker, state: BreakerState, reason: str, now: datetime) -> Breaker:
-    return breaker.model_copy(update={"state": state, "reason": reason, "last_change_at": now})
+    return replace_breaker(breaker, state=state, reason=reason, last_change_at=now)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
 from ralph_ls.core.loop.evidence.progress import new_head
-from ralph_ls.core.loop.fold_user_events import RESET_TASK
+from ralph_ls.core.loop.fold.run_changes import RESET_TASK
 from ralph_ls.core.loop.rules.validation import verification_of
 from ralph_ls.core.views.model.words import claim_words, evidence_words, one_line
 from ralph_ls.protocol.run.events import (

@@ -1,0 +1,127 @@
+"""Fold: the function from events to the state of a run, the only way in which that state changes.
+
+The engine folds each event it emits, viewers fold the same events out of the journal, and a resumed
+run folds them again, so all three agree. Counters move only with ``iterationEnded``: an engine that
+dies while it closes an iteration leaves nothing half counted. Attempts alone also move when an
+iteration starts: with ``iterationStarted``, where others than this run have changed those kept
+beyond it, and with ``attemptCounted``, so that they survive an engine that dies.
+
+``run_changes`` has the events of the run and its users, ``iteration_changes`` those of an
+iteration. No module here reads anything but events and state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from ralph_ls.core.loop.changes import RunChanges
+from ralph_ls.core.loop.evidence.repetition import REPETITION_RESET, EndStates
+from ralph_ls.core.loop.fold.iteration_changes import (
+    changes_of_iteration,
+    current_changes,
+    shown_changes,
+)
+from ralph_ls.core.loop.fold.run_changes import (
+    changes_of_command,
+    changes_of_halt,
+    changes_of_run,
+    resumed_changes,
+)
+from ralph_ls.protocol.run.events import (
+    AgentExited,
+    AgentStarted,
+    AttemptCounted,
+    BlockedRaised,
+    BlockedResolved,
+    CircuitBreakerStateChange,
+    CommandAccepted,
+    CommandRejected,
+    Event,
+    EventBase,
+    IterationEnded,
+    IterationStarted,
+    NoteAdded,
+    PhaseChanged,
+    QuestionAnswered,
+    QuestionAsked,
+    RunEnded,
+    RunResumed,
+    RunStarted,
+    UnknownEvent,
+    WaitStarted,
+)
+from ralph_ls.protocol.run.state import NoteView, RunState
+from ralph_ls.protocol.run.values import Phase
+
+IDLE_PHASES = frozenset({Phase.PAUSED, Phase.PARKED, Phase.ENDED})
+"""Phases whose time counts for no budget (docs/rules.md#budgets)."""
+
+
+def fold(events: Iterable[Event | UnknownEvent], state: RunState | None = None) -> RunState:
+    """The state after ``events``, beginning from ``state`` or from nothing."""
+    folded, end_states = RunState() if state is None else state, EndStates()
+    is_ours = False
+    for event in events:
+        changes = _changes_with(folded, event, end_states)
+        if is_ours:
+            # This copy is not shared yet, and a long run is too long for one at each event.
+            vars(folded).update(changes)
+            folded.__pydantic_fields_set__.update(changes)
+        else:
+            folded, is_ours = folded.model_copy(update=changes), True
+    return folded
+
+
+def apply(state: RunState, event: EventBase) -> RunState:
+    """The state after one event; an unknown event only moves ``seq`` and ``at``."""
+    return state.model_copy(update=_changes_with(state, event, EndStates()))
+
+
+def active_seconds(state: RunState, at: datetime) -> float:
+    """Engine time until ``at``, if the run stays in its phase until then."""
+    if state.at is None or state.phase in IDLE_PHASES:
+        return state.active_seconds
+    # A clock that was set back must not take time away.
+    return state.active_seconds + max(0.0, (at - state.at).total_seconds())
+
+
+def _changes_with(state: RunState, event: EventBase, end_states: EndStates) -> RunChanges:
+    """The changes of one event; ``end_states``, kept for all of a fold, only saves time."""
+    changes: RunChanges = {"seq": event.seq, "at": event.at, "run": event.run}
+    # As an attribute, pydantic would search for it at length where an event has none.
+    counts = event.__dict__.get("counts")
+    if counts is not None and not counts.marker:
+        changes["stale_marker"] = False
+    if counts is not None and counts.total:
+        changes["had_tasks"] = True
+    # Time without an engine counts for no budget.
+    if not isinstance(event, RunStarted | RunResumed):
+        changes["active_seconds"] = active_seconds(state, event.at)
+    changes.update(_changes(state, event))
+    if isinstance(event, IterationEnded):
+        changes["seen"] = end_states.plus(state.seen, event.fingerprint)
+    return changes
+
+
+def _changes(state: RunState, event: EventBase) -> RunChanges:
+    match event:
+        case RunResumed():
+            return {**changes_of_run(state, event), **resumed_changes(state, event)}
+        case RunStarted() | PhaseChanged() | WaitStarted() | RunEnded():
+            return changes_of_run(state, event)
+        case IterationStarted() | AgentStarted() | AgentExited() | IterationEnded():
+            return changes_of_iteration(state, event)
+        case QuestionAsked() | QuestionAnswered() | BlockedRaised() | BlockedResolved():
+            return {**current_changes(state, event), **changes_of_halt(state, event)}
+        case CommandAccepted() | CommandRejected():
+            return changes_of_command(state, event)
+        case AttemptCounted(task=task, attempt=attempt):
+            counted = {**state.attempts, task.id: attempt}
+            return {**current_changes(state, event), "attempts": counted}
+        case NoteAdded(text=text, by=by, seq=seq):
+            return {"notes": (*state.notes, NoteView(text=text, by=by, seq=seq))}
+        case CircuitBreakerStateChange(breaker=breaker, start=None):
+            return {"breaker": breaker, "stuck_count": 0, **REPETITION_RESET}
+        case _:
+            return {**current_changes(state, event), **shown_changes(state, event)}
