@@ -111,7 +111,7 @@ def test_an_issue_comes_as_it_was_written(make: Any) -> None:
     assert (issue.number, issue.title, issue.is_open) == (12, ISSUE["title"], True)
     assert issue.body == ISSUE["body"].replace("\r\n", "\n")
     (comment,) = issue.comments
-    assert (comment.author, comment.standing, comment.at) == ("grace", "member", "2026-01-31")
+    assert (comment.author, comment.role, comment.at) == ("grace", "member", "2026-01-31")
     assert comment.body == "Only on Mondays"
     reference = read_reference(issue.url)
     assert reference is not None

@@ -123,9 +123,9 @@ def read_index(text: str) -> tuple[IndexEntry, ...]:
                 span = (number, start, start + len(line))
                 entries.append(_entry(fold_whitespace(listed[1]), listed[2], part, fields, span))
                 continue
-            said = _FIELD.match(line)
-            if fields is not None and said is not None:
-                fields.setdefault(fold_whitespace(said[1]).lower(), fold_whitespace(said[2]))
+            field = _FIELD.match(line)
+            if fields is not None and field is not None:
+                fields.setdefault(fold_whitespace(field[1]).lower(), fold_whitespace(field[2]))
             continue
         title = fold_whitespace(heading[2])
         fields, is_below_entry = None, False

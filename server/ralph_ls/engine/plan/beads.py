@@ -267,7 +267,7 @@ class BeadsSource(PlanSource):
         done, without = [], []
         for issue in closed:
             closing = judge_close_reason(issue, self.on_path, verifies=self.config.verify)
-            if issue.id in containers or not closing.says_nothing:
+            if issue.id in containers or not closing.is_empty:
                 done.append(issue.id)
             if issue.id not in containers and not closing.is_verified:
                 without.append(f"{name_of(issue)} {describe_close_reason(closing)}")

@@ -51,7 +51,7 @@ def judge_close_reason(
     }
     return replace(
         found,
-        says_nothing=found.says_nothing and not runs,
+        is_empty=found.is_empty and not runs,
         missing=tuple(one for one in found.missing if criterion_key(one) not in runs),
         failed=tuple(one for one in found.failed if criterion_key(one) not in runs),
     )

@@ -18,7 +18,7 @@ from ralph_ls.core.loop.inputs import Notice, PlanFacts
 from ralph_ls.core.loop.profiles import WithoutPlan, profile_of
 from ralph_ls.core.plan.diff.guard import PlanPowers, guard_plan
 from ralph_ls.core.plan.diff.guard_overrides import task_excerpt
-from ralph_ls.core.plan.diff.pairing import is_unfinished, told_as_finished
+from ralph_ls.core.plan.diff.pairing import is_unfinished, logged_as_finished
 from ralph_ls.core.plan.model import ParsedPlan, Plan
 from ralph_ls.core.plan.parse.markdown import parse_markdown
 from ralph_ls.core.plan.parse.titles import escape_surrogates
@@ -188,7 +188,7 @@ class MarkdownSource(PlanSource):
         self, before: str, after: str, told: str, *, task: str | None = None, own: str | None = None
     ) -> tuple[str, ...]:
         plans = self.plan(before, task=task), self.parse(after).plan
-        return told_as_finished(*plans, told, own=own)
+        return logged_as_finished(*plans, told, own=own)
 
     def renamed(
         self, before: str, after: str, earlier: Mapping[str, TaskRef] = MappingProxyType({})
@@ -266,9 +266,9 @@ class MarkdownSource(PlanSource):
             for one in done.violations
         )
         removed = ""
-        if seen.task is not None and done.told_otherwise:
+        if seen.task is not None and done.reworded_entry:
             removed = escape_surrogates(task_excerpt(plans[0], before, seen.task.id))
-        notices = _contradicts(seen.task, done.told_otherwise, removed)
+        notices = _contradicts(seen.task, done.reworded_entry, removed)
         return GuardedPlan(text=done.text, offences=offences, notices=notices)
 
     def held(

@@ -20,7 +20,7 @@ from ralph_ls.core.loop.inputs import Notice, PlanFacts
 from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.core.plan.formats.stories import edits, guard, tasks
 from ralph_ls.core.plan.formats.stories import evidence as closing
-from ralph_ls.core.plan.formats.stories.guard import held
+from ralph_ls.core.plan.formats.stories.guard import committed_offences
 from ralph_ls.core.plan.formats.stories.review_cycle import (
     IllegalMove,
     MoveCode,
@@ -326,7 +326,7 @@ class StoriesSource(PlanSource):
         self, start: str, committed: str, tree: str, finished: str
     ) -> Mapping[tuple[str, str], str]:
         del finished
-        return held(*(self._read(text) for text in (start, committed, tree)))
+        return committed_offences(*(self._read(text) for text in (start, committed, tree)))
 
     def _rules(self, seen: WatchedIteration) -> ReviewRules:
         return ReviewRules(

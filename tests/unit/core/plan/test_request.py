@@ -51,9 +51,7 @@ def test_an_issue_is_read_whole() -> None:
         url="https://github.com/ada/invoice/issues/12",
         is_open=True,
         comments=(
-            GithubComment(
-                author="grace", standing="owner", at="2026-01-31", body="Only on\nMondays"
-            ),
+            GithubComment(author="grace", role="owner", at="2026-01-31", body="Only on\nMondays"),
         ),
     )
 
@@ -96,7 +94,7 @@ def test_what_is_missing_or_strange_is_taken_as_nothing(
 )
 def test_who_wrote_a_comment(comment: dict[str, Any], told: tuple[str, str, str]) -> None:
     (read_one,) = read(comments=[comment]).comments
-    assert (read_one.author, read_one.standing, read_one.at) == told
+    assert (read_one.author, read_one.role, read_one.at) == told
 
 
 def test_a_pull_request_is_known_by_its_address() -> None:

@@ -64,7 +64,7 @@ class PlanGuardResult:
 
     text: str
     violations: tuple[PlanViolation, ...] = ()
-    told_otherwise: str = ""
+    reworded_entry: str = ""
     """The entry under which the iteration's own task was finished, in other words; else empty."""
 
 
@@ -88,12 +88,12 @@ def guard_plan(
     law = _Law(before=before, powers=powers, finished=finished, own=own)
     reading = law.read(after_text, after)
     if not reading.found:
-        return PlanGuardResult(text=after_text, told_otherwise=reading.pairing.told_otherwise)
+        return PlanGuardResult(text=after_text, reworded_entry=reading.pairing.reworded_entry)
     outcome = _revert(law, PlanSide.of(before, before_text), reading)
     return PlanGuardResult(
         text=outcome.text,
         violations=_describe(before, reading, outcome),
-        told_otherwise=reading.pairing.told_otherwise,
+        reworded_entry=reading.pairing.reworded_entry,
     )
 
 
@@ -263,7 +263,7 @@ def _bluntly(was: PlanSide, now: PlanSide, found: Sequence[_Found]) -> str:
 
 def _describe(before: Plan, agents: _Reading, outcome: _Reading) -> tuple[PlanViolation, ...]:
     lines = [line for _, line in lines_of(agents.text)]
-    told = []
+    violations = []
     for one in agents.found:
         task = before.tasks[one.nth]
         # What was split stands in its parts; its own place is then where the first of them is.
@@ -274,7 +274,7 @@ def _describe(before: Plan, agents: _Reading, outcome: _Reading) -> tuple[PlanVi
             became = agents.plan.tasks[one.now]
             last = became.line if one.what is Forbidden.SKIPPED else became.end_line
             text = "\n".join(lines[became.line : last + 1])
-        told.append(
+        violations.append(
             PlanViolation(
                 what=one.what,
                 task=task,
@@ -283,4 +283,4 @@ def _describe(before: Plan, agents: _Reading, outcome: _Reading) -> tuple[PlanVi
                 text=text,
             )
         )
-    return tuple(told)
+    return tuple(violations)

@@ -106,8 +106,8 @@ def _criteria(text: str, task: Task, agents: str, theirs: Task) -> AcceptedEdit:
 def _other_content(lines: Sequence[str], task: Task) -> list[str]:
     """What lines below a task say that is no criterion, nor a label over some."""
     criteria = frozenset(task.criteria)
-    said = (_content(line) for line in lines)
-    return [one for one in said if one and not _is_criterion(one, criteria)]
+    contents = (_content(line) for line in lines)
+    return [one for one in contents if one and not _is_criterion(one, criteria)]
 
 
 def _content(line: str) -> str:
@@ -115,10 +115,12 @@ def _content(line: str) -> str:
     return fold_whitespace(line if marks is None else line[marks.text :])
 
 
-def _is_criterion(said: str, criteria: frozenset[str]) -> bool:
-    label, colon, behind = said.partition(":")
+def _is_criterion(content: str, criteria: frozenset[str]) -> bool:
+    label, colon, behind = content.partition(":")
     is_label = label.strip("*_ ").casefold() in {"acceptance criteria", "criteria", "done when"}
-    return said in criteria or (bool(colon) and is_label and behind.strip("*_ ") in {"", *criteria})
+    return content in criteria or (
+        bool(colon) and is_label and behind.strip("*_ ") in {"", *criteria}
+    )
 
 
 LONGEST_EXCERPT = 16000

@@ -86,8 +86,8 @@ def conflict_note(line: str, other: str | None) -> str | None:
     """
     marks = find_marks(line)
     if marks is not None:
-        said = REMOVED if other is None else f"the other version says: {_item_text(other)}"
-        return f"{_indent_below(line, marks)}- Conflict: {said}"
+        note = REMOVED if other is None else f"the other version says: {_item_text(other)}"
+        return f"{_indent_below(line, marks)}- Conflict: {note}"
     if other is not None and line.lstrip().startswith(("#", "|")):
         # A heading twice would take the section, and nothing may stand inside a table.
         harmless = other.strip().replace("-->", "-- >")

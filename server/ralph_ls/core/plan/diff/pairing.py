@@ -34,9 +34,9 @@ class TaskPairing:
     """Open tasks of the earlier plan that went into others: split, merged, or told as finished."""
     fresh: frozenset[int]
     """Tasks of the later plan that no title or id of the earlier one leads to."""
-    told: frozenset[int] = frozenset()
+    logged: frozenset[int] = frozenset()
     """Those of ``resolved`` that are told as finished."""
-    told_otherwise: str = ""
+    reworded_entry: str = ""
     """The entry, in other words, that the iteration's own task was finished under; else empty."""
 
 
@@ -76,25 +76,25 @@ def pair_tasks(
     gone = [nth for nth in missing if nth not in kept]
     mine = next((nth for nth in gone if before.tasks[nth].id == own), None)
     order = [*([] if mine is None else [mine]), *_ticked(before, after, kept), *gone]
-    told = FinishedEntries(finished).each_once(before.tasks, order) & set(gone)
+    logged = FinishedEntries(finished).each_once(before.tasks, order) & set(gone)
     used = set(kept.values())
-    resolved = told | {nth for nth in gone if nth not in told and search.is_in_parts(nth, used)}
+    resolved = logged | {nth for nth in gone if nth not in logged and search.is_in_parts(nth, used)}
     entry = ""
     if mine is not None and mine not in resolved:
         unpaired = [after.tasks[nth] for nth in fresh if nth not in used]
         entry = _left_over(before, unpaired, finished)
     if entry and mine is not None:
-        told, resolved = told | {mine}, resolved | {mine}
+        logged, resolved = logged | {mine}, resolved | {mine}
     return TaskPairing(
         kept=kept,
         resolved=frozenset(resolved),
         fresh=frozenset(fresh),
-        told=frozenset(told),
-        told_otherwise=entry,
+        logged=frozenset(logged),
+        reworded_entry=entry,
     )
 
 
-def told_as_finished(
+def logged_as_finished(
     before: Plan, after: Plan, finished: str, *, own: str | None = None
 ) -> tuple[str, ...]:
     """Ids of the open tasks that left the plan for where finished ones are told.
@@ -103,8 +103,8 @@ def told_as_finished(
     """
     if not finished.strip() and own is None:
         return ()
-    told = pair_tasks(before, after, finished=finished, own=own).told
-    return tuple(task.id for nth, task in enumerate(before.tasks) if nth in told)
+    logged = pair_tasks(before, after, finished=finished, own=own).logged
+    return tuple(task.id for nth, task in enumerate(before.tasks) if nth in logged)
 
 
 def is_unfinished(task: Task) -> bool:
@@ -183,8 +183,8 @@ def _left_over(before: Plan, fresh: Sequence[Task], finished: str) -> str:
     """The first new entry of finished work that names no task of the earlier plan; else empty."""
     in_plan = [task.title for task in fresh if task.state is TaskState.DONE and not task.depth]
     for entry in (*log_entries(finished), *in_plan):
-        told = FinishedEntries(entry)
-        if not any(told.names(task) for task in before.tasks):
+        logged = FinishedEntries(entry)
+        if not any(logged.names(task) for task in before.tasks):
             return fold_whitespace(entry)
     return ""
 
@@ -312,16 +312,16 @@ def _places(
     for step in (1, -1):
         behind = _neighbours(range(n_before)[::step], kept.keys())
         behind_after = _neighbours(range(n_after)[::step], taken)
-        standing: defaultdict[int | None, list[int]] = defaultdict(list)
+        at_place: defaultdict[int | None, list[int]] = defaultdict(list)
         for nth in fresh:
-            standing[behind_after[nth]].append(nth)
+            at_place[behind_after[nth]].append(nth)
         passed: Counter[int | None] = Counter()
         for nth in missing:
             neighbour = behind[nth]
             place = None if neighbour is None else kept[neighbour]
             at = passed[place]
             passed[place] += 1
-            near[nth].update(standing[place][max(0, at - _NEAR) : at + _NEAR])
+            near[nth].update(at_place[place][max(0, at - _NEAR) : at + _NEAR])
     return {nth: tuple(sorted(others)) for nth, others in near.items()}
 
 

@@ -54,7 +54,9 @@ class PlanSide:
         for number, (_, line) in enumerate(found):
             if "#" in line and (bare := line.strip("\ufeff \t")).startswith("#"):
                 headings[bare.strip("# \t")] += (number,)
-        said = (number for number in range(len(found))[::-1] if found[number][1].strip("\ufeff \t"))
+        filled = (
+            number for number in range(len(found))[::-1] if found[number][1].strip("\ufeff \t")
+        )
         return cls(
             plan=plan,
             text=text,
@@ -62,7 +64,7 @@ class PlanSide:
             lines=tuple(line for _, line in found),
             ending=ending,
             headings=dict(headings),
-            last=next(said, 0),
+            last=next(filled, 0),
         )
 
     def heading(self, section: str, *, above: int | None = None) -> int | None:
@@ -115,14 +117,14 @@ def restore_criteria(
     mine = _Lines(was.lines[task.line : task.end_line + 1])
     theirs = _Lines(now.lines[became.line : became.end_line + 1])
     known = frozenset(task.criteria)
-    new = [at for text in became.criteria if text not in known and (at := theirs.saying(text))]
+    new = [at for text in became.criteria if text not in known and (at := theirs.line_of(text))]
     reworded = _Reworded(theirs.lines, new)
     homes = mine.homes_in(theirs)
     edits: list[RevertEdit] = []
     behind: dict[int, list[str]] = {}
     restored: set[int] = set()
     for text in gone:
-        at = mine.saying(text)
+        at = mine.line_of(text)
         if at is None:
             continue
         other = reworded.take(text)
@@ -294,19 +296,19 @@ class _Lines:
 
     def __init__(self, lines: Sequence[str]) -> None:
         self.lines = lines
-        self.said = [_content(line) for line in lines]
+        self.contents = [_content(line) for line in lines]
         self._first: dict[str, int] = {}
         """The first line that says something, below the task's own."""
         self._criteria: dict[str, int] = {}
         """The same by criterion: a line's text, or what follows a label in it."""
-        for at, said in enumerate(self.said[1:], start=1):
-            self._first.setdefault(said, at)
-            self._criteria.setdefault(said, at)
-            _, colon, behind = said.partition(":")
+        for at, content in enumerate(self.contents[1:], start=1):
+            self._first.setdefault(content, at)
+            self._criteria.setdefault(content, at)
+            _, colon, behind = content.partition(":")
             if colon:
                 self._criteria.setdefault(behind.lstrip("*_ "), at)
 
-    def saying(self, criterion: str) -> int | None:
+    def line_of(self, criterion: str) -> int | None:
         """The line that a criterion was read from."""
         return self._criteria.get(criterion)
 
@@ -314,14 +316,14 @@ class _Lines:
         """For each line, behind which other line it belongs, and the label over it that is gone."""
         homes: list[tuple[int, int | None]] = []
         home: tuple[int, int | None] = (0, None)
-        for at, said in enumerate(self.said):
+        for at, content in enumerate(self.contents):
             homes.append(home)
-            if not at or not said:
+            if not at or not content:
                 continue
-            there = others._first.get(said)
+            there = others._first.get(content)
             if there is not None:
                 home = (there, None)
-            elif said.rstrip("*_ ").endswith(":"):
+            elif content.rstrip("*_ ").endswith(":"):
                 home = (home[0], at)
         return homes
 

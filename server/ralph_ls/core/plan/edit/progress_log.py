@@ -103,7 +103,7 @@ def _finished(plan: Plan, lines: list[str]) -> list[Task]:
         for task in plan.tasks
         if task.depth == 0
         and task.state is TaskState.DONE
-        and _stands_alone(lines, task)
+        and _is_separable(lines, task)
         and all(one.state in settled for one in task_family(plan, task))
     ]
 
@@ -125,7 +125,7 @@ def _goes_quietly(text: str, plan: Plan, tasks: list[Task]) -> bool:
     return sorted(map(repr, other_tasks(left, []))) == sorted(map(repr, other_tasks(plan, gone)))
 
 
-def _stands_alone(lines: list[str], task: Task) -> bool:
+def _is_separable(lines: list[str], task: Task) -> bool:
     """Say whether nothing is left in the air without the task's lines."""
     match task.kind:
         case TaskKind.ITEM:
@@ -189,7 +189,7 @@ def _entry(found: Lines, task: Task, commit: str | None) -> list[str]:
             entry = [f"  {line}" if line.strip() else line for line in lines[1:]]
         case TaskKind.ROW:
             facts = facts_in(row_edit(found, task), task)
-            entry = [f"  - {head}: {said}" for head, said in facts.items()]
+            entry = [f"  - {head}: {value}" for head, value in facts.items()]
         case TaskKind.STORY:  # pragma: no cover
             raise AssertionError(f"no markdown plan has a task of the kind {task.kind}")
     if commit is not None and not names_commit(entry):

@@ -158,7 +158,7 @@ def item_text(line: str) -> str:
 
 
 def add_nested_items(
-    text: str, lines: Lines, task: Task, said: Sequence[str], *, is_last: bool = False
+    text: str, lines: Lines, task: Task, items: Sequence[str], *, is_last: bool = False
 ) -> TextChange:
     """Put list items below a task's title, which may run over several lines.
 
@@ -171,7 +171,7 @@ def add_nested_items(
         at = _notes_end(lines, at, task.end_line, indent)
     start, line = lines[at]
     ending = ending_near(text, lines, at)
-    added = "".join(f"{ending}{indent}- {one}" for one in said)
+    added = "".join(f"{ending}{indent}- {one}" for one in items)
     if find_marks(lines[task.line][1]) is None and at < len(lines) - 1:
         below = lines[at + 1][1]
         if below.strip(" \t") and find_marks(below) is None:

@@ -60,10 +60,10 @@ def write_state(
     An emoji and a line ``Status: …`` that both say the state are changed together.
     """
     own = _own(lines[0], kind, mark, word)
-    said = write_status_lines(lines, word)
+    status_lines = write_status_lines(lines, word)
     if own is None:
-        return [(piece,) for piece in said]
-    return [(own, *said[:1]) if own.text != word.box else (own,)]
+        return [(piece,) for piece in status_lines]
+    return [(own, *status_lines[:1]) if own.text != word.box else (own,)]
 
 
 def write_status_lines(lines: Sequence[str], word: StateWord) -> list[StatePiece]:
@@ -151,12 +151,12 @@ def _own(
     return StatePiece(0, start, end, reword_state(line[start:end], word))
 
 
-def _write_state_word(before: str, sign: str, said: str, after: str, *, word: StateWord) -> str:
+def _write_state_word(before: str, sign: str, old_word: str, after: str, *, word: StateWord) -> str:
     new_sign = sign_like(sign, word) if sign else ""
-    if not said:
+    if not old_word:
         return f"{before}{new_sign}{after}"
-    cased = word.word.upper() if said.isupper() else word.word
-    new_word = cased.lower() if said.islower() else cased
+    cased = word.word.upper() if old_word.isupper() else word.word
+    new_word = cased.lower() if old_word.islower() else cased
     return f"{before}{new_sign}{' ' if sign else ''}{new_word}{after}"
 
 
@@ -190,16 +190,16 @@ class RowEdit:
         """What stands in a cell."""
         return self.line[slice(*self.cells[index])].strip()
 
-    def put(self, index: int, said: str) -> TextChange:
+    def put(self, index: int, text: str) -> TextChange:
         """Change what stands in a cell."""
         begin, end = self.cells[index]
         old = self.line[begin:end]
         bare = old.strip()
         if not bare:
-            filled = f" {said} ".ljust(len(old)) if old else said
+            filled = f" {text} ".ljust(len(old)) if old else text
             return TextChange(self.start + begin, self.start + end, filled)
         at = self.start + begin + old.index(bare)
-        return TextChange(at, at + len(bare), said)
+        return TextChange(at, at + len(bare), text)
 
     def column(self, names: frozenset[str]) -> int | None:
         """The first column that is called so, if this row has it."""
@@ -237,9 +237,9 @@ def row_edit(lines: Lines, task: Task) -> RowEdit:
     )
 
 
-def escape_cell(said: str) -> str:
+def escape_cell(text: str) -> str:
     """Write a text so that it stays in its cell."""
-    return re.sub(r"(?<!\\)\|", r"\\|", said)
+    return re.sub(r"(?<!\\)\|", r"\\|", text)
 
 
 def tag_title(row: RowEdit, tag: str) -> list[list[TextChange]]:
@@ -252,8 +252,8 @@ def set_word(row: RowEdit, priority: Priority) -> list[list[TextChange]]:
     index = row.columns.priority
     if index is None or index >= len(row.cells):
         return []
-    said = [row.cell(index), *(_nth_cell(other, index) for other in row.others)]
-    like = next((one for one in said if one), "")
+    words = [row.cell(index), *(_nth_cell(other, index) for other in row.others)]
+    like = next((one for one in words if one), "")
     word = priority.value if _P_NUMBER.match(like) or not like else _WORDS[priority]
     return [[row.put(index, word.lower() if like.islower() else word)]]
 
@@ -282,13 +282,13 @@ def row_proposals(row: RowEdit, title: str) -> list[str]:
 def facts_in(row: RowEdit, task: Task) -> Mapping[str, str]:
     """What a row says besides its task's title, id, number, state and priority, by its head."""
     known = {row.columns.title, row.columns.state, row.columns.priority}
-    told: dict[str, str] = {}
+    facts: dict[str, str] = {}
     for index, head in enumerate(row.heads[: len(row.cells)]):
-        said = row.cell(index)
-        is_said = index in known or row.is_state(index) or said.isdecimal()
-        if said and not is_said and said.strip("*`") not in {task.id, task.title}:
-            told[head] = said
-    return told
+        value = row.cell(index)
+        is_known = index in known or row.is_state(index) or value.isdecimal()
+        if value and not is_known and value.strip("*`") not in {task.id, task.title}:
+            facts[head] = value
+    return facts
 
 
 _NOTES = frozenset({"note", "notes", "comment", "comments", "remark", "remarks"})
@@ -311,8 +311,8 @@ def _row_like(row: RowEdit, named: int, title: str) -> str:
         begin, end = (place - shift for place in row.cells[index])
         old = line[begin:end]
         bare = old.strip()
-        said = _new_cell(row, index, bare, escape_cell(title) if index == named else None)
-        kept = old.replace(bare, said.ljust(len(bare)), 1) if bare else old
+        new_cell = _new_cell(row, index, bare, escape_cell(title) if index == named else None)
+        kept = old.replace(bare, new_cell.ljust(len(bare)), 1) if bare else old
         line = line[:begin] + kept + line[end:]
     return line
 

@@ -209,27 +209,27 @@ def block_task(text: str, task_id: str, reason: str, needs: str = "") -> str:
         return text
     blocked_by, needed = as_single_line(reason), as_single_line(needs)
     lines = lines_in(text)
-    said = blocked_by or needed
+    reason = blocked_by or needed
     fields = []
     if blocked_by and blocked_by != task.blocked_by:
         fields.append(f"Blocked by: {blocked_by}")
     if needed and not _needs_already(lines, task, needed):
         fields.append(f"Needs: {needed}")
     is_row = task.kind is TaskKind.ROW
-    if is_row and task.state is TaskState.BLOCKED and (not said or task.blocked_by == said):
+    if is_row and task.state is TaskState.BLOCKED and (not reason or task.blocked_by == reason):
         return text
     below = [] if is_row or not fields else [add_nested_items(text, lines, task, fields)]
     ways = [] if is_row else ([*changes, *below] for changes in ways_to_block(text, task))
     proposals = (
         apply_changes(text, changes)
-        for changes in chain(ways, ways_to_block_in_line(text, task, said))
+        for changes in chain(ways, ways_to_block_in_line(text, task, reason))
     )
     return first_valid_proposal(
         text,
         plan,
         task,
         proposals,
-        lambda now: now.state is TaskState.BLOCKED and bool(now.blocked_by or not said),
+        lambda now: now.state is TaskState.BLOCKED and bool(now.blocked_by or not reason),
         doing="blocked",
     )
 
@@ -255,7 +255,7 @@ def unblock_task(text: str, task_id: str) -> str:
     )
 
 
-def add_task_note(text: str, task_id: str, said: str) -> str:
+def add_task_note(text: str, task_id: str, note: str) -> str:
     """Add a note below a task and its earlier notes, as a list item of one line.
 
     White space is folded. ``Note:`` is put before a text that would be read as something else, such
@@ -263,7 +263,7 @@ def add_task_note(text: str, task_id: str, said: str) -> str:
     refused without one. Nothing to say leaves the text as it is.
     """
     plan, task = find_task(text, task_id)
-    words = as_single_line(said)
+    words = as_single_line(note)
     if not words:
         return text
     lines = lines_in(text)

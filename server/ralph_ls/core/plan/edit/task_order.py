@@ -294,7 +294,7 @@ def _relocate(
 ) -> str:
     """Put a task elsewhere, and make sure that it is the same there, and so are all others."""
     moved = task_family(plan, task)
-    said = [task_essence(one) for one in moved]
+    essences = [task_essence(one) for one in moved]
     marks = find_marks(text[task.start : task.end])
     has_box = marks is None or marks.box is not None
     for box in ("",) if has_box else ("", f"[{_BOXES[task.state]}] "):
@@ -302,7 +302,7 @@ def _relocate(
         after = parse_markdown(proposal).plan
         for at in range(len(after.tasks) - len(moved) + 1):
             there = after.tasks[at : at + len(moved)]
-            if there[0].title == task.title and [task_essence(one) for one in there] == said:
+            if there[0].title == task.title and [task_essence(one) for one in there] == essences:
                 is_wanted = priority is None or there[0].priority is priority
                 if is_wanted and other_tasks(after, there) == other_tasks(plan, moved):
                     return proposal

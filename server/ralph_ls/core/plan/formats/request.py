@@ -29,7 +29,7 @@ class GithubComment:
     """What somebody added to an issue."""
 
     author: str
-    standing: str
+    role: str
     """``owner``, ``member``, ``collaborator``; empty where they are none of these."""
     at: str
     """The day, such as ``2026-01-31``; empty where it is not told."""
@@ -92,11 +92,11 @@ def render_issue(issue: GithubIssue, *, limit: int) -> RenderedIssue:
     room = limit - len(head.encode())
     kept: list[str] = []
     for comment in reversed(issue.comments):
-        told = _rendered(comment)
-        room -= len(told.encode())
+        rendered = _rendered(comment)
+        room -= len(rendered.encode())
         if room < 0:
             break
-        kept.insert(0, told)
+        kept.insert(0, rendered)
     return RenderedIssue(text="".join([head, *kept]), left_out=len(issue.comments) - len(kept))
 
 
@@ -119,14 +119,14 @@ def _comment(found: object) -> GithubComment | None:
     return GithubComment(
         # Whoever deleted their account is known by this name on GitHub.
         author=login or "ghost",
-        standing=_AUTHORS.get(_text(found, "authorAssociation"), ""),
+        role=_AUTHORS.get(_text(found, "authorAssociation"), ""),
         at=day[0] if day is not None else "",
         body=_text(found, "body"),
     )
 
 
 def _rendered(comment: GithubComment) -> str:
-    who = ", ".join(filter(None, (comment.author, comment.standing, comment.at)))
+    who = ", ".join(filter(None, (comment.author, comment.role, comment.at)))
     return f"\n\n## Comment by {who}\n\n{comment.body.strip()}"
 
 

@@ -103,9 +103,9 @@ def _duplicates(tasks: Sequence[Task], text: str) -> Iterator[LintRemark]:
 
 def _duplicate(task: Task, first: Task, text: str) -> LintRemark:
     is_finished = first.state not in UNFINISHED
-    told = f"is {first.state} already" if is_finished else "stands in the plan already"
+    finding = f"is {first.state} already" if is_finished else "stands in the plan already"
     message = (
-        f"{display_title(task.title)} {told}, on line {first.line + 1}; "
+        f"{display_title(task.title)} {finding}, on line {first.line + 1}; "
         "remove one of them, or say in the title what is still to be done"
     )
     # More than one line says more than the title, and nobody but a person can throw it away.

@@ -156,11 +156,11 @@ def check_close_reasons(tasks: Sequence[Task], below: TaskBodies) -> Iterator[Li
         if label is None or line.task.state is not TaskState.DONE:
             continue
         reason = label[2].strip()
-        if says_nothing(reason):
+        if is_empty_reason(reason):
             yield _vague_reason(line, label.start(1), len(line.text.rstrip()), reason)
 
 
-def says_nothing(reason: str) -> bool:
+def is_empty_reason(reason: str) -> bool:
     """Whether a close reason is missing, or names nothing that could be looked at."""
     return not reason or _BARE.fullmatch(reason) is not None or is_vague(reason)
 
@@ -205,9 +205,9 @@ def _unseen(task: Task, line: BodyLine) -> LintRemark:
 
 
 def _vague_reason(line: BodyLine, start: int, end: int, reason: str) -> LintRemark:
-    told = f"only {display_title(reason)}" if reason else "nothing"
+    named = f"only {display_title(reason)}" if reason else "nothing"
     message = (
-        f"{display_title(line.task.title)} was closed, and {told} says how that was seen; name "
+        f"{display_title(line.task.title)} was closed, and {named} says how that was seen; name "
         "what was "
         "run or looked at, such as: make test (exit 0)"
     )

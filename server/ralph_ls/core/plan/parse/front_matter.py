@@ -112,8 +112,8 @@ class _Reading:
         if not line or line.lstrip().startswith("#"):
             return
         key, item = _KEY.fullmatch(line), _ITEM.fullmatch(line)
-        said = key or (item if self._takes_items else None)
-        values = None if said is None else _read_value(said[said.re.groups] or "")
+        found = key or (item if self._takes_items else None)
+        values = None if found is None else _read_value(found[found.re.groups] or "")
         if values is None:
             message = "this line is neither a key with a text nor one with a list; use key: value"
             self._remark("front-matter-line", message, number, start, line)

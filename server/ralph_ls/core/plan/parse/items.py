@@ -118,7 +118,7 @@ class PlanItemDraft:
     kind: TaskKind = TaskKind.ITEM
     mark: tuple[int, int] | None = None
     """Where in its line the state stands: inside the box, or the emoji."""
-    said: TaskState | None = None
+    written_state: TaskState | None = None
     """The state that an emoji or a ``Status:`` line says."""
     role: ItemRole = ItemRole.ITEM
     end_line: int = 0
@@ -163,7 +163,7 @@ def note_field(owner: PlanItemDraft, found: ItemField) -> None:
     elif found.name == "severity":
         owner.severity = owner.severity or found.value.lower() or None
     elif found.name == "status":
-        owner.said = owner.said or read_state(found.value)
+        owner.written_state = owner.written_state or read_state(found.value)
     elif found.value:
         owner.criteria.append(found.value)
     else:

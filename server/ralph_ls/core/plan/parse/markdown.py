@@ -38,9 +38,9 @@ from ralph_ls.protocol.plan import PlanProblem, TaskState
 def make_tasks(readings: Iterable[BlockReading]) -> tuple[Task, ...]:
     """Give every task its place and its id."""
     tasks: list[Task] = []
-    seen_ids: Counter[str] = Counter()
+    used_ids: Counter[str] = Counter()
     for reading, line, start in block_positions(readings):
-        tasks += _tasks_of(reading, line, start, seen_ids)
+        tasks += _tasks_of(reading, line, start, used_ids)
     return tuple(tasks)
 
 
@@ -51,16 +51,16 @@ def pick_tasks(
     # A number behind an id tells only which of its tasks is meant.
     names = {*ids, *(_NUMBER.sub("", task_id) for task_id in ids)}
     picked: list[Task] = []
-    seen_ids: Counter[str] = Counter()
+    used_ids: Counter[str] = Counter()
     for reading, line, start in block_positions(readings):
         is_wanted = any(
             n_tasks and state in states for (state, _), n_tasks in reading.tally.items()
         )
         if is_wanted or not names.isdisjoint(reading.ids()):
-            tasks = _tasks_of(reading, line, start, seen_ids)
+            tasks = _tasks_of(reading, line, start, used_ids)
             picked += (task for task in tasks if task.state in states or task.id in ids)
         else:
-            seen_ids.update(reading.ids())
+            used_ids.update(reading.ids())
     return tuple(picked)
 
 
@@ -81,14 +81,14 @@ _NUMBER = re.compile(r"-[0-9]+\Z")
 
 
 def _tasks_of(
-    reading: BlockReading, line: int, start: int, seen_ids: Counter[str]
+    reading: BlockReading, line: int, start: int, used_ids: Counter[str]
 ) -> tuple[Task, ...]:
     """Make the tasks of one block, and count their ids; ``seen_ids`` are those before it."""
     ids = reading.ids()
-    is_first = seen_ids.keys().isdisjoint(ids)
+    is_first = used_ids.keys().isdisjoint(ids)
     place, made = reading.made
     if not is_first or place != (line, start):
-        names = ids if is_first and len(set(ids)) == len(ids) else _number(ids, seen_ids)
+        names = ids if is_first and len(set(ids)) == len(ids) else _number(ids, used_ids)
         tasks: list[Task] = []
         for row, name in zip(reading.rows(), names, strict=True):
             parent = None if row.parent is None else tasks[row.parent].id
@@ -96,17 +96,17 @@ def _tasks_of(
         made = tuple(tasks)
         if is_first:
             reading.made = ((line, start), made)
-    seen_ids.update(ids)
+    used_ids.update(ids)
     return made
 
 
-def _number(ids: Iterable[str], seen_ids: Counter[str]) -> list[str]:
+def _number(ids: Iterable[str], used_ids: Counter[str]) -> list[str]:
     """Put ``-2``, ``-3`` behind ids that repeat."""
     names: list[str] = []
     counted: Counter[str] = Counter()
     for task_id in ids:
         counted[task_id] += 1
-        number = seen_ids[task_id] + counted[task_id]
+        number = used_ids[task_id] + counted[task_id]
         names.append(task_id if number == 1 else f"{task_id}-{number}")
     return names
 
@@ -327,13 +327,13 @@ def _make_problems(readings: Sequence[BlockReading], tally: Tally) -> tuple[_Pro
     """Give every problem its place, in the order of the text."""
     ids = Counter(task_id for reading in readings for task_id in reading.explicit())
     repeated = {task_id for task_id, n_tasks in ids.items() if n_tasks > 1}
-    seen_ids: Counter[str] = Counter()
+    used_ids: Counter[str] = Counter()
     problems: list[_Problem] = []
     is_odd = bool(repeated) or any(reading.findings for reading in readings)
     for reading, line, _ in block_positions(readings if is_odd else ()):
         found = list(reading.findings)
         if repeated and not repeated.isdisjoint(reading.explicit()):
-            found += _repeats(reading, repeated, seen_ids)
+            found += _repeats(reading, repeated, used_ids)
         if found:
             problems += _place(found, reading.block.text, line)
     if not any(tally.values()):
@@ -366,17 +366,17 @@ def _words_of(line: str) -> tuple[int, int]:
 
 
 def _repeats(
-    reading: BlockReading, repeated: set[str], seen_ids: Counter[str]
+    reading: BlockReading, repeated: set[str], used_ids: Counter[str]
 ) -> Iterator[BlockFinding]:
     for row in reading.rows():
         task_id = row.explicit_id
         if task_id is None or task_id not in repeated:
             continue
-        seen_ids[task_id] += 1
-        if seen_ids[task_id] > 1:
+        used_ids[task_id] += 1
+        if used_ids[task_id] > 1:
             message = (
                 f"the id {task_id} stands at more than one task; this one is called "
-                f"{task_id}-{seen_ids[task_id]} until it gets an id of its own"
+                f"{task_id}-{used_ids[task_id]} until it gets an id of its own"
             )
             at = reading.block.text.find(task_id, row.start, row.end) - row.start
             yield BlockFinding("duplicate-id", row.line, message, (at, at + len(task_id)))

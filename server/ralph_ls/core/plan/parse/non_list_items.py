@@ -33,7 +33,7 @@ class TableRow(NamedTuple):
     text: str
     """As the text of a list item is written, with the id in front."""
     box: str | None
-    said: TaskState | None
+    written_state: TaskState | None
     """Only where there is no box."""
     mark: tuple[int, int]
     """Inside the box, or the cell that says the state; positions in the line."""
@@ -57,7 +57,7 @@ def read_row(line: str, columns: TableColumns) -> TableRow | None:
     """Read one line of a table; None where it has no state or nothing to be named by."""
     cells = list(cells_of(line))
     texts = [line[begin:end].strip().replace("\\|", "|") for begin, end in cells]
-    box, mark, said = None, None, None
+    box, mark, written_state = None, None, None
     for index, (begin, end) in enumerate(cells):
         found = _CELL_BOX.fullmatch(line, begin, end)
         if found is not None:
@@ -66,9 +66,9 @@ def read_row(line: str, columns: TableColumns) -> TableRow | None:
             break
     if mark is None and columns.state is not None and columns.state < len(cells):
         begin, end = cells[columns.state]
-        said = read_state(texts[columns.state])
+        written_state = read_state(texts[columns.state])
         mark = (end - len(line[begin:end].lstrip()), begin + len(line[begin:end].rstrip()))
-    if mark is None or (box is None and said is None):
+    if mark is None or (box is None and written_state is None):
         return None
     priority = None
     if columns.priority is not None and columns.priority < len(texts):
@@ -76,7 +76,7 @@ def read_row(line: str, columns: TableColumns) -> TableRow | None:
     text = _text_of(texts, columns)
     if not text:
         return None
-    return TableRow(text=text, box=box, said=said, mark=mark, priority=priority)
+    return TableRow(text=text, box=box, written_state=written_state, mark=mark, priority=priority)
 
 
 _RULE = re.compile(r"\s*\|?[\s:]*-[-\s:|]*")
@@ -127,13 +127,13 @@ def heading_item(line: MarkdownLine, title: str, section: HeadingSection) -> Pla
     """Take a box or an emoji for a state out of a heading; one without may get a state later."""
     begin = line.text.find(title)
     found = _BOX.match(title)
-    box, mark, said = None, None, None
+    box, mark, written_state = None, None, None
     if found is not None:
         box, mark = found[2].strip(), found.span(2)
         title = f"{found[1]}{title[found.end() :]}"
     elif (mark := find_sign(title)) is not None:
         begins, ends = find_remark(title) or mark
-        said = read_state(title[begins:ends])
+        written_state = read_state(title[begins:ends])
         title = f"{title[:begins].rstrip()} {title[ends:].lstrip()}"
     return PlanItemDraft(
         line=line.number,
@@ -148,13 +148,13 @@ def heading_item(line: MarkdownLine, title: str, section: HeadingSection) -> Pla
         parent=None,
         kind=TaskKind.HEADING,
         mark=None if mark is None else (begin + mark[0], begin + mark[1]),
-        said=said,
+        written_state=written_state,
     )
 
 
 def has_state(heading: PlanItemDraft) -> bool:
     """Say whether a heading has a state by its own line."""
-    if heading.box is not None or heading.said is not None:
+    if heading.box is not None or heading.written_state is not None:
         return True
     return _TAG.search(heading.text) is not None
 
@@ -179,7 +179,7 @@ def row_item(
         parent=None,
         kind=TaskKind.ROW,
         mark=row.mark,
-        said=row.said,
+        written_state=row.written_state,
         severity=row.priority,
         end_line=line.number,
     )

@@ -269,7 +269,7 @@ class _Scan:
             line, begin, column=column, content=content, box=box, mark=marks.box, text=text
         )
         if box is None and len(self.frames) == 1:
-            self._tell_heading(text, item=self.frames[0])
+            self._update_heading(text, item=self.frames[0])
         if box is None and opens_block(text):
             self._open_block(line, text, content)
         elif text or box is not None:
@@ -322,7 +322,7 @@ class _Scan:
         if has_state(self.heading):
             self.items.append(self.heading)
 
-    def _tell_heading(self, text: str, item: PlanItemDraft | None = None) -> None:
+    def _update_heading(self, text: str, item: PlanItemDraft | None = None) -> None:
         """Tell the heading what a line or an item below it says of it: its state, its criteria."""
         heading = self.heading
         found = None if heading is None else read_field(text)
@@ -334,10 +334,10 @@ class _Scan:
             if item is not None and heading.takes_criteria and is_known:
                 add_criterion(heading, item)
             return
-        had_state = heading.said is not None
+        had_state = heading.written_state is not None
         heading.takes_criteria = False
         note_field(heading, found)
-        if heading.said is not None and not had_state and not is_known:
+        if heading.written_state is not None and not had_state and not is_known:
             self.items.insert(self.heading_at, heading)
 
     def _close_heading(self, last_line: int) -> None:
@@ -382,7 +382,7 @@ class _Scan:
         elif goes_on:
             self.columns = read_columns(self.paragraph, line.text)
         self.paragraph = line.text
-        self._tell_heading(line.stripped)
+        self._update_heading(line.stripped)
 
     def _take_row(self, line: MarkdownLine, columns: TableColumns) -> None:
         row = row_item(line, columns, self.sections[-1])

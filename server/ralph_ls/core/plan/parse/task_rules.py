@@ -78,13 +78,13 @@ def select_tasks(
         around = row_of.get(item.parent) if item.parent is not None else None
         holder = around
         if _may_be_task(item, context, is_in_task=around is not None):
-            said, text = _read_sign(item)
+            written_state, text = _read_sign(item)
             parts = read_title(text)
             findings.extend(_check(item, parts))
             if parts.title and _is_task(item, parts):
                 holder = len(rows)
                 depth = 0 if around is None else rows[around].depth + 1
-                rows.append(_to_row(item, parts, said, depth=depth, parent=around))
+                rows.append(_to_row(item, parts, written_state, depth=depth, parent=around))
         if holder is not None:
             row_of[item] = holder
     return rows, findings
@@ -145,12 +145,12 @@ def _may_be_task(item: PlanItemDraft, context: PlanContext, *, is_in_task: bool)
 def _read_sign(item: PlanItemDraft) -> tuple[TaskState | None, str]:
     """Split the emoji off that an item without a box begins with; a heading's is gone by now."""
     if item.box is not None or item.kind is not TaskKind.ITEM:
-        return item.said, item.text
+        return item.written_state, item.text
     sign = opening_sign(item.text)
     if sign is None:
-        return item.said, item.text
-    said = read_state(item.text[: sign[1]])
-    return item.said or said, item.text[sign[1] :].lstrip()
+        return item.written_state, item.text
+    written_state = read_state(item.text[: sign[1]])
+    return item.written_state or written_state, item.text[sign[1] :].lstrip()
 
 
 def _is_task(item: PlanItemDraft, parts: TitleParts) -> bool:
@@ -181,12 +181,12 @@ def _check(item: PlanItemDraft, parts: TitleParts) -> Iterator[BlockFinding]:
 def _to_row(
     item: PlanItemDraft,
     parts: TitleParts,
-    said: TaskState | None,
+    written_state: TaskState | None,
     *,
     depth: int,
     parent: int | None,
 ) -> ParsedRow:
-    state = _state_of(item, parts, said)
+    state = _state_of(item, parts, written_state)
     reason = item.blocked_by or parts.blocked_reason
     if reason is None and state is TaskState.BLOCKED:
         reason = item.needs
@@ -209,7 +209,7 @@ def _to_row(
     )
 
 
-def _state_of(item: PlanItemDraft, parts: TitleParts, said: TaskState | None) -> TaskState:
+def _state_of(item: PlanItemDraft, parts: TitleParts, written_state: TaskState | None) -> TaskState:
     """Tell the state; what says that a task is settled goes before what says that it is not."""
     is_finished = item.section.kind is SectionKind.DONE or parts.is_done
     if item.box in {"x", "X"} or (item.box is None and is_finished):
@@ -222,9 +222,9 @@ def _state_of(item: PlanItemDraft, parts: TitleParts, said: TaskState | None) ->
         return TaskState.BLOCKED
     if item.box == "~" or parts.is_in_progress:
         return TaskState.IN_PROGRESS
-    if said is None or (said is TaskState.DONE and item.box is not None):
+    if written_state is None or (written_state is TaskState.DONE and item.box is not None):
         return TaskState.TODO
-    return said
+    return written_state
 
 
 def _priority_of(item: PlanItemDraft, parts: TitleParts) -> Priority | None:

@@ -53,17 +53,19 @@ def markdown_closings(
     return tuple(one for one in found if one.checks)
 
 
-def write_markdown_verification(text: str, seen: TaskVerification, *, before: str = "") -> str:
+def write_markdown_verification(
+    text: str, verification: TaskVerification, *, before: str = ""
+) -> str:
     """The plan with what came of a task's checks; as it is where nothing can be said of it.
 
     ``before`` is the plan from before the task was closed. Raises RalphError where a task that was
     refuted cannot be opened again.
     """
-    if seen.failed:
-        return _reopened(text, seen, before)
-    if seen.ok:
-        for line in evidence_of(seen):
-            text = _evidenced(text, seen.task.id, line)
+    if verification.failed:
+        return _reopened(text, verification, before)
+    if verification.ok:
+        for line in evidence_of(verification):
+            text = _evidenced(text, verification.task.id, line)
     return text
 
 
@@ -100,9 +102,9 @@ def _ways_to_write(
         yield says
 
 
-def _reopened(text: str, seen: TaskVerification, before: str) -> str:
-    task_id = seen.task.id
-    for one in seen.failed:
+def _reopened(text: str, verification: TaskVerification, before: str) -> str:
+    task_id = verification.task.id
+    for one in verification.failed:
         text = _unticked(text, task_id, one.check.criterion)
     try:
         text = untick_task(text, task_id)
@@ -111,17 +113,17 @@ def _reopened(text: str, seen: TaskVerification, before: str) -> str:
         if earlier is None or not earlier.section:
             raise
         text = untick_task(move_task_into(text, task_id, earlier.section), task_id)
-    return _noted(text, task_id, describe_check_failures(seen))
+    return _noted(text, task_id, describe_check_failures(verification))
 
 
-def _noted(text: str, task_id: str, said: str) -> str:
+def _noted(text: str, task_id: str, note: str) -> str:
     """The text with a note below the task, where it has a place for one and has none such."""
     _, task = find_task(text, task_id)
     lines = lines_in(text)[task.line + 1 : task.end_line + 1]
-    if as_single_line(said) in {item_text(line) for _, line in lines}:
+    if as_single_line(note) in {item_text(line) for _, line in lines}:
         return text
     with suppress(RalphError):
-        return add_task_note(text, task_id, said)
+        return add_task_note(text, task_id, note)
     return text
 
 

@@ -533,7 +533,7 @@ def test_the_iterations_own_task_may_be_told_in_other_words_and_no_other_one() -
         finished=entry,
         own="A-1",
     )
-    assert done.told_otherwise == "Refactored everything to use JWT"
+    assert done.reworded_entry == "Refactored everything to use JWT"
     assert done.text == "- [ ] A-2: Write docs\n- [ ] A-3: Ship\n"
     assert told(done) == [("dropped", "Write docs")]
     alone = "- [ ] A-2: Write docs\n- [ ] A-3: Ship\n"
@@ -547,4 +547,4 @@ def test_the_iterations_own_task_may_be_told_in_other_words_and_no_other_one() -
         own="A-1",
     )
     assert (done.text, done.violations) == (alone, ())
-    assert done.told_otherwise == "Refactored everything to use JWT"
+    assert done.reworded_entry == "Refactored everything to use JWT"

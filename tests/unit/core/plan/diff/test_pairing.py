@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.core.plan.diff.pairing import pair_tasks, told_as_finished
+from ralph_ls.core.plan.diff.pairing import logged_as_finished, pair_tasks
 from ralph_ls.core.plan.parse.markdown import parse_markdown
 
 PLAN = "- [ ] A\n- [ ] Write the letter to the bank (specs/letter.md)\n- [x] Read the law\n"
@@ -27,7 +27,7 @@ def test_what_left_the_plan_and_is_told_was_finished(
     after: str, told: str, finished: list[str]
 ) -> None:
     before = parse_markdown(PLAN).plan
-    ids = told_as_finished(before, parse_markdown(after).plan, told)
+    ids = logged_as_finished(before, parse_markdown(after).plan, told)
     titles = {task.id: task.title for task in before.tasks}
     assert len(ids) == len(finished)
     assert all(word in titles[one] for one, word in zip(ids, finished, strict=True))
@@ -67,7 +67,7 @@ def test_the_task_of_the_iteration_may_be_told_in_other_words(
     before = parse_markdown(AUTH).plan
     ids = [task.id for task in before.tasks]
     mine = None if own is None else ids[own]
-    found = told_as_finished(before, parse_markdown(after).plan, told, own=mine)
+    found = logged_as_finished(before, parse_markdown(after).plan, told, own=mine)
     assert [ids.index(one) for one in found] == finished
 
 
@@ -97,7 +97,7 @@ def test_a_line_is_one_tasks(after: str, told: str, own: int | None, finished: l
     before = parse_markdown(ALIKE).plan
     ids = [task.id for task in before.tasks]
     mine = None if own is None else ids[own]
-    found = told_as_finished(before, parse_markdown(f"- [ ] {after}\n").plan, told, own=mine)
+    found = logged_as_finished(before, parse_markdown(f"- [ ] {after}\n").plan, told, own=mine)
     assert [ids.index(one) for one in found] == finished
 
 
@@ -109,7 +109,7 @@ def test_the_line_of_a_ticked_task_is_no_proof_of_another(told: str, finished: i
         "- [ ] Write tests for the parser\n- [ ] Tests for a parser (again)\n"
     ).plan
     after = parse_markdown("- [x] Write tests for the parser\n").plan
-    assert len(told_as_finished(before, after, told)) == finished
+    assert len(logged_as_finished(before, after, told)) == finished
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.core.plan.formats.stories.guard import held
+from ralph_ls.core.plan.formats.stories.guard import committed_offences
 from ralph_ls.core.plan.formats.stories.story_file import read_stories
 from tests.unit.core.plan.stories.story_builder import DONE, WAITING, story, text_of
 
@@ -12,7 +12,11 @@ FRESH = text_of(story("a"), story("b"))
 
 
 def judged(committed: str, *, start: str = FRESH, tree: str = FRESH) -> list[str]:
-    return list(held(read_stories(start), read_stories(committed), read_stories(tree)).values())
+    return list(
+        committed_offences(
+            read_stories(start), read_stories(committed), read_stories(tree)
+        ).values()
+    )
 
 
 @pytest.mark.parametrize(

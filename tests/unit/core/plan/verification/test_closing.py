@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph_ls.core.plan.lint.checks import check_markdown
-from ralph_ls.core.plan.lint.criteria import says_nothing
+from ralph_ls.core.plan.lint.criteria import is_empty_reason
 from ralph_ls.core.plan.lint.remarks import CheckCode, LintRemark
 from ralph_ls.core.plan.parse.markdown import parse_markdown
 
@@ -78,5 +78,5 @@ class TestCloseReasons:
 
     @given(st.text(max_size=30))
     def test_whatever_is_said_is_judged(self, reason: str) -> None:
-        assert says_nothing(reason) in {True, False}
-        assert not says_nothing(f"{reason} (make test - exit 0)")
+        assert is_empty_reason(reason) in {True, False}
+        assert not is_empty_reason(f"{reason} (make test - exit 0)")

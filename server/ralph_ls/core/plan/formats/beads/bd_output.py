@@ -66,13 +66,13 @@ def read_error(stderr: str, stdout: str = "") -> str:
             value = _load(text)
         except (ValueError, RecursionError):
             continue
-        said = _error_in(value)
-        if said:
-            return _on_one_line(said)
+        message = _error_in(value)
+        if message:
+            return _on_one_line(message)
     lines = [line for line in stderr.splitlines() if line.strip()]
     begins = (line for line in lines if line.lower().startswith("error"))
-    said = next(begins, lines[-1] if lines else "")
-    return _on_one_line(said.removeprefix("Error:").removeprefix("error:"))
+    message = next(begins, lines[-1] if lines else "")
+    return _on_one_line(message.removeprefix("Error:").removeprefix("error:"))
 
 
 def _load(text: str) -> object:
@@ -113,13 +113,13 @@ def _items_of(value: object) -> BeadsOutput:
 def _error_in(value: object) -> str:
     if not isinstance(value, dict):
         return ""
-    said = value.get("error")
-    if isinstance(said, dict):
-        said = said.get("message")
+    message = value.get("error")
+    if isinstance(message, dict):
+        message = message.get("message")
     hint = value.get("hint")
-    if not isinstance(said, str):
+    if not isinstance(message, str):
         return ""
-    return f"{said} ({hint})" if isinstance(hint, str) and hint else said
+    return f"{message} ({hint})" if isinstance(hint, str) and hint else message
 
 
 def _on_one_line(text: str) -> str:
@@ -134,8 +134,8 @@ FIRST_WITH_REASONS: BeadsVersion = (0, 30, 0)
 
 def read_version(printed: str) -> BeadsVersion | None:
     """What ``bd version`` printed, as JSON or in words; None where it is no release. Total."""
-    said = read_object(printed).get("version")
-    found = _VERSION.search(said if isinstance(said, str) else printed)
+    version = read_object(printed).get("version")
+    found = _VERSION.search(version if isinstance(version, str) else printed)
     return None if found is None else (int(found[1]), int(found[2]), int(found[3] or 0))
 
 

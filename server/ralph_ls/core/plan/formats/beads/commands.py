@@ -60,8 +60,8 @@ def note_stuck(issue: BeadsIssue, attempts: int, at: datetime, *, reason: str = 
     """
     moment = at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     if reason:
-        said = " ".join(reason.split()).rstrip(".")
-        note = f"STUCK: Blocked at {moment}: {said}. Moving to next issue."
+        words = " ".join(reason.split()).rstrip(".")
+        note = f"STUCK: Blocked at {moment}: {words}. Moving to next issue."
     else:
         note = f"STUCK: Failed after {attempts} attempts at {moment}. Moving to next issue."
     return ("update", issue.id, "--notes", _noted(issue, note))
@@ -69,8 +69,8 @@ def note_stuck(issue: BeadsIssue, attempts: int, at: datetime, *, reason: str = 
 
 def block_command(issue: BeadsIssue, reason: str, needs: str) -> BeadsCommand:
     """Mark an issue as blocked, with what it needs (docs/rules.md#attempts)."""
-    said = " ".join(reason.split()).rstrip(".")
-    note = _noted(issue, f"Blocked by: {said}. Needs: {needs}")
+    words = " ".join(reason.split()).rstrip(".")
+    note = _noted(issue, f"Blocked by: {words}. Needs: {needs}")
     return ("update", issue.id, "--status", str(IssueStatus.BLOCKED), "--notes", note)
 
 

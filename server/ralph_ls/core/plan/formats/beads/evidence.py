@@ -24,7 +24,7 @@ from ralph_ls.core.plan.formats.beads.commands import (
 from ralph_ls.core.plan.formats.beads.issues import BeadsIssue
 from ralph_ls.core.plan.formats.beads.queue import find_cycles, format_cycle
 from ralph_ls.core.plan.formats.beads.snapshot import BeadsSnapshot, parts_of, plan_of_snapshot
-from ralph_ls.core.plan.lint.criteria import is_vague, says_nothing
+from ralph_ls.core.plan.lint.criteria import is_empty_reason, is_vague
 from ralph_ls.core.plan.lint.remarks import (
     UNFINISHED,
     CheckCode,
@@ -62,7 +62,7 @@ from ralph_ls.protocol.run.values import TaskRef
 class CloseReasonCheck:
     """What a close reason is worth."""
 
-    says_nothing: bool = False
+    is_empty: bool = False
     """There is no reason, or one that names nothing, such as "Done"."""
     missing: tuple[str, ...] = ()
     """Criteria that no ticked line is about, or whose command none cites with its exit code."""
@@ -76,7 +76,7 @@ class CloseReasonCheck:
     @property
     def is_verified(self) -> bool:
         """Whether all criteria are said to hold; otherwise the attempt has failed."""
-        return not (self.says_nothing or self.missing or self.failed)
+        return not (self.is_empty or self.missing or self.failed)
 
 
 def check_close_reason(issue: BeadsIssue, *, on_path: Container[str] = ()) -> CloseReasonCheck:
@@ -99,7 +99,7 @@ def check_close_reason(issue: BeadsIssue, *, on_path: Container[str] = ()) -> Cl
         found[_Worth.FAILED] += failed
     reason = " ".join(issue.close_reason.split())
     return CloseReasonCheck(
-        says_nothing=not lines and says_nothing(reason),
+        is_empty=not lines and is_empty_reason(reason),
         missing=tuple(found[_Worth.MISSING]),
         failed=tuple(found[_Worth.FAILED]),
         without_command=tuple(found[_Worth.BARE]),
@@ -118,21 +118,21 @@ def newly_closed(before: BeadsSnapshot, after: BeadsSnapshot) -> tuple[BeadsIssu
 
 def describe_close_reason(closing: CloseReasonCheck) -> str:
     """Why a reason is none, in words that follow the issue's name; empty where it is one."""
-    if closing.says_nothing:
+    if closing.is_empty:
         return "was closed, and nothing says how that was seen"
-    said = []
+    parts = []
     if closing.failed:
         n_failed = count_of(len(closing.failed), "command")
-        said.append(f"{n_failed} failed, for {display_title(closing.failed[0])}")
+        parts.append(f"{n_failed} failed, for {display_title(closing.failed[0])}")
     if closing.missing:
         n_missing = count_of(len(closing.missing), "criterion").replace("criterions", "criteria")
-        said.append(f"{n_missing} not verified, such as {display_title(closing.missing[0])}")
-    if not said:
+        parts.append(f"{n_missing} not verified, such as {display_title(closing.missing[0])}")
+    if not parts:
         return ""
     first = next(iter((*closing.failed, *closing.missing)))
     run = dict(closing.wanted).get(first)
     cite = "" if run is None else f"; what has to be cited is ({run})"
-    return f"was closed with {' and '.join(said)}{cite}"
+    return f"was closed with {' and '.join(parts)}{cite}"
 
 
 def check_issues(
@@ -196,9 +196,9 @@ def _closed(task: Task, issue: BeadsIssue) -> list[LintRemark]:
     found = [check_close_reason(issue, on_path=one) for one in ((), AnyProgram())]
     if any(closing.is_verified for closing in found):
         return []
-    said = describe_close_reason(found[0])
+    doubt = describe_close_reason(found[0])
     message = (
-        f"{display_title(task.title)} {said}; write one line for each criterion, such as: "
+        f"{display_title(task.title)} {doubt}; write one line for each criterion, such as: "
         "- [x] Unit tests pass (npm test - exit 0)"
     )
     return [_remark(CheckCode.CLOSE_WITHOUT_EVIDENCE, message, task)]
@@ -252,13 +252,15 @@ def closings(
     return tuple(one for one in found if one.checks)
 
 
-def verification_commands(issue: BeadsIssue, seen: TaskVerification) -> tuple[BeadsCommand, ...]:
+def verification_commands(
+    issue: BeadsIssue, verification: TaskVerification
+) -> tuple[BeadsCommand, ...]:
     """What ``bd`` is to do about an issue whose checks came to this; nothing where it is fine."""
-    if seen.failed:
-        return (reopen_command(issue, describe_check_failures(seen)),)
-    if not seen.ok:
+    if verification.failed:
+        return (reopen_command(issue, describe_check_failures(verification)),)
+    if not verification.ok:
         return ()
-    reason = _reason(issue, evidence_of(seen))
+    reason = _reason(issue, evidence_of(verification))
     if reason == issue.close_reason:
         return ()
     return (
@@ -266,11 +268,11 @@ def verification_commands(issue: BeadsIssue, seen: TaskVerification) -> tuple[Be
     )
 
 
-def _reason(issue: BeadsIssue, seen: tuple[EvidenceLine, ...]) -> str:
+def _reason(issue: BeadsIssue, evidence: tuple[EvidenceLine, ...]) -> str:
     """The agent's own words, then a line for each criterion; what was seen precedes a claim."""
     claimed = read_evidence(issue.close_reason)
     known = {criterion_key(one.criterion): one for one in claimed}
-    ran = {criterion_key(one.criterion): one for one in seen}
+    ran = {criterion_key(one.criterion): one for one in evidence}
     lines = []
     for criterion in read_criteria(issue.criteria):
         key = criterion_key(criterion)

@@ -202,16 +202,16 @@ def describe_unready(queue: IssueQueue) -> str:
 
     Issues that merely wait for their parts say nothing that the parts do not say.
     """
-    said: list[str] = []
+    parts: list[str] = []
     for by, label in _LABELS.items():
         names = [f"{one.task.id} ({one.why})" for one in queue.held if one.by is by]
         if names:
             more = [f"and {len(names) - SHOWN} more"] if len(names) > SHOWN else []
-            said.append(f"{label}: {', '.join([*names[:SHOWN], *more])}")
+            parts.append(f"{label}: {', '.join([*names[:SHOWN], *more])}")
     if any(one.by is HoldReason.CYCLE for one in queue.held):
         rings = "; ".join(format_cycle(ring) for ring in queue.cycles[:SHOWN])
-        said.append(f"waiting for each other: {rings}; take one out: bd dep remove")
-    return "; ".join(said)
+        parts.append(f"waiting for each other: {rings}; take one out: bd dep remove")
+    return "; ".join(parts)
 
 
 def format_cycle(ring: tuple[str, ...]) -> str:
@@ -259,13 +259,13 @@ class _View:
 
     def waits_for(self, issue: BeadsIssue) -> str | None:
         """What keeps it, or what it is a part of, from beginning."""
-        seen: set[str] = set()
+        visited: set[str] = set()
         at: BeadsIssue | None = issue
-        while at is not None and at.id not in seen:
+        while at is not None and at.id not in visited:
             needs = self.waits.get(at.id)
             if needs:
                 return needs[0]
-            seen.add(at.id)
+            visited.add(at.id)
             at = self.issues.get(at.parent or "")
         return None
 

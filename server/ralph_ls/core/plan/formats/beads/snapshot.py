@@ -84,10 +84,10 @@ def take_snapshot(
     What was deleted and templates are no issues that somebody could work at.
     """
     found: dict[str, BeadsIssue] = {}
-    told = list(oddities)
+    odd_parts = list(oddities)
     for item in raw:
         issue, odd = read_issue(item)
-        told += odd
+        odd_parts += odd
         if issue is None:
             continue
         found.pop(issue.id, None)
@@ -96,7 +96,7 @@ def take_snapshot(
     issues = sorted(found.values(), key=lambda issue: (issue.created_at, _number_aware(issue.id)))
     offered = None if ready is None else tuple(one for one in ready if one in found)
     return BeadsSnapshot(
-        issues=tuple(issues), ready=offered, parent=parent, oddities=tuple(dict.fromkeys(told))
+        issues=tuple(issues), ready=offered, parent=parent, oddities=tuple(dict.fromkeys(odd_parts))
     )
 
 
@@ -225,8 +225,8 @@ def blocked_by(issue: BeadsIssue, issues: Mapping[str, BeadsIssue]) -> str | Non
     if open_needs:
         return ", ".join(f"{one} ({fold_whitespace(issues[one].title)})" for one in open_needs)
     lines = (fold_whitespace(line) for line in reversed(issue.notes.splitlines()))
-    said = (line for line in lines if line.casefold().startswith(_REASONS))
-    reason = next(said, None)
+    reasons = (line for line in lines if line.casefold().startswith(_REASONS))
+    reason = next(reasons, None)
     if reason is not None and issue_task_state(issue) is TaskState.BLOCKED:
         return reason.partition(":")[2].strip() or reason
     if issue.status not in _STATES:

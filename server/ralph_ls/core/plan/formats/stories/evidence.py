@@ -32,7 +32,7 @@ from ralph_ls.core.plan.formats.stories.story_file import (
     read_stories,
 )
 from ralph_ls.core.plan.formats.stories.tasks import LineIndex
-from ralph_ls.core.plan.lint.criteria import close_reason_in, is_vague, says_nothing
+from ralph_ls.core.plan.lint.criteria import close_reason_in, is_empty_reason, is_vague
 from ralph_ls.core.plan.lint.remarks import CheckCode, LineSpan, LintRemark, display_title
 from ralph_ls.core.plan.parse.titles import escape_surrogates, fold_whitespace
 from ralph_ls.core.plan.verification.criteria import (
@@ -132,9 +132,9 @@ def _doubt(notes: object) -> str:
     reasons = [
         reason for line in text.splitlines() if (reason := close_reason_in(line)) is not None
     ]
-    if reasons and says_nothing(reasons[-1]):
-        told = f"only {display_title(reasons[-1])}" if reasons[-1] else "nothing"
-        return f"{told} in its notes says how that was seen"
+    if reasons and is_empty_reason(reasons[-1]):
+        named = f"only {display_title(reasons[-1])}" if reasons[-1] else "nothing"
+        return f"{named} in its notes says how that was seen"
     return ""
 
 
@@ -170,17 +170,21 @@ def story_commands(text: str, *, on_path: Container[str] = ()) -> tuple[str, ...
     return runnable_commands(checks_of(criteria, stories.verify_commands, on_path=on_path))
 
 
-def write_story_verification(text: str, seen: TaskVerification, *, skip_review: bool) -> str:
+def write_story_verification(
+    text: str, verification: TaskVerification, *, skip_review: bool
+) -> str:
     """The file with what came of a story's checks. Raises RalphError as every edit does."""
-    story_id = seen.task.id
-    if seen.failed:
-        return _refuted(text, story_id, describe_check_failures(seen), skip_review=skip_review)
-    if not seen.ok:
+    story_id = verification.task.id
+    if verification.failed:
+        return _refuted(
+            text, story_id, describe_check_failures(verification), skip_review=skip_review
+        )
+    if not verification.ok:
         return text
     member = edits.find_story(text, story_id).fields.get("notes")
     old = None if member is None else value_of(member.node)
     notes = old if isinstance(old, str) else ""
-    lines = write_evidence(evidence_of(seen))
+    lines = write_evidence(evidence_of(verification))
     if lines in notes:
         return text
     return edits.set_fields(text, story_id, {"notes": f"{notes}\n{lines}" if notes else lines})

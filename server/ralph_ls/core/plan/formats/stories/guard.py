@@ -82,8 +82,8 @@ def guard_stories(before: str, after: str, rules: ReviewRules) -> GuardedStories
         text = _revert(was.stories, text, move)
     again = read_stories(text)
     left = check_moves(was.stories, again.stories, rules)
-    is_mended = not new_findings(again.findings, was.findings)
-    if not is_mended or any(not move.is_omission for move in left):
+    is_repaired = not new_findings(again.findings, was.findings)
+    if not is_repaired or any(not move.is_omission for move in left):
         text = before
     return GuardedStories(text=text, moves=moves)
 
@@ -176,7 +176,7 @@ BROKEN = "broken"
 AHEAD = "ahead"
 
 
-def held(
+def committed_offences(
     start: ParsedStories, committed: ParsedStories, tree: ParsedStories
 ) -> Mapping[tuple[str, str], str]:
     """What the committed stories hold, by kind and story, each in words. Total."""

@@ -129,12 +129,12 @@ class _Scanner:
     def read_all(self) -> JsonNode | None:
         self._pass_space()
         if not self._peek():
-            self._tell("there is nothing here; a plan of stories is a JSON object", self._at)
+            self._report("there is nothing here; a plan of stories is a JSON object", self._at)
             return None
         root = self._read_value()
         self._pass_space()
         if self._peek():
-            self._tell("the value has ended before this; take it out", self._at, len(self._text))
+            self._report("the value has ended before this; take it out", self._at, len(self._text))
         return root
 
     def _read_value(self) -> JsonNode | None:
@@ -146,7 +146,7 @@ class _Scanner:
             return self._read_string()
         word = _WORD.match(self._text, self._at)
         if word is None:
-            self._tell(f"a value is missing before {char}", self._at)
+            self._report(f"a value is missing before {char}", self._at)
             self._at += 1
             return None
         self._at = word.end()
@@ -158,9 +158,9 @@ class _Scanner:
                 is_whole = number[1] is None and number[2] is None
                 return JsonNode(*word.span(), scalar=int(word[0]) if is_whole else float(word[0]))
         except ValueError:
-            self._tell("the number has too many digits", *word.span())
+            self._report("the number has too many digits", *word.span())
             return None
-        self._tell(f"{word[0][:30]} is no JSON value{_hint(word[0])}", *word.span())
+        self._report(f"{word[0][:30]} is no JSON value{_hint(word[0])}", *word.span())
         return None
 
     def _read_string(self) -> JsonNode:
@@ -169,12 +169,12 @@ class _Scanner:
         if found is None:
             rest = _REST_OF_STRING.match(self._text, start)
             self._at = len(self._text) if rest is None else rest.end()
-            self._tell("the text has no closing quote in its line", start, self._at)
+            self._report("the text has no closing quote in its line", start, self._at)
             return JsonNode(start, self._at, scalar=self._text[start + 1 : self._at])
         self._at = found.end()
         inside = found[0][1:-1]
         if _CONTROL.search(inside):
-            self._tell(
+            self._report(
                 "a tab or another control character has to be written as \\t", start, found.end()
             )
         if "\\" not in inside:
@@ -182,7 +182,9 @@ class _Scanner:
         try:
             decoded = json.loads(found[0], strict=False)
         except ValueError:
-            self._tell("the text has a \\ that means nothing; write \\\\ for itself", *found.span())
+            self._report(
+                "the text has a \\ that means nothing; write \\\\ for itself", *found.span()
+            )
             decoded = inside
         return JsonNode(start, found.end(), scalar=decoded)
 
@@ -191,7 +193,7 @@ class _Scanner:
         start = self._at
         self._at += 1
         if len(self._open) >= DEEPEST:
-            self._tell(f"more than {DEEPEST} levels are inside each other here", start)
+            self._report(f"more than {DEEPEST} levels are inside each other here", start)
             self._give_up()
         self._open.append(opening)
         items: list[JsonNode] = []
@@ -200,12 +202,12 @@ class _Scanner:
         while self._goes_on(opening, start, comma):
             if self._peek() == ",":
                 if comma >= 0 or not n_read:
-                    self._tell("a value is missing before the comma", self._at)
+                    self._report("a value is missing before the comma", self._at)
                 comma = self._at
                 self._at += 1
                 continue
             if n_read and comma < 0:
-                self._tell("a comma is missing before this", self._at)
+                self._report("a comma is missing before this", self._at)
             n_read, comma = n_read + 1, -1
             if opening == "{":
                 member = self._read_member()
@@ -223,17 +225,17 @@ class _Scanner:
         self._pass_space()
         char = self._peek()
         if not char:
-            self._tell(f"this {opening} is never closed", start)
+            self._report(f"this {opening} is never closed", start)
             return False
         if char not in "]}":
             return True
         if char != _END_OF[opening]:
-            self._tell(f"{_END_OF[opening]} is missing before {char}", self._at)
+            self._report(f"{_END_OF[opening]} is missing before {char}", self._at)
             # It ends what stands around this one too; else it is too much, and this ends with it.
             self._at += all(_END_OF[other] != char for other in self._open)
             return False
         if comma >= 0:
-            self._tell(f"nothing follows this comma; JSON has none before {char}", comma)
+            self._report(f"nothing follows this comma; JSON has none before {char}", comma)
         self._at += 1
         return False
 
@@ -245,7 +247,7 @@ class _Scanner:
             word = _WORD.match(self._text, start)
             self._at = start + 1 if word is None else word.end()
             key = "" if word is None else word[0]
-            self._tell("a key in double quotes is missing here", start, self._at)
+            self._report("a key in double quotes is missing here", start, self._at)
             if not key:
                 return None
         end = self._at
@@ -254,9 +256,9 @@ class _Scanner:
             self._at += 1
             self._pass_space()
         else:
-            self._tell("a colon is missing behind the key", start, end)
+            self._report("a colon is missing behind the key", start, end)
         if self._peek() in {"", ",", "}", "]"}:
-            self._tell("a value is missing behind the key", start, end)
+            self._report("a value is missing behind the key", start, end)
             return None
         node = self._read_value()
         return None if node is None else JsonMember(key, start, end, node)
@@ -273,13 +275,13 @@ class _Scanner:
             comment = _COMMENT.match(self._text, self._at) if self._peek() == "/" else None
             if comment is None:
                 return
-            self._tell("JSON has no comments; take it out", *comment.span())
+            self._report("JSON has no comments; take it out", *comment.span())
             self._at = comment.end()
 
     def _peek(self) -> str:
         return self._text[self._at : self._at + 1]
 
-    def _tell(self, message: str, start: int, end: int | None = None) -> None:
+    def _report(self, message: str, start: int, end: int | None = None) -> None:
         if not self._has_given_up and len(self.faults) < MOST_FAULTS:
             self.faults.append(JsonFault(message, start, start + 1 if end is None else end))
 

@@ -193,14 +193,14 @@ class _Reader:
         self._next: dict[str, int] = {}
         """By id: the number that the next story gets which has it too."""
 
-    def tell(self, code: str, message: str, place: JsonNode | JsonMember, story: str) -> None:
+    def report(self, code: str, message: str, place: JsonNode | JsonMember, story: str) -> None:
         self._findings.append(StoryFinding(code, message, place.start, place.end, story))
 
     def read_stories(self, array: JsonNode) -> tuple[Story, ...]:
         found: list[Story] = []
         for node in array.items or ():
             if node.members is None:
-                self.tell("story-field-type", "a story has to be an object", node, "")
+                self.report("story-field-type", "a story has to be an object", node, "")
                 continue
             found.append(self._read_story(node))
         return tuple(found)
@@ -211,14 +211,14 @@ class _Reader:
         story_id = self._own_id(written or title_id(title))
         fields = _Fields(self, members, story_id)
         place = JsonNode(node.start, node.start + 1)
-        if not written and not fields.tells_kind("id", "a text"):
-            self.tell("story-field-missing", "the story has no id", place, story_id)
+        if not written and not fields.reports_type("id", "a text"):
+            self.report("story-field-missing", "the story has no id", place, story_id)
         elif written and story_id != written:
             message = f"an earlier story has the id {written} too; each needs one of its own"
-            self.tell("story-id-duplicate", message, members["id"].node, story_id)
+            self.report("story-id-duplicate", message, members["id"].node, story_id)
         fields.text("title")
         if not title and not fields.has("title"):
-            self.tell("story-field-missing", f"{story_id} has no title", place, story_id)
+            self.report("story-field-missing", f"{story_id} has no title", place, story_id)
         for key in ("description", "notes"):
             fields.text(key)
         rank, priority = fields.rank()
@@ -260,17 +260,17 @@ class _Fields:
             return member.node
         message = "there is no list userStories; a plan of stories has them in it"
         place = JsonNode(root.start, root.start + 1) if member is None else member
-        self._reader.tell("stories-shape", message, place, "")
+        self._reader.report("stories-shape", message, place, "")
         return NOTHING
 
     def has(self, key: str) -> bool:
         return self._node(key) is not None
 
-    def tells_kind(self, key: str, wanted: str) -> bool:
+    def reports_type(self, key: str, wanted: str) -> bool:
         """Tell that a field holds what it should not; whether there is anything in it at all."""
         node = self._node(key)
         if node is not None and node.scalar != "":
-            self._tell_kind(key, node, wanted)
+            self._report_type(key, node, wanted)
             return True
         return False
 
@@ -278,7 +278,7 @@ class _Fields:
         node = self._node(key)
         if node is None or isinstance(node.scalar, str):
             return "" if node is None else str(node.scalar)
-        self._tell_kind(key, node, "a text")
+        self._report_type(key, node, "a text")
         return ""
 
     def texts(self, key: str) -> tuple[str, ...]:
@@ -291,7 +291,7 @@ class _Fields:
         node = self._node(key)
         if node is None or isinstance(node.scalar, bool):
             return node is not None and node.scalar is True
-        self._tell_kind(key, node, "true or false")
+        self._report_type(key, node, "true or false")
         return False
 
     def status(self) -> ReviewStatus | None:
@@ -300,7 +300,9 @@ class _Fields:
             return None if node is None else ReviewStatus(str(value_of(node)))
         except ValueError:
             message = f"{STATUS} is none of {_STATUSES}"
-            self._reader.tell("story-field-value", message, self._members[STATUS].node, self._story)
+            self._reader.report(
+                "story-field-value", message, self._members[STATUS].node, self._story
+            )
             return None
 
     def n_reviews(self) -> int:
@@ -309,11 +311,11 @@ class _Fields:
             return 0
         count = node.scalar
         if isinstance(count, bool) or not isinstance(count, int):
-            self._tell_kind(COUNT, node, "a whole number")
+            self._report_type(COUNT, node, "a whole number")
             return 0
         if count < 0:
             message = f"{COUNT} is {count}, and there are no fewer reviews than none"
-            self._reader.tell("story-field-value", message, node, self._story)
+            self._reader.report("story-field-value", message, node, self._story)
         return max(count, 0)
 
     def rank(self) -> tuple[float | None, Priority | None]:
@@ -328,9 +330,9 @@ class _Fields:
                 return rank, priority
             case str() as word:
                 message = f"priority {_quoted(word)} is none; write a number, 1 for the first"
-                self._reader.tell("story-field-value", message, node, self._story)
+                self._reader.report("story-field-value", message, node, self._story)
                 return None, None
-        self._tell_kind("priority", node, "a number, 1 for the first")
+        self._report_type("priority", node, "a number, 1 for the first")
         return None, None
 
     def _strings(self, key: str) -> Iterator[str]:
@@ -338,13 +340,13 @@ class _Fields:
         if node is None:
             return
         if node.items is None:
-            self._tell_kind(key, node, "a list of texts")
+            self._report_type(key, node, "a list of texts")
             return
         for item in node.items:
             if isinstance(item.scalar, str | int | float) and not isinstance(item.scalar, bool):
                 yield str(item.scalar)
             else:
-                self._tell_kind(key, item, "a list of texts")
+                self._report_type(key, item, "a list of texts")
 
     def _node(self, key: str) -> JsonNode | None:
         """The value of a field; None where it is missing or null, which is the same."""
@@ -355,8 +357,8 @@ class _Fields:
         is_null = node.scalar is None and node.items is None and node.members is None
         return None if is_null else node
 
-    def _tell_kind(self, key: str, node: JsonNode, wanted: str) -> None:
-        self._reader.tell("story-field-type", f"{key} has to be {wanted}", node, self._story)
+    def _report_type(self, key: str, node: JsonNode, wanted: str) -> None:
+        self._reader.report("story-field-type", f"{key} has to be {wanted}", node, self._story)
 
 
 def dependencies_key(members: Mapping[str, JsonMember]) -> str:
