@@ -21,7 +21,8 @@ from ralph_ls.core.loop.fold import fold
 from ralph_ls.engine.run.effect_runner import EVERY
 from ralph_ls.store.layout import RunFiles
 from ralph_ls.store.run.journal import each_event, last_line
-from ralph_ls.store.run.runs import read_view, save_state, save_view
+from ralph_ls.store.run.run_view import read_view, save_view
+from ralph_ls.store.run.runs import save_state
 from tests.bench import client
 from tests.bench.figures import Figure, environment, resident
 from tests.bench.replay import KINDS, lines_of

@@ -24,7 +24,7 @@ class ServerNursery(forked_ralph.Nursery):
 
 
 def main() -> None:
-    from ralph_ls.cli.commands import integration  # noqa: F401
+    from ralph_ls.cli.commands import serve  # noqa: F401
     from ralph_ls.editor import server
     from ralph_ls.engine import clock  # noqa: F401
     from tests.editor.lsp import (

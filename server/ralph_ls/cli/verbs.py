@@ -96,7 +96,7 @@ VERBS: Mapping[str, VerbEntry] = {
     "replan": VerbEntry("run", "replan_verb", UserOnlyVerb()),
     "watch": VerbEntry("watch", "watch", READ_ONLY),
     "status": VerbEntry("status", "status", READ_ONLY),
-    "prompt": VerbEntry("inspection", "prompt_verb", READ_ONLY),
+    "prompt": VerbEntry("prompt", "prompt_verb", READ_ONLY),
     "plan": VerbEntry("inspection", "show_plan", READ_ONLY),
     "read": VerbEntry("inspection", "read_output", READ_ONLY),
     "simulate": VerbEntry("simulate", "simulate", READ_ONLY),
@@ -117,8 +117,8 @@ VERBS: Mapping[str, VerbEntry] = {
     "init": VerbEntry("init", "init", UserOnlyVerb(unless=("dry_run", "choices"))),
     "propose": VerbEntry("wizard", "propose_plan", READ_ONLY),
     "demo": VerbEntry("first_run", "demo", READ_ONLY),
-    "hook": VerbEntry("integration", "hook_verb", READ_ONLY),
-    "serve": VerbEntry("integration", "serve_verb", READ_ONLY),
+    "hook": VerbEntry("hook", "hook_verb", READ_ONLY),
+    "serve": VerbEntry("serve", "serve_verb", READ_ONLY),
 }
 """Each verb's module in this package and its function there, in the order of the help.
 

@@ -11,7 +11,7 @@ from ralph_ls.editor.worktree.snapshot import OutputPiece
 from ralph_ls.protocol.run.events import AgentStarted, Event, UnknownEvent
 from ralph_ls.store.layout import RunFiles
 from ralph_ls.store.run import journal as journal_module
-from ralph_ls.store.run.runs import RunView, read_view, save_view
+from ralph_ls.store.run.run_view import RunView, read_view, save_view
 from tests.unit.core.views.document_contexts import CHOOSE, begins, ends, event, started
 from tests.unit.store.store_builders import note, notes, to_lines
 

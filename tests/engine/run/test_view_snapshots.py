@@ -10,7 +10,7 @@ import pytest
 from ralph_ls.engine.run.effect_runner import EVERY, SHARE, ViewSnapshots
 from ralph_ls.store.layout import RunFiles
 from ralph_ls.store.run.journal import read_journal
-from ralph_ls.store.run.runs import RunView, ViewPosition, load_view, read_view
+from ralph_ls.store.run.run_view import RunView, ViewPosition, load_view, read_view
 from tests.contracts.fake_clock import FakeClock
 from tests.engine.project_builder import journal_of
 from tests.engine.ralph_runner import Scene

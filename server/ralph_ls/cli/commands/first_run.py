@@ -10,27 +10,23 @@ import shlex
 import sys
 import tempfile
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ralph_ls.cli.commands.steer import command_context, report_reply
 from ralph_ls.cli.context import CommandWorktree, current_worktree
 from ralph_ls.cli.flags import AgentCommand, AgentName, Json, agent_words, profile_named
 from ralph_ls.cli.output import emit_json, print_text
 from ralph_ls.core.plurals import count_of
 from ralph_ls.core.views.model.control_chars import escape_control_chars, escape_nonprintable
 from ralph_ls.protocol.errors import NotAllowed, UsageError
-from ralph_ls.protocol.json_output import CheckResult, CheckStatus, DoctorReport
-from ralph_ls.store.project import trust
-from ralph_ls.store.project.config_file import load_settings
-from ralph_ls.store.run import steering
 
-MARKS = {
-    CheckStatus.OK: ("✓", "green"),
-    CheckStatus.WARNING: ("!", "yellow"),
-    CheckStatus.PROBLEM: ("✗", "bold red"),
-}
+if TYPE_CHECKING:
+    from ralph_ls.protocol.json_output import CheckResult, DoctorReport
+    from ralph_ls.store.project import trust
+
+MARKS = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "problem": ("✗", "bold red")}
+"""By the status of a check: a mark and its style."""
 
 
 def doctor(
@@ -82,6 +78,8 @@ def _message(check: CheckResult) -> str:
 
 
 def _in_all(report: DoctorReport) -> str:
+    from ralph_ls.protocol.json_output import CheckStatus
+
     counts = {
         status: sum(1 for check in report.checks if check.status is status)
         for status in CheckStatus
@@ -118,6 +116,10 @@ def allow(
     as_json: Json = False,
 ) -> None:
     """Show what this repository brings that would run, and allow it."""
+    from ralph_ls.cli.commands.steer import command_context, report_reply
+    from ralph_ls.store.project import trust
+    from ralph_ls.store.run import steering
+
     place = current_worktree()
     claims = _claims(place)
     _require_shown(claims, shown)
@@ -199,6 +201,8 @@ def _what_is_wrong_with(root: Path) -> str | None:
 
 def _claims(place: CommandWorktree) -> tuple[trust.Claim, ...]:
     from ralph_ls.engine.iteration.validation import claims_of_plan
+    from ralph_ls.store.project import trust
+    from ralph_ls.store.project.config_file import load_settings
 
     root = place.worktree.root
     settings = load_settings(root, os.environ, {})
@@ -211,6 +215,8 @@ def _claims(place: CommandWorktree) -> tuple[trust.Claim, ...]:
 
 def _require_shown(claims: tuple[trust.Claim, ...], shown: str | None) -> None:
     """Raise ``NotAllowed`` where an approval is not for these claims as they are now."""
+    from ralph_ls.store.project import trust
+
     if shown is not None and trust.digest_of(claims) != shown:
         raise NotAllowed(
             "what would run has changed since it was shown, so nothing was allowed; "
@@ -260,6 +266,8 @@ def _shown(claim: trust.Claim) -> list[str]:
 def _claims_json(
     claims: tuple[trust.Claim, ...], missing: tuple[trust.Claim, ...], *, allowed: bool
 ) -> dict[str, object]:
+    from ralph_ls.store.project import trust
+
     return {
         "allowed": allowed or not missing,
         "sha256": trust.digest_of(claims),

@@ -15,19 +15,8 @@ import typer
 from ralph_ls.cli.context import current_worktree
 from ralph_ls.cli.flags import Json
 from ralph_ls.cli.output import emit_json, print_text, write_json
-from ralph_ls.core.views.report.metrics_tables import (
-    ITERATION_HEADINGS,
-    RUN_HEADINGS,
-    iteration_cells,
-    run_cells,
-    to_csv,
-    total_lines,
-)
 from ralph_ls.engine.clock import SystemClock
-from ralph_ls.engine.plan import document_archive
 from ralph_ls.protocol.errors import UsageError
-from ralph_ls.protocol.json_output import Statistics
-from ralph_ls.store.project.config_file import load_settings, require_one_profile
 from ralph_ls.store.run.runs import read_statistics
 
 
@@ -44,6 +33,9 @@ def archive(
     as_json: Json = False,
 ) -> None:
     """Move plan, requirements and progress to archive/, with a summary; the plan begins anew."""
+    from ralph_ls.engine.plan import document_archive
+    from ralph_ls.store.project.config_file import load_settings, require_one_profile
+
     place = current_worktree()
     settings = load_settings(place.worktree.root, os.environ, {})
     require_one_profile(settings)
@@ -86,6 +78,8 @@ def archive(
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from ralph_ls.protocol.json_output import Statistics
+
 SHOWN = 20
 """Runs and iterations that a person is shown of each, the newest."""
 
@@ -105,6 +99,8 @@ OfRun = Annotated[
 
 def stats(run: OfRun = None, as_json: Json = False) -> None:
     """Tell what the runs here came to: success, interventions, time, cost, context."""
+    from ralph_ls.core.views.report import metrics_tables as tables
+
     place = current_worktree()
     found = read_statistics(place.worktree, place.state, run=run)
     if as_json:
@@ -115,10 +111,14 @@ def stats(run: OfRun = None, as_json: Json = False) -> None:
         return
     zone = SystemClock().local().tzinfo
     newest = found.runs[-1]
-    _show(f"Runs in {place.worktree.root}", RUN_HEADINGS, [run_cells(o, zone) for o in found.runs])
-    rows = [iteration_cells(one) for one in newest.iterations]
-    _show(f"Iterations of run {newest.run}", ITERATION_HEADINGS, rows)
-    for name, value in total_lines(found.totals):
+    _show(
+        f"Runs in {place.worktree.root}",
+        tables.RUN_HEADINGS,
+        [tables.run_cells(o, zone) for o in found.runs],
+    )
+    rows = [tables.iteration_cells(one) for one in newest.iterations]
+    _show(f"Iterations of run {newest.run}", tables.ITERATION_HEADINGS, rows)
+    for name, value in tables.total_lines(found.totals):
         print_text(f"{name + ':':15}{value}")
 
 
@@ -140,6 +140,8 @@ def export(
     if as_json or output == "json":
         _print_json(found)
     else:
+        from ralph_ls.core.views.report.metrics_tables import to_csv
+
         sys.stdout.write(to_csv(found.runs))
 
 

@@ -16,7 +16,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, assert_never
+from typing import TYPE_CHECKING, Annotated, assert_never
 
 import typer
 
@@ -33,15 +33,11 @@ from ralph_ls.cli.flags import (
 from ralph_ls.cli.output import emit_json, print_text
 from ralph_ls.core.plan.specs import FOLDER
 from ralph_ls.core.setup.documents import SPEC_NAME
-from ralph_ls.core.setup.hooks import AGENTS_WITHOUT_HOOK, HOOK_PLACES, with_stop_hook
 from ralph_ls.core.views.model.control_chars import escape_nonprintable
-from ralph_ls.engine.agent.selection import with_agent
-from ralph_ls.protocol.config.agent_facts import HookPlace
 from ralph_ls.protocol.config.config import ProfileName
 from ralph_ls.protocol.errors import StateUnusable, UsageError
 from ralph_ls.protocol.lsp.setup import SetupFileAction, SetupParams
 from ralph_ls.store.project.config_file import load_settings
-from ralph_ls.store.run.lock import EngineLock
 from ralph_ls.store.setup.documents import (
     FileToWrite,
     file_to_write,
@@ -49,7 +45,6 @@ from ralph_ls.store.setup.documents import (
     requirements_beside,
     write_files,
 )
-from ralph_ls.store.setup.hook_launcher import own_launcher
 from ralph_ls.store.setup.setup import (
     SetupPlan,
     plan_first_files,
@@ -57,6 +52,9 @@ from ralph_ls.store.setup.setup import (
     with_ignored_files,
     write_setup,
 )
+
+if TYPE_CHECKING:
+    from ralph_ls.protocol.config.agent_facts import HookPlace
 
 
 def init(
@@ -280,6 +278,9 @@ def init_hooks(
     ``StateUnusable`` for settings that cannot be read or written. What became of it is given
     as ``--json`` shows it.
     """
+    from ralph_ls.engine.agent.selection import with_agent
+    from ralph_ls.store.run.lock import EngineLock
+
     root = place.worktree.root
     name = agent or with_agent(load_settings(root, os.environ, {}), os.environ, root).config.agent
     where = _place_of(name)
@@ -319,6 +320,8 @@ def init_hooks(
 
 
 def _place_of(agent: str) -> HookPlace:
+    from ralph_ls.core.setup.hooks import AGENTS_WITHOUT_HOOK, HOOK_PLACES
+
     if agent in HOOK_PLACES:
         return HOOK_PLACES[agent]
     why = AGENTS_WITHOUT_HOOK.get(agent, "nobody knows where it would read one")
@@ -329,6 +332,9 @@ def _place_of(agent: str) -> HookPlace:
 
 
 def _merged(root: Path, where: HookPlace) -> FileToWrite:
+    from ralph_ls.core.setup.hooks import with_stop_hook
+    from ralph_ls.store.setup.hook_launcher import own_launcher
+
     data = read_existing_bytes(root, where.path)
     text = "" if data is None else data.decode("utf-8", errors="surrogateescape")
     merged = with_stop_hook(text, where, own_launcher())

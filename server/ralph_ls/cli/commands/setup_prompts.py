@@ -121,12 +121,13 @@ def collect_setup_order(given: SetupFlags, root: Path, *, asks: bool, dry_run: b
 
 def _with_profile(given: SetupFlags, root: Path) -> SetupFlags:
     """With the profile that a person chooses, and where the request of an issue lies."""
-    from ralph_ls.cli.commands.wizard import PROFILE_CHOICES
+    from ralph_ls.cli.commands.wizard import profile_choices
 
     profile = given.profile
     if profile is None and given.template is None and given.issue is None:
-        names = [choice.name for choice in PROFILE_CHOICES]
-        for number, choice in enumerate(PROFILE_CHOICES, 1):
+        choices = profile_choices()
+        names = [choice.name for choice in choices]
+        for number, choice in enumerate(choices, 1):
             print_text(f"{number:3}  {choice.name.value:8} {choice.title}: {choice.detail}")
         likely = names.index(profile_for(root, None).name) + 1
         chosen = typer.prompt("Profile", default=likely, type=int)

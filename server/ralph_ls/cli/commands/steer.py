@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -22,11 +22,13 @@ from ralph_ls.cli.flags import Json
 from ralph_ls.cli.output import emit_json, print_text, write_json
 from ralph_ls.core.plurals import count_of
 from ralph_ls.protocol.errors import NoEngine, UsageError
-from ralph_ls.protocol.lsp.row_methods import RollbackResult
 from ralph_ls.protocol.run import commands as orders
 from ralph_ls.store.run import steering
 from ralph_ls.store.run.inbox import CommandReply
 from ralph_ls.store.run.steering import CommandContext, CommandOutcome
+
+if TYPE_CHECKING:
+    from ralph_ls.protocol.lsp.row_methods import RollbackResult
 
 Continue = Annotated[
     bool | None,

@@ -13,7 +13,8 @@ from ralph_ls.protocol.run.state import RunState
 from ralph_ls.store.project.plan_file import skipped_optional_titles
 from ralph_ls.store.run.journal import offset_behind
 from ralph_ls.store.run.lock import is_held
-from ralph_ls.store.run.runs import FoundRun, state_before
+from ralph_ls.store.run.run_view import state_before
+from ralph_ls.store.run.runs import FoundRun
 from ralph_ls.store.run.summary_file import shown_summary
 
 

@@ -11,7 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from pydantic import ValidationError
@@ -27,11 +27,7 @@ from ralph_ls.cli.flags import (
     profile_named,
 )
 from ralph_ls.cli.output import emit_json, print_text
-from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.core.prompt.proposal import HEADINGS
-from ralph_ls.core.setup.draft import check_draft, errors_of
-from ralph_ls.engine.agent.selection import with_agent
-from ralph_ls.engine.run.setup import find_agents
 from ralph_ls.protocol.config.config import CONFIG_FILE, ProfileName
 from ralph_ls.protocol.errors import UsageError
 from ralph_ls.protocol.lsp.setup import (
@@ -43,10 +39,9 @@ from ralph_ls.protocol.lsp.setup import (
     SetupChoicesResult,
     SetupDefaults,
 )
-from ralph_ls.store.project.config_file import LoadedSettings, load_settings
-from ralph_ls.store.run.launch import EDITOR_LIMIT
-from ralph_ls.store.setup.setup import PROFILES_WITHOUT_ITEMS, existing_plan
-from ralph_ls.store.setup.task_templates import load_templates
+
+if TYPE_CHECKING:
+    from ralph_ls.store.project.config_file import LoadedSettings
 
 _WORDS = {
     ProfileName.FIXPLAN: (
@@ -72,20 +67,32 @@ _WORDS = {
 }
 """Title and detail of each, in the order in which they are offered."""
 
-PROFILE_CHOICES = tuple(
-    ProfileChoice(
-        name=name,
-        title=title,
-        detail=detail,
-        plan=next(iter(profile_of(name).plan_files), ""),
-        needs_items=name not in PROFILES_WITHOUT_ITEMS,
+
+def profile_choices() -> tuple[ProfileChoice, ...]:
+    """The profiles, in the order in which they are offered."""
+    from ralph_ls.core.loop.profiles import profile_of
+    from ralph_ls.store.setup.setup import PROFILES_WITHOUT_ITEMS
+
+    return tuple(
+        ProfileChoice(
+            name=name,
+            title=title,
+            detail=detail,
+            plan=next(iter(profile_of(name).plan_files), ""),
+            needs_items=name not in PROFILES_WITHOUT_ITEMS,
+        )
+        for name, (title, detail) in _WORDS.items()
     )
-    for name, (title, detail) in _WORDS.items()
-)
 
 
 def setup_choices(place: CommandWorktree, environment: Mapping[str, str]) -> SetupChoicesResult:
-    """All of it; raises ``ConfigError`` where the settings cannot be read."""
+    """What a set-up here can choose; raises ``ConfigError`` for unreadable settings."""
+    from ralph_ls.engine.run.setup import find_agents
+    from ralph_ls.store.project.config_file import load_settings
+    from ralph_ls.store.run.launch import EDITOR_LIMIT
+    from ralph_ls.store.setup.setup import existing_plan
+    from ralph_ls.store.setup.task_templates import load_templates
+
     root = place.worktree.root
     settings = load_settings(root, environment, {})
     config = settings.config
@@ -94,7 +101,7 @@ def setup_choices(place: CommandWorktree, environment: Mapping[str, str]) -> Set
     agents = find_agents(place.worktree, place.state, settings, environment)
     agent = _default_agent(settings, environment, place, agents)
     return SetupChoicesResult(
-        profiles=PROFILE_CHOICES,
+        profiles=profile_choices(),
         profile=config.profile if is_clear else None,
         templates=templates.choices,
         template_folder=str(templates.folder),
@@ -119,6 +126,8 @@ def _default_agent(
     agents: tuple[AgentChoice, ...],
 ) -> str:
     """The one that a run would take; where it would ask which is meant, the first that is here."""
+    from ralph_ls.engine.agent.selection import with_agent
+
     try:
         name = with_agent(settings, environment, place.worktree.root).config.agent
     except UsageError:
@@ -175,6 +184,7 @@ def propose_plan(
 
 
 def _propose(order: ProposePlanParams, *, attached: bool) -> ProposePlanResult:
+    from ralph_ls.core.setup.draft import check_draft, errors_of
     from ralph_ls.engine.clock import SystemClock
     from ralph_ls.engine.run.setup import ProposalRequest, propose
     from ralph_ls.store.layout import new_run_id

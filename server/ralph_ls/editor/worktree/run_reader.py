@@ -34,7 +34,8 @@ from ralph_ls.protocol.run.state import RunState
 from ralph_ls.store.layout import RunFiles
 from ralph_ls.store.run.follow import Tail
 from ralph_ls.store.run.journal import PART, JournalParts, JournalReader, offset_behind
-from ralph_ls.store.run.runs import RunView, ViewPosition, load_view, size_of
+from ralph_ls.store.run.run_view import RunView, ViewPosition, load_view
+from ralph_ls.store.run.runs import size_of
 
 FRAME_INTERVAL = 0.016
 """Seconds between two frames (docs/rules.md#speed)."""

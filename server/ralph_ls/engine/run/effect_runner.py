@@ -59,7 +59,8 @@ from ralph_ls.store.external.supervisor import current
 from ralph_ls.store.layout import RunFiles
 from ralph_ls.store.run import halt_files
 from ralph_ls.store.run.journal import Journal, last_line
-from ralph_ls.store.run.runs import read_view, save_state, save_view
+from ralph_ls.store.run.run_view import read_view, save_view
+from ralph_ls.store.run.runs import save_state
 
 EVERY = 256 << 10
 """Bytes of journal between two snapshots: what a viewer folds at its start, at most about that."""

@@ -1,47 +1,29 @@
-"""Snapshots of a fold over a journal, each with a mark that says what it was folded from.
+"""Runs of a work tree: finding and reading them, and snapshots of what their journals fold to.
 
 A snapshot holds only for the very journal, the very place in it and the very version of the fold
-that it was made of. The journal is on the disk before it is, so one that is ahead of its journal
-belongs to a tail that was lost. This module must never believe a snapshot that does not fit.
-
-Reading a run from its files: the snapshot, then what the journal says beyond it.
-
-``state.json`` is the fold at the last boundary; deleting it loses nothing (docs/rules.md#journal).
-
-A run as viewers show it: its state, history and rows, folded together out of its journal.
-
-All three are one fold over the events from the first one on, which of a long run takes seconds. So
-the engine leaves a snapshot of it now and then (``view.json``), from which a viewer goes on. A
-snapshot is a cache and never the truth: one that does not fit the journal is passed over, and the
-journal is folded from its beginning. Viewers write none.
-
-All runs of a work tree in numbers, read from their journals one after the other.
-
-Nothing but numbers is kept of a run, however long its journal is. This module must never write.
+that it was made of; one that does not fit is ignored. The journal is on the disk before it is, so
+one that is ahead of its journal belongs to a tail that was lost. ``state.json`` is the fold at the
+last boundary; deleting it loses nothing (docs/rules.md#journal).
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from ralph_ls import __version__
 from ralph_ls.core.loop.fold import fold
-from ralph_ls.core.views.model.history import History, IterationRecap, history
-from ralph_ls.core.views.panel.rows import IterationRows, iteration_rows
-from ralph_ls.core.views.report.metrics import measure_run, total_of
+from ralph_ls.core.views.model.history import History, IterationRecap
 from ralph_ls.protocol.base import WireModel
 from ralph_ls.protocol.errors import StateUnusable, UsageError
-from ralph_ls.protocol.json_output import RunMetrics, Statistics
 from ralph_ls.protocol.lsp.panel import IterationRow
-from ralph_ls.protocol.run.events import Event, UnknownEvent
 from ralph_ls.protocol.run.state import CurrentIteration, IterationFacts, RunState
 from ralph_ls.protocol.run.values import Phase
 from ralph_ls.protocol.version import SCHEMA_VERSION
@@ -50,6 +32,9 @@ from ralph_ls.store.layout import RUN_ID, RunFiles, StateFolder, Worktree
 from ralph_ls.store.run.follow import Tail
 from ralph_ls.store.run.journal import PART, JournalReader, each_event
 from ralph_ls.store.run.lock import LockOwner, is_held, read_owner
+
+if TYPE_CHECKING:
+    from ralph_ls.protocol.json_output import RunMetrics, Statistics
 
 FOLD_VERSION = 1
 """Raise it where the same journal folds to another state, history or rows than before."""
@@ -223,90 +208,6 @@ def _is_credible(owner: LockOwner, worktree: Worktree, state: StateFolder) -> bo
     return folder == state.folder or (folder.is_absolute() and not inside)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunView:
-    """A run after some of its events."""
-
-    state: RunState = field(default_factory=RunState)
-    history: History = field(default_factory=History)
-    rows: IterationRows = field(default_factory=IterationRows)
-
-    def plus(self, events: Iterable[Event | UnknownEvent]) -> RunView:
-        """The run after these events as well."""
-        events = tuple(events)
-        return RunView(
-            state=fold(events, self.state),
-            history=history(events, self.history),
-            rows=iteration_rows(events, self.rows),
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ViewPosition:
-    """A run after the first ``offset`` bytes of its journal, which hold ``n_lines`` lines."""
-
-    view: RunView = field(default_factory=RunView)
-    offset: int = 0
-    n_lines: int = 0
-
-
-class ViewSnapshot(JournalSnapshot):
-    """What ``view.json`` holds."""
-
-    n_lines: int
-    view: RunView
-
-
-def load_view(files: RunFiles) -> ViewPosition:
-    """Where a viewer may begin to read: at the snapshot, or before the first event."""
-    found = load_snapshot(
-        files.view_snapshot, files.journal, ViewSnapshot, lambda found: found.view.state.seq
-    )
-    if found is None:
-        return ViewPosition()
-    return ViewPosition(view=found.view, offset=found.offset, n_lines=found.n_lines)
-
-
-def read_view(files: RunFiles, *, until: int | None = None) -> ViewPosition:
-    """The run as it stands, or as it stood after ``until`` bytes of its journal; in parts."""
-    known = load_view(files)
-    if until is not None and known.offset > until:
-        known = ViewPosition()
-    tail, view = Tail(files.journal, offset=known.offset), known.view
-    reader = JournalReader(n_lines=known.n_lines)
-    limit = PART
-    while until is None or (limit := min(PART, until - tail.offset)) > 0:
-        if not (data := tail.read(limit)):
-            break
-        view = view.plus(reader.feed(data))
-    return ViewPosition(view=view, offset=tail.offset - reader.pending, n_lines=reader.n_lines)
-
-
-def state_before(files: RunFiles, seq: int) -> RunState:
-    """The run as it stood right before the event ``seq``."""
-    known = load_view(files)
-    if known.view.state.seq >= seq:
-        known = ViewPosition()
-    tail, reader, state = (
-        Tail(files.journal, offset=known.offset),
-        JournalReader(),
-        known.view.state,
-    )
-    while data := tail.read(PART):
-        events = reader.feed(data)
-        state = fold((event for event in events if event.seq < seq), state)
-        if events and events[-1].seq >= seq:
-            break
-    return state
-
-
-def save_view(files: RunFiles, known: ViewPosition) -> None:
-    """Leave a snapshot for the viewers that come later; raises ``StateUnusable``."""
-    at = snapshot_mark(files.journal, offset=known.offset, seq=known.view.state.seq)
-    snapshot = ViewSnapshot(**at, n_lines=known.n_lines, view=known.view)
-    save_snapshot(files.view_snapshot, snapshot)
-
-
 def size_of(path: Path) -> int:
     """Bytes of a file; 0 where there is none."""
     try:
@@ -319,6 +220,9 @@ def read_statistics(
     worktree: Worktree, state: StateFolder, *, run: str | None = None
 ) -> Statistics:
     """What the runs here came to, or one of them; raises ``UsageError`` where it is not there."""
+    from ralph_ls.core.views.report.metrics import total_of
+    from ralph_ls.protocol.json_output import Statistics
+
     runs = read_runs(worktree, state, run=run)
     return Statistics(workspace=str(worktree.root), runs=tuple(runs), totals=total_of(runs))
 
@@ -327,6 +231,8 @@ def read_runs(
     worktree: Worktree, state: StateFolder, *, run: str | None = None
 ) -> list[RunMetrics]:
     """The runs, oldest first; raises as ``read_statistics`` does."""
+    from ralph_ls.core.views.report.metrics import measure_run
+
     found = find_run(worktree, state)
     if found is not None:
         # The newest run knows where the state really lies.

@@ -17,26 +17,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ralph_ls.core.plan.edit.user_edits import describe_user_edit
-from ralph_ls.core.plan.formats.dispatch import byte_exact_edit, plan_edit, retry_edit
-from ralph_ls.core.plan.model import PlanKind, Task
+from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.protocol.errors import NoEngine, StateUnusable, UsageError
-from ralph_ls.protocol.lsp.row_methods import TaskEdit
 from ralph_ls.protocol.plan import TaskState
 from ralph_ls.protocol.run import commands as orders
 from ralph_ls.protocol.run.commands import ResetTask, Skip
 from ralph_ls.protocol.run.values import EndReason, Phase
 from ralph_ls.store.files import ChangedMeanwhile, read_if_there
 from ralph_ls.store.layout import StateFolder, Worktree
-from ralph_ls.store.project.plan_file import (
-    PlanLocation,
-    edit_as_user,
-    find_plan_location,
-    find_task,
-    issues_of,
-)
 from ralph_ls.store.project.project_state import forget_project_attempts
 from ralph_ls.store.run.halt_files import (
     load_halt_files,
@@ -52,6 +42,11 @@ from ralph_ls.store.run.inbox import (
     send_command,
 )
 from ralph_ls.store.run.runs import FoundRun, find_run
+
+if TYPE_CHECKING:
+    from ralph_ls.core.plan.model import Task
+    from ralph_ls.protocol.lsp.row_methods import TaskEdit
+    from ralph_ls.store.project.plan_file import PlanLocation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,6 +231,9 @@ def reset_task(hands: CommandContext, task: str, *, plan: PlanLocation) -> Comma
 
     Raises ``RalphError`` where the plan has no such task, or where it cannot be opened.
     """
+    from ralph_ls.core.plan.formats.dispatch import byte_exact_edit, retry_edit
+    from ralph_ls.store.project.plan_file import edit_as_user, find_task
+
     if plan.kind is PlanKind.BEADS:
         return _reset_issue(hands, task, plan)
     known = find_task(hands.worktree.root, plan, task)
@@ -282,6 +280,9 @@ def edit_task(
     before: str | None = None,
 ) -> CommandOutcome:
     """Edit a task in the plan's file; raises ``RalphError`` where that cannot be done."""
+    from ralph_ls.core.plan.formats.dispatch import byte_exact_edit, plan_edit
+    from ralph_ls.store.project.plan_file import edit_as_user, find_task
+
     make = partial(plan_edit, plan.kind, edit, reason=reason, before=before)
     change = byte_exact_edit(plan.kind, make, task)
     known = find_task(hands.worktree.root, plan, task)
@@ -294,6 +295,8 @@ def edit_task(
 
 def edit_summary(title: str, edit: TaskEdit, *, plan: str, changed: bool) -> str:
     """What became of a task, for whoever edited it."""
+    from ralph_ls.core.plan.edit.user_edits import describe_user_edit
+
     name = repr(title[:SHOWN_TITLE])
     if not changed:
         return f"the task {name} stands in {plan} as you want it already"
@@ -302,6 +305,8 @@ def edit_summary(title: str, edit: TaskEdit, *, plan: str, changed: bool) -> str
 
 def _task_of_run(hands: CommandContext, found: FoundRun, task: str) -> Task:
     """The task in the plan of a run; what ``bd`` has was read when the iteration began."""
+    from ralph_ls.store.project.plan_file import find_plan_location, find_task
+
     place = find_plan_location(found.state.plan, found.state.config, _NOWHERE)
     kept = read_if_there(found.files.plan_before) if place.kind is PlanKind.BEADS else None
     if place.kind is PlanKind.BEADS and kept is None:
@@ -317,6 +322,7 @@ def _reset_issue(hands: CommandContext, task: str, plan: PlanLocation) -> Comman
     """The same for an issue, which ``bd`` opens."""
     from ralph_ls.core.plan.formats.beads import commands
     from ralph_ls.store.external.bd import apply_commands, find_bd
+    from ralph_ls.store.project.plan_file import issues_of
 
     root = hands.worktree.root
     issue = issues_of(root, plan).by_id().get(task)

@@ -14,7 +14,6 @@ from typing import Protocol
 
 from pydantic import ValidationError
 
-from ralph_ls.core.views.text.agent_output import message_line
 from ralph_ls.protocol.run.events import (
     AgentExited,
     AgentStarted,
@@ -193,6 +192,9 @@ _START = re.compile(rb'\{"(?:start|iteration)":(\d+),')
 
 
 def _words_of(line: bytes) -> bytes:
+    # Most viewers of a run start before its agent has written anything.
+    from ralph_ls.core.views.text.agent_output import message_line
+
     try:
         text = message_line(MESSAGE_ADAPTER.validate_json(line))
     except ValidationError:

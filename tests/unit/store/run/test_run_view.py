@@ -15,7 +15,7 @@ from ralph_ls.protocol.errors import StateUnusable
 from ralph_ls.protocol.run.events import Event, UnknownEvent, dump_event, parse_event
 from ralph_ls.store.layout import RunFiles
 from ralph_ls.store.run import journal as journal_module
-from ralph_ls.store.run import runs as module
+from ralph_ls.store.run import run_view as module
 from ralph_ls.store.run.follow import Tail
 from ralph_ls.store.run.journal import (
     JournalParts,
@@ -24,7 +24,7 @@ from ralph_ls.store.run.journal import (
     offset_behind,
     read_journal,
 )
-from ralph_ls.store.run.runs import (
+from ralph_ls.store.run.run_view import (
     RunView,
     ViewPosition,
     ViewSnapshot,

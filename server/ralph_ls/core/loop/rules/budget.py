@@ -33,21 +33,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from math import floor
+from typing import TYPE_CHECKING
 
-from ralph_ls.core.agent.messages import (
-    AgentMessage,
-    EmittedTodos,
-    EmittedToolCall,
-    EmittedUsage,
-    to_usage,
-)
 from ralph_ls.core.agent.usage import add_usage, with_estimated_cost
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.config.tables import PriceConfig
 from ralph_ls.protocol.run.events import IterationEnded
-from ralph_ls.protocol.run.messages import ToolState
 from ralph_ls.protocol.run.report import Usage
 from ralph_ls.protocol.run.state import AgentCalls, RunState
+
+if TYPE_CHECKING:
+    from ralph_ls.core.agent.messages import AgentMessage
 
 NEARLY_PERCENT = 80
 """SPEC §9.6: a person is warned at this share of a budget."""
@@ -267,6 +263,15 @@ class SpendingWatch:
 
     def hear(self, told: Sequence[AgentMessage]) -> None:
         """Take what it told, in its order."""
+        # Viewers load this module for its words, and need no messages.
+        from ralph_ls.core.agent.messages import (
+            EmittedTodos,
+            EmittedToolCall,
+            EmittedUsage,
+            to_usage,
+        )
+        from ralph_ls.protocol.run.messages import ToolState
+
         for one in told:
             if isinstance(one, EmittedUsage):
                 # The next turn is told by what it uses, so the one before it has ended; with the
@@ -279,8 +284,10 @@ class SpendingWatch:
                 self._has_passed = self._passes(usage)
             elif isinstance(one, EmittedToolCall) and one.state is ToolState.STARTED:
                 self._open_calls.add(one.call)
-            elif isinstance(one, EmittedToolCall | EmittedTodos):
-                self._end_call(one)
+            elif isinstance(one, EmittedToolCall):
+                self._end_call(one.call)
+            elif isinstance(one, EmittedTodos):
+                self._end_call(None)
 
     def _passes(self, usage: Usage | None) -> bool:
         """Whether a limit of the iteration is passed, or one of the run used up."""
@@ -289,10 +296,10 @@ class SpendingWatch:
         in_all = add_usage(self._run_spent, usage)
         return is_usage_spent(self._config, in_all)
 
-    def _end_call(self, told: EmittedToolCall | EmittedTodos) -> None:
+    def _end_call(self, call: str | None) -> None:
         """A turn ends with the last of the tools that it called."""
-        if isinstance(told, EmittedToolCall):
-            self._open_calls.discard(told.call)
+        if call is not None:
+            self._open_calls.discard(call)
         self.is_over = self.is_over or (self._has_passed and not self._open_calls)
 
 

@@ -1,7 +1,4 @@
-"""The verb ``serve``: the language server, where ``ralph`` is at hand and not ``ralph-ls``.
-
-``ralph hook``: what hooks of an agent's program call.
-"""
+"""``ralph serve``: the language server, for a host that has ``ralph`` and not ``ralph-ls``."""
 
 from __future__ import annotations
 
@@ -12,7 +9,6 @@ import typer
 
 from ralph_ls.cli import language_server
 from ralph_ls.cli.language_server import DEFAULT_LEVEL, LEVELS
-from ralph_ls.cli.stop_hook import answer_stop
 from ralph_ls.protocol.errors import UsageError
 
 
@@ -55,12 +51,3 @@ def serve_verb(
     except SystemExit as ended:
         # It leaves with the code that LSP wants.
         raise typer.Exit(ended.code if isinstance(ended.code, int) else 1) from ended
-
-
-def hook_verb(
-    event: Annotated[str, typer.Argument(metavar="stop", help="What the agent is about to do.")],
-) -> None:
-    """Answer an agent's program that asks before its agent stops (a stop hook)."""
-    if event != "stop":
-        raise UsageError(f"there is no hook {event!r}; there is: ralph hook stop")
-    answer_stop()

@@ -1,0 +1,19 @@
+"""``ralph hook``: called by the hooks of an agent's program."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ralph_ls.cli.stop_hook import answer_stop
+from ralph_ls.protocol.errors import UsageError
+
+
+def hook_verb(
+    event: Annotated[str, typer.Argument(metavar="stop", help="What the agent is about to do.")],
+) -> None:
+    """Answer an agent's program that asks before its agent stops (a stop hook)."""
+    if event != "stop":
+        raise UsageError(f"there is no hook {event!r}; there is: ralph hook stop")
+    answer_stop()

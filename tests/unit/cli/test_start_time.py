@@ -1,0 +1,91 @@
+"""Start time: a verb loads no module that answering it does not take."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from ralph_ls.cli.verbs import VERBS
+from tests.engine.project_builder import ROOT
+
+SERVER = ROOT / "server"
+
+FOR_NO_VERB = (
+    "asyncio",
+    "git",
+    "lsprotocol",
+    "psutil",
+    "pygls",
+    "ralph_ls.core.views.report",
+    "ralph_ls.editor",
+    "ralph_ls.engine.run",
+    "rich",
+    "watchdog",
+)
+"""Packages that a verb loads when it is called, if at all."""
+
+STATE = ("ralph_ls.store.run.runs",)
+PLANS = ("ralph_ls.core.plan.formats.dispatch", "ralph_ls.store.project.plan_file")
+DECODERS = ("msgspec", "ralph_ls.core.agent.decode")
+ROWS = ("ralph_ls.core.views.panel.rows",)
+SETTINGS = ("tomllib",)
+NEARLY_ALL = ("logging", "ralph_ls.engine", *STATE, *PLANS, *DECODERS, *ROWS, *SETTINGS)
+
+NOT_LOADED = {
+    "run": (*DECODERS, *ROWS),
+    "watch": (*DECODERS, *SETTINGS),
+    "status": (*DECODERS, *ROWS, *PLANS, *SETTINGS),
+    "prompt": NEARLY_ALL,
+    "plan": ROWS,
+    "simulate": (*ROWS, *STATE),
+    "stop": (*DECODERS, *ROWS, *PLANS),
+    "stats": (*DECODERS, *ROWS, *PLANS, *SETTINGS),
+    "doctor": NEARLY_ALL,
+    "init": (*DECODERS, *ROWS, "ralph_ls.engine"),
+    "propose": NEARLY_ALL,
+    "hook": NEARLY_ALL,
+    "serve": (*STATE, *PLANS, *DECODERS, *SETTINGS, "ralph_ls.engine"),
+}
+"""What one verb of each module loads only when it is called, beside ``FOR_NO_VERB``."""
+
+PROGRAM = """
+import json, os, sys, typer
+from ralph_ls.cli.verbs import make_command
+for verb in sys.argv[1:]:
+    if (child := os.fork()) == 0:
+        make_command(verb)
+        os.write(1, json.dumps([verb, list(sys.modules)]).encode() + b"\\n")
+        os._exit(0)
+    os.waitpid(child, 0)
+"""
+"""Prints the modules that each verb loads; one process that has loaded typer is their parent."""
+
+
+@pytest.fixture(scope="module")
+def loaded() -> dict[str, list[str]]:
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", PROGRAM, *NOT_LOADED],
+        env={**os.environ, "PYTHONPATH": str(SERVER)},
+        check=True,
+        capture_output=True,
+    )
+    return dict(json.loads(line) for line in done.stdout.splitlines())
+
+
+def test_every_module_of_verbs_is_measured() -> None:
+    assert {VERBS[verb].module for verb in NOT_LOADED} == {
+        *(entry.module for entry in VERBS.values())
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("verb", NOT_LOADED)
+def test_a_verb_loads_what_it_needs(verb: str, loaded: dict[str, list[str]]) -> None:
+    unwanted = (*FOR_NO_VERB, *NOT_LOADED[verb])
+    assert [
+        name for name in loaded[verb] if name.startswith(tuple(f"{one}." for one in unwanted))
+    ] + [name for name in unwanted if name in loaded[verb]] == []
