@@ -103,11 +103,11 @@ def report_reply(reply: CommandReply, *, as_json: bool) -> None:
 
 def _offer_to_continue(steered: CommandOutcome, go_on: bool | None, *, as_json: bool) -> None:
     """SPEC §2: answer, resolve and reset offer "and continue" as the default."""
-    done, may_go_on = steered.reply.text, steered.may_go_on
+    done, can_resume = steered.reply.text, steered.can_resume
     wanted = go_on
     if wanted is None:
-        wanted = may_go_on and not as_json and _is_wanted(done)
-    if wanted and not may_go_on:
+        wanted = can_resume and not as_json and _is_wanted(done)
+    if wanted and not can_resume:
         raise NoEngine(f"{done}, but the run cannot go on; {steered.hint}")
     if wanted:
         run_detached({}, resume=True, as_json=as_json)

@@ -55,7 +55,7 @@ class JsonRenderer:
                 line = escape_json(dump_event(item).decode()).encode() + b"\n"
                 sys.stdout.buffer.write(line)
                 if self._is_piped:
-                    OUTPUT.wrote(line, ours=True)
+                    OUTPUT.record_output(line, ours=True)
         sys.stdout.buffer.flush()
 
     def close(self) -> None:
@@ -116,7 +116,7 @@ class PlainRenderer:
     def _write(self, text: str, *, ours: bool = False) -> None:
         sys.stdout.write(text)
         if self._is_piped:
-            OUTPUT.wrote(text.encode("utf-8", "replace"), ours=ours)
+            OUTPUT.record_output(text.encode("utf-8", "replace"), ours=ours)
 
     def close(self) -> None:
         """Nothing is open."""

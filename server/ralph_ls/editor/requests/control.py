@@ -109,7 +109,7 @@ async def _steer(
         text = f"{reply.text}; {steered.hint}" if steered.waits else reply.text
         await view.look()
         return ReplyResult(accepted=reply.accepted, code=reply.code, text=text, run=run)
-    if not steered.may_go_on:
+    if not steered.can_resume:
         raise NoEngine(f"{reply.text}, but the run cannot go on; {steered.hint}")
     begun = await _start(workspaces, view, overrides={}, resume=True)
     text = f"{reply.text}; run {begun.run} goes on in the background (pid {begun.pid})"

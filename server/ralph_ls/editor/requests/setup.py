@@ -110,7 +110,7 @@ async def _run_setup_process(
     try:
         return await run_in_thread(partial(errand.run, request), name="errand")
     except asyncio.CancelledError:
-        errand.call_back()
+        errand.cancel()
         raise
 
 

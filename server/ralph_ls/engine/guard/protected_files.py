@@ -377,7 +377,7 @@ class ApprovalsGuard:
     def check(self) -> None:
         """Look at the file, which may take a moment; ``report`` says what was found."""
         try:
-            added = self._workspace.trust.take_out_added(self._workspace.state)
+            added = self._workspace.trust.remove_unapproved(self._workspace.state)
         except StateUnusable as error:
             message = f"approvals cannot be checked: {error.message}"
             self._found.append(AnnouncementDone(code="approvals-not-checked", message=message))

@@ -161,7 +161,7 @@ def make_log(workspace: Workspace, clock: Clock) -> Log:
 def log_output(log: Log, stream: str, data: bytes, dialect: Dialect) -> None:
     """Log what the agent prints. B's log has all of it; of records others have only the words."""
     if isinstance(log, JsonlLog):
-        log.hear(stream, data)
+        log.write_output(stream, data)
     elif stream == STDERR or dialect is Dialect.TEXT:
         log.write(data)
 

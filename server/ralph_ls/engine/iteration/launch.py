@@ -53,9 +53,9 @@ def fill_template(found: FoundTemplate, context: PromptContext) -> str:
 
 def which_wins(found: FoundTemplate) -> str | None:
     """That other templates were passed over for this one, in words; None: there were none."""
-    if not found.passed_over:
+    if not found.shadowed:
         return None
-    return f"the prompt is made from {found.path}, and not from {', '.join(found.passed_over)}"
+    return f"the prompt is made from {found.path}, and not from {', '.join(found.shadowed)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -216,7 +216,7 @@ class EffectRunner:
 
     def recall(self, ended: Iterable[IterationEnded]) -> None:
         """Write the summary's rows of an earlier engine again, should they be gone."""
-        self._work.log.summary_file.recall(ended)
+        self._work.log.summary_file.load_rows(ended)
 
     def end_soon(self) -> None:
         """Have ``finish`` end what still runs, or give it up: somebody wants an end at once.

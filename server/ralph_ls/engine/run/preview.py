@@ -90,7 +90,7 @@ class Preview:
 
 def preview_run(request: RunRequest, now: datetime) -> Preview:
     """What ``run`` would do first; takes no lock and starts nothing."""
-    place = _Place.of(request, may_go_on=False)
+    place = _Place.of(request, can_resume=False)
     settings = place.settings
     agents = describe_agents(settings.config)
     require_metered(settings, agents)
@@ -134,7 +134,7 @@ def next_prompt(request: RunRequest, now: datetime, *, mode: Mode | None = None)
     ``request.resume`` goes on with the last run. ``mode`` is what the iteration is to be for, in
     place of what it would be. Raises ``UsageError`` where there is no run to go on with.
     """
-    place = _Place.of(request, may_go_on=True)
+    place = _Place.of(request, can_resume=True)
     plan = locate_plan(
         place.worktree.root,
         place.settings,
@@ -159,10 +159,10 @@ class _Place:
     """Where that run's files lie."""
 
     @classmethod
-    def of(cls, request: RunRequest, *, may_go_on: bool) -> _Place:
+    def of(cls, request: RunRequest, *, can_resume: bool) -> _Place:
         worktree = find_worktree(request.folder)
         state = state_folder(state_root(request.environment), worktree)
-        found = find_run(worktree, state) if may_go_on else None
+        found = find_run(worktree, state) if can_resume else None
         if request.resume and found is None:
             raise UsageError("there is no run to resume here; start one with: ralph run")
         goes_on = found is not None and (request.resume or found.live)

@@ -383,7 +383,7 @@ def run_engine(
         on_end.callback(keeper.leave)
         start = prepare_start(request, worktree, state, used_clock)
         workspace = start.workspace
-        supervisor.look_seconds = workspace.config.git_timeout
+        supervisor.read_seconds = workspace.config.git_timeout
         make_private_folder(workspace.files.folder)
         make_private_folder(workspace.state.inbox)
         workspace.source.keep(workspace.files.folder)

@@ -193,9 +193,9 @@ def _write(bd: Bd, command: BeadsCommand) -> BeadsOutput:
 
 
 def _is_final(error: IssuesRefused | IssuesMissing) -> bool:
-    said = str(error)
+    message = str(error)
     patterns = (_FINAL, _UNKNOWN_FLAG, _INVALID_STATUS, _NOT_FOUND, _NO_DATABASE)
-    return any(one.search(said) is not None for one in patterns)
+    return any(one.search(message) is not None for one in patterns)
 
 
 def _is_late(error: IssuesRefused | IssuesMissing) -> bool:
@@ -369,18 +369,18 @@ def _ask(bd: Bd, command: BeadsCommand) -> str:
     is_silent = answer is not None and not answer.items and bool(stderr.strip())
     if code == 0 and not is_silent:
         return stdout
-    said = read_error(stderr, stdout)
-    if _NO_DATABASE.search(said):
+    message = read_error(stderr, stdout)
+    if _NO_DATABASE.search(message):
         raise IssuesMissing(
-            f"bd has no issues in {bd.root}: {said}; make its database with: bd init, "
+            f"bd has no issues in {bd.root}: {message}; make its database with: bd init, "
             "or choose another profile with --profile"
         )
-    raise _refusal(bd, command, said or f"it ended with code {code}")
+    raise _refusal(bd, command, message or f"it ended with code {code}")
 
 
-def _refusal(bd: Bd, command: BeadsCommand, said: str) -> IssuesRefused:
+def _refusal(bd: Bd, command: BeadsCommand, message: str) -> IssuesRefused:
     shown = " ".join(word if len(word) <= _SHOWN_WORD else "…" for word in command[:4])
-    return IssuesRefused(f"bd {shown} failed in {bd.root}: {said}")
+    return IssuesRefused(f"bd {shown} failed in {bd.root}: {message}")
 
 
 _SHOWN_WORD = 40

@@ -96,9 +96,9 @@ def comment_words(gh: Gh, reference: IssueReference) -> tuple[str, ...]:
     return (gh.program, "issue", "comment", number, *repository, "--body-file=-")
 
 
-def explain_failure(reference: IssueReference, code: int, said: str) -> str:
+def explain_failure(reference: IssueReference, code: int, errors: str) -> str:
     """Why ``gh`` did not get an issue, and what to do, from its exit code and its own words."""
-    words = " ".join(said.split()) or f"it ended with code {code}"
+    words = " ".join(errors.split()) or f"it ended with code {code}"
     of = f" of {reference.repository}" if reference.repository else ""
     if code == NOT_LOGGED_IN or _LOGIN.search(words):
         return (

@@ -26,7 +26,7 @@ from ralph_ls.store.external.programs import find_trusted_program
 from ralph_ls.store.external.supervisor import current, run
 from ralph_ls.store.layout import find_worktree
 
-LOOK_SECONDS = 60.0
+READ_SECONDS = 60.0
 """How long git may look at something."""
 
 CHANGE_SECONDS = 600.0
@@ -144,7 +144,7 @@ def _quieting(
 def _seconds_for(command: str) -> float:
     if command in _WRITES_TREE:
         return CHANGE_SECONDS
-    return current().look_seconds or LOOK_SECONDS
+    return current().read_seconds or READ_SECONDS
 
 
 def _too_slow(

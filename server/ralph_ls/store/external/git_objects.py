@@ -84,8 +84,8 @@ def files_between(root: Path, base: str, head: str | None) -> tuple[FileChange, 
     Raises ``RalphError`` where an end is gone.
     """
     ends = [base] if head is None else [base, head]
-    told = ("--raw", "--numstat", "-z", "-M", "--no-abbrev")
-    found = _changes_in(run_git(root, "diff", *told, *_PLAINLY, *ends, "--"))
+    formats = ("--raw", "--numstat", "-z", "-M", "--no-abbrev")
+    found = _changes_in(run_git(root, "diff", *formats, *_PLAINLY, *ends, "--"))
     if head is None:
         listed = run_git(root, "ls-files", "-z", "--others", "--exclude-standard", "--full-name")
         for path in map(_words, filter(None, listed.split(b"\0"))):

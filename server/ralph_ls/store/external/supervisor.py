@@ -125,7 +125,7 @@ class Supervisor:
         self._survivors: dict[int, tuple[SurvivingProcess, psutil.Process | None]] = {}
         self._unreaped: list[subprocess.Popen[bytes]] = []
         self._wakeup: int | None = None
-        self.look_seconds: float | None = None
+        self.read_seconds: float | None = None
         """How long git may look at something; None: as long as it does elsewhere."""
 
     @property
@@ -159,7 +159,7 @@ class Supervisor:
             end_family(process, "")
 
     @contextlib.contextmanager
-    def around(self, process: subprocess.Popen[bytes]) -> Iterator[None]:
+    def track(self, process: subprocess.Popen[bytes]) -> Iterator[None]:
         """Know of a program of ours meanwhile."""
         with self._lock:
             self._programs.add(process)
@@ -277,7 +277,7 @@ def run(
                         stderr=stderr,
                         start_new_session=sys.platform != "win32",
                     )
-                    known.enter_context(here.around(process))
+                    known.enter_context(here.track(process))
                 waited = seconds
                 at_first = min(seconds, ASK_AFTER)
                 is_in_time = _wait(process, at_first, supervisors)

@@ -70,9 +70,9 @@ MOST_ENTRIES = 100_000
 def find_specs(root: Path) -> tuple[str, ...]:
     """Names within ``specs/`` of what is a specification, sorted; links to folders are left out."""
     found: list[str] = []
-    top, n_seen = root / FOLDER, 0
+    top, n_entries = root / FOLDER, 0
     for folder, folders, files in os.walk(top):
-        n_seen += len(folders) + len(files)
+        n_entries += len(folders) + len(files)
         below = Path(folder).relative_to(top)
         folders[:] = [
             name
@@ -80,6 +80,6 @@ def find_specs(root: Path) -> tuple[str, ...]:
             if not name.startswith(".") and (below / name).as_posix() != ARCHIVE
         ]
         found += (name for file in files if is_spec(name := (below / file).as_posix()))
-        if len(found) > MOST_SPECS or n_seen > MOST_ENTRIES:
+        if len(found) > MOST_SPECS or n_entries > MOST_ENTRIES:
             break
     return tuple(sorted(found)[:MOST_SPECS])

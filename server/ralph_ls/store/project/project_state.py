@@ -85,11 +85,11 @@ def open_project(root: Path, state: StateFolder, redact: Callable[[str], str]) -
     known = _known_paths(project)
     path = redact(os.fspath(root))
     paths = [*(one for one in known if one != path), path][-KEPT_PATHS:]
-    told = {
+    metadata = {
         "remoteUrl": None if remote is None else redact(without_credentials(remote)),
         "paths": paths,
     }
-    data = json.dumps(told, ensure_ascii=False, indent=2).encode("utf-8", "replace") + b"\n"
+    data = json.dumps(metadata, ensure_ascii=False, indent=2).encode("utf-8", "replace") + b"\n"
     if read_if_there(project.metadata) != data:
         write_atomic(project.metadata, data, mode=PRIVATE_FILE)
     return project

@@ -45,7 +45,7 @@ class FoundTemplate:
     """Relative to the root for the repository's, whole for the user's; None: built in."""
     data: bytes | None = None
     """The file's content; None: built in."""
-    passed_over: tuple[str, ...] = ()
+    shadowed: tuple[str, ...] = ()
     """Others that would have been taken without it."""
 
     @property
@@ -85,7 +85,7 @@ def find_template(
         source=source,
         path=path,
         data=data,
-        passed_over=tuple(other for _, other, _ in found[1:]),
+        shadowed=tuple(other for _, other, _ in found[1:]),
     )
 
 

@@ -142,16 +142,16 @@ def _of_text(data: bytes, kind: RequestKind, source: str) -> Request:
 
 def _of_github(root: Path, reference: IssueReference, environment: Mapping[str, str]) -> Request:
     issue = view_issue(find_gh(root, environment), reference)
-    told = render_issue(issue, limit=LARGEST_REQUEST)
+    rendered = render_issue(issue, limit=LARGEST_REQUEST)
     known = read_reference(issue.url) or reference
     return Request(
         kind=RequestKind.GITHUB,
         title=issue.title,
         source=str(known),
-        text=told.text,
+        text=rendered.text,
         url=issue.url or None,
         is_closed=not issue.is_open,
-        comments_left_out=told.left_out,
+        comments_left_out=rendered.left_out,
     )
 
 

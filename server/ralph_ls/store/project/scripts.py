@@ -97,10 +97,10 @@ def files_run_by(
     whatever has become of the file. Raises ``StateUnusable`` for one that cannot be read, or is
     larger than ``limit``.
     """
-    return _Following(root, path, data, limit, approved).run()
+    return _ScriptWalk(root, path, data, limit, approved).run()
 
 
-class _Following:
+class _ScriptWalk:
     def __init__(
         self, root: Path, path: str, data: bytes, limit: int, approved: Collection[str]
     ) -> None:
@@ -109,22 +109,22 @@ class _Following:
         self._approved = approved
         self._open = changeable_globs(data.decode("utf-8", errors="replace"))
         self._found = ScriptFiles()
-        self._seen = {posixpath.normpath(path)}
+        self._visited = {posixpath.normpath(path)}
         self._waiting = [(posixpath.normpath(path), data, FileUse.PROGRAM)]
 
     def run(self) -> ScriptFiles:
         while self._waiting:
             path, data, kind = self._waiting.pop(0)
             if not _is_shell(path, data, kind):
-                self._say(f"what {path} imports or runs in turn")
+                self._report(f"what {path} imports or runs in turn")
             elif len(data) > LARGEST_FOLLOWED:
-                self._say(f"what {path} runs: it is longer than {LARGEST_FOLLOWED >> 10} KB")
+                self._report(f"what {path} runs: it is longer than {LARGEST_FOLLOWED >> 10} KB")
             else:
                 self._follow(path, files_named_in(data.decode("utf-8", errors="replace")))
             self._shebang(path, data)
         return self._found
 
-    def _say(self, words: str) -> None:
+    def _report(self, words: str) -> None:
         self._found.not_covered[words] = None
 
     def _follow(self, path: str, named: NamedFiles) -> None:
@@ -138,9 +138,9 @@ class _Following:
         for script in named.package_scripts:
             self._package_script(folders, script)
         for line in dict.fromkeys(named.computed):
-            self._say(f"a file that line {line} of {path} runs: its name is computed")
+            self._report(f"a file that line {line} of {path} runs: its name is computed")
         for program, file in named.runners.items():
-            self._say(f"what {program} runs ({file}, and what the project is made of)")
+            self._report(f"what {program} runs ({file}, and what the project is made of)")
 
     def _folders(self, path: str, moves: Iterable[str]) -> list[str]:
         """Where a name of this script may be relative to: the root, its own folder, a ``cd``."""
@@ -173,14 +173,14 @@ class _Following:
                     yield match.relative_to(self._root).as_posix()
 
     def _take(self, wanted: dict[str, FileUse]) -> None:
-        fresh = {path: kind for path, kind in wanted.items() if path not in self._seen}
-        self._seen |= fresh.keys()
+        fresh = {path: kind for path, kind in wanted.items() if path not in self._visited}
+        self._visited |= fresh.keys()
         ignored = self._ignored(fresh)
         for path, kind in fresh.items():
             if matches_globs(self._open, [path]):
-                self._say(f"{path}: the script says that it may change")
+                self._report(f"{path}: the script says that it may change")
             elif len(self._found.files) >= MOST_FILES:
-                self._say(f"more than {MOST_FILES} files")
+                self._report(f"more than {MOST_FILES} files")
             else:
                 self._take_one(path, kind, is_ignored=path in ignored)
 
@@ -195,7 +195,7 @@ class _Following:
         is_built = kind is FileUse.PROGRAM and (is_ignored or b"\0" in data[:8192])
         if is_built and path not in self._approved:
             what = "git ignores it" if is_ignored else "it is no text"
-            self._say(f"{path}: {what}, so it is taken for something that the project builds")
+            self._report(f"{path}: {what}, so it is taken for something that the project builds")
             return
         self._found.files[path] = ScriptFile(path, data, path, is_ignored)
         self._waiting.append((path, data, kind))
@@ -224,9 +224,9 @@ class _Following:
                 if name in known
             }
             name = f"{file}: scripts.{script}"
-            if not texts or name in self._seen:
+            if not texts or name in self._visited:
                 continue
-            self._seen.add(name)
+            self._visited.add(name)
             data = json.dumps(texts, ensure_ascii=False, indent=2).encode()
             self._found.files[name] = ScriptFile(name, data, None)
             for text in texts.values():

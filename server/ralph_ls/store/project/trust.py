@@ -359,7 +359,7 @@ class RunTrust:
         with self._lock:
             self._allowed |= approved
 
-    def take_out_added(self, state: StateFolder) -> tuple[str, ...]:
+    def remove_unapproved(self, state: StateFolder) -> tuple[str, ...]:
         """Take out of the file what was not approved when the run began, nor accepted since.
 
         The keys of that; one that was approved in another form gets that form back.

@@ -46,7 +46,7 @@ class EngineOutput:
         self._known: set[tuple[int, int]] = set()
         self._found: set[Path] = set()
 
-    def wrote(self, data: bytes, *, ours: bool) -> None:
+    def record_output(self, data: bytes, *, ours: bool) -> None:
         """Remember what was written to a standard stream; ``ours``: it begins with our own line."""
         with self._lock:
             if ours:

@@ -92,7 +92,7 @@ class Tail:
         self.offset += len(data)
         return data
 
-    def pass_over(self, backlog: int) -> int:
+    def skip(self, backlog: int) -> int:
         """Leave out what is more than ``backlog`` bytes behind; how many bytes that are."""
         try:
             behind = self.path.stat().st_size - self.offset
@@ -174,8 +174,8 @@ class Follower(ABC, Generic[Item]):
                 self._changed.clear()
                 # Asked before the read, so that the last words of a dying engine are not missed.
                 live = self._is_live()
-                for seen in self._look():
-                    yield seen
+                for items in self._poll():
+                    yield items
                     if self._stopped.is_set():
                         return
                 if self._journal.ended or not live:
@@ -183,17 +183,17 @@ class Follower(ABC, Generic[Item]):
                 self._changed.wait(timeout=LIVE_INTERVAL)
 
     @abstractmethod
-    def _look(self) -> Iterator[list[Item]]:
+    def _poll(self) -> Iterator[list[Item]]:
         """What is new since the last look, in pieces that are never empty."""
 
 
 class JournalFollower(Follower[Event | UnknownEvent]):
     """Yields a journal's events as they come."""
 
-    def _look(self) -> Iterator[list[Event | UnknownEvent]]:
+    def _poll(self) -> Iterator[list[Event | UnknownEvent]]:
         for part in self._journal.parts():
-            if seen := [event for event in part if event.seq > self._after_seq]:
-                yield seen
+            if items := [event for event in part if event.seq > self._after_seq]:
+                yield items
 
 
 class _Handler:

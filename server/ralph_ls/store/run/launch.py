@@ -323,9 +323,9 @@ def reporting_refusals() -> Iterator[None]:
 
 def _refusal_of(launched: LaunchResult, files: RunFiles) -> RalphError:
     """The error that the engine ended with, in its own words."""
-    told = parse_refusal(launched.error)
-    if told is not None:
-        return told
+    refusal = parse_refusal(launched.error)
+    if refusal is not None:
+        return refusal
     lines = launched.error.splitlines()
     exit_code = launched.exit_code or RalphError.exit_code
     last = lines[-1].removeprefix("ralph: ") if lines else "it said nothing"

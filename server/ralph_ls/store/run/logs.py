@@ -278,13 +278,13 @@ class JsonlLog:
         del start, branch
         self._write(iteration_start(iteration=iteration, issue=task, mode=mode.value, at=now))
 
-    def hear(self, stream: str, data: bytes) -> None:
+    def write_output(self, stream: str, data: bytes) -> None:
         """What the agent prints on one of its streams."""
         self._write(self._streams[stream].feed(data, self._now()))
 
     def write(self, data: bytes) -> None:
         """What something else prints, such as the validation script."""
-        self.hear(VALIDATION, data)
+        self.write_output(VALIDATION, data)
 
     def end(self, ended: IterationEnded, now: datetime, *, exit_code: int | None) -> None:
         """Write the loop's line after the agent's, and the row of the summary."""

@@ -74,12 +74,12 @@ class OneShotProcess:
             raise _error_of(b"".join(errors).decode("utf-8", errors="replace"), code)
         return printed
 
-    def call_back(self) -> None:
+    def cancel(self) -> None:
         """Let it end what it does; returns at once, and ``run`` then raises."""
         self._close()
-        threading.Thread(target=self._insist, name="errand end", daemon=True).start()
+        threading.Thread(target=self._force_end, name="errand end", daemon=True).start()
 
-    def _insist(self) -> None:
+    def _force_end(self) -> None:
         try:
             self._process.wait(timeout=PATIENCE)
         except subprocess.TimeoutExpired:
@@ -90,10 +90,10 @@ class OneShotProcess:
             self._stdin.close()
 
 
-def _error_of(said: str, code: int) -> RalphError:
-    told = parse_refusal(said)
-    if told is not None:
-        return told
-    lines = said.strip()[-ERROR_TAIL:].splitlines()
+def _error_of(errors: str, code: int) -> RalphError:
+    refusal = parse_refusal(errors)
+    if refusal is not None:
+        return refusal
+    lines = errors.strip()[-ERROR_TAIL:].splitlines()
     last = lines[-1].removeprefix("ralph: ") if lines else "it said nothing"
     return RalphError(f"the process that was to do it ended with {code}: {last}; try again")

@@ -69,34 +69,34 @@ class CommandOutcome:
     """The run that it was about."""
     waits: bool = False
     """Nobody runs: what was done counts once the run goes on."""
-    may_go_on: bool = False
+    can_resume: bool = False
     """The run can be taken up: by ``ralph run --resume``."""
 
     @property
     def hint(self) -> str:
         """What to do next, where nobody runs."""
-        return start_hint(may_go_on=self.may_go_on)
+        return start_hint(can_resume=self.can_resume)
 
 
-def stop(hands: CommandContext, *, now: bool = False) -> CommandOutcome:
+def stop(context: CommandContext, *, now: bool = False) -> CommandOutcome:
     """End the run after this iteration, or at once. Raises ``NoEngine``."""
-    return _ask(hands, require_run(hands), orders.Stop, now=now)
+    return _ask(context, require_run(context), orders.Stop, now=now)
 
 
-def pause(hands: CommandContext) -> CommandOutcome:
+def pause(context: CommandContext) -> CommandOutcome:
     """Hold the run after this iteration. Raises ``NoEngine``."""
-    return _ask(hands, require_run(hands), orders.Pause)
+    return _ask(context, require_run(context), orders.Pause)
 
 
-def resume(hands: CommandContext) -> CommandOutcome:
+def resume(context: CommandContext) -> CommandOutcome:
     """Go on after a pause, or call what blocked the run resolved. Raises ``NoEngine``."""
-    found = require_run(hands)
+    found = require_run(context)
     if found.live:
-        return _ask(hands, found, orders.Resume)
-    root, paths = hands.worktree.root, found.state.config.paths
+        return _ask(context, found, orders.Resume)
+    root, paths = context.worktree.root, found.state.config.paths
     halt = load_halt_files(root, paths)
-    if halt.blocked is None and not may_go_on(found):
-        hint = start_hint(may_go_on=False)
+    if halt.blocked is None and not can_resume(found):
+        hint = start_hint(can_resume=False)
         raise NoEngine(f"nothing waits to be resumed here; {hint}")
     if halt.blocked is None:
         return _outcome_of_reply(found, "nothing is blocked")
@@ -104,23 +104,23 @@ def resume(hands: CommandContext) -> CommandOutcome:
     return _outcome_of_reply(found, "the blocker counts as resolved")
 
 
-def reset(hands: CommandContext) -> CommandOutcome:
+def reset(context: CommandContext) -> CommandOutcome:
     """Close the breaker and zero its counters. Raises ``NoEngine``."""
-    found = require_run(hands)
+    found = require_run(context)
     if found.live:
-        return _ask(hands, found, orders.Reset)
-    if not may_go_on(found):
-        hint = start_hint(may_go_on=False)
+        return _ask(context, found, orders.Reset)
+    if not can_resume(found):
+        hint = start_hint(can_resume=False)
         raise NoEngine(f"no engine runs here, so there is no breaker to reset; {hint}")
     return _outcome_of_reply(found, "going on resets the breaker")
 
 
-def answer(hands: CommandContext, text: str) -> CommandOutcome:
+def answer(context: CommandContext, text: str) -> CommandOutcome:
     """Answer the question that the run waits for. Raises ``NoEngine`` and ``StateUnusable``."""
-    found = require_run(hands)
+    found = require_run(context)
     if found.live:
-        return _ask(hands, found, orders.Answer, text=text)
-    root, paths = hands.worktree.root, found.state.config.paths
+        return _ask(context, found, orders.Answer, text=text)
+    root, paths = context.worktree.root, found.state.config.paths
     halt = load_halt_files(root, paths)
     question = found.state.question
     if halt.question is None and question is not None and question.answer is None:
@@ -146,34 +146,36 @@ def answer(hands: CommandContext, text: str) -> CommandOutcome:
     return _outcome_of_reply(found, f"the answer is in {paths.decide}")
 
 
-def note(hands: CommandContext, text: str) -> CommandOutcome:
+def note(context: CommandContext, text: str) -> CommandOutcome:
     """Tell the loop something; the next iteration's agent reads it."""
-    found = find_run(hands.worktree, hands.state)
+    found = find_run(context.worktree, context.state)
     if found is not None and found.live:
-        return _ask(hands, found, orders.Note, text=text)
-    queue_note(hands.state, text, by=hands.by)
+        return _ask(context, found, orders.Note, text=text)
+    queue_note(context.state, text, by=context.by)
     reply = CommandReply(accepted=True, code="left", text="the next run will be told")
     return CommandOutcome(reply=reply, run=None if found is None else found.state.run)
 
 
-def allow(hands: CommandContext, approvals: Mapping[str, str]) -> CommandReply | None:
+def allow(context: CommandContext, approvals: Mapping[str, str]) -> CommandReply | None:
     """Let a living run use what was approved: keys and digests. None where no run needs to know."""
-    found = find_run(hands.worktree, hands.state)
+    found = find_run(context.worktree, context.state)
     if found is None or not found.live or not approvals:
         return None
     given = tuple(orders.Approval(key=key, sha256=sha) for key, sha in approvals.items())
-    return _ask(hands, found, orders.Allow, approvals=given).reply
+    return _ask(context, found, orders.Allow, approvals=given).reply
 
 
-def require_run(hands: CommandContext) -> FoundRun:
+def require_run(context: CommandContext) -> FoundRun:
     """The newest run of the work tree; raises ``NoEngine`` where there never was one."""
-    found = find_run(hands.worktree, hands.state)
+    found = find_run(context.worktree, context.state)
     if found is None:
-        raise NoEngine(f"there was never a run in {hands.worktree.root}; start one with: ralph run")
+        raise NoEngine(
+            f"there was never a run in {context.worktree.root}; start one with: ralph run"
+        )
     return found
 
 
-def may_go_on(found: FoundRun) -> bool:
+def can_resume(found: FoundRun) -> bool:
     """Whether ``ralph run --resume`` would take up this run."""
     state = found.state
     if found.phase in {Phase.PARKED, Phase.CRASHED}:
@@ -181,15 +183,17 @@ def may_go_on(found: FoundRun) -> bool:
     return state.end is not None and state.end.reason is not EndReason.COMPLETE
 
 
-def start_hint(*, may_go_on: bool) -> str:
+def start_hint(*, can_resume: bool) -> str:
     """What to do next where nobody runs, to follow a semicolon."""
-    return "go on with: ralph run --resume" if may_go_on else "start a run with: ralph run"
+    return "go on with: ralph run --resume" if can_resume else "start a run with: ralph run"
 
 
-def _ask(hands: CommandContext, found: FoundRun, order: type[Any], **fields: Any) -> CommandOutcome:
+def _ask(
+    context: CommandContext, found: FoundRun, order: type[Any], **fields: Any
+) -> CommandOutcome:
     run = found.state.run
-    command = order(id=new_command_id(), run=run, at=hands.now, by=hands.by, **fields)
-    return CommandOutcome(reply=send_command(hands.worktree, found, command), run=run)
+    command = order(id=new_command_id(), run=run, at=context.now, by=context.by, **fields)
+    return CommandOutcome(reply=send_command(context.worktree, found, command), run=run)
 
 
 def _outcome_of_reply(found: FoundRun, done: str) -> CommandOutcome:
@@ -197,36 +201,36 @@ def _outcome_of_reply(found: FoundRun, done: str) -> CommandOutcome:
         reply=CommandReply(accepted=True, code="written", text=done),
         run=found.state.run,
         waits=True,
-        may_go_on=may_go_on(found),
+        can_resume=can_resume(found),
     )
 
 
 SHOWN_TITLE = 60
 
 
-def skip_task(hands: CommandContext, task: str) -> CommandOutcome:
+def skip_task(context: CommandContext, task: str) -> CommandOutcome:
     """Have a task taken no more in the run that goes on; the plan is not edited.
 
     Raises ``NoEngine`` where none lives, and ``UsageError`` where its plan has no such task.
     """
-    found = require_run(hands)
+    found = require_run(context)
     if not found.live:
-        hint = start_hint(may_go_on=may_go_on(found))
+        hint = start_hint(can_resume=can_resume(found))
         raise NoEngine(
             "no engine runs here, and a task is skipped only for as long as a run lasts; to leave "
             f"it out of every run, block it in the plan; {hint}"
         )
-    run, known = found.state.run, _task_of_run(hands, found, task)
+    run, known = found.state.run, _task_of_run(context, found, task)
     if known.state in {TaskState.DONE, TaskState.SKIPPED}:
         text = f"the task {_name(known)} is {known.state.value} in the plan; nobody would take it"
         return CommandOutcome(
             reply=CommandReply(accepted=False, code="not-open", text=text), run=run
         )
-    command = Skip(id=new_command_id(), run=run, at=hands.now, by=hands.by, task=task)
-    return CommandOutcome(reply=send_command(hands.worktree, found, command), run=run)
+    command = Skip(id=new_command_id(), run=run, at=context.now, by=context.by, task=task)
+    return CommandOutcome(reply=send_command(context.worktree, found, command), run=run)
 
 
-def reset_task(hands: CommandContext, task: str, *, plan: PlanLocation) -> CommandOutcome:
+def reset_task(context: CommandContext, task: str, *, plan: PlanLocation) -> CommandOutcome:
     """Open a task again in the plan, and count no attempts at it any more (docs/rules.md#attempts).
 
     Raises ``RalphError`` where the plan has no such task, or where it cannot be opened.
@@ -235,43 +239,43 @@ def reset_task(hands: CommandContext, task: str, *, plan: PlanLocation) -> Comma
     from ralph_ls.store.project.plan_file import edit_as_user, find_task
 
     if plan.kind is PlanKind.BEADS:
-        return _reset_issue(hands, task, plan)
-    known = find_task(hands.worktree.root, plan, task)
+        return _reset_issue(context, task, plan)
+    known = find_task(context.worktree.root, plan, task)
     change = byte_exact_edit(plan.kind, partial(retry_edit, plan.kind), task)
     edit_as_user(
-        hands.worktree.root, _state(hands), plan.path, change, at=hands.now, kind=plan.kind
+        context.worktree.root, _state(context), plan.path, change, at=context.now, kind=plan.kind
     )
-    return forget_attempts(hands, task, done=f"the task {_name(known)} is open in {plan.path}")
+    return forget_attempts(context, task, done=f"the task {_name(known)} is open in {plan.path}")
 
 
-def forget_attempts(hands: CommandContext, task: str, *, done: str) -> CommandOutcome:
+def forget_attempts(context: CommandContext, task: str, *, done: str) -> CommandOutcome:
     """Have the run count no attempts at a task; ``done`` says what was done to the plan before.
 
     Without an engine it counts once the run goes on: a new one counts from nothing, or from what
     is kept for all runs of the project, where the task is taken out at once.
     """
-    found = find_run(hands.worktree, hands.state)
+    found = find_run(context.worktree, context.state)
     if found is not None and found.live:
         run = found.state.run
-        command = ResetTask(id=new_command_id(), run=run, at=hands.now, by=hands.by, task=task)
-        reply = send_command(hands.worktree, found, command)
+        command = ResetTask(id=new_command_id(), run=run, at=context.now, by=context.by, task=task)
+        reply = send_command(context.worktree, found, command)
         both = f"{done}; {reply.text}" if reply.accepted else f"{done}, but {reply.text}"
         return CommandOutcome(
             reply=CommandReply(accepted=reply.accepted, code=reply.code, text=both), run=run
         )
-    forget_project_attempts(hands.worktree.root, _state(hands), task)
+    forget_project_attempts(context.worktree.root, _state(context), task)
     run_id = None if found is None else found.state.run
-    if found is None or not may_go_on(found):
+    if found is None or not can_resume(found):
         return CommandOutcome(
             reply=CommandReply(accepted=True, code="written", text=done), run=run_id
         )
-    queue_reset(_state_of(found), task, by=hands.by)
+    queue_reset(_state_of(found), task, by=context.by)
     text = f"{done}; no attempts at it are counted when the run goes on"
     return CommandOutcome(reply=CommandReply(accepted=True, code="written", text=text), run=run_id)
 
 
 def edit_task(
-    hands: CommandContext,
+    context: CommandContext,
     task: str,
     edit: TaskEdit,
     *,
@@ -285,9 +289,9 @@ def edit_task(
 
     make = partial(plan_edit, plan.kind, edit, reason=reason, before=before)
     change = byte_exact_edit(plan.kind, make, task)
-    known = find_task(hands.worktree.root, plan, task)
+    known = find_task(context.worktree.root, plan, task)
     changed = edit_as_user(
-        hands.worktree.root, _state(hands), plan.path, change, at=hands.now, kind=plan.kind
+        context.worktree.root, _state(context), plan.path, change, at=context.now, kind=plan.kind
     )
     text = edit_summary(known.title, edit, plan=plan.path, changed=changed)
     return CommandOutcome(reply=CommandReply(accepted=True, code="written", text=text))
@@ -303,7 +307,7 @@ def edit_summary(title: str, edit: TaskEdit, *, plan: str, changed: bool) -> str
     return f"the task {name} {describe_user_edit(edit)} in {plan}"
 
 
-def _task_of_run(hands: CommandContext, found: FoundRun, task: str) -> Task:
+def _task_of_run(context: CommandContext, found: FoundRun, task: str) -> Task:
     """The task in the plan of a run; what ``bd`` has was read when the iteration began."""
     from ralph_ls.store.project.plan_file import find_plan_location, find_task
 
@@ -312,34 +316,34 @@ def _task_of_run(hands: CommandContext, found: FoundRun, task: str) -> Task:
     if place.kind is PlanKind.BEADS and kept is None:
         kept = b""
     text = None if kept is None else kept.decode("utf-8", errors="replace")
-    return find_task(hands.worktree.root, place, task, text=text)
+    return find_task(context.worktree.root, place, task, text=text)
 
 
 _NOWHERE: Mapping[str, str] = {}
 
 
-def _reset_issue(hands: CommandContext, task: str, plan: PlanLocation) -> CommandOutcome:
+def _reset_issue(context: CommandContext, task: str, plan: PlanLocation) -> CommandOutcome:
     """The same for an issue, which ``bd`` opens."""
     from ralph_ls.core.plan.formats.beads import commands
     from ralph_ls.store.external.bd import apply_commands, find_bd
     from ralph_ls.store.project.plan_file import issues_of
 
-    root = hands.worktree.root
+    root = context.worktree.root
     issue = issues_of(root, plan).by_id().get(task)
     if issue is None:
         raise UsageError(f"bd has no issue {task!r}; see them all with: bd list")
     apply_commands(find_bd(root, plan.environment), [commands.retry_command(issue)])
-    return forget_attempts(hands, task, done=f"the issue {task} is open in bd")
+    return forget_attempts(context, task, done=f"the issue {task} is open in bd")
 
 
 def _name(task: Task) -> str:
     return repr(task.title[:SHOWN_TITLE])
 
 
-def _state(hands: CommandContext) -> StateFolder:
+def _state(context: CommandContext) -> StateFolder:
     """Where the newest run has its state, which may lie elsewhere than here."""
-    found = find_run(hands.worktree, hands.state)
-    return hands.state if found is None else _state_of(found)
+    found = find_run(context.worktree, context.state)
+    return context.state if found is None else _state_of(found)
 
 
 def _state_of(found: FoundRun) -> StateFolder:

@@ -53,7 +53,7 @@ class SummaryFile:
         self._add([ended])
         self._write()
 
-    def recall(self, ended: Iterable[IterationEnded]) -> None:
+    def load_rows(self, ended: Iterable[IterationEnded]) -> None:
         """Take over the rows of the iterations that this run had under an earlier engine."""
         del self._rows[1:]
         self._size = len(self._rows[0])

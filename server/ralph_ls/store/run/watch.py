@@ -70,7 +70,7 @@ class RunFollower(Follower[RunItem]):
         self._tails: tuple[tuple[str, _Source], ...] = ()
         self._messages_read = 0
 
-    def _look(self) -> Iterator[list[RunItem]]:
+    def _poll(self) -> Iterator[list[RunItem]]:
         for part in self._journal.parts():
             yield from self._show(part)
         yield from self._read_output()
@@ -114,9 +114,9 @@ class RunFollower(Follower[RunItem]):
         """Piece by piece, however much there is: nobody holds all of a flood in memory."""
         for stream, tail in self._tails:
             while True:
-                if self.backlog is not None and (passed := tail.pass_over(self.backlog)):
-                    told = f"\n… {passed} bytes of output are not shown …\n"
-                    yield [OutputChunk(stream=stream, data=told.encode())]
+                if self.backlog is not None and (passed := tail.skip(self.backlog)):
+                    notice = f"\n… {passed} bytes of output are not shown …\n"
+                    yield [OutputChunk(stream=stream, data=notice.encode())]
                 if not (data := tail.read()):
                     break
                 yield [OutputChunk(stream=stream, data=data)]
@@ -139,9 +139,9 @@ class MessageTail:
         """Up to where lines were read."""
         return self._tail.offset
 
-    def pass_over(self, backlog: int) -> int:
+    def skip(self, backlog: int) -> int:
         """As of any file; what is read next may lie in the middle of a line."""
-        passed = 0 if self._is_over else self._tail.pass_over(backlog)
+        passed = 0 if self._is_over else self._tail.skip(backlog)
         self._is_aligned = self._is_aligned and not passed
         return passed
 
@@ -182,7 +182,7 @@ class _Source(Protocol):
         """What is new; empty where there is nothing."""
         ...
 
-    def pass_over(self, backlog: int) -> int:
+    def skip(self, backlog: int) -> int:
         """Leave out what is more than ``backlog`` bytes behind; how many bytes that are."""
         ...
 

@@ -128,8 +128,8 @@ def plan_first_files(
     notes = planned.notes
     there, wanted = settings.config.profile.value, planned.config.profile.value
     if settings.names_profile and there != wanted:
-        told = f'{CONFIG_FILE} says profile = "{there}" and stays as it is; for this one write '
-        notes += (f'{told}profile = "{wanted}" there',)
+        stays = f'{CONFIG_FILE} says profile = "{there}" and stays as it is; for this one write '
+        notes += (f'{stays}profile = "{wanted}" there',)
     return replace(planned, files=(*planned.files[:-1], kept), notes=notes)
 
 
@@ -283,8 +283,8 @@ def _request_of(root: Path, order: SetupParams, config: Config) -> dict[tuple[st
     """Where the request lies, unless the settings say it and nobody says otherwise."""
     named = order.issue or order.existing_plan
     if named is None:
-        is_said = not order.description.strip() and (config.issue.file or config.issue.github)
-        return {} if is_said else {("issue", "file"): REQUEST_FILE}
+        has_source = not order.description.strip() and (config.issue.file or config.issue.github)
+        return {} if has_source else {("issue", "file"): REQUEST_FILE}
     key = issue_key(named)
     if key == "file" and named != "-" and not (root / named).is_file():
         raise PlanMissing(

@@ -62,9 +62,9 @@ def load_templates(environment: Mapping[str, str]) -> TaskTemplates:
     if len(names) > MOST_OWN:
         problems.append(f"of the {len(names)} templates in {folder} the first {MOST_OWN} are read")
     for name in names[:MOST_OWN]:
-        choice, said = _own(folder / name)
+        choice, found = _own(folder / name)
         choices += [] if choice is None else [choice]
-        problems += said
+        problems += found
     return TaskTemplates(choices=tuple(choices), folder=folder, problems=tuple(problems))
 
 

@@ -100,7 +100,7 @@ def test_a_pipe_that_git_does_not_read_is_none_of_them(root: Path) -> None:
 def test_git_that_does_not_answer_is_ended_and_what_it_waits_for_is_named(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(git_command, "LOOK_SECONDS", 0.5)
+    monkeypatch.setattr(git_command, "READ_SECONDS", 0.5)
     replace_by_pipe(root / "src/.gitignore")
     with pytest.raises(RalphError) as failed:
         run_git(root, "status", "--porcelain", "--untracked-files=all")

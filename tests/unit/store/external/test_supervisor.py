@@ -233,7 +233,7 @@ class TestGit:
     def test_one_that_hangs_is_named_with_what_to_look_at(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(git_command, "LOOK_SECONDS", 0.5)
+        monkeypatch.setattr(git_command, "READ_SECONDS", 0.5)
         with hanging_git(tmp_path), pytest.raises(RalphError) as caught:
             run_git(tmp_path, "status", "--porcelain")
         assert "git status --porcelain did not end in 0.5 s" in caught.value.message
@@ -251,7 +251,7 @@ class TestGit:
     def test_one_that_holds_the_index_leaves_no_lock(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(git_command, "LOOK_SECONDS", 0.5)
+        monkeypatch.setattr(git_command, "READ_SECONDS", 0.5)
         with hanging_git(tmp_path), pytest.raises(RalphError, match="did not end"):
             run_git(tmp_path, "update-index", "-q", "--refresh")
         assert not (tmp_path / ".git/index.lock").exists()

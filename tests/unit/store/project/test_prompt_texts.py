@@ -57,7 +57,7 @@ def test_the_users_own_comes_before_it(root: Path, own: Path) -> None:
     path = put(own, "PROMPT_build.md", "mine \u00e9")
     seen = found_in(root, own)
     assert (seen.source, seen.path, seen.text) == (PromptSource.USER, path, "mine \u00e9")
-    assert seen.passed_over == ()
+    assert seen.shadowed == ()
 
 
 def test_the_repositorys_comes_before_the_users(root: Path, own: Path) -> None:
@@ -68,7 +68,7 @@ def test_the_repositorys_comes_before_the_users(root: Path, own: Path) -> None:
         source=PromptSource.REPOSITORY,
         path=".ralph/prompts/PROMPT_plan.md",
         data=b"ours",
-        passed_over=(path,),
+        shadowed=(path,),
     )
 
 
@@ -86,7 +86,7 @@ def test_stories_have_theirs_in_their_own_folder_and_word(root: Path, own: Path)
     put(root, "ralph/PROMPT_implement.md", "implement")
     seen = found_in(root, own, config)
     assert seen.path == "ralph/PROMPT_implement.md"
-    assert seen.passed_over == ("ralph/PROMPT_build.md",)
+    assert seen.shadowed == ("ralph/PROMPT_build.md",)
     put(root, "ralph/PROMPT_review-fix.md", "fix")
     assert found_in(root, own, config, Mode.REVIEW_FIX).text == "fix"
 

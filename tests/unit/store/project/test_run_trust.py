@@ -71,14 +71,14 @@ def test_what_appears_is_removed(
     store(state, SCRIPT)
     trust = read_run_trust(state, [])
     store(state, *later)
-    assert trust.take_out_added(state) == removed
+    assert trust.remove_unapproved(state) == removed
     kept = {SCRIPT.key: SCRIPT.digest} if later else {}
     assert read_record(state) == TrustRecord(root="/work", allowed=kept)
-    assert trust.take_out_added(state) == ()
+    assert trust.remove_unapproved(state) == ()
 
 
 def test_what_was_accepted_may_be_stored(state: StateFolder) -> None:
     trust = read_run_trust(state, [])
     trust.accept({PROMPT.key: PROMPT.digest})
     store(state, PROMPT)
-    assert trust.take_out_added(state) == ()
+    assert trust.remove_unapproved(state) == ()

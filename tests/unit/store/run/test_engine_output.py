@@ -62,8 +62,8 @@ def test_the_launchers_files_are_known(tmp_path: Path, monkeypatch: pytest.Monke
 def written(*numbers: int) -> EngineOutput:
     output = EngineOutput()
     for number in numbers:
-        output.wrote(LINE.format(number).encode(), ours=True)
-        output.wrote(b"what the agent says\n", ours=False)
+        output.record_output(LINE.format(number).encode(), ours=True)
+        output.record_output(b"what the agent says\n", ours=False)
     return output
 
 

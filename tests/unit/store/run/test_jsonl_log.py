@@ -38,7 +38,7 @@ def jsonl_log(folder: Path, *, wanted: bool = True) -> JsonlLog:
 def iterate(log: JsonlLog, number: int, *said: bytes, exit_code: int | None = 0) -> None:
     log.begin(number, number, "main", LOCAL, mode=Mode.BUILD, task="bd-abc")
     for piece in said:
-        log.hear(STDOUT, piece)
+        log.write_output(STDOUT, piece)
     log.end(iteration_ended(number), LOCAL + timedelta(seconds=152), exit_code=exit_code)
 
 
@@ -50,7 +50,7 @@ def test_a_run_has_one_file_with_the_loops_lines_around_the_agents(tmp_path: Pat
     log = jsonl_log(tmp_path)
     iterate(log, 1, b'{"type":"system"}\nhel', b"lo")
     log.begin(2, 2, "main", LOCAL, mode=Mode.PLAN, task=None)
-    log.hear(STDERR, b'{"a":1}\n')
+    log.write_output(STDERR, b'{"a":1}\n')
     log.write(b"2 tests failed")
     log.end(iteration_ended(2), LOCAL, exit_code=143)
     log.close()
@@ -94,7 +94,7 @@ def test_a_run_has_one_file_with_the_loops_lines_around_the_agents(tmp_path: Pat
 
 def test_what_has_no_newline_is_written_when_the_log_is_closed(tmp_path: Path) -> None:
     log = jsonl_log(tmp_path)
-    log.hear(STDOUT, b"cut")
+    log.write_output(STDOUT, b"cut")
     log.close()
     log.close()
     assert [line["text"] for line in lines(tmp_path / "logs" / NAME)] == ["cut"]

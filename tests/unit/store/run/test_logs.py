@@ -166,17 +166,17 @@ class TestSummary:
         log.close()
         before = log.summary_file.path.read_bytes()
         later = run_log(tmp_path)
-        later.summary_file.recall([iteration_ended(1), iteration_ended(2)])
+        later.summary_file.load_rows([iteration_ended(1), iteration_ended(2)])
         assert later.summary_file.path.read_bytes() == before
         later.summary_file.path.unlink()
-        later.summary_file.recall([iteration_ended(1), iteration_ended(2)])
+        later.summary_file.load_rows([iteration_ended(1), iteration_ended(2)])
         assert later.summary_file.path.read_bytes() == before
         iterate(later, 3)
         later.close()
         assert [row[0] for row in rows(later)] == ["iteration", "1", "2", "3"]
 
     def test_without_rows_none_is_written(self, tmp_path: Path) -> None:
-        run_log(tmp_path).summary_file.recall([])
+        run_log(tmp_path).summary_file.load_rows([])
         assert not (tmp_path / "logs").exists()
 
     def test_a_whole_one_can_be_written_at_once(self, tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def call_back_at(here: Path, made: OneShotProcess) -> None:
 
     def wait_for_it() -> None:
         here.read_bytes()
-        made.call_back()
+        made.cancel()
 
     threading.Thread(target=wait_for_it, name="caller", daemon=True).start()
 

@@ -267,10 +267,10 @@ class TestRecords:
     def test_what_is_passed_over_ends_with_a_whole_line(self, files: RunFiles) -> None:
         self.speaks(files, *[self.says(1, f"line {number}") for number in range(100)])
         tail = MessageTail(files.messages, 1)
-        assert tail.pass_over(120) == files.messages.stat().st_size - 120
+        assert tail.skip(120) == files.messages.stat().st_size - 120
         assert tail.read() == b"line 98\nline 99\n"
-        assert (tail.read(), tail.pass_over(1)) == (b"", 0)
-        assert MessageTail(files.folder / "none", 1).pass_over(1) == 0
+        assert (tail.read(), tail.skip(1)) == (b"", 0)
+        assert MessageTail(files.folder / "none", 1).skip(1) == 0
 
     def test_a_late_viewer_is_shown_the_end_from_a_whole_line_on(self, files: RunFiles) -> None:
         lay(files, self.started(1), note(2))
