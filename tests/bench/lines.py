@@ -20,7 +20,7 @@ from tests.bench import client
 from tests.bench.client import Client
 from tests.bench.figures import Figure
 from tests.bench.workspace import run_in_a_scratch_home
-from tests.editor.scripted_run import MadeRun, message
+from tests.editor.scripted_run import ScriptedRun, message
 
 N_LINES = 100_000
 N_STOCK_LINES = 20_000
@@ -91,7 +91,7 @@ class _Way:
     """What the stock server sends a line with."""
 
 
-def _ways(run: MadeRun) -> tuple[_Way, _Way]:
+def _ways(run: ScriptedRun) -> tuple[_Way, _Way]:
     output = _Way(
         name="output",
         make=lambda number: b"%b\n" % _words(number),

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from unittest.mock import patch
 
-from tests.editor.scripted_run import MadeRun, made_run
+from tests.editor.scripted_run import ScriptedRun, made_run
 
 PLAN = "# Plan\n\n- [ ] The task\n"
 
@@ -18,7 +18,7 @@ PLAN = "# Plan\n\n- [ ] The task\n"
 @contextmanager
 def run_in_a_scratch_home(
     plan: str = "# Plan\n\n- [ ] The task\n",
-) -> Iterator[tuple[Path, MadeRun]]:
+) -> Iterator[tuple[Path, ScriptedRun]]:
     """The work tree's root, and a run of it that goes on, with this plan."""
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder).resolve()

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.engine.conftest import ralph, scene
+from tests.engine.conftest import project, ralph
 
-__all__ = ["ralph", "scene"]
+__all__ = ["ralph", "project"]

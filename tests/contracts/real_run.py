@@ -18,7 +18,7 @@ from ralph_ls.protocol.run.events import EventBase
 from ralph_ls.store.layout import state_folder, state_root
 from ralph_ls.store.run import inbox
 from tests.engine.project_builder import Completed, Running, git, worktree_of
-from tests.engine.ralph_runner import Scene
+from tests.engine.ralph_runner import Project
 from tests.unit.core.loop.simulated_project import ONE_TASK, Turn, nothing_left
 from tests.unit.core.loop.simulated_run import BEGIN
 
@@ -52,24 +52,24 @@ class People:
 
 
 def play_for_real(
-    scene: Scene, script: Sequence[Turn], people: People, *arguments: str, config: str = ""
+    project: Project, script: Sequence[Turn], people: People, *arguments: str, config: str = ""
 ) -> Completed:
     """Play the script with the real engine, to its end."""
-    scene.plan(*ONE_TASK, files={".ralph/config.toml": config} if config else {})
-    git(scene.repository, "switch", "-q", "-c", "letters")
-    scene.agent(_as_agent(script, waits={number for number, _ in people.commands}))
+    project.plan(*ONE_TASK, files={".ralph/config.toml": config} if config else {})
+    git(project.repository, "switch", "-q", "-c", "letters")
+    project.agent(_as_agent(script, waits={number for number, _ in people.commands}))
     if script[0].validates:
-        _bring_validation(scene, script[0].validates)
+        _bring_validation(project, script[0].validates)
     if people.commands:
-        scene.make_gate()
+        project.make_gate()
     if people.helpful or people.editing:
         arguments = (*arguments, "--on-halt", "wait")
-    running = scene.start(*arguments)
-    _look_after(scene, running, people)
+    running = project.start(*arguments)
+    _look_after(project, running, people)
     return running.wait()
 
 
-def _look_after(scene: Scene, running: Running, people: People) -> None:
+def _look_after(project: Project, running: Running, people: People) -> None:
     n_turns = n_unanswered = 0
     for event in running.follow():
         told: Any = event
@@ -77,38 +77,38 @@ def _look_after(scene: Scene, running: Running, people: People) -> None:
             case "agentStarted":
                 given = [kind for number, kind in people.commands if number == n_turns]
                 for kind in given:
-                    _command(scene, told.run, kind)
+                    _command(project, told.run, kind)
                 n_turns, n_unanswered = n_turns + 1, len(given)
             case "commandAccepted" | "commandRejected" if n_unanswered:
                 n_unanswered -= 1
                 if not n_unanswered and "now" not in told.text:
-                    scene.open_gate()
+                    project.open_gate()
             case "phaseChanged":
-                _help(scene, told, people)
+                _help(project, told, people)
 
 
-def _help(scene: Scene, told: Any, people: People) -> None:
+def _help(project: Project, told: Any, people: People) -> None:
     match told.phase.value, told.reason:
         case "parked", "decide" if people.editing:
-            path = scene.file(DECIDE)
+            path = project.file(DECIDE)
             path.write_text(path.read_text(encoding="utf-8") + "polling\n", encoding="utf-8")
         case "parked", "blocked" if people.editing:
-            scene.file(BLOCKED).unlink()
+            project.file(BLOCKED).unlink()
         case "parked", "decide" if people.helpful:
-            _command(scene, told.run, "answer", text="polling")
+            _command(project, told.run, "answer", text="polling")
         case "parked", "blocked" | "review" if people.helpful:
-            _command(scene, told.run, "resume")
+            _command(project, told.run, "resume")
         case "parked", "stuck" if people.helpful:
-            _command(scene, told.run, "reset")
+            _command(project, told.run, "reset")
         case "paused", _:
-            _command(scene, told.run, "resume")
+            _command(project, told.run, "resume")
 
 
-def _command(scene: Scene, run: str, kind: str, **fields: Any) -> None:
+def _command(project: Project, run: str, kind: str, **fields: Any) -> None:
     if kind == "stop-now":
         kind, fields = "stop", {"now": True}
     given = {"kind": kind, "id": os.urandom(8).hex(), "run": run, "at": BEGIN, "by": "Ada"}
-    worktree = worktree_of(scene.repository)
+    worktree = worktree_of(project.repository)
     folder = state_folder(state_root(os.environ), worktree).inbox
     inbox.post_command(folder, COMMAND_ADAPTER.validate_python({**given, **fields}))
 
@@ -158,10 +158,10 @@ def _as_tag(promise: Any) -> str:
     return f"<promise>{promise.kind.value.upper()}{text}</promise>"
 
 
-def _bring_validation(scene: Scene, answers: Sequence[bool]) -> None:
+def _bring_validation(project: Project, answers: Sequence[bool]) -> None:
     """A script that gives these answers in turn, the last one for ever."""
     codes = " ".join("0" if ok else "1" for ok in answers)
-    path = scene.file(VALIDATE)
+    path = project.file(VALIDATE)
     path.parent.mkdir(exist_ok=True)
     path.write_text(
         f"#!/bin/sh\nset -- {codes}\nn=$(cat .git/validated 2>/dev/null || echo 0)\n"
@@ -170,9 +170,9 @@ def _bring_validation(scene: Scene, answers: Sequence[bool]) -> None:
         encoding="utf-8",
     )
     path.chmod(0o755)
-    git(scene.repository, "add", "-A")
-    git(scene.repository, "commit", "-q", "-m", "Validate")
-    assert scene.tell("allow", "--yes").exit_code == 0
+    git(project.repository, "add", "-A")
+    git(project.repository, "commit", "-q", "-m", "Validate")
+    assert project.tell("allow", "--yes").exit_code == 0
 
 
 def shapes(events: Iterable[EventBase]) -> list[tuple[object, ...]]:

@@ -28,7 +28,7 @@ from tests.unit.core.loop.simulated_run import Person
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
+class Scenario:
     """A script, its settings, and who looks after the run."""
 
     script: tuple[Turn, ...]
@@ -85,68 +85,68 @@ def gate(rule: str) -> dict[str, Any]:
     return {"settings": {"gate_rule": rule}, "config": f'[gate]\nrule = "{rule}"\n'}
 
 
-PIECES = {
-    "finishes": Piece(script=(progress, finishes)),
-    "confirmed": Piece(script=(ticks,)),
-    "adds-a-task-when-confirming": Piece(
+SCENARIOS = {
+    "finishes": Scenario(script=(progress, finishes)),
+    "confirmed": Scenario(script=(ticks,)),
+    "adds-a-task-when-confirming": Scenario(
         script=(ticks, turn(STATUS="IN_PROGRESS", adds=("one more",)), progress),
         settings={"max_iterations": 3},
     ),
-    "limit": Piece(script=(progress, edits_only), settings={"max_iterations": 2}),
-    "no-progress": Piece(script=(no_progress,) * 3),
-    "half-open-and-back": Piece(script=(no_progress, no_progress, progress, finishes)),
-    "back-to-an-earlier-state": Piece(
+    "limit": Scenario(script=(progress, edits_only), settings={"max_iterations": 2}),
+    "no-progress": Scenario(script=(no_progress,) * 3),
+    "half-open-and-back": Scenario(script=(no_progress, no_progress, progress, finishes)),
+    "back-to-an-earlier-state": Scenario(
         script=(edits_only, turn(STATUS="IN_PROGRESS", reverts=True), finishes)
     ),
-    "a-tick-alone": Piece(
+    "a-tick-alone": Scenario(
         script=(turn(STATUS="IN_PROGRESS", TASKS_COMPLETED_THIS_LOOP="1", ticks=ONE_TASK),)
     ),
-    "claims-without-evidence": Piece(
+    "claims-without-evidence": Scenario(
         script=(turn(STATUS="IN_PROGRESS", FILES_MODIFIED="3", WORK_TYPE="TESTING"), finishes)
     ),
-    "the-same-error": Piece(script=(same_error,) * 5),
-    "failing-tests": Piece(script=(failing,) * 5),
-    "refused-completions": Piece(
+    "the-same-error": Scenario(script=(same_error,) * 5),
+    "failing-tests": Scenario(script=(failing,) * 5),
+    "refused-completions": Scenario(
         script=(claims_all,) * 3,
         settings={"breaker_no_progress_open": 9},
         config="[breaker]\nno_progress_open = 9\n",
     ),
-    "reports-blocked": Piece(script=(reports_blocked,)),
-    "reports-blocked-and-is-reset": Piece(script=(reports_blocked, finishes), **HELPFUL),
-    "stuck": Piece(script=(edits_only,) * 2, settings={"max_stuck": 2}),
-    "reports-are-missing": Piece(
+    "reports-blocked": Scenario(script=(reports_blocked,)),
+    "reports-blocked-and-is-reset": Scenario(script=(reports_blocked, finishes), **HELPFUL),
+    "stuck": Scenario(script=(edits_only,) * 2, settings={"max_stuck": 2}),
+    "reports-are-missing": Scenario(
         script=(turn(fields=None, files=1, commit=True),) * 3 + (finishes,)
     ),
-    "crashes-once": Piece(script=(crash, progress, finishes)),
-    "crashes": Piece(script=(crash,) * 6),
-    "says-nothing": Piece(script=(silence,) * 6),
-    "completes-by-the-marker": Piece(
+    "crashes-once": Scenario(script=(crash, progress, finishes)),
+    "crashes": Scenario(script=(crash,) * 6),
+    "says-nothing": Scenario(script=(silence,) * 6),
+    "completes-by-the-marker": Scenario(
         script=(turn(STATUS="IN_PROGRESS", files=1, commit=True, marks=True), marks_its_last),
         **gate("marker"),
     ),
-    "is-confirmed-without-the-marker": Piece(script=(ticks,), **gate("marker")),
-    "completes-verified": Piece(script=(says_complete, ticks_and_says), **gate("verified")),
-    "verified-without-a-word": Piece(script=(progress, ticks), **gate("verified")),
-    "empties-the-queue": Piece(script=(progress, ticks), **gate("queue")),
-    "completes-by-its-status": Piece(
+    "is-confirmed-without-the-marker": Scenario(script=(ticks,), **gate("marker")),
+    "completes-verified": Scenario(script=(says_complete, ticks_and_says), **gate("verified")),
+    "verified-without-a-word": Scenario(script=(progress, ticks), **gate("verified")),
+    "empties-the-queue": Scenario(script=(progress, ticks), **gate("queue")),
+    "completes-by-its-status": Scenario(
         script=(
             turn(STATUS="COMPLETE", files=1, commit=True),
             turn(STATUS="COMPLETE", files=1, commit=True, ticks=ONE_TASK),
         ),
         **gate("status"),
     ),
-    "has-its-pull-request-ready": Piece(
+    "has-its-pull-request-ready": Scenario(
         script=(turn(PR_READY="true", files=1, commit=True, ticks=ONE_TASK),), **gate("status")
     ),
-    "needs-clarification": Piece(script=(asks_back,)),
-    "needs-clarification-and-gets-it": Piece(script=(asks_back, finishes), **HELPFUL),
-    "asks-without-a-signal": Piece(
+    "needs-clarification": Scenario(script=(asks_back,)),
+    "needs-clarification-and-gets-it": Scenario(script=(asks_back, finishes), **HELPFUL),
+    "asks-without-a-signal": Scenario(
         script=(
             turn(fields=None, files=1, commit=True, question="Shall I paint the door red?"),
             finishes,
         )
     ),
-    "sets-a-task-aside": Piece(
+    "sets-a-task-aside": Scenario(
         script=(
             turn(STATUS="IN_PROGRESS", files=1, commit=True, adds=("post it",)),
             no_progress,
@@ -156,7 +156,7 @@ PIECES = {
         settings={"attempts_limit": 2, "breaker_no_progress_half_open": 0},
         config="[attempts]\nlimit = 2\n[breaker]\nno_progress_half_open = 0\n",
     ),
-    "leaves-a-task-out": Piece(
+    "leaves-a-task-out": Scenario(
         script=(
             turn(STATUS="IN_PROGRESS", files=1, commit=True, adds=("post it",)),
             progress,
@@ -170,7 +170,7 @@ PIECES = {
         },
         config='[attempts]\nlimit = 2\ncounts = "not-done"\nmark = false\n[gate]\nrule = "queue"\n',
     ),
-    "reports-blocked-and-moves-on": Piece(
+    "reports-blocked-and-moves-on": Scenario(
         script=(
             turn(STATUS="IN_PROGRESS", files=1, commit=True, adds=("post it",)),
             reports_blocked,
@@ -179,7 +179,7 @@ PIECES = {
         settings={"on_blocked": "set-aside"},
         config='on_blocked = "set-aside"\n',
     ),
-    "two-tasks-set-aside": Piece(
+    "two-tasks-set-aside": Scenario(
         script=(
             turn(STATUS="IN_PROGRESS", files=1, commit=True, adds=("post it", "wait")),
             *(turn(STATUS="BLOCKED", RECOMMENDATION="the disk is read-only"),) * 2,
@@ -187,52 +187,54 @@ PIECES = {
         settings={"on_blocked": "set-aside"},
         config='on_blocked = "set-aside"\n',
     ),
-    "nears-its-limit": Piece(script=(progress,) * 5, settings={"max_iterations": 5}),
-    "takes-too-long": Piece(
+    "nears-its-limit": Scenario(script=(progress,) * 5, settings={"max_iterations": 5}),
+    "takes-too-long": Scenario(
         script=(turn(fields=None, files=1, commit=True, end=timeout.end), finishes),
         settings={"timeout": 8.0},
     ),
-    "takes-too-long-and-stops": Piece(
+    "takes-too-long-and-stops": Scenario(
         script=(timeout,),
         settings={"timeout": 1.0, "on_timeout": "stop"},
         config='on_timeout = "stop"\n',
     ),
-    "validated": Piece(
+    "validated": Scenario(
         script=(
             turn(STATUS="IN_PROGRESS", files=1, commit=True, validates=validated),
             turn(STATUS="IN_PROGRESS", files=1, validates=validated),
         )
     ),
-    "cools-down": Piece(
+    "cools-down": Scenario(
         script=(progress, finishes), settings={"cooldown": 0.05}, config='cooldown = "50ms"\n'
     ),
-    "asks": Piece(script=(asks("which?"),)),
-    "asks-and-is-answered": Piece(script=(asks("which?"), finishes), **HELPFUL),
-    "asks-and-is-answered-in-the-file": Piece(
+    "asks": Scenario(script=(asks("which?"),)),
+    "asks-and-is-answered": Scenario(script=(asks("which?"), finishes), **HELPFUL),
+    "asks-and-is-answered-in-the-file": Scenario(
         script=(asks("which?", deletes_decide=False), turn(deletes_decide=False), finishes),
         **EDITING,
     ),
-    "is-blocked": Piece(script=(is_blocked("no network"),)),
-    "is-blocked-and-resumed": Piece(script=(is_blocked("no network"), finishes), **HELPFUL),
-    "is-reviewed": Piece(
+    "is-blocked": Scenario(script=(is_blocked("no network"),)),
+    "is-blocked-and-resumed": Scenario(script=(is_blocked("no network"), finishes), **HELPFUL),
+    "is-reviewed": Scenario(
         script=(progress, finishes),
         settings={"review_points": {"every": 1}},
         config="[review_points]\nevery = 1\n",
         **HELPFUL,
     ),
-    "is-blocked-until-the-file-goes": Piece(script=(is_blocked("no network"), finishes), **EDITING),
-    "is-blocked-and-asks": Piece(
+    "is-blocked-until-the-file-goes": Scenario(
+        script=(is_blocked("no network"), finishes), **EDITING
+    ),
+    "is-blocked-and-asks": Scenario(
         script=(
             turn(promises=(promise("decide", "which?"), promise("blocked", "no network"))),
             finishes,
         ),
         **HELPFUL,
     ),
-    "blocks-its-last-task": Piece(
+    "blocks-its-last-task": Scenario(
         script=(turn(STATUS="IN_PROGRESS", files=1, commit=True, blocks=ONE_TASK),)
     ),
-    "paused-and-resumed": Piece(script=(progress, finishes), **commands((0, "pause"))),
-    "stopped": Piece(script=(progress, progress), **commands((1, "stop"))),
-    "stopped-at-once": Piece(script=(progress, progress), **commands((1, "stop-now"))),
-    "reset": Piece(script=(no_progress,) * 2 + (progress, finishes), **commands((1, "reset"))),
+    "paused-and-resumed": Scenario(script=(progress, finishes), **commands((0, "pause"))),
+    "stopped": Scenario(script=(progress, progress), **commands((1, "stop"))),
+    "stopped-at-once": Scenario(script=(progress, progress), **commands((1, "stop-now"))),
+    "reset": Scenario(script=(no_progress,) * 2 + (progress, finishes), **commands((1, "reset"))),
 }

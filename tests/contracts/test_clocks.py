@@ -15,7 +15,7 @@ from ralph_ls.engine.run.preparation import RunRequest
 from ralph_ls.engine.run.runner import run_engine
 from tests.contracts.fake_clock import FIRST, NEARBY, FakeClock
 from tests.engine.project_builder import Completed, events_of
-from tests.engine.ralph_runner import Scene, told
+from tests.engine.ralph_runner import Project, told
 
 CLOCKS = [
     pytest.param(SystemClock(), id="of-the-machine"),
@@ -44,17 +44,17 @@ def test_seconds_never_go_backwards(clock: Clock) -> None:
     assert all(earlier <= later for earlier, later in itertools.pairwise(moments))
 
 
-def test_the_engine_takes_every_time_from_its_clock(scene: Scene) -> None:
-    scene.plan(files={".ralph/config.toml": 'max_duration = "6h"\n'})
-    scene.agent("work; commit; report 'STATUS: IN_PROGRESS'")
-    done = run_here(scene, FakeClock(step=timedelta(minutes=17)))
+def test_the_engine_takes_every_time_from_its_clock(project: Project) -> None:
+    project.plan(files={".ralph/config.toml": 'max_duration = "6h"\n'})
+    project.agent("work; commit; report 'STATUS: IN_PROGRESS'")
+    done = run_here(project, FakeClock(step=timedelta(minutes=17)))
     assert done.exit_code == 1
     assert told(done, "runEnded")[0].message == "the duration of 21600 s is used up"
     moments = [event.at for event in done.events]
     assert moments == sorted(moments)
     assert all((moment - FIRST) % timedelta(minutes=17) == timedelta(0) for moment in moments)
     assert moments[-1] - moments[0] >= timedelta(hours=6)
-    logs = scene.file(".ralph/logs")
+    logs = project.file(".ralph/logs")
     (log,) = logs.glob("*.log")
     day = FIRST.astimezone(NEARBY)
     assert log.name == f"{day:%Y-%m-%d}_001.log"
@@ -65,11 +65,11 @@ def test_the_engine_takes_every_time_from_its_clock(scene: Scene) -> None:
     assert [row.split(",")[2] for row in rows] == [f"{round(one.seconds)}" for one in ended]
 
 
-def run_here(scene: Scene, clock: Clock) -> Completed:
+def run_here(project: Project, clock: Clock) -> Completed:
     """The engine in this process, since a clock cannot be given to another one."""
-    overrides = {"agent": "command", "agents.command": {"argv": shlex.split(scene.command)}}
+    overrides = {"agent": "command", "agents.command": {"argv": shlex.split(project.command)}}
     request = RunRequest(
-        folder=Path(scene.repository), environment=dict(os.environ), overrides=overrides
+        folder=Path(project.repository), environment=dict(os.environ), overrides=overrides
     )
     code = run_engine(request, clock=clock)
-    return Completed(exit_code=code, stdout="", stderr="", events=events_of(scene.repository))
+    return Completed(exit_code=code, stdout="", stderr="", events=events_of(project.repository))

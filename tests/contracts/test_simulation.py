@@ -9,20 +9,24 @@ from __future__ import annotations
 import pytest
 
 from tests.contracts.real_run import play_for_real, shapes
-from tests.contracts.scenarios import PIECES, Piece
-from tests.engine.ralph_runner import Scene
+from tests.contracts.scenarios import SCENARIOS, Scenario
+from tests.engine.ralph_runner import Project
 from tests.unit.core.loop.simulated_run import play
 
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize("piece", [pytest.param(one, id=name) for name, one in PIECES.items()])
-def test_a_play_is_told_alike_on_both_stages(scene: Scene, piece: Piece) -> None:
-    wait = piece.people.helpful or piece.people.editing
-    settings = {"max_iterations": 9, **piece.settings}
-    in_mind = play(*piece.script, person=piece.person, wait=wait, **settings)
-    for_real = play_for_real(scene, piece.script, piece.people, *piece.flags, config=piece.config)
+@pytest.mark.parametrize(
+    "scenario", [pytest.param(one, id=name) for name, one in SCENARIOS.items()]
+)
+def test_a_play_is_told_alike_on_both_stages(project: Project, scenario: Scenario) -> None:
+    wait = scenario.people.helpful or scenario.people.editing
+    settings = {"max_iterations": 9, **scenario.settings}
+    in_mind = play(*scenario.script, person=scenario.person, wait=wait, **settings)
+    for_real = play_for_real(
+        project, scenario.script, scenario.people, *scenario.flags, config=scenario.config
+    )
     assert shapes(for_real.events) == shapes(in_mind.events)
     assert for_real.exit_code == in_mind.exit_code
-    assert scene.file(".ralph/decide.txt").exists() == (in_mind.world.question is not None)
-    assert scene.file(".ralph/blocked.txt").exists() == (in_mind.world.blocked is not None)
+    assert project.file(".ralph/decide.txt").exists() == (in_mind.simulated.question is not None)
+    assert project.file(".ralph/blocked.txt").exists() == (in_mind.simulated.blocked is not None)

@@ -57,9 +57,9 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     """Remember how each scene of ``RALPH_E2E_AGENTS`` ended."""
     report: pytest.TestReport = yield  # type: ignore[assignment]
     if report.when == "call" and "[" in item.name:
-        scene, _, agent = item.name.rstrip("]").partition("[")
+        project, _, agent = item.name.rstrip("]").partition("[")
         seen = dict(report.user_properties).get("seen", "")
-        _SEEN[agent][scene.removeprefix("test_")] = f"{report.outcome}; {seen}".rstrip("; ")
+        _SEEN[agent][project.removeprefix("test_")] = f"{report.outcome}; {seen}".rstrip("; ")
     return report  # type: ignore[return-value]
 
 
@@ -68,7 +68,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if not CALLERS_ENVIRONMENT.get("RALPH_E2E_AGENTS"):
         return
     terminalreporter.section("agents")
-    for agent, scenes in _SEEN.items():
+    for agent, projects in _SEEN.items():
         terminalreporter.line(f"{agent}")
-        for scene, seen in scenes.items():
-            terminalreporter.line(f"  {scene:<10} {seen}")
+        for project, seen in projects.items():
+            terminalreporter.line(f"  {project:<10} {seen}")

@@ -27,7 +27,7 @@ from tests.conftest import GIT_CONFIG
 from tests.e2e.neutral import Names, without_chance
 from tests.e2e.recipe import Recipe, call, report
 from tests.e2e.recipes import CLAUDE, RECIPES
-from tests.e2e.scene import Scene
+from tests.e2e.scene import Project
 from tests.engine.project_builder import make_repository
 from tests.fakes.model_stub import Answer, ModelStub
 
@@ -152,19 +152,19 @@ def path_of(recipe: Recipe, name: str) -> Path:
     return FOLDER / recipe.name / f"{name}.jsonl"
 
 
-def record(scene: Scene, name: str) -> bytes:
+def record(project: Project, name: str) -> bytes:
     """What the program prints in a scenario, made the same everywhere."""
-    recipe = scene.recipe
+    recipe = project.recipe
     scenario = scenarios_of(recipe)[name]
-    scene.stub.say(*scenario.answers(recipe, scene.repository))
+    project.stub.say(*scenario.answers(recipe, project.repository))
     argv = (*(recipe.guarded if scenario.guarded else recipe.freely), *scenario.flags)
     if scenario.goes_on:
-        said = scene.call(*argv).stdout
+        said = project.call(*argv).stdout
         session = _session_in(said, recipe.session_key)
         argv = (*argv, *[part.replace("{session}", session) for part in recipe.resume])
     around = recipe.guarded_by if scenario.guarded else {}
-    ran = scene.call(*argv, environment=around)
-    names = Names(scene.repository, one_for_all=recipe is CLAUDE)
+    ran = project.call(*argv, environment=around)
+    names = Names(project.repository, one_for_all=recipe is CLAUDE)
     lines = [_neutral(line, names) for line in ran.stdout.decode().splitlines()]
     return b"".join(line + b"\n" for line in lines)
 
@@ -220,7 +220,7 @@ def _write(recipe: Recipe, name: str) -> None:
         os.environ.clear()
         os.environ.update({"HOME": str(home), "PATH": search})
         repository = make_repository(Path(folder) / "repository", ["First", "Second"])
-        path.write_bytes(record(Scene(recipe, repository, stub), name))
+        path.write_bytes(record(Project(recipe, repository, stub), name))
         print(f"{path}: {stub.problems or 'recorded'}; {stub.n_left} answers left")  # noqa: T201
 
 

@@ -34,7 +34,7 @@ LONG = 400.0
 """Seconds after which a run that should have ended has failed its test."""
 
 
-class Scene:
+class Project:
     """A repository, the program and its model."""
 
     def __init__(self, recipe: Recipe, repository: Path, stub: ModelStub) -> None:
@@ -112,14 +112,14 @@ class Scene:
 
 
 @contextmanager
-def scene_of(recipe: Recipe, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Scene]:
+def scene_of(recipe: Recipe, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project]:
     """A repository with two tasks and the real program beside it; its model has no complaint."""
     for name in list(os.environ):
         if name.startswith(FOREIGN):
             monkeypatch.delenv(name)
     repository = make_repository(folder / "repository", ["First", "Second"])
     with ModelStub() as stub:
-        yield Scene(recipe, repository, stub)
+        yield Project(recipe, repository, stub)
     assert stub.problems == [], stub.problems
 
 

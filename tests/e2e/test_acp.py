@@ -16,7 +16,7 @@ from ralph_ls.protocol.run.messages import FileMessage, ToolMessage
 from tests.e2e import agents
 from tests.e2e.recipe import DONE, GOES_ON
 from tests.e2e.recipes import CLAUDE, CODEX, COPILOT, GEMINI, OPENCODE, QWEN
-from tests.e2e.scene import Scene, scene_of
+from tests.e2e.scene import Project, scene_of
 from tests.engine.project_builder import marked_processes
 from tests.engine.ralph_runner import told, warnings
 from tests.fakes.model_stub import Answer
@@ -42,40 +42,40 @@ __test__ = bool(NAMES)
 
 
 @pytest.fixture(params=NAMES)
-def scene(
+def project(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Scene]:
+) -> Iterator[Project]:
     with scene_of(RECIPES[request.param], tmp_path, monkeypatch) as found:
         yield found
 
 
-def test_two_tasks_are_done_in_one_session(scene: Scene) -> None:
-    scene.stub.say(
-        *scene.does_task("First", "one.txt"),
+def test_two_tasks_are_done_in_one_session(project: Project) -> None:
+    project.stub.say(
+        *project.does_task("First", "one.txt"),
         Answer(text=f"The first is done.\n\n{GOES_ON}"),
-        *scene.does_task("Second", "two.txt"),
+        *project.does_task("Second", "two.txt"),
         Answer(text=f"All tasks are complete. Everything is finished.\n\n{DONE}"),
     )
-    done = scene.run()
+    done = project.run()
     assert done.exit_code == 0, done.stderr
-    assert scene.stub.n_left == 0
-    messages = scene.messages()
+    assert project.stub.n_left == 0
+    messages = project.messages()
     assert any(isinstance(one, ToolMessage) for one in messages)
     assert {one.path for one in messages if isinstance(one, FileMessage)} >= {"one.txt", "two.txt"}
     for ended in told(done, "iterationEnded"):
         assert ended.usage.input_tokens
         assert ended.usage.output_tokens
     assert told(done, "agentStarted")[0].dialect == "acp"
-    assert marked_processes(scene.run_folder().name) == []
+    assert marked_processes(project.run_folder().name) == []
 
 
-def test_what_the_rules_do_not_permit_is_not_done(scene: Scene) -> None:
-    scene.settle("[tools]\nallow = []\n")
-    scene.stub.say(
-        Answer(tools=(scene.recipe.write(scene.repository / "one.txt", "no\n"),)),
+def test_what_the_rules_do_not_permit_is_not_done(project: Project) -> None:
+    project.settle("[tools]\nallow = []\n")
+    project.stub.say(
+        Answer(tools=(project.recipe.write(project.repository / "one.txt", "no\n"),)),
         Answer(text=f"I may not.\n\n{GOES_ON}"),
     )
-    done = scene.run("1")
+    done = project.run("1")
     assert told(done, "iterationEnded")
-    assert not (scene.repository / "one.txt").exists()
+    assert not (project.repository / "one.txt").exists()
     assert "permission-denied" in warnings(done)

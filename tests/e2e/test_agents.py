@@ -19,7 +19,7 @@ from tests.e2e.conftest import CALLERS_ENVIRONMENT, need
 from tests.e2e.recipe import DONE, GOES_ON, KEY
 from tests.e2e.recipes import RECIPES
 from tests.e2e.recordings import BY_CHANCE, path_of, record, scenarios_of, understood
-from tests.e2e.scene import Scene, scene_of
+from tests.e2e.scene import Project, scene_of
 from tests.engine.project_builder import Completed, git, marked_processes
 from tests.engine.ralph_runner import told, warnings
 from tests.fakes.model_stub import Answer
@@ -39,64 +39,64 @@ LATER = Answer(text=f"Nothing today.\n\n{GOES_ON}")
 
 
 @pytest.fixture
-def scene(
+def project(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Scene]:
+) -> Iterator[Project]:
     """A repository with two tasks, and the real program beside it."""
     need(agents.what_is_missing())
     with scene_of(RECIPES[request.param], tmp_path, monkeypatch) as made:
         yield made
 
 
-each = pytest.mark.parametrize("scene", NAMES, indirect=True)
+each = pytest.mark.parametrize("project", NAMES, indirect=True)
 
 
 @each
-def test_work(scene: Scene, note: Note) -> None:
+def test_work(project: Project, note: Note) -> None:
     """Two tasks are done by its tools, committed and reported, and what it says is understood."""
-    scene.stub.say(
-        *scene.does_task("First", "one.txt"),
+    project.stub.say(
+        *project.does_task("First", "one.txt"),
         Answer(text=f"The first is done.\n\n{GOES_ON}"),
-        *scene.does_task("Second", "two.txt"),
+        *project.does_task("Second", "two.txt"),
         Answer(text=f"All tasks are complete. Everything is finished.\n\n{DONE}"),
     )
-    done = scene.run()
+    done = project.run()
     assert done.exit_code == 0, said(done)
-    assert scene.stub.n_left == 0
-    subjects = git(scene.repository, "log", "--format=%s").split("\n")
+    assert project.stub.n_left == 0
+    subjects = git(project.repository, "log", "--format=%s").split("\n")
     assert subjects[:2] == ["Add two.txt", "Add one.txt"]
     reports = [event.report for event in told(done, "ralphStatusUpdate")]
     assert [found.status for found in reports] == ["IN_PROGRESS", "COMPLETE"]
-    tools = [found.state for found in scene.messages() if isinstance(found, ToolMessage)]
+    tools = [found.state for found in project.messages() if isinstance(found, ToolMessage)]
     assert tools == [ToolState.STARTED, ToolState.DONE] * 4
     for ended in told(done, "iterationEnded"):
-        assert counts(ended) == (3 * scene.recipe.uncached, 2400, 102)
-    for path in scene.run_folder().iterdir():
+        assert counts(ended) == (3 * project.recipe.uncached, 2400, 102)
+    for path in project.run_folder().iterdir():
         if path.is_file():
             assert KEY.encode() not in path.read_bytes(), path
     note(f"{counts(told(done, 'iterationEnded')[0])} in, cached, out")
 
 
 @each
-def test_question(scene: Scene) -> None:
+def test_question(project: Project) -> None:
     """A question ends the run; the answer reaches the agent when the run goes on."""
-    scene.stub.say(Answer(text="Which one?\n\n<promise>DECIDE:Tabs or spaces?</promise>\n"))
-    done = scene.run()
+    project.stub.say(Answer(text="Which one?\n\n<promise>DECIDE:Tabs or spaces?</promise>\n"))
+    done = project.run()
     assert done.exit_code == 3, said(done)
     assert told(done, "questionAsked")[0].question == "Tabs or spaces?"
-    assert scene.tell("answer", "Use tabs, of course").exit_code == 0
-    scene.stub.say(LATER)
-    done = scene.run("2", "--resume")
+    assert project.tell("answer", "Use tabs, of course").exit_code == 0
+    project.stub.say(LATER)
+    done = project.run("2", "--resume")
     assert done.exit_code == 1, said(done)
-    assert "Use tabs, of course" in str(scene.stub.requests[-1])
+    assert "Use tabs, of course" in str(project.stub.requests[-1])
 
 
 @each
-def test_error(scene: Scene, note: Note) -> None:
+def test_error(project: Project, note: Note) -> None:
     """What its API says ends up in the reason of an iteration that came to nothing."""
-    scene.settle("[retry]\ntries = 0\n")
-    scene.stub.say(*[Answer(status=scene.recipe.fatal, text="Out of order")] * 99)
-    done = scene.run("1")
+    project.settle("[retry]\ntries = 0\n")
+    project.stub.say(*[Answer(status=project.recipe.fatal, text="Out of order")] * 99)
+    done = project.run("1")
     assert done.exit_code == 1, said(done)
     (ended,) = told(done, "iterationEnded")
     assert ended.errors, said(done)
@@ -104,33 +104,33 @@ def test_error(scene: Scene, note: Note) -> None:
 
 
 @each
-def test_limit(scene: Scene, note: Note) -> None:
+def test_limit(project: Project, note: Note) -> None:
     """A limit of its API is waited for, and the iteration counts for nothing."""
-    if not scene.recipe.gives_up:
+    if not project.recipe.gives_up:
         note("none: not waited for: it tries again in silence for a minute or more")
         return
-    scene.settle('limit_wait = "100ms"\n')
-    scene.stub.say(
-        *[Answer(status=429, text="Slow down")] * scene.recipe.tries,
-        *scene.does_task("First", "one.txt"),
+    project.settle('limit_wait = "100ms"\n')
+    project.stub.say(
+        *[Answer(status=429, text="Slow down")] * project.recipe.tries,
+        *project.does_task("First", "one.txt"),
         Answer(text=f"Done.\n\n{GOES_ON}"),
     )
-    done = scene.run("1")
+    done = project.run("1")
     assert done.exit_code == 1, said(done)
     outcomes = [event.outcome.value for event in told(done, "iterationEnded")]
     note(" then ".join(outcomes))
-    assert outcomes == (["limited", "progress"] if scene.recipe.knows_limits else ["progress"])
+    assert outcomes == (["limited", "progress"] if project.recipe.knows_limits else ["progress"])
 
 
 @each
-def test_stop(scene: Scene, note: Note, tmp_path: Path) -> None:
+def test_stop(project: Project, note: Note, tmp_path: Path) -> None:
     """Ctrl-C twice in the middle of its words ends it, with all that it has started."""
     gate = tmp_path / "gate"
     os.mkfifo(gate)
     reader = os.open(gate, os.O_RDONLY | os.O_NONBLOCK)
-    command = scene.recipe.shell(f"echo here >{gate}; sleep 300")
-    scene.stub.say(Answer(text="I wait.", tools=(command,)), LATER)
-    with scene.start() as running:
+    command = project.recipe.shell(f"echo here >{gate}; sleep 300")
+    project.stub.say(Answer(text="I wait.", tools=(command,)), LATER)
+    with project.start() as running:
         run = str(getattr(running.wait_for("agentStarted"), "run", ""))
         assert select.select([reader], [], [], 120)[0], "its command never ran"
         os.close(reader)
@@ -146,40 +146,40 @@ def test_stop(scene: Scene, note: Note, tmp_path: Path) -> None:
 
 
 @each
-def test_silence(scene: Scene, note: Note) -> None:
+def test_silence(project: Project, note: Note) -> None:
     """One that hangs in the middle of a sentence is ended by the idle timeout."""
-    scene.settle('idle_timeout = "10s"\n')
-    scene.stub.say(Answer(text="I think about it for long. " * 8, hangs=True))
-    with scene.start("1") as running:
+    project.settle('idle_timeout = "10s"\n')
+    project.stub.say(Answer(text="I think about it for long. " * 8, hangs=True))
+    with project.start("1") as running:
         run = str(getattr(running.wait_for("agentStarted"), "run", ""))
         exited = running.wait_for("agentExited")
         assert getattr(exited, "idle", False)
-        scene.stub.say(*[LATER] * 3)
+        project.stub.say(*[LATER] * 3)
         done = running.wait(300)
     assert marked_processes(run) == []
     outcomes = [event.outcome.value for event in told(done, "iterationEnded")]
     note(" then ".join(outcomes))
-    scene.stub.problems.clear()
+    project.stub.problems.clear()
 
 
-@pytest.mark.parametrize("scene", RESUMING, indirect=True)
-def test_session(scene: Scene, note: Note) -> None:
+@pytest.mark.parametrize("project", RESUMING, indirect=True)
+def test_session(project: Project, note: Note) -> None:
     """It goes on in its session, whose earlier use is not counted again."""
-    scene.settle("[session]\nresume = true\n")
-    scene.stub.say(*[Answer(text=f"I look {n}.\n\n{GOES_ON}") for n in (1, 2)])
-    done = scene.run("2")
+    project.settle("[session]\nresume = true\n")
+    project.stub.say(*[Answer(text=f"I look {n}.\n\n{GOES_ON}") for n in (1, 2)])
+    done = project.run("2")
     first, second = told(done, "agentStarted")
     assert [counts(ended) for ended in told(done, "iterationEnded")] == [
-        (scene.recipe.uncached, 800, 34)
+        (project.recipe.uncached, 800, 34)
     ] * 2
     more = [word for word in second.argv if word not in first.argv]
     assert more, said(done)
-    assert "I look 1." in str(scene.stub.requests[1])
+    assert "I look 1." in str(project.stub.requests[1])
     note("its own session, counted by iteration")
 
 
 @pytest.mark.parametrize(
-    ("scene", "name"),
+    ("project", "name"),
     [
         (agent, name)
         for agent in NAMES
@@ -187,13 +187,13 @@ def test_session(scene: Scene, note: Note) -> None:
         # Those of claude have a test of their own; others may take minutes to fail.
         if agent in agents.CI_PROGRAMS and agent != "claude"
     ],
-    indirect=["scene"],
+    indirect=["project"],
 )
-def test_what_is_recorded_of_it_is_what_it_still_says(scene: Scene, name: str) -> None:
+def test_what_is_recorded_of_it_is_what_it_still_says(project: Project, name: str) -> None:
     """Run ``python -m tests.e2e.recordings`` where the program says something new."""
-    recipe = scene.recipe
+    recipe = project.recipe
     recorded = path_of(recipe, name).read_bytes()
-    assert understood(record(scene, name), recipe.dialect) == understood(recorded, recipe.dialect)
+    assert understood(record(project, name), recipe.dialect) == understood(recorded, recipe.dialect)
 
 
 def counts(ended: object) -> tuple[int, int, int]:

@@ -24,7 +24,7 @@ from tests.e2e.conftest import need
 from tests.e2e.recipe import DONE, GOES_ON, KEY, call
 from tests.e2e.recipes import CLAUDE
 from tests.e2e.recordings import BY_CHANCE, path_of, record, scenarios_of, understood
-from tests.e2e.scene import Scene, scene_of
+from tests.e2e.scene import Project, scene_of
 from tests.engine.project_builder import git, make_repository, run_ralph
 from tests.engine.ralph_runner import told, warnings
 from tests.fakes.model_stub import Answer
@@ -36,14 +36,14 @@ TOLD_AT_START = {"excluded", "main-branch"}
 
 
 @pytest.fixture
-def claude(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Scene]:
+def claude(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project]:
     """A repository with two tasks, and the real program beside it."""
     need(agents.what_is_missing())
-    with scene_of(CLAUDE, tmp_path, monkeypatch) as scene:
-        yield scene
+    with scene_of(CLAUDE, tmp_path, monkeypatch) as project:
+        yield project
 
 
-def test_two_tasks_are_done_committed_and_reported(claude: Scene) -> None:
+def test_two_tasks_are_done_committed_and_reported(claude: Project) -> None:
     root = claude.repository
     claude.stub.say(
         *claude.does_task("First", "one.txt"),
@@ -79,7 +79,7 @@ def test_two_tasks_are_done_committed_and_reported(claude: Scene) -> None:
     assert told(done, "runEnded")[0].reason.value == "complete"
 
 
-def test_what_it_says_is_decoded_live_and_shown_in_words(claude: Scene) -> None:
+def test_what_it_says_is_decoded_live_and_shown_in_words(claude: Project) -> None:
     root = claude.repository
     wrong = call("Bash", command="cat nothing.txt", description="Look")
     claude.stub.say(
@@ -120,7 +120,7 @@ def test_what_it_says_is_decoded_live_and_shown_in_words(claude: Scene) -> None:
             assert KEY.encode() not in path.read_bytes()
 
 
-def test_its_run_is_decided_again_in_the_same_events(claude: Scene) -> None:
+def test_its_run_is_decided_again_in_the_same_events(claude: Project) -> None:
     claude.stub.say(
         *claude.does_task("First", "one.txt"),
         Answer(text=f"Done.\n\n{GOES_ON}"),
@@ -134,7 +134,7 @@ def test_its_run_is_decided_again_in_the_same_events(claude: Scene) -> None:
     assert lines == [dump_event(event) for event in done.events]
 
 
-def test_a_signal_counts_only_in_its_last_words(claude: Scene) -> None:
+def test_a_signal_counts_only_in_its_last_words(claude: Project) -> None:
     promise = "<promise>DECIDE:Never asked?</promise>"
     claude.stub.say(
         Answer(text=promise, tools=(call("Bash", command=f"echo '{promise}'"),)),
@@ -145,7 +145,7 @@ def test_a_signal_counts_only_in_its_last_words(claude: Scene) -> None:
     assert told(done, "promiseRead") == []
 
 
-def test_an_api_error_is_told_and_tried_once_more(claude: Scene) -> None:
+def test_an_api_error_is_told_and_tried_once_more(claude: Project) -> None:
     claude.stub.say(
         Answer(status=402, text="No credit"),
         *claude.does_task("First", "one.txt"),
@@ -165,7 +165,7 @@ def test_an_api_error_is_told_and_tried_once_more(claude: Scene) -> None:
     assert (ended.usage.input_tokens, ended.usage.output_tokens) == (3600, 102)
 
 
-def test_a_server_error_is_waited_out(claude: Scene) -> None:
+def test_a_server_error_is_waited_out(claude: Project) -> None:
     claude.settle('[retry]\nfirst = "100ms"\n')
     claude.stub.say(
         *[Answer(status=500, text="Out of order")] * 2,
@@ -181,7 +181,7 @@ def test_a_server_error_is_waited_out(claude: Scene) -> None:
     assert "API error: server error (500); retry 1 of 1" in said
 
 
-def test_its_usage_limit_is_waited_for_and_counts_for_nothing(claude: Scene) -> None:
+def test_its_usage_limit_is_waited_for_and_counts_for_nothing(claude: Project) -> None:
     claude.stub.say(
         *[Answer(status=429, text="Slow down")] * 2,
         *claude.does_task("First", "one.txt"),
@@ -196,7 +196,7 @@ def test_its_usage_limit_is_waited_for_and_counts_for_nothing(claude: Scene) -> 
     assert outcomes == ["limited", "progress"]
 
 
-def test_one_that_fails_for_good_ends_the_run_with_the_reason(claude: Scene) -> None:
+def test_one_that_fails_for_good_ends_the_run_with_the_reason(claude: Project) -> None:
     claude.stub.say(*[Answer(status=402, text="No credit")] * 6)
     done = claude.run()
     assert done.exit_code == 5
@@ -208,7 +208,7 @@ def test_one_that_fails_for_good_ends_the_run_with_the_reason(claude: Scene) -> 
     assert "No credit" in told(done, "iterationEnded")[0].errors[0]
 
 
-def test_what_it_is_not_permitted_is_counted_and_told(claude: Scene) -> None:
+def test_what_it_is_not_permitted_is_counted_and_told(claude: Project) -> None:
     claude.settle('[tools]\nallow = ["Edit"]\ndeny = ["WebFetch"]\n')
     claude.stub.say(
         Answer(tools=(call("Bash", command="rm @fix_plan.md", description="Remove"),)),
@@ -226,7 +226,7 @@ def test_what_it_is_not_permitted_is_counted_and_told(claude: Scene) -> None:
 
 
 def test_one_that_is_killed_in_the_middle_of_a_word_is_tried_once_more(
-    claude: Scene,
+    claude: Project,
 ) -> None:
     cut = "<promise>DECIDE:Cut off?</promise>\n" * 8
     claude.stub.say(
@@ -255,7 +255,7 @@ def test_one_that_is_not_there_is_told_with_the_path_that_was_searched(tmp_path:
 
 
 @pytest.mark.parametrize("name", sorted(scenarios_of(CLAUDE).keys() - BY_CHANCE))
-def test_what_is_recorded_of_it_is_what_it_still_says(claude: Scene, name: str) -> None:
+def test_what_is_recorded_of_it_is_what_it_still_says(claude: Project, name: str) -> None:
     """Run ``python -m tests.e2e.recordings`` where the program says something new."""
     assert _read(record(claude, name)) == _read(path_of(CLAUDE, name).read_bytes())
 
@@ -267,7 +267,7 @@ def _read(recording: bytes) -> object:
 class TestModelStub:
     """The stand-in, held against the program that believes it."""
 
-    def test_texts_and_calls_arrive_whole_however_they_are_cut(self, claude: Scene) -> None:
+    def test_texts_and_calls_arrive_whole_however_they_are_cut(self, claude: Project) -> None:
         text = 'Grüße 漢字 🎈 "quoted" \\ and\nlines, ' * 20 + "end"
         written = call("Write", file_path=str(claude.repository / "a.txt"), content=text)
         claude.stub.say(Answer(text=text, tools=(written,)), Answer(text="Over."))
@@ -287,7 +287,7 @@ class TestModelStub:
         assert "Say it." in asked
         assert "tool_result" in json.dumps(claude.stub.requests[1]["messages"])
 
-    def test_a_call_that_the_program_cannot_make_is_a_problem(self, claude: Scene) -> None:
+    def test_a_call_that_the_program_cannot_make_is_a_problem(self, claude: Project) -> None:
         claude.stub.say(Answer(tools=(call("Write", path="a.txt"),)))
         ran = claude.call(*CLAUDE.freely)
         assert ran.returncode == 1

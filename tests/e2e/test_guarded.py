@@ -24,7 +24,7 @@ from tests.e2e.agents import ROOT
 from tests.e2e.conftest import need
 from tests.e2e.recipe import Recipe
 from tests.e2e.recipes import RECIPES
-from tests.e2e.scene import Scene, scene_of
+from tests.e2e.scene import Project, scene_of
 from tests.e2e.test_agents import NAMES
 from tests.engine.project_builder import git
 from tests.fakes.model_stub import Answer, ToolCall
@@ -71,9 +71,9 @@ TRIES: dict[str, Callable[[Recipe, Path], ToolCall]] = {
 
 
 @pytest.fixture
-def scene(
+def project(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Scene]:
+) -> Iterator[Project]:
     """A repository, and the real program beside it."""
     need(agents.what_is_missing())
     with scene_of(RECIPES[request.param], tmp_path, monkeypatch) as made:
@@ -103,10 +103,10 @@ def test_every_agent_has_a_recipe() -> None:
     assert documented().keys() == RECIPES.keys()
 
 
-@pytest.mark.parametrize("scene", NAMES, indirect=True)
-def test_nothing_is_written(scene: Scene, note: Note) -> None:
+@pytest.mark.parametrize("project", NAMES, indirect=True)
+def test_nothing_is_written(project: Project, note: Note) -> None:
     """As the loop starts it; one try a turn, and a look at the tree after the whole of it."""
-    recipe, root = scene.recipe, scene.repository
+    recipe, root = project.recipe, project.repository
     agent = choose_agent(Config.model_validate(documented()[recipe.name]))
     # The file for its usage is the loop's; its tail would stand before the prompt as an argument.
     usage = str(root.parent / "usage.json")
@@ -118,12 +118,12 @@ def test_nothing_is_written(scene: Scene, note: Note) -> None:
     said: list[bytes] = []
     while tries:
         left = len(tries)
-        scene.stub.say(*[Answer(tools=(one,)) for one in tries], Answer(text="I may not."))
-        done = scene.call(*argv, environment=agent.env)
+        project.stub.say(*[Answer(tools=(one,)) for one in tries], Answer(text="I may not."))
+        done = project.call(*argv, environment=agent.env)
         said += [done.stdout[-2000:], done.stderr[-1000:]]
         # One that gives up after a refusal is started again with what is left.
-        tries = tries[len(tries) + 1 - scene.stub.n_left :] if scene.stub.n_left > 1 else []
-        scene.stub.forget()
+        tries = tries[len(tries) + 1 - project.stub.n_left :] if project.stub.n_left > 1 else []
+        project.stub.forget()
         assert len(tries) < left, said
     after = picture(root)
     changed = {name for name in before | after if before.get(name) != after.get(name)}
@@ -131,18 +131,18 @@ def test_nothing_is_written(scene: Scene, note: Note) -> None:
     note(f"{len(TRIES)} tries, nothing written")
 
 
-@pytest.mark.parametrize("scene", NAMES, indirect=True)
-def test_the_same_tries_write_where_nothing_forbids_it(scene: Scene, note: Note) -> None:
+@pytest.mark.parametrize("project", NAMES, indirect=True)
+def test_the_same_tries_write_where_nothing_forbids_it(project: Project, note: Note) -> None:
     """Or the test above would say nothing."""
-    recipe, root = scene.recipe, scene.repository
+    recipe, root = project.recipe, project.repository
     before = picture(root)
     tries = [
         make(recipe, root) for name, make in TRIES.items() if name in {"write", "shell: touch"}
     ]
     moves = recipe.shell("mv written.txt first.txt")
     answers = [Answer(tools=(one,)) for one in (tries[0], moves, tries[1])]
-    scene.stub.say(*answers, Answer(text="Done."))
-    scene.call(*recipe.freely)
+    project.stub.say(*answers, Answer(text="Done."))
+    project.call(*recipe.freely)
     after = picture(root)
     changed = {name for name in before | after if before.get(name) != after.get(name)}
     assert changed == {"first.txt", "written.txt"}

@@ -47,8 +47,8 @@ def test_an_agent_that_left_its_work_uncommitted_is_kept_at_it(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     need(agents.what_is_missing())
-    with scene_of(RECIPES[name], tmp_path, monkeypatch) as scene:
-        root = scene.repository
+    with scene_of(RECIPES[name], tmp_path, monkeypatch) as project:
+        root = project.repository
         (root / "ralph").mkdir()
         (root / "ralph" / "tasks.json").write_text(json.dumps(PLAN, indent=2))
         written = run_ralph(root, "init", "--hooks", "--agent", name, "--yes")
@@ -60,20 +60,20 @@ def test_an_agent_that_left_its_work_uncommitted_is_kept_at_it(
         (root / ".ralph-active").write_text('{"iterationMode": "implement"}\n')
         python = shlex.join([sys.executable, "-P", "-m", "ralph_ls"])
         write_agent(tmp_path / "bin", f'exec {python} "$@"', name="ralph")
-        path = os.pathsep.join([str(tmp_path / "bin"), scene.environment["PATH"]])
-        scene.environment = {**scene.environment, "PATH": path}
-        commit = scene.recipe.shell("git add -A && git commit -q -m Work")
-        scene.stub.say(
-            Answer(tools=(scene.recipe.write(root / "one.txt", "First\n"),)),
+        path = os.pathsep.join([str(tmp_path / "bin"), project.environment["PATH"]])
+        project.environment = {**project.environment, "PATH": path}
+        commit = project.recipe.shell("git add -A && git commit -q -m Work")
+        project.stub.say(
+            Answer(tools=(project.recipe.write(root / "one.txt", "First\n"),)),
             Answer(text="I am done."),
             Answer(tools=(commit,)),
             Answer(text="Now I am."),
         )
         more = trusting_codex(root) if name == "codex" else ()
-        done = scene.call(*scene.recipe.freely, *more)
+        done = project.call(*project.recipe.freely, *more)
         assert done.returncode == 0, (done.stdout, done.stderr)
         # What the hook said went to the model, which then did it.
-        assert "one.txt" in json.dumps(scene.stub.requests[2])
-        assert "not committed" in json.dumps(scene.stub.requests[2])
-        assert scene.stub.n_left == 0
+        assert "one.txt" in json.dumps(project.stub.requests[2])
+        assert "not committed" in json.dumps(project.stub.requests[2])
+        assert project.stub.n_left == 0
         assert git(root, "status", "--porcelain") == ""

@@ -12,7 +12,7 @@ from tests.e2e import agents
 from tests.e2e.conftest import CALLERS_ENVIRONMENT, need
 from tests.e2e.recipe import DONE, GOES_ON
 from tests.e2e.recipes import RECIPES
-from tests.e2e.scene import Scene, scene_of
+from tests.e2e.scene import Project, scene_of
 from tests.e2e.test_agents import NAMES, RESUMING, said
 from tests.engine.project_builder import git
 from tests.engine.ralph_runner import told
@@ -33,9 +33,9 @@ SETTINGS = {
 
 
 @pytest.fixture
-def scene(
+def project(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Scene]:
+) -> Iterator[Project]:
     """A repository with two tasks, and the real program beside it."""
     need(agents.what_is_missing())
     found = find_bubblewrap(CALLERS_ENVIRONMENT.get("PATH", ""))
@@ -44,13 +44,13 @@ def scene(
         yield made
 
 
-@pytest.mark.parametrize("scene", NAMES, indirect=True)
-def test_an_agent_works_in_a_box_and_reaches_nothing_else(scene: Scene) -> None:
+@pytest.mark.parametrize("project", NAMES, indirect=True)
+def test_an_agent_works_in_a_box_and_reaches_nothing_else(project: Project) -> None:
     home = Path.home()
     secret = home / ".ssh" / "id_ed25519"
     secret.parent.mkdir(parents=True, exist_ok=True)
     secret.write_text("a private key")
-    settings = home / SETTINGS[scene.recipe.name]
+    settings = home / SETTINGS[project.recipe.name]
     before = settings.read_bytes() if settings.exists() else None
     attack = "; ".join(
         (
@@ -62,35 +62,35 @@ def test_an_agent_works_in_a_box_and_reaches_nothing_else(scene: Scene) -> None:
             "true",
         )
     )
-    scene.stub.say(
-        Answer(text="I look around.", tools=(scene.recipe.shell(attack),)),
-        *scene.does_task("First", "one.txt"),
+    project.stub.say(
+        Answer(text="I look around.", tools=(project.recipe.shell(attack),)),
+        *project.does_task("First", "one.txt"),
         Answer(text=f"The first is done.\n\n{GOES_ON}"),
-        *scene.does_task("Second", "two.txt"),
+        *project.does_task("Second", "two.txt"),
         Answer(text=f"All tasks are complete. Everything is finished.\n\n{DONE}"),
     )
-    done = scene.run("--sandbox")
+    done = project.run("--sandbox")
     assert done.exit_code == 0, said(done)
-    assert scene.stub.n_left == 0
-    assert git(scene.repository, "log", "--format=%s").split("\n")[:2] == [
+    assert project.stub.n_left == 0
+    assert git(project.repository, "log", "--format=%s").split("\n")[:2] == [
         "Add two.txt",
         "Add one.txt",
     ]
     started = told(done, "runStarted")[0]
     assert started.choices.sandbox == "bwrap"
-    stolen = scene.repository / "stolen.txt"
+    stolen = project.repository / "stolen.txt"
     assert not stolen.exists() or stolen.read_text() == ""
     assert (settings.read_bytes() if settings.exists() else None) == before
     assert not (home / ".bashrc").exists()
-    assert "fsmonitor" not in git(scene.repository, "config", "--list")
-    assert not (scene.repository / ".git" / "hooks" / "pre-commit").exists()
+    assert "fsmonitor" not in git(project.repository, "config", "--list")
+    assert not (project.repository / ".git" / "hooks" / "pre-commit").exists()
 
 
-@pytest.mark.parametrize("scene", RESUMING, indirect=True)
-def test_an_agent_goes_on_in_its_session_in_a_box(scene: Scene) -> None:
-    scene.settle("[session]\nresume = true\n")
-    scene.stub.say(*[Answer(text=f"I look {n}.\n\n{GOES_ON}") for n in (1, 2)])
-    done = scene.run("2", "--sandbox")
+@pytest.mark.parametrize("project", RESUMING, indirect=True)
+def test_an_agent_goes_on_in_its_session_in_a_box(project: Project) -> None:
+    project.settle("[session]\nresume = true\n")
+    project.stub.say(*[Answer(text=f"I look {n}.\n\n{GOES_ON}") for n in (1, 2)])
+    done = project.run("2", "--sandbox")
     first, second = told(done, "agentStarted")
     assert [word for word in second.argv if word not in first.argv], said(done)
-    assert "I look 1." in str(scene.stub.requests[1])
+    assert "I look 1." in str(project.stub.requests[1])

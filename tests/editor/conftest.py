@@ -9,15 +9,15 @@ import pytest
 import pytest_asyncio
 
 from tests.editor.editor_client import Editor, serving
-from tests.editor.forked_server import ServerNursery
-from tests.editor.in_process_editor import Desk, View, Views
+from tests.editor.forked_server import LanguageServerForks
+from tests.editor.in_process_editor import InProcessEditor, View, Views
 from tests.editor.wire_client import Wire
-from tests.engine.conftest import ralph, scene
+from tests.engine.conftest import project, ralph
 from tests.engine.project_builder import ROOT, end_run
-from tests.engine.ralph_runner import Scene
+from tests.engine.ralph_runner import Project
 from tests.unit.core.views.document_contexts import PLAN
 
-__all__ = ["ralph", "scene"]
+__all__ = ["ralph", "project"]
 """Fixtures of whole runs, which pytest finds here by their names."""
 
 
@@ -29,11 +29,11 @@ def view(tmp_path: Path) -> View:
 
 
 @pytest.fixture
-async def desk(view: View) -> Desk:
+async def editor(view: View) -> InProcessEditor:
     """An editor on that work tree, or on the one that a module makes itself."""
-    desk = Desk(Views([view]))
-    await desk.initialize()
-    return desk
+    editor = InProcessEditor(Views([view]))
+    await editor.initialize()
+    return editor
 
 
 # --------------------------------------------------------------------------- servers of the codec
@@ -42,20 +42,20 @@ Start = Callable[[str], Awaitable[Wire]]
 
 
 @pytest.fixture(scope="session")
-def server_nursery() -> Iterator[ServerNursery]:
+def server_forks() -> Iterator[LanguageServerForks]:
     """One process that forks servers, for all tests of a session."""
-    made = ServerNursery(ROOT / "server")
+    made = LanguageServerForks(ROOT / "server")
     yield made
     made.close()
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def start(server_nursery: ServerNursery) -> AsyncIterator[Start]:
+async def start(server_forks: LanguageServerForks) -> AsyncIterator[Start]:
     """Starts ``stock`` or ``patched``; whatever of it still lives when the test ends is killed."""
     started: list[Wire] = []
 
     async def start_one(name: str) -> Wire:
-        started.append(await Wire.fork(server_nursery, f"tests.editor.lsp.{name}_server"))
+        started.append(await Wire.fork(server_forks, f"tests.editor.lsp.{name}_server"))
         return started[-1]
 
     yield start_one
@@ -64,10 +64,10 @@ async def start(server_nursery: ServerNursery) -> AsyncIterator[Start]:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def servers(server_nursery: ServerNursery) -> AsyncIterator[dict[str, Wire]]:
+async def servers(server_forks: LanguageServerForks) -> AsyncIterator[dict[str, Wire]]:
     """A server of each kind for all tests of a module that leave it as they found it."""
     started = {
-        name: await Wire.fork(server_nursery, f"tests.editor.lsp.{name}_server")
+        name: await Wire.fork(server_forks, f"tests.editor.lsp.{name}_server")
         for name in ("stock", "patched")
     }
     for wire in started.values():
@@ -101,14 +101,14 @@ StartEditor = Callable[..., Awaitable[Editor]]
 
 
 @pytest_asyncio.fixture
-async def edit(server_nursery: ServerNursery) -> AsyncIterator[StartEditor]:
+async def edit(server_forks: LanguageServerForks) -> AsyncIterator[StartEditor]:
     """Starts an editor on folders; all that it is told must have been expected."""
-    async with serving(server_nursery) as start_editor:
+    async with serving(server_forks) as start_editor:
         yield start_editor
 
 
 @pytest.fixture
-def loops(scene: Scene) -> Iterator[Scene]:
+def loops(project: Project) -> Iterator[Project]:
     """A place for a repository and an agent whose runs may outlive whoever started them."""
-    yield scene
-    end_run(scene.repository)
+    yield project
+    end_run(project.repository)

@@ -21,7 +21,7 @@ from lsprotocol.converters import get_converter
 from pytest_lsp import client_capabilities
 
 from ralph_ls.editor.lsp.framing import FrameReader, frame
-from tests.editor.forked_server import ServerNursery
+from tests.editor.forked_server import LanguageServerForks
 from tests.editor.wire_client import bodies
 from tests.engine.forked_ralph import ForkedProcess
 
@@ -278,13 +278,13 @@ Start = Callable[..., Any]
 
 
 @asynccontextmanager
-async def serving(nursery: ServerNursery) -> AsyncIterator[Start]:
+async def serving(fork_server: LanguageServerForks) -> AsyncIterator[Start]:
     """Starts editors; at the end each of them is checked, and whatever still lives is killed."""
     async with AsyncExitStack() as at_the_end:
         editors: list[Editor] = []
 
         async def start(*folders: Path, **how: Any) -> Editor:
-            editor = await _start(nursery, at_the_end, folders, **how)
+            editor = await _start(fork_server, at_the_end, folders, **how)
             editors.append(editor)
             return editor
 
@@ -294,7 +294,7 @@ async def serving(nursery: ServerNursery) -> AsyncIterator[Start]:
 
 
 async def _start(
-    nursery: ServerNursery,
+    fork_server: LanguageServerForks,
     at_the_end: AsyncExitStack,
     folders: Iterable[Path],
     *,
@@ -315,7 +315,7 @@ async def _start(
     their_input, our_output = os.pipe()
     our_input, their_output = os.pipe()
     command = ("serve", "--stdio", *flags)
-    process = nursery.fork(
+    process = fork_server.fork(
         Path.cwd(), command, dict(os.environ), their_input, their_output, errors.fileno()
     )
     os.close(their_input)

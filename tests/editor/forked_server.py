@@ -16,7 +16,7 @@ if __name__ == "__main__":
 from tests.engine import forked_ralph
 
 
-class ServerNursery(forked_ralph.Nursery):
+class LanguageServerForks(forked_ralph.ForkServer):
     """The process that forks servers, as its user sees it."""
 
     def __init__(self, server_folder: Path) -> None:

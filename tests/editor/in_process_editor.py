@@ -184,7 +184,7 @@ def draw(
     return WorkspaceSnapshot(state=state, history=history(events), **values)
 
 
-class Desk:
+class InProcessEditor:
     """A client and its server."""
 
     def __init__(self, views: Views, options: EditorOptions | None = None) -> None:

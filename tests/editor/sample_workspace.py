@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.editor.in_process_editor import VS_CODE, Desk, Message, View, Views
+from tests.editor.in_process_editor import VS_CODE, InProcessEditor, Message, View, Views
 
 PLAN = """\
 # 計画 🚀
@@ -43,16 +43,16 @@ def work_tree(folder: Path) -> View:
 
 async def desk_on(
     view: View, *, capabilities: str | None = VS_CODE, encodings: Sequence[str] | None = None
-) -> Desk:
-    desk = Desk(Views([view]))
-    await desk.initialize(capabilities, encodings=encodings)
-    return desk
+) -> InProcessEditor:
+    editor = InProcessEditor(Views([view]))
+    await editor.initialize(capabilities, encodings=encodings)
+    return editor
 
 
-def open_file(desk: Desk, view: View, name: str, text: str | None = None) -> str:
+def open_file(editor: InProcessEditor, view: View, name: str, text: str | None = None) -> str:
     """Open a file of the work tree, as it is saved or with another text; its URI."""
     path = view.root / name
-    return desk.open(path, path.read_text(encoding="utf-8") if text is None else text)
+    return editor.open(path, path.read_text(encoding="utf-8") if text is None else text)
 
 
 def place(line: int, character: int) -> Message:
@@ -69,6 +69,6 @@ def span(where: Message) -> tuple[int, int, int, int]:
     return start["line"], start["character"], end["line"], end["character"]
 
 
-async def ask(desk: Desk, method: str, uri: str, **more: Any) -> Any:
+async def ask(editor: InProcessEditor, method: str, uri: str, **more: Any) -> Any:
     params = {"textDocument": {"uri": uri}, **more}
-    return await desk.request(f"textDocument/{method}", params)
+    return await editor.request(f"textDocument/{method}", params)

@@ -33,7 +33,7 @@ NEXT_RUN = "20260131T130000Z-0a1c"
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 
 
-class MadeRun:
+class ScriptedRun:
     """The run, and the journal that is written."""
 
     def __init__(self, repository: Path, run: str) -> None:
@@ -114,9 +114,9 @@ class MadeRun:
 
 
 @contextmanager
-def made_run(repository: Path, run: str = RUN, *, begun: bool = True) -> Iterator[MadeRun]:
+def made_run(repository: Path, run: str = RUN, *, begun: bool = True) -> Iterator[ScriptedRun]:
     """A run that goes on as long as the block does; its lock is held."""
-    made = MadeRun(repository, run)
+    made = ScriptedRun(repository, run)
     with EngineLock(made.git_dir) as lock:
         made.claim(lock)
         if begun:

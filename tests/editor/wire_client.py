@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from ralph_ls.editor.lsp.framing import FrameReader, MalformedFrame
-from tests.engine.forked_ralph import ForkedProcess, Nursery
+from tests.engine.forked_ralph import ForkedProcess, ForkServer
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 60.0
@@ -55,9 +55,9 @@ class Wire:
         return cls(process)
 
     @classmethod
-    async def fork(cls, nursery: Nursery, module: str) -> Wire:
+    async def fork(cls, fork_server: ForkServer, module: str) -> Wire:
         """The same as ``start``, from a process that has imported the module already."""
-        return cls(await ForkedServer.start(nursery, module))
+        return cls(await ForkedServer.start(fork_server, module))
 
     async def close(self) -> None:
         """Whatever of it still lives ends here."""
@@ -202,11 +202,11 @@ class ForkedServer:
         self.stderr: asyncio.StreamReader
 
     @classmethod
-    async def start(cls, nursery: Nursery, module: str) -> ForkedServer:
+    async def start(cls, fork_server: ForkServer, module: str) -> ForkedServer:
         (stdin, our_input), (our_output, stdout), (our_errors, stderr) = (
             os.pipe() for _ in range(3)
         )
-        made = cls(nursery.fork(ROOT, [], os.environ, stdin, stdout, stderr, module=module))
+        made = cls(fork_server.fork(ROOT, [], os.environ, stdin, stdout, stderr, module=module))
         for theirs in (stdin, stdout, stderr):
             os.close(theirs)
         await made._connect(*(os.fdopen(end, "rb", 0) for end in (our_output, our_errors)))

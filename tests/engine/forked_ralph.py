@@ -78,7 +78,7 @@ class ForkedProcess:
         return self._status.readline()
 
 
-class Nursery:
+class ForkServer:
     """The process that forks, as its user sees it."""
 
     def __init__(self, server_folder: Path, *, script: str = __file__) -> None:
@@ -121,9 +121,9 @@ class Nursery:
 
 
 @functools.cache
-def nursery() -> Nursery:
+def fork_server() -> ForkServer:
     """The one process that forks ``ralph`` for all tests of this one."""
-    made = Nursery(Path(__file__).resolve().parents[2] / "server")
+    made = ForkServer(Path(__file__).resolve().parents[2] / "server")
     atexit.register(made.close)
     return made
 

@@ -27,7 +27,7 @@ from ralph_ls.store.run.follow import LIVE_INTERVAL, FolderWatch, JournalFollowe
 from ralph_ls.store.run.journal import read_journal
 from ralph_ls.store.run.lock import is_held, read_owner
 from ralph_ls.store.run.runs import FoundRun, find_run
-from tests.engine.forked_ralph import ForkedProcess, nursery
+from tests.engine.forked_ralph import ForkedProcess, fork_server
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -222,7 +222,7 @@ def start_ralph(
                 start_new_session=True,
             )
         else:
-            process = nursery().fork(folder, arguments, environment, *streams)
+            process = fork_server().fork(folder, arguments, environment, *streams)
         try:
             yield Running(process, folder, out, err)
         finally:

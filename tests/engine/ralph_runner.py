@@ -17,7 +17,7 @@ from ralph_ls.protocol.run.events import Event, RunResumed, RunStarted, UnknownE
 from ralph_ls.store.layout import find_worktree
 from ralph_ls.store.run.follow import LIVE_INTERVAL, FolderWatch, JournalFollower
 from ralph_ls.store.run.lock import LockOwner, read_owner
-from tests.engine.forked_ralph import ForkedProcess, Nursery
+from tests.engine.forked_ralph import ForkedProcess, ForkServer
 from tests.engine.project_builder import (
     PATIENCE,
     Completed,
@@ -58,8 +58,8 @@ limited() {{ printf '{{"type":"rate_limit_event","rate_limit_info":\
 class Ralph:
     """Runs ``ralph``, and remembers what it started."""
 
-    def __init__(self, nursery: Nursery, at_the_end: ExitStack) -> None:
-        self._nursery = nursery
+    def __init__(self, fork_server: ForkServer, at_the_end: ExitStack) -> None:
+        self._nursery = fork_server
         self._at_the_end = at_the_end
 
     def __call__(
@@ -124,7 +124,7 @@ class Started(Running):
         return owner if owner is not None and owner.pid == self.pid else None
 
 
-class Scene:
+class Project:
     """A repository, an agent that lies beside it, and what was kept of them."""
 
     def __init__(self, ralph: Ralph, folder: Path) -> None:
@@ -134,12 +134,12 @@ class Scene:
         self.kept.mkdir()
         self.command = ""
 
-    def plan(self, *tasks: str, files: Mapping[str, str] | None = None) -> Scene:
+    def plan(self, *tasks: str, files: Mapping[str, str] | None = None) -> Project:
         """Make the repository."""
         make_repository(self.repository, tasks or ("First task",), files=files)
         return self
 
-    def agent(self, body: str) -> Scene:
+    def agent(self, body: str) -> Project:
         """Write the agent, in sh; without a repository yet, make a plain one."""
         if not self.repository.exists():
             self.plan()

@@ -12,7 +12,7 @@ from ralph_ls.protocol.run.events import CommandAccepted, CommandRejected, Event
 from ralph_ls.store.layout import state_folder, state_root
 from ralph_ls.store.run import inbox
 from tests.engine.project_builder import Completed, Running, events_of, worktree_of
-from tests.engine.ralph_runner import Scene
+from tests.engine.ralph_runner import Project
 
 Told = TypeVar("Told", bound=EventBase)
 
@@ -33,18 +33,18 @@ if [ "$RALPH_START" = 1 ]; then report 'STATUS: BLOCKED' 'RECOMMENDATION: rest';
 """
 
 
-def at_work(scene: Scene, *arguments: str) -> Running:
+def at_work(project: Project, *arguments: str) -> Running:
     """A run whose agent waits for the gate."""
-    scene.agent(WAITS)
-    scene.make_gate()
-    running = scene.start(*(arguments or ("9",)))
+    project.agent(WAITS)
+    project.make_gate()
+    running = project.start(*(arguments or ("9",)))
     running.wait_for("agentStarted")
     return running
 
 
-def parked(scene: Scene, body: str, reason: str) -> Running:
-    scene.agent(body)
-    running = scene.start("9", "--on-halt", "wait")
+def parked(project: Project, body: str, reason: str) -> Running:
+    project.agent(body)
+    running = project.start("9", "--on-halt", "wait")
     running.wait_for("phaseChanged", phase="parked", reason=reason)
     return running
 
@@ -64,9 +64,9 @@ def answers(done: Completed) -> list[tuple[str, str]]:
     ]
 
 
-def post(scene: Scene, kind: str, *, run: str = "", **fields: object) -> Command:
+def post(project: Project, kind: str, *, run: str = "", **fields: object) -> Command:
     """Put a command into the inbox, as an editor does."""
-    run = run or str(events_of(scene.repository)[0].run)
+    run = run or str(events_of(project.repository)[0].run)
     given = COMMAND_ADAPTER.validate_python(
         {
             "kind": kind,
@@ -77,17 +77,17 @@ def post(scene: Scene, kind: str, *, run: str = "", **fields: object) -> Command
             **fields,
         }
     )
-    inbox.post_command(inbox_of(scene), given)
+    inbox.post_command(inbox_of(project), given)
     return given
 
 
-def state_of(scene: Scene) -> Path:
-    return state_folder(state_root(os.environ), worktree_of(scene.repository)).folder
+def state_of(project: Project) -> Path:
+    return state_folder(state_root(os.environ), worktree_of(project.repository)).folder
 
 
-def inbox_of(scene: Scene) -> Path:
-    return state_of(scene) / "inbox"
+def inbox_of(project: Project) -> Path:
+    return state_of(project) / "inbox"
 
 
-def told_last(scene: Scene, kind: type[Told]) -> Told:
-    return [event for event in events_of(scene.repository) if isinstance(event, kind)][-1]
+def told_last(project: Project, kind: type[Told]) -> Told:
+    return [event for event in events_of(project.repository) if isinstance(event, kind)][-1]

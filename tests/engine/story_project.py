@@ -132,7 +132,7 @@ def story(number: int, **fields: object) -> dict[str, Any]:
     return {**known, **fields}
 
 
-class Shop:
+class StoryProject:
     """A repository whose plan is stories, an agent beside it, and what was kept of them."""
 
     def __init__(self, ralph: Ralph, folder: Path) -> None:
@@ -149,13 +149,13 @@ class Shop:
         path: str = PLAN,
         files: Mapping[str, str] | None = None,
         **fields: object,
-    ) -> Shop:
+    ) -> StoryProject:
         """Make the repository with this plan."""
         self.plan_path = path
         plan = {"project": "Shop", "branchName": "shop", "description": "A shop", **fields}
         return self.text(json.dumps({**plan, "userStories": stories}, indent=2) + "\n", files)
 
-    def text(self, plan: str | None, files: Mapping[str, str] | None = None) -> Shop:
+    def text(self, plan: str | None, files: Mapping[str, str] | None = None) -> StoryProject:
         """Make the repository with a plan of these characters."""
         self.repository.mkdir()
         given = {} if plan is None else {self.plan_path: plan}
@@ -168,7 +168,7 @@ class Shop:
         git(self.repository, "commit", "-q", "-m", "The beginning")
         return self
 
-    def agent(self, body: str) -> Shop:
+    def agent(self, body: str) -> StoryProject:
         """Write the agent, in Python."""
         prelude = PRELUDE.format(
             kept=str(self.kept),

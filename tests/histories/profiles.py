@@ -16,7 +16,7 @@ from typing import Any, Literal
 from ralph_ls.protocol.config.config import ProfileName
 from ralph_ls.protocol.run.values import EndReason
 from tests.engine.project_builder import git, make_repository
-from tests.engine.ralph_runner import Scene
+from tests.engine.ralph_runner import Project
 from tests.fakes import bd
 
 SPEC, FIXPLAN, STORIES, BEADS, ISSUE = ProfileName
@@ -80,7 +80,7 @@ CRASHES = "exit 3"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Play:
+class ProfileRun:
     """One run: what lies there, who works at it, and whether somebody ends it."""
 
     profile: ProfileName
@@ -95,31 +95,31 @@ class Play:
     remote: Literal["none", "empty", "ahead"] = "none"
     """What the branch is pushed to; one that is ahead has a commit that is not here."""
 
-    def act(self, scene: Scene) -> None:
+    def act(self, project: Project) -> None:
         """Play it to its end."""
-        folder = scene.repository.parent
+        folder = project.repository.parent
         environment = {"PATH": os.environ["PATH"]}
         settings = dict(_FILES[self.profile])
-        make_repository(scene.repository, files={**settings, **self.files})
-        git(scene.repository, "rm", "-q", "@fix_plan.md")
-        git(scene.repository, "commit", "-q", "-m", "The plan of this profile alone")
+        make_repository(project.repository, files={**settings, **self.files})
+        git(project.repository, "rm", "-q", "@fix_plan.md")
+        git(project.repository, "commit", "-q", "-m", "The plan of this profile alone")
         if self.profile is BEADS:
             bd.install(folder / "bd-bin")
             environment["PATH"] = os.pathsep.join([str(folder / "bd-bin"), environment["PATH"]])
-            bd.seed(scene.repository, *self.issues)
-            exclude = scene.repository / ".git" / "info" / "exclude"
+            bd.seed(project.repository, *self.issues)
+            exclude = project.repository / ".git" / "info" / "exclude"
             exclude.write_text("/.beads/\n", encoding="utf-8")
         if self.remote != "none":
-            self._add_remote(scene)
-        scene.agent(HELPERS + self.agent)
-        running = scene.start(*self.arguments, env=environment)
+            self._add_remote(project)
+        project.agent(HELPERS + self.agent)
+        running = project.start(*self.arguments, env=environment)
         if self.interrupted:
             running.wait_for("agentStarted")
             running.press_ctrl_c_twice()
         running.wait()
 
-    def _add_remote(self, scene: Scene) -> None:
-        here, there = scene.repository, scene.repository.parent / "remote.git"
+    def _add_remote(self, project: Project) -> None:
+        here, there = project.repository, project.repository.parent / "remote.git"
         git(here.parent, "init", "-q", "--bare", str(there))
         git(here, "remote", "add", "origin", f"../{there.name}")
         if self.remote == "ahead":
@@ -200,10 +200,10 @@ clarity 'STATUS: NEEDS_CLARIFICATION' 'CLARIFICATION_NEEDED: true' \\
 
 def _plays(
     profile: ProfileName, endings: Mapping[EndReason, tuple[str, str, dict[str, Any]]]
-) -> dict[EndReason, Play]:
+) -> dict[EndReason, ProfileRun]:
     """By their ending: what is shown, the agent, and what else there is to say."""
     return {
-        ending: Play(profile=profile, shows=shows, agent=agent, **more)
+        ending: ProfileRun(profile=profile, shows=shows, agent=agent, **more)
         for ending, (shows, agent, more) in endings.items()
     }
 
@@ -219,7 +219,7 @@ _CRASHES: tuple[str, str, dict[str, Any]] = (
     {},
 )
 
-_PLAYED: Mapping[ProfileName, Mapping[EndReason, Play]] = {
+_PLAYED: Mapping[ProfileName, Mapping[EndReason, ProfileRun]] = {
     SPEC: _plays(
         SPEC,
         {
@@ -326,22 +326,22 @@ _PLAYED: Mapping[ProfileName, Mapping[EndReason, Play]] = {
     ),
 }
 
-MORE: Mapping[str, Play] = {
-    "spec-plans-and-is-confirmed": Play(
+MORE: Mapping[str, ProfileRun] = {
+    "spec-plans-and-is-confirmed": ProfileRun(
         profile=SPEC,
         shows="There is no plan: the first iteration writes it. When the task is done without the "
         "marker, one more iteration confirms it.",
         agent=_PLANS,
         files={"IMPLEMENTATION_PLAN.md": ""},
     ),
-    "spec-replans": Play(
+    "spec-replans": ProfileRun(
         profile=SPEC,
         shows="`ralph replan 1` opens the task in progress again and has the plan written anew.",
         agent=_PLANS,
         arguments=("1", "--mode", "plan"),
         files={"IMPLEMENTATION_PLAN.md": f"{PLAN}2. [IN PROGRESS] Remember who logged in\n"},
     ),
-    "spec-commits-and-pushes": Play(
+    "spec-commits-and-pushes": ProfileRun(
         profile=SPEC,
         shows="The agent only works: the loop commits what an iteration changed, with the task in "
         "the message, and pushes it; the remote's branch is created by the first push.",
@@ -349,7 +349,7 @@ MORE: Mapping[str, Play] = {
         files={**_settings(SPEC), "IMPLEMENTATION_PLAN.md": TWO_TASKS},
         remote="empty",
     ),
-    "spec-is-behind-its-remote": Play(
+    "spec-is-behind-its-remote": ProfileRun(
         profile=SPEC,
         shows="The remote's branch has a commit that is not here: nothing is forced, and the run "
         "ends with what to do.",
@@ -379,7 +379,7 @@ ENDINGS: Mapping[ProfileName, Mapping[EndReason, str]] = {
 }
 """Which history shows a profile come to an ending."""
 
-PLAYS: Mapping[str, Play] = {
+PLAYS: Mapping[str, ProfileRun] = {
     **{
         ENDINGS[profile][ending]: play
         for profile, plays in _PLAYED.items()
@@ -396,6 +396,6 @@ def shown_by(profile: ProfileName, ending: EndReason) -> str:
     return _PLAYED[profile][ending].shows
 
 
-def scenes() -> dict[str, Callable[[Scene], None]]:
+def projects() -> dict[str, Callable[[Project], None]]:
     """What is recorded, by name."""
     return {name: play.act for name, play in PLAYS.items()}

@@ -42,10 +42,10 @@ from ralph_ls.core.plan.verification.criterion_checks import TaskVerification
 from ralph_ls.protocol.run.events import Event, UnknownEvent, dump_event, parse_event
 from tests.conftest import GIT_CONFIG
 from tests.contracts.real_run import play_for_real
-from tests.contracts.scenarios import PIECES
-from tests.engine.forked_ralph import Nursery
+from tests.contracts.scenarios import SCENARIOS
+from tests.engine.forked_ralph import ForkServer
 from tests.engine.project_builder import ROOT, events_of, git, write_agent
-from tests.engine.ralph_runner import Ralph, Scene
+from tests.engine.ralph_runner import Project, Ralph
 from tests.histories import profiles
 from tests.histories.rebuild import replay, take
 
@@ -57,79 +57,81 @@ WORKS = "work; commit; report 'STATUS: IN_PROGRESS'"
 WAITS = f"[ $RALPH_START -gt 1 ] || wait_here; {WORKS}"
 
 
-def _piece(name: str) -> Callable[[Scene], None]:
-    def act(scene: Scene) -> None:
-        piece = PIECES[name]
-        play_for_real(scene, piece.script, piece.people, *piece.flags, config=piece.config)
+def _piece(name: str) -> Callable[[Project], None]:
+    def act(project: Project) -> None:
+        scenario = SCENARIOS[name]
+        play_for_real(
+            project, scenario.script, scenario.people, *scenario.flags, config=scenario.config
+        )
 
     return act
 
 
-def _all_blocked_at_the_start(scene: Scene) -> None:
-    scene.plan("[BLOCKED] First task").agent(WORKS)
-    scene.run("5")
+def _all_blocked_at_the_start(project: Project) -> None:
+    project.plan("[BLOCKED] First task").agent(WORKS)
+    project.run("5")
 
 
-def _plan_vanishes(scene: Scene) -> None:
-    scene.plan(files={".ralph/config.toml": "[guard]\nenabled = false\n"}).agent(
+def _plan_vanishes(project: Project) -> None:
+    project.plan(files={".ralph/config.toml": "[guard]\nenabled = false\n"}).agent(
         "rm @fix_plan.md; report 'STATUS: IN_PROGRESS'"
     )
-    scene.run("5")
+    project.run("5")
 
 
-def _drops_a_task(scene: Scene) -> None:
-    scene.plan("First task", "Second task")
-    scene.agent("sed -i /Second/d @fix_plan.md; work; commit; report 'STATUS: IN_PROGRESS'")
-    scene.run("2")
+def _drops_a_task(project: Project) -> None:
+    project.plan("First task", "Second task")
+    project.agent("sed -i /Second/d @fix_plan.md; work; commit; report 'STATUS: IN_PROGRESS'")
+    project.run("2")
 
 
-def _ended_by_term(scene: Scene) -> None:
-    scene.agent("exec sleep 60")
-    running = scene.start("5")
+def _ended_by_term(project: Project) -> None:
+    project.agent("exec sleep 60")
+    running = project.start("5")
     running.wait_for("agentStarted")
     running.signal(signal.SIGTERM)
     running.wait()
 
 
-def _killed_and_resumed(scene: Scene) -> None:
-    scene.agent(WAITS)
-    scene.make_gate()
-    running = scene.start("2")
+def _killed_and_resumed(project: Project) -> None:
+    project.agent(WAITS)
+    project.make_gate()
+    running = project.start("2")
     running.wait_for("agentStarted")
     running.kill()
-    scene.tell("note", "try again")
-    scene.tell("run", "--resume")
+    project.tell("note", "try again")
+    project.tell("run", "--resume")
 
 
-def _stuck_and_resumed(scene: Scene) -> None:
-    scene.agent("report 'STATUS: BLOCKED' 'RECOMMENDATION: rest'")
-    scene.run("2")
-    scene.tell("run", "--resume")
+def _stuck_and_resumed(project: Project) -> None:
+    project.agent("report 'STATUS: BLOCKED' 'RECOMMENDATION: rest'")
+    project.run("2")
+    project.tell("run", "--resume")
 
 
-def _answered_between_two_engines(scene: Scene) -> None:
-    scene.agent(
+def _answered_between_two_engines(project: Project) -> None:
+    project.agent(
         "[ $RALPH_START = 1 ] || { " + WORKS + "; exit; }\n"
         "say '<promise>DECIDE:red or blue?</promise>'"
     )
-    scene.run("2")
-    scene.tell("answer", "blue")
-    scene.tell("run", "--resume")
+    project.run("2")
+    project.tell("answer", "blue")
+    project.tell("run", "--resume")
 
 
-def _halt_files_at_the_start(scene: Scene) -> None:
+def _halt_files_at_the_start(project: Project) -> None:
     files = {".ralph/blocked.txt": "no paint\n", ".ralph/decide.txt": "red or blue?\n---\nblue\n"}
-    scene.plan(files=files).agent(WORKS)
-    scene.run("2")
+    project.plan(files=files).agent(WORKS)
+    project.run("2")
 
 
-def _commands_of_all_kinds(scene: Scene) -> None:
-    scene.agent(WAITS)
-    inbox = newest_inbox(scene)
+def _commands_of_all_kinds(project: Project) -> None:
+    project.agent(WAITS)
+    inbox = newest_inbox(project)
     inbox.mkdir(parents=True)
     (inbox / "leftover-1.json").write_text("{", encoding="utf-8")
-    scene.make_gate()
-    running = scene.start("2", "--on-halt", "wait")
+    project.make_gate()
+    running = project.start("2", "--on-halt", "wait")
     running.wait_for("agentStarted")
     (inbox / "garbage-1.json").write_text("{", encoding="utf-8")
     running.wait_for("commandRejected", command="garbage-1")
@@ -140,16 +142,16 @@ def _commands_of_all_kinds(scene: Scene) -> None:
     (inbox / "other-run-1.json").write_text(other, encoding="utf-8")
     running.wait_for("commandRejected", command="other-run-1")
     for verb in (("answer", "blue"), ("note", "be quick"), ("reset",), ("pause",), ("resume",)):
-        scene.tell(*verb)
-    scene.tell("resume")
-    scene.tell("stop")
-    scene.open_gate()
+        project.tell(*verb)
+    project.tell("resume")
+    project.tell("stop")
+    project.open_gate()
     running.wait()
 
 
-def _waits_for_its_limit(scene: Scene) -> None:
+def _waits_for_its_limit(project: Project) -> None:
     at_limit = '\',"is_error":true,"api_error_status":429\''
-    scene.plan(files={".ralph/config.toml": 'limit_wait = "20ms"\n'}).run_claude(
+    project.plan(files={".ralph/config.toml": 'limit_wait = "20ms"\n'}).run_claude(
         "[ $RALPH_START -gt 1 ] || "
         f"{{ limited null; says s-1 0.1 'At the limit.' {at_limit}; exit 1; }}\n"
         "work; commit; says s-1 0.2 'I go on.'",
@@ -167,83 +169,85 @@ fills() { printf '{"type":"assistant","message":{"id":"m%s","usage":{"input_toke
 """``fails KIND WORDS``: the agent's service refuses; ``fills TOKENS``: so full is its window."""
 
 
-def _finds_its_model_overloaded(scene: Scene) -> None:
+def _finds_its_model_overloaded(project: Project) -> None:
     settings = '[retry]\ntries = 2\nfirst = "20ms"\n'
-    scene.plan(files={".ralph/config.toml": settings}).run_claude(
+    project.plan(files={".ralph/config.toml": settings}).run_claude(
         f"{SERVICE}[ $RALPH_START -gt 2 ] || fails server_error 'API Error: 529'\n"
         "work; commit; says s-1 0.2 'I go on.'",
         "1",
     )
 
 
-def _is_not_logged_in(scene: Scene) -> None:
-    scene.plan().run_claude(f"{SERVICE}fails authentication_failed 'Please run /login'", "9")
+def _is_not_logged_in(project: Project) -> None:
+    project.plan().run_claude(f"{SERVICE}fails authentication_failed 'Please run /login'", "9")
 
 
-def _falls_back(scene: Scene) -> None:
-    settings = f"fallback = ['second']\n[agents.second]\nargv = ['{scene.kept}/bin/second']\n"
-    scene.plan(files={".ralph/config.toml": settings})
-    scene.tell("allow", "--yes")
-    write_agent(scene.kept / "bin", "cat >/dev/null; echo x >>work.txt; echo Done.", name="second")
-    scene.run_claude(f"{SERVICE}fails authentication_failed 'Please run /login'", "2")
+def _falls_back(project: Project) -> None:
+    settings = f"fallback = ['second']\n[agents.second]\nargv = ['{project.kept}/bin/second']\n"
+    project.plan(files={".ralph/config.toml": settings})
+    project.tell("allow", "--yes")
+    write_agent(
+        project.kept / "bin", "cat >/dev/null; echo x >>work.txt; echo Done.", name="second"
+    )
+    project.run_claude(f"{SERVICE}fails authentication_failed 'Please run /login'", "2")
 
 
-def _fills_its_window(scene: Scene) -> None:
-    scene.plan(files={".ralph/config.toml": "context_window = 100000\n"}).run_claude(
+def _fills_its_window(project: Project) -> None:
+    project.plan(files={".ralph/config.toml": "context_window = 100000\n"}).run_claude(
         f"{SERVICE}fills 50000; fills 75000; fills 99000; work; commit; says s-1 0.2 'I go on.'",
         "1",
     )
 
 
-def _is_not_permitted(scene: Scene) -> None:
+def _is_not_permitted(project: Project) -> None:
     denied = '\',"permission_denials":[{"tool_name":"Bash","tool_use_id":"t-1"}]\''
-    scene.plan().run_claude(f"says s-1 0.1 'I may not.' {denied}", "9")
+    project.plan().run_claude(f"says s-1 0.1 'I may not.' {denied}", "9")
 
 
-def _spends_its_budget(scene: Scene) -> None:
-    scene.plan(files={".ralph/config.toml": "max_cost_usd = 0.5\n"}).run_claude(
+def _spends_its_budget(project: Project) -> None:
+    project.plan(files={".ralph/config.toml": "max_cost_usd = 0.5\n"}).run_claude(
         "work; commit; says s-$RALPH_START 0.21 'I go on.'", "9"
     )
 
 
-def _refutes_a_task(scene: Scene) -> None:
+def _refutes_a_task(project: Project) -> None:
     plan = "# Plan\n\n- [ ] First task\n  - Done when: `test -f done.txt` passes\n- [ ] Second\n"
     settings = "verify = true\n[attempts]\nlimit = 3\n"
-    scene.plan(files={"@fix_plan.md": plan, ".ralph/config.toml": settings}).agent(
+    project.plan(files={"@fix_plan.md": plan, ".ralph/config.toml": settings}).agent(
         "[ $RALPH_START = 1 ] || touch done.txt\n"
         "mark x 'First task'; work; commit; report 'STATUS: IN_PROGRESS'"
     )
-    scene.tell("allow", "--yes")
-    scene.run("2")
+    project.tell("allow", "--yes")
+    project.run("2")
 
 
-def _does_not_validate(settings: str) -> Callable[[Scene], None]:
+def _does_not_validate(settings: str) -> Callable[[Project], None]:
     """An iteration that ticks its task and is not valid, and what the next ones make of it."""
 
-    def act(scene: Scene) -> None:
+    def act(project: Project) -> None:
         check = "#!/bin/sh\n[ ! -e bad.txt ] || { echo bad.txt is there; exit 4; }\n"
         script = ".ralph/validate.sh"
-        scene.plan(files={".ralph/config.toml": settings, script: check})
-        scene.file(script).chmod(0o755)
-        git(scene.repository, "commit", "-qam", "Make it executable")
-        scene.tell("allow", "--yes")
-        scene.agent(
+        project.plan(files={".ralph/config.toml": settings, script: check})
+        project.file(script).chmod(0o755)
+        git(project.repository, "commit", "-qam", "Make it executable")
+        project.tell("allow", "--yes")
+        project.agent(
             "if [ $RALPH_START = 1 ]; then echo >bad.txt; mark x 'First task'\n"
             "else rm -f bad.txt; work; mark x 'First task'; fi\n"
             "commit; report 'STATUS: IN_PROGRESS'"
         )
-        scene.run("3")
+        project.run("3")
 
     return act
 
 
-def newest_inbox(scene: Scene) -> Path:
+def newest_inbox(project: Project) -> Path:
     from ralph_ls.store.layout import find_worktree, state_folder, state_root
 
-    return state_folder(state_root(os.environ), find_worktree(scene.repository)).inbox
+    return state_folder(state_root(os.environ), find_worktree(project.repository)).inbox
 
 
-HISTORIES: Mapping[str, Callable[[Scene], None]] = {
+HISTORIES: Mapping[str, Callable[[Project], None]] = {
     **{
         name: _piece(name)
         for name in (
@@ -311,7 +315,7 @@ HISTORIES: Mapping[str, Callable[[Scene], None]] = {
     "answered-between-two-engines": _answered_between_two_engines,
     "halt-files-at-the-start": _halt_files_at_the_start,
     "commands-of-all-kinds": _commands_of_all_kinds,
-    **profiles.scenes(),
+    **profiles.projects(),
 }
 
 
@@ -322,16 +326,16 @@ def path_of(name: str) -> Path:
 def record(names: Iterable[str]) -> None:
     """Play these with the real engine, in a world of their own, and write their journals."""
     with ExitStack() as at_the_end:
-        nursery = Nursery(ROOT / "server")
-        at_the_end.callback(nursery.close)
+        fork_server = ForkServer(ROOT / "server")
+        at_the_end.callback(fork_server.close)
         for name in names:
             folder = Path(at_the_end.enter_context(tempfile.TemporaryDirectory()))
             _move_to(folder)
             with ExitStack() as at_its_end:
-                scene = Scene(Ralph(nursery, at_its_end), folder)
-                HISTORIES[name](scene)
-                events = _known(events_of(scene.repository))
-                told = _cleaned(_scrubbed(events, scene))
+                project = Project(Ralph(fork_server, at_its_end), folder)
+                HISTORIES[name](project)
+                events = _known(events_of(project.repository))
+                told = _cleaned(_scrubbed(events, project))
             path_of(name).write_bytes(b"".join(dump_event(event) + b"\n" for event in told))
 
 
@@ -368,11 +372,11 @@ def _known(events: Sequence[Event | UnknownEvent]) -> list[Event]:
     return known
 
 
-def _scrubbed(events: Sequence[Event], scene: Scene) -> list[Event]:
+def _scrubbed(events: Sequence[Event], project: Project) -> list[Event]:
     """Without the paths of this machine."""
     text = b"\n".join(dump_event(event) for event in events).decode()
-    state = newest_inbox(scene).parent
-    for path, name in ((scene.kept, "/agent"), (scene.repository, "/repo"), (state, "/state")):
+    state = newest_inbox(project).parent
+    for path, name in ((project.kept, "/agent"), (project.repository, "/repo"), (state, "/state")):
         text = text.replace(str(path), name)
     return _known([parse_event(line) for line in text.splitlines()])
 

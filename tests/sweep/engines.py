@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 
-from tests.engine.forked_ralph import ForkedProcess, nursery
+from tests.engine.forked_ralph import ForkedProcess, fork_server
 from tests.sweep.invariants import no_traceback
 from tests.sweep.processes import describe, wait_until
 from tests.sweep.runner import Case
@@ -44,7 +44,7 @@ class Engine:
         nothing = os.open(os.devnull, os.O_RDONLY)
         output = os.open(self.output, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         try:
-            self.process: ForkedProcess = nursery().fork(
+            self.process: ForkedProcess = fork_server().fork(
                 folder, arguments, {**os.environ, **(env or {})}, nothing, output, output
             )
         finally:

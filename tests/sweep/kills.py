@@ -44,7 +44,7 @@ AWAIT_POINT = 4.0
 
 
 @dataclass(kw_only=True)
-class Play:
+class KillCase:
     """One run under as many engines as it takes."""
 
     case: Case
@@ -214,7 +214,7 @@ def run(case: Case) -> None:
     )
     ralph(case, project.repository, "allow", "--yes", env=project.environment)
     user = User(case, project)
-    Play(case=case, project=project, user=user, n_kills=rng.randint(1, 4)).run()
+    KillCase(case=case, project=project, user=user, n_kills=rng.randint(1, 4)).run()
     case.count("runs")
     case.count(f"runs of {profile.value}")
 

@@ -34,9 +34,9 @@ class Watcher:
 
     def begin(self) -> None:
         """What runs now belongs to the sweep itself, and to no case."""
-        from tests.engine.forked_ralph import nursery
+        from tests.engine.forked_ralph import fork_server
 
-        nursery()
+        fork_server()
         running = {process.pid for process in psutil.Process().children(recursive=True)}
         self._own = self._helpers | running
 

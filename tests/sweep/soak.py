@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 import psutil
 
 from ralph_ls.protocol.run.events import EventBase, NoteAdded
-from tests.editor.scripted_run import NOON, RUN, MadeRun, made_run
+from tests.editor.scripted_run import NOON, RUN, ScriptedRun, made_run
 from tests.engine.project_builder import make_repository, write_agent
 from tests.sweep import invariants
 from tests.sweep.editors import Editor
@@ -121,12 +121,12 @@ def _viewer(case: Case, scale: float) -> None:
     _judge(case, "viewer", sizes, VIEWER_GROWTH)
 
 
-def _append(made: MadeRun, n_events: int) -> None:
+def _append(made: ScriptedRun, n_events: int) -> None:
     events: list[EventBase] = list(_notes(made, n_events))
     made.journal.append(events)
 
 
-def _notes(made: MadeRun, n_events: int) -> Iterator[EventBase]:
+def _notes(made: ScriptedRun, n_events: int) -> Iterator[EventBase]:
     for _ in range(n_events):
         made.seq += 1
         yield NoteAdded(seq=made.seq, at=NOON, run=RUN, text="a note", by=f"user {made.seq}")

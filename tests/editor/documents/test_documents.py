@@ -20,7 +20,7 @@ from ralph_ls.editor.documents.snapshot import (
 )
 from ralph_ls.editor.lsp.workspace import OpenDocument
 from ralph_ls.protocol.run.values import Phase
-from tests.editor.in_process_editor import Desk, View, picture_of
+from tests.editor.in_process_editor import InProcessEditor, View, picture_of
 from tests.unit.core.views.document_contexts import CHOOSE, PID, begins, phase, started
 
 pytestmark = pytest.mark.asyncio
@@ -44,33 +44,33 @@ def titles(sight: DocumentSnapshot | None) -> list[str]:
     return [task.title for task in sight.seen.plan.tasks]
 
 
-async def test_a_file_that_is_not_open_is_read(desk: Desk, view: View) -> None:
-    sight = await desk.documents.look(view, FileKind.PLAN, whole)
+async def test_a_file_that_is_not_open_is_read(editor: InProcessEditor, view: View) -> None:
+    sight = await editor.documents.look(view, FileKind.PLAN, whole)
     assert sight is not None
     assert (titles(sight), sight.version) == (["saved"], None)
     assert sight.uri == (view.root / "@fix_plan.md").as_uri()
 
 
-async def test_an_open_text_wins_over_the_file(desk: Desk, view: View) -> None:
+async def test_an_open_text_wins_over_the_file(editor: InProcessEditor, view: View) -> None:
     assert view.plan_path is not None
-    uri = desk.open(view.plan_path, TYPED, version=7)
-    sight = await desk.documents.look(view, FileKind.PLAN, whole)
+    uri = editor.open(view.plan_path, TYPED, version=7)
+    sight = await editor.documents.look(view, FileKind.PLAN, whole)
     assert sight is not None
     assert (titles(sight), sight.version, sight.uri) == (["typed"], 7, uri)
-    assert desk.documents.seen(view, FileKind.PLAN).text == TYPED
-    desk.type(uri, 8, 0, "- [ ] new\n")
-    assert titles(await desk.documents.look(view, FileKind.PLAN, whole)) == ["new", "typed"]
-    desk.close(uri)
-    assert titles(await desk.documents.look(view, FileKind.PLAN, whole)) == ["saved"]
+    assert editor.documents.seen(view, FileKind.PLAN).text == TYPED
+    editor.type(uri, 8, 0, "- [ ] new\n")
+    assert titles(await editor.documents.look(view, FileKind.PLAN, whole)) == ["new", "typed"]
+    editor.close(uri)
+    assert titles(await editor.documents.look(view, FileKind.PLAN, whole)) == ["saved"]
 
 
 async def test_a_document_opened_through_a_link_is_the_file(
-    desk: Desk, view: View, tmp_path: Path
+    editor: InProcessEditor, view: View, tmp_path: Path
 ) -> None:
     link = tmp_path.with_name(f"{tmp_path.name}-link")
     link.symlink_to(view.root)
-    uri = desk.open(link / "@fix_plan.md", TYPED)
-    sight = await desk.documents.look(view, FileKind.PLAN, whole)
+    uri = editor.open(link / "@fix_plan.md", TYPED)
+    sight = await editor.documents.look(view, FileKind.PLAN, whole)
     assert sight is not None
     assert (titles(sight), sight.uri) == (["typed"], uri)
 
@@ -87,67 +87,71 @@ async def test_files_of_a_folder_opened_through_a_link_are_called_so(
     assert uri_of(within, path) == path.as_uri()
 
 
-async def test_a_file_that_is_not_there_is_not_looked_at(desk: Desk, view: View) -> None:
-    assert await desk.documents.look(view, FileKind.DECIDE, whole) is None
-    seen = desk.documents.seen(view, FileKind.DECIDE)
+async def test_a_file_that_is_not_there_is_not_looked_at(
+    editor: InProcessEditor, view: View
+) -> None:
+    assert await editor.documents.look(view, FileKind.DECIDE, whole) is None
+    seen = editor.documents.seen(view, FileKind.DECIDE)
     assert (seen.text, seen.file) == ("", FileKind.DECIDE)
     view.plan = None
-    assert await desk.documents.look(view, FileKind.PLAN, whole) is None
-    assert desk.documents.seen(view, FileKind.PLAN).parsed == ParsedPlan(plan=seen.plan)
+    assert await editor.documents.look(view, FileKind.PLAN, whole) is None
+    assert editor.documents.seen(view, FileKind.PLAN).parsed == ParsedPlan(plan=seen.plan)
 
 
-async def test_what_is_no_file_is_not_waited_for(desk: Desk, view: View) -> None:
+async def test_what_is_no_file_is_not_waited_for(editor: InProcessEditor, view: View) -> None:
     view.plan = "folder"
     (view.root / "folder").mkdir()
-    assert await desk.documents.look(view, FileKind.PLAN, whole) is None
+    assert await editor.documents.look(view, FileKind.PLAN, whole) is None
 
 
-async def test_bytes_that_are_no_text_can_be_shown(desk: Desk, view: View) -> None:
+async def test_bytes_that_are_no_text_can_be_shown(editor: InProcessEditor, view: View) -> None:
     (view.root / "@fix_plan.md").write_bytes(b"- [ ] caf\xe9\n")
-    assert titles(await desk.documents.look(view, FileKind.PLAN, whole)) == [
+    assert titles(await editor.documents.look(view, FileKind.PLAN, whole)) == [
         "caf\N{REPLACEMENT CHARACTER}"
     ]
 
 
-async def test_the_run_stands_beside_the_text(desk: Desk, view: View) -> None:
+async def test_the_run_stands_beside_the_text(editor: InProcessEditor, view: View) -> None:
     view.now = picture_of([started(), begins(1, CHOOSE), phase(Phase.RUNNING)])
-    seen = desk.documents.seen(view, FileKind.PLAN)
+    seen = editor.documents.seen(view, FileKind.PLAN)
     assert (seen.state, seen.phase, seen.pid) == (view.now.state, Phase.RUNNING, PID)
     view.now = picture_of([started()], live=False, phase=Phase.CRASHED)
-    assert desk.documents.seen(view, FileKind.PLAN).pid is None
+    assert editor.documents.seen(view, FileKind.PLAN).pid is None
 
 
-async def test_no_run_stands_beside_a_further_plan(desk: Desk, view: View) -> None:
-    desk.views.further = {"other.md"}
+async def test_no_run_stands_beside_a_further_plan(editor: InProcessEditor, view: View) -> None:
+    editor.views.further = {"other.md"}
     view.now = picture_of([started(), begins(1, CHOOSE)])
-    uri = desk.open(view.root / "docs" / "other.md", TYPED)
-    sight = await desk.documents.look(view, FileKind.PLAN, whole, uri=uri)
+    uri = editor.open(view.root / "docs" / "other.md", TYPED)
+    sight = await editor.documents.look(view, FileKind.PLAN, whole, uri=uri)
     assert sight is not None
     assert (sight.further_plan, sight.seen.state, sight.run_files) == ("docs/other.md", None, None)
     assert titles(sight) == ["typed"]
 
 
-async def test_a_plan_that_is_not_saved_yet_is_the_plan(desk: Desk, view: View) -> None:
+async def test_a_plan_that_is_not_saved_yet_is_the_plan(
+    editor: InProcessEditor, view: View
+) -> None:
     view.plan = None
-    uri = desk.open(view.root / "fix_plan.md", TYPED)
-    sight = await desk.documents.look(view, FileKind.PLAN, whole, uri=uri)
+    uri = editor.open(view.root / "fix_plan.md", TYPED)
+    sight = await editor.documents.look(view, FileKind.PLAN, whole, uri=uri)
     assert sight is not None
     assert (titles(sight), sight.further_plan) == (["typed"], None)
 
 
-async def test_the_files_of_a_work_tree_each_once(desk: Desk, view: View) -> None:
+async def test_the_files_of_a_work_tree_each_once(editor: InProcessEditor, view: View) -> None:
     assert view.plan_path is not None
-    files = desk.documents.files_of(view, desk.views)
+    files = editor.documents.files_of(view, editor.views)
     assert files == {
         view.plan_path.as_uri(): FileKind.PLAN,
         view.decide_path.as_uri(): FileKind.DECIDE,
         view.blocked_path.as_uri(): FileKind.BLOCKED,
     }
-    desk.views.further = {"other.md"}
-    desk.open(view.root / "other.md", TYPED)
-    desk.open(view.root / "README.md", TYPED)
-    opened = desk.open(view.decide_path, "", uri="file://" + str(view.decide_path))
-    files = desk.documents.files_of(view, desk.views)
+    editor.views.further = {"other.md"}
+    editor.open(view.root / "other.md", TYPED)
+    editor.open(view.root / "README.md", TYPED)
+    opened = editor.open(view.decide_path, "", uri="file://" + str(view.decide_path))
+    files = editor.documents.files_of(view, editor.views)
     assert files == {
         view.plan_path.as_uri(): FileKind.PLAN,
         (view.root / "other.md").as_uri(): FileKind.PLAN,
@@ -155,23 +159,23 @@ async def test_the_files_of_a_work_tree_each_once(desk: Desk, view: View) -> Non
         view.blocked_path.as_uri(): FileKind.BLOCKED,
     }
     view.plan = None
-    assert len(desk.documents.files_of(view, desk.views)) == 3
+    assert len(editor.documents.files_of(view, editor.views)) == 3
 
 
 async def test_edits_are_told_in_their_order_and_a_bad_listener_harms_none(
-    desk: Desk, view: View, caplog: pytest.LogCaptureFixture
+    editor: InProcessEditor, view: View, caplog: pytest.LogCaptureFixture
 ) -> None:
     told: list[DocumentEvent] = []
 
     def fail(uri: str, edit: DocumentEvent) -> None:
         raise ValueError("no")
 
-    desk.documents.on_edit(fail)
-    desk.documents.on_edit(lambda uri, edit: told.append(edit))
-    uri = desk.open(view.root / "@fix_plan.md", TYPED)
-    desk.type(uri, 2, 0, "a")
-    desk.notify("textDocument/didSave", {"textDocument": {"uri": uri}})
-    desk.close(uri)
+    editor.documents.on_edit(fail)
+    editor.documents.on_edit(lambda uri, edit: told.append(edit))
+    uri = editor.open(view.root / "@fix_plan.md", TYPED)
+    editor.type(uri, 2, 0, "a")
+    editor.notify("textDocument/didSave", {"textDocument": {"uri": uri}})
+    editor.close(uri)
     assert told == [
         DocumentEvent.OPENED,
         DocumentEvent.CHANGED,
@@ -181,22 +185,22 @@ async def test_edits_are_told_in_their_order_and_a_bad_listener_harms_none(
     assert [r.getMessage() for r in caplog.records] == ["telling of an edit failed: ValueError: no"]
 
 
-async def test_an_open_document_is_changed_our_way(desk: Desk, view: View) -> None:
-    uri = desk.open(view.root / "@fix_plan.md", "a\x0cb\nc\n")
-    desk.type(uri, 2, 1, "X")
-    document = desk.server.workspace.get_text_document(uri)
+async def test_an_open_document_is_changed_our_way(editor: InProcessEditor, view: View) -> None:
+    uri = editor.open(view.root / "@fix_plan.md", "a\x0cb\nc\n")
+    editor.type(uri, 2, 1, "X")
+    document = editor.server.workspace.get_text_document(uri)
     assert isinstance(document, OpenDocument)
     assert document.source == "a\x0cb\nXc\n"
 
 
-async def test_a_big_text_is_looked_at_beside_the_loop(desk: Desk, view: View) -> None:
+async def test_a_big_text_is_looked_at_beside_the_loop(editor: InProcessEditor, view: View) -> None:
     def thread(sight: DocumentSnapshot) -> threading.Thread:
         return threading.current_thread()
 
-    uri = desk.open(view.root / "@fix_plan.md", TYPED)
-    look = desk.documents.look
+    uri = editor.open(view.root / "@fix_plan.md", TYPED)
+    look = editor.documents.look
     assert await look(view, FileKind.PLAN, thread, uri=uri) is threading.main_thread()
-    desk.type(uri, 2, 0, "x" * SMALL_TEXT + "\n")
+    editor.type(uri, 2, 0, "x" * SMALL_TEXT + "\n")
     assert await look(view, FileKind.PLAN, thread, uri=uri) is not threading.main_thread()
 
 
@@ -220,23 +224,23 @@ class TestParses:
         return texts
 
     async def test_a_keystroke_parses_once_whatever_is_asked(
-        self, desk: Desk, view: View, parsed: list[str]
+        self, editor: InProcessEditor, view: View, parsed: list[str]
     ) -> None:
-        uri = desk.open(view.root / "@fix_plan.md", TYPED)
+        uri = editor.open(view.root / "@fix_plan.md", TYPED)
         document = {"textDocument": {"uri": uri}}
-        await desk.quiet()
+        await editor.quiet()
         parsed.clear()
-        desk.type(uri, 2, 0, "- [ ] new\n")
+        editor.type(uri, 2, 0, "- [ ] new\n")
         at = {"line": 0, "character": 0}
-        await desk.request("textDocument/codeLens", document)
-        await desk.request("textDocument/hover", {**document, "position": at})
+        await editor.request("textDocument/codeLens", document)
+        await editor.request("textDocument/hover", {**document, "position": at})
         where = {"start": at, "end": at}
         # An edit of a task is read as the plan would be with it, so those are not asked for.
         context = {"diagnostics": [], "only": ["quickfix"]}
         ask = {**document, "range": where, "context": context}
-        await desk.request("textDocument/codeAction", ask)
-        desk.views.change(view)
-        await desk.quiet()
+        await editor.request("textDocument/codeAction", ask)
+        editor.views.change(view)
+        await editor.quiet()
         assert len(parsed) == 1, "and only the part that changed"
         assert len(parsed[0]) <= len("- [ ] new\n")
 
@@ -290,10 +294,10 @@ class TestParses:
 
 
 async def test_before_any_run_the_settings_say_which_tasks_are_optional(
-    desk: Desk, view: View
+    editor: InProcessEditor, view: View
 ) -> None:
     (view.root / "@fix_plan.md").write_text("- [ ] a\n\n## Future work\n- [ ] b\n", "utf-8")
     view.optional = ("Future",)
-    sight = await desk.documents.look(view, FileKind.PLAN, whole)
+    sight = await editor.documents.look(view, FileKind.PLAN, whole)
     assert sight is not None
     assert [task.optional for task in sight.seen.plan.tasks] == [False, True]

@@ -22,7 +22,7 @@ from ralph_ls.editor.lsp.workspace import OpenDocument
 from ralph_ls.store.layout import find_worktree, state_folder, state_root
 from ralph_ls.store.project.plan_file import LARGEST_TEXT, UserSave, read_saves, text_hash
 from tests.editor.conftest import StartEditor
-from tests.editor.in_process_editor import NEOVIM, VS_CODE, Desk, Message, View, Views
+from tests.editor.in_process_editor import NEOVIM, VS_CODE, InProcessEditor, Message, View, Views
 from tests.engine.project_builder import make_repository
 from tests.engine.ralph_runner import wait_until
 
@@ -114,30 +114,30 @@ def read(path: Path) -> str:
     return path.read_text(encoding="utf-8")
 
 
-async def merges(desk: Desk, uri: str, told: Message) -> list[Message]:
+async def merges(in_process: InProcessEditor, uri: str, told: Message) -> list[Message]:
     params = {
         "textDocument": {"uri": uri},
         "range": told["range"],
         "context": {"diagnostics": [told], "only": ["quickfix"]},
     }
-    return await desk.request("textDocument/codeAction", params) or []
+    return await in_process.request("textDocument/codeAction", params) or []
 
 
-async def both_write(plan: Path, client: str | None) -> tuple[Desk, str]:
+async def both_write(plan: Path, client: str | None) -> tuple[InProcessEditor, str]:
     view = View(plan.parent)
-    desk = Desk(Views([view]))
-    await desk.initialize(client)
-    uri = desk.open(plan, PLAN)
-    await desk.quiet()
+    in_process = InProcessEditor(Views([view]))
+    await in_process.initialize(client)
+    uri = in_process.open(plan, PLAN)
+    await in_process.quiet()
     write(plan, ON_DISK)
-    desk.type(uri, 2, 0, TYPED)
-    desk.views.change(view)
-    await desk.quiet()
-    return desk, uri
+    in_process.type(uri, 2, 0, TYPED)
+    in_process.views.change(view)
+    await in_process.quiet()
+    return in_process, uri
 
 
-def remarks(desk: Desk) -> list[Message]:
-    told = [m for m in desk.sent if m.get("method") == "textDocument/publishDiagnostics"]
+def remarks(in_process: InProcessEditor) -> list[Message]:
+    told = [m for m in in_process.sent if m.get("method") == "textDocument/publishDiagnostics"]
     found = told[-1]["params"]["diagnostics"] if told else []
     return [one for one in found if one["code"] == EDIT_CONFLICT_CODE]
 
@@ -145,10 +145,10 @@ def remarks(desk: Desk) -> list[Message]:
 @pytest.mark.asyncio
 @pytest.mark.parametrize("client", [VS_CODE, NEOVIM])
 async def test_the_merge_is_offered_and_taken_with_the_least_edits(plan: Path, client: str) -> None:
-    desk, uri = await both_write(plan, client)
-    (told,) = remarks(desk)
+    in_process, uri = await both_write(plan, client)
+    (told,) = remarks(in_process)
     assert (told["severity"], told["range"]["start"]["line"]) == (2, 0)
-    (action,) = await merges(desk, uri, told)
+    (action,) = await merges(in_process, uri, told)
     if client == VS_CODE:
         (change,) = action["edit"]["documentChanges"]
         assert change["textDocument"] == {"uri": uri, "version": 2}
@@ -158,34 +158,36 @@ async def test_the_merge_is_offered_and_taken_with_the_least_edits(plan: Path, c
     assert edit["newText"] == "- [x] A-2: b\n"
     params: dict[str, Any] = {"range": edit["range"], "text": edit["newText"]}
     document = {"uri": uri, "version": 3}
-    desk.notify("textDocument/didChange", {"textDocument": document, "contentChanges": [params]})
-    await desk.quiet()
-    assert remarks(desk) == []
+    in_process.notify(
+        "textDocument/didChange", {"textDocument": document, "contentChanges": [params]}
+    )
+    await in_process.quiet()
+    assert remarks(in_process) == []
     assert read(plan) == ON_DISK
 
 
 @pytest.mark.asyncio
 async def test_a_client_that_knows_only_commands_is_told_and_offered_nothing(plan: Path) -> None:
-    desk, uri = await both_write(plan, None)
-    (told,) = remarks(desk)
-    assert await merges(desk, uri, told) == []
+    in_process, uri = await both_write(plan, None)
+    (told,) = remarks(in_process)
+    assert await merges(in_process, uri, told) == []
 
 
 @pytest.mark.asyncio
 async def test_conflicts_are_counted(plan: Path) -> None:
     view = View(plan.parent)
-    desk = Desk(Views([view]))
-    await desk.initialize()
+    in_process = InProcessEditor(Views([view]))
+    await in_process.initialize()
     typed = PLAN.replace("A-1: a", "A-1: one").replace("[ ]", "[-]")
-    uri = desk.open(plan, PLAN)
-    await desk.quiet()
+    uri = in_process.open(plan, PLAN)
+    await in_process.quiet()
     change = {"textDocument": {"uri": uri, "version": 2}, "contentChanges": [{"text": typed}]}
-    desk.notify("textDocument/didChange", change)
+    in_process.notify("textDocument/didChange", change)
     write(plan, PLAN.replace("[ ]", "[x]"))
-    desk.views.change(view)
-    await desk.quiet()
-    (told,) = remarks(desk)
-    (action,) = await merges(desk, uri, told)
+    in_process.views.change(view)
+    await in_process.quiet()
+    (told,) = remarks(in_process)
+    (action,) = await merges(in_process, uri, told)
     assert action["title"].endswith(" (2 conflicts, shown with both sides)")
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from ralph_ls.core.plan.model import LARGEST_PLAN, MOST_LINES
 from ralph_ls.editor.push.diagnostics import MAX_DIAGNOSTICS
-from tests.editor.in_process_editor import Desk, View
+from tests.editor.in_process_editor import InProcessEditor, View
 
 pytestmark = pytest.mark.asyncio
 
@@ -36,19 +36,19 @@ REQUESTS: dict[str, dict[str, Any]] = {
 }
 
 
-async def answers(desk: Desk, uri: str) -> dict[str, Any]:
+async def answers(editor: InProcessEditor, uri: str) -> dict[str, Any]:
     """What of a file is shown, by request; nothing of what is empty."""
     document = {"textDocument": {"uri": uri}}
     found: dict[str, Any] = {}
     for name, params in REQUESTS.items():
-        answer = await desk.answer(f"textDocument/{name}", {**document, **params})
+        answer = await editor.answer(f"textDocument/{name}", {**document, **params})
         if answer.get("result"):
             found[name] = answer["result"]
     return found
 
 
-async def only_diagnostic(desk: Desk, uri: str) -> str:
-    (one,) = (await desk.published(uri))["diagnostics"]
+async def only_diagnostic(editor: InProcessEditor, uri: str) -> str:
+    (one,) = (await editor.published(uri))["diagnostics"]
     assert (one["code"], one["severity"]) == ("file-not-read", 1)
     assert one["range"] == {
         "start": {"line": 0, "character": 0},
@@ -61,35 +61,35 @@ async def only_diagnostic(desk: Desk, uri: str) -> str:
     ("text", "why"), [(LARGE, TOO_LARGE), (LONG, TOO_LONG)], ids=["large", "long"]
 )
 async def test_of_an_open_one_there_is_one_diagnostic_and_nothing_else(
-    desk: Desk, view: View, text: str, why: str
+    editor: InProcessEditor, view: View, text: str, why: str
 ) -> None:
     assert view.plan_path is not None
-    uri = desk.open(view.plan_path, text)
-    assert await only_diagnostic(desk, uri) == why
-    assert await answers(desk, uri) == {}
+    uri = editor.open(view.plan_path, text)
+    assert await only_diagnostic(editor, uri) == why
+    assert await answers(editor, uri) == {}
 
 
 async def test_one_that_grows_beyond_the_limit_and_back_is_shown_again(
-    desk: Desk, view: View
+    editor: InProcessEditor, view: View
 ) -> None:
     assert view.plan_path is not None
-    uri = desk.open(view.plan_path, SMALL)
-    assert "file-not-read" not in str(await desk.published(uri))
-    desk.type(uri, 2, 1, LONG)
-    assert await only_diagnostic(desk, uri) == TOO_LONG
-    desk.type(uri, 3, 50_000, "more of it\n")
-    assert await only_diagnostic(desk, uri) == TOO_LONG
-    assert await answers(desk, uri) == {}
+    uri = editor.open(view.plan_path, SMALL)
+    assert "file-not-read" not in str(await editor.published(uri))
+    editor.type(uri, 2, 1, LONG)
+    assert await only_diagnostic(editor, uri) == TOO_LONG
+    editor.type(uri, 3, 50_000, "more of it\n")
+    assert await only_diagnostic(editor, uri) == TOO_LONG
+    assert await answers(editor, uri) == {}
     taken = {"start": {"line": 1, "character": 0}, "end": {"line": MOST_LINES + 3, "character": 0}}
-    desk.notify(
+    editor.notify(
         "textDocument/didChange",
         {
             "textDocument": {"uri": uri, "version": 4},
             "contentChanges": [{"range": taken, "text": ""}],
         },
     )
-    assert "file-not-read" not in str(await desk.published(uri))
-    shown = await answers(desk, uri)
+    assert "file-not-read" not in str(await editor.published(uri))
+    shown = await answers(editor, uri)
     assert [one["name"] for one in shown["documentSymbol"]] == ["Write it", "Pay for it"]
 
 
@@ -102,7 +102,9 @@ async def test_one_that_grows_beyond_the_limit_and_back_is_shown_again(
         ("device", "@fix_plan.md is a device, no regular file; remove it, or put a file there"),
     ],
 )
-async def test_one_on_the_disk_is_told_too(desk: Desk, view: View, there: str, why: str) -> None:
+async def test_one_on_the_disk_is_told_too(
+    editor: InProcessEditor, view: View, there: str, why: str
+) -> None:
     path = view.plan_path
     assert path is not None
     path.unlink(missing_ok=True)
@@ -112,25 +114,27 @@ async def test_one_on_the_disk_is_told_too(desk: Desk, view: View, there: str, w
         path.symlink_to("/dev/zero")
     else:
         path.write_text(LARGE if there == "large" else LONG, encoding="utf-8")
-    desk.views.change(view)
-    assert (await only_diagnostic(desk, path.as_uri())).endswith(why)
-    assert await answers(desk, path.as_uri()) == {}
+    editor.views.change(view)
+    assert (await only_diagnostic(editor, path.as_uri())).endswith(why)
+    assert await answers(editor, path.as_uri()) == {}
 
 
-async def test_the_other_documents_are_answered_meanwhile(desk: Desk, view: View) -> None:
+async def test_the_other_documents_are_answered_meanwhile(
+    editor: InProcessEditor, view: View
+) -> None:
     assert view.plan_path is not None
-    desk.open(view.plan_path, LARGE)
+    editor.open(view.plan_path, LARGE)
     view.decide_path.parent.mkdir(exist_ok=True)
-    decide = desk.open(view.decide_path, "Which one?\n")
+    decide = editor.open(view.decide_path, "Which one?\n")
     assert (
-        await desk.request("textDocument/codeLens", {"textDocument": {"uri": decide}}) is not None
+        await editor.request("textDocument/codeLens", {"textDocument": {"uri": decide}}) is not None
     )
 
 
-async def test_of_many_diagnostics_the_worst_are_shown(desk: Desk, view: View) -> None:
+async def test_of_many_diagnostics_the_worst_are_shown(editor: InProcessEditor, view: View) -> None:
     assert view.plan_path is not None
-    uri = desk.open(view.plan_path, "- [ ] again\n" * (MAX_DIAGNOSTICS + 10) + "- [!] Pay\n")
-    found = (await desk.published(uri))["diagnostics"]
+    uri = editor.open(view.plan_path, "- [ ] again\n" * (MAX_DIAGNOSTICS + 10) + "- [!] Pay\n")
+    found = (await editor.published(uri))["diagnostics"]
     assert len(found) == MAX_DIAGNOSTICS + 1
     assert found[-1]["code"] == "more-diagnostics"
     assert found[-1]["message"].endswith("more diagnostics of this file are not shown")

@@ -13,7 +13,7 @@ from ralph_ls.editor.documents.project_documents import (
     ProjectDocument,
     ProjectDocuments,
 )
-from tests.editor.in_process_editor import Desk, View
+from tests.editor.in_process_editor import InProcessEditor, View
 from tests.editor.sample_workspace import desk_on, open_file, work_tree
 
 pytestmark = pytest.mark.asyncio
@@ -24,9 +24,9 @@ def view(tmp_path: Path) -> View:
     return work_tree(tmp_path)
 
 
-def pages_of(desk: Desk) -> ProjectDocuments:
+def pages_of(editor: InProcessEditor) -> ProjectDocuments:
     """As each feature makes its own."""
-    return ProjectDocuments(desk.server, desk.views, desk.documents)
+    return ProjectDocuments(editor.server, editor.views, editor.documents)
 
 
 def page(shown: ProjectDocument) -> Page:
@@ -35,35 +35,35 @@ def page(shown: ProjectDocument) -> Page:
 
 @pytest.mark.parametrize("name", ["@fix_plan.md", "specs/login.md", "PROGRESS.md"])
 async def test_a_text_is_looked_over_once_for_all_features(view: View, name: str) -> None:
-    desk = await desk_on(view)
-    uri = open_file(desk, view, name)
-    first = await pages_of(desk).look(uri, page)
+    editor = await desk_on(view)
+    uri = open_file(editor, view, name)
+    first = await pages_of(editor).look(uri, page)
     assert first is not None
-    assert await pages_of(desk).look(uri, page) is first
-    assert await pages_of(desk).look_around(uri, lambda around: around.here.page) is first
-    desk.type(uri, 2, 0, "x")
-    after = await pages_of(desk).look(uri, page)
+    assert await pages_of(editor).look(uri, page) is first
+    assert await pages_of(editor).look_around(uri, lambda around: around.here.page) is first
+    editor.type(uri, 2, 0, "x")
+    after = await pages_of(editor).look(uri, page)
     assert after is not None
     assert after.text == f"x{first.text}"
 
 
 async def test_what_was_done_is_read_once_for_all_features_too(view: View) -> None:
-    desk = await desk_on(view)
-    uri = open_file(desk, view, "@fix_plan.md")
+    editor = await desk_on(view)
+    uri = open_file(editor, view, "@fix_plan.md")
 
     def done(around: ProjectContext) -> Page | None:
         return None if around.progress is None else around.progress.page
 
-    first = await pages_of(desk).look_around(uri, done)
+    first = await pages_of(editor).look_around(uri, done)
     assert first is not None
-    assert await pages_of(desk).look_around(uri, done) is first
+    assert await pages_of(editor).look_around(uri, done) is first
 
 
 async def test_pages_of_long_ago_are_forgotten(view: View) -> None:
-    desk = await desk_on(view)
-    uri = open_file(desk, view, "specs/login.md")
-    first = await pages_of(desk).look(uri, page)
+    editor = await desk_on(view)
+    uri = open_file(editor, view, "specs/login.md")
+    first = await pages_of(editor).look(uri, page)
     for number in range(CACHED_DOCUMENTS):
-        other = open_file(desk, view, f"specs/{number}.md", "# Other\n")
-        await pages_of(desk).look(other, page)
-    assert await pages_of(desk).look(uri, page) is not first
+        other = open_file(editor, view, f"specs/{number}.md", "# Other\n")
+        await pages_of(editor).look(other, page)
+    assert await pages_of(editor).look(uri, page) is not first

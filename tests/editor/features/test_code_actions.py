@@ -20,7 +20,14 @@ from ralph_ls.protocol.run.events import (
 )
 from ralph_ls.protocol.run.values import Breaker, BreakerState, Phase, RemovedTask, TaskRef
 from ralph_ls.store.layout import RunFiles
-from tests.editor.in_process_editor import VS_CODE, Desk, Message, View, Views, picture_of
+from tests.editor.in_process_editor import (
+    VS_CODE,
+    InProcessEditor,
+    Message,
+    View,
+    Views,
+    picture_of,
+)
 from tests.unit.core.views.document_contexts import (
     CHOOSE,
     LETTER,
@@ -67,7 +74,7 @@ def breaker(state: BreakerState) -> list[EventBase]:
 
 
 async def ask(
-    desk: Desk,
+    editor: InProcessEditor,
     view: View,
     lines: tuple[int, int],
     *,
@@ -77,10 +84,10 @@ async def ask(
     """The actions at these lines, for the remarks that the client was told of them."""
     assert view.plan_path is not None
     uri = view.plan_path.as_uri()
-    if not desk.documents.is_open(uri):
-        desk.open(view.plan_path, PLAN)
-    await desk.quiet()
-    told = [m for m in desk.sent if m.get("method") == "textDocument/publishDiagnostics"]
+    if not editor.documents.is_open(uri):
+        editor.open(view.plan_path, PLAN)
+    await editor.quiet()
+    told = [m for m in editor.sent if m.get("method") == "textDocument/publishDiagnostics"]
     remarks = [
         one
         for one in (told[-1]["params"]["diagnostics"] if told else [])
@@ -98,7 +105,7 @@ async def ask(
         "range": {"start": first, "end": last},
         "context": context,
     }
-    found: list[Message] = await desk.request("textDocument/codeAction", params)
+    found: list[Message] = await editor.request("textDocument/codeAction", params)
     return found
 
 
@@ -115,26 +122,28 @@ def fixes(found: list[Message]) -> list[tuple[str, str, Any, list[str]]]:
     ]
 
 
-async def test_a_question_can_be_answered(desk: Desk, view: View) -> None:
+async def test_a_question_can_be_answered(editor: InProcessEditor, view: View) -> None:
     view.now = picture_of(asked(), halt=HaltFiles(question="which?"))
     named = {"workspace": view.uri, "run": RUN}
-    assert fixes(await ask(desk, view, (CHOOSE, CHOOSE))) == [
+    assert fixes(await ask(editor, view, (CHOOSE, CHOOSE))) == [
         ("Answer…", "ralph.answer", named, ["question-waiting"])
     ]
 
 
-async def test_without_an_engine_the_answer_goes_on_with_the_run(desk: Desk, view: View) -> None:
+async def test_without_an_engine_the_answer_goes_on_with_the_run(
+    editor: InProcessEditor, view: View
+) -> None:
     view.now = picture_of(asked(), live=False, halt=HaltFiles(question="which?"))
     named = {"workspace": view.uri, "run": RUN, "continue": True}
-    assert fixes(await ask(desk, view, (CHOOSE, CHOOSE))) == [
+    assert fixes(await ask(editor, view, (CHOOSE, CHOOSE))) == [
         ("Answer and continue…", "ralph.answer", named, ["question-waiting"])
     ]
 
 
-async def test_a_blocker_can_be_called_resolved(desk: Desk, view: View) -> None:
+async def test_a_blocker_can_be_called_resolved(editor: InProcessEditor, view: View) -> None:
     view.now = picture_of(blocked(), halt=HaltFiles(blocked="no keys"))
     named = {"workspace": view.uri, "run": RUN}
-    assert fixes(await ask(desk, view, (CHOOSE, CHOOSE))) == [
+    assert fixes(await ask(editor, view, (CHOOSE, CHOOSE))) == [
         ("Mark blocker as resolved", "ralph.resume", named, ["run-blocked"])
     ]
 
@@ -144,30 +153,36 @@ async def test_a_blocker_can_be_called_resolved(desk: Desk, view: View) -> None:
     [(BreakerState.OPEN, "breaker-open"), (BreakerState.HALF_OPEN, "breaker-half-open")],
 )
 async def test_a_breaker_can_be_reset(
-    desk: Desk, view: View, state: BreakerState, code: str
+    editor: InProcessEditor, view: View, state: BreakerState, code: str
 ) -> None:
     view.now = picture_of(breaker(state))
     named = {"workspace": view.uri, "run": RUN}
-    assert fixes(await ask(desk, view, (0, 0))) == [("Reset breaker", "ralph.reset", named, [code])]
+    assert fixes(await ask(editor, view, (0, 0))) == [
+        ("Reset breaker", "ralph.reset", named, [code])
+    ]
 
 
-async def test_a_dead_engine_can_be_followed_by_another(desk: Desk, view: View) -> None:
+async def test_a_dead_engine_can_be_followed_by_another(
+    editor: InProcessEditor, view: View
+) -> None:
     view.now = picture_of([started(), begins(1, CHOOSE)], live=False, phase=Phase.CRASHED)
     named = {"workspace": view.uri, "run": RUN, "continue": True}
-    assert fixes(await ask(desk, view, (0, 0))) == [
+    assert fixes(await ask(editor, view, (0, 0))) == [
         ("Resume run", "ralph.resume", named, ["engine-gone"])
     ]
 
 
-async def test_remarks_of_others_and_of_another_day_have_no_remedy(desk: Desk, view: View) -> None:
+async def test_remarks_of_others_and_of_another_day_have_no_remedy(
+    editor: InProcessEditor, view: View
+) -> None:
     nowhere = {"line": 0, "character": 0}
     remark = {"range": {"start": nowhere, "end": nowhere}, "message": "m", "code": "breaker-open"}
     others = [{**remark, "source": "ralph"}, {**remark, "source": "spell"}, remark]
-    assert await ask(desk, view, (0, 0), others=others) == []
+    assert await ask(editor, view, (0, 0), others=others) == []
 
 
-async def test_an_open_task_can_be_run_alone(desk: Desk, view: View) -> None:
-    [action, *_] = await ask(desk, view, (ROUND, ROUND + 1))
+async def test_an_open_task_can_be_run_alone(editor: InProcessEditor, view: View) -> None:
+    [action, *_] = await ask(editor, view, (ROUND, ROUND + 1))
     assert action == {
         "title": "Run only this task",
         "command": {
@@ -180,22 +195,22 @@ async def test_an_open_task_can_be_run_alone(desk: Desk, view: View) -> None:
 
 @pytest.mark.parametrize("lines", [(READ, READ), (ROUND, CHOOSE), (0, 0), (1, 99)])
 async def test_done_or_several_or_no_tasks_cannot(
-    desk: Desk, view: View, lines: tuple[int, int]
+    editor: InProcessEditor, view: View, lines: tuple[int, int]
 ) -> None:
-    assert "Run only this task" not in [one["title"] for one in await ask(desk, view, lines)]
+    assert "Run only this task" not in [one["title"] for one in await ask(editor, view, lines)]
 
 
 @pytest.mark.parametrize("lines", [(ROUND, CHOOSE), (0, 0), (1, 99)])
 async def test_several_or_no_tasks_are_not_edited(
-    desk: Desk, view: View, lines: tuple[int, int]
+    editor: InProcessEditor, view: View, lines: tuple[int, int]
 ) -> None:
-    assert await ask(desk, view, lines, only=["refactor"]) == []
+    assert await ask(editor, view, lines, only=["refactor"]) == []
 
 
-async def test_only_what_is_asked_for(desk: Desk, view: View) -> None:
+async def test_only_what_is_asked_for(editor: InProcessEditor, view: View) -> None:
     view.now = picture_of(asked(), halt=HaltFiles(question="which?"))
     titles = {
-        kind: [one["title"] for one in await ask(desk, view, (CHOOSE, CHOOSE), only=[kind])]
+        kind: [one["title"] for one in await ask(editor, view, (CHOOSE, CHOOSE), only=[kind])]
         for kind in ("quickfix", "quickfix.other", "refactor", "")
     }
     assert titles == {
@@ -207,45 +222,49 @@ async def test_only_what_is_asked_for(desk: Desk, view: View) -> None:
 
 
 async def test_a_client_that_knows_commands_alone_gets_commands(view: View) -> None:
-    desk = Desk(Views([view]))
-    await desk.initialize(None)
-    [command] = await ask(desk, view, (ROUND, ROUND))
+    editor = InProcessEditor(Views([view]))
+    await editor.initialize(None)
+    [command] = await ask(editor, view, (ROUND, ROUND))
     assert command["command"] == "ralph.runTask"
 
 
 async def test_a_client_with_commands_of_its_own_gets_those(view: View) -> None:
-    desk = Desk(Views([view]), EditorOptions(command_prefix="ralphLoop.lens"))
-    await desk.initialize(VS_CODE)
-    [action, *_] = await ask(desk, view, (ROUND, ROUND))
+    editor = InProcessEditor(Views([view]), EditorOptions(command_prefix="ralphLoop.lens"))
+    await editor.initialize(VS_CODE)
+    [action, *_] = await ask(editor, view, (ROUND, ROUND))
     assert action["command"]["command"] == "ralphLoop.lens.runTask"
 
 
-async def test_a_task_of_a_further_plan_is_run_from_there(desk: Desk, view: View) -> None:
-    desk.views.further = {"other.md"}
-    uri = desk.open(view.root / "other.md", "- [ ] a\n")
+async def test_a_task_of_a_further_plan_is_run_from_there(
+    editor: InProcessEditor, view: View
+) -> None:
+    editor.views.further = {"other.md"}
+    uri = editor.open(view.root / "other.md", "- [ ] a\n")
     at = {"line": 0, "character": 0}
     params = {
         "textDocument": {"uri": uri},
         "range": {"start": at, "end": at},
         "context": {"diagnostics": []},
     }
-    [action, *_] = await desk.request("textDocument/codeAction", params)
+    [action, *_] = await editor.request("textDocument/codeAction", params)
     assert action["command"]["arguments"][0]["plan"] == "other.md"
 
 
-async def test_other_documents_have_none(desk: Desk, view: View) -> None:
-    uri = desk.open(view.root / "README.md", PLAN)
+async def test_other_documents_have_none(editor: InProcessEditor, view: View) -> None:
+    uri = editor.open(view.root / "README.md", PLAN)
     at = {"line": 0, "character": 0}
     params = {
         "textDocument": {"uri": uri},
         "range": {"start": at, "end": at},
         "context": {"diagnostics": []},
     }
-    assert await desk.request("textDocument/codeAction", params) is None
+    assert await editor.request("textDocument/codeAction", params) is None
 
 
-async def test_a_remark_on_the_plan_is_settled_by_an_edit(desk: Desk, view: View) -> None:
-    [action] = await ask(desk, view, (PRINT, PRINT), only=["quickfix"])
+async def test_a_remark_on_the_plan_is_settled_by_an_edit(
+    editor: InProcessEditor, view: View
+) -> None:
+    [action] = await ask(editor, view, (PRINT, PRINT), only=["quickfix"])
     assert view.plan_path is not None
     at = {"line": PRINT + 1, "character": 0}
     document = {"uri": view.plan_path.as_uri(), "version": 1}
@@ -256,41 +275,43 @@ async def test_a_remark_on_the_plan_is_settled_by_an_edit(desk: Desk, view: View
 
 
 async def test_a_client_without_versions_gets_the_edit_alone(view: View) -> None:
-    desk = Desk(Views([view]))
+    editor = InProcessEditor(Views([view]))
     able: dict[str, Any] = {
         "codeAction": {"codeActionLiteralSupport": {"codeActionKind": {"valueSet": []}}}
     }
-    await desk.request("initialize", {"capabilities": {"textDocument": able}})
-    desk.notify("initialized", {})
-    [action] = await ask(desk, view, (PRINT, PRINT), only=["quickfix"])
+    await editor.request("initialize", {"capabilities": {"textDocument": able}})
+    editor.notify("initialized", {})
+    [action] = await ask(editor, view, (PRINT, PRINT), only=["quickfix"])
     assert view.plan_path is not None
     assert list(action["edit"]["changes"]) == [view.plan_path.as_uri()]
 
 
 async def test_a_client_that_knows_commands_alone_is_offered_no_edit(view: View) -> None:
-    desk = Desk(Views([view]))
-    await desk.initialize(None)
-    assert await ask(desk, view, (PRINT, PRINT)) == []
+    editor = InProcessEditor(Views([view]))
+    await editor.initialize(None)
+    assert await ask(editor, view, (PRINT, PRINT)) == []
 
 
-async def test_a_remark_that_stands_elsewhere_meanwhile_has_no_edit(desk: Desk, view: View) -> None:
+async def test_a_remark_that_stands_elsewhere_meanwhile_has_no_edit(
+    editor: InProcessEditor, view: View
+) -> None:
     nowhere = {"line": PRINT, "character": 0}
     where = {"start": nowhere, "end": nowhere}
     moved = {"range": where, "message": "m", "code": "blocked-without-reason", "source": "ralph"}
-    assert await ask(desk, view, (PRINT - 2, PRINT - 2), others=[moved], only=["quickfix"]) == []
+    assert await ask(editor, view, (PRINT - 2, PRINT - 2), others=[moved], only=["quickfix"]) == []
 
 
-async def test_places_are_counted_as_the_client_counts(desk: Desk, view: View) -> None:
+async def test_places_are_counted_as_the_client_counts(editor: InProcessEditor, view: View) -> None:
     assert view.plan_path is not None
     text = "- [x] **US-007** 🚀\n- [ ] b\n  - 🚀\n  - After: 🚀, US-07\n"
-    uri = desk.open(view.plan_path, text)
-    [remark] = (await desk.published(uri))["diagnostics"]
+    uri = editor.open(view.plan_path, text)
+    [remark] = (await editor.published(uri))["diagnostics"]
     params = {
         "textDocument": {"uri": uri},
         "range": remark["range"],
         "context": {"diagnostics": [remark], "only": ["quickfix"]},
     }
-    [action] = await desk.request("textDocument/codeAction", params)
+    [action] = await editor.request("textDocument/codeAction", params)
     [change] = action["edit"]["documentChanges"]
     where = {"start": {"line": 3, "character": 15}, "end": {"line": 3, "character": 20}}
     assert change["edits"] == [{"range": where, "newText": "US-007"}]
@@ -312,11 +333,11 @@ def put_back(view: View, folder: Path, what: str, line: int, agents: str) -> Non
 
 
 async def test_what_was_put_back_can_be_kept_as_the_agent_had_it(
-    desk: Desk, view: View, tmp_path: Path
+    editor: InProcessEditor, view: View, tmp_path: Path
 ) -> None:
     agents = PLAN.replace("every total is right", "all is well")
     put_back(view, tmp_path / "run", "criteria", ROUND, agents)
-    [action] = await ask(desk, view, (ROUND, ROUND), only=["quickfix"])
+    [action] = await ask(editor, view, (ROUND, ROUND), only=["quickfix"])
     assert action["title"] == "Keep the agent's criteria: Round half a cent up"
     (change,) = action["edit"]["documentChanges"]
     begin, end = ({"line": ROUND + at, "character": 0} for at in (1, 2))
@@ -326,14 +347,14 @@ async def test_what_was_put_back_can_be_kept_as_the_agent_had_it(
 
 
 async def test_a_task_that_was_finished_under_other_words_can_be_reopened(
-    desk: Desk, view: View
+    editor: InProcessEditor, view: View
 ) -> None:
     gone = RemovedTask(
         task=TaskRef(id="Z-1", title="Ship"), text="## Nice to have\n- [ ] Z-1: Ship"
     )
     told = event(Warned, iteration=1, code="finished-in-other-words", message="left", removed=gone)
     view.now = picture_of([started(), begins(1, CHOOSE), told])
-    found = await ask(desk, view, (CHOOSE, CHOOSE), only=["quickfix"])
+    found = await ask(editor, view, (CHOOSE, CHOOSE), only=["quickfix"])
     [action] = [one for one in found if one["title"].startswith("Reopen")]
     assert action["title"] == "Reopen Ship"
     (change,) = action["edit"]["documentChanges"]
@@ -349,12 +370,12 @@ async def test_what_cannot_be_kept_is_refused_in_words_where_the_client_shows_th
     agents = PLAN.replace(TITLES[CHOOSE], "Something else").replace("Round", "Square")
     put_back(view, tmp_path / "run", "skipped", CHOOSE, agents)
     for is_shown in (True, False):
-        desk = Desk(Views([view]))
+        editor = InProcessEditor(Views([view]))
         literal: Message = {"codeActionLiteralSupport": {"codeActionKind": {"valueSet": []}}}
         able: dict[str, Any] = {"codeAction": {**literal, "disabledSupport": is_shown}}
-        await desk.request("initialize", {"capabilities": {"textDocument": able}})
-        desk.notify("initialized", {})
-        found = await ask(desk, view, (CHOOSE, CHOOSE), only=["quickfix"])
+        await editor.request("initialize", {"capabilities": {"textDocument": able}})
+        editor.notify("initialized", {})
+        found = await ask(editor, view, (CHOOSE, CHOOSE), only=["quickfix"])
         reasons = [one["disabled"]["reason"] for one in found]
         refusal = "the agent's version of the plan does not have the task"
         assert reasons == ([refusal] if is_shown else [])

@@ -14,7 +14,7 @@ import pytest
 from tests.editor.conftest import StartEditor
 from tests.editor.editor_client import NEOVIM, VS_CODE, Editor, Message
 from tests.engine.project_builder import events_of
-from tests.engine.ralph_runner import Scene
+from tests.engine.ralph_runner import Project
 from tests.engine.steered_run import ASKS_FIRST, at_work, parked
 
 pytestmark = pytest.mark.slow
@@ -32,10 +32,15 @@ def codes(remarks: list[Message]) -> list[str]:
 
 
 async def shown(
-    editor: Editor, scene: Scene, name: str, wanted: Callable[[list[str]], bool], *, since: int = 0
+    editor: Editor,
+    project: Project,
+    name: str,
+    wanted: Callable[[list[str]], bool],
+    *,
+    since: int = 0,
 ) -> list[Message]:
     """The diagnostics of a file as soon as their codes are as wanted."""
-    uri = scene.file(name).as_uri()
+    uri = project.file(name).as_uri()
     params = await editor.until(
         PUBLISH,
         lambda told: told["uri"] == uri and wanted(codes(told["diagnostics"])),
@@ -45,9 +50,9 @@ async def shown(
     return found
 
 
-async def remarked(editor: Editor, scene: Scene, message: str) -> Message:
+async def remarked(editor: Editor, project: Project, message: str) -> Message:
     """The diagnostic of the plan with this message."""
-    uri = scene.file(PLAN).as_uri()
+    uri = project.file(PLAN).as_uri()
 
     def has(told: Message) -> bool:
         return told["uri"] == uri and any(one["message"] == message for one in told["diagnostics"])
@@ -80,7 +85,7 @@ async def rename(editor: Editor, uri: str, line: int, text: str) -> Any:
 
 
 async def test_a_question_is_answered_by_renaming_and_another_editor_sees_it(
-    edit: StartEditor, loops: Scene
+    edit: StartEditor, loops: Project
 ) -> None:
     loops.agent(ASKS_FIRST)
     neovim = await edit(loops.repository, capabilities=NEOVIM)
@@ -117,7 +122,7 @@ async def test_a_question_is_answered_by_renaming_and_another_editor_sees_it(
 
 
 async def test_an_answer_that_is_written_below_the_line_and_saved_is_taken(
-    edit: StartEditor, loops: Scene
+    edit: StartEditor, loops: Project
 ) -> None:
     loops.make_gate()
     running = parked(loops, ASKS_AND_WAITS, "decide")
@@ -143,7 +148,7 @@ async def test_an_answer_that_is_written_below_the_line_and_saved_is_taken(
 
 
 async def test_an_answer_of_another_editor_is_told_in_the_decide_file(
-    edit: StartEditor, loops: Scene
+    edit: StartEditor, loops: Project
 ) -> None:
     loops.make_gate()
     running = parked(loops, ASKS_AND_WAITS, "decide")
@@ -159,7 +164,7 @@ async def test_an_answer_of_another_editor_is_told_in_the_decide_file(
 
 
 async def test_without_an_engine_renaming_goes_on_with_the_run(
-    edit: StartEditor, loops: Scene
+    edit: StartEditor, loops: Project
 ) -> None:
     parked(loops, ASKS_FIRST, "decide").kill()
     editor = await edit(loops.repository)
@@ -175,7 +180,7 @@ async def test_without_an_engine_renaming_goes_on_with_the_run(
 
 
 async def test_cancelling_the_progress_stops_the_run_after_its_iteration(
-    edit: StartEditor, loops: Scene
+    edit: StartEditor, loops: Project
 ) -> None:
     running = at_work(loops)
     editor = await edit(loops.repository)
@@ -198,7 +203,7 @@ async def test_cancelling_the_progress_stops_the_run_after_its_iteration(
 
 
 async def test_a_plan_that_changes_on_the_disk_is_looked_at_anew(
-    edit: StartEditor, loops: Scene
+    edit: StartEditor, loops: Project
 ) -> None:
     loops.plan()
     editor = await edit(loops.repository)
@@ -211,7 +216,7 @@ async def test_a_plan_that_changes_on_the_disk_is_looked_at_anew(
     await shown(editor, loops, PLAN, lambda found: found == [], since=since)
 
 
-async def test_after_shutdown_nothing_more_is_told(edit: StartEditor, loops: Scene) -> None:
+async def test_after_shutdown_nothing_more_is_told(edit: StartEditor, loops: Project) -> None:
     parked(loops, ASKS_FIRST, "decide")
     editor = await edit(loops.repository)
     editor.open(loops.file(PLAN))

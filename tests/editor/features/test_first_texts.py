@@ -13,7 +13,7 @@ import pytest
 from tests.editor.conftest import StartEditor
 from tests.editor.editor_client import NEOVIM, Editor
 from tests.editor.sample_workspace import at, span
-from tests.engine.ralph_runner import Scene
+from tests.engine.ralph_runner import Project
 
 pytestmark = pytest.mark.slow
 
@@ -29,7 +29,7 @@ async def ask(editor: Editor, method: str, uri: str, **more: Any) -> Any:
 
 
 @pytest.fixture
-def plan(loops: Scene) -> Path:
+def plan(loops: Project) -> Path:
     loops.plan(
         files={
             PLAN: TEXT,

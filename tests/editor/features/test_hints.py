@@ -11,7 +11,15 @@ from ralph_ls.editor.features import lenses
 from ralph_ls.protocol.lsp.options import EditorOptions, InlayHintOptions
 from ralph_ls.protocol.run.events import EvidenceGathered, IterationStarted
 from ralph_ls.protocol.run.values import Baseline, Evidence, TaskRef
-from tests.editor.in_process_editor import NEOVIM, VS_CODE, Desk, Message, View, Views, picture_of
+from tests.editor.in_process_editor import (
+    NEOVIM,
+    VS_CODE,
+    InProcessEditor,
+    Message,
+    View,
+    Views,
+    picture_of,
+)
 from tests.unit.core.views.document_contexts import (
     COMMIT,
     PLAN,
@@ -30,18 +38,18 @@ REFRESH = "workspace/inlayHint/refresh"
 WHOLE = (0, 99)
 
 
-def open_plan(desk: Desk, view: View, text: str = PLAN) -> str:
+def open_plan(editor: InProcessEditor, view: View, text: str = PLAN) -> str:
     assert view.plan_path is not None
-    return desk.open(view.plan_path, text)
+    return editor.open(view.plan_path, text)
 
 
-async def ask(desk: Desk, uri: str, lines: tuple[int, int] = WHOLE) -> list[Message]:
+async def ask(editor: InProcessEditor, uri: str, lines: tuple[int, int] = WHOLE) -> list[Message]:
     first, last = lines
     part = {
         "start": {"line": first, "character": 0},
         "end": {"line": last, "character": 0},
     }
-    found: list[Message] = await desk.request(
+    found: list[Message] = await editor.request(
         "textDocument/inlayHint", {"textDocument": {"uri": uri}, "range": part}
     )
     return found
@@ -60,9 +68,9 @@ def places(found: list[Message]) -> list[tuple[int, int]]:
     return [(hint["position"]["line"], hint["position"]["character"]) for hint in found]
 
 
-async def test_a_client_of_any_kind_gets_plain_text(desk: Desk, view: View) -> None:
+async def test_a_client_of_any_kind_gets_plain_text(editor: InProcessEditor, view: View) -> None:
     finished(view, READ)
-    assert await ask(desk, open_plan(desk, view)) == [
+    assert await ask(editor, open_plan(editor, view)) == [
         {
             "position": {"line": READ, "character": len("- [x] Read the law")},
             "label": "done in #1 · abc1234",
@@ -72,11 +80,13 @@ async def test_a_client_of_any_kind_gets_plain_text(desk: Desk, view: View) -> N
     ]
 
 
-async def test_a_client_with_commands_of_its_own_opens_the_commit(desk: Desk, view: View) -> None:
-    desk.options = EditorOptions(command_prefix="ralphLoop.lens")
+async def test_a_client_with_commands_of_its_own_opens_the_commit(
+    editor: InProcessEditor, view: View
+) -> None:
+    editor.options = EditorOptions(command_prefix="ralphLoop.lens")
     finished(view, READ, ROUND)
     text = PLAN.replace("- [ ] **Round**", "- [x] **Round**")
-    read, rounded = await ask(desk, open_plan(desk, view, text))
+    read, rounded = await ask(editor, open_plan(editor, view, text))
     [part] = read["label"]
     assert part["value"] == "done in #1 · abc1234"
     assert part["command"] == {
@@ -91,93 +101,101 @@ async def test_a_client_with_commands_of_its_own_opens_the_commit(desk: Desk, vi
 async def test_a_place_is_counted_as_the_client_counts(
     view: View, encoding: str, units: int
 ) -> None:
-    desk = Desk(Views([view]))
-    await desk.initialize(VS_CODE, encodings=[encoding])
+    editor = InProcessEditor(Views([view]))
+    await editor.initialize(VS_CODE, encodings=[encoding])
     assigned = TaskRef(id=title_id("Feed the 🦀"), title="Feed the 🦀")
     evidence = Evidence(files=1, tasks_done=(assigned.id,), progress=True)
     begun = event(IterationStarted, iteration=1, task=assigned, baseline=Baseline())
     view.now = picture_of(
         [started(), begun, event(EvidenceGathered, iteration=1, evidence=evidence)]
     )
-    uri = open_plan(desk, view, "- [x] Feed the 🦀\n")
-    assert places(await ask(desk, uri)) == [(0, len("- [x] Feed the ") + units)]
+    uri = open_plan(editor, view, "- [x] Feed the 🦀\n")
+    assert places(await ask(editor, uri)) == [(0, len("- [x] Feed the ") + units)]
 
 
-async def test_only_those_of_the_part_that_is_shown_are_told(desk: Desk, view: View) -> None:
+async def test_only_those_of_the_part_that_is_shown_are_told(
+    editor: InProcessEditor, view: View
+) -> None:
     finished(view, READ, ROUND)
-    uri = open_plan(desk, view, PLAN.replace("- [ ] **Round**", "- [x] **Round**"))
-    assert [line for line, _ in places(await ask(desk, uri, (0, READ)))] == []
-    assert [line for line, _ in places(await ask(desk, uri, (READ, ROUND)))] == [READ]
-    assert [line for line, _ in places(await ask(desk, uri, (ROUND, 99)))] == [ROUND]
+    uri = open_plan(editor, view, PLAN.replace("- [ ] **Round**", "- [x] **Round**"))
+    assert [line for line, _ in places(await ask(editor, uri, (0, READ)))] == []
+    assert [line for line, _ in places(await ask(editor, uri, (READ, ROUND)))] == [READ]
+    assert [line for line, _ in places(await ask(editor, uri, (ROUND, 99)))] == [ROUND]
 
 
-async def test_hints_can_be_switched_off(desk: Desk, view: View) -> None:
-    desk.options = EditorOptions(inlay_hints=InlayHintOptions(enabled=False))
+async def test_hints_can_be_switched_off(editor: InProcessEditor, view: View) -> None:
+    editor.options = EditorOptions(inlay_hints=InlayHintOptions(enabled=False))
     finished(view, READ)
-    assert await ask(desk, open_plan(desk, view)) == []
+    assert await ask(editor, open_plan(editor, view)) == []
 
 
-async def test_other_documents_have_none(desk: Desk, view: View) -> None:
-    assert await ask(desk, desk.open(view.root / "README.md", PLAN)) is None
+async def test_other_documents_have_none(editor: InProcessEditor, view: View) -> None:
+    assert await ask(editor, editor.open(view.root / "README.md", PLAN)) is None
 
 
 @pytest.mark.slow
 class TestRefresh:
     @pytest.fixture
-    async def desk(self, view: View) -> Desk:
+    async def editor(self, view: View) -> InProcessEditor:
         """The capabilities of VS Code that are at hand are older than hints."""
-        desk = Desk(Views([view]))
-        await desk.initialize(NEOVIM)
-        return desk
+        editor = InProcessEditor(Views([view]))
+        await editor.initialize(NEOVIM)
+        return editor
 
-    async def test_a_task_that_becomes_done_is_told(self, desk: Desk, view: View) -> None:
-        await ask(desk, open_plan(desk, view))
+    async def test_a_task_that_becomes_done_is_told(
+        self, editor: InProcessEditor, view: View
+    ) -> None:
+        await ask(editor, open_plan(editor, view))
         finished(view, READ)
-        desk.views.change(view)
-        desk.reply(await desk.told(REFRESH))
+        editor.views.change(view)
+        editor.reply(await editor.told(REFRESH))
 
     async def test_it_is_told_though_the_client_asked_for_another_part(
-        self, desk: Desk, view: View
+        self, editor: InProcessEditor, view: View
     ) -> None:
-        await ask(desk, open_plan(desk, view), (0, 1))
+        await ask(editor, open_plan(editor, view), (0, 1))
         finished(view, READ)
-        desk.views.change(view)
-        desk.reply(await desk.told(REFRESH))
+        editor.views.change(view)
+        editor.reply(await editor.told(REFRESH))
 
-    async def test_a_change_that_nobody_sees_is_not(self, desk: Desk, view: View) -> None:
-        uri = open_plan(desk, view)
+    async def test_a_change_that_nobody_sees_is_not(
+        self, editor: InProcessEditor, view: View
+    ) -> None:
+        uri = open_plan(editor, view)
         finished(view, READ)
-        await ask(desk, uri)
-        desk.views.change(view)
-        await desk.quiet()
-        assert [m for m in desk.sent if m.get("method") == REFRESH] == []
+        await ask(editor, uri)
+        editor.views.change(view)
+        await editor.quiet()
+        assert [m for m in editor.sent if m.get("method") == REFRESH] == []
 
     async def test_a_client_that_cannot_be_told_is_not(self, view: View) -> None:
-        desk = Desk(Views([view]))
-        await desk.initialize(None)
-        await ask(desk, open_plan(desk, view))
+        editor = InProcessEditor(Views([view]))
+        await editor.initialize(None)
+        await ask(editor, open_plan(editor, view))
         finished(view, READ)
-        desk.views.change(view)
-        await desk.quiet()
-        assert [m for m in desk.sent if m.get("method") == REFRESH] == []
+        editor.views.change(view)
+        await editor.quiet()
+        assert [m for m in editor.sent if m.get("method") == REFRESH] == []
 
-    async def test_a_closed_document_is_not_asked_for_again(self, desk: Desk, view: View) -> None:
-        uri = open_plan(desk, view)
-        await ask(desk, uri)
-        desk.close(uri)
+    async def test_a_closed_document_is_not_asked_for_again(
+        self, editor: InProcessEditor, view: View
+    ) -> None:
+        uri = open_plan(editor, view)
+        await ask(editor, uri)
+        editor.close(uri)
         finished(view, READ)
-        desk.views.change(view)
-        await desk.quiet()
-        assert [m for m in desk.sent if m.get("method") == REFRESH] == []
+        editor.views.change(view)
+        await editor.quiet()
+        assert [m for m in editor.sent if m.get("method") == REFRESH] == []
 
     async def test_a_client_that_never_answers_is_asked_anew(
-        self, desk: Desk, view: View, monkeypatch: pytest.MonkeyPatch
+        self, editor: InProcessEditor, view: View, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(lenses, "ANSWER_PATIENCE", 0.01)
-        await ask(desk, open_plan(desk, view))
+        await ask(editor, open_plan(editor, view))
         finished(view, READ)
-        desk.views.change(view)
-        await desk.told(REFRESH)
+        editor.views.change(view)
+        await editor.told(REFRESH)
         view.now = picture_of([started()])
-        desk.views.change(view)
-        desk.reply(await desk.told(REFRESH))
+        editor.views.change(view)
+        editor.reply(await editor.told(REFRESH))

@@ -8,7 +8,7 @@ import pytest
 
 from tests.editor.in_process_editor import (
     VS_CODE,
-    Desk,
+    InProcessEditor,
     Message,
     View,
     Views,
@@ -52,13 +52,13 @@ def view(tmp_path: Path) -> View:
 
 
 async def ask(view: View, line: int, *, capabilities: str | None = VS_CODE) -> Message | None:
-    desk = Desk(Views([view]))
-    await desk.initialize(capabilities)
+    editor = InProcessEditor(Views([view]))
+    await editor.initialize(capabilities)
     assert view.plan_path is not None
-    uri = desk.open(view.plan_path, PLAN)
+    uri = editor.open(view.plan_path, PLAN)
     position = {"line": line, "character": 0}
     params = {"textDocument": {"uri": uri}, "position": position}
-    found: Message | None = await desk.request("textDocument/hover", params)
+    found: Message | None = await editor.request("textDocument/hover", params)
     return found
 
 
@@ -109,8 +109,8 @@ async def test_between_the_tasks_there_is_nothing(view: View) -> None:
 
 
 async def test_other_documents_have_none(view: View) -> None:
-    desk = Desk(Views([view]))
-    await desk.initialize()
-    uri = desk.open(view.root / "README.md", PLAN)
+    editor = InProcessEditor(Views([view]))
+    await editor.initialize()
+    uri = editor.open(view.root / "README.md", PLAN)
     params = {"textDocument": {"uri": uri}, "position": {"line": 0, "character": 0}}
-    assert await desk.request("textDocument/hover", params) is None
+    assert await editor.request("textDocument/hover", params) is None

@@ -14,7 +14,7 @@ from ralph_ls.editor.features.lenses import next_minute
 from ralph_ls.protocol.lsp.options import EditorOptions, LensOptions, TaskLenses
 from ralph_ls.protocol.run.events import QuestionAsked
 from ralph_ls.protocol.run.values import Phase
-from tests.editor.in_process_editor import NEOVIM, Desk, Message, View, Views, picture_of
+from tests.editor.in_process_editor import NEOVIM, InProcessEditor, Message, View, Views, picture_of
 from tests.unit.core.views.document_contexts import (
     CHOOSE,
     NOON,
@@ -32,13 +32,13 @@ pytestmark = pytest.mark.asyncio
 REFRESH = "workspace/codeLens/refresh"
 
 
-def open_plan(desk: Desk, view: View) -> str:
+def open_plan(editor: InProcessEditor, view: View) -> str:
     assert view.plan_path is not None
-    return desk.open(view.plan_path, PLAN)
+    return editor.open(view.plan_path, PLAN)
 
 
-async def ask(desk: Desk, uri: str) -> list[Message]:
-    found: list[Message] = await desk.request(
+async def ask(editor: InProcessEditor, uri: str) -> list[Message]:
+    found: list[Message] = await editor.request(
         "textDocument/codeLens", {"textDocument": {"uri": uri}}
     )
     return found
@@ -67,8 +67,8 @@ def told(found: list[Message]) -> list[tuple[int, str, str, Any]]:
     ]
 
 
-async def test_a_plan_without_a_run_can_be_started(desk: Desk, view: View) -> None:
-    found = await ask(desk, open_plan(desk, view))
+async def test_a_plan_without_a_run_can_be_started(editor: InProcessEditor, view: View) -> None:
+    found = await ask(editor, open_plan(editor, view))
     assert told(found) == [
         (0, "Start loop", "ralph.start", [{"workspace": view.uri}]),
         (7, "blocked: no keys", "", None),
@@ -76,13 +76,13 @@ async def test_a_plan_without_a_run_can_be_started(desk: Desk, view: View) -> No
     ]
 
 
-async def test_a_running_plan_can_be_steered(desk: Desk, view: View) -> None:
+async def test_a_running_plan_can_be_steered(editor: InProcessEditor, view: View) -> None:
     running(view)
-    desk.views.time = NOON + timedelta(minutes=9)
+    editor.views.time = NOON + timedelta(minutes=9)
     named = {"workspace": view.uri, "run": RUN}
     only = {"workspace": view.uri, "task": task(CHOOSE).id}
     log = {**named, "start": 1}
-    assert told(await ask(desk, open_plan(desk, view)))[:5] == [
+    assert told(await ask(editor, open_plan(editor, view)))[:5] == [
         (0, "Pause", "ralph.pause", [named]),
         (0, "Stop after this iteration", "ralph.stop", [named]),
         (0, "iteration 1 of 20 · 9 min", "ralph.showLog", [log]),
@@ -91,11 +91,13 @@ async def test_a_running_plan_can_be_steered(desk: Desk, view: View) -> None:
     ]
 
 
-async def test_a_client_with_commands_of_its_own_gets_those(desk: Desk, view: View) -> None:
-    desk.options = EditorOptions(command_prefix="ralphLoop.lens")
+async def test_a_client_with_commands_of_its_own_gets_those(
+    editor: InProcessEditor, view: View
+) -> None:
+    editor.options = EditorOptions(command_prefix="ralphLoop.lens")
     asks(view, live=False)
     named = {"workspace": view.uri, "run": RUN, "continue": True}
-    first = told(await ask(desk, open_plan(desk, view)))[0]
+    first = told(await ask(editor, open_plan(editor, view)))[0]
     assert first == (0, "Ralph asks: answer and continue…", "ralphLoop.lens.answer", [named])
 
 
@@ -108,110 +110,118 @@ async def test_a_client_with_commands_of_its_own_gets_those(desk: Desk, view: Vi
     ],
 )
 async def test_which_tasks_have_lenses_is_the_clients_choice(
-    desk: Desk, view: View, tasks: TaskLenses, lines: set[int]
+    editor: InProcessEditor, view: View, tasks: TaskLenses, lines: set[int]
 ) -> None:
     running(view)
-    desk.options = EditorOptions(lens=LensOptions(tasks=tasks))
-    assert {line for line, *_ in told(await ask(desk, open_plan(desk, view)))} == lines
+    editor.options = EditorOptions(lens=LensOptions(tasks=tasks))
+    assert {line for line, *_ in told(await ask(editor, open_plan(editor, view)))} == lines
 
 
-async def test_lenses_can_be_switched_off(desk: Desk, view: View) -> None:
-    desk.options = EditorOptions(lens=LensOptions(enabled=False))
-    assert await ask(desk, open_plan(desk, view)) == []
+async def test_lenses_can_be_switched_off(editor: InProcessEditor, view: View) -> None:
+    editor.options = EditorOptions(lens=LensOptions(enabled=False))
+    assert await ask(editor, open_plan(editor, view)) == []
 
 
-async def test_a_decide_file_tells_what_became_of_its_answer(desk: Desk, view: View) -> None:
+async def test_a_decide_file_tells_what_became_of_its_answer(
+    editor: InProcessEditor, view: View
+) -> None:
     asks(view)
-    uri = desk.open(view.decide_path, "which?\n---\n## Answer\nthis\n")
-    assert told(await ask(desk, uri)) == [(0, "save to answer", "", None)]
+    uri = editor.open(view.decide_path, "which?\n---\n## Answer\nthis\n")
+    assert told(await ask(editor, uri)) == [(0, "save to answer", "", None)]
 
 
-async def test_a_further_plan_is_started_by_its_name(desk: Desk, view: View) -> None:
-    desk.views.further = {"other.md"}
+async def test_a_further_plan_is_started_by_its_name(editor: InProcessEditor, view: View) -> None:
+    editor.views.further = {"other.md"}
     running(view)
-    desk.options = EditorOptions(lens=LensOptions(tasks=TaskLenses.ALL))
-    uri = desk.open(view.root / "other.md", "- [ ] a\n")
-    found = {title: arguments[0] for _, title, _, arguments in told(await ask(desk, uri))}
+    editor.options = EditorOptions(lens=LensOptions(tasks=TaskLenses.ALL))
+    uri = editor.open(view.root / "other.md", "- [ ] a\n")
+    found = {title: arguments[0] for _, title, _, arguments in told(await ask(editor, uri))}
     assert found["Start loop"] == {"workspace": view.uri, "plan": "other.md"}
     assert found["Run only this"]["plan"] == "other.md"
 
 
-async def test_other_documents_have_none(desk: Desk, view: View) -> None:
-    uri = desk.open(view.root / "README.md", PLAN)
-    assert await ask(desk, uri) is None
+async def test_other_documents_have_none(editor: InProcessEditor, view: View) -> None:
+    uri = editor.open(view.root / "README.md", PLAN)
+    assert await ask(editor, uri) is None
 
 
 @pytest.mark.slow
 class TestRefresh:
-    async def test_a_change_that_is_seen_is_told(self, desk: Desk, view: View) -> None:
-        await ask(desk, open_plan(desk, view))
+    async def test_a_change_that_is_seen_is_told(self, editor: InProcessEditor, view: View) -> None:
+        await ask(editor, open_plan(editor, view))
         running(view)
-        desk.views.change(view)
-        desk.reply(await desk.told(REFRESH))
+        editor.views.change(view)
+        editor.reply(await editor.told(REFRESH))
 
-    async def test_a_change_that_nobody_sees_is_not(self, desk: Desk, view: View) -> None:
-        uri = open_plan(desk, view)
+    async def test_a_change_that_nobody_sees_is_not(
+        self, editor: InProcessEditor, view: View
+    ) -> None:
+        uri = open_plan(editor, view)
         running(view)
-        await ask(desk, uri)
-        await desk.quiet()
-        desk.views.change(view)
-        await desk.quiet()
-        assert [m for m in desk.sent if m.get("method") == REFRESH] == []
+        await ask(editor, uri)
+        await editor.quiet()
+        editor.views.change(view)
+        await editor.quiet()
+        assert [m for m in editor.sent if m.get("method") == REFRESH] == []
 
-    async def test_many_changes_are_few_requests(self, desk: Desk, view: View) -> None:
-        uri = open_plan(desk, view)
-        await ask(desk, uri)
+    async def test_many_changes_are_few_requests(self, editor: InProcessEditor, view: View) -> None:
+        uri = open_plan(editor, view)
+        await ask(editor, uri)
         running(view)
-        desk.views.change(view)
-        request = await desk.told(REFRESH)
+        editor.views.change(view)
+        request = await editor.told(REFRESH)
         for number in range(50):
             (asks if number % 2 else running)(view)
-            desk.views.change(view)
+            editor.views.change(view)
             await asyncio.sleep(0)
         asks(view)
-        desk.views.change(view)
-        desk.reply(request)
-        desk.reply(await desk.told(REFRESH))
-        await desk.quiet()
-        assert [m for m in desk.sent if m.get("method") == REFRESH] == []
+        editor.views.change(view)
+        editor.reply(request)
+        editor.reply(await editor.told(REFRESH))
+        await editor.quiet()
+        assert [m for m in editor.sent if m.get("method") == REFRESH] == []
 
     async def test_a_client_that_cannot_be_told_is_not(self, view: View) -> None:
-        desk = Desk(Views([view]))
-        await desk.initialize(NEOVIM)
-        await ask(desk, open_plan(desk, view))
+        editor = InProcessEditor(Views([view]))
+        await editor.initialize(NEOVIM)
+        await ask(editor, open_plan(editor, view))
         running(view)
-        desk.views.change(view)
-        await desk.quiet()
-        assert [m for m in desk.sent if m.get("method") == REFRESH] == []
+        editor.views.change(view)
+        await editor.quiet()
+        assert [m for m in editor.sent if m.get("method") == REFRESH] == []
 
-    async def test_a_closed_document_is_not_asked_for_again(self, desk: Desk, view: View) -> None:
-        uri = open_plan(desk, view)
-        await ask(desk, uri)
-        desk.close(uri)
+    async def test_a_closed_document_is_not_asked_for_again(
+        self, editor: InProcessEditor, view: View
+    ) -> None:
+        uri = open_plan(editor, view)
+        await ask(editor, uri)
+        editor.close(uri)
         running(view)
-        desk.views.change(view)
-        await desk.quiet()
-        assert [m for m in desk.sent if m.get("method") == REFRESH] == []
+        editor.views.change(view)
+        await editor.quiet()
+        assert [m for m in editor.sent if m.get("method") == REFRESH] == []
 
-    async def test_another_work_tree_changes_nothing(self, desk: Desk, view: View) -> None:
-        await ask(desk, open_plan(desk, view))
+    async def test_another_work_tree_changes_nothing(
+        self, editor: InProcessEditor, view: View
+    ) -> None:
+        await ask(editor, open_plan(editor, view))
         running(view)
-        desk.views.change(View(view.root.parent))
-        await desk.quiet()
-        assert [m for m in desk.sent if m.get("method") == REFRESH] == []
+        editor.views.change(View(view.root.parent))
+        await editor.quiet()
+        assert [m for m in editor.sent if m.get("method") == REFRESH] == []
 
     async def test_a_full_minute_is_told_and_time_alone_no_oftener(
-        self, desk: Desk, view: View
+        self, editor: InProcessEditor, view: View
     ) -> None:
         running(view)
         state = view.now.state
         assert state is not None
         assert state.at is not None
         # The next minute is full in a twentieth of a second.
-        desk.views.time = state.at + timedelta(seconds=59.95 - state.active_seconds % 60)
-        await ask(desk, open_plan(desk, view))
-        desk.views.time += timedelta(seconds=1)
-        desk.reply(await desk.told(REFRESH))
+        editor.views.time = state.at + timedelta(seconds=59.95 - state.active_seconds % 60)
+        await ask(editor, open_plan(editor, view))
+        editor.views.time += timedelta(seconds=1)
+        editor.reply(await editor.told(REFRESH))
 
     async def test_no_time_runs_while_somebody_is_waited_for(self, view: View) -> None:
         assert next_minute(view.now, NOON) is None
@@ -225,13 +235,13 @@ class TestRefresh:
             assert next_minute(view.now, at) is None
 
     async def test_a_client_that_never_answers_is_asked_anew(
-        self, desk: Desk, view: View, monkeypatch: pytest.MonkeyPatch
+        self, editor: InProcessEditor, view: View, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(lenses, "ANSWER_PATIENCE", 0.01)
-        await ask(desk, open_plan(desk, view))
+        await ask(editor, open_plan(editor, view))
         running(view)
-        desk.views.change(view)
-        await desk.told(REFRESH)
+        editor.views.change(view)
+        await editor.told(REFRESH)
         asks(view)
-        desk.views.change(view)
-        desk.reply(await desk.told(REFRESH))
+        editor.views.change(view)
+        editor.reply(await editor.told(REFRESH))

@@ -15,7 +15,14 @@ from ralph_ls.editor.features import progress
 from ralph_ls.protocol.lsp.options import EditorOptions
 from ralph_ls.protocol.run.events import EventBase, QuestionAsked, RunEnded
 from ralph_ls.protocol.run.values import EndReason, Phase
-from tests.editor.in_process_editor import VS_CODE, Desk, Message, View, Views, picture_of
+from tests.editor.in_process_editor import (
+    VS_CODE,
+    InProcessEditor,
+    Message,
+    View,
+    Views,
+    picture_of,
+)
 from tests.unit.core.views.document_contexts import (
     CHOOSE,
     NOON,
@@ -44,25 +51,25 @@ def view(tmp_path: Path) -> View:
 
 async def make_desk(
     view: View, options: EditorOptions | None = None, capabilities: str | None = VS_CODE
-) -> Desk:
-    desk = Desk(Views([view]), options)
-    await desk.initialize(capabilities)
-    return desk
+) -> InProcessEditor:
+    editor = InProcessEditor(Views([view]), options)
+    await editor.initialize(capabilities)
+    return editor
 
 
 WORKING = (started(), begins(1, CHOOSE), phase(Phase.RUNNING))
 
 
-def show(desk: Desk, view: View, *events: EventBase, **fields: Any) -> None:
+def show(editor: InProcessEditor, view: View, *events: EventBase, **fields: Any) -> None:
     view.now = picture_of(events, **fields)
-    desk.views.change(view)
+    editor.views.change(view)
 
 
-async def told(desk: Desk) -> list[dict[str, Any]]:
+async def told(editor: InProcessEditor) -> list[dict[str, Any]]:
     """Every value of the progress so far."""
-    await desk.quiet()
-    values = [m["params"]["value"] for m in desk.sent if m.get("method") == "$/progress"]
-    desk.sent.clear()
+    await editor.quiet()
+    values = [m["params"]["value"] for m in editor.sent if m.get("method") == "$/progress"]
+    editor.sent.clear()
     return values
 
 
@@ -72,97 +79,97 @@ def begin(message: str, **more: Any) -> Message:
 
 
 async def test_a_run_from_its_beginning_to_its_end(view: View) -> None:
-    desk = await make_desk(view)
-    show(desk, view, started())
-    assert await told(desk) == [begin("starting")]
-    show(desk, view, *WORKING)
+    editor = await make_desk(view)
+    show(editor, view, started())
+    assert await told(editor) == [begin("starting")]
+    show(editor, view, *WORKING)
     message = "iteration 1 of 20 · Choose the storage engine"
-    assert await told(desk) == [{"kind": "report", "cancellable": True, "message": message}]
-    show(desk, view, *WORKING)
-    assert await told(desk) == []
+    assert await told(editor) == [{"kind": "report", "cancellable": True, "message": message}]
+    show(editor, view, *WORKING)
+    assert await told(editor) == []
     question = event(QuestionAsked, iteration=1, question="which?", path="d", asked_at=NOON)
-    show(desk, view, *WORKING, question, phase(Phase.PARKED, "decide"))
-    [report] = await told(desk)
+    show(editor, view, *WORKING, question, phase(Phase.PARKED, "decide"))
+    [report] = await told(editor)
     assert report["message"] == "iteration 1 of 20 · waits for an answer to: which?"
     end = event(RunEnded, reason=EndReason.LIMIT, exit_code=1, message="1 of 1 used up")
-    show(desk, view, *WORKING, ends(1), end)
-    assert await told(desk) == [{"kind": "end", "message": "limit: 1 of 1 used up"}]
-    desk.views.change(view)
-    assert await told(desk) == []
+    show(editor, view, *WORKING, ends(1), end)
+    assert await told(editor) == [{"kind": "end", "message": "limit: 1 of 1 used up"}]
+    editor.views.change(view)
+    assert await told(editor) == []
 
 
 async def test_a_dead_engine_ends_it(view: View) -> None:
-    desk = await make_desk(view)
-    show(desk, view, *WORKING)
-    await told(desk)
-    show(desk, view, *WORKING, live=False, phase=Phase.CRASHED)
-    assert await told(desk) == [{"kind": "end", "message": "its engine is gone"}]
+    editor = await make_desk(view)
+    show(editor, view, *WORKING)
+    await told(editor)
+    show(editor, view, *WORKING, live=False, phase=Phase.CRASHED)
+    assert await told(editor) == [{"kind": "end", "message": "its engine is gone"}]
 
 
 async def test_the_next_run_is_another_work(view: View) -> None:
-    desk = await make_desk(view)
-    show(desk, view, *WORKING)
-    await told(desk)
+    editor = await make_desk(view)
+    show(editor, view, *WORKING)
+    await told(editor)
     state = view.now.state
     assert state is not None
     follower = state.model_copy(update={"run": "20260131T130000Z-0a1b"})
     view.now = replace(view.now, state=follower)
-    desk.views.change(view)
-    values = await told(desk)
+    editor.views.change(view)
+    values = await told(editor)
     assert [value["kind"] for value in values] == ["end", "begin"]
     assert "message" not in values[0]
 
 
 async def test_a_work_tree_that_goes_takes_it_away(view: View) -> None:
-    desk = await make_desk(view)
-    show(desk, view, *WORKING)
-    await told(desk)
-    desk.views.views = []
-    desk.views.change(view)
-    assert await told(desk) == [{"kind": "end"}]
+    editor = await make_desk(view)
+    show(editor, view, *WORKING)
+    await told(editor)
+    editor.views.views = []
+    editor.views.change(view)
+    assert await told(editor) == [{"kind": "end"}]
 
 
 async def test_a_finished_run_shows_nothing(view: View) -> None:
-    desk = await make_desk(view)
-    show(desk, view, *WORKING, live=False, phase=Phase.CRASHED)
-    show(desk, view)
-    assert await told(desk) == []
+    editor = await make_desk(view)
+    show(editor, view, *WORKING, live=False, phase=Phase.CRASHED)
+    show(editor, view)
+    assert await told(editor) == []
 
 
 async def test_a_client_may_not_want_it(view: View) -> None:
-    desk = await make_desk(view, EditorOptions(progress=False))
-    show(desk, view, *WORKING)
-    assert await told(desk) == []
+    editor = await make_desk(view, EditorOptions(progress=False))
+    show(editor, view, *WORKING)
+    assert await told(editor) == []
 
 
 async def test_a_client_that_cannot_show_it_is_not_asked(view: View) -> None:
-    desk = await make_desk(view, capabilities=None)
-    show(desk, view, *WORKING)
-    await desk.quiet()
-    assert desk.sent == []
+    editor = await make_desk(view, capabilities=None)
+    show(editor, view, *WORKING)
+    await editor.quiet()
+    assert editor.sent == []
 
 
 async def test_where_nothing_may_be_changed_it_cannot_be_cancelled(view: View) -> None:
-    desk = await make_desk(view, EditorOptions(read_only=True))
-    show(desk, view, *WORKING)
-    [value] = await told(desk)
+    editor = await make_desk(view, EditorOptions(read_only=True))
+    show(editor, view, *WORKING)
+    [value] = await told(editor)
     assert value["cancellable"] is False
 
 
 async def test_a_client_that_refuses_is_not_asked_again_for_that_run(view: View) -> None:
-    desk = await make_desk(view)
-    desk.shows_progress = False
-    show(desk, view, *WORKING)
-    request = await desk.told(CREATE)
-    desk.refuse(request)
-    show(desk, view, *WORKING, ends(1))
-    assert await told(desk) == []
-    assert desk.sent == []
+    editor = await make_desk(view)
+    editor.shows_progress = False
+    show(editor, view, *WORKING)
+    request = await editor.told(CREATE)
+    editor.refuse(request)
+    show(editor, view, *WORKING, ends(1))
+    assert await told(editor) == []
+    assert editor.sent == []
 
 
 async def test_an_unknown_token_cancels_nothing(view: View) -> None:
-    desk = await make_desk(view)
-    show(desk, view, *WORKING)
-    await told(desk)
-    desk.notify("window/workDoneProgress/cancel", {"token": "another"})
-    assert await told(desk) == []
+    editor = await make_desk(view)
+    show(editor, view, *WORKING)
+    await told(editor)
+    editor.notify("window/workDoneProgress/cancel", {"token": "another"})
+    assert await told(editor) == []

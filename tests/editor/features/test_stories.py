@@ -12,7 +12,7 @@ from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.protocol.run.events import GuardReverted, IterationStarted
 from ralph_ls.protocol.run.iteration_events import Forbidden
 from ralph_ls.protocol.run.values import Baseline, TaskRef
-from tests.editor.in_process_editor import Desk, Message, View, picture_of, run_files
+from tests.editor.in_process_editor import InProcessEditor, Message, View, picture_of, run_files
 from tests.unit.core.plan.stories.story_builder import DONE, RETURNED, WAITING, story, text_of
 from tests.unit.core.views.document_contexts import ends, event, reports, shows, started
 
@@ -37,9 +37,9 @@ def view(tmp_path: Path) -> View:
     return view
 
 
-def open_plan(desk: Desk, view: View, text: str = STORIES) -> str:
+def open_plan(editor: InProcessEditor, view: View, text: str = STORIES) -> str:
     assert view.plan_path is not None
-    return desk.open(view.plan_path, text)
+    return editor.open(view.plan_path, text)
 
 
 def words_at(remark: Message, text: str = STORIES) -> str:
@@ -54,9 +54,11 @@ def begins(number: int, story_id: str) -> IterationStarted:
     return event(IterationStarted, iteration=number, task=named, baseline=Baseline())
 
 
-async def actions_at(desk: Desk, uri: str, line: int, *remarks: Message) -> list[Message]:
+async def actions_at(
+    editor: InProcessEditor, uri: str, line: int, *remarks: Message
+) -> list[Message]:
     where = {"line": line, "character": 4}
-    found: list[Message] = await desk.request(
+    found: list[Message] = await editor.request(
         "textDocument/codeAction",
         {
             "textDocument": {"uri": uri},
@@ -87,7 +89,7 @@ def _start_of(edit: Message) -> tuple[int, int]:
 
 
 async def test_faults_and_the_report_stand_at_the_values_that_they_are_about(
-    desk: Desk, view: View
+    editor: InProcessEditor, view: View
 ) -> None:
     view.now = picture_of(
         [
@@ -98,25 +100,25 @@ async def test_faults_and_the_report_stand_at_the_values_that_they_are_about(
             ends(1),
         ]
     )
-    uri = open_plan(desk, view)
-    told = {one["code"]: one for one in (await desk.published(uri))["diagnostics"]}
+    uri = open_plan(editor, view)
+    told = {one["code"]: one for one in (await editor.published(uri))["diagnostics"]}
     assert words_at(told["story-passes-unreviewed"]) == "true"
     assert words_at(told["report"]) == "Story US-2"
     assert words_at(told["tests-failing"]) == "Story US-2"
     assert "duplicate-task" not in told
 
 
-async def test_text_that_is_no_json_says_where(desk: Desk, view: View) -> None:
-    uri = open_plan(desk, view, '{"userStories": [}\n')
+async def test_text_that_is_no_json_says_where(editor: InProcessEditor, view: View) -> None:
+    uri = open_plan(editor, view, '{"userStories": [}\n')
     (told,) = [
-        one for one in (await desk.published(uri))["diagnostics"] if one["code"] == "json-syntax"
+        one for one in (await editor.published(uri))["diagnostics"] if one["code"] == "json-syntax"
     ]
     assert told["range"]["start"] == {"line": 0, "character": 17}
 
 
-async def test_lenses_say_whose_turn_a_story_is(desk: Desk, view: View) -> None:
-    uri = open_plan(desk, view)
-    found = await desk.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
+async def test_lenses_say_whose_turn_a_story_is(editor: InProcessEditor, view: View) -> None:
+    uri = open_plan(editor, view)
+    found = await editor.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
     told = [(one["range"]["start"]["line"], one["command"]["title"]) for one in found]
     assert told == [
         (0, "Start loop"),
@@ -125,12 +127,12 @@ async def test_lenses_say_whose_turn_a_story_is(desk: Desk, view: View) -> None:
     ]
 
 
-async def test_a_hover_tells_a_story_in_full(desk: Desk, view: View) -> None:
-    uri = open_plan(desk, view)
+async def test_a_hover_tells_a_story_in_full(editor: InProcessEditor, view: View) -> None:
+    uri = open_plan(editor, view)
 
     async def hover(line: int) -> str:
         params = {"textDocument": {"uri": uri}, "position": {"line": line, "character": 8}}
-        found = await desk.request("textDocument/hover", params)
+        found = await editor.request("textDocument/hover", params)
         value: str = found["contents"]["value"]
         return value
 
@@ -142,26 +144,28 @@ async def test_a_hover_tells_a_story_in_full(desk: Desk, view: View) -> None:
     assert "- Waits for US-2 (Story US-2)" in await hover(LINES[2])
 
 
-async def test_stories_are_symbols_and_fold(desk: Desk, view: View) -> None:
-    uri = open_plan(desk, view)
+async def test_stories_are_symbols_and_fold(editor: InProcessEditor, view: View) -> None:
+    uri = open_plan(editor, view)
     about = {"textDocument": {"uri": uri}}
-    symbols = await desk.request("textDocument/documentSymbol", about)
+    symbols = await editor.request("textDocument/documentSymbol", about)
     assert [one["name"] for one in symbols] == [f"US-{n} Story US-{n}" for n in range(1, 5)]
     assert symbols[0]["selectionRange"]["start"]["line"] == LINES[0] + 2
-    folds = await desk.request("textDocument/foldingRange", about)
+    folds = await editor.request("textDocument/foldingRange", about)
     assert [fold["startLine"] for fold in folds] == LINES
 
 
-async def test_a_story_is_passed_opened_returned_noted_and_moved(desk: Desk, view: View) -> None:
-    uri = open_plan(desk, view)
-    done = {one["title"]: one for one in await actions_at(desk, uri, LINES[0])}
+async def test_a_story_is_passed_opened_returned_noted_and_moved(
+    editor: InProcessEditor, view: View
+) -> None:
+    uri = open_plan(editor, view)
+    done = {one["title"]: one for one in await actions_at(editor, uri, LINES[0])}
     assert {"Open task again", "Request changes", "Add a note", "Move task down"} < done.keys()
     assert "Move task up" not in done
     again = applied(done["Open task again"])["userStories"][0]
     assert (again["passes"], again["reviewStatus"], again["reviewCount"]) == (False, None, 0)
     returned = applied(done["Request changes"])["userStories"][0]
     assert (returned["reviewStatus"], returned["reviewFeedback"]) == ("changes_requested", "…")
-    in_review = {one["title"]: one for one in await actions_at(desk, uri, LINES[1])}
+    in_review = {one["title"]: one for one in await actions_at(editor, uri, LINES[1])}
     passed = applied(in_review["Mark task as done"])["userStories"][1]
     assert (passed["passes"], passed["reviewStatus"]) == (True, "approved")
     reset = applied(in_review["Reset for retry"])["userStories"][1]
@@ -173,7 +177,9 @@ async def test_a_story_is_passed_opened_returned_noted_and_moved(desk: Desk, vie
     assert "Run only this task" in in_review
 
 
-async def test_what_the_guard_put_back_can_be_kept(desk: Desk, view: View, tmp_path: Path) -> None:
+async def test_what_the_guard_put_back_can_be_kept(
+    editor: InProcessEditor, view: View, tmp_path: Path
+) -> None:
     files = run_files(tmp_path / "state")
     (files.folder / "kept.json").write_text(
         STORIES.replace('"priority": 1', '"priority": 7'), encoding="utf-8"
@@ -190,30 +196,30 @@ async def test_what_the_guard_put_back_can_be_kept(desk: Desk, view: View, tmp_p
     view.now = picture_of(
         [started(), begins(1, "US-3"), reverted, shows(1), ends(1)], run_files=files
     )
-    uri = open_plan(desk, view)
-    remarks = (await desk.published(uri))["diagnostics"]
+    uri = open_plan(editor, view)
+    remarks = (await editor.published(uri))["diagnostics"]
     (remark,) = [one for one in remarks if one["code"] == "guard-reverted"]
     assert words_at(remark) == "Story US-3"
-    found = await actions_at(desk, uri, remark["range"]["start"]["line"], remark)
+    found = await actions_at(editor, uri, remark["range"]["start"]["line"], remark)
     keep = next(one for one in found if one["title"].startswith("Keep the agent's priority"))
     assert [one["priority"] for one in applied(keep)["userStories"]] == [1, 1, 7, 1]
 
 
-async def test_a_person_and_an_agent_both_write(desk: Desk, view: View) -> None:
-    uri = open_plan(desk, view)
+async def test_a_person_and_an_agent_both_write(editor: InProcessEditor, view: View) -> None:
+    uri = open_plan(editor, view)
     assert view.plan_path is not None
-    await desk.published(uri)
-    desk.type(uri, 2, 1, '  "branch": "mine",\n')
-    await desk.quiet()
+    await editor.published(uri)
+    editor.type(uri, 2, 1, '  "branch": "mine",\n')
+    await editor.quiet()
     agents = STORIES.replace('"title": "Story US-3"', '"title": "Agent\'s"')
     view.plan_path.write_text(agents, encoding="utf-8")
-    desk.views.change(view)
+    editor.views.change(view)
     remarks: list[Message] = []
     while not any(one["code"] == "plan-changed-on-disk" for one in remarks):
-        remarks = (await desk.published(uri))["diagnostics"]
+        remarks = (await editor.published(uri))["diagnostics"]
     remark = next(one for one in remarks if one["code"] == "plan-changed-on-disk")
     text = STORIES.replace("{\n", '{\n  "branch": "mine",\n', 1)
-    found = await actions_at(desk, uri, 0, remark)
+    found = await actions_at(editor, uri, 0, remark)
     merge = next(one for one in found if one["title"].startswith("Merge what was changed"))
     merged = applied(merge, text)
     assert merged["userStories"][2]["title"] == "Agent's"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ralph_ls.editor.documents.loop_documents import SMALL_TEXT
-from tests.editor.in_process_editor import NEOVIM, Desk, Message, View, Views
+from tests.editor.in_process_editor import NEOVIM, InProcessEditor, Message, View, Views
 from tests.editor.sample_workspace import PLAN, ask, desk_on, open_file, span, work_tree
 
 pytestmark = pytest.mark.asyncio
@@ -31,8 +31,8 @@ def tree(found: list[Message]) -> list[object]:
 async def test_a_plan_is_a_tree_whose_places_are_the_clients(
     view: View, encodings: list[str], end: int
 ) -> None:
-    desk = await desk_on(view, encodings=encodings)
-    [plan] = await ask(desk, SYMBOLS, open_file(desk, view, "@fix_plan.md"))
+    editor = await desk_on(view, encodings=encodings)
+    [plan] = await ask(editor, SYMBOLS, open_file(editor, view, "@fix_plan.md"))
     assert tree([plan]) == [
         (
             "計画 🚀",
@@ -52,19 +52,19 @@ async def test_a_plan_is_a_tree_whose_places_are_the_clients(
 
 
 async def test_specifications_and_what_was_done_have_symbols_too(view: View) -> None:
-    desk = await desk_on(view)
-    login = open_file(desk, view, "specs/login.md")
-    done = open_file(desk, view, "PROGRESS.md")
-    assert tree(await ask(desk, SYMBOLS, login)) == [("Login",)]
-    assert tree(await ask(desk, SYMBOLS, done)) == [
+    editor = await desk_on(view)
+    login = open_file(editor, view, "specs/login.md")
+    done = open_file(editor, view, "PROGRESS.md")
+    assert tree(await ask(editor, SYMBOLS, login)) == [("Login",)]
+    assert tree(await ask(editor, SYMBOLS, done)) == [
         ("Done", ("US-001 見積もり (US-009)",), ("US-009 🚀",))
     ]
 
 
 async def test_a_client_without_trees_gets_a_list(view: View) -> None:
-    desk = await desk_on(view, capabilities=None)
-    uri = open_file(desk, view, "@fix_plan.md")
-    found = await ask(desk, SYMBOLS, uri)
+    editor = await desk_on(view, capabilities=None)
+    uri = open_file(editor, view, "@fix_plan.md")
+    found = await ask(editor, SYMBOLS, uri)
     assert [(one["name"], one.get("containerName")) for one in found][:3] == [
         ("計画 🚀", None),
         ("High Priority", "計画 🚀"),
@@ -74,54 +74,54 @@ async def test_a_client_without_trees_gets_a_list(view: View) -> None:
 
 
 async def test_what_is_typed_is_seen_and_what_is_closed_is_as_saved(view: View) -> None:
-    desk = await desk_on(view)
+    editor = await desk_on(view)
     for name in ("@fix_plan.md", "specs/pay.md"):
-        uri = open_file(desk, view, name)
-        desk.type(uri, 2, 0, "# New\n")
-        assert (await ask(desk, SYMBOLS, uri))[0]["name"] in {"New", "計画 🚀"}
-        assert "New" in str(await ask(desk, SYMBOLS, uri))
-        desk.close(uri)
-        assert "New" not in str(await ask(desk, SYMBOLS, uri))
+        uri = open_file(editor, view, name)
+        editor.type(uri, 2, 0, "# New\n")
+        assert (await ask(editor, SYMBOLS, uri))[0]["name"] in {"New", "計画 🚀"}
+        assert "New" in str(await ask(editor, SYMBOLS, uri))
+        editor.close(uri)
+        assert "New" not in str(await ask(editor, SYMBOLS, uri))
 
 
 async def test_a_big_specification_is_looked_over_beside_the_loop(view: View) -> None:
-    desk = await desk_on(view)
+    editor = await desk_on(view)
     text = f"# Part\n{'long ' * 100}\n" * 50
     assert len(text) > SMALL_TEXT
-    assert len(await ask(desk, SYMBOLS, open_file(desk, view, "specs/pay.md", text))) == 50
+    assert len(await ask(editor, SYMBOLS, open_file(editor, view, "specs/pay.md", text))) == 50
 
 
 async def test_other_documents_have_none(view: View) -> None:
-    desk = await desk_on(view)
+    editor = await desk_on(view)
     (view.root / "specs/archive").mkdir()
     for name in ("README.md", "specs/archive/old.md", ".ralph/decide.txt", "specs/gone.md"):
         uri = (view.root / name).as_uri()
         if name != "specs/gone.md":
-            desk.open(view.root / name, PLAN)
-        assert await ask(desk, SYMBOLS, uri) is None
-    elsewhere = desk.open(view.root.parent / "specs" / "x.md", PLAN)
-    assert await ask(desk, SYMBOLS, elsewhere) is None
+            editor.open(view.root / name, PLAN)
+        assert await ask(editor, SYMBOLS, uri) is None
+    elsewhere = editor.open(view.root.parent / "specs" / "x.md", PLAN)
+    assert await ask(editor, SYMBOLS, elsewhere) is None
 
 
 async def test_a_nested_work_tree_has_its_own_files(view: View, tmp_path: Path) -> None:
     (view.root / "specs/inner").mkdir()
     inner = View(view.root / "specs/inner", plan=None)
-    desk = Desk(Views([view, inner]))
-    await desk.initialize()
-    uri = open_file(desk, inner, "login.md", "# Not ours\n")
-    assert await ask(desk, SYMBOLS, uri) is None
-    uri = open_file(desk, inner, "specs/login.md", "# Theirs\n")
-    assert tree(await ask(desk, SYMBOLS, uri)) == [("Theirs",)]
+    editor = InProcessEditor(Views([view, inner]))
+    await editor.initialize()
+    uri = open_file(editor, inner, "login.md", "# Not ours\n")
+    assert await ask(editor, SYMBOLS, uri) is None
+    uri = open_file(editor, inner, "specs/login.md", "# Theirs\n")
+    assert tree(await ask(editor, SYMBOLS, uri)) == [("Theirs",)]
 
 
 async def test_tasks_are_found_in_the_plans_of_all_work_trees(view: View, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
-    desk = Desk(Views([view, View(other.resolve(), plan=None)]))
-    await desk.initialize()
+    editor = InProcessEditor(Views([view, View(other.resolve(), plan=None)]))
+    await editor.initialize()
 
     async def names(query: str) -> list[str]:
-        found = await desk.request("workspace/symbol", {"query": query})
+        found = await editor.request("workspace/symbol", {"query": query})
         return [one["name"] for one in found]
 
     assert await names("us-002") == ["🚀 US-002: Pay", "US-002 Twice"]
@@ -131,19 +131,19 @@ async def test_tasks_are_found_in_the_plans_of_all_work_trees(view: View, tmp_pa
 
 
 async def test_sections_tasks_and_fences_can_be_folded(view: View) -> None:
-    desk = await desk_on(view, capabilities=NEOVIM)
-    found = await ask(desk, FOLDS, open_file(desk, view, "@fix_plan.md"))
+    editor = await desk_on(view, capabilities=NEOVIM)
+    found = await ask(editor, FOLDS, open_file(editor, view, "@fix_plan.md"))
     lines = [(one["startLine"], one["endLine"]) for one in found]
     assert lines == [(0, 9), (1, 9), (3, 5), (6, 8)]
-    [matter, login] = await ask(desk, FOLDS, open_file(desk, view, "specs/login.md"))
+    [matter, login] = await ask(editor, FOLDS, open_file(editor, view, "specs/login.md"))
     assert matter == {"startLine": 0, "endLine": 4, "kind": "region"}
     assert login == {"startLine": 5, "endLine": 6}
 
 
 async def test_a_client_that_takes_few_folds_gets_the_longest(view: View) -> None:
-    desk = Desk(Views([view]))
+    editor = InProcessEditor(Views([view]))
     able = {"textDocument": {"foldingRange": {"rangeLimit": 2}}}
-    await desk.request("initialize", {"capabilities": able})
-    desk.notify("initialized", {})
-    found = await ask(desk, FOLDS, open_file(desk, view, "@fix_plan.md"))
+    await editor.request("initialize", {"capabilities": able})
+    editor.notify("initialized", {})
+    found = await ask(editor, FOLDS, open_file(editor, view, "@fix_plan.md"))
     assert [(one["startLine"], one["endLine"]) for one in found] == [(0, 9), (1, 9)]

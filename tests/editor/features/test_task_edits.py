@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.editor.in_process_editor import Desk, Message, View, Views, picture_of
+from tests.editor.in_process_editor import InProcessEditor, Message, View, Views, picture_of
 from tests.unit.core.views.document_contexts import (
     CHOOSE,
     COMMIT,
@@ -22,20 +22,20 @@ INVOKED, AUTOMATIC = 1, 2
 
 
 async def asked_of(
-    desk: Desk, view: View, text: str, *, line: int = 0, trigger: int = INVOKED
+    editor: InProcessEditor, view: View, text: str, *, line: int = 0, trigger: int = INVOKED
 ) -> dict[str, Message]:
     """The edits of the plan's task on a line, by title."""
     assert view.plan_path is not None
     uri = view.plan_path.as_uri()
-    if not desk.documents.is_open(uri):
-        desk.open(view.plan_path, text)
+    if not editor.documents.is_open(uri):
+        editor.open(view.plan_path, text)
     at = {"line": line, "character": 0}
     params = {
         "textDocument": {"uri": uri},
         "range": {"start": at, "end": at},
         "context": {"diagnostics": [], "only": ["refactor"], "triggerKind": trigger},
     }
-    found = await desk.request("textDocument/codeAction", params)
+    found = await editor.request("textDocument/codeAction", params)
     assert {one["kind"] for one in found} <= {"refactor.rewrite"}
     return {one["title"]: one for one in found}
 
@@ -89,23 +89,25 @@ def edits_in(change: Message) -> list[tuple[Any, str]]:
     ],
 )
 async def test_the_state_of_a_task_is_edited_where_it_stands(
-    desk: Desk, view: View, text: str, edits: dict[str, list[tuple[Any, str]]]
+    editor: InProcessEditor, view: View, text: str, edits: dict[str, list[tuple[Any, str]]]
 ) -> None:
-    found = await asked_of(desk, view, text, trigger=AUTOMATIC)
+    found = await asked_of(editor, view, text, trigger=AUTOMATIC)
     changes = {title: one["edit"]["documentChanges"] for title, one in found.items()}
     assert {title: edits_in(change) for title, [change] in changes.items()} == edits
     assert {change["textDocument"]["version"] for [change] in changes.values()} == {1}
 
 
-async def test_in_a_long_plan_the_cursor_alone_asks_for_no_edit(desk: Desk, view: View) -> None:
+async def test_in_a_long_plan_the_cursor_alone_asks_for_no_edit(
+    editor: InProcessEditor, view: View
+) -> None:
     text = "- [ ] a\n" * 3000
-    assert await asked_of(desk, view, text, trigger=AUTOMATIC) == {}
-    assert "Mark task as done" in await asked_of(desk, view, text)
+    assert await asked_of(editor, view, text, trigger=AUTOMATIC) == {}
+    assert "Mark task as done" in await asked_of(editor, view, text)
 
 
-async def test_who_asks_is_shown_every_edit(desk: Desk, view: View) -> None:
+async def test_who_asks_is_shown_every_edit(editor: InProcessEditor, view: View) -> None:
     text = "- [ ] [P1] z\n- [ ] a\n  - n\n- [ ] b\n"
-    found = await asked_of(desk, view, text, line=1)
+    found = await asked_of(editor, view, text, line=1)
     changes = {title: edits_in(one["edit"]["documentChanges"][0]) for title, one in found.items()}
     assert {title: [text for _, text in edits] for title, edits in changes.items()} == {
         "Mark task as done": ["x"],
@@ -120,10 +122,12 @@ async def test_who_asks_is_shown_every_edit(desk: Desk, view: View) -> None:
     }
 
 
-async def test_the_commit_of_a_finished_task_can_be_attached(desk: Desk, view: View) -> None:
+async def test_the_commit_of_a_finished_task_can_be_attached(
+    editor: InProcessEditor, view: View
+) -> None:
     shown = shows(1, done=(CHOOSE,), commit=COMMIT)
     view.now = picture_of([started(), begins(1, CHOOSE), shown])
-    found = await asked_of(desk, view, PLAN, line=CHOOSE)
+    found = await asked_of(editor, view, PLAN, line=CHOOSE)
     [change] = found["Attach commit abc1234"]["edit"]["documentChanges"]
     assert [text for _, text in edits_in(change)] == ["  - Commit: abc1234\n"]
 
@@ -131,10 +135,10 @@ async def test_the_commit_of_a_finished_task_can_be_attached(desk: Desk, view: V
 async def test_what_cannot_be_done_says_why(view: View) -> None:
     text = "# Done\n- a\n"
     for able in (True, False):
-        desk = Desk(Views([view]))
-        await desk.request("initialize", {"capabilities": able_to(disabledSupport=able)})
-        desk.notify("initialized", {})
-        found = await asked_of(desk, view, text, line=1)
+        editor = InProcessEditor(Views([view]))
+        await editor.request("initialize", {"capabilities": able_to(disabledSupport=able)})
+        editor.notify("initialized", {})
+        found = await asked_of(editor, view, text, line=1)
         refused = {
             title: one["disabled"]["reason"] for title, one in found.items() if "disabled" in one
         }
@@ -157,15 +161,15 @@ MOVE = "Move finished tasks to PROGRESS.md"
 
 
 async def test_finished_tasks_go_to_a_log_that_is_made(view: View) -> None:
-    desk = Desk(Views([view]))
+    editor = InProcessEditor(Views([view]))
     edits = {
         "documentChanges": True,
         "resourceOperations": ["create"],
         "changeAnnotationSupport": {},
     }
-    await desk.request("initialize", {"capabilities": able_to(edits=edits)})
-    desk.notify("initialized", {})
-    edit = (await asked_of(desk, view, DONE_PLAN))[MOVE]["edit"]
+    await editor.request("initialize", {"capabilities": able_to(edits=edits)})
+    editor.notify("initialized", {})
+    edit = (await asked_of(editor, view, DONE_PLAN))[MOVE]["edit"]
     made, log, plan = edit["documentChanges"]
     uri = (view.root / "PROGRESS.md").as_uri()
     assert made == {"kind": "create", "uri": uri, "options": {"ignoreIfExists": True}}
@@ -177,10 +181,10 @@ async def test_finished_tasks_go_to_a_log_that_is_made(view: View) -> None:
 
 
 async def test_finished_tasks_go_to_a_log_as_it_stands_in_the_editor(
-    desk: Desk, view: View
+    editor: InProcessEditor, view: View
 ) -> None:
-    uri = desk.open(view.root / "PROGRESS.md", "# Log\n\n## 2026-01-31\n- [x] 🔑\n")
-    edit = (await asked_of(desk, view, DONE_PLAN))[MOVE]["edit"]
+    uri = editor.open(view.root / "PROGRESS.md", "# Log\n\n## 2026-01-31\n- [x] 🔑\n")
+    edit = (await asked_of(editor, view, DONE_PLAN))[MOVE]["edit"]
     log, plan = edit["documentChanges"]
     assert log["textDocument"] == {"uri": uri, "version": 1}
     assert edits_in(log) == [([(3, 0), (3, 0)], "- [x] a\n")]
@@ -188,21 +192,21 @@ async def test_finished_tasks_go_to_a_log_as_it_stands_in_the_editor(
 
 
 async def test_where_no_file_can_be_made_the_log_has_to_be_there(view: View) -> None:
-    desk = Desk(Views([view]))
-    await desk.request("initialize", {"capabilities": able_to(disabledSupport=True)})
-    desk.notify("initialized", {})
-    told = (await asked_of(desk, view, DONE_PLAN))[MOVE]["disabled"]["reason"]
+    editor = InProcessEditor(Views([view]))
+    await editor.request("initialize", {"capabilities": able_to(disabledSupport=True)})
+    editor.notify("initialized", {})
+    told = (await asked_of(editor, view, DONE_PLAN))[MOVE]["disabled"]["reason"]
     assert told.startswith("there is no PROGRESS.md, and this editor lets nobody make files; make")
     log = view.root / "PROGRESS.md"
     log.write_text("# Log\n", encoding="utf-8")
-    edit = (await asked_of(desk, view, DONE_PLAN))[MOVE]["edit"]
+    edit = (await asked_of(editor, view, DONE_PLAN))[MOVE]["edit"]
     assert list(edit["changes"]) == [log.as_uri(), (view.root / "@fix_plan.md").as_uri()]
 
 
 async def test_what_is_nested_in_open_work_stays(view: View) -> None:
-    desk = Desk(Views([view]))
-    await desk.request("initialize", {"capabilities": able_to(disabledSupport=True)})
-    desk.notify("initialized", {})
+    editor = InProcessEditor(Views([view]))
+    await editor.request("initialize", {"capabilities": able_to(disabledSupport=True)})
+    editor.notify("initialized", {})
     (view.root / "PROGRESS.md").touch()
-    found = await asked_of(desk, view, "- [ ] a\n  - [x] b\n", line=1)
+    found = await asked_of(editor, view, "- [ ] a\n  - [x] b\n", line=1)
     assert "goes with that one" in found[MOVE]["disabled"]["reason"]

@@ -14,7 +14,7 @@ from ralph_ls.core.loop.decide_file import format_decide, read_halt_files
 from ralph_ls.core.plan.parse.titles import title_id
 from ralph_ls.protocol.run.events import QuestionAsked
 from ralph_ls.protocol.run.values import Phase, TaskRef
-from tests.editor.in_process_editor import Desk, Message, View, Views, picture_of
+from tests.editor.in_process_editor import InProcessEditor, Message, View, Views, picture_of
 from tests.editor.sample_workspace import (
     LOGIN,
     PLAN,
@@ -39,18 +39,18 @@ def view(tmp_path: Path) -> View:
     return work_tree(tmp_path)
 
 
-async def rename(desk: Desk, uri: str, line: int, character: int, name: str) -> Any:
+async def rename(editor: InProcessEditor, uri: str, line: int, character: int, name: str) -> Any:
     params = {**at(uri, line, character), "newName": name}
-    return await desk.request("textDocument/rename", params)
+    return await editor.request("textDocument/rename", params)
 
 
-async def prepare(desk: Desk, uri: str, line: int, character: int) -> Any:
-    return await desk.request("textDocument/prepareRename", at(uri, line, character))
+async def prepare(editor: InProcessEditor, uri: str, line: int, character: int) -> Any:
+    return await editor.request("textDocument/prepareRename", at(uri, line, character))
 
 
-async def refusal(desk: Desk, uri: str, line: int, character: int, name: str) -> str:
+async def refusal(editor: InProcessEditor, uri: str, line: int, character: int, name: str) -> str:
     params = {**at(uri, line, character), "newName": name}
-    error: Message = (await desk.answer("textDocument/rename", params))["error"]
+    error: Message = (await editor.answer("textDocument/rename", params))["error"]
     assert error["code"] == REQUEST_FAILED
     message: str = error["message"]
     return message
@@ -88,9 +88,9 @@ def change(text: str, edits: list[Message]) -> str:
 async def test_an_id_is_renamed_everywhere_at_once(
     view: View, encodings: list[str], meant: tuple[int, int], tag: tuple[int, int]
 ) -> None:
-    desk = await desk_on(view, encodings=encodings)
-    plan = open_file(desk, view, "@fix_plan.md")
-    edit = await rename(desk, plan, 4, meant[1], "PAY-7")
+    editor = await desk_on(view, encodings=encodings)
+    plan = open_file(editor, view, "@fix_plan.md")
+    edit = await rename(editor, plan, 4, meant[1], "PAY-7")
     assert spans(edit) == [
         ("%40fix_plan.md", 1, [(2, 8, 2, 14), (4, meant[0], 4, meant[1])]),
         ("PROGRESS.md", None, [(1, 6, 1, 12)]),
@@ -99,10 +99,10 @@ async def test_an_id_is_renamed_everywhere_at_once(
 
 
 async def test_the_renamed_files_say_the_same_of_the_new_id(view: View) -> None:
-    desk = await desk_on(view, encodings=["utf-32"])
-    plan = open_file(desk, view, "@fix_plan.md")
-    spec = open_file(desk, view, "specs/login.md")
-    edit = await rename(desk, spec, 2, 12, "PAY-7")
+    editor = await desk_on(view, encodings=["utf-32"])
+    plan = open_file(editor, view, "@fix_plan.md")
+    spec = open_file(editor, view, "specs/login.md")
+    edit = await rename(editor, spec, 2, 12, "PAY-7")
     texts = {"%40fix_plan.md": PLAN, "PROGRESS.md": PROGRESS, "login.md": LOGIN}
     assert [name for name, _, _ in spans(edit)] == [*texts]
     for one in edit["documentChanges"]:
@@ -119,74 +119,76 @@ async def test_the_renamed_files_say_the_same_of_the_new_id(view: View) -> None:
 
 
 async def test_a_rename_begins_with_the_old_id(view: View) -> None:
-    desk = await desk_on(view, encodings=["utf-16"])
-    plan = open_file(desk, view, "@fix_plan.md")
-    found = await prepare(desk, plan, 4, 27)
+    editor = await desk_on(view, encodings=["utf-16"])
+    plan = open_file(editor, view, "@fix_plan.md")
+    found = await prepare(editor, plan, 4, 27)
     assert (span(found["range"]), found["placeholder"]) == ((4, 27, 4, 33), "us-002")
-    assert await prepare(desk, plan, 5, 8) is None
-    assert await prepare(desk, plan, 7, 2) is None
+    assert await prepare(editor, plan, 5, 8) is None
+    assert await prepare(editor, plan, 7, 2) is None
 
 
 async def test_what_is_not_saved_yet_is_renamed_too(view: View) -> None:
-    desk = await desk_on(view)
-    plan = open_file(desk, view, "@fix_plan.md")
-    done = open_file(desk, view, "PROGRESS.md", "US-001 and US-001\n")
-    desk.type(done, 2, 0, "US-001\n")
-    edit = await rename(desk, plan, 2, 9, "PAY-7")
+    editor = await desk_on(view)
+    plan = open_file(editor, view, "@fix_plan.md")
+    done = open_file(editor, view, "PROGRESS.md", "US-001 and US-001\n")
+    editor.type(done, 2, 0, "US-001\n")
+    edit = await rename(editor, plan, 2, 9, "PAY-7")
     [progress] = [one for one in spans(edit) if one[0] == "PROGRESS.md"]
     assert progress[1:] == (2, [(0, 0, 0, 6), (1, 0, 1, 6), (1, 11, 1, 17)])
     assert done in {one["textDocument"]["uri"] for one in edit["documentChanges"]}
 
 
 async def test_a_second_task_with_the_id_gets_one_of_its_own(view: View) -> None:
-    desk = await desk_on(view, encodings=["utf-32"])
-    plan = open_file(desk, view, "@fix_plan.md", "- [ ] A-1: a\n- [ ] A-1: b\nA-1\n")
-    assert spans(await rename(desk, plan, 1, 7, "A-2"))[0][2] == [(1, 6, 1, 9)]
-    assert spans(await rename(desk, plan, 0, 7, "A-2"))[0][2] == [(0, 6, 0, 9), (2, 0, 2, 3)]
+    editor = await desk_on(view, encodings=["utf-32"])
+    plan = open_file(editor, view, "@fix_plan.md", "- [ ] A-1: a\n- [ ] A-1: b\nA-1\n")
+    assert spans(await rename(editor, plan, 1, 7, "A-2"))[0][2] == [(1, 6, 1, 9)]
+    assert spans(await rename(editor, plan, 0, 7, "A-2"))[0][2] == [(0, 6, 0, 9), (2, 0, 2, 3)]
 
 
 async def test_a_client_without_versions_gets_the_edits_alone(view: View) -> None:
-    desk = await desk_on(view, capabilities=None)
-    plan = open_file(desk, view, "@fix_plan.md")
-    edit = await rename(desk, plan, 2, 9, "PAY-7")
+    editor = await desk_on(view, capabilities=None)
+    plan = open_file(editor, view, "@fix_plan.md")
+    edit = await rename(editor, plan, 2, 9, "PAY-7")
     assert [len(edits) for edits in edit["changes"].values()] == [2, 1, 1]
 
 
 async def test_an_id_of_what_was_done_is_one_too(view: View) -> None:
-    desk = await desk_on(view, encodings=["utf-32"])
-    done = open_file(desk, view, "PROGRESS.md")
-    edit = await rename(desk, done, 2, 8, "PAY-7")
+    editor = await desk_on(view, encodings=["utf-32"])
+    done = open_file(editor, view, "PROGRESS.md")
+    edit = await rename(editor, done, 2, 8, "PAY-7")
     assert spans(edit) == [("PROGRESS.md", 1, [(1, 20, 1, 26), (2, 6, 2, 12)])]
-    found = await desk.request("textDocument/definition", at(done, 1, 22))
+    found = await editor.request("textDocument/definition", at(done, 1, 22))
     assert (found["uri"], span(found["range"])) == (done, (2, 6, 2, 15))
 
 
 async def test_a_name_that_is_no_free_id_is_refused(view: View) -> None:
-    desk = await desk_on(view)
-    plan = open_file(desk, view, "@fix_plan.md")
-    assert "cannot be a task's id" in await refusal(desk, plan, 2, 9, "pay")
-    assert "US-009 is the id of another task already" in await refusal(desk, plan, 2, 9, "US-009")
-    assert spans(await rename(desk, plan, 2, 9, "US-001"))[0][2][0] == (2, 8, 2, 14)
-    readme = open_file(desk, view, "README.md", "- [ ] US-001: a\n")
-    assert "no question waits" in await refusal(desk, readme, 0, 8, "PAY-7")
+    editor = await desk_on(view)
+    plan = open_file(editor, view, "@fix_plan.md")
+    assert "cannot be a task's id" in await refusal(editor, plan, 2, 9, "pay")
+    assert "US-009 is the id of another task already" in await refusal(editor, plan, 2, 9, "US-009")
+    assert spans(await rename(editor, plan, 2, 9, "US-001"))[0][2][0] == (2, 8, 2, 14)
+    readme = open_file(editor, view, "README.md", "- [ ] US-001: a\n")
+    assert "no question waits" in await refusal(editor, readme, 0, 8, "PAY-7")
 
 
 async def test_an_id_that_is_made_of_a_title_cannot_be_renamed(view: View) -> None:
     made = title_id("a")
-    desk = await desk_on(view)
-    plan = open_file(desk, view, "@fix_plan.md", f"- [ ] a\n- [ ] b\n  - Needs: {made}\n")
-    assert await prepare(desk, plan, 2, 12) is None
-    assert "no question waits" in await refusal(desk, plan, 2, 12, "PAY-7")
-    found = await desk.request("textDocument/definition", at(plan, 2, 12))
+    editor = await desk_on(view)
+    plan = open_file(editor, view, "@fix_plan.md", f"- [ ] a\n- [ ] b\n  - Needs: {made}\n")
+    assert await prepare(editor, plan, 2, 12) is None
+    assert "no question waits" in await refusal(editor, plan, 2, 12, "PAY-7")
+    found = await editor.request("textDocument/definition", at(plan, 2, 12))
     assert span(found["range"]) == (0, 6, 0, 7)
 
 
 async def test_another_plan_stands_alone(view: View) -> None:
-    desk = Desk(Views([view]))
-    desk.views.further = {"other.md"}
-    await desk.initialize()
-    other = open_file(desk, view, "other.md", "- [ ] US-001: a\nUS-009\n")
-    assert [name for name, _, _ in spans(await rename(desk, other, 0, 8, "US-009"))] == ["other.md"]
+    editor = InProcessEditor(Views([view]))
+    editor.views.further = {"other.md"}
+    await editor.initialize()
+    other = open_file(editor, view, "other.md", "- [ ] US-001: a\nUS-009\n")
+    assert [name for name, _, _ in spans(await rename(editor, other, 0, 8, "US-009"))] == [
+        "other.md"
+    ]
 
 
 async def test_an_id_on_the_line_of_a_question_is_no_answer(view: View) -> None:
@@ -197,32 +199,32 @@ async def test_an_id_on_the_line_of_a_question_is_no_answer(view: View) -> None:
     begun = begun.model_copy(update={"task": task})
     events = [started(), begun, question, phase(Phase.PARKED, "decide")]
     view.now = picture_of(events, halt=read_halt_files(decide, None))
-    desk = await desk_on(view)
-    plan = open_file(desk, view, "@fix_plan.md")
-    assert (await prepare(desk, plan, 2, 3))["placeholder"] == ""
-    assert (await prepare(desk, plan, 2, 9))["placeholder"] == "US-001"
-    assert "cannot be a task's id" in await refusal(desk, plan, 2, 9, "SQLite")
+    editor = await desk_on(view)
+    plan = open_file(editor, view, "@fix_plan.md")
+    assert (await prepare(editor, plan, 2, 3))["placeholder"] == ""
+    assert (await prepare(editor, plan, 2, 9))["placeholder"] == "US-001"
+    assert "cannot be a task's id" in await refusal(editor, plan, 2, 9, "SQLite")
 
 
 async def test_an_id_leads_to_its_task_from_everywhere(view: View) -> None:
-    desk = await desk_on(view, encodings=["utf-32"])
-    plan = open_file(desk, view, "@fix_plan.md")
-    spec = open_file(desk, view, "specs/login.md")
-    done = open_file(desk, view, "PROGRESS.md")
+    editor = await desk_on(view, encodings=["utf-32"])
+    plan = open_file(editor, view, "@fix_plan.md")
+    spec = open_file(editor, view, "specs/login.md")
+    done = open_file(editor, view, "PROGRESS.md")
     for uri, line, character in ((plan, 4, 20), (spec, 2, 12), (done, 1, 8)):
-        found = await desk.request("textDocument/definition", at(uri, line, character))
+        found = await editor.request("textDocument/definition", at(uri, line, character))
         assert (found["uri"], span(found["range"])) == (plan, (2, 6, 2, 42))
-    assert await desk.request("textDocument/definition", at(plan, 5, 9)) is None
+    assert await editor.request("textDocument/definition", at(plan, 5, 9)) is None
 
 
 async def test_all_places_of_an_id_are_listed_with_or_without_its_own(view: View) -> None:
-    desk = await desk_on(view, encodings=["utf-32"])
-    plan = open_file(desk, view, "@fix_plan.md")
+    editor = await desk_on(view, encodings=["utf-32"])
+    plan = open_file(editor, view, "@fix_plan.md")
 
     async def names(character: int, *, own: bool) -> list[tuple[str, int]] | None:
         more = {"position": {"line": 2, "character": character}}
         context = {"includeDeclaration": own}
-        found = await ask(desk, "references", plan, **more, context=context)
+        found = await ask(editor, "references", plan, **more, context=context)
         if found is None:
             return None
         return [(one["uri"].rpartition("/")[2], one["range"]["start"]["line"]) for one in found]
@@ -238,19 +240,19 @@ async def test_all_places_of_an_id_are_listed_with_or_without_its_own(view: View
 
 
 async def test_the_places_in_the_text_that_is_looked_at_stand_out(view: View) -> None:
-    desk = await desk_on(view, encodings=["utf-32"])
-    plan = open_file(desk, view, "@fix_plan.md")
-    found = await desk.request("textDocument/documentHighlight", at(plan, 2, 9))
+    editor = await desk_on(view, encodings=["utf-32"])
+    plan = open_file(editor, view, "@fix_plan.md")
+    found = await editor.request("textDocument/documentHighlight", at(plan, 2, 9))
     assert [(span(one["range"]), one["kind"]) for one in found] == [
         ((2, 8, 2, 14), OWN),
         ((4, 18, 4, 24), MEANT),
     ]
-    assert await desk.request("textDocument/documentHighlight", at(plan, 0, 0)) is None
+    assert await editor.request("textDocument/documentHighlight", at(plan, 0, 0)) is None
 
 
 async def test_without_a_plan_nothing_is_meant(view: View) -> None:
     view.plan = None
     (view.root / "PROGRESS.md").unlink()
-    desk = await desk_on(view)
-    spec = open_file(desk, view, "specs/login.md")
-    assert await prepare(desk, spec, 2, 12) is None
+    editor = await desk_on(view)
+    spec = open_file(editor, view, "specs/login.md")
+    assert await prepare(editor, spec, 2, 12) is None

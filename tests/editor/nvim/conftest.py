@@ -9,14 +9,14 @@ import pytest
 
 from tests.engine.conftest import ralph
 from tests.engine.project_builder import end_run
-from tests.engine.ralph_runner import Ralph, Scene
+from tests.engine.ralph_runner import Project, Ralph
 
-__all__ = ["ralph", "scene"]
+__all__ = ["ralph", "project"]
 
 
 @pytest.fixture
-def scene(ralph: Ralph, tmp_path: Path) -> Iterator[Scene]:
+def project(ralph: Ralph, tmp_path: Path) -> Iterator[Project]:
     """A place for a repository and an agent; an engine that an editor started ends with it."""
-    made = Scene(ralph, tmp_path)
+    made = Project(ralph, tmp_path)
     yield made
     end_run(made.repository)

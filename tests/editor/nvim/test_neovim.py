@@ -14,7 +14,7 @@ import pytest
 from ralph_ls.protocol.run.events import QuestionAnswered
 from tests.editor.nvim.neovim import COLUMNS, Neovim, start_neovim
 from tests.engine.project_builder import PATIENCE, events_of, wait_for
-from tests.engine.ralph_runner import Scene
+from tests.engine.ralph_runner import Project
 from tests.unit.core.plan.stories.story_builder import RETURNED, story, text_of
 
 pytestmark = pytest.mark.slow
@@ -55,9 +55,9 @@ OUTLINED = "# 計画\n- [ ] US-001: 支払い 💳\n- [ ] Ship\n  - Needs: \n"
 TYPED = "36 characters typed while it asks me"
 
 
-def test_a_whole_loop_is_started_watched_and_answered_in_three_ways(scene: Scene) -> None:
-    plan = lay_out(scene, ASKS_THREE_TIMES)
-    scene.make_gate()
+def test_a_whole_loop_is_started_watched_and_answered_in_three_ways(project: Project) -> None:
+    plan = lay_out(project, ASKS_THREE_TIMES)
+    project.make_gate()
     with start_neovim(plan) as editor:
         editor.wait_for_lens("Start loop")
         editor.command("Ralph start 9")
@@ -66,7 +66,7 @@ def test_a_whole_loop_is_started_watched_and_answered_in_three_ways(scene: Scene
 
         # A question that comes while somebody types takes nothing of it.
         editor.type(f"Go{TYPED}")
-        scene.open_gate()
+        project.open_gate()
         question = editor.wait_for_question(ASKED)
         assert editor.mode() == {"mode": "i", "blocking": False}
         assert editor.buffer() == f"{plan.read_text(encoding='utf-8')}{TYPED}\n"
@@ -99,24 +99,24 @@ def test_a_whole_loop_is_started_watched_and_answered_in_three_ways(scene: Scene
         editor.wait_for_status_line("complete")
         assert "- [x] First task" in editor.buffer()
         editor.wait_for_hint("done in #")
-        assert answers(scene) == [
+        assert answers(project) == [
             ("PostgreSQL or SQLite?", "SQLite,  with two spaces", "Neovim"),
             ("Which port?", "Port 8080.", DECIDE),
             ("Tabs or spaces?", '"Tabs" | spaces, as you like', "Neovim"),
         ]
-        assert "> Port 8080.\n" in scene.prompt(3)
+        assert "> Port 8080.\n" in project.prompt(3)
         assert_nothing_waited_for_a_key(editor)
 
 
-def test_an_answer_in_one_viewer_closes_the_question_in_every_other(scene: Scene) -> None:
-    plan = lay_out(scene, ASKS_ONCE)
+def test_an_answer_in_one_viewer_closes_the_question_in_every_other(project: Project) -> None:
+    plan = lay_out(project, ASKS_ONCE)
     with ExitStack() as stack:
         first = stack.enter_context(start_neovim(plan))
         second = stack.enter_context(start_neovim(plan))
         first.wait_for_lens("Start loop")
         first.command("Ralph start 9")
         question = first.wait_for_question(ASKED)
-        terminal = stack.enter_context(watch(scene))
+        terminal = stack.enter_context(watch(project))
         second.wait_for_question(ASKED)
         second.command("Ralph watch")
         assert second.diagnostics() == first.diagnostics()
@@ -132,9 +132,9 @@ def test_an_answer_in_one_viewer_closes_the_question_in_every_other(scene: Scene
     assert "SQLite" in told
 
 
-def test_a_run_outlives_the_neovim_that_started_it(scene: Scene) -> None:
-    plan = lay_out(scene, WAITS)
-    scene.make_gate()
+def test_a_run_outlives_the_neovim_that_started_it(project: Project) -> None:
+    plan = lay_out(project, WAITS)
+    project.make_gate()
     with start_neovim(plan) as editor:
         editor.wait_for_lens("Start loop")
         editor.command("Ralph start 9")
@@ -152,15 +152,15 @@ def test_a_run_outlives_the_neovim_that_started_it(scene: Scene) -> None:
         editor.wait_for_text("Looking around.")
         assert not editor.lua("return vim.bo.modifiable")
         editor.open(plan)
-        scene.open_gate()
+        project.open_gate()
         editor.wait_for_lens("complete")
-    wait_for(scene.repository, "runEnded", reason="complete")
+    wait_for(project.repository, "runEnded", reason="complete")
 
 
 def test_orders_are_completed_answered_in_one_line_and_refused_with_the_reason(
-    scene: Scene,
+    project: Project,
 ) -> None:
-    plan = lay_out(scene, WAITS, allowed=False)
+    plan = lay_out(project, WAITS, allowed=False)
     with start_neovim(plan) as editor:
         editor.wait_for_lens("Start loop")
         complete = editor.api.funcs.getcompletion
@@ -178,8 +178,8 @@ def test_orders_are_completed_answered_in_one_line_and_refused_with_the_reason(
         assert_nothing_waited_for_a_key(editor)
 
 
-def test_a_plan_is_outlined_folded_completed_and_its_ids_are_renamed(scene: Scene) -> None:
-    plan = lay_out(scene, WAITS, allowed=False)
+def test_a_plan_is_outlined_folded_completed_and_its_ids_are_renamed(project: Project) -> None:
+    plan = lay_out(project, WAITS, allowed=False)
     plan.write_text(OUTLINED, encoding="utf-8")
     with start_neovim(plan) as editor:
         editor.wait_for_lens("Start loop")
@@ -207,13 +207,13 @@ def test_a_plan_is_outlined_folded_completed_and_its_ids_are_renamed(scene: Scen
         assert editor.buffer() == f"{OUTLINED.rstrip()} PAY-7\n".replace("US-001", "PAY-7")
 
 
-def test_stories_have_lenses_and_actions_and_other_json_has_no_server(scene: Scene) -> None:
+def test_stories_have_lenses_and_actions_and_other_json_has_no_server(project: Project) -> None:
     text = text_of(story("US-1"), story("US-2", **RETURNED))
-    config = CONFIG.format(agent=scene.kept / "bin" / "agent").replace("fixplan", "stories")
-    scene.plan("Unused", files={".ralph/config.toml": config, "ralph/tasks.json": text})
-    other = scene.repository / "package.json"
+    config = CONFIG.format(agent=project.kept / "bin" / "agent").replace("fixplan", "stories")
+    project.plan("Unused", files={".ralph/config.toml": config, "ralph/tasks.json": text})
+    other = project.repository / "package.json"
     other.write_text("{}", encoding="utf-8")
-    with start_neovim(scene.file("ralph/tasks.json")) as editor:
+    with start_neovim(project.file("ralph/tasks.json")) as editor:
         editor.wait_for_lens("Start loop")
         editor.wait_for_lens("changes requested in review 1: Name the key")
         nth = [line.strip() for line in text.splitlines()].index('"id": "US-2",')
@@ -237,22 +237,22 @@ def test_a_file_of_no_loop_starts_no_server(tmp_path: Path) -> None:
         assert editor.lua("return vim.lsp.get_clients()") == []
 
 
-def lay_out(scene: Scene, agent: str, *, allowed: bool = True) -> Path:
+def lay_out(project: Project, agent: str, *, allowed: bool = True) -> Path:
     """A repository whose settings name the agent; gives its plan."""
-    config = CONFIG.format(agent=scene.kept / "bin" / "agent")
-    scene.plan("First task", files={".ralph/config.toml": config}).agent(agent)
+    config = CONFIG.format(agent=project.kept / "bin" / "agent")
+    project.plan("First task", files={".ralph/config.toml": config}).agent(agent)
     if allowed:
-        assert scene.tell("allow", "--yes").exit_code == 0
-    return scene.file(PLAN)
+        assert project.tell("allow", "--yes").exit_code == 0
+    return project.file(PLAN)
 
 
 @contextmanager
-def watch(scene: Scene) -> Iterator[IO[str]]:
+def watch(project: Project) -> Iterator[IO[str]]:
     """What ``ralph watch`` tells in a terminal from now on."""
     ours, theirs = os.pipe()
     with os.fdopen(ours, encoding="utf-8") as told:
         try:
-            scene.ralph.start(scene.repository, "watch", stdout=theirs)
+            project.ralph.start(project.repository, "watch", stdout=theirs)
         finally:
             os.close(theirs)
         # Once it has said anything, it has read how the run stands, and misses nothing after that.
@@ -260,11 +260,11 @@ def watch(scene: Scene) -> Iterator[IO[str]]:
         yield told
 
 
-def answers(scene: Scene) -> list[tuple[str, str, str]]:
+def answers(project: Project) -> list[tuple[str, str, str]]:
     """Each question that was answered, how, and by whom."""
     return [
         (event.question, event.answer, event.by)
-        for event in events_of(scene.repository)
+        for event in events_of(project.repository)
         if isinstance(event, QuestionAnswered)
     ]
 

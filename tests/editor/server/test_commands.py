@@ -11,9 +11,9 @@ from ralph_ls.protocol.run.events import PhaseChanged, QuestionAsked
 from ralph_ls.protocol.run.values import Phase
 from tests.editor.conftest import StartEditor
 from tests.editor.editor_client import NEOVIM, VS_CODE
-from tests.editor.scripted_run import NOON, RUN, MadeRun, made_run
+from tests.editor.scripted_run import NOON, RUN, ScriptedRun, made_run
 from tests.engine.project_builder import make_repository
-from tests.engine.ralph_runner import Scene
+from tests.engine.ralph_runner import Project
 from tests.engine.steered_run import ASKS_FIRST, FINISHES
 
 pytestmark = pytest.mark.slow
@@ -24,7 +24,7 @@ def repository(tmp_path: Path) -> Path:
     return make_repository(tmp_path / "repository")
 
 
-def ask(run: MadeRun, question: str = "Why?") -> None:
+def ask(run: ScriptedRun, question: str = "Why?") -> None:
     """The run waits for an answer; its engine has written no file."""
     run.tell(QuestionAsked, question=question, path=".ralph/decide.txt", asked_at=NOON, iteration=1)
     run.tell(PhaseChanged, phase=Phase.PARKED, reason="decide")
@@ -54,7 +54,7 @@ class TestRegistered:
 class TestControls:
     @pytest.mark.parametrize("capabilities", [VS_CODE, NEOVIM])
     async def test_a_whole_run_by_commands_alone(
-        self, edit: StartEditor, loops: Scene, capabilities: str
+        self, edit: StartEditor, loops: Project, capabilities: str
     ) -> None:
         loops.agent(ASKS_FIRST)
         editor = await edit(loops.repository, capabilities=capabilities)
@@ -68,7 +68,7 @@ class TestControls:
         assert (answered["accepted"], answered["run"]) == (True, begun["run"])
         await editor.event("runEnded", reason="complete")
 
-    async def test_a_task_is_run_alone(self, edit: StartEditor, loops: Scene) -> None:
+    async def test_a_task_is_run_alone(self, edit: StartEditor, loops: Project) -> None:
         loops.plan("First task", "Second task")
         loops.agent(FINISHES)
         editor = await edit(loops.repository)

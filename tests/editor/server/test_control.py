@@ -14,7 +14,7 @@ from tests.editor.conftest import StartEditor
 from tests.editor.editor_client import Refused
 from tests.editor.scripted_run import RUN, made_run
 from tests.engine.project_builder import make_repository, newest_run
-from tests.engine.ralph_runner import Scene
+from tests.engine.ralph_runner import Project
 from tests.engine.steered_run import ASKS_FIRST, FINISHES, STUCK_FIRST, at_work, parked
 
 pytestmark = pytest.mark.slow
@@ -27,7 +27,7 @@ wait_here; {FINISHES}
 
 class TestLivingEngine:
     async def test_two_editors_see_the_same_and_an_answer_in_one_closes_it_in_the_other(
-        self, edit: StartEditor, loops: Scene
+        self, edit: StartEditor, loops: Project
     ) -> None:
         loops.make_gate()
         running = parked(loops, ASKS_THEN_WAITS, "decide")
@@ -51,7 +51,7 @@ class TestLivingEngine:
         assert ada.events() == bob.events()
 
     async def test_it_is_paused_resumed_told_something_and_stopped(
-        self, edit: StartEditor, loops: Scene
+        self, edit: StartEditor, loops: Project
     ) -> None:
         at_work(loops)
         editor = await edit(loops.repository)
@@ -69,7 +69,7 @@ class TestLivingEngine:
         assert (ended["reason"], ended["by"]) == ("stopped", "Visual Studio Code")
 
     async def test_a_second_start_names_the_run_that_goes_on(
-        self, edit: StartEditor, loops: Scene
+        self, edit: StartEditor, loops: Project
     ) -> None:
         at_work(loops)
         editor = await edit(loops.repository)
@@ -84,7 +84,7 @@ class TestLivingEngine:
 
 class TestWithoutEngine:
     async def test_a_killed_engine_shows_as_crashed_and_its_run_is_taken_up(
-        self, edit: StartEditor, loops: Scene
+        self, edit: StartEditor, loops: Project
     ) -> None:
         running = at_work(loops)
         editor = await edit(loops.repository, name="Ada's editor")
@@ -106,7 +106,7 @@ class TestWithoutEngine:
         await editor.event("runEnded")
 
     async def test_an_answer_is_written_and_the_run_goes_on_if_it_shall(
-        self, edit: StartEditor, loops: Scene
+        self, edit: StartEditor, loops: Project
     ) -> None:
         loops.agent(ASKS_FIRST)
         assert loops.run("9").exit_code == 3
@@ -127,7 +127,7 @@ class TestWithoutEngine:
         assert (await editor.event("runEnded", reason="complete"))["exitCode"] == 0
 
     async def test_a_reset_goes_on_and_counts_as_that_persons(
-        self, edit: StartEditor, loops: Scene
+        self, edit: StartEditor, loops: Project
     ) -> None:
         loops.agent(STUCK_FIRST)
         assert loops.run("9").exit_code == 4
@@ -162,7 +162,7 @@ class TestWithoutEngine:
 
 class TestStart:
     async def test_it_takes_all_that_the_request_names(
-        self, edit: StartEditor, loops: Scene
+        self, edit: StartEditor, loops: Project
     ) -> None:
         loops.plan("First task", "Second task")
         loops.agent(FINISHES)
@@ -216,7 +216,7 @@ class TestStart:
         assert words in problem["message"]
 
     async def test_what_keeps_a_run_from_beginning_is_said_in_its_own_words(
-        self, edit: StartEditor, loops: Scene
+        self, edit: StartEditor, loops: Project
     ) -> None:
         config = 'agent = "command"\n[agents.command]\nargv = ["./agent.sh"]\n'
         loops.plan("First task", files={".ralph/config.toml": config, "agent.sh": "#!/bin/sh\n"})
@@ -240,7 +240,7 @@ class TestStart:
         assert "config.toml, line 1: agents" in unusable.message
 
     async def test_without_git_it_is_said_how_to_get_it(
-        self, edit: StartEditor, loops: Scene, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+        self, edit: StartEditor, loops: Project, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:
         loops.plan("First task")
         monkeypatch.setenv("PATH", str(tmp_path))
@@ -250,7 +250,7 @@ class TestStart:
         assert "https://git-scm.com/downloads" in refused.message
 
     async def test_a_run_outlives_the_server_that_started_it(
-        self, edit: StartEditor, loops: Scene
+        self, edit: StartEditor, loops: Project
     ) -> None:
         loops.agent(f"wait_here; {FINISHES}")
         loops.make_gate()

@@ -38,7 +38,7 @@ from ralph_ls.editor.worktree.snapshot import (
 )
 from ralph_ls.store.files import write_atomic
 from ralph_ls.store.layout import find_worktree
-from tests.editor.scripted_run import MadeRun, made_run, message
+from tests.editor.scripted_run import ScriptedRun, made_run, message
 from tests.engine.project_builder import PATIENCE, make_repository
 
 
@@ -245,7 +245,7 @@ def following(folders: LoopFolders) -> Iterator[Following]:
 
 
 @pytest.fixture
-def run(folders: LoopFolders) -> Iterator[MadeRun]:
+def run(folders: LoopFolders) -> Iterator[ScriptedRun]:
     with made_run(folders.worktree.root) as made:
         yield made
 
@@ -254,7 +254,7 @@ class TestFollower:
     pytestmark = pytest.mark.slow
 
     def test_fifty_appends_are_at_most_a_hundred_reads(
-        self, run: MadeRun, following: Following
+        self, run: ScriptedRun, following: Following
     ) -> None:
         following.until_seq(2)
         for _ in range(50):
@@ -309,7 +309,7 @@ class TestFollower:
         assert gone.picture.needs_person
 
     def test_a_look_that_fails_is_told_once_and_the_next_one_goes_well(
-        self, run: MadeRun, following: Following, caplog: pytest.LogCaptureFixture
+        self, run: ScriptedRun, following: Following, caplog: pytest.LogCaptureFixture
     ) -> None:
         following.until_seq(2)
         following.tree.fails = True

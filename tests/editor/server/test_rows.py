@@ -12,7 +12,7 @@ import pytest
 from tests.editor.conftest import StartEditor
 from tests.editor.editor_client import Editor
 from tests.engine.project_builder import make_repository
-from tests.engine.ralph_runner import Scene
+from tests.engine.ralph_runner import Project
 from tests.engine.steered_run import at_work
 
 pytestmark = pytest.mark.slow
@@ -41,7 +41,7 @@ def edits_of(editor: Editor) -> list[dict[str, Any]]:
 
 class TestTasks:
     async def test_a_task_is_skipped_while_a_run_goes_on(
-        self, edit: StartEditor, loops: Scene
+        self, edit: StartEditor, loops: Project
     ) -> None:
         loops.plan("First task", "Second task")
         at_work(loops)
@@ -59,7 +59,7 @@ class TestTasks:
         assert first["id"] != second["id"]
 
     async def test_without_an_engine_a_skip_is_refused_at_once(
-        self, edit: StartEditor, loops: Scene
+        self, edit: StartEditor, loops: Project
     ) -> None:
         loops.agent("report 'STATUS: IN_PROGRESS'")
         loops.run("1")
@@ -137,7 +137,7 @@ class TestTasks:
 
 class TestIterations:
     async def test_its_changes_are_shown_with_files_as_they_were(
-        self, edit: StartEditor, loops: Scene
+        self, edit: StartEditor, loops: Project
     ) -> None:
         loops.agent(COMMITS)
         base = git(loops.repository, "rev-parse", "HEAD")
@@ -163,7 +163,7 @@ class TestIterations:
         assert never.message.endswith("has no start 9; its last one is 2")
 
     async def test_a_roll_back_is_shown_then_made_and_told_why_not(
-        self, edit: StartEditor, loops: Scene
+        self, edit: StartEditor, loops: Project
     ) -> None:
         loops.agent(COMMITS)
         base = git(loops.repository, "rev-parse", "HEAD")
@@ -180,7 +180,7 @@ class TestIterations:
         assert await asyncio.to_thread(git, loops.repository, "rev-parse", "HEAD") == base
 
     async def test_while_an_engine_works_nothing_is_offered(
-        self, edit: StartEditor, loops: Scene
+        self, edit: StartEditor, loops: Project
     ) -> None:
         loops.agent(COMMITS)
         loops.run("1")

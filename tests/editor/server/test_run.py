@@ -6,7 +6,7 @@ import pytest
 
 from tests.editor.conftest import StartEditor
 from tests.editor.editor_client import NEOVIM, VS_CODE
-from tests.engine.ralph_runner import Scene
+from tests.engine.ralph_runner import Project
 from tests.engine.steered_run import ASKS_FIRST
 
 pytestmark = pytest.mark.slow
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.mark.parametrize("capabilities", [VS_CODE, NEOVIM])
 async def test_a_run_is_started_watched_answered_and_complete(
-    edit: StartEditor, loops: Scene, capabilities: str
+    edit: StartEditor, loops: Project, capabilities: str
 ) -> None:
     loops.agent(ASKS_FIRST)
     editor = await edit(loops.repository, capabilities=capabilities)

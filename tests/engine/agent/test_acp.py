@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.engine.project_builder import Completed, marked_processes, write_agent
-from tests.engine.ralph_runner import Scene, told, wait_until
+from tests.engine.ralph_runner import Project, told, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -58,35 +58,35 @@ MODES = {
 class Stage:
     """A repository with an agent on PATH, which plays what it is told."""
 
-    def __init__(self, scene: Scene) -> None:
-        self.scene = scene
+    def __init__(self, project: Project) -> None:
+        self.project = project
         self.play([])
 
     def play(self, *turns: list[dict[str, Any]], **script: Any) -> Stage:
         text = json.dumps({"turns": turns, **script})
-        (self.scene.kept / "script.json").write_text(text, encoding="utf-8")
+        (self.project.kept / "script.json").write_text(text, encoding="utf-8")
         return self
 
     def started(self, config: str = "") -> dict[str, str]:
         """The environment of a run, in a repository with these settings."""
-        scene = self.scene
-        if not scene.repository.exists():
-            scene.plan("First task", "Second task", files={".ralph/config.toml": config})
-        words = [sys.executable, "-P", str(FAKE), str(scene.kept)]
-        write_agent(scene.kept / "bin", f"exec {shlex.join(words)}", name="qwen")
+        project = self.project
+        if not project.repository.exists():
+            project.plan("First task", "Second task", files={".ralph/config.toml": config})
+        words = [sys.executable, "-P", str(FAKE), str(project.kept)]
+        write_agent(project.kept / "bin", f"exec {shlex.join(words)}", name="qwen")
         if "[agents." in config:
-            assert scene.tell("allow", "--yes").exit_code == 0
-        return {"PATH": os.pathsep.join([str(scene.kept / "bin"), os.environ["PATH"]])}
+            assert project.tell("allow", "--yes").exit_code == 0
+        return {"PATH": os.pathsep.join([str(project.kept / "bin"), os.environ["PATH"]])}
 
     def run(self, *arguments: str, config: str = "") -> Completed:
         env = self.started(config)
-        return self.scene.ralph(
-            self.scene.repository, "run", *arguments, "--agent", "qwen-acp", env=env
+        return self.project.ralph(
+            self.project.repository, "run", *arguments, "--agent", "qwen-acp", env=env
         )
 
     def heard(self, method: str | None = None) -> list[Any]:
         """What the agent heard: the parameters of a method, or all that is none."""
-        lines = (self.scene.kept / "heard.jsonl").read_text(encoding="utf-8").splitlines()
+        lines = (self.project.kept / "heard.jsonl").read_text(encoding="utf-8").splitlines()
         found = [json.loads(line) for line in lines]
         if method is None:
             return [one for one in found if "method" not in one]
@@ -94,13 +94,13 @@ class Stage:
 
     def log(self) -> str:
         """What people can read of the agent."""
-        logs = sorted(self.scene.file(".ralph/logs").glob("*.log"))
+        logs = sorted(self.project.file(".ralph/logs").glob("*.log"))
         return "".join(path.read_text(encoding="utf-8") for path in logs)
 
 
 @pytest.fixture
-def stage(scene: Scene) -> Stage:
-    return Stage(scene)
+def stage(project: Project) -> Stage:
+    return Stage(project)
 
 
 def test_a_turn_is_told_as_that_of_any_other_agent(stage: Stage) -> None:
@@ -153,7 +153,7 @@ def test_a_turn_is_told_as_that_of_any_other_agent(stage: Stage) -> None:
     log = stage.log()
     assert "this is no message" in log
     assert "new.txt created" in log
-    assert marked_processes(stage.scene.run_folder().name) == []
+    assert marked_processes(stage.project.run_folder().name) == []
 
 
 def test_what_no_rule_permits_is_refused_and_counted(stage: Stage) -> None:
@@ -188,7 +188,7 @@ def test_what_no_rule_permits_is_refused_and_counted(stage: Stage) -> None:
     refused = [one["refused"] for one in stage.heard() if "refused" in one]
     assert refused[0].endswith("only files in it are served")
     assert refused[1:] == ["Method not found"]
-    assert stage.scene.file("in/new.txt").read_text(encoding="utf-8") == "é"
+    assert stage.project.file("in/new.txt").read_text(encoding="utf-8") == "é"
 
 
 def test_it_goes_on_in_its_session_and_what_is_told_again_is_not_told(stage: Stage) -> None:
@@ -229,20 +229,20 @@ def test_where_nobody_is_logged_in_the_run_says_how_to(stage: Stage) -> None:
 def test_a_stop_cancels_the_turn_and_nothing_lives_on(stage: Stage) -> None:
     stage.play([{"say": "Hm.\n"}, {"hang": "until told"}])
     env = stage.started()
-    scene = stage.scene
+    project = stage.project
     arguments = ("run", "1", "--agent", "qwen-acp")
-    started = scene.ralph.start(scene.repository, *arguments, env=env)
-    wait_until(scene.kept, (scene.kept / "here").exists)
-    assert scene.tell("stop", "--now").exit_code == 0
+    started = project.ralph.start(project.repository, *arguments, env=env)
+    wait_until(project.kept, (project.kept / "here").exists)
+    assert project.tell("stop", "--now").exit_code == 0
     done = started.wait()
     assert told(done, "runEnded")[0].reason == "stopped"
     assert not told(done, "agentExited")[0].killed
-    assert marked_processes(scene.run_folder().name) == []
+    assert marked_processes(project.run_folder().name) == []
 
 
 def test_an_agent_that_breaks_off_has_failed_and_what_it_did_stays(stage: Stage) -> None:
     done = stage.play([{"edit": {"path": "new.txt", "text": "new"}}, {"exit": 3}]).run("1")
     (ended,) = told(done, "iterationEnded")
     assert ended.errors == ("it ended before its turn did",)
-    assert stage.scene.file("new.txt").exists()
+    assert stage.project.file("new.txt").exists()
     assert "no-progress" not in str(ended.outcome)

@@ -19,7 +19,7 @@ from ralph_ls.protocol.config.agent_catalog import Dialect
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.errors import ConfigError
 from tests.engine.project_builder import Completed, git, write_agent
-from tests.engine.ralph_runner import Scene, told, warnings
+from tests.engine.ralph_runner import Project, told, warnings
 
 RECORDINGS = Path(__file__).resolve().parents[2] / "data" / "claude"
 FREELY = ("claude", "-p", "--dangerously-skip-permissions")
@@ -125,30 +125,32 @@ class TestMessageLog:
 
 @pytest.mark.slow
 class TestRun:
-    def play(self, scene: Scene, *bodies: str) -> str:
+    def play(self, project: Project, *bodies: str) -> str:
         """A ``claude`` on PATH that plays one body after the other; the PATH."""
         cases = "\n".join(f"{number}) {body};;" for number, body in enumerate(bodies, start=1))
-        counter = shlex.quote(str(scene.kept / "n"))
+        counter = shlex.quote(str(project.kept / "n"))
         data = shlex.quote(str(RECORDINGS))
         write_agent(
-            scene.kept / "bin",
+            project.kept / "bin",
             f"cat >/dev/null; echo x >>{counter}; data={data}\n"
             f"case $(wc -l <{counter} | tr -d ' ') in\n{cases}\nesac",
             name="claude",
         )
-        return os.pathsep.join([str(scene.kept / "bin"), os.environ["PATH"]])
+        return os.pathsep.join([str(project.kept / "bin"), os.environ["PATH"]])
 
-    def run(self, scene: Scene, path: str, *arguments: str) -> Completed:
-        return scene.ralph(scene.repository, "run", *arguments, env={"PATH": path})
+    def run(self, project: Project, path: str, *arguments: str) -> Completed:
+        return project.ralph(project.repository, "run", *arguments, env={"PATH": path})
 
-    def test_a_stream_without_an_end_is_a_failure_also_with_exit_code_0(self, scene: Scene) -> None:
-        scene.plan()
+    def test_a_stream_without_an_end_is_a_failure_also_with_exit_code_0(
+        self, project: Project
+    ) -> None:
+        project.plan()
         path = self.play(
-            scene,
+            project,
             'head -n 3 "$data/work.jsonl"',
             'echo x >work.txt; cat "$data/work.jsonl"; echo "error: odd" >&2',
         )
-        done = self.run(scene, path, "1")
+        done = self.run(project, path, "1")
         assert [event.exit_code for event in told(done, "agentExited")] == [0, 0]
         codes = [code for code in warnings(done) if code != "excluded"]
         assert codes == ["main-branch", "agent-failed", "left-uncommitted"]
@@ -161,13 +163,15 @@ class TestRun:
         assert ended.errors == ("error: odd",)
         problems = told(done, "ralphStatusUpdate")[0].report.problems
         assert "report-not-final" not in [problem.code for problem in problems]
-        assert git(scene.repository, "status", "--porcelain") == "?? work.txt\n"
+        assert git(project.repository, "status", "--porcelain") == "?? work.txt\n"
 
-    def test_a_line_that_is_cut_at_the_end_is_shown_to_nobody(self, scene: Scene) -> None:
-        scene.plan()
-        path = self.play(scene, 'echo x >work.txt; echo Careful.; head -c 5000 "$data/work.jsonl"')
-        done = self.run(scene, path, "1")
-        (log,) = (scene.repository / ".ralph" / "logs").glob("*_001.log")
+    def test_a_line_that_is_cut_at_the_end_is_shown_to_nobody(self, project: Project) -> None:
+        project.plan()
+        path = self.play(
+            project, 'echo x >work.txt; echo Careful.; head -c 5000 "$data/work.jsonl"'
+        )
+        done = self.run(project, path, "1")
+        (log,) = (project.repository / ".ralph" / "logs").glob("*_001.log")
         for shown in (done.stdout, log.read_text(encoding="utf-8")):
             assert "Careful.\nI begin.\n" in shown
             assert '{"' not in shown

@@ -12,7 +12,7 @@ from ralph_ls.protocol.errors import UsageError
 from ralph_ls.protocol.run.values import Origin
 from ralph_ls.store.project.config_file import PreviousChoice, load_settings
 from tests.engine.project_builder import git, write_agent
-from tests.engine.ralph_runner import Scene, told
+from tests.engine.ralph_runner import Project, told
 
 
 def choose(
@@ -105,17 +105,17 @@ def test_a_run_that_goes_on_keeps_its_agent(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_profile_that_was_only_found_commits_and_does_not_push(scene: Scene) -> None:
-    scene.plan(files={"specs/login.md": "# Login\n\nPeople log in.\n"})
-    repository = scene.repository
+def test_a_profile_that_was_only_found_commits_and_does_not_push(project: Project) -> None:
+    project.plan(files={"specs/login.md": "# Login\n\nPeople log in.\n"})
+    repository = project.repository
     git(repository, "rm", "-q", "@fix_plan.md")
     git(repository, "commit", "-q", "-m", "Specifications alone")
     git(repository.parent, "init", "-q", "--bare", "remote.git")
     git(repository, "remote", "add", "origin", "../remote.git")
     git(repository, "push", "-q", "-u", "origin", "HEAD")
     before = git(repository, "rev-parse", "HEAD")
-    scene.agent("work; printf '# Plan\\n\\n- [ ] More\\n' >IMPLEMENTATION_PLAN.md")
-    done = scene.run("1")
+    project.agent("work; printf '# Plan\\n\\n- [ ] More\\n' >IMPLEMENTATION_PLAN.md")
+    done = project.run("1")
     (started,) = told(done, "runStarted")
     assert (started.config.profile, started.config.max_iterations) == ("spec", 1)
     assert len(told(done, "committed")) == 1
@@ -124,12 +124,12 @@ def test_a_profile_that_was_only_found_commits_and_does_not_push(scene: Scene) -
     lines = done.stdout.splitlines()
     assert lines[1].startswith("▸ Profile: spec (found by specs)   Agent: command   ")
     assert "▸ Pushes: no" in lines
-    further = scene.run("--dry-run")
+    further = project.run("--dry-run")
     assert "Limits: at most 20 iterations, 30m an iteration" in further.stdout.splitlines()
-    kept = scene.run("2", "--resume")
+    kept = project.run("2", "--resume")
     assert "▸ Profile: spec (found by specs)   Agent: command   " in kept.stdout
     assert told(kept, "pushed") == []
-    chosen = scene.run("3", "--resume", "--profile", "spec")
+    chosen = project.run("3", "--resume", "--profile", "spec")
     branch = git(repository, "branch", "--show-current").strip()
     assert f"▸ Pushes: origin/{branch}" in chosen.stdout
     assert git(repository, "ls-remote", "origin").split()[0] != before.strip()

@@ -24,7 +24,7 @@ from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import Baseline
 from ralph_ls.store.layout import RunFiles, StateFolder, Worktree
 from tests.engine.project_builder import write_agent
-from tests.engine.ralph_runner import Scene, told
+from tests.engine.ralph_runner import Project, told
 
 FAILS = """\
 fails() { printf '{"type":"assistant","error":"%s","message":{"content":[{"type":"text",\
@@ -44,8 +44,8 @@ FINISHES = (
 
 @pytest.mark.slow
 class TestRun:
-    def test_nobody_who_is_not_logged_in_is_tried_again(self, scene: Scene) -> None:
-        done = scene.run_claude(
+    def test_nobody_who_is_not_logged_in_is_tried_again(self, project: Project) -> None:
+        done = project.run_claude(
             f"{FAILS}fails authentication_failed 'Not logged in · Please run /login' null", "9"
         )
         assert done.exit_code == 5
@@ -57,18 +57,18 @@ class TestRun:
         assert "then go on with: ralph run --resume" in done.stdout
         assert "Iteration 1: no progress, not logged in in " in done.stdout
 
-    def test_a_flag_that_it_does_not_know_ends_the_run_at_once(self, scene: Scene) -> None:
-        done = scene.run_claude("echo \"error: unknown option '--nonsense'\" >&2; exit 1", "9")
+    def test_a_flag_that_it_does_not_know_ends_the_run_at_once(self, project: Project) -> None:
+        done = project.run_claude("echo \"error: unknown option '--nonsense'\" >&2; exit 1", "9")
         assert done.exit_code == 5
         (ended,) = told(done, "iterationEnded")
         assert ended.failure == "wrongCall"
         assert "error: unknown option '--nonsense'; look at [agents.claude]" in done.stdout
 
     def test_an_overloaded_model_is_waited_for_and_its_window_is_watched(
-        self, scene: Scene
+        self, project: Project
     ) -> None:
         settings = 'context_window = 100000\n[retry]\nfirst = "20ms"\n'
-        done = scene.plan(files={".ralph/config.toml": settings}).run_claude(
+        done = project.plan(files={".ralph/config.toml": settings}).run_claude(
             f"{FAILS}[ $RALPH_START -gt 2 ] || fails server_error 'API Error: 529' 529\n"
             f"fills 60000; fills 65000; fills 95000\n{FINISHES}",
             "1",
@@ -90,26 +90,26 @@ class TestRun:
         assert "context CRITICAL: 95 % of the agent's window is used" in done.stdout
 
     def test_a_wait_for_an_overloaded_model_outlives_its_engine_and_can_be_stopped(
-        self, scene: Scene
+        self, project: Project
     ) -> None:
-        scene.plan(files={".ralph/config.toml": '[retry]\nfirst = "1h"\nlongest = "1h"\n'})
+        project.plan(files={".ralph/config.toml": '[retry]\nfirst = "1h"\nlongest = "1h"\n'})
         prelude = f"#!/bin/sh\n{FAILS}cat >/dev/null\nfails overloaded 'Overloaded' 529"
-        write_agent(scene.kept / "bin", prelude, name="claude")
-        path = os.pathsep.join([str(scene.kept / "bin"), os.environ["PATH"]])
-        running = scene.ralph.start(scene.repository, "run", "9", env={"PATH": path})
+        write_agent(project.kept / "bin", prelude, name="claude")
+        path = os.pathsep.join([str(project.kept / "bin"), os.environ["PATH"]])
+        running = project.ralph.start(project.repository, "run", "9", env={"PATH": path})
         waits: Any = running.wait_for("waitStarted", reason="retry")
         assert 3599 < (waits.until - waits.at).total_seconds() <= 3600
-        assert "waiting for the overloaded model until" in scene.tell("status").stdout
-        assert scene.tell("stop").exit_code == 0
+        assert "waiting for the overloaded model until" in project.tell("status").stdout
+        assert project.tell("stop").exit_code == 0
         assert running.wait().exit_code == 130
 
-    def test_another_agent_takes_over_and_its_cost_is_an_estimate(self, scene: Scene) -> None:
+    def test_another_agent_takes_over_and_its_cost_is_an_estimate(self, project: Project) -> None:
         settings = (
             'fallback = ["second"]\n[agents.second]\n'
             'argv = ["second"]\ndialect = "codex"\n[prices."*"]\ninput = 1000\noutput = 2000\n'
         )
-        scene.plan(files={".ralph/config.toml": settings})
-        scene.tell("allow", "--yes")
+        project.plan(files={".ralph/config.toml": settings})
+        project.tell("allow", "--yes")
         usage = '{"type":"turn.completed","usage":{"input_tokens":1000,"output_tokens":250}}'
         said = {"type": "item.completed", "item": {"id": "1", "type": "agent_message"}}
         said["item"]["text"] = "All tasks are complete.\n---RALPH_STATUS---\nEXIT_SIGNAL: true\n"  # type: ignore[index]
@@ -119,8 +119,10 @@ class TestRun:
             "git add -A; git commit -qm Work\n"
             f"cat <<'END'\n{json.dumps({'type': 'turn.started'})}\n{json.dumps(said)}\n{usage}\nEND"
         )
-        write_agent(scene.kept / "bin", f"#!/bin/sh\n{body}", name="second")
-        done = scene.run_claude(f"{FAILS}fails authentication_failed 'Please run /login' 401", "3")
+        write_agent(project.kept / "bin", f"#!/bin/sh\n{body}", name="second")
+        done = project.run_claude(
+            f"{FAILS}fails authentication_failed 'Please run /login' 401", "3"
+        )
         assert done.exit_code in {0, 1}
         started = told(done, "agentStarted")
         assert [event.agent for event in started][:2] == ["claude", "second"]
@@ -129,7 +131,7 @@ class TestRun:
         assert (first.outcome, first.failure) == ("limited", "notLoggedIn")
         assert (second.usage.cost_usd, second.usage.estimated) == (1.5, True)
         assert "second works on in its place" in done.stdout
-        assert "≈$1.50" in scene.tell("stats").stdout
+        assert "≈$1.50" in project.tell("stats").stdout
 
 
 def hearing(folder: Path, config: Config, told_of: list[AnnouncementDone]) -> AgentOutputReader:

@@ -12,7 +12,7 @@ import pytest
 from ralph_ls.engine.agent.selection import choose_agent
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.errors import ConfigError
-from tests.engine.ralph_runner import Scene, told, warnings
+from tests.engine.ralph_runner import Project, told, warnings
 
 pytestmark = pytest.mark.slow
 
@@ -26,18 +26,18 @@ def example(language: str) -> str:
     return found[1]
 
 
-def allowed(scene: Scene, settings: str, program: str) -> Scene:
+def allowed(project: Project, settings: str, program: str) -> Project:
     """A repository with an agent in it, which its owner has allowed."""
-    scene.plan(files={".ralph/config.toml": settings, "mine.py": program})
-    scene.file("mine.py").chmod(0o755)
-    done = scene.tell("allow", "--yes")
+    project.plan(files={".ralph/config.toml": settings, "mine.py": program})
+    project.file("mine.py").chmod(0o755)
+    done = project.tell("allow", "--yes")
     assert done.exit_code == 0, done.stderr
-    return scene
+    return project
 
 
-def test_the_documented_example_is_heard_like_any_agent(scene: Scene) -> None:
-    allowed(scene, example("toml"), example("python"))
-    done = scene.tell("run", "1")
+def test_the_documented_example_is_heard_like_any_agent(project: Project) -> None:
+    allowed(project, example("toml"), example("python"))
+    done = project.tell("run", "1")
     assert done.exit_code == 1, done.stderr
     (ended,) = told(done, "iterationEnded")
     usage = ended.usage
@@ -46,18 +46,18 @@ def test_the_documented_example_is_heard_like_any_agent(scene: Scene) -> None:
     assert "agent-failed" not in warnings(done)
     assert told(done, "ralphStatusUpdate")[0].report.status == "IN_PROGRESS"
     assert "⚒ write: hello.txt\n✎ hello.txt changed\n" in done.stdout
-    lines = (scene.run_folder() / "messages.jsonl").read_bytes().splitlines()
+    lines = (project.run_folder() / "messages.jsonl").read_bytes().splitlines()
     kinds = [json.loads(line)["kind"] for line in lines]
     assert kinds == ["tool", "tool", "file", "usage", "text", "usage", "usage"]
-    read = scene.tell(
-        "read", str(scene.run_folder() / "iteration-001.out"), "--agent", "mine", "--json"
+    read = project.tell(
+        "read", str(project.run_folder() / "iteration-001.out"), "--agent", "mine", "--json"
     )
     found = json.loads(read.stdout)
     assert found["usage"]["inputTokens"] == 600
     assert (found["sessionId"], found["failed"]) == ("t-17", False)
 
 
-def test_what_it_used_is_read_from_a_file_that_only_its_owner_may_read(scene: Scene) -> None:
+def test_what_it_used_is_read_from_a_file_that_only_its_owner_may_read(project: Project) -> None:
     settings = (
         'agent = "mine"\n[agents.mine]\ndialect = "jsonl"\n'
         'argv = ["./mine.py", "--to={usage_file}", "{prompt_file}", "{usage_file}"]\n'
@@ -71,8 +71,8 @@ def test_what_it_used_is_read_from_a_file_that_only_its_owner_may_read(scene: Sc
         'grep -c . "$2" >/dev/null || exit 4\n'
         'echo \'{"type":"result","text":"Done.","turns":2,"input_tokens":1}\'\n'
     )
-    allowed(scene, settings, program)
-    done = scene.tell("run", "1")
+    allowed(project, settings, program)
+    done = project.tell("run", "1")
     assert done.exit_code == 1, done.stderr
     (ended,) = told(done, "iterationEnded")
     assert ended.usage.model_dump(exclude_none=True) == {
@@ -80,16 +80,16 @@ def test_what_it_used_is_read_from_a_file_that_only_its_owner_may_read(scene: Sc
         "output_tokens": 7,
         "turns": 2,
     }
-    file = scene.run_folder() / "iteration-001.usage"
+    file = project.run_folder() / "iteration-001.usage"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     (started,) = told(done, "agentStarted")
     assert "{usage_file}" in started.argv
 
 
-def test_a_table_for_records_that_are_not_read_is_refused_at_the_start(scene: Scene) -> None:
+def test_a_table_for_records_that_are_not_read_is_refused_at_the_start(project: Project) -> None:
     table = '[agents.mine]\nargv = ["./mine.py"]\n[agents.mine.output]\nkind = "k"\n'
-    scene.plan(files={".ralph/config.toml": table})
-    done = scene.tell("run", "1", "--agent", "mine")
+    project.plan(files={".ralph/config.toml": table})
+    done = project.tell("run", "1", "--agent", "mine")
     assert (done.exit_code, done.events) == (78, ())
     assert 'read with dialect = "jsonl" alone, and dialect is nothing; set that' in done.stderr
 

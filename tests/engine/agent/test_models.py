@@ -13,7 +13,7 @@ from ralph_ls.engine.agent.run_agents import describe_agents, secrets_around
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.errors import ConfigError
 from tests.engine.project_builder import write_agent
-from tests.engine.ralph_runner import Scene, told
+from tests.engine.ralph_runner import Project, told
 
 RULES = """\
 [models.tag]
@@ -41,13 +41,13 @@ def config(agent: str = "claude", **settings: Any) -> Config:
 
 
 @pytest.mark.slow
-def test_each_iteration_gets_the_model_or_agent_of_its_task(scene: Scene) -> None:
-    writer = write_agent(scene.kept / "writer", WRITES)
+def test_each_iteration_gets_the_model_or_agent_of_its_task(project: Project) -> None:
+    writer = write_agent(project.kept / "writer", WRITES)
     rules = RULES.format(writer=writer)
-    scene.plan(*TASKS, files={".ralph/config.toml": rules})
-    write_agent(scene.kept / "bin", "exit 1", name="claude")
-    path = {"PATH": os.pathsep.join([str(scene.kept / "bin"), os.environ["PATH"]])}
-    shown = scene.ralph(scene.repository, "run", "--dry-run", "--json", env=path)
+    project.plan(*TASKS, files={".ralph/config.toml": rules})
+    write_agent(project.kept / "bin", "exit 1", name="claude")
+    path = {"PATH": os.pathsep.join([str(project.kept / "bin"), os.environ["PATH"]])}
+    shown = project.ralph(project.repository, "run", "--dry-run", "--json", env=path)
     first = json.loads(shown.stdout)
     assert (first["agent"], first["model"], first["argv"][-2:]) == (
         "claude",
@@ -55,14 +55,14 @@ def test_each_iteration_gets_the_model_or_agent_of_its_task(scene: Scene) -> Non
         ["--model", "large"],
     )
     assert first["notAllowed"] == ["agents.writer"]
-    refused = scene.run_claude(WORKS, "4")
+    refused = project.run_claude(WORKS, "4")
     assert refused.exit_code != 0
     assert "agents.writer" in refused.stderr
-    assert scene.tell("allow", "--yes").exit_code == 0
-    done = scene.run_claude(WORKS, "4")
+    assert project.tell("allow", "--yes").exit_code == 0
+    done = project.run_claude(WORKS, "4")
     began = [(event.agent, event.model) for event in told(done, "agentStarted")]
     assert began == [("claude", "large"), ("claude", "small"), ("writer", None), ("claude", None)]
-    argv = [(scene.kept / f"argv-{number}").read_text() for number in (1, 2, 4)]
+    argv = [(project.kept / f"argv-{number}").read_text() for number in (1, 2, 4)]
     assert ["--model large" in argv[0], "--model small" in argv[1], "--model" in argv[2]] == [
         True,
         True,
@@ -70,14 +70,14 @@ def test_each_iteration_gets_the_model_or_agent_of_its_task(scene: Scene) -> Non
     ]
     assert "▸ Agent: claude, model small" in done.stdout
     assert "▸ Agent: writer" in done.stdout
-    scene.plan(*TASKS, files={".ralph/config.toml": rules})
+    project.plan(*TASKS, files={".ralph/config.toml": rules})
     # What a person says for the run comes before what the repository says for its tasks.
-    again = scene.run_claude(WORKS, "1", "--model", "mine", "--deny-tool", "WebFetch")
+    again = project.run_claude(WORKS, "1", "--model", "mine", "--deny-tool", "WebFetch")
     assert [event.model for event in told(again, "agentStarted")] == ["mine"]
-    assert "--disallowedTools WebFetch --model mine" in (scene.kept / "argv-1").read_text()
-    resumed = scene.run_claude(WORKS, "2", "--resume")
+    assert "--disallowedTools WebFetch --model mine" in (project.kept / "argv-1").read_text()
+    resumed = project.run_claude(WORKS, "2", "--resume")
     assert [event.model for event in told(resumed, "agentStarted")] == ["mine", "mine"]
-    assert "--disallowedTools WebFetch --model mine" in (scene.kept / "argv-2").read_text()
+    assert "--disallowedTools WebFetch --model mine" in (project.kept / "argv-2").read_text()
 
 
 def test_every_agent_of_the_rules_is_ready_when_a_run_begins(tmp_path: Path) -> None:

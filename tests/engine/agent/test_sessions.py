@@ -26,7 +26,7 @@ from ralph_ls.protocol.run.report import SessionSeen
 from ralph_ls.protocol.run.state import CurrentIteration, RunState, Session
 from ralph_ls.protocol.run.values import Baseline
 from ralph_ls.store.layout import RunFiles, StateFolder, Worktree
-from tests.engine.ralph_runner import Scene, told
+from tests.engine.ralph_runner import Project, told
 
 RESUMES = {".ralph/config.toml": "[session]\nresume = true\n"}
 WORKS = "work; commit"
@@ -96,14 +96,14 @@ class TestDescription:
 
 @pytest.mark.slow
 class TestRun:
-    def argv(self, scene: Scene, iteration: int) -> str:
+    def argv(self, project: Project, iteration: int) -> str:
         """The end of the command line, where the session stands."""
-        line = (scene.kept / f"argv-{iteration}").read_text(encoding="utf-8")
+        line = (project.kept / f"argv-{iteration}").read_text(encoding="utf-8")
         return line.partition("--verbose")[2].strip()
 
-    def test_the_next_iteration_goes_on_until_the_task_changes(self, scene: Scene) -> None:
-        scene.plan("First task", "Second task", files=RESUMES)
-        done = scene.run_claude(
+    def test_the_next_iteration_goes_on_until_the_task_changes(self, project: Project) -> None:
+        project.plan("First task", "Second task", files=RESUMES)
+        done = project.run_claude(
             f"""\
 case $RALPH_START in
 1) {WORKS}; says one 0.50 working;;
@@ -114,7 +114,7 @@ esac
             "4",
         )
         assert done.exit_code == 1
-        assert [self.argv(scene, number) for number in range(1, 5)] == [
+        assert [self.argv(project, number) for number in range(1, 5)] == [
             "",
             "--resume one",
             "",
@@ -132,18 +132,18 @@ esac
         assert [event.session.cost_usd for event in ended] == [0.5, 0.75, 0.25, 0.25]
         assert [event.usage.cost_usd for event in ended] == [0.5, 0.25, 0.25, 0.0]
 
-    def test_a_session_whose_id_looks_like_a_flag_is_none(self, scene: Scene) -> None:
-        scene.plan(files=RESUMES)
-        done = scene.run_claude(f"{WORKS}; says --dangerous 0.5 working", "2")
+    def test_a_session_whose_id_looks_like_a_flag_is_none(self, project: Project) -> None:
+        project.plan(files=RESUMES)
+        done = project.run_claude(f"{WORKS}; says --dangerous 0.5 working", "2")
         assert [event.session for event in told(done, "iterationEnded")] == [None, None]
-        assert [self.argv(scene, number) for number in (1, 2)] == ["", ""]
+        assert [self.argv(project, number) for number in (1, 2)] == ["", ""]
 
-    def test_without_the_setting_every_iteration_is_a_fresh_one(self, scene: Scene) -> None:
-        scene.run_claude(f"{WORKS}; says one 0.5 working", "2")
-        assert [self.argv(scene, number) for number in (1, 2)] == ["", ""]
+    def test_without_the_setting_every_iteration_is_a_fresh_one(self, project: Project) -> None:
+        project.run_claude(f"{WORKS}; says one 0.5 working", "2")
+        assert [self.argv(project, number) for number in (1, 2)] == ["", ""]
 
-    def test_an_agent_without_sessions_is_refused_before_the_run(self, scene: Scene) -> None:
-        done = scene.plan(files=RESUMES).agent("exit 9").run("1")
+    def test_an_agent_without_sessions_is_refused_before_the_run(self, project: Project) -> None:
+        done = project.plan(files=RESUMES).agent("exit 9").run("1")
         assert (done.exit_code, done.events) == (78, ())
         assert "session.resume is set, but the agent 'command' has no session" in done.stderr
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.engine.project_builder import Completed, git, make_repository
-from tests.engine.ralph_runner import Ralph, Scene, Started, told, wait_until
+from tests.engine.ralph_runner import Project, Ralph, Started, told, wait_until
 from tests.fakes.bd import install, issues_of, seed
 
 CLOSES = """\
@@ -22,7 +22,7 @@ issue=$(sed -n 's/^Task: \\(bd-[^:]*\\):.*/\\1/p' "$kept/prompt-$RALPH_START")
 IT_RUNS = "- [ ] it runs (make test - exit 0)"
 
 
-class Issues(Scene):
+class Issues(Project):
     """A repository with issues."""
 
     def __init__(self, ralph: Ralph, folder: Path) -> None:

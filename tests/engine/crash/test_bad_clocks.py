@@ -18,7 +18,7 @@ from ralph_ls.protocol.run.events import EventBase
 from ralph_ls.store.layout import RunFiles
 from ralph_ls.store.run.follow import JournalFollower
 from tests.engine.project_builder import Completed, events_of
-from tests.engine.ralph_runner import Scene, told
+from tests.engine.ralph_runner import Project, told
 
 pytestmark = pytest.mark.slow
 
@@ -43,7 +43,11 @@ class SetClock:
 
 
 def run_with(
-    scene: Scene, clock: SetClock, when: str, then: Callable[[EventBase], None], **settings: object
+    project: Project,
+    clock: SetClock,
+    when: str,
+    then: Callable[[EventBase], None],
+    **settings: object,
 ) -> Completed:
     """A run in this process; ``then`` gets its first event of that kind as soon as it is told."""
     watching: list[threading.Thread] = []
@@ -60,28 +64,32 @@ def run_with(
 
     overrides = {
         "agent": "command",
-        "agents.command": {"argv": shlex.split(scene.command)},
+        "agents.command": {"argv": shlex.split(project.command)},
         **settings,
     }
     request = RunRequest(
-        folder=Path(scene.repository), environment=dict(os.environ), overrides=overrides
+        folder=Path(project.repository), environment=dict(os.environ), overrides=overrides
     )
     code = run_engine(request, clock=clock, on_ready=watch)
     watching[0].join()
-    return Completed(exit_code=code, stdout="", stderr="", events=events_of(scene.repository))
+    return Completed(exit_code=code, stdout="", stderr="", events=events_of(project.repository))
 
 
-def test_one_that_is_set_back_hurts_neither_durations_nor_budgets_nor_order(scene: Scene) -> None:
-    scene.make_gate()
-    scene.agent('[ "$RALPH_START" != 1 ] || wait_here; work; commit; report "STATUS: IN_PROGRESS"')
+def test_one_that_is_set_back_hurts_neither_durations_nor_budgets_nor_order(
+    project: Project,
+) -> None:
+    project.make_gate()
+    project.agent(
+        '[ "$RALPH_START" != 1 ] || wait_here; work; commit; report "STATUS: IN_PROGRESS"'
+    )
     clock = SetClock()
 
     def set_back(event: EventBase) -> None:
         clock.offset = -HOUR
-        scene.open_gate()
+        project.open_gate()
 
     done = run_with(
-        scene, clock, "agentStarted", set_back, max_iterations=3, max_duration=1800, cooldown=0.01
+        project, clock, "agentStarted", set_back, max_iterations=3, max_duration=1800, cooldown=0.01
     )
     assert told(done, "runEnded")[0].message == "3 of 3 iterations are used up"
     assert [event.seq for event in done.events] == list(range(1, len(done.events) + 1))
@@ -92,19 +100,19 @@ def test_one_that_is_set_back_hurts_neither_durations_nor_budgets_nor_order(scen
     assert all(0 < one.seconds < 1800 for one in ended)
     assert 0 < told(done, "runEnded")[0].seconds < 1800
     assert len(told(done, "waitEnded")) == 2
-    rows = scene.file(".ralph/logs/summary.csv").read_text(encoding="utf-8").splitlines()
+    rows = project.file(".ralph/logs/summary.csv").read_text(encoding="utf-8").splitlines()
     assert len(rows) == 1 + 3
 
 
-def test_a_wait_is_over_when_its_time_has_come_though_the_machine_slept(scene: Scene) -> None:
+def test_a_wait_is_over_when_its_time_has_come_though_the_machine_slept(project: Project) -> None:
     """While it sleeps the time of day goes on, and no timer does."""
-    scene.agent("work; commit; report 'STATUS: IN_PROGRESS'")
+    project.agent("work; commit; report 'STATUS: IN_PROGRESS'")
     clock = SetClock()
 
     def sleep(event: EventBase) -> None:
         clock.offset = 2 * HOUR
 
-    done = run_with(scene, clock, "waitStarted", sleep, max_iterations=2, cooldown=3600)
+    done = run_with(project, clock, "waitStarted", sleep, max_iterations=2, cooldown=3600)
     assert told(done, "runEnded")[0].message == "2 of 2 iterations are used up"
     (waited,) = told(done, "waitStarted")
     (over,) = told(done, "waitEnded")

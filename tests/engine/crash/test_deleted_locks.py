@@ -12,7 +12,7 @@ import pytest
 from ralph_ls.store.layout import state_folder, state_root
 from ralph_ls.store.run.lock import EARLIER_LOCK, LOCK
 from tests.engine.project_builder import Running, git, worktree_of
-from tests.engine.ralph_runner import Ralph, Scene, remove_at_once, told
+from tests.engine.ralph_runner import Project, Ralph, remove_at_once, told
 
 BUSY = 5
 
@@ -52,10 +52,10 @@ report "STATUS: COMPLETE" "EXIT_SIGNAL: true"
 """
 
 
-def begin(scene: Scene) -> Running:
-    scene.plan().agent(WORKS)
-    scene.make_gate()
-    running = scene.start()
+def begin(project: Project) -> Running:
+    project.plan().agent(WORKS)
+    project.make_gate()
+    running = project.start()
     running.wait_for("agentStarted")
     return running
 
@@ -68,48 +68,50 @@ def test_no_glob_for_the_locks_of_git_matches_ours() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("delete", [no_locks, nothing_of_ralph, nothing_untracked, no_state])
 def test_a_second_start_is_refused_whatever_was_deleted(
-    scene: Scene, ralph: Ralph, delete: Callable[[Path], None]
+    project: Project, ralph: Ralph, delete: Callable[[Path], None]
 ) -> None:
-    running = begin(scene)
+    running = begin(project)
     # It must not be the first engine's own look that keeps the second one out.
     running.signal(signal.SIGSTOP)
-    delete(scene.repository)
-    refused = ralph(scene.repository, "run", "--agent-command", scene.command)
+    delete(project.repository)
+    refused = ralph(project.repository, "run", "--agent-command", project.command)
     running.signal(signal.SIGCONT)
     assert refused.exit_code == BUSY
     assert f"another engine (pid {running.pid})" in refused.stderr
-    scene.open_gate()
+    project.open_gate()
     done = running.wait()
     assert done.exit_code == 0, done.stderr
     assert {(exited.exit_code, exited.signal) for exited in told(done, "agentExited")} == {
         (0, None)
     }
     assert [getattr(event, "seq", 0) for event in done.events] == [*range(1, len(done.events) + 1)]
-    assert not (scene.repository / "@fix_plan.md").read_text(encoding="utf-8").count("[ ]")
+    assert not (project.repository / "@fix_plan.md").read_text(encoding="utf-8").count("[ ]")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("delete", [no_locks, nothing_of_ralph, no_state])
 def test_what_was_deleted_is_back_at_once_and_reported(
-    scene: Scene, delete: Callable[[Path], None]
+    project: Project, delete: Callable[[Path], None]
 ) -> None:
-    running = begin(scene)
-    delete(scene.repository)
+    running = begin(project)
+    delete(project.repository)
     warned = running.wait_for("warned", code="own-files-deleted")
     assert "written again" in str(getattr(warned, "message", ""))
-    git_dir = scene.repository / ".git"
+    git_dir = project.repository / ".git"
     assert {"ralph.lock", "ralph.json", LOCK} <= {path.name for path in git_dir.iterdir()}
-    assert scene.tell("status").exit_code == 0
-    assert scene.tell("stop", "--now").exit_code == 0
+    assert project.tell("status").exit_code == 0
+    assert project.tell("stop", "--now").exit_code == 0
     assert running.wait().exit_code == 130
 
 
 @pytest.mark.slow
-def test_an_engine_ends_when_another_one_has_taken_its_place(scene: Scene, ralph: Ralph) -> None:
-    running = begin(scene)
+def test_an_engine_ends_when_another_one_has_taken_its_place(
+    project: Project, ralph: Ralph
+) -> None:
+    running = begin(project)
     running.signal(signal.SIGSTOP)
-    neither(scene.repository)
-    second = scene.start()
+    neither(project.repository)
+    second = project.start()
     second.wait_for("agentStarted")
     running.signal(signal.SIGCONT)
     first = running.process.wait(60)

@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 import ralph_ls
-from tests.engine.forked_ralph import nursery
+from tests.engine.forked_ralph import fork_server
 from tests.engine.project_builder import PATIENCE
 
 AGENT = (sys.executable, "-P", "-m", "ralph_ls.engine.demo.agent")
@@ -31,7 +31,7 @@ def run_agent(folder: Path, prompt: str = "", **extra: str) -> subprocess.Comple
         given.write(prompt.encode())
         given.seek(0)
         descriptors = [file.fileno() for file in (given, out, err)]
-        process = nursery().fork(
+        process = fork_server().fork(
             folder, [], agent_environment(**extra), *descriptors, module=AGENT[-1]
         )
         try:

@@ -12,7 +12,7 @@ import pytest
 from ralph_ls.protocol.run.events import RunEnded
 from ralph_ls.store.run.journal import JournalRead, read_journal
 from tests.engine.project_builder import PATIENCE
-from tests.engine.ralph_runner import Scene
+from tests.engine.ralph_runner import Project
 
 BLOCKED = 2
 LIMIT = 1
@@ -82,31 +82,33 @@ def read_of(folder: Path) -> JournalRead:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", DAMAGES)
-def test_the_run_is_blocked_and_says_what_happened_and_what_to_do(scene: Scene, name: str) -> None:
+def test_the_run_is_blocked_and_says_what_happened_and_what_to_do(
+    project: Project, name: str
+) -> None:
     damage = DAMAGES[name]
-    scene.plan("First task", "Second task").agent(
+    project.plan("First task", "Second task").agent(
         f"""
         work
         if [ "$RALPH_START" = 1 ]; then wait_here; {damage.does}; fi
         report "STATUS: IN_PROGRESS"
         """
     )
-    scene.make_gate()
-    running = scene.start("2")
+    project.make_gate()
+    running = project.start("2")
     running.wait_for("agentStarted")
-    folder = scene.run_folder()
-    scene.open_gate()
+    folder = project.run_folder()
+    project.open_gate()
     assert running.process.wait(PATIENCE) == BLOCKED
     journal = read_of(folder)
     assert (journal.torn, journal.unreadable) == (0, ())
     ended = journal.events[-1]
     assert isinstance(ended, RunEnded)
-    root = scene.repository
+    root = project.repository
     assert damage.says.format(root=root, folder=root.parent) in ended.message
     if damage.repair is None:
         return
     subprocess.run(["sh", "-ec", damage.repair], cwd=root.parent, check=True)
-    resumed = scene.tell("run", "--resume")
+    resumed = project.tell("run", "--resume")
     assert resumed.exit_code == LIMIT, resumed.stderr
     assert (root / "work.txt").read_text(encoding="utf-8") == "1\n2\n"
     assert [getattr(one, "seq", 0) for one in resumed.events] == [
@@ -115,13 +117,13 @@ def test_the_run_is_blocked_and_says_what_happened_and_what_to_do(scene: Scene, 
 
 
 @pytest.mark.slow
-def test_a_parked_run_whose_git_directory_goes_ends_with_the_same_words(scene: Scene) -> None:
-    scene.plan().agent("echo '<promise>BLOCKED:No key</promise>'")
-    running = scene.start("--on-halt", "wait")
+def test_a_parked_run_whose_git_directory_goes_ends_with_the_same_words(project: Project) -> None:
+    project.plan().agent("echo '<promise>BLOCKED:No key</promise>'")
+    running = project.start("--on-halt", "wait")
     running.wait_for("phaseChanged", phase="parked")
-    folder = scene.run_folder()
-    shutil.move(scene.repository / ".git", scene.kept / "git-away")
+    folder = project.run_folder()
+    shutil.move(project.repository / ".git", project.kept / "git-away")
     assert running.process.wait(PATIENCE) == BLOCKED
     ended = read_of(folder).events[-1]
     assert isinstance(ended, RunEnded)
-    assert f"the git directory {scene.repository}/.git was removed or renamed" in ended.message
+    assert f"the git directory {project.repository}/.git was removed or renamed" in ended.message

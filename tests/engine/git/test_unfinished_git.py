@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.engine.project_builder import git
-from tests.engine.ralph_runner import Scene, told, warnings
+from tests.engine.ralph_runner import Project, told, warnings
 
 CONFLICT = """
 echo base >file; git add -A; git commit -q -m Base
@@ -22,9 +22,9 @@ OPERATIONS = {
 }
 
 
-def agent(scene: Scene, begins: str, ends: str) -> Scene:
+def agent(project: Project, begins: str, ends: str) -> Project:
     # Killed at once by a signal, as at a time limit.
-    return scene.agent(
+    return project.agent(
         f"""
         case $RALPH_START in
         1)  {CONFLICT}
@@ -39,39 +39,41 @@ def agent(scene: Scene, begins: str, ends: str) -> Scene:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("what", OPERATIONS)
-def test_the_next_agent_ends_it_and_nothing_is_committed_before(scene: Scene, what: str) -> None:
+def test_the_next_agent_ends_it_and_nothing_is_committed_before(
+    project: Project, what: str
+) -> None:
     begins, ends = OPERATIONS[what]
-    scene.plan(files={"IMPLEMENTATION_PLAN.md": "# Plan\n\n- [ ] First task\n"})
-    done = agent(scene, begins, ends).run("2", "--profile", "spec", "--no-push")
+    project.plan(files={"IMPLEMENTATION_PLAN.md": "# Plan\n\n- [ ] First task\n"})
+    done = agent(project, begins, ends).run("2", "--profile", "spec", "--no-push")
     assert done.exit_code == 1, done.stdout
     (warned,) = [event for event in told(done, "warned") if event.code == "git-unfinished"]
     assert f"in the middle of a {what}," in warned.message
-    assert "Git is in the middle of something" in scene.prompt(2)
-    assert "<<<<<<<" not in git(scene.repository, "show", "HEAD:file")
+    assert "Git is in the middle of something" in project.prompt(2)
+    assert "<<<<<<<" not in git(project.repository, "show", "HEAD:file")
     assert [event.start for event in told(done, "committed")] == [2]
 
 
 @pytest.mark.slow
-def test_a_rebase_leaves_a_run_that_pushes_able_to_go_on(scene: Scene) -> None:
-    scene.plan(files={"IMPLEMENTATION_PLAN.md": "# Plan\n\n- [ ] First task\n"})
-    done = agent(scene, *OPERATIONS["rebase"]).run("2", "--profile", "spec")
+def test_a_rebase_leaves_a_run_that_pushes_able_to_go_on(project: Project) -> None:
+    project.plan(files={"IMPLEMENTATION_PLAN.md": "# Plan\n\n- [ ] First task\n"})
+    done = agent(project, *OPERATIONS["rebase"]).run("2", "--profile", "spec")
     assert done.exit_code == 1, done.stdout
 
 
 @pytest.mark.slow
-def test_a_conflict_without_an_operation_is_not_committed_as_resolved(scene: Scene) -> None:
-    scene.plan(files={"IMPLEMENTATION_PLAN.md": "# Plan\n\n- [ ] First task\n"})
+def test_a_conflict_without_an_operation_is_not_committed_as_resolved(project: Project) -> None:
+    project.plan(files={"IMPLEMENTATION_PLAN.md": "# Plan\n\n- [ ] First task\n"})
     begins = "echo mine >file; git stash -q; echo more >>file; git commit -q -a -m M; git stash pop"
-    done = agent(scene, begins, "true").run("1", "--profile", "spec", "--no-push")
+    done = agent(project, begins, "true").run("1", "--profile", "spec", "--no-push")
     assert "commit-failed" in warnings(done)
-    assert "<<<<<<<" not in git(scene.repository, "show", "HEAD:file")
-    assert git(scene.repository, "ls-files", "--unmerged")
+    assert "<<<<<<<" not in git(project.repository, "show", "HEAD:file")
+    assert git(project.repository, "ls-files", "--unmerged")
 
 
 @pytest.mark.slow
-def test_what_the_user_is_in_the_middle_of_is_left_to_the_user(scene: Scene) -> None:
-    scene.plan(files={"file": "base\n"}).agent("report 'STATUS: IN_PROGRESS'")
-    git(scene.repository, "bisect", "start", "-q")
-    done = scene.run("2")
+def test_what_the_user_is_in_the_middle_of_is_left_to_the_user(project: Project) -> None:
+    project.plan(files={"file": "base\n"}).agent("report 'STATUS: IN_PROGRESS'")
+    git(project.repository, "bisect", "start", "-q")
+    done = project.run("2")
     assert "git-unfinished" not in warnings(done)
-    assert "in the middle" not in scene.prompt(2)
+    assert "in the middle" not in project.prompt(2)

@@ -21,7 +21,7 @@ from ralph_ls.engine.git.history import (
 from ralph_ls.protocol.run.events import Warned
 from ralph_ls.protocol.run.values import Evidence
 from tests.engine.project_builder import git
-from tests.engine.ralph_runner import Scene, told, wait_until, warnings
+from tests.engine.ralph_runner import Project, told, wait_until, warnings
 
 STAGES = "echo x >x; git add x; git rm -qf x"
 """Work of an agent that makes no commit and leaves nothing."""
@@ -159,10 +159,10 @@ def clean_git(repository: Path, *arguments: str) -> None:
     subprocess.run(["git", *arguments], cwd=repository, env=environment, check=True, timeout=60)
 
 
-def person_commits(scene: Scene, name: str) -> None:
-    scene.file(name).write_text("mine\n", encoding="utf-8")
-    clean_git(scene.repository, "add", name)
-    clean_git(scene.repository, "commit", "-q", "-m", f"Mine: {name}")
+def person_commits(project: Project, name: str) -> None:
+    project.file(name).write_text("mine\n", encoding="utf-8")
+    clean_git(project.repository, "add", name)
+    clean_git(project.repository, "commit", "-q", "-m", f"Mine: {name}")
 
 
 def is_of_person(event: object) -> bool:
@@ -182,27 +182,27 @@ def next_second() -> None:
 @pytest.mark.slow
 class TestRun:
     def evidence(
-        self, scene: Scene, body: str, *, persons: str = "", apart: bool = False
+        self, project: Project, body: str, *, persons: str = "", apart: bool = False
     ) -> tuple[Evidence, list[str]]:
         """One iteration of an agent that is held while a person commits; its evidence.
 
         ``apart``: in a second of its own.
         """
-        scene.agent(body)
+        project.agent(body)
         if not persons:
-            done = scene.run("1")
+            done = project.run("1")
         else:
-            scene.make_gate()
-            running = scene.start("1")
-            wait_until(scene.kept, (scene.kept / "here").exists)
+            project.make_gate()
+            running = project.start("1")
+            wait_until(project.kept, (project.kept / "here").exists)
             if apart:
                 next_second()
-            person_commits(scene, persons)
+            person_commits(project, persons)
             if apart:
                 next_second()
-            scene.open_gate()
+            project.open_gate()
             done = running.wait()
-        assert not [path for path in scene.run_folder().iterdir() if "trace" in path.name]
+        assert not [path for path in project.run_folder().iterdir() if "trace" in path.name]
         (gathered,) = told(done, "evidenceGathered")
         notices = [event.message for event in told(done, "warned") if is_of_person(event)]
         found = gathered.evidence
@@ -214,68 +214,68 @@ class TestRun:
         )
         return found, owners
 
-    def test_the_agents_commit_is_the_agents(self, scene: Scene) -> None:
-        found, owners = self.evidence(scene, "work; commit")
+    def test_the_agents_commit_is_the_agents(self, project: Project) -> None:
+        found, owners = self.evidence(project, "work; commit")
         assert owners == ["agent"]
         assert (found.files, found.progress) == (1, True)
 
-    def test_a_persons_commit_is_told_and_is_no_progress(self, scene: Scene) -> None:
+    def test_a_persons_commit_is_told_and_is_no_progress(self, project: Project) -> None:
         found, owners = self.evidence(
-            scene, f"{STAGES}; wait_here; report 'STATUS: IN_PROGRESS'", persons="mine.txt"
+            project, f"{STAGES}; wait_here; report 'STATUS: IN_PROGRESS'", persons="mine.txt"
         )
         assert owners == ["person"]
         assert (found.files, found.progress) == (0, False)
 
-    def test_of_both_the_agents_alone_is_progress(self, scene: Scene) -> None:
+    def test_of_both_the_agents_alone_is_progress(self, project: Project) -> None:
         found, owners = self.evidence(
-            scene, "work; commit; wait_here; work; commit", persons="mine.txt", apart=True
+            project, "work; commit; wait_here; work; commit", persons="mine.txt", apart=True
         )
         assert owners == ["agent", "person", "agent"]
         assert (found.paths, found.progress) == (("work.txt",), True)
 
-    def test_of_neither_there_is_none(self, scene: Scene) -> None:
-        found, owners = self.evidence(scene, "git status -s >&2; report 'STATUS: IN_PROGRESS'")
+    def test_of_neither_there_is_none(self, project: Project) -> None:
+        found, owners = self.evidence(project, "git status -s >&2; report 'STATUS: IN_PROGRESS'")
         assert (owners, found.files, found.progress) == ([], 0, False)
 
-    def test_where_it_cannot_be_told_a_commit_is_the_agents(self, scene: Scene) -> None:
+    def test_where_it_cannot_be_told_a_commit_is_the_agents(self, project: Project) -> None:
         # Whoever looks only may have its tools in a sandbox that nothing is traced from.
-        found, owners = self.evidence(scene, "git status -s >&2; wait_here", persons="mine.txt")
+        found, owners = self.evidence(project, "git status -s >&2; wait_here", persons="mine.txt")
         assert (owners, found.files, found.progress) == (["agent"], 1, True)
 
-    def test_an_agent_that_drops_its_environment_keeps_its_commits(self, scene: Scene) -> None:
+    def test_an_agent_that_drops_its_environment_keeps_its_commits(self, project: Project) -> None:
         found, owners = self.evidence(
-            scene, 'work; env -u GIT_TRACE2_EVENT sh -c "git add -A; git commit -qm x"'
+            project, 'work; env -u GIT_TRACE2_EVENT sh -c "git add -A; git commit -qm x"'
         )
         assert (owners, found.progress) == (["agent"], True)
 
     def test_what_the_agent_left_and_a_person_committed_counts_where_the_agent_goes_on(
-        self, scene: Scene
+        self, project: Project
     ) -> None:
         found, owners = self.evidence(
-            scene,
+            project,
             f"{STAGES}; wait_here; echo more >>mine.txt",
             persons="mine.txt",
         )
         assert (owners, found.paths) == (["person"], ("mine.txt",))
 
     def test_a_trace_of_the_caller_is_kept_and_nothing_can_be_told(
-        self, scene: Scene, tmp_path: Path
+        self, project: Project, tmp_path: Path
     ) -> None:
         own = tmp_path / "own"
-        scene.agent("work; commit")
-        done = scene.run("1", env={"GIT_TRACE2_EVENT": str(own)})
+        project.agent("work; commit")
+        done = project.run("1", env={"GIT_TRACE2_EVENT": str(own)})
         assert "person-committed" not in warnings(done)
         assert b'"name":"commit"' in own.read_bytes()
 
     def test_a_trace_by_the_machines_settings_is_kept_too(
-        self, scene: Scene, tmp_path: Path
+        self, project: Project, tmp_path: Path
     ) -> None:
         own, settings = tmp_path / "own", tmp_path / "gitconfig"
         settings.write_text(
             f"[trace2]\n  eventTarget = {own}\n[user]\n  name = A\n  email = a@example.org\n",
             encoding="utf-8",
         )
-        scene.agent('work; commit; echo "${GIT_TRACE2_EVENT-unset}" >"$kept/target"')
-        scene.run("1", env={"GIT_CONFIG_GLOBAL": str(settings)})
-        assert (scene.kept / "target").read_text(encoding="utf-8") == "unset\n"
+        project.agent('work; commit; echo "${GIT_TRACE2_EVENT-unset}" >"$kept/target"')
+        project.run("1", env={"GIT_CONFIG_GLOBAL": str(settings)})
+        assert (project.kept / "target").read_text(encoding="utf-8") == "unset\n"
         assert b'"name":"commit"' in own.read_bytes()

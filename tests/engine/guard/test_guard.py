@@ -18,7 +18,7 @@ from ralph_ls.protocol.run.events import EvidenceGathered, GuardReverted
 from ralph_ls.protocol.run.iteration_events import Forbidden
 from ralph_ls.store.layout import StateFolder
 from tests.engine.project_builder import Completed, git
-from tests.engine.ralph_runner import Scene, Started, told, wait_until, warnings
+from tests.engine.ralph_runner import Project, Started, told, wait_until, warnings
 
 TWO = ("First task", "Second task")
 IDLES = "report 'STATUS: IN_PROGRESS'"
@@ -39,32 +39,36 @@ def evidence(ran: Completed) -> EvidenceGathered:
 
 
 class TestPlan:
-    def test_a_dropped_task_comes_back_and_the_rest_of_the_work_stays(self, scene: Scene) -> None:
-        scene.plan(*TWO, files={"@fix_plan.md": "# Plan\n\n- [ ] First task\n- [ ] Second task\n"})
-        scene.agent(
+    def test_a_dropped_task_comes_back_and_the_rest_of_the_work_stays(
+        self, project: Project
+    ) -> None:
+        project.plan(
+            *TWO, files={"@fix_plan.md": "# Plan\n\n- [ ] First task\n- [ ] Second task\n"}
+        )
+        project.agent(
             "printf '# Plan\\n\\n- [x] First task\\n' >@fix_plan.md\nwork; commit\n" + IDLES
         )
-        ran = scene.run("1")
-        assert scene.file("@fix_plan.md").read_text(encoding="utf-8") == (
+        ran = project.run("1")
+        assert project.file("@fix_plan.md").read_text(encoding="utf-8") == (
             "# Plan\n\n- [x] First task\n- [ ] Second task\n"
         )
         (event,) = reverted(ran)
         assert (event.path, event.what, event.n_tasks) == ("@fix_plan.md", Forbidden.DROPPED, 1)
         assert [task.title for task in event.tasks] == ["Second task"]
         assert event.kept is not None
-        kept = scene.run_folder() / event.kept
+        kept = project.run_folder() / event.kept
         assert kept.read_text(encoding="utf-8") == "# Plan\n\n- [x] First task\n"
         (ended,) = told(ran, "iterationEnded")
         assert ended.counts.open_required == 1
         assert ended.outcome == "progress"
         assert "Put back: 1 open task dropped from @fix_plan.md: Second task" in ran.stdout
 
-    def test_dropping_all_that_is_left_completes_nothing(self, scene: Scene) -> None:
-        scene.plan(*TWO)
-        scene.agent("work; rm @fix_plan.md; report 'STATUS: COMPLETE' 'EXIT_SIGNAL: true'")
-        ran = scene.run("1")
+    def test_dropping_all_that_is_left_completes_nothing(self, project: Project) -> None:
+        project.plan(*TWO)
+        project.agent("work; rm @fix_plan.md; report 'STATUS: COMPLETE' 'EXIT_SIGNAL: true'")
+        ran = project.run("1")
         assert ran.exit_code == 1
-        assert scene.file("@fix_plan.md").read_text(encoding="utf-8").count("- [ ]") == 2
+        assert project.file("@fix_plan.md").read_text(encoding="utf-8").count("- [ ]") == 2
         (event,) = reverted(ran)
         assert (event.what, event.n_tasks) == (Forbidden.DELETED, 2)
 
@@ -80,72 +84,76 @@ class TestPlan:
             "yes | head -n 100001 >@fix_plan.md",
         ],
     )
-    def test_a_plan_that_is_no_file_any_more_comes_back(self, scene: Scene, instead: str) -> None:
-        scene.plan(*TWO)
-        scene.agent(f"rm @fix_plan.md; {instead}; {IDLES}")
-        ran = scene.run("1")
+    def test_a_plan_that_is_no_file_any_more_comes_back(
+        self, project: Project, instead: str
+    ) -> None:
+        project.plan(*TWO)
+        project.agent(f"rm @fix_plan.md; {instead}; {IDLES}")
+        ran = project.run("1")
         assert ran.exit_code == 1
-        assert scene.file("@fix_plan.md").read_text(encoding="utf-8").count("- [ ]") == 2
-        assert not scene.file("@fix_plan.md").is_symlink()
+        assert project.file("@fix_plan.md").read_text(encoding="utf-8").count("- [ ]") == 2
+        assert not project.file("@fix_plan.md").is_symlink()
         assert what(ran) == [("@fix_plan.md", Forbidden.DELETED)]
         assert "must stay a regular file of at most 16 MB" in (reverted(ran)[0].why or "")
 
-    def test_a_plan_that_is_binary_comes_back_whole(self, scene: Scene) -> None:
-        scene.plan(*TWO)
-        before = scene.file("@fix_plan.md").read_bytes()
-        scene.agent(f"printf '\\377\\000 no plan' >@fix_plan.md; {IDLES}")
-        ran = scene.run("1")
-        assert scene.file("@fix_plan.md").read_bytes() == before
+    def test_a_plan_that_is_binary_comes_back_whole(self, project: Project) -> None:
+        project.plan(*TWO)
+        before = project.file("@fix_plan.md").read_bytes()
+        project.agent(f"printf '\\377\\000 no plan' >@fix_plan.md; {IDLES}")
+        ran = project.run("1")
+        assert project.file("@fix_plan.md").read_bytes() == before
         assert what(ran) == [("@fix_plan.md", Forbidden.DELETED)]
-        kept = scene.run_folder() / "reverted" / "001-1-@fix_plan.md"
+        kept = project.run_folder() / "reverted" / "001-1-@fix_plan.md"
         assert kept.read_bytes() == b"\377\000 no plan"
 
-    def test_only_the_user_may_read_what_is_kept_of_the_agents_files(self, scene: Scene) -> None:
-        scene.plan(*TWO)
-        scene.agent(f"rm @fix_plan.md; mkdir -m 777 @fix_plan.md; echo >@fix_plan.md/x; {IDLES}")
-        scene.run("1")
-        folder = scene.run_folder() / "reverted" / "001-1-@fix_plan.md"
+    def test_only_the_user_may_read_what_is_kept_of_the_agents_files(
+        self, project: Project
+    ) -> None:
+        project.plan(*TWO)
+        project.agent(f"rm @fix_plan.md; mkdir -m 777 @fix_plan.md; echo >@fix_plan.md/x; {IDLES}")
+        project.run("1")
+        folder = project.run_folder() / "reverted" / "001-1-@fix_plan.md"
         modes = [stat.S_IMODE(path.stat().st_mode) for path in (folder, folder / "x")]
         assert modes == [0o700, 0o600]
 
-    def test_what_is_put_back_is_no_progress(self, scene: Scene) -> None:
-        scene.plan(*TWO)
-        scene.agent(f"mark - 'First task'; mark - 'Second task'; {IDLES}")
-        ran = scene.run("1")
+    def test_what_is_put_back_is_no_progress(self, project: Project) -> None:
+        project.plan(*TWO)
+        project.agent(f"mark - 'First task'; mark - 'Second task'; {IDLES}")
+        ran = project.run("1")
         assert [(event.what, event.n_tasks) for event in reverted(ran)] == [(Forbidden.SKIPPED, 2)]
         assert "[-] First task" in reverted(ran)[0].text
         assert not evidence(ran).evidence.progress
         assert not told(ran, "planChanged")
 
-    def test_a_finished_task_may_move_to_the_progress_file(self, scene: Scene) -> None:
-        scene.plan(*TWO, files={"PROGRESS.md": "# Progress\n"})
+    def test_a_finished_task_may_move_to_the_progress_file(self, project: Project) -> None:
+        project.plan(*TWO, files={"PROGRESS.md": "# Progress\n"})
         body = "printf '# Plan\\n\\n- [ ] Second task\\n' >@fix_plan.md"
-        scene.agent(f"{body}; echo '- First task: done' >>PROGRESS.md; work; {IDLES}")
-        ran = scene.run("1")
+        project.agent(f"{body}; echo '- First task: done' >>PROGRESS.md; work; {IDLES}")
+        ran = project.run("1")
         assert reverted(ran) == []
-        assert scene.file("@fix_plan.md").read_text(encoding="utf-8") == (
+        assert project.file("@fix_plan.md").read_text(encoding="utf-8") == (
             "# Plan\n\n- [ ] Second task\n"
         )
 
-    def test_changed_criteria_come_back_and_the_tick_stays(self, scene: Scene) -> None:
+    def test_changed_criteria_come_back_and_the_tick_stays(self, project: Project) -> None:
         before = "- [ ] First task\n  - Done when: `make test` passes\n- [ ] Second task\n"
-        scene.plan(*TWO, files={"@fix_plan.md": before})
-        scene.agent(
+        project.plan(*TWO, files={"@fix_plan.md": before})
+        project.agent(
             "sed -i 's/`make test` passes/& mostly/' @fix_plan.md; mark x 'First task'\n"
             f"work; commit; {IDLES}"
         )
-        ran = scene.run("1")
+        ran = project.run("1")
         assert what(ran) == [("@fix_plan.md", Forbidden.CRITERIA)]
         assert "passes mostly" in reverted(ran)[0].text
         ticked = before.replace("[ ] First", "[x] First")
-        assert scene.file("@fix_plan.md").read_text(encoding="utf-8") == ticked
+        assert project.file("@fix_plan.md").read_text(encoding="utf-8") == ticked
         # The agent has committed its version, so the restoration is committed too.
-        assert git(scene.repository, "show", "HEAD:@fix_plan.md") == ticked
-        assert git(scene.repository, "status", "--porcelain") == ""
-        assert reverted(ran)[0].commit == git(scene.repository, "rev-parse", "HEAD").strip()
+        assert git(project.repository, "show", "HEAD:@fix_plan.md") == ticked
+        assert git(project.repository, "status", "--porcelain") == ""
+        assert reverted(ran)[0].commit == git(project.repository, "rev-parse", "HEAD").strip()
 
     @pytest.mark.parametrize("profile", ["fixplan", "spec"])
-    def test_what_an_agent_may_do_stays_byte_by_byte(self, scene: Scene, profile: str) -> None:
+    def test_what_an_agent_may_do_stays_byte_by_byte(self, project: Project, profile: str) -> None:
         plan = {"fixplan": "@fix_plan.md", "spec": "IMPLEMENTATION_PLAN.md"}[profile]
         before = "# Plan\n\n## High\n- [ ] First task\n- [ ] Second task\n- [ ] Print all pages\n"
         after = (
@@ -154,123 +162,125 @@ class TestPlan:
         )
         settings = f'profile = "{profile}"\ncommits = "agent"\npush = false\n'
         files = {plan: before, "specs/a.md": "# A\n", "wanted": after}
-        scene.plan(*TWO, files={**files, ".ralph/config.toml": settings})
-        scene.agent(f"cp wanted {plan}; work; {IDLES}")
-        ran = scene.run("1")
+        project.plan(*TWO, files={**files, ".ralph/config.toml": settings})
+        project.agent(f"cp wanted {plan}; work; {IDLES}")
+        ran = project.run("1")
         assert ran.exit_code == 1, ran.stderr
         assert reverted(ran) == []
-        assert scene.file(plan).read_text(encoding="utf-8") == after
+        assert project.file(plan).read_text(encoding="utf-8") == after
 
     @pytest.mark.parametrize(("works", "is_kept"), [("work; ", True), ("", False)])
     def test_in_other_words_where_there_is_evidence(
-        self, scene: Scene, works: str, is_kept: bool
+        self, project: Project, works: str, is_kept: bool
     ) -> None:
-        scene.plan(*TWO, files={"PROGRESS.md": "# Progress\n"})
+        project.plan(*TWO, files={"PROGRESS.md": "# Progress\n"})
         body = "grep -v 'First task' @fix_plan.md >p; cat p >@fix_plan.md; rm p"
         log = "echo '- [x] Rewrote the module to use tokens' >>PROGRESS.md"
-        scene.agent(f"{body}; {log}; {works}{IDLES}")
-        ran = scene.run("1")
-        assert ("First task" not in scene.file("@fix_plan.md").read_text()) is is_kept
+        project.agent(f"{body}; {log}; {works}{IDLES}")
+        ran = project.run("1")
+        assert ("First task" not in project.file("@fix_plan.md").read_text()) is is_kept
         assert (not told(ran, "guardReverted")) is is_kept
         assert ("finished-in-other-words" in warnings(ran)) is is_kept
         assert (len(evidence(ran).evidence.tasks_done) == 1) is is_kept
         removed = [one.removed.text for one in told(ran, "warned") if one.removed is not None]
         assert removed == (["# Plan\n\n- [ ] First task"] if is_kept else [])
 
-    def test_a_tick_without_a_change_is_told_and_is_no_progress(self, scene: Scene) -> None:
-        scene.plan(*TWO)
-        scene.agent(f"mark x 'First task'; {IDLES}")
-        ran = scene.run("1")
+    def test_a_tick_without_a_change_is_told_and_is_no_progress(self, project: Project) -> None:
+        project.plan(*TWO)
+        project.agent(f"mark x 'First task'; {IDLES}")
+        ran = project.run("1")
         assert reverted(ran) == []
         assert "tick-without-change" in [warned.code for warned in told(ran, "warned")]
         assert not evidence(ran).evidence.progress
 
-    def test_bytes_that_are_no_text_stay(self, scene: Scene) -> None:
-        scene.plan(*TWO)
-        scene.agent(f"printf -- '- [ ] caf\\351\\n- [ ] First task\\n' >@fix_plan.md; {IDLES}")
-        scene.run("1")
-        assert scene.file("@fix_plan.md").read_bytes() == (
+    def test_bytes_that_are_no_text_stay(self, project: Project) -> None:
+        project.plan(*TWO)
+        project.agent(f"printf -- '- [ ] caf\\351\\n- [ ] First task\\n' >@fix_plan.md; {IDLES}")
+        project.run("1")
+        assert project.file("@fix_plan.md").read_bytes() == (
             b"- [ ] caf\xe9\n- [ ] First task\n- [ ] Second task\n"
         )
 
-    def test_the_guard_can_be_switched_off(self, scene: Scene) -> None:
-        scene.plan(*TWO, files={".ralph/config.toml": "[guard]\nenabled = false\n"})
-        scene.agent("printf '# Plan\\n- [x] First task\\n' >@fix_plan.md; : >.ralph/config.toml")
-        ran = scene.run("1")
+    def test_the_guard_can_be_switched_off(self, project: Project) -> None:
+        project.plan(*TWO, files={".ralph/config.toml": "[guard]\nenabled = false\n"})
+        project.agent("printf '# Plan\\n- [x] First task\\n' >@fix_plan.md; : >.ralph/config.toml")
+        ran = project.run("1")
         assert reverted(ran) == []
-        assert "Second" not in scene.file("@fix_plan.md").read_text(encoding="utf-8")
-        assert scene.file(".ralph/config.toml").read_text(encoding="utf-8") == ""
+        assert "Second" not in project.file("@fix_plan.md").read_text(encoding="utf-8")
+        assert project.file(".ralph/config.toml").read_text(encoding="utf-8") == ""
 
 
 class TestFiles:
-    def scene_with(self, scene: Scene, body: str) -> Scene:
+    def scene_with(self, project: Project, body: str) -> Project:
         """Settings, a prompt and a validation script that a person has allowed."""
         files = {
             ".ralph/config.toml": CONFIG,
             ".ralph/prompts/PROMPT_build.md": "Do {TASK}.\n",
             ".ralph/validate.sh": "#!/bin/sh\necho checked\n",
         }
-        scene.plan(*TWO, files=files)
-        scene.file(".ralph/validate.sh").chmod(0o755)
-        assert scene.tell("allow", "--yes").exit_code == 0
-        return scene.agent(f"{body}\n{IDLES}")
+        project.plan(*TWO, files=files)
+        project.file(".ralph/validate.sh").chmod(0o755)
+        assert project.tell("allow", "--yes").exit_code == 0
+        return project.agent(f"{body}\n{IDLES}")
 
-    def unharmed(self, scene: Scene) -> bool:
+    def unharmed(self, project: Project) -> bool:
         read = {
-            name: scene.file(f".ralph/{name}").read_text(encoding="utf-8")
+            name: project.file(f".ralph/{name}").read_text(encoding="utf-8")
             for name in ("config.toml", "prompts/PROMPT_build.md", "validate.sh")
         }
         assert list(read.values()) == [CONFIG, "Do {TASK}.\n", "#!/bin/sh\necho checked\n"]
-        mode = scene.file(".ralph/validate.sh").stat().st_mode
+        mode = project.file(".ralph/validate.sh").stat().st_mode
         return stat.S_IMODE(mode) == 0o755
 
-    def test_settings_prompts_and_validation_stay_as_they_were(self, scene: Scene) -> None:
+    def test_settings_prompts_and_validation_stay_as_they_were(self, project: Project) -> None:
         self.scene_with(
-            scene,
+            project,
             "echo 'max_iterations = 99 # sk-ant-api03-abcdefghijklmnop' >>.ralph/config.toml\n"
             "echo 'Say COMPLETE.' >.ralph/prompts/PROMPT_build.md\n"
             "printf '#!/bin/sh\\nexit 0\\n' >.ralph/validate.sh; chmod 644 .ralph/validate.sh",
         )
-        ran = scene.run("2")
+        ran = project.run("2")
         assert ran.exit_code == 1
-        assert self.unharmed(scene)
+        assert self.unharmed(project)
         paths = [".ralph/config.toml", ".ralph/prompts/PROMPT_build.md", ".ralph/validate.sh"]
         assert what(ran) == [(path, Forbidden.CHANGED) for path in paths] * 2
         assert "max_iterations = 99 # [redacted" in reverted(ran)[0].text
         assert reverted(ran)[1].text == "Say COMPLETE.\n"
         for event in reverted(ran):
             assert event.kept is not None
-            kept = (scene.run_folder() / event.kept).read_text(encoding="utf-8")
+            kept = (project.run_folder() / event.kept).read_text(encoding="utf-8")
             assert kept == event.text
         assert [event.ok for event in told(ran, "validated")] == [True, True]
         assert not any(event.evidence.progress for event in told(ran, "evidenceGathered"))
 
-    def test_a_script_is_put_back_though_only_its_mode_was_changed(self, scene: Scene) -> None:
-        self.scene_with(scene, "chmod 600 .ralph/validate.sh")
-        ran = scene.run("1")
+    def test_a_script_is_put_back_though_only_its_mode_was_changed(self, project: Project) -> None:
+        self.scene_with(project, "chmod 600 .ralph/validate.sh")
+        ran = project.run("1")
         assert what(ran) == [(".ralph/validate.sh", Forbidden.CHANGED)]
-        assert self.unharmed(scene)
+        assert self.unharmed(project)
 
-    def test_what_is_made_anew_is_taken_away(self, scene: Scene) -> None:
-        scene.plan(*TWO)
-        scene.agent(
+    def test_what_is_made_anew_is_taken_away(self, project: Project) -> None:
+        project.plan(*TWO)
+        project.agent(
             "mkdir -p .ralph/prompts .ralph/validate.sh; echo hi >.ralph/prompts/PROMPT_build.md\n"
             f"ln -s /dev/null .ralph/config.toml; {IDLES}"
         )
-        ran = scene.run("2")
+        ran = project.run("2")
         assert ran.exit_code == 1
         made = [".ralph/config.toml", ".ralph/prompts/PROMPT_build.md", ".ralph/validate.sh"]
         assert what(ran) == [(path, Forbidden.CREATED) for path in made] * 2
         for path in made:
-            assert not scene.file(path).exists()
+            assert not project.file(path).exists()
 
-    def test_what_was_no_file_when_the_iteration_began_is_left_alone(self, scene: Scene) -> None:
-        scene.plan(*TWO)
-        scene.file(".ralph").mkdir()
-        scene.file(".ralph/validate.sh").symlink_to("nowhere")
-        scene.agent(IDLES)
-        assert reverted(scene.run("1")) == []
-        assert scene.file(".ralph/validate.sh").is_symlink()
+    def test_what_was_no_file_when_the_iteration_began_is_left_alone(
+        self, project: Project
+    ) -> None:
+        project.plan(*TWO)
+        project.file(".ralph").mkdir()
+        project.file(".ralph/validate.sh").symlink_to("nowhere")
+        project.agent(IDLES)
+        assert reverted(project.run("1")) == []
+        assert project.file(".ralph/validate.sh").is_symlink()
 
     @pytest.mark.parametrize(
         "body",
@@ -281,64 +291,64 @@ class TestFiles:
             pytest.param("rm -rf .ralph; mkdir -p .ralph/config.toml", id="another-folder"),
         ],
     )
-    def test_the_loop_survives_the_loss_of_its_folder(self, scene: Scene, body: str) -> None:
-        self.scene_with(scene, f"work; {body}")
-        ran = scene.run("2")
+    def test_the_loop_survives_the_loss_of_its_folder(self, project: Project, body: str) -> None:
+        self.scene_with(project, f"work; {body}")
+        ran = project.run("2")
         assert ran.exit_code == 1
-        assert self.unharmed(scene)
+        assert self.unharmed(project)
         assert len(told(ran, "iterationEnded")) == 2
         assert len(reverted(ran)) == 6
-        rows = scene.file(".ralph/logs/summary.csv").read_text(encoding="utf-8").splitlines()
+        rows = project.file(".ralph/logs/summary.csv").read_text(encoding="utf-8").splitlines()
         assert len(rows) == 3
-        logs = scene.file(".ralph/logs")
+        logs = project.file(".ralph/logs")
         assert not logs.is_symlink()
 
-    def test_a_question_is_asked_though_its_folder_is_gone(self, scene: Scene) -> None:
-        self.scene_with(scene, "rm -rf .ralph; say '<promise>DECIDE:a or b?</promise>'")
-        ran = scene.run("2")
+    def test_a_question_is_asked_though_its_folder_is_gone(self, project: Project) -> None:
+        self.scene_with(project, "rm -rf .ralph; say '<promise>DECIDE:a or b?</promise>'")
+        ran = project.run("2")
         assert ran.exit_code == 3
-        assert "a or b?" in scene.file(".ralph/decide.txt").read_text(encoding="utf-8")
+        assert "a or b?" in project.file(".ralph/decide.txt").read_text(encoding="utf-8")
 
-    def test_a_link_of_a_person_s_stays_one(self, scene: Scene, tmp_path: Path) -> None:
+    def test_a_link_of_a_person_s_stays_one(self, project: Project, tmp_path: Path) -> None:
         mine = tmp_path / "mine.toml"
         mine.write_text(CONFIG, encoding="utf-8")
-        scene.plan(*TWO)
-        scene.file(".ralph").mkdir()
-        scene.file(".ralph/config.toml").symlink_to(mine)
-        scene.agent(f"rm .ralph/config.toml; echo 'push = true' >.ralph/config.toml; {IDLES}")
-        ran = scene.run("1")
+        project.plan(*TWO)
+        project.file(".ralph").mkdir()
+        project.file(".ralph/config.toml").symlink_to(mine)
+        project.agent(f"rm .ralph/config.toml; echo 'push = true' >.ralph/config.toml; {IDLES}")
+        ran = project.run("1")
         assert what(ran) == [(".ralph/config.toml", Forbidden.CHANGED)]
-        assert scene.file(".ralph/config.toml").readlink() == mine
+        assert project.file(".ralph/config.toml").readlink() == mine
         assert mine.read_text(encoding="utf-8") == CONFIG
 
-    def test_a_commit_of_what_was_put_back_is_no_progress(self, scene: Scene) -> None:
+    def test_a_commit_of_what_was_put_back_is_no_progress(self, project: Project) -> None:
         files = {".ralph/config.toml": '[paths]\nvalidate_script = "check.sh"\n' + CONFIG}
-        scene.plan(*TWO, files={**files, "check.sh": "#!/bin/sh\ntrue\n"})
-        scene.file("check.sh").chmod(0o755)
-        assert scene.tell("allow", "--yes").exit_code == 0
-        scene.agent(f"echo 'exit 0' >>check.sh; commit; {IDLES}")
-        ran = scene.run("1")
+        project.plan(*TWO, files={**files, "check.sh": "#!/bin/sh\ntrue\n"})
+        project.file("check.sh").chmod(0o755)
+        assert project.tell("allow", "--yes").exit_code == 0
+        project.agent(f"echo 'exit 0' >>check.sh; commit; {IDLES}")
+        ran = project.run("1")
         assert what(ran) == [("check.sh", Forbidden.CHANGED)]
-        assert scene.file("check.sh").read_text(encoding="utf-8") == "#!/bin/sh\ntrue\n"
+        assert project.file("check.sh").read_text(encoding="utf-8") == "#!/bin/sh\ntrue\n"
         assert not evidence(ran).evidence.progress
 
 
 class TestPeople:
     """A person edits in an editor while the agent works; the editor tells of each save."""
 
-    def held(self, scene: Scene, then: str) -> Started:
-        scene.agent(f"wait_here; {then}; {IDLES}")
-        scene.make_gate()
-        running = scene.start("1")
-        wait_until(scene.kept, (scene.kept / "here").exists)
+    def held(self, project: Project, then: str) -> Started:
+        project.agent(f"wait_here; {then}; {IDLES}")
+        project.make_gate()
+        running = project.start("1")
+        wait_until(project.kept, (project.kept / "here").exists)
         return running
 
-    def saves(self, scene: Scene, name: str, text: str) -> None:
-        path = scene.file(name)
+    def saves(self, project: Project, name: str, text: str) -> None:
+        path = project.file(name)
         before = path.read_text(encoding="utf-8") if path.exists() else ""
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
-        state = StateFolder(folder=scene.run_folder().parents[1])
+        state = StateFolder(folder=project.run_folder().parents[1])
         save = DocumentSave("file:///f", before, text)
         if name.endswith("plan.md"):
             kind = PlanKind.MARKDOWN
@@ -347,46 +357,46 @@ class TestPeople:
             record_settings_save(state, name, save, at=datetime.now(UTC))
 
     def test_what_a_person_did_to_the_plan_stays_and_the_agents_is_put_back(
-        self, scene: Scene
+        self, project: Project
     ) -> None:
-        scene.plan("First task", "Second task", "Third task")
-        running = self.held(scene, "sed -i '/Third task/d' @fix_plan.md")
-        text = scene.file("@fix_plan.md").read_text(encoding="utf-8")
-        self.saves(scene, "@fix_plan.md", text.replace("- [ ] Second task\n", ""))
-        scene.open_gate()
+        project.plan("First task", "Second task", "Third task")
+        running = self.held(project, "sed -i '/Third task/d' @fix_plan.md")
+        text = project.file("@fix_plan.md").read_text(encoding="utf-8")
+        self.saves(project, "@fix_plan.md", text.replace("- [ ] Second task\n", ""))
+        project.open_gate()
         ran = running.wait()
         assert [[task.title for task in one.tasks] for one in reverted(ran)] == [["Third task"]]
-        now = scene.file("@fix_plan.md").read_text(encoding="utf-8")
+        now = project.file("@fix_plan.md").read_text(encoding="utf-8")
         assert now == text.replace("- [ ] Second task\n", "")
 
-    def test_a_plan_that_only_people_wrote_is_left_alone(self, scene: Scene) -> None:
-        scene.plan(*TWO)
-        running = self.held(scene, "true")
-        self.saves(scene, "@fix_plan.md", "- [ ] Something else\n")
-        scene.open_gate()
+    def test_a_plan_that_only_people_wrote_is_left_alone(self, project: Project) -> None:
+        project.plan(*TWO)
+        running = self.held(project, "true")
+        self.saves(project, "@fix_plan.md", "- [ ] Something else\n")
+        project.open_gate()
         assert reverted(running.wait()) == []
-        assert scene.file("@fix_plan.md").read_text(encoding="utf-8") == "- [ ] Something else\n"
+        assert project.file("@fix_plan.md").read_text(encoding="utf-8") == "- [ ] Something else\n"
 
     @pytest.mark.parametrize("was", [CONFIG, None])
-    def test_settings_that_a_person_saved_stay(self, scene: Scene, was: str | None) -> None:
-        scene.plan(*TWO, files={} if was is None else {".ralph/config.toml": was})
-        running = self.held(scene, "true")
-        self.saves(scene, ".ralph/config.toml", "max_iterations = 7\n")
-        scene.open_gate()
+    def test_settings_that_a_person_saved_stay(self, project: Project, was: str | None) -> None:
+        project.plan(*TWO, files={} if was is None else {".ralph/config.toml": was})
+        running = self.held(project, "true")
+        self.saves(project, ".ralph/config.toml", "max_iterations = 7\n")
+        project.open_gate()
         assert reverted(running.wait()) == []
-        now = scene.file(".ralph/config.toml").read_text(encoding="utf-8")
+        now = project.file(".ralph/config.toml").read_text(encoding="utf-8")
         assert now == "max_iterations = 7\n"
 
     @pytest.mark.parametrize("was", [CONFIG, None])
     def test_what_the_agent_made_of_a_persons_settings_is_put_back_to_these(
-        self, scene: Scene, was: str | None
+        self, project: Project, was: str | None
     ) -> None:
-        scene.plan(*TWO, files={} if was is None else {".ralph/config.toml": was})
-        running = self.held(scene, "echo 'push = true' >>.ralph/config.toml")
-        self.saves(scene, ".ralph/config.toml", "max_iterations = 7\n")
-        scene.open_gate()
+        project.plan(*TWO, files={} if was is None else {".ralph/config.toml": was})
+        running = self.held(project, "echo 'push = true' >>.ralph/config.toml")
+        self.saves(project, ".ralph/config.toml", "max_iterations = 7\n")
+        project.open_gate()
         ran = running.wait()
         assert what(ran) == [(".ralph/config.toml", Forbidden.CHANGED)]
         assert reverted(ran)[0].text == "max_iterations = 7\npush = true\n"
-        now = scene.file(".ralph/config.toml").read_text(encoding="utf-8")
+        now = project.file(".ralph/config.toml").read_text(encoding="utf-8")
         assert now == "max_iterations = 7\n"

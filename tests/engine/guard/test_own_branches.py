@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.engine.project_builder import git
-from tests.engine.ralph_runner import Scene, told, warnings
+from tests.engine.ralph_runner import Project, told, warnings
 
 BRANCH = "git switch -q -c feature; work; commit; git switch -q main"
 
@@ -34,10 +34,10 @@ FLOWS = {
 }
 
 
-def agent(scene: Scene, first: str, second: str) -> Scene:
-    if not scene.repository.exists():
-        scene.plan("First task", "Second task")
-    return scene.agent(
+def agent(project: Project, first: str, second: str) -> Project:
+    if not project.repository.exists():
+        project.plan("First task", "Second task")
+    return project.agent(
         f"""
         if [ "$RALPH_START" = 1 ]; then {first}; else {second}; git status >/dev/null; fi
         report "STATUS: IN_PROGRESS"
@@ -47,8 +47,8 @@ def agent(scene: Scene, first: str, second: str) -> Scene:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("flow", FLOWS)
-def test_what_it_made_in_an_earlier_iteration_is_its_own(scene: Scene, flow: str) -> None:
-    done = agent(scene, *FLOWS[flow]).run("2")
+def test_what_it_made_in_an_earlier_iteration_is_its_own(project: Project, flow: str) -> None:
+    done = agent(project, *FLOWS[flow]).run("2")
     assert "person-committed" not in warnings(done)
     evidence = told(done, "evidenceGathered")[-1].evidence
     assert evidence.commits
@@ -56,35 +56,35 @@ def test_what_it_made_in_an_earlier_iteration_is_its_own(scene: Scene, flow: str
 
 
 @pytest.mark.slow
-def test_what_it_made_in_an_earlier_run_is_its_own(scene: Scene) -> None:
-    agent(scene, BRANCH, ":").run("1")
-    done = agent(scene, f"git tag v1; {UNTRACED} merge -q feature; work; commit", ":").run("1")
+def test_what_it_made_in_an_earlier_run_is_its_own(project: Project) -> None:
+    agent(project, BRANCH, ":").run("1")
+    done = agent(project, f"git tag v1; {UNTRACED} merge -q feature; work; commit", ":").run("1")
     assert "person-committed" not in warnings(done)
 
 
 @pytest.mark.slow
 def test_what_the_user_merges_meanwhile_is_still_the_users(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch
+    project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    agent(scene, "work; commit", "wait_here")
-    scene.make_gate()
+    agent(project, "work; commit", "wait_here")
+    project.make_gate()
     long_ago = dict.fromkeys(("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"), "@1700000000 +0000")
-    (scene.repository / "users.txt").write_text("mine\n", encoding="utf-8")
-    git(scene.repository, "switch", "-q", "-c", "mine")
-    git(scene.repository, "add", "users.txt")
+    (project.repository / "users.txt").write_text("mine\n", encoding="utf-8")
+    git(project.repository, "switch", "-q", "-c", "mine")
+    git(project.repository, "add", "users.txt")
     for name, value in long_ago.items():
         monkeypatch.setenv(name, value)
-    git(scene.repository, "commit", "-q", "-m", "Mine")
-    git(scene.repository, "switch", "-q", "main")
+    git(project.repository, "commit", "-q", "-m", "Mine")
+    git(project.repository, "switch", "-q", "main")
     for name in long_ago:
         monkeypatch.delenv(name)
-    running = scene.start("2")
+    running = project.start("2")
     running.wait_for("agentStarted", start=2)
     # Made in the same second as the agent's last commit it could be that one's.
     for name, value in long_ago.items():
         monkeypatch.setenv(name, value)
-    git(scene.repository, "merge", "-q", "--no-ff", "--no-edit", "mine")
-    scene.open_gate()
+    git(project.repository, "merge", "-q", "--no-ff", "--no-edit", "mine")
+    project.open_gate()
     done = running.wait()
     assert "person-committed" in warnings(done)
     evidence = told(done, "evidenceGathered")[-1].evidence

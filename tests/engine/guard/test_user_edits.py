@@ -14,7 +14,7 @@ from ralph_ls.protocol.run.events import Warned
 from ralph_ls.protocol.run.values import Evidence
 from ralph_ls.store.layout import StateFolder
 from tests.engine.project_builder import Completed
-from tests.engine.ralph_runner import Scene, told, wait_until
+from tests.engine.ralph_runner import Project, told, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -24,10 +24,10 @@ WAITS = "wait_here; report 'STATUS: IN_PROGRESS'"
 TICKS = "sed -i 's/\\[ \\] A-2/[x] A-2/' @fix_plan.md; wait_here; report 'STATUS: IN_PROGRESS'"
 
 
-def held(scene: Scene, body: str) -> tuple[Scene, Path]:
-    scene.plan(files={"@fix_plan.md": BEFORE}).agent(body)
-    scene.make_gate()
-    return scene, scene.file("@fix_plan.md")
+def held(project: Project, body: str) -> tuple[Project, Path]:
+    project.plan(files={"@fix_plan.md": BEFORE}).agent(body)
+    project.make_gate()
+    return project, project.file("@fix_plan.md")
 
 
 def found(done: Completed) -> tuple[Evidence, list[str]]:
@@ -40,41 +40,41 @@ def found(done: Completed) -> tuple[Evidence, list[str]]:
     return gathered.evidence, notices
 
 
-def person_saves(scene: Scene, before: str, text: str) -> None:
-    scene.file("@fix_plan.md").write_text(text, encoding="utf-8")
-    state = StateFolder(folder=scene.run_folder().parents[1])
+def person_saves(project: Project, before: str, text: str) -> None:
+    project.file("@fix_plan.md").write_text(text, encoding="utf-8")
+    state = StateFolder(folder=project.run_folder().parents[1])
     save = DocumentSave("file:///plan", before, text)
     record_document_save(state, "@fix_plan.md", save, kind=PlanKind.MARKDOWN, at=datetime.now(UTC))
 
 
-def test_a_persons_tick_is_told_and_is_no_progress(scene: Scene) -> None:
-    held(scene, WAITS)
-    running = scene.start("1")
-    wait_until(scene.kept, (scene.kept / "here").exists)
-    person_saves(scene, BEFORE, BY_PERSON)
-    scene.open_gate()
+def test_a_persons_tick_is_told_and_is_no_progress(project: Project) -> None:
+    held(project, WAITS)
+    running = project.start("1")
+    wait_until(project.kept, (project.kept / "here").exists)
+    person_saves(project, BEFORE, BY_PERSON)
+    project.open_gate()
     evidence, notices = found(running.wait())
     assert (evidence.tasks_done, evidence.progress) == ((), False)
     assert len(notices) == 1
     assert notices[0].endswith("no progress of it: A-1")
 
 
-def test_of_both_the_agents_tick_alone_counts(scene: Scene) -> None:
-    _, plan = held(scene, TICKS)
-    running = scene.start("1")
-    wait_until(scene.kept, (scene.kept / "here").exists)
+def test_of_both_the_agents_tick_alone_counts(project: Project) -> None:
+    _, plan = held(project, TICKS)
+    running = project.start("1")
+    wait_until(project.kept, (project.kept / "here").exists)
     now = plan.read_text(encoding="utf-8")
-    person_saves(scene, now, now.replace("[ ] A-1", "[x] A-1"))
-    scene.open_gate()
+    person_saves(project, now, now.replace("[ ] A-1", "[x] A-1"))
+    project.open_gate()
     evidence, notices = found(running.wait())
     assert evidence.tasks_done == ("A-2",)
     assert [notice.rpartition(": ")[2] for notice in notices] == ["A-1"]
 
 
-def test_a_tick_that_nobody_saved_is_the_agents(scene: Scene) -> None:
-    held(scene, TICKS)
-    running = scene.start("1")
-    wait_until(scene.kept, (scene.kept / "here").exists)
-    scene.open_gate()
+def test_a_tick_that_nobody_saved_is_the_agents(project: Project) -> None:
+    held(project, TICKS)
+    running = project.start("1")
+    wait_until(project.kept, (project.kept / "here").exists)
+    project.open_gate()
     evidence, notices = found(running.wait())
     assert (evidence.tasks_done, notices) == (("A-2",), [])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.engine.ralph_runner import Scene
+from tests.engine.ralph_runner import Project
 
 REQUEST = "# Letters get lost\n\nFind out why.\n\n- [ ] a box that nobody ticks\n"
 
@@ -17,8 +17,10 @@ ASKS = (
 )
 
 
-def issue_scene(scene: Scene, agent: str, *, config: str = "", request: str = REQUEST) -> Scene:
+def issue_project(
+    project: Project, agent: str, *, config: str = "", request: str = REQUEST
+) -> Project:
     files = {"issue.md": request}
     if config:
         files[".ralph/config.toml"] = config
-    return scene.plan(files=files).agent(CLARITY + agent)
+    return project.plan(files=files).agent(CLARITY + agent)

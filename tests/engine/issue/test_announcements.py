@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.issue.request_project import ASKS, WORKS, issue_scene
+from tests.engine.issue.request_project import ASKS, WORKS, issue_project
 from tests.engine.project_builder import Completed, git
-from tests.engine.ralph_runner import Scene, told, wait_until
+from tests.engine.ralph_runner import Project, told, wait_until
 from tests.fakes import gh
 
 pytestmark = pytest.mark.slow
@@ -25,38 +25,40 @@ file = "issue.md"
 """
 
 
-def write_hook(scene: Scene, body: str, *, name: str = "hook.sh") -> None:
-    path = scene.file(name)
+def write_hook(project: Project, body: str, *, name: str = "hook.sh") -> None:
+    path = project.file(name)
     path.write_text(f"#!/bin/sh\n{body}\n", encoding="utf-8")
     path.chmod(0o755)
-    git(scene.repository, "add", "-A")
-    git(scene.repository, "commit", "-q", "-m", "The hook")
+    git(project.repository, "add", "-A")
+    git(project.repository, "commit", "-q", "-m", "The hook")
 
 
-def told_by_hook(scene: Scene, done: Completed, code: str) -> str:
+def told_by_hook(project: Project, done: Completed, code: str) -> str:
     (message,) = [event.message for event in told(done, "warned") if event.code == code]
     return str(message)
 
 
-def test_a_pull_request_that_is_ready_is_handed_on_once(scene: Scene) -> None:
+def test_a_pull_request_that_is_ready_is_handed_on_once(project: Project) -> None:
     config = f'profile = "issue"\non_pr_ready = ["./hook.sh", "--draft"]\n{HOOK}'
-    issue_scene(scene, READY, config=config)
-    write_hook(scene, f'cat >"{scene.kept}/told"; env >"{scene.kept}/env"; echo "$@"; echo made it')
-    assert scene.run("3").exit_code == 78
-    allowed = scene.tell("allow", "--yes")
+    issue_project(project, READY, config=config)
+    write_hook(
+        project, f'cat >"{project.kept}/told"; env >"{project.kept}/env"; echo "$@"; echo made it'
+    )
+    assert project.run("3").exit_code == 78
+    allowed = project.tell("allow", "--yes")
     assert "on_pr_ready" in allowed.stdout
     assert "hook.sh" in allowed.stdout
-    done = scene.run("3")
+    done = project.run("3")
     assert done.exit_code == 0
-    payload = json.loads((scene.kept / "told").read_text(encoding="utf-8"))
+    payload = json.loads((project.kept / "told").read_text(encoding="utf-8"))
     assert payload["event"] == "prReady"
     assert (payload["text"], payload["title"]) == ("found it", "Letters get lost")
-    assert payload["head"] == git(scene.repository, "rev-parse", "HEAD").strip()
+    assert payload["head"] == git(project.repository, "rev-parse", "HEAD").strip()
     assert (payload["iteration"], payload["branch"]) == (1, "main")
-    environment = (scene.kept / "env").read_text(encoding="utf-8")
+    environment = (project.kept / "env").read_text(encoding="utf-8")
     assert "RALPH_EVENT=prReady\n" in environment
     assert "RALPH_TITLE=Letters get lost\n" in environment
-    assert told_by_hook(scene, done, "on-pr-ready") == "the command on_pr_ready is done: made it"
+    assert told_by_hook(project, done, "on-pr-ready") == "the command on_pr_ready is done: made it"
     assert done.kinds()[-2:] == ["runEnded", "warned"]
 
 
@@ -69,12 +71,12 @@ def test_a_pull_request_that_is_ready_is_handed_on_once(scene: Scene) -> None:
         (f"{ASKS} 'PR_READY: true'", 3),
     ],
 )
-def test_nothing_is_handed_on_that_is_not_ready(scene: Scene, agent: str, code: int) -> None:
-    config = f'profile = "issue"\non_pr_ready = ["touch", "{scene.kept}/told"]\n{HOOK}'
-    issue_scene(scene, agent, config=config)
-    scene.tell("allow", "--yes")
-    assert scene.run("1").exit_code == code
-    assert not (scene.kept / "told").exists()
+def test_nothing_is_handed_on_that_is_not_ready(project: Project, agent: str, code: int) -> None:
+    config = f'profile = "issue"\non_pr_ready = ["touch", "{project.kept}/told"]\n{HOOK}'
+    issue_project(project, agent, config=config)
+    project.tell("allow", "--yes")
+    assert project.run("1").exit_code == code
+    assert not (project.kept / "told").exists()
 
 
 @pytest.mark.parametrize(
@@ -86,78 +88,80 @@ def test_nothing_is_handed_on_that_is_not_ready(scene: Scene, agent: str, code: 
     ],
 )
 def test_a_hand_over_that_fails_is_told_and_changes_nothing(
-    scene: Scene, argv: str, said: str
+    project: Project, argv: str, said: str
 ) -> None:
-    issue_scene(scene, READY, config=f'profile = "issue"\non_pr_ready = {argv}\n{HOOK}')
-    scene.tell("allow", "--yes")
-    done = scene.run("3")
+    issue_project(project, READY, config=f'profile = "issue"\non_pr_ready = {argv}\n{HOOK}')
+    project.tell("allow", "--yes")
+    done = project.run("3")
     assert done.exit_code == 0
-    assert said in told_by_hook(scene, done, "on-pr-ready-failed")
+    assert said in told_by_hook(project, done, "on-pr-ready-failed")
 
 
 @pytest.mark.parametrize("by", ["Ctrl-C", "stop --now"])
-def test_a_hand_over_can_be_ended(scene: Scene, by: str) -> None:
-    scene.make_gate()
+def test_a_hand_over_can_be_ended(project: Project, by: str) -> None:
+    project.make_gate()
     config = f'profile = "issue"\non_pr_ready = ["./hook.sh"]\n{HOOK}'
-    issue_scene(scene, READY, config=config)
-    write_hook(scene, f': >"{scene.kept}/here"; read -r _ <"{scene.kept}/go"')
-    scene.tell("allow", "--yes")
-    running = scene.start("3")
+    issue_project(project, READY, config=config)
+    write_hook(project, f': >"{project.kept}/here"; read -r _ <"{project.kept}/go"')
+    project.tell("allow", "--yes")
+    running = project.start("3")
     running.wait_for("runEnded")
-    wait_until(scene.kept, (scene.kept / "here").exists)
+    wait_until(project.kept, (project.kept / "here").exists)
     if by == "Ctrl-C":
         running.signal(signal.SIGINT)
     else:
-        scene.tell("stop", "--now")
+        project.tell("stop", "--now")
     done = running.wait()
     assert done.exit_code == 0
-    assert "on a person's order" in told_by_hook(scene, done, "on-pr-ready-failed")
+    assert "on a person's order" in told_by_hook(project, done, "on-pr-ready-failed")
 
 
-def test_a_hook_that_the_agent_changed_is_put_back_before_it_is_run(scene: Scene) -> None:
+def test_a_hook_that_the_agent_changed_is_put_back_before_it_is_run(project: Project) -> None:
     config = f'profile = "issue"\non_pr_ready = ["./hook.sh"]\n{HOOK}'
-    issue_scene(scene, f'echo "touch {scene.kept}/harm" >>hook.sh; {READY}', config=config)
-    write_hook(scene, "echo fine")
-    scene.tell("allow", "--yes")
-    done = scene.run("3")
+    issue_project(project, f'echo "touch {project.kept}/harm" >>hook.sh; {READY}', config=config)
+    write_hook(project, "echo fine")
+    project.tell("allow", "--yes")
+    done = project.run("3")
     assert done.exit_code == 0
-    assert not (scene.kept / "harm").exists()
+    assert not (project.kept / "harm").exists()
     assert [event.path for event in told(done, "guardReverted")] == ["./hook.sh"]
 
 
-def test_a_question_goes_out_to_a_command(scene: Scene) -> None:
+def test_a_question_goes_out_to_a_command(project: Project) -> None:
     config = f'profile = "issue"\non_question = ["./hook.sh"]\n{HOOK}'
-    issue_scene(scene, ASKS, config=config)
-    write_hook(scene, f'cat >"{scene.kept}/told"')
-    scene.tell("allow", "--yes")
-    done = scene.run("3")
+    issue_project(project, ASKS, config=config)
+    write_hook(project, f'cat >"{project.kept}/told"')
+    project.tell("allow", "--yes")
+    done = project.run("3")
     assert done.exit_code == 3
-    payload = json.loads((scene.kept / "told").read_text(encoding="utf-8"))
+    payload = json.loads((project.kept / "told").read_text(encoding="utf-8"))
     assert (payload["event"], payload["text"]) == ("question", "Which letters?")
-    assert told_by_hook(scene, done, "on-question") == "the command on_question is done"
+    assert told_by_hook(project, done, "on-question") == "the command on_question is done"
 
 
-def test_a_question_goes_to_the_issue_where_that_is_wanted(scene: Scene, github: Path) -> None:
+def test_a_question_goes_to_the_issue_where_that_is_wanted(project: Project, github: Path) -> None:
     config = 'profile = "issue"\n[issue]\ngithub = "ada/invoice#12"\ncomment = true\n'
-    issue_scene(scene, ASKS.replace("Which letters?", "Which of ``` @ada?"), config=config)
-    done = scene.run("3")
+    issue_project(project, ASKS.replace("Which letters?", "Which of ``` @ada?"), config=config)
+    done = project.run("3")
     assert done.exit_code == 3
     (comment,) = gh.posted(github)
     assert (comment["repository"], comment["number"]) == ("ada/invoice", 12)
     assert "````text\nWhich of ``` @ada?\n````\n" in comment["body"]
-    said = told_by_hook(scene, done, "question-commented")
+    said = told_by_hook(project, done, "question-commented")
     assert said.startswith("the comment on the issue is done: https://github.com/ada/invoice/")
 
 
-def test_a_question_goes_to_no_issue_unasked(scene: Scene, github: Path) -> None:
-    issue_scene(scene, ASKS)
-    assert scene.run("3", "--issue", "ada/invoice#12").exit_code == 3
+def test_a_question_goes_to_no_issue_unasked(project: Project, github: Path) -> None:
+    issue_project(project, ASKS)
+    assert project.run("3", "--issue", "ada/invoice#12").exit_code == 3
     assert gh.posted(github) == []
 
 
-def test_a_comment_that_fails_is_told(scene: Scene, github: Path) -> None:
+def test_a_comment_that_fails_is_told(project: Project, github: Path) -> None:
     config = 'profile = "issue"\n[issue]\ngithub = "ada/invoice#12"\ncomment = true\n'
-    issue_scene(scene, f'echo "{{\\"repositories\\":{{}}}}" >"$FAKE_GITHUB"; {ASKS}', config=config)
-    done = scene.run("3")
+    issue_project(
+        project, f'echo "{{\\"repositories\\":{{}}}}" >"$FAKE_GITHUB"; {ASKS}', config=config
+    )
+    done = project.run("3")
     assert done.exit_code == 3
-    assert "Could not resolve" in told_by_hook(scene, done, "question-commented-failed")
+    assert "Could not resolve" in told_by_hook(project, done, "question-commented-failed")

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.engine.issue.request_project import ASKS, FULFILS, IDLES, WORKS, issue_scene
+from tests.engine.issue.request_project import ASKS, FULFILS, IDLES, WORKS, issue_project
 from tests.engine.project_builder import newest_run
-from tests.engine.ralph_runner import Scene, told
+from tests.engine.ralph_runner import Project, told
 
 pytestmark = pytest.mark.slow
 
@@ -134,9 +134,9 @@ ENDINGS: Mapping[str, Ending] = {
 
 
 @pytest.mark.parametrize("ending", [pytest.param(one, id=name) for name, one in ENDINGS.items()])
-def test_a_run_ends(scene: Scene, ending: Ending) -> None:
-    issue_scene(scene, ending.agent, config=ending.config)
-    done = scene.run(ending.n, "--issue", "issue.md")
+def test_a_run_ends(project: Project, ending: Ending) -> None:
+    issue_project(project, ending.agent, config=ending.config)
+    done = project.run(ending.n, "--issue", "issue.md")
     (end,) = told(done, "runEnded")
     assert (done.exit_code, end.reason, end.exit_code) == (ending.code, ending.reason, ending.code)
     assert ending.message in end.message
@@ -144,14 +144,14 @@ def test_a_run_ends(scene: Scene, ending: Ending) -> None:
     assert told(done, "completionRefused") == []
     assert (ending.next_step or "") in done.stdout
     assert "Request:     Letters get lost (issue.md)\n" in done.stdout
-    decide = scene.file(".ralph/decide.txt")
+    decide = project.file(".ralph/decide.txt")
     assert decide.exists() == (ending.code == 3 or "CLARIFICATION_NEEDED" in ending.agent)
 
 
-def test_ctrl_c_ends_it(scene: Scene) -> None:
-    scene.make_gate()
-    issue_scene(scene, "wait_here")
-    running = scene.start("3", "--issue", "issue.md")
+def test_ctrl_c_ends_it(project: Project) -> None:
+    project.make_gate()
+    issue_project(project, "wait_here")
+    running = project.start("3", "--issue", "issue.md")
     running.wait_for("agentStarted")
     running.press_ctrl_c_twice()
     done = running.wait()
@@ -159,39 +159,39 @@ def test_ctrl_c_ends_it(scene: Scene) -> None:
     assert (done.exit_code, end.reason) == (130, "stopped")
 
 
-def test_a_parked_run_goes_on_with_the_answer(scene: Scene) -> None:
+def test_a_parked_run_goes_on_with_the_answer(project: Project) -> None:
     agent = f'if [ "$RALPH_START" = 1 ]; then {ASKS}; else {FULFILS}; fi'
-    issue_scene(scene, agent)
-    running = scene.start("9", "--issue", "issue.md", "--on-halt", "wait")
+    issue_project(project, agent)
+    running = project.start("9", "--issue", "issue.md", "--on-halt", "wait")
     running.wait_for("phaseChanged", phase="parked")
-    assert "Which letters?" in scene.file(".ralph/decide.txt").read_text(encoding="utf-8")
-    scene.tell("answer", "those to Ada")
+    assert "Which letters?" in project.file(".ralph/decide.txt").read_text(encoding="utf-8")
+    project.tell("answer", "those to Ada")
     done = running.wait()
     assert done.exit_code == 0
-    prompt = scene.prompt(2)
+    prompt = project.prompt(2)
     assert "> Which letters?" in prompt
     assert "> those to Ada" in prompt
     assert "> # Letters get lost" in prompt
 
 
-def test_an_answer_between_two_engines_reaches_the_agent(scene: Scene) -> None:
+def test_an_answer_between_two_engines_reaches_the_agent(project: Project) -> None:
     agent = f'if [ "$RALPH_START" = 1 ]; then {ASKS}; else {FULFILS}; fi'
-    issue_scene(scene, agent)
-    assert scene.run("9", "--issue", "issue.md").exit_code == 3
-    scene.tell("answer", "those to Ada")
-    scene.file("issue.md").unlink()
-    done = scene.run("--resume")
+    issue_project(project, agent)
+    assert project.run("9", "--issue", "issue.md").exit_code == 3
+    project.tell("answer", "those to Ada")
+    project.file("issue.md").unlink()
+    done = project.run("--resume")
     assert done.exit_code == 0
-    assert "> those to Ada" in scene.prompt(2)
-    assert "> # Letters get lost" in scene.prompt(2)
+    assert "> those to Ada" in project.prompt(2)
+    assert "> # Letters get lost" in project.prompt(2)
 
 
-def test_status_says_what_the_request_is(scene: Scene) -> None:
-    issue_scene(scene, WORKS)
-    scene.run("1", "--issue", "issue.md")
-    said = scene.tell("status").stdout
+def test_status_says_what_the_request_is(project: Project) -> None:
+    issue_project(project, WORKS)
+    project.run("1", "--issue", "issue.md")
+    said = project.tell("status").stdout
     assert "nothing now; the request is Letters get lost (issue.md)" in said
-    found = newest_run(scene.repository)
+    found = newest_run(project.repository)
     assert found is not None
     assert found.state.request is not None
     assert found.state.request.title == "Letters get lost"

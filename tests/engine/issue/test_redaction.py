@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
-from tests.engine.issue.request_project import issue_scene
+from tests.engine.issue.request_project import issue_project
 from tests.engine.issue.test_announcements import HOOK, write_hook
 from tests.engine.project_builder import git
-from tests.engine.ralph_runner import Scene
+from tests.engine.ralph_runner import Project
 from tests.fakes import gh
 
 SECRET = "s3cr3t/Value+With=Every&Thing"
@@ -68,44 +68,46 @@ def assert_clean(text: str | bytes, where: object) -> None:
         assert leak not in data, (where, leak)
 
 
-def files_of(scene: Scene) -> list[Path]:
-    folders = [Path(os.environ["RALPH_STATE_DIR"]), scene.file(".ralph")]
+def files_of(project: Project) -> list[Path]:
+    folders = [Path(os.environ["RALPH_STATE_DIR"]), project.file(".ralph")]
     return [path for folder in folders for path in folder.rglob("*") if path.is_file()]
 
 
-def test_it_leaves_the_engine_in_no_form(scene: Scene) -> None:
+def test_it_leaves_the_engine_in_no_form(project: Project) -> None:
     settings = 'profile = "issue"\ncommits = "loop"\non_question = ["./hook.sh"]\n'
     config = settings + HOOK
-    issue_scene(scene, agent_that_prints_all(), config=config)
-    write_hook(scene, f'cat >"{scene.kept}/told"; env >"{scene.kept}/env"; echo "$RALPH_TEXT"')
-    scene.tell("allow", "--yes")
-    before = git(scene.repository, "rev-parse", "HEAD").strip()
-    done = scene.run("2", env=ENVIRONMENT)
+    issue_project(project, agent_that_prints_all(), config=config)
+    write_hook(
+        project, f'cat >"{project.kept}/told"; env >"{project.kept}/env"; echo "$RALPH_TEXT"'
+    )
+    project.tell("allow", "--yes")
+    before = git(project.repository, "rev-parse", "HEAD").strip()
+    done = project.run("2", env=ENVIRONMENT)
     assert done.exit_code == 3, done.stdout + done.stderr
     assert_clean(done.stdout + done.stderr, "terminal")
     assert done.stdout.count(SHOWN) >= len(forms())
-    for path in files_of(scene):
+    for path in files_of(project):
         assert_clean(path.read_bytes(), path)
-    assert_clean((scene.kept / "told").read_bytes(), "the notification")
-    given = (scene.kept / "env").read_text(encoding="utf-8")
+    assert_clean((project.kept / "told").read_bytes(), "the notification")
+    given = (project.kept / "env").read_text(encoding="utf-8")
     assert_clean(
         "\n".join(line for line in given.splitlines() if "RALPH_" in line), "its variables"
     )
     # What the agent commits is its own; of the loop's commits nothing may tell.
-    bodies = git(scene.repository, "log", "--format=%an%n%B", f"{before}..", "--grep", "Ralph-")
+    bodies = git(project.repository, "log", "--format=%an%n%B", f"{before}..", "--grep", "Ralph-")
     assert_clean(bodies, "commits of the loop")
     for verb in (
         *(("status",), ("status", "--json"), ("export",), ("export", "--json"), ("stats",)),
         *(("watch",), ("watch", "--json"), ("prompt",), ("plan", "--json"), ("doctor", "--json")),
     ):
-        told = scene.ralph(scene.repository, *verb, env=ENVIRONMENT)
+        told = project.ralph(project.repository, *verb, env=ENVIRONMENT)
         assert_clean(told.stdout + told.stderr, verb)
 
 
-def test_it_is_in_no_comment_on_the_issue(scene: Scene, github: Path) -> None:
+def test_it_is_in_no_comment_on_the_issue(project: Project, github: Path) -> None:
     config = 'profile = "issue"\n[issue]\ngithub = "ada/invoice#12"\ncomment = true\n'
-    issue_scene(scene, agent_that_prints_all(), config=config)
-    assert scene.run("2", env=ENVIRONMENT).exit_code == 3
+    issue_project(project, agent_that_prints_all(), config=config)
+    assert project.run("2", env=ENVIRONMENT).exit_code == 3
     (comment,) = gh.posted(github)
     assert_clean(comment["body"], "the comment")
     assert SHOWN in comment["body"]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.issue.request_project import WORKS, issue_scene
-from tests.engine.ralph_runner import Scene
+from tests.engine.issue.request_project import WORKS, issue_project
+from tests.engine.ralph_runner import Project
 from tests.fakes import gh
 
 pytestmark = pytest.mark.slow
@@ -63,16 +63,16 @@ REFUSALS: Mapping[str, tuple[tuple[str, ...], str, int, str]] = {
 
 @pytest.mark.parametrize("case", REFUSALS.values(), ids=REFUSALS.keys())
 def test_what_is_no_request_is_refused(
-    scene: Scene, case: tuple[tuple[str, ...], str, int, str]
+    project: Project, case: tuple[tuple[str, ...], str, int, str]
 ) -> None:
     arguments, config, code, said = case
-    issue_scene(scene, "exit 9", config=config)
-    (scene.kept / "secret").write_text("a secret", encoding="utf-8")
-    scene.file("empty.md").write_bytes(b" \n")
-    scene.file("latin.md").write_bytes(b"na\xefve")
-    scene.file("large.md").write_bytes(b"x" * 300_000)
-    scene.file("link.md").symlink_to(scene.kept / "secret")
-    done = scene.run("3", *arguments)
+    issue_project(project, "exit 9", config=config)
+    (project.kept / "secret").write_text("a secret", encoding="utf-8")
+    project.file("empty.md").write_bytes(b" \n")
+    project.file("latin.md").write_bytes(b"na\xefve")
+    project.file("large.md").write_bytes(b"x" * 300_000)
+    project.file("link.md").symlink_to(project.kept / "secret")
+    done = project.run("3", *arguments)
     assert (done.exit_code, done.events) == (code, ())
     assert said in done.stderr
 
@@ -87,35 +87,35 @@ def test_what_is_no_request_is_refused(
     ],
 )
 def test_an_issue_that_gh_does_not_get_is_refused(
-    scene: Scene, github: Path, around: dict[str, str], said: str
+    project: Project, github: Path, around: dict[str, str], said: str
 ) -> None:
-    issue_scene(scene, "exit 9")
+    issue_project(project, "exit 9")
     if "PATH" in around:
         around = {"PATH": os.environ["PATH"].partition(os.pathsep)[2]}
-    done = scene.run("3", "--issue", "ada/invoice#12", env=around)
+    done = project.run("3", "--issue", "ada/invoice#12", env=around)
     assert (done.exit_code, done.events) == (5, ())
     assert said in done.stderr
 
 
-def test_an_issue_that_is_not_there_is_refused(scene: Scene, github: Path) -> None:
-    done = issue_scene(scene, "exit 9").run("3", "--issue", "ada/invoice#99")
+def test_an_issue_that_is_not_there_is_refused(project: Project, github: Path) -> None:
+    done = issue_project(project, "exit 9").run("3", "--issue", "ada/invoice#99")
     assert (done.exit_code, done.events) == (5, ())
     assert "gh issue list --repo ada/invoice" in done.stderr
 
 
-def test_a_gh_that_the_repository_brings_is_not_run(scene: Scene, tmp_path: Path) -> None:
-    issue_scene(scene, "exit 9")
-    gh.install(scene.repository / "bin")
-    around = {"PATH": f"{scene.repository / 'bin'}{os.pathsep}{os.environ['PATH']}"}
-    done = scene.run("3", "--issue", "ada/invoice#12", env=around)
+def test_a_gh_that_the_repository_brings_is_not_run(project: Project, tmp_path: Path) -> None:
+    issue_project(project, "exit 9")
+    gh.install(project.repository / "bin")
+    around = {"PATH": f"{project.repository / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+    done = project.run("3", "--issue", "ada/invoice#12", env=around)
     assert done.exit_code == 5
     assert "was not found on PATH" in done.stderr
 
 
-def test_a_run_whose_request_is_gone_does_not_go_on(scene: Scene) -> None:
-    issue_scene(scene, WORKS)
-    assert scene.run("1", "--issue", "issue.md").exit_code == 1
-    (scene.run_folder() / "request.json").unlink()
-    done = scene.run("2", "--resume")
+def test_a_run_whose_request_is_gone_does_not_go_on(project: Project) -> None:
+    issue_project(project, WORKS)
+    assert project.run("1", "--issue", "issue.md").exit_code == 1
+    (project.run_folder() / "request.json").unlink()
+    done = project.run("2", "--resume")
     assert done.exit_code == 5
     assert "start a new run: ralph run --issue" in done.stderr

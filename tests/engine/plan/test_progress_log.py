@@ -14,7 +14,7 @@ from ralph_ls.engine.run.recovery import archive_progress
 from ralph_ls.protocol.config.config import Config, PathsConfig, ProgressConfig
 from ralph_ls.store.files import ChangedMeanwhile
 from tests.engine.project_builder import git
-from tests.engine.ralph_runner import Scene, told, warnings
+from tests.engine.ralph_runner import Project, told, warnings
 
 TODAY = date(2026, 2, 10)
 HEAD = "# Progress Log\n\n## Completed Tasks\n\n"
@@ -31,31 +31,31 @@ def moved(root: Path, config: Config = CONFIG) -> tuple[list[str], tuple[str, ..
 
 
 @pytest.fixture
-def tree(scene: Scene) -> Path:
+def tree(project: Project) -> Path:
     """A repository with a progress log that is committed."""
-    return scene.plan(files={"PROGRESS.md": HEAD + NEW + OLD}).repository
+    return project.plan(files={"PROGRESS.md": HEAD + NEW + OLD}).repository
 
 
 @pytest.mark.slow
-def test_a_run_moves_them_and_its_first_commit_takes_them_along(scene: Scene) -> None:
+def test_a_run_moves_them_and_its_first_commit_takes_them_along(project: Project) -> None:
     today = date.today()  # noqa: DTZ011 - the engine's days are local, too.
     new = f"### {today - timedelta(days=1)}\n- [x] New\n\n"
     settings = 'commits = "loop"\n[progress]\nkeep_days = 30\n'
-    scene.plan(files={".ralph/config.toml": settings, "PROGRESS.md": HEAD + new + OLD})
-    scene.agent("work; report 'STATUS: IN_PROGRESS'")
-    done = scene.run("2")
+    project.plan(files={".ralph/config.toml": settings, "PROGRESS.md": HEAD + new + OLD})
+    project.agent("work; report 'STATUS: IN_PROGRESS'")
+    done = project.run("2")
     assert done.exit_code == 1
-    assert scene.file("PROGRESS.md").read_text(encoding="utf-8") == HEAD + new
-    assert scene.file("PROGRESS-archive.md").read_text(encoding="utf-8") == TITLE + OLD
+    assert project.file("PROGRESS.md").read_text(encoding="utf-8") == HEAD + new
+    assert project.file("PROGRESS-archive.md").read_text(encoding="utf-8") == TITLE + OLD
     said = [one.message for one in told(done, "warned") if one.code == "progress-archived"]
     assert said == ["moved 1 entry of PROGRESS.md, older than 30 days, to PROGRESS-archive.md"]
     assert "left-as-before" not in warnings(done)
     first, second = told(done, "evidenceGathered")
     assert first.evidence.paths == second.evidence.paths == ("work.txt",)
-    assert git(scene.repository, "status", "--porcelain") == ""
-    changed = git(scene.repository, "show", "--name-only", "--format=", "HEAD~1").split()
+    assert git(project.repository, "status", "--porcelain") == ""
+    changed = git(project.repository, "show", "--name-only", "--format=", "HEAD~1").split()
     assert changed == ["PROGRESS-archive.md", "PROGRESS.md", "work.txt"]
-    assert warnings(scene.run("1")).count("progress-archived") == 0
+    assert warnings(project.run("1")).count("progress-archived") == 0
 
 
 def test_without_the_setting_nothing_moves(tree: Path) -> None:

@@ -18,7 +18,7 @@ from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.errors import PlanMissing, StateUnusable
 from ralph_ls.protocol.run.values import TaskRef
 from tests.engine.project_builder import git
-from tests.engine.ralph_runner import Scene, told
+from tests.engine.ralph_runner import Project, told
 
 ATTEMPTS = "[attempts]\nlimit = 2\n"
 PATIENT = "[breaker]\nno_progress_half_open = 0\nno_progress_open = 0\nset_aside_open = 0\n"
@@ -180,11 +180,11 @@ def test_a_task_is_followed_through_the_texts_of_a_plan() -> None:
 class TestRun:
     @pytest.mark.parametrize("settings", ["", "mark = false\n"], ids=["marked", "unmarked"])
     def test_a_task_that_is_reworded_again_and_again_has_no_more_attempts(
-        self, scene: Scene, settings: str
+        self, project: Project, settings: str
     ) -> None:
         files = {".ralph/config.toml": ATTEMPTS + settings + PATIENT}
-        scene.plan("Mend the part", "Another thing", files=files)
-        scene.agent(
+        project.plan("Mend the part", "Another thing", files=files)
+        project.agent(
             f"""\
 case $RALPH_START in
 [12]) sed -i 's/Mend the/Mend the very/' @fix_plan.md;;
@@ -193,20 +193,20 @@ esac
 {IDLES}
 """
         )
-        done = scene.run("3")
+        done = project.run("3")
         titles = [event.task.title for event in told(done, "iterationStarted")]
         assert titles == ["Mend the part", "Mend the very part", "Another thing"]
         (aside,) = told(done, "taskSetAside")
         assert (aside.task.title, aside.attempts) == ("Mend the very very part", 2)
-        plan = scene.file("@fix_plan.md").read_text(encoding="utf-8")
+        plan = project.file("@fix_plan.md").read_text(encoding="utf-8")
         assert ("- [ ] [BLOCKED] Mend the very very part\n" in plan) == (settings == "")
 
-    def test_the_one_task_of_a_run_may_be_reworded(self, scene: Scene) -> None:
-        scene.plan("Mend the part", "Another thing", files={".ralph/config.toml": PATIENT})
+    def test_the_one_task_of_a_run_may_be_reworded(self, project: Project) -> None:
+        project.plan("Mend the part", "Another thing", files={".ralph/config.toml": PATIENT})
         (task, _) = parse_markdown(
-            scene.file("@fix_plan.md").read_text(encoding="utf-8")
+            project.file("@fix_plan.md").read_text(encoding="utf-8")
         ).plan.tasks
-        scene.agent(
+        project.agent(
             f"""\
 case $RALPH_START in
 3) work; sed -i 's/\\[ \\] Mend/[x] Mend/' @fix_plan.md; commit;;
@@ -215,18 +215,18 @@ esac
 {IDLES}
 """
         )
-        done = scene.run("9", "--task", task.id)
+        done = project.run("9", "--task", task.id)
         assert done.exit_code == 0
         titles = [event.task.title for event in told(done, "iterationStarted")]
         assert titles == ["Mend the part", "Mend the very part", "Mend the very very part"]
 
     def test_after_its_attempts_a_task_is_marked_and_the_next_one_is_taken(
-        self, scene: Scene
+        self, project: Project
     ) -> None:
-        scene.plan("First task", "Second task", files={".ralph/config.toml": ATTEMPTS + PATIENT})
-        plan = scene.file("@fix_plan.md")
+        project.plan("First task", "Second task", files={".ralph/config.toml": ATTEMPTS + PATIENT})
+        plan = project.file("@fix_plan.md")
         plan.chmod(0o600)
-        scene.agent(
+        project.agent(
             f"""\
 case $RALPH_START in
 3) work; sed -i 's/\\[ \\] Second/[x] Second/' @fix_plan.md; commit;;
@@ -234,7 +234,7 @@ esac
 {IDLES}
 """
         )
-        done = scene.run("9")
+        done = project.run("9")
         assert done.exit_code == 2
         assert plan.read_text(encoding="utf-8") == (
             "# Plan\n\n- [ ] [BLOCKED] First task\n  - Blocked by: "
@@ -261,10 +261,12 @@ esac
         assert [event.iteration for event in told(done, "planChanged")] == [3]
         assert "blocked by" in told(done, "runEnded")[0].message
 
-    def test_without_a_mark_the_plan_stays_and_the_task_is_passed_over(self, scene: Scene) -> None:
+    def test_without_a_mark_the_plan_stays_and_the_task_is_passed_over(
+        self, project: Project
+    ) -> None:
         settings = ATTEMPTS + "mark = false\n" + PATIENT
-        scene.plan("First task", "Second task", files={".ralph/config.toml": settings})
-        done = scene.agent(IDLES).run("9")
+        project.plan("First task", "Second task", files={".ralph/config.toml": settings})
+        done = project.agent(IDLES).run("9")
         assert done.exit_code == 2
         titles = [event.task.title for event in told(done, "iterationStarted")]
         assert titles == ["First task"] * 2 + ["Second task"] * 2
@@ -272,46 +274,48 @@ esac
         message = told(done, "runEnded")[0].message
         assert "First task" in message
         assert "set aside after 2 attempts" in message
-        assert git(scene.repository, "status", "--porcelain") == ""
+        assert git(project.repository, "status", "--porcelain") == ""
 
-    def test_two_set_aside_in_a_row_open_the_breaker(self, scene: Scene) -> None:
+    def test_two_set_aside_in_a_row_open_the_breaker(self, project: Project) -> None:
         settings = (
             ATTEMPTS.replace("2", "1")
             + "[breaker]\nno_progress_half_open = 0\nno_progress_open = 0\n"
         )
-        scene.plan("One", "Two", "Three", files={".ralph/config.toml": settings})
-        done = scene.agent(IDLES).run("9")
+        project.plan("One", "Two", "Three", files={".ralph/config.toml": settings})
+        done = project.agent(IDLES).run("9")
         assert done.exit_code == 4
         assert [event.task.title for event in told(done, "taskSetAside")] == ["One", "Two"]
-        assert scene.file("@fix_plan.md").read_text(encoding="utf-8").count("- [ ] [BLOCKED]") == 2
+        assert (
+            project.file("@fix_plan.md").read_text(encoding="utf-8").count("- [ ] [BLOCKED]") == 2
+        )
 
-    def test_status_blocked_sets_the_task_aside_at_once(self, scene: Scene) -> None:
-        scene.plan(
+    def test_status_blocked_sets_the_task_aside_at_once(self, project: Project) -> None:
+        project.plan(
             "First task", "Second task", files={".ralph/config.toml": 'on_blocked = "set-aside"\n'}
         )
-        scene.agent(
+        project.agent(
             f"""\
 if [ $RALPH_START = 1 ]; then report 'STATUS: BLOCKED' 'RECOMMENDATION: get a key'; exit; fi
 work; sed -i 's/\\[ \\] Second/[x] Second/' @fix_plan.md; commit; {IDLES}
 """
         )
-        done = scene.run("9")
+        done = project.run("9")
         assert done.exit_code == 2
         titles = [event.task.title for event in told(done, "iterationStarted")]
         assert titles == ["First task", "Second task"]
-        plan = scene.file("@fix_plan.md").read_text(encoding="utf-8")
+        plan = project.file("@fix_plan.md").read_text(encoding="utf-8")
         assert "- [ ] [BLOCKED] First task\n  - Blocked by: " in plan
         assert "get a key" in plan
 
-    def test_a_plan_that_cannot_be_marked_ends_the_run(self, scene: Scene) -> None:
+    def test_a_plan_that_cannot_be_marked_ends_the_run(self, project: Project) -> None:
         settings = ATTEMPTS.replace("2", "1") + PATIENT
-        scene.plan("First task", "Second task", files={".ralph/config.toml": settings})
-        outside = scene.kept / "plan.md"
-        plan = scene.file("@fix_plan.md")
+        project.plan("First task", "Second task", files={".ralph/config.toml": settings})
+        outside = project.kept / "plan.md"
+        plan = project.file("@fix_plan.md")
         outside.write_bytes(plan.read_bytes())
         plan.unlink()
         plan.symlink_to(outside)
-        done = scene.agent(IDLES).run("9")
+        done = project.agent(IDLES).run("9")
         assert done.exit_code == 5
         assert "leads out of the work tree" in told(done, "runEnded")[0].message
         assert plan.is_symlink()
@@ -341,9 +345,9 @@ def test_one_that_alone_is_to_be_done_is_required() -> None:
 
 
 @pytest.mark.slow
-def test_tasks_for_the_future_hold_no_run_open_and_are_listed(scene: Scene) -> None:
-    scene.plan(files={"@fix_plan.md": LATER})
-    scene.agent("say 'done, complete'; report 'STATUS: COMPLETE' 'EXIT_SIGNAL: true'")
-    done = scene.run("9", "--profile", "fixplan")
+def test_tasks_for_the_future_hold_no_run_open_and_are_listed(project: Project) -> None:
+    project.plan(files={"@fix_plan.md": LATER})
+    project.agent("say 'done, complete'; report 'STATUS: COMPLETE' 'EXIT_SIGNAL: true'")
+    done = project.run("9", "--profile", "fixplan")
     assert done.exit_code == 0
     assert "Optional:    1 task left alone: Dark mode" in done.stdout

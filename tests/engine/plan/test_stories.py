@@ -12,7 +12,7 @@ import pytest
 
 from tests.engine.project_builder import Completed, git
 from tests.engine.ralph_runner import told, wait_until, warnings
-from tests.engine.story_project import CYCLE, Shop, story
+from tests.engine.story_project import CYCLE, StoryProject, story
 
 IDLE = "print('nothing came of it')\n"
 
@@ -37,106 +37,118 @@ def end(ran: Completed) -> tuple[int, str]:
 
 
 class TestCycle:
-    def test_each_story_is_implemented_reviewed_fixed_and_approved(self, shop: Shop) -> None:
-        shop.stories(story(1), story(2, dependsOn=["US-1"])).agent(CYCLE)
-        ran = shop.run()
+    def test_each_story_is_implemented_reviewed_fixed_and_approved(
+        self, story_project: StoryProject
+    ) -> None:
+        story_project.stories(story(1), story(2, dependsOn=["US-1"])).agent(CYCLE)
+        ran = story_project.run()
         assert end(ran) == (0, "every required task is done")
         assert modes(ran) == ["build", "review", "review-fix", "review"] * 2
         assert tasks(ran) == ["US-1"] * 4 + ["US-2"] * 4
         assert outcomes(ran) == ["progress"] * 8
-        assert [one["passes"] for one in shop.plan["userStories"]] == [True, True]
-        assert [one["reviewCount"] for one in shop.plan["userStories"]] == [2, 2]
+        assert [one["passes"] for one in story_project.plan["userStories"]] == [True, True]
+        assert [one["reviewCount"] for one in story_project.plan["userStories"]] == [2, 2]
         assert "Iteration 2 of 20: review Story 1 (0/2 tasks done, mode review, " in ran.stdout
         assert told(ran, "guardReverted") == []
         assert set(warnings(ran)) == {"excluded", "main-branch", "report-missing"}
         # The logs of R, and nothing for git to see.
-        summary = shop.file("ralph/logs/summary.csv").read_text(encoding="utf-8")
+        summary = story_project.file("ralph/logs/summary.csv").read_text(encoding="utf-8")
         rows = list(csv.DictReader(summary.splitlines()))
         assert [row["mode"] for row in rows[:4]] == ["implement", "review", "review-fix", "review"]
         assert [row["stories_complete"] for row in rows] == list("00011112")
         assert {row["stories_total"] for row in rows} == {"2"}
-        logs = sorted(path.name for path in shop.file("ralph/logs").iterdir())
+        logs = sorted(path.name for path in story_project.file("ralph/logs").iterdir())
         assert logs == [*(f"iteration-{n:03d}.log" for n in range(1, 9)), "summary.csv"]
-        assert git(shop.repository, "status", "--porcelain") == ""
-        assert not shop.file(".ralph-active").exists()
+        assert git(story_project.repository, "status", "--porcelain") == ""
+        assert not story_project.file(".ralph-active").exists()
 
-    def test_its_agents_are_told_what_their_mode_asks_for(self, shop: Shop) -> None:
-        shop.stories(story(1)).agent(CYCLE)
-        shop.run("4")
-        assert [shop.active(n)["iterationMode"] for n in range(1, 5)] == [
+    def test_its_agents_are_told_what_their_mode_asks_for(
+        self, story_project: StoryProject
+    ) -> None:
+        story_project.stories(story(1)).agent(CYCLE)
+        story_project.run("4")
+        assert [story_project.active(n)["iterationMode"] for n in range(1, 5)] == [
             "implement",
             "review",
             "review-fix",
             "review",
         ]
-        assert len({shop.kept_text(f"prompt-{n}") for n in range(1, 4)}) == 3
+        assert len({story_project.kept_text(f"prompt-{n}") for n in range(1, 4)}) == 3
         for n in range(1, 5):
-            assert "US-1" in shop.kept_text(f"prompt-{n}")
-            assert "ralph/tasks.json" in shop.kept_text(f"prompt-{n}")
+            assert "US-1" in story_project.kept_text(f"prompt-{n}")
+            assert "ralph/tasks.json" in story_project.kept_text(f"prompt-{n}")
 
-    def test_a_promise_of_complete_is_verified(self, shop: Shop) -> None:
-        shop.stories(story(1, reviewStatus="needs_review", reviewCount=1), story(2))
-        shop.agent(
+    def test_a_promise_of_complete_is_verified(self, story_project: StoryProject) -> None:
+        story_project.stories(story(1, reviewStatus="needs_review", reviewCount=1), story(2))
+        story_project.agent(
             "if MODE == 'review':\n    review(True)\nelse:\n    implement()\ncommit()\n"
             "print('<promise>COMPLETE</promise>')\n"
         )
-        ran = shop.run("2")
+        ran = story_project.run("2")
         assert end(ran)[0] == 1
         refused = told(ran, "completionRefused")
         assert [event.why for event in refused] == ["1 required task is still open in the plan"] * 2
         assert [[task.id for task in event.open_tasks] for event in refused] == [["US-2"]] * 2
-        shop.agent("review(True)\ncommit()\nprint('<promise>COMPLETE</promise>')\n")
-        code, message = end(shop.run("2"))
+        story_project.agent("review(True)\ncommit()\nprint('<promise>COMPLETE</promise>')\n")
+        code, message = end(story_project.run("2"))
         assert (code, message) == (0, "the agent promises COMPLETE and every required task is done")
 
-    def test_a_review_that_nobody_committed_is_progress_and_no_new_head(self, shop: Shop) -> None:
-        shop.stories(story(1, reviewStatus="needs_review"), story(2)).agent("review(False, 'x')\n")
-        ran = shop.run("1")
+    def test_a_review_that_nobody_committed_is_progress_and_no_new_head(
+        self, story_project: StoryProject
+    ) -> None:
+        story_project.stories(story(1, reviewStatus="needs_review"), story(2)).agent(
+            "review(False, 'x')\n"
+        )
+        ran = story_project.run("1")
         (evidence,) = told(ran, "evidenceGathered")
         assert evidence.evidence.progress
         assert evidence.evidence.why == "the review of 1 task went on"
         (ended,) = told(ran, "iterationEnded")
         assert (ended.outcome, ended.stuck_count, ended.commit) == ("progress", 1, None)
 
-    def test_an_approval_is_no_tick_alone(self, shop: Shop) -> None:
-        shop.stories(story(1, reviewStatus="needs_review"), story(2)).agent(
+    def test_an_approval_is_no_tick_alone(self, story_project: StoryProject) -> None:
+        story_project.stories(story(1, reviewStatus="needs_review"), story(2)).agent(
             "review(True)\ncommit()\n"
         )
-        ran = shop.run("1")
+        ran = story_project.run("1")
         (changed,) = told(ran, "planChanged")
         assert changed.done == ("US-1",)
         assert "tick-without-change" not in warnings(ran)
 
-    def test_at_the_cap_a_story_is_approved_and_says_so(self, shop: Shop) -> None:
-        shop.stories(story(1), files={".ralph/config.toml": "review_cap = 2\n"})
-        shop.agent(
+    def test_at_the_cap_a_story_is_approved_and_says_so(self, story_project: StoryProject) -> None:
+        story_project.stories(story(1), files={".ralph/config.toml": "review_cap = 2\n"})
+        story_project.agent(
             "if MODE == 'review':\n"
             "    count = story_in(load(), 'US-1')['reviewCount']\n"
             "    review(count == 1, '[AUTO-APPROVED AT CAP] still ugly' if count else 'ugly')\n"
             "elif MODE == 'implement':\n    implement()\nelse:\n    fix()\ncommit()\n"
         )
-        ran = shop.run()
+        ran = story_project.run()
         assert end(ran)[0] == 0
         assert modes(ran) == ["build", "review", "review-fix", "review"]
-        assert shop.active(1)["reviewCap"] == 2
-        assert "2" in shop.kept_text("prompt-2")
-        last = shop.story()
+        assert story_project.active(1)["reviewCap"] == 2
+        assert "2" in story_project.kept_text("prompt-2")
+        last = story_project.story()
         assert (last["reviewCount"], last["passes"]) == (2, True)
         assert last["reviewFeedback"].startswith("[AUTO-APPROVED AT CAP]")
 
-    def test_without_reviews_who_implements_a_story_passes_it(self, shop: Shop) -> None:
-        shop.stories(story(1, reviewStatus="changes_requested", reviewFeedback="x"), story(2))
-        shop.agent(
+    def test_without_reviews_who_implements_a_story_passes_it(
+        self, story_project: StoryProject
+    ) -> None:
+        story_project.stories(
+            story(1, reviewStatus="changes_requested", reviewFeedback="x"), story(2)
+        )
+        story_project.agent(
             "name = first('changes_requested') if N == 1 else first(None)\n"
             "work()\nmove(name, passes=True, **({'reviewStatus': None} if N == 1 else {}))\n"
             "commit()\n"
         )
-        ran = shop.run("--skip-review")
+        ran = story_project.run("--skip-review")
         assert end(ran) == (0, "every required task is done")
         assert modes(ran) == ["build", "build"]
-        assert [shop.active(n)["skipReview"] for n in (1, 2)] == [True, True]
+        assert [story_project.active(n)["skipReview"] for n in (1, 2)] == [True, True]
         assert told(ran, "guardReverted") == []
-        assert "needs_review" not in shop.kept_text("prompt-1")
+        assert "needs_review" not in story_project.kept_text("prompt-1")
 
     @pytest.mark.parametrize(
         ("said", "code", "passes"),
@@ -146,33 +158,37 @@ class TestCycle:
         ],
     )
     def test_without_reviews_a_halt_undoes_no_story_that_passes(
-        self, shop: Shop, said: str, code: int, passes: bool
+        self, story_project: StoryProject, said: str, code: int, passes: bool
     ) -> None:
         promises = "".join(f"print('<promise>{one}</promise>')\n" for one in said.split())
-        shop.stories(story(1)).agent(f"work()\nmove('US-1', passes=True)\ncommit()\n{promises}")
-        ran = shop.run("--skip-review")
+        story_project.stories(story(1)).agent(
+            f"work()\nmove('US-1', passes=True)\ncommit()\n{promises}"
+        )
+        ran = story_project.run("--skip-review")
         assert ran.exit_code == code
-        assert shop.story()["passes"] is passes
+        assert story_project.story()["passes"] is passes
         assert told(ran, "guardReverted") == []
 
-    def test_a_file_of_the_common_kind_has_fewer_fields(self, shop: Shop) -> None:
+    def test_a_file_of_the_common_kind_has_fewer_fields(self, story_project: StoryProject) -> None:
         known = {"id": "US-1", "title": "Log in", "acceptanceCriteria": [], "priority": 1}
-        shop.stories({**known, "passes": False, "notes": ""}, path="prd.json").agent(CYCLE)
-        ran = shop.run()
+        story_project.stories({**known, "passes": False, "notes": ""}, path="prd.json").agent(CYCLE)
+        ran = story_project.run()
         assert end(ran)[0] == 0
         assert modes(ran) == ["build", "review", "review-fix", "review"]
         assert told(ran, "guardReverted") == []
-        assert shop.story()["reviewCount"] == 2
+        assert story_project.story()["reviewCount"] == 2
 
-    def test_only_one_story_is_worked_on_where_one_is_named(self, shop: Shop) -> None:
-        shop.stories(story(1), story(2)).agent(CYCLE.replace("first(None)", "'US-2'"))
-        shop.agent(
+    def test_only_one_story_is_worked_on_where_one_is_named(
+        self, story_project: StoryProject
+    ) -> None:
+        story_project.stories(story(1), story(2)).agent(CYCLE.replace("first(None)", "'US-2'"))
+        story_project.agent(
             "implement = lambda: (work(), move('US-2', reviewStatus='needs_review'))\n" + CYCLE
         )
-        ran = shop.run("--task", "US-2")
+        ran = story_project.run("--task", "US-2")
         assert end(ran) == (0, "the task US-2 is done")
         assert set(tasks(ran)) == {"US-2"}
-        assert shop.story("US-1")["reviewStatus"] is None
+        assert story_project.story("US-1")["reviewStatus"] is None
 
 
 class TestEnds:
@@ -181,73 +197,73 @@ class TestEnds:
         [("BLOCKED:no key", 2, "ralph/blocked.txt"), ("DECIDE:A or B?", 3, "ralph/decide.txt")],
     )
     def test_who_halts_in_a_review_leaves_it_as_it_was(
-        self, shop: Shop, promise: str, code: int, file: str
+        self, story_project: StoryProject, promise: str, code: int, file: str
     ) -> None:
         before = story(1, reviewStatus="needs_review", reviewCount=2)
-        shop.stories(before, story(2))
-        shop.agent(
+        story_project.stories(before, story(2))
+        story_project.agent(
             f"review(False, 'half done')\nwork()\ncommit()\nprint('<promise>{promise}</promise>')\n"
         )
-        ran = shop.run()
+        ran = story_project.run()
         assert ran.exit_code == code
         assert modes(ran) == ["review"]
-        assert shop.story() == before
+        assert story_project.story() == before
         assert "halted-with-move" in warnings(ran)
-        assert promise.partition(":")[2] in shop.file(file).read_text(encoding="utf-8")
+        assert promise.partition(":")[2] in story_project.file(file).read_text(encoding="utf-8")
         # The person does what is to be done, and the review is where it was.
         if code == 2:
-            shop.file(file).unlink()
+            story_project.file(file).unlink()
         else:
-            with shop.file(file).open("a", encoding="utf-8") as answer:
+            with story_project.file(file).open("a", encoding="utf-8") as answer:
                 answer.write("B\n")
-        shop.agent("review(True)\ncommit()\n")
-        again = shop.run("1")
+        story_project.agent("review(True)\ncommit()\n")
+        again = story_project.run("1")
         assert modes(again) == ["review"]
-        assert shop.story()["reviewCount"] == 3
+        assert story_project.story()["reviewCount"] == 3
         if code == 3:
-            assert "> B\n" in shop.kept_text("prompt-1")
+            assert "> B\n" in story_project.kept_text("prompt-1")
 
-    def test_the_limit(self, shop: Shop) -> None:
-        shop.stories(story(1)).agent(CYCLE)
-        assert end(shop.run("2")) == (1, "2 of 2 iterations are used up")
+    def test_the_limit(self, story_project: StoryProject) -> None:
+        story_project.stories(story(1)).agent(CYCLE)
+        assert end(story_project.run("2")) == (1, "2 of 2 iterations are used up")
 
-    def test_three_iterations_without_a_commit(self, shop: Shop) -> None:
-        shop.stories(story(1)).agent(IDLE)
-        ran = shop.run()
+    def test_three_iterations_without_a_commit(self, story_project: StoryProject) -> None:
+        story_project.stories(story(1)).agent(IDLE)
+        ran = story_project.run()
         assert ran.exit_code == 4
         assert [event.stuck_count for event in told(ran, "iterationEnded")] == [1, 2, 3]
-        assert [shop.active(n)["stuckCount"] for n in (1, 2, 3)] == [0, 1, 2]
+        assert [story_project.active(n)["stuckCount"] for n in (1, 2, 3)] == [0, 1, 2]
 
-    def test_a_commit_between_begins_the_count_anew(self, shop: Shop) -> None:
-        shop.stories(story(1)).agent("if N == 2:\n    work()\n    commit()\nprint('so')\n")
-        ran = shop.run("--max-stuck", "2")
+    def test_a_commit_between_begins_the_count_anew(self, story_project: StoryProject) -> None:
+        story_project.stories(story(1)).agent("if N == 2:\n    work()\n    commit()\nprint('so')\n")
+        ran = story_project.run("--max-stuck", "2")
         assert ran.exit_code == 4
         assert [event.stuck_count for event in told(ran, "iterationEnded")] == [1, 0, 1, 2]
 
-    def test_a_story_that_waits_for_another_is_not_taken(self, shop: Shop) -> None:
-        shop.stories(story(1, dependsOn=["US-2"]), story(2)).agent(IDLE)
-        ran = shop.run("--task", "US-1")
+    def test_a_story_that_waits_for_another_is_not_taken(self, story_project: StoryProject) -> None:
+        story_project.stories(story(1, dependsOn=["US-2"]), story(2)).agent(IDLE)
+        ran = story_project.run("--task", "US-1")
         assert modes(ran) == []
         assert end(ran) == (
             2,
             "the task US-1 is waiting for Story 2",
         )
 
-    def test_all_done_already(self, shop: Shop) -> None:
-        shop.stories(story(1, passes=True)).agent(IDLE)
-        ran = shop.run()
+    def test_all_done_already(self, story_project: StoryProject) -> None:
+        story_project.stories(story(1, passes=True)).agent(IDLE)
+        ran = story_project.run()
         assert end(ran) == (0, "every required task is done")
         assert modes(ran) == []
 
-    def test_ctrl_c(self, shop: Shop) -> None:
-        shop.stories(story(1)).agent("wait_here()\n")
-        shop.make_gate()
-        with_agent = shop.start()
-        wait_until(shop.kept, (shop.kept / "here").exists)
-        ran = shop.interrupt(with_agent)
+    def test_ctrl_c(self, story_project: StoryProject) -> None:
+        story_project.stories(story(1)).agent("wait_here()\n")
+        story_project.make_gate()
+        with_agent = story_project.start()
+        wait_until(story_project.kept, (story_project.kept / "here").exists)
+        ran = story_project.interrupt(with_agent)
         assert ran.exit_code == 130
-        assert not shop.file(".ralph-active").exists()
-        assert git(shop.repository, "status", "--porcelain") == ""
+        assert not story_project.file(".ralph-active").exists()
+        assert git(story_project.repository, "status", "--porcelain") == ""
 
 
 class TestUnusable:
@@ -261,101 +277,117 @@ class TestUnusable:
         ],
     )
     def test_a_file_that_is_no_plan_is_fatal_with_place_and_remedy(
-        self, shop: Shop, text: str, words: str
+        self, story_project: StoryProject, text: str, words: str
     ) -> None:
-        shop.text(text).agent(IDLE)
-        ran = shop.run()
+        story_project.text(text).agent(IDLE)
+        ran = story_project.run()
         assert ran.exit_code == 5
         assert words in ran.stderr
         assert "run again" in ran.stderr or "ralph replan" in ran.stderr
         assert ran.events == ()
 
-    def test_so_is_one_that_became_none_between_two_iterations(self, shop: Shop) -> None:
-        shop.stories(story(1), files={".ralph/config.toml": "[guard]\nenabled = false\n"})
-        shop.agent("open(PLAN, 'w').write('{')\ncommit()\n")
-        ran = shop.run()
+    def test_so_is_one_that_became_none_between_two_iterations(
+        self, story_project: StoryProject
+    ) -> None:
+        story_project.stories(story(1), files={".ralph/config.toml": "[guard]\nenabled = false\n"})
+        story_project.agent("open(PLAN, 'w').write('{')\ncommit()\n")
+        ran = story_project.run()
         code, message = end(ran)
         assert code == 5
         assert "ralph/tasks.json, line 1: " in message
-        assert not shop.file(".ralph-active").exists()
+        assert not story_project.file(".ralph-active").exists()
 
-    def test_what_is_odd_in_it_is_told_and_works(self, shop: Shop) -> None:
-        shop.stories(story(1, reviewCount="many"), story(1)).agent(CYCLE)
-        ran = shop.run("1")
+    def test_what_is_odd_in_it_is_told_and_works(self, story_project: StoryProject) -> None:
+        story_project.stories(story(1, reviewCount="many"), story(1)).agent(CYCLE)
+        ran = story_project.run("1")
         (problems,) = [e.message for e in told(ran, "warned") if e.code == "plan-problems"]
         assert "ralph/tasks.json:" in problems
         assert "(story-field-type)" in problems
 
-    def test_no_plan_at_all(self, shop: Shop) -> None:
-        shop.text(None).agent(IDLE)
-        ran = shop.run()
+    def test_no_plan_at_all(self, story_project: StoryProject) -> None:
+        story_project.text(None).agent(IDLE)
+        ran = story_project.run()
         assert ran.exit_code == 5
         assert "looked for ralph/tasks.json, ralph/prd.json" in ran.stderr
 
 
 class TestPlanning:
-    def test_what_is_in_review_is_opened_and_planned_anew(self, shop: Shop) -> None:
+    def test_what_is_in_review_is_opened_and_planned_anew(
+        self, story_project: StoryProject
+    ) -> None:
         begun = story(1, reviewStatus="needs_review", reviewCount=1, notes="Half done")
-        shop.stories(begun, story(2), story(3, passes=True))
-        shop.agent(
+        story_project.stories(begun, story(2), story(3, passes=True))
+        story_project.agent(
             "if MODE == 'plan':\n    plan = load()\n    del plan['userStories'][1]\n"
             "    plan['userStories'][0]['acceptanceCriteria'] = ['it works better']\n"
             "    save(plan)\n    commit()\nelse:\n    implement()\n    commit()\n"
         )
-        ran = shop.start("2", verb="replan").wait()
+        ran = story_project.start("2", verb="replan").wait()
         assert end(ran)[0] == 1
         assert modes(ran) == ["plan", "build"]
-        assert shop.active(1)["iterationMode"] == "plan"
+        assert story_project.active(1)["iterationMode"] == "plan"
         assert told(ran, "guardReverted") == []
         opened = [event.message for event in told(ran, "warned") if event.code == "plan-reset"]
         assert opened == ["opened again for planning: Story 1"]
-        first = shop.story()
+        first = story_project.story()
         assert first["notes"] == "Half done\nReset for replanning"
         assert (first["reviewStatus"], first["reviewCount"]) == ("needs_review", 0)
         assert first["acceptanceCriteria"] == ["it works better"]
-        assert [one["id"] for one in shop.plan["userStories"]] == ["US-1", "US-3"]
+        assert [one["id"] for one in story_project.plan["userStories"]] == ["US-1", "US-3"]
 
-    def test_planning_reviews_nothing(self, shop: Shop) -> None:
-        shop.stories(story(1)).agent("move('US-1', passes=True)\ncommit()\n")
-        ran = shop.run("1", "--mode", "plan")
+    def test_planning_reviews_nothing(self, story_project: StoryProject) -> None:
+        story_project.stories(story(1)).agent("move('US-1', passes=True)\ncommit()\n")
+        ran = story_project.run("1", "--mode", "plan")
         assert "plan-illegal-move" in warnings(ran)
-        assert shop.story()["passes"] is False
+        assert story_project.story()["passes"] is False
 
-    def test_a_plan_that_is_missing_is_written_where_planning_is_wished(self, shop: Shop) -> None:
-        shop.text(None, {"ralph/prd.md": "A shop.\n"})
-        shop.agent(
+    def test_a_plan_that_is_missing_is_written_where_planning_is_wished(
+        self, story_project: StoryProject
+    ) -> None:
+        story_project.text(None, {"ralph/prd.md": "A shop.\n"})
+        story_project.agent(
             "if MODE == 'plan':\n    save({'userStories': [{'id': 'US-1', 'title': 'Log in', "
             "'passes': False}]})\n    commit()\n    sys.exit()\n" + CYCLE
         )
-        ran = shop.run("--mode", "plan")
+        ran = story_project.run("--mode", "plan")
         assert end(ran)[0] == 0
         assert modes(ran) == ["plan", "build", "review", "review-fix", "review"]
 
     @pytest.mark.parametrize("mode", ["build", "implement"])
-    def test_implementing_is_what_building_is_called_here(self, shop: Shop, mode: str) -> None:
-        shop.stories(story(1)).agent(CYCLE)
-        ran = shop.run("1", "--mode", mode)
+    def test_implementing_is_what_building_is_called_here(
+        self, story_project: StoryProject, mode: str
+    ) -> None:
+        story_project.stories(story(1)).agent(CYCLE)
+        ran = story_project.run("1", "--mode", mode)
         assert modes(ran) == ["build"]
 
-    def test_one_task_and_the_whole_plan_do_not_go_together(self, shop: Shop) -> None:
-        shop.stories(story(1)).agent(IDLE)
-        ran = shop.run("--mode", "plan", "--task", "US-1")
+    def test_one_task_and_the_whole_plan_do_not_go_together(
+        self, story_project: StoryProject
+    ) -> None:
+        story_project.stories(story(1)).agent(IDLE)
+        ran = story_project.run("--mode", "plan", "--task", "US-1")
         assert ran.exit_code == 64
         assert "--task and --mode plan do not go together" in ran.stderr
 
 
-def test_a_look_ahead_says_mode_and_story(shop: Shop) -> None:
-    shop.stories(story(1), story(2, reviewStatus="changes_requested", reviewFeedback="x"))
-    shop.agent(IDLE)
-    seen = json.loads(shop.run("--dry-run", "--json").stdout)
-    assert (seen["mode"], seen["task"], seen["plan"]) == ("review-fix", "Story 2", shop.plan_path)
+def test_a_look_ahead_says_mode_and_story(story_project: StoryProject) -> None:
+    story_project.stories(story(1), story(2, reviewStatus="changes_requested", reviewFeedback="x"))
+    story_project.agent(IDLE)
+    seen = json.loads(story_project.run("--dry-run", "--json").stdout)
+    assert (seen["mode"], seen["task"], seen["plan"]) == (
+        "review-fix",
+        "Story 2",
+        story_project.plan_path,
+    )
     assert "US-2" in seen["prompt"]
-    assert not shop.file(".ralph-active").exists()
+    assert not story_project.file(".ralph-active").exists()
 
 
-def test_a_story_that_does_not_come_off_is_set_aside_where_that_is_wished(shop: Shop) -> None:
+def test_a_story_that_does_not_come_off_is_set_aside_where_that_is_wished(
+    story_project: StoryProject,
+) -> None:
     settings = "max_stuck = 9\n[attempts]\nlimit = 1\n"
-    shop.stories(story(1), story(2), files={".ralph/config.toml": settings}).agent(IDLE)
-    ran = shop.run("2")
+    story_project.stories(story(1), story(2), files={".ralph/config.toml": settings}).agent(IDLE)
+    ran = story_project.run("2")
     assert tasks(ran) == ["US-1", "US-2"]
-    assert shop.story()["passes"] is False
+    assert story_project.story()["passes"] is False

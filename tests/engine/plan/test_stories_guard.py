@@ -15,7 +15,7 @@ import pytest
 from ralph_ls.protocol.run.iteration_events import Forbidden
 from tests.engine.project_builder import Completed
 from tests.engine.ralph_runner import told, wait_until, warnings
-from tests.engine.story_project import Shop, story
+from tests.engine.story_project import StoryProject, story
 
 WAITS = story(1, reviewStatus="needs_review", reviewCount=1)
 WANTS = story(1, reviewStatus="changes_requested", reviewCount=1, reviewFeedback="ugly")
@@ -118,133 +118,143 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_it_is_put_back_and_told(shop: Shop, case: Case) -> None:
-    shop.stories(*case.stories, **case.fields).agent(f"{case.does}\nprint('so')\n")
-    before = shop.plan
-    ran = shop.run("1", *case.arguments)
+def test_it_is_put_back_and_told(story_project: StoryProject, case: Case) -> None:
+    story_project.stories(*case.stories, **case.fields).agent(f"{case.does}\nprint('so')\n")
+    before = story_project.plan
+    ran = story_project.run("1", *case.arguments)
     assert reverted(ran) == [(case.what.value, list(case.whose))]
     assert case.code in warnings(ran)
     if case.whose == ("US-9",):
-        added = shop.story("US-9")
-        assert (added["passes"], shop.plan["userStories"][:2]) == (False, before["userStories"])
+        added = story_project.story("US-9")
+        assert (added["passes"], story_project.plan["userStories"][:2]) == (
+            False,
+            before["userStories"],
+        )
     elif case.arguments:
-        assert (shop.story("US-1")["passes"], shop.story("US-2")) == (True, case.stories[1])
+        assert (story_project.story("US-1")["passes"], story_project.story("US-2")) == (
+            True,
+            case.stories[1],
+        )
     else:
-        assert shop.plan == before
+        assert story_project.plan == before
     (ended,) = told(ran, "iterationEnded")
     assert ended.outcome == "noProgress"
     (put_back,) = told(ran, "guardReverted")
-    assert (shop.run_folder() / put_back.kept).is_file()
+    assert (story_project.run_folder() / put_back.kept).is_file()
     assert "Put back: " in ran.stdout
 
 
-def test_of_two_reviews_that_of_its_own_story_stays(shop: Shop) -> None:
-    shop.stories(WAITS, story(2, reviewStatus="needs_review", reviewCount=1))
-    shop.agent(
+def test_of_two_reviews_that_of_its_own_story_stays(story_project: StoryProject) -> None:
+    story_project.stories(WAITS, story(2, reviewStatus="needs_review", reviewCount=1))
+    story_project.agent(
         "for name in ('US-2', 'US-1'):\n"
         "    move(name, passes=True, reviewStatus='approved', reviewCount=2)\ncommit()\n"
     )
-    ran = shop.run("1")
+    ran = story_project.run("1")
     assert reverted(ran) == [("review", ["US-2"])]
-    assert [one["passes"] for one in shop.plan["userStories"]] == [True, False]
+    assert [one["passes"] for one in story_project.plan["userStories"]] == [True, False]
     assert told(ran, "planChanged")[0].done == ("US-1",)
 
 
-def test_a_story_that_is_gone_comes_back_where_it_was(shop: Shop) -> None:
-    shop.stories(story(1), story(2), story(3))
-    before = shop.file(shop.plan_path).read_text(encoding="utf-8")
-    shop.agent("plan = load(); del plan['userStories'][1]; save(plan); commit(); print('So.')\n")
-    ran = shop.run("1")
+def test_a_story_that_is_gone_comes_back_where_it_was(story_project: StoryProject) -> None:
+    story_project.stories(story(1), story(2), story(3))
+    before = story_project.file(story_project.plan_path).read_text(encoding="utf-8")
+    story_project.agent(
+        "plan = load(); del plan['userStories'][1]; save(plan); commit(); print('So.')\n"
+    )
+    ran = story_project.run("1")
     assert reverted(ran) == [("dropped", ["US-2"])]
-    assert shop.file(shop.plan_path).read_text(encoding="utf-8") == before
+    assert story_project.file(story_project.plan_path).read_text(encoding="utf-8") == before
     assert "Put back: 1 open task dropped from ralph/tasks.json: Story 2" in ran.stdout
 
 
 @pytest.mark.parametrize("broken", ["{", '{"userStories": 3}', ""])
-def test_a_file_that_the_agent_broke_is_put_back_whole(shop: Shop, broken: str) -> None:
-    shop.stories(story(1))
-    before = shop.file(shop.plan_path).read_bytes()
-    shop.agent(f"open(PLAN, 'w').write({broken!r})\ncommit()\nprint('There.')\n")
-    ran = shop.run("1")
+def test_a_file_that_the_agent_broke_is_put_back_whole(
+    story_project: StoryProject, broken: str
+) -> None:
+    story_project.stories(story(1))
+    before = story_project.file(story_project.plan_path).read_bytes()
+    story_project.agent(f"open(PLAN, 'w').write({broken!r})\ncommit()\nprint('There.')\n")
+    ran = story_project.run("1")
     assert reverted(ran) == [("changed", [])]
     assert "plan-broken" in warnings(ran)
-    assert shop.file(shop.plan_path).read_bytes() == before
+    assert story_project.file(story_project.plan_path).read_bytes() == before
     assert ran.exit_code == 1
     (put_back,) = told(ran, "guardReverted")
-    assert (shop.run_folder() / put_back.kept).read_text(encoding="utf-8") == broken
+    assert (story_project.run_folder() / put_back.kept).read_text(encoding="utf-8") == broken
 
 
-def test_a_file_that_is_gone_comes_back(shop: Shop) -> None:
-    shop.stories(story(1))
-    before = shop.file(shop.plan_path).read_bytes()
-    shop.agent("os.unlink(PLAN)\ncommit()\nprint('<promise>COMPLETE</promise>')\n")
-    ran = shop.run("1")
+def test_a_file_that_is_gone_comes_back(story_project: StoryProject) -> None:
+    story_project.stories(story(1))
+    before = story_project.file(story_project.plan_path).read_bytes()
+    story_project.agent("os.unlink(PLAN)\ncommit()\nprint('<promise>COMPLETE</promise>')\n")
+    ran = story_project.run("1")
     assert reverted(ran) == [("deleted", ["US-1"])]
-    assert shop.file(shop.plan_path).read_bytes() == before
+    assert story_project.file(story_project.plan_path).read_bytes() == before
     assert ran.exit_code == 1
 
 
-def test_its_other_words_and_bytes_stay(shop: Shop) -> None:
+def test_its_other_words_and_bytes_stay(story_project: StoryProject) -> None:
     text = (
         '{"userStories":[\n\t{"id": "US-1",   "title":"Caf\\u00e9",\r\n\t"acceptanceCriteria": '
         '["x"], "passes": false,\n\n"team": {"name": "\u00e9"}, "notes": ""}\n]}'
     )
-    shop.text(text)
-    shop.agent(
+    story_project.text(text)
+    story_project.agent(
         "text = open(PLAN, newline='').read().replace('\"passes\": false', '\"passes\": true')\n"
         'text = text.replace(\'"notes": ""\', \'"notes": "tried"\')\n'
         "open(PLAN, 'w', newline='').write(text)\n"
         "commit()\n"
     )
-    ran = shop.run("1")
+    ran = story_project.run("1")
     assert reverted(ran) == [("review", ["US-1"])]
     wanted = text.replace('"notes": ""', '"notes": "tried"')
-    assert shop.file(shop.plan_path).read_bytes().decode() == wanted
+    assert story_project.file(story_project.plan_path).read_bytes().decode() == wanted
 
 
-def test_an_iteration_that_did_not_review_is_told(shop: Shop) -> None:
-    shop.stories(WAITS).agent("work()\ncommit()\n")
-    ran = shop.run("1")
+def test_an_iteration_that_did_not_review_is_told(story_project: StoryProject) -> None:
+    story_project.stories(WAITS).agent("work()\ncommit()\n")
+    ran = story_project.run("1")
     assert reverted(ran) == []
     assert "no-story-reviewed" in warnings(ran)
 
 
-def test_with_the_guard_off_nothing_is_put_back(shop: Shop) -> None:
-    shop.stories(story(1), files={".ralph/config.toml": "[guard]\nenabled = false\n"})
-    shop.agent("move('US-1', passes=True)\ncommit()\n")
-    ran = shop.run("1")
+def test_with_the_guard_off_nothing_is_put_back(story_project: StoryProject) -> None:
+    story_project.stories(story(1), files={".ralph/config.toml": "[guard]\nenabled = false\n"})
+    story_project.agent("move('US-1', passes=True)\ncommit()\n")
+    ran = story_project.run("1")
     assert reverted(ran) == []
     assert ran.exit_code == 0
 
 
-def test_what_a_person_does_meanwhile_is_theirs(shop: Shop) -> None:
+def test_what_a_person_does_meanwhile_is_theirs(story_project: StoryProject) -> None:
     """A person passes a story and changes criteria; the agent's own illegal move goes back."""
     from ralph_ls.core.plan.formats.stories import edits
     from ralph_ls.store.layout import StateFolder
     from ralph_ls.store.project.plan_file import edit_as_user
     from ralph_ls.store.run.lock import read_owner
 
-    shop.stories(story(1), story(2), story(3))
-    shop.agent("wait_here()\nmove('US-2', passes=True)\ncommit()\n")
-    shop.make_gate()
-    running = shop.start("1")
-    wait_until(shop.kept, (shop.kept / "here").exists)
-    owner = read_owner(shop.git_dir_file("ralph.json").parent)
+    story_project.stories(story(1), story(2), story(3))
+    story_project.agent("wait_here()\nmove('US-2', passes=True)\ncommit()\n")
+    story_project.make_gate()
+    running = story_project.start("1")
+    wait_until(story_project.kept, (story_project.kept / "here").exists)
+    owner = read_owner(story_project.git_dir_file("ralph.json").parent)
     assert owner is not None
     criteria = {"acceptanceCriteria": ["it works well"]}
     edit_as_user(
-        shop.repository,
+        story_project.repository,
         StateFolder(folder=Path(owner.state_dir)),
-        shop.plan_path,
+        story_project.plan_path,
         lambda text: edits.set_fields(edits.pass_story(text, "US-3"), "US-1", criteria),
         at=datetime.now(UTC),
     )
-    (shop.kept / "go").write_text("go\n", encoding="utf-8")
+    (story_project.kept / "go").write_text("go\n", encoding="utf-8")
     ran = running.wait()
     assert reverted(ran) == [("review", ["US-2"])]
-    assert shop.story("US-3")["passes"] is True
-    assert shop.story("US-2")["passes"] is False
-    assert shop.story("US-1")["acceptanceCriteria"] == ["it works well"]
+    assert story_project.story("US-3")["passes"] is True
+    assert story_project.story("US-2")["passes"] is False
+    assert story_project.story("US-1")["acceptanceCriteria"] == ["it works well"]
     (changed,) = told(ran, "planChanged")
     assert changed.done == ()
     assert "person-edited-plan" in warnings(ran)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.engine.project_builder import Completed, git, marked_processes
-from tests.engine.ralph_runner import Scene, told, warnings
+from tests.engine.ralph_runner import Project, told, warnings
 
 pytestmark = pytest.mark.slow
 
@@ -20,54 +20,54 @@ COUNTS = 'echo "validated $RALPH_START" >>"$SEEN"; '
 UNGUARDED = "[guard]\nenabled = false\n"
 
 
-def with_script(scene: Scene, body: str, agent: str = WORKS, *, config: str = "") -> Scene:
+def with_script(project: Project, body: str, agent: str = WORKS, *, config: str = "") -> Project:
     """A repository that brings the script, whose owner has allowed it."""
     files = {SCRIPT: f"#!/bin/sh\nset -eu\n{body}\n"}
     if config:
         files[".ralph/config.toml"] = config
-    scene.plan(files=files).agent(agent)
-    make_executable(scene)
-    allowed = scene.tell("allow", "--yes", "--json")
+    project.plan(files=files).agent(agent)
+    make_executable(project)
+    allowed = project.tell("allow", "--yes", "--json")
     assert json.loads(allowed.stdout)["allowed"] is True
-    return scene
+    return project
 
 
-def make_executable(scene: Scene) -> None:
-    scene.file(SCRIPT).chmod(0o755)
-    git(scene.repository, "commit", "-qam", "Make it executable")
+def make_executable(project: Project) -> None:
+    project.file(SCRIPT).chmod(0o755)
+    git(project.repository, "commit", "-qam", "Make it executable")
 
 
-def run(scene: Scene, *arguments: str) -> Completed:
-    return scene.run(*arguments, env={"SEEN": str(scene.kept / "seen")})
+def run(project: Project, *arguments: str) -> Completed:
+    return project.run(*arguments, env={"SEEN": str(project.kept / "seen")})
 
 
-def seen(scene: Scene) -> list[str]:
-    path = scene.kept / "seen"
+def seen(project: Project) -> list[str]:
+    path = project.kept / "seen"
     return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
 
 
-def test_it_runs_after_each_iteration_and_before_the_next_agent(scene: Scene) -> None:
-    with_script(scene, COUNTS + "echo all is well")
-    done = run(scene, "2")
+def test_it_runs_after_each_iteration_and_before_the_next_agent(project: Project) -> None:
+    with_script(project, COUNTS + "echo all is well")
+    done = run(project, "2")
     assert done.exit_code == 1
-    assert seen(scene) == ["validated 1", "validated 2"]
+    assert seen(project) == ["validated 1", "validated 2"]
     assert [(event.ok, event.exit_code, event.tail) for event in told(done, "validated")] == [
         (True, 0, "all is well\n")
     ] * 2
     kinds = [kind for kind in done.kinds() if kind in {"agentStarted", "validated"}]
     assert kinds == ["agentStarted", "validated"] * 2
     assert done.stdout.count("▸ Validation passed\n") == 2
-    (log,) = scene.file(".ralph/logs").glob("*.log")
+    (log,) = project.file(".ralph/logs").glob("*.log")
     assert log.read_text(encoding="utf-8").count("all is well\n") == 2
 
 
-def test_its_failure_ends_the_run_with_its_last_words(scene: Scene) -> None:
+def test_its_failure_ends_the_run_with_its_last_words(project: Project) -> None:
     with_script(
-        scene,
+        project,
         'i=0; while [ $i -lt 200 ]; do i=$((i+1)); echo "line $i of 漢字 checks"; done\n'
         "echo 'one of them failed' >&2; exit 9",
     )
-    done = run(scene, "5")
+    done = run(project, "5")
     assert done.exit_code == 5
     (validated,) = told(done, "validated")
     assert (validated.ok, validated.exit_code, validated.timed_out) == (False, 9, False)
@@ -80,19 +80,19 @@ def test_its_failure_ends_the_run_with_its_last_words(scene: Scene) -> None:
     assert len(told(done, "iterationEnded")) == 1
 
 
-def test_a_finishing_iteration_is_validated_too(scene: Scene) -> None:
+def test_a_finishing_iteration_is_validated_too(project: Project) -> None:
     finishes = (
         "work; mark x First; commit; say 'All tasks are complete.'; report 'EXIT_SIGNAL: true'"
     )
-    with_script(scene, "exit 1", finishes)
-    assert run(scene, "5").exit_code == 5
-    git(scene.repository, "rm", "-q", SCRIPT)
-    assert run(scene, "5").exit_code == 0
+    with_script(project, "exit 1", finishes)
+    assert run(project, "5").exit_code == 5
+    git(project.repository, "rm", "-q", SCRIPT)
+    assert run(project, "5").exit_code == 0
 
 
-def test_it_may_take_only_so_long_and_nothing_of_it_stays(scene: Scene) -> None:
-    with_script(scene, "echo begun; sleep 600 & sleep 600", config='validate_timeout = "5s"\n')
-    done = run(scene, "5")
+def test_it_may_take_only_so_long_and_nothing_of_it_stays(project: Project) -> None:
+    with_script(project, "echo begun; sleep 600 & sleep 600", config='validate_timeout = "5s"\n')
+    done = run(project, "5")
     assert done.exit_code == 5
     (validated,) = told(done, "validated")
     assert (validated.ok, validated.timed_out, validated.tail) == (False, True, "begun\n")
@@ -102,10 +102,10 @@ def test_it_may_take_only_so_long_and_nothing_of_it_stays(scene: Scene) -> None:
     assert marked_processes(done.events[0].run) == []
 
 
-def test_one_that_is_not_executable_is_skipped_and_told(scene: Scene) -> None:
-    scene.plan(files={SCRIPT: "#!/bin/sh\nexit 1\n"}).agent(WORKS)
-    assert scene.tell("allow", "--yes").exit_code == 0
-    done = run(scene, "2")
+def test_one_that_is_not_executable_is_skipped_and_told(project: Project) -> None:
+    project.plan(files={SCRIPT: "#!/bin/sh\nexit 1\n"}).agent(WORKS)
+    assert project.tell("allow", "--yes").exit_code == 0
+    done = run(project, "2")
     assert done.exit_code == 1
     assert told(done, "validated") == []
     assert warnings(done).count("validate-not-executable") == 1
@@ -115,11 +115,11 @@ def test_one_that_is_not_executable_is_skipped_and_told(scene: Scene) -> None:
     ) in done.stdout
 
 
-def test_one_that_was_never_allowed_keeps_the_run_from_starting(scene: Scene) -> None:
-    scene.plan(files={SCRIPT: f"#!/bin/sh\n{COUNTS}\n"}).agent(WORKS)
-    make_executable(scene)
-    done = run(scene, "1")
-    assert (done.exit_code, done.events, seen(scene)) == (78, (), [])
+def test_one_that_was_never_allowed_keeps_the_run_from_starting(project: Project) -> None:
+    project.plan(files={SCRIPT: f"#!/bin/sh\n{COUNTS}\n"}).agent(WORKS)
+    make_executable(project)
+    done = run(project, "1")
+    assert (done.exit_code, done.events, seen(project)) == (78, (), [])
     assert f"that you have not allowed: {SCRIPT}" in done.stderr
 
 
@@ -132,25 +132,27 @@ def test_one_that_was_never_allowed_keeps_the_run_from_starting(scene: Scene) ->
         pytest.param("chmod -x .ralph/validate.sh", id="not-executable-any-more"),
     ],
 )
-def test_one_that_the_agent_changes_is_not_run_and_the_run_ends(scene: Scene, change: str) -> None:
+def test_one_that_the_agent_changes_is_not_run_and_the_run_ends(
+    project: Project, change: str
+) -> None:
     """Where nothing is put back, trust is what holds."""
-    with_script(scene, COUNTS, f"{change}; {WORKS}", config=UNGUARDED)
-    done = run(scene, "5")
-    assert (done.exit_code, seen(scene)) == (5, [])
+    with_script(project, COUNTS, f"{change}; {WORKS}", config=UNGUARDED)
+    done = run(project, "5")
+    assert (done.exit_code, seen(project)) == (5, [])
     assert told(done, "validated") == []
     assert SCRIPT in told(done, "runEnded")[0].message
-    assert not scene.file("owned").exists()
+    assert not project.file("owned").exists()
 
 
-def test_one_that_the_agent_makes_is_not_run(scene: Scene) -> None:
-    scene.plan(files={".ralph/config.toml": UNGUARDED}).agent(
+def test_one_that_the_agent_makes_is_not_run(project: Project) -> None:
+    project.plan(files={".ralph/config.toml": UNGUARDED}).agent(
         "mkdir -p .ralph; printf '#!/bin/sh\\ntouch owned\\n' >.ralph/validate.sh\n"
         f"chmod +x .ralph/validate.sh; {WORKS}"
     )
-    done = run(scene, "5")
+    done = run(project, "5")
     assert done.exit_code == 5
     assert SCRIPT in told(done, "runEnded")[0].message
-    assert not scene.file("owned").exists()
+    assert not project.file("owned").exists()
 
 
 @pytest.mark.parametrize(
@@ -158,15 +160,15 @@ def test_one_that_the_agent_makes_is_not_run(scene: Scene) -> None:
     [(("stop", "--now"), 130), (("stop",), 130)],
     ids=["at-once", "after-the-iteration"],
 )
-def test_stop_reaches_it(scene: Scene, verb: tuple[str, ...], code: int) -> None:
+def test_stop_reaches_it(project: Project, verb: tuple[str, ...], code: int) -> None:
     body = ': >"$SEEN.begun"; read -r _ <"$SEEN.go"; echo over'
-    with_script(scene, body)
-    os.mkfifo(scene.kept / "seen.go")
-    running = scene.start("5", env={"SEEN": str(scene.kept / "seen")})
+    with_script(project, body)
+    os.mkfifo(project.kept / "seen.go")
+    running = project.start("5", env={"SEEN": str(project.kept / "seen")})
     running.wait_for("evidenceGathered")
-    assert scene.tell(*verb).exit_code == 0
+    assert project.tell(*verb).exit_code == 0
     if verb == ("stop",):
-        (scene.kept / "seen.go").write_text("go\n", encoding="utf-8")
+        (project.kept / "seen.go").write_text("go\n", encoding="utf-8")
     done = running.wait()
     assert done.exit_code == code
     assert [event.ok for event in told(done, "validated")] == ([True] if verb == ("stop",) else [])
@@ -175,10 +177,10 @@ def test_stop_reaches_it(scene: Scene, verb: tuple[str, ...], code: int) -> None
     assert marked_processes(done.events[0].run) == []
 
 
-def test_a_secret_that_it_prints_is_written_nowhere(scene: Scene) -> None:
-    with_script(scene, 'echo "with $MY_API_TOKEN"; exit 1')
-    done = scene.run("1", env={"MY_API_TOKEN": "hunter2-hunter2"})
+def test_a_secret_that_it_prints_is_written_nowhere(project: Project) -> None:
+    with_script(project, 'echo "with $MY_API_TOKEN"; exit 1')
+    done = project.run("1", env={"MY_API_TOKEN": "hunter2-hunter2"})
     assert told(done, "validated")[0].tail == "with [redacted MY_API_TOKEN]\n"
-    assert "hunter2" not in done.stdout + (scene.run_folder() / "journal.jsonl").read_text(
+    assert "hunter2" not in done.stdout + (project.run_folder() / "journal.jsonl").read_text(
         encoding="utf-8"
     )

@@ -13,7 +13,7 @@ import pytest
 
 from tests.engine.crash_driver import KILLED, driver
 from tests.engine.project_builder import events_of, git, marked_processes
-from tests.engine.ralph_runner import Scene, told, warnings
+from tests.engine.ralph_runner import Project, told, warnings
 
 pytestmark = pytest.mark.slow
 
@@ -32,29 +32,29 @@ TICKS = "mark x 'First task'; work; commit; report 'STATUS: IN_PROGRESS'"
 
 
 def planned(
-    scene: Scene, agent: str, *, plan: str = PLAN, config: str = ON, allowed: bool = True
-) -> Scene:
+    project: Project, agent: str, *, plan: str = PLAN, config: str = ON, allowed: bool = True
+) -> Project:
     """A repository with criteria, whose owner has allowed what they name."""
     files = {"@fix_plan.md": plan, "check.sh": CHECK, ".ralph/config.toml": config}
-    scene.plan(files=files).agent(agent)
+    project.plan(files=files).agent(agent)
     if allowed:
-        assert scene.tell("allow", "--yes").exit_code == 0
-    return scene
+        assert project.tell("allow", "--yes").exit_code == 0
+    return project
 
 
-def plan_of(scene: Scene) -> str:
-    return scene.file("@fix_plan.md").read_text(encoding="utf-8")
+def plan_of(project: Project) -> str:
+    return project.file("@fix_plan.md").read_text(encoding="utf-8")
 
 
-def test_what_is_allowed_while_the_agent_works_is_run(scene: Scene) -> None:
-    planned(scene, f"wait_here; touch done.txt; {TICKS}", allowed=False)
-    scene.make_gate()
-    running = scene.start("1")
+def test_what_is_allowed_while_the_agent_works_is_run(project: Project) -> None:
+    planned(project, f"wait_here; touch done.txt; {TICKS}", allowed=False)
+    project.make_gate()
+    running = project.start("1")
     running.wait_for("agentStarted")
-    allowed = scene.tell("allow", "--yes")
+    allowed = project.tell("allow", "--yes")
     assert allowed.exit_code == 0
     assert "; the run may use what you have approved" in allowed.stdout
-    scene.open_gate()
+    project.open_gate()
     done = running.wait()
     (event,) = told(done, "criteriaVerified")
     assert event.ok
@@ -62,9 +62,9 @@ def test_what_is_allowed_while_the_agent_works_is_run(scene: Scene) -> None:
     assert "approvals-removed" not in warnings(done)
 
 
-def test_what_was_verified_stands_at_the_criterion(scene: Scene) -> None:
-    planned(scene, f"touch done.txt; {TICKS}")
-    done = scene.run("1")
+def test_what_was_verified_stands_at_the_criterion(project: Project) -> None:
+    planned(project, f"touch done.txt; {TICKS}")
+    done = project.run("1")
     (event,) = told(done, "criteriaVerified")
     assert (event.ok, event.reopened, event.task.title) == (True, False, "First task")
     (check,) = event.checks
@@ -73,26 +73,26 @@ def test_what_was_verified_stands_at_the_criterion(scene: Scene) -> None:
         0,
         "looks for done.txt\n",
     )
-    assert plan_of(scene) == PLAN.replace("[ ] First", "[x] First").replace(
+    assert plan_of(project) == PLAN.replace("[ ] First", "[x] First").replace(
         "[ ] Work is there (`sh check.sh`)",
         "[x] Work is there (sh check.sh - exit 0)",
     )
     assert told(done, "evidenceGathered")[0].evidence.tasks_done == (event.task.id,)
     assert "▸ Verified: First task (1 command ended with 0)\n" in done.stdout
-    (log,) = scene.file(".ralph/logs").glob("*.log")
+    (log,) = project.file(".ralph/logs").glob("*.log")
     assert "$ sh check.sh\nlooks for done.txt\n" in log.read_text(encoding="utf-8")
 
 
-def test_a_task_that_does_not_hold_is_open_again_with_a_note(scene: Scene) -> None:
-    planned(scene, TICKS)
-    done = scene.run("1")
+def test_a_task_that_does_not_hold_is_open_again_with_a_note(project: Project) -> None:
+    planned(project, TICKS)
+    done = project.run("1")
     (event,) = told(done, "criteriaVerified")
     assert (event.ok, event.reopened, event.checks[0].exit_code) == (False, True, 1)
     assert told(done, "evidenceGathered")[0].evidence.tasks_done == ()
     (ended,) = told(done, "iterationEnded")
     assert (ended.counts.done, ended.counts.open_required) == (0, 2)
     note = "  - Verification failed: Work is there (sh check.sh - exit 1)\n"
-    lines = plan_of(scene).splitlines(keepends=True)
+    lines = plan_of(project).splitlines(keepends=True)
     assert note in lines
     assert "".join(line for line in lines if line != note) == PLAN
     assert (
@@ -101,118 +101,118 @@ def test_a_task_that_does_not_hold_is_open_again_with_a_note(scene: Scene) -> No
     ) in done.stdout
 
 
-def test_a_completion_is_refused_that_the_check_refutes(scene: Scene) -> None:
+def test_a_completion_is_refused_that_the_check_refutes(project: Project) -> None:
     plan = "# Plan\n\n- [ ] First task\n  - Done when: `sh check.sh` passes\n"
     says = "say 'All tasks are complete. Everything is done.'; report 'STATUS: COMPLETE' "
     says += "'EXIT_SIGNAL: true'"
     agent = f"[ $RALPH_START = 1 ] || touch done.txt; mark x 'First task'; work; commit; {says}"
-    planned(scene, agent, plan=plan)
-    done = scene.run("5")
+    planned(project, agent, plan=plan)
+    done = project.run("5")
     assert done.exit_code == 0
     assert [event.ok for event in told(done, "criteriaVerified")] == [False, True]
     assert len(told(done, "iterationEnded")) == 2
-    assert "  - Done when: `sh check.sh` passes (sh check.sh - exit 0)\n" in plan_of(scene)
-    assert "Verification failed: `sh check.sh` passes (sh check.sh - exit 1)" in scene.prompt(
+    assert "  - Done when: `sh check.sh` passes (sh check.sh - exit 0)\n" in plan_of(project)
+    assert "Verification failed: `sh check.sh` passes (sh check.sh - exit 1)" in project.prompt(
         2
-    ) + plan_of(scene)
+    ) + plan_of(project)
 
 
-def test_a_refuted_task_has_failed_whatever_else_was_done(scene: Scene) -> None:
+def test_a_refuted_task_has_failed_whatever_else_was_done(project: Project) -> None:
     """B11: criteria that are not all verified make a failed attempt; after three it makes room."""
-    planned(scene, TICKS, config=f"{ON}[attempts]\nlimit = 3\n")
-    done = scene.run("4")
+    planned(project, TICKS, config=f"{ON}[attempts]\nlimit = 3\n")
+    done = project.run("4")
     assert [event.attempt for event in told(done, "attemptCounted")] == [1, 2, 3, 1]
     (aside,) = told(done, "taskSetAside")
     assert (aside.task.title, aside.attempts) == ("First task", 3)
     assert [event.task.title for event in told(done, "iterationStarted")][-1] == "Second task"
 
 
-def test_what_the_commands_leave_behind_is_no_work_of_the_next_agent(scene: Scene) -> None:
+def test_what_the_commands_leave_behind_is_no_work_of_the_next_agent(project: Project) -> None:
     agent = f"if [ $RALPH_START = 1 ]; then {TICKS}; else report 'STATUS: IN_PROGRESS'; fi"
-    planned(scene, agent).file("check.sh").write_text("echo ran >>left.txt\n", encoding="utf-8")
-    git(scene.repository, "commit", "-qam", "A check that writes")
-    done = scene.run("2")
+    planned(project, agent).file("check.sh").write_text("echo ran >>left.txt\n", encoding="utf-8")
+    git(project.repository, "commit", "-qam", "A check that writes")
+    done = project.run("2")
     evidence = [event.evidence for event in told(done, "evidenceGathered")]
     assert [one.progress for one in evidence] == [True, False]
-    assert scene.file("left.txt").read_text(encoding="utf-8") == "ran\n"
+    assert project.file("left.txt").read_text(encoding="utf-8") == "ran\n"
 
 
-def test_a_command_that_an_agent_brings_is_told_and_never_run(scene: Scene) -> None:
+def test_a_command_that_an_agent_brings_is_told_and_never_run(project: Project) -> None:
     brings = "printf -- '- [x] Own task\\n  - Done when: `touch owned` works\\n' >>@fix_plan.md"
-    planned(scene, f"{brings}; work; commit; report 'STATUS: IN_PROGRESS'")
-    done = scene.run("1")
+    planned(project, f"{brings}; work; commit; report 'STATUS: IN_PROGRESS'")
+    done = project.run("1")
     assert "verify-not-allowed" in warnings(done)
-    assert not scene.file("owned").exists()
+    assert not project.file("owned").exists()
     (event,) = told(done, "criteriaVerified")
     assert (event.ok, event.reopened) == (False, False)
     assert event.checks[0].not_run == "it was never allowed: ralph allow"
-    assert "- [x] Own task\n  - Done when: `touch owned` works\n" in plan_of(scene)
+    assert "- [x] Own task\n  - Done when: `touch owned` works\n" in plan_of(project)
     assert "▸ Not verified: Own task: 1 command not run (touch owned): " in done.stdout
 
 
-def test_nothing_is_run_that_a_shell_would_have_to_read(scene: Scene) -> None:
+def test_nothing_is_run_that_a_shell_would_have_to_read(project: Project) -> None:
     plan = PLAN.replace("sh check.sh", "sh check.sh && touch owned")
-    planned(scene, TICKS, plan=plan)
-    done = scene.run("1")
+    planned(project, TICKS, plan=plan)
+    done = project.run("1")
     assert "verify-needs-shell" in warnings(done)
-    assert not scene.file("owned").exists()
-    assert "[x] First task" in plan_of(scene)
+    assert not project.file("owned").exists()
+    assert "[x] First task" in plan_of(project)
 
 
-def test_what_was_never_allowed_is_told_at_the_start_and_shown_by_allow(scene: Scene) -> None:
-    planned(scene, TICKS, allowed=False)
-    shown = json.loads(scene.tell("allow", "--json").stdout)
+def test_what_was_never_allowed_is_told_at_the_start_and_shown_by_allow(project: Project) -> None:
+    planned(project, TICKS, allowed=False)
+    shown = json.loads(project.tell("allow", "--json").stdout)
     assert [claim["key"] for claim in shown["claims"]] == ["verify: sh check.sh"]
     assert shown["allowed"] is False
-    first = scene.run("1")
+    first = project.run("1")
     start = next(event for event in told(first, "warned") if event.code == "verify-not-allowed")
     assert start.iteration is None
     assert "sh check.sh" in start.message
     assert told(first, "criteriaVerified")[0].checks[0].not_run
-    assert scene.tell("allow", "--yes").exit_code == 0
+    assert project.tell("allow", "--yes").exit_code == 0
     # Allowing something else later takes nothing back.
-    assert "verify: sh check.sh (allowed)" in scene.tell("allow").stdout
+    assert "verify: sh check.sh (allowed)" in project.tell("allow").stdout
 
 
-def test_without_the_setting_nothing_is_run_nor_asked(scene: Scene) -> None:
-    planned(scene, TICKS, config="", allowed=False)
-    assert json.loads(scene.tell("allow", "--json").stdout)["claims"] == []
-    done = scene.run("1")
+def test_without_the_setting_nothing_is_run_nor_asked(project: Project) -> None:
+    planned(project, TICKS, config="", allowed=False)
+    assert json.loads(project.tell("allow", "--json").stdout)["claims"] == []
+    done = project.run("1")
     assert told(done, "criteriaVerified") == []
     assert not [code for code in warnings(done) if code.startswith("verify")]
-    assert "[x] First task" in plan_of(scene)
+    assert "[x] First task" in plan_of(project)
 
 
-def test_a_command_may_take_only_so_long_and_nothing_of_it_stays(scene: Scene) -> None:
+def test_a_command_may_take_only_so_long_and_nothing_of_it_stays(project: Project) -> None:
     config = f'{ON}verify_timeout = "2s"\n'
-    planned(scene, TICKS, config=config)
-    scene.file("check.sh").write_text("echo begun; sleep 600 & sleep 600\n", encoding="utf-8")
-    done = scene.run("1")
+    planned(project, TICKS, config=config)
+    project.file("check.sh").write_text("echo begun; sleep 600 & sleep 600\n", encoding="utf-8")
+    done = project.run("1")
     (check,) = told(done, "criteriaVerified")[0].checks
     assert (check.timed_out, check.exit_code, check.tail) == (True, None, "begun\n")
-    assert "(sh check.sh - ran out of time)" in plan_of(scene)
+    assert "(sh check.sh - ran out of time)" in plan_of(project)
     assert marked_processes(done.events[0].run) == []
 
 
-def test_a_program_that_is_not_there_has_failed(scene: Scene) -> None:
+def test_a_program_that_is_not_there_has_failed(project: Project) -> None:
     criterion = "It runs (`no-such-program --all`)"
-    planned(scene, TICKS, plan=PLAN.replace("Work is there (`sh check.sh`)", criterion))
-    done = scene.run("1")
+    planned(project, TICKS, plan=PLAN.replace("Work is there (`sh check.sh`)", criterion))
+    done = project.run("1")
     assert told(done, "criteriaVerified")[0].checks[0].exit_code == 127
-    assert "(no-such-program --all - exit 127, no such program)" in plan_of(scene)
+    assert "(no-such-program --all - exit 127, no such program)" in plan_of(project)
 
 
-def test_stop_reaches_it(scene: Scene) -> None:
-    planned(scene, TICKS)
-    os.mkfifo(scene.kept / "never")
+def test_stop_reaches_it(project: Project) -> None:
+    planned(project, TICKS)
+    os.mkfifo(project.kept / "never")
     check = ': >"$CHECK_BEGUN"; read -r _ <"$CHECK_NEVER"\n'
-    scene.file("check.sh").write_text(check, encoding="utf-8")
-    begun = scene.kept / "begun"
+    project.file("check.sh").write_text(check, encoding="utf-8")
+    begun = project.kept / "begun"
     os.mkfifo(begun)
-    env = {"CHECK_BEGUN": str(begun), "CHECK_NEVER": str(scene.kept / "never")}
-    running = scene.start("5", env=env)
+    env = {"CHECK_BEGUN": str(begun), "CHECK_NEVER": str(project.kept / "never")}
+    running = project.start("5", env=env)
     begun.read_text(encoding="utf-8")
-    assert scene.tell("stop", "--now").exit_code == 0
+    assert project.tell("stop", "--now").exit_code == 0
     done = running.wait()
     assert done.exit_code == 130
     assert marked_processes(done.events[0].run) == []
@@ -225,16 +225,16 @@ def test_stop_reaches_it(scene: Scene) -> None:
     assert "verify-stopped" in warnings(done)
 
 
-def test_a_secret_that_a_command_prints_is_written_nowhere(scene: Scene) -> None:
-    planned(scene, TICKS)
-    scene.file("check.sh").write_text('echo "with $MY_API_TOKEN"; exit 1\n', encoding="utf-8")
-    done = scene.run("1", env={"MY_API_TOKEN": "hunter2-hunter2"})
+def test_a_secret_that_a_command_prints_is_written_nowhere(project: Project) -> None:
+    planned(project, TICKS)
+    project.file("check.sh").write_text('echo "with $MY_API_TOKEN"; exit 1\n', encoding="utf-8")
+    done = project.run("1", env={"MY_API_TOKEN": "hunter2-hunter2"})
     assert told(done, "criteriaVerified")[0].checks[0].tail == "with [redacted MY_API_TOKEN]\n"
-    written = _files_below(scene.run_folder(), scene.file(".ralph"))
+    written = _files_below(project.run_folder(), project.file(".ralph"))
     assert not [path for path in written if b"hunter2" in path.read_bytes()]
 
 
-def test_a_task_that_was_moved_to_the_finished_ones_comes_back(scene: Scene) -> None:
+def test_a_task_that_was_moved_to_the_finished_ones_comes_back(project: Project) -> None:
     plan = f"{PLAN}\n## Completed\n\n- Earlier task\n".replace("# Plan\n", "# Plan\n\n## Tasks\n")
     moved = plan.replace(
         "- [ ] First task\n  - Acceptance criteria:\n    - [ ] Work is there (`sh check.sh`)\n"
@@ -244,12 +244,12 @@ def test_a_task_that_was_moved_to_the_finished_ones_comes_back(scene: Scene) -> 
     moved += "- First task\n  - Acceptance criteria:\n    - Work is there (`sh check.sh`)\n"
     moved += "    - It is fast\n"
     agent = 'cat "$kept/moved" >@fix_plan.md; work; commit; report "STATUS: IN_PROGRESS"'
-    planned(scene, agent, plan=plan)
-    (scene.kept / "moved").write_text(moved, encoding="utf-8")
-    done = scene.run("1")
+    planned(project, agent, plan=plan)
+    (project.kept / "moved").write_text(moved, encoding="utf-8")
+    done = project.run("1")
     (event,) = told(done, "criteriaVerified")
     assert event.reopened, warnings(done)
-    tasks, _, completed = plan_of(scene).partition("## Completed")
+    tasks, _, completed = plan_of(project).partition("## Completed")
     assert "- [ ] First task\n" in tasks
     assert "Verification failed: Work is there" in tasks
     assert completed.strip() == "- Earlier task"
@@ -262,7 +262,7 @@ def _files_below(*folders: Path) -> list[Path]:
 # Stories.
 
 
-def stories(scene: Scene, agent: str, *, config: str = ON, **fields: object) -> Scene:
+def stories(project: Project, agent: str, *, config: str = ON, **fields: object) -> Project:
     """A repository with one story and a command for the whole file."""
     story = {
         "id": "US-1",
@@ -281,20 +281,20 @@ def stories(scene: Scene, agent: str, *, config: str = ON, **fields: object) -> 
         "check.sh": CHECK,
         ".ralph/config.toml": f'profile = "stories"\n{config}',
     }
-    scene.plan(files=files)
-    git(scene.repository, "rm", "-q", "@fix_plan.md")
-    git(scene.repository, "commit", "-qm", "The plan is a file of stories")
+    project.plan(files=files)
+    git(project.repository, "rm", "-q", "@fix_plan.md")
+    git(project.repository, "commit", "-qm", "The plan is a file of stories")
     edit = r"""
 put() { sed -e "s/\"$1\": [^,]*/\"$1\": $2/" ralph/tasks.json >"$kept/plan"
 cat "$kept/plan" >ralph/tasks.json; }
 """
-    scene.agent(edit + agent)
-    assert scene.tell("allow", "--yes").exit_code == 0
-    return scene
+    project.agent(edit + agent)
+    assert project.tell("allow", "--yes").exit_code == 0
+    return project
 
 
-def story_of(scene: Scene) -> dict[str, object]:
-    text = scene.file("ralph/tasks.json").read_text(encoding="utf-8")
+def story_of(project: Project) -> dict[str, object]:
+    text = project.file("ralph/tasks.json").read_text(encoding="utf-8")
     found: dict[str, object] = json.loads(text)["userStories"][0]
     return found
 
@@ -309,9 +309,9 @@ work; commit
 """
 
 
-def test_a_story_goes_through_its_review_only_with_what_holds(scene: Scene) -> None:
-    stories(scene, REVIEWS)
-    done = scene.run("5")
+def test_a_story_goes_through_its_review_only_with_what_holds(project: Project) -> None:
+    stories(project, REVIEWS)
+    done = project.run("5")
     assert done.exit_code == 0, done.stdout
     assert [event.mode.value for event in told(done, "iterationStarted")] == [
         "build",
@@ -324,33 +324,33 @@ def test_a_story_goes_through_its_review_only_with_what_holds(scene: Scene) -> N
     lines = "Acceptance criteria verified:\n"
     lines += "- [x] Work is there (sh check.sh - exit 0)\n"
     lines += "- [x] git fsck (git fsck - exit 0)"
-    assert story_of(scene)["notes"] == lines
+    assert story_of(project)["notes"] == lines
 
 
-def test_a_story_that_is_refuted_asks_for_changes(scene: Scene) -> None:
-    stories(scene, REVIEWS)
-    done = scene.run("1")
-    assert story_of(scene)["reviewStatus"] == "changes_requested"
-    assert story_of(scene)["reviewFeedback"] == (
+def test_a_story_that_is_refuted_asks_for_changes(project: Project) -> None:
+    stories(project, REVIEWS)
+    done = project.run("1")
+    assert story_of(project)["reviewStatus"] == "changes_requested"
+    assert story_of(project)["reviewFeedback"] == (
         "Verification failed: Work is there (sh check.sh - exit 1)"
     )
     (gathered,) = told(done, "evidenceGathered")
     assert gathered.evidence.tasks_done == ()
 
 
-def test_without_reviews_a_refuted_story_is_open_again(scene: Scene) -> None:
+def test_without_reviews_a_refuted_story_is_open_again(project: Project) -> None:
     agent = "put passes true; work; commit; say '<promise>COMPLETE</promise>'"
-    stories(scene, agent, config=f"{ON}skip_review = true\n")
-    done = scene.run("1")
+    stories(project, agent, config=f"{ON}skip_review = true\n")
+    done = project.run("1")
     assert done.exit_code == 1
-    assert (story_of(scene)["passes"], story_of(scene)["reviewStatus"]) == (False, None)
-    assert "Verification failed" in str(story_of(scene)["notes"])
+    assert (story_of(project)["passes"], story_of(project)["reviewStatus"]) == (False, None)
+    assert "Verification failed" in str(story_of(project)["notes"])
     assert told(done, "completionRefused")
 
 
-def test_allow_shows_the_commands_of_stories_and_of_their_file(scene: Scene) -> None:
-    stories(scene, "work")
-    shown = json.loads(scene.tell("allow", "--json").stdout)
+def test_allow_shows_the_commands_of_stories_and_of_their_file(project: Project) -> None:
+    stories(project, "work")
+    shown = json.loads(project.tell("allow", "--json").stdout)
     keys = [claim["key"] for claim in shown["claims"]]
     assert keys == ["verify: sh check.sh", "verify: git fsck"]
 
@@ -361,22 +361,22 @@ def test_allow_shows_the_commands_of_stories_and_of_their_file(scene: Scene) -> 
 @pytest.mark.parametrize("holds", [True, False], ids=["holds", "refuted"])
 @pytest.mark.parametrize("later", range(3))
 def test_a_killed_engine_leaves_nothing_half_verified(
-    scene: Scene, tmp_path: Path, later: int, *, holds: bool
+    project: Project, tmp_path: Path, later: int, *, holds: bool
 ) -> None:
     """Killed right after the event that tells of it, and after each of the next ones."""
     agent = TICKS.replace("work;", "touch done.txt; work;") if holds else TICKS
-    planned(scene, agent, config=f"{ON}[attempts]\nlimit = 3\n")
-    finished = scene.run("1")
+    planned(project, agent, config=f"{ON}[attempts]\nlimit = 3\n")
+    finished = project.run("1")
     at = finished.kinds().index("criteriaVerified") + 1 + later
-    expected = plan_of(scene)
-    git(scene.repository, "reset", "-q", "--hard", "HEAD~1")
-    git(scene.repository, "clean", "-fdq", "-e", ".ralph")
-    arguments = ("run", "1", "--agent-command", scene.command)
+    expected = plan_of(project)
+    git(project.repository, "reset", "-q", "--hard", "HEAD~1")
+    git(project.repository, "clean", "-fdq", "-e", ".ralph")
+    arguments = ("run", "1", "--agent-command", project.command)
     with driver(tmp_path / "output") as engines:
-        assert engines.ralph(scene.repository, *arguments, kill_at=at) == KILLED
-        assert engines.ralph(scene.repository, "run", "--resume") == 1
-    assert plan_of(scene) == expected
-    events = events_of(scene.repository)
+        assert engines.ralph(project.repository, *arguments, kill_at=at) == KILLED
+        assert engines.ralph(project.repository, "run", "--resume") == 1
+    assert plan_of(project) == expected
+    events = events_of(project.repository)
     ended = [event for event in events if getattr(event, "kind", "") == "iterationEnded"]
     assert [(getattr(event, "counts", 0), getattr(event, "attempts", 0)) for event in ended] == [
         (event.counts, event.attempts) for event in told(finished, "iterationEnded")
@@ -385,18 +385,18 @@ def test_a_killed_engine_leaves_nothing_half_verified(
     assert reverted == []
 
 
-def test_what_an_engine_was_killed_in_is_run_again(scene: Scene) -> None:
-    planned(scene, f"touch done.txt; {TICKS}")
-    os.mkfifo(scene.kept / "begun")
-    os.mkfifo(scene.kept / "never")
+def test_what_an_engine_was_killed_in_is_run_again(project: Project) -> None:
+    planned(project, f"touch done.txt; {TICKS}")
+    os.mkfifo(project.kept / "begun")
+    os.mkfifo(project.kept / "never")
     check = 'if mkdir "$KEPT/once"; then : >"$KEPT/begun"; read -r _ <"$KEPT/never"; fi\n'
-    scene.file("check.sh").write_text(check, encoding="utf-8")
-    env = {"KEPT": str(scene.kept)}
-    running = scene.start("1", env=env)
-    (scene.kept / "begun").read_text(encoding="utf-8")
+    project.file("check.sh").write_text(check, encoding="utf-8")
+    env = {"KEPT": str(project.kept)}
+    running = project.start("1", env=env)
+    (project.kept / "begun").read_text(encoding="utf-8")
     running.kill()
-    resumed = scene.ralph(scene.repository, "run", "--resume", env=env)
+    resumed = project.ralph(project.repository, "run", "--resume", env=env)
     assert resumed.exit_code == 1
     assert [event.ok for event in told(resumed, "criteriaVerified")] == [True]
-    assert "(sh check.sh - exit 0)" in plan_of(scene)
+    assert "(sh check.sh - exit 0)" in plan_of(project)
     assert marked_processes(resumed.events[0].run) == []

@@ -20,7 +20,7 @@ import pytest
 from ralph_ls.engine.process.running_process import END_SECONDS
 from ralph_ls.store.run.lock import is_held
 from tests.engine.project_builder import git, write_agent
-from tests.engine.ralph_runner import Scene, Started, told, wait_until
+from tests.engine.ralph_runner import Project, Started, told, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -38,123 +38,123 @@ WORKS = "work; report 'STATUS: IN_PROGRESS'"
 
 
 @pytest.fixture(autouse=True)
-def _no_leftovers(scene: Scene) -> Iterator[None]:
+def _no_leftovers(project: Project) -> Iterator[None]:
     yield
-    for pid in pids(scene):
+    for pid in pids(project):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
 
 
-def looking(scene: Scene, deaf: Path) -> Mapping[str, str]:
+def looking(project: Project, deaf: Path) -> Mapping[str, str]:
     """A filter hangs when git looks at what the agent did."""
-    scene.plan(files={"a.txt": "one\n", ".gitattributes": "a.txt filter=stuck\n"})
-    scene.agent("echo two >a.txt; touch -d @1 a.txt")
+    project.plan(files={"a.txt": "one\n", ".gitattributes": "a.txt filter=stuck\n"})
+    project.agent("echo two >a.txt; touch -d @1 a.txt")
     # Its entry in the index is older than the index, so git need not look into it until then.
-    os.utime(scene.file("a.txt"), (1000, 1000))
-    git(scene.repository, "update-index", "--refresh")
-    git(scene.repository, "config", "--global", "filter.stuck.clean", str(deaf))
+    os.utime(project.file("a.txt"), (1000, 1000))
+    git(project.repository, "update-index", "--refresh")
+    git(project.repository, "config", "--global", "filter.stuck.clean", str(deaf))
     return {}
 
 
-def preparing(scene: Scene, deaf: Path) -> Mapping[str, str]:
+def preparing(project: Project, deaf: Path) -> Mapping[str, str]:
     """The same before the run has begun."""
-    looking(scene, deaf)
-    scene.file("a.txt").write_text("two\n", encoding="utf-8")
-    os.utime(scene.file("a.txt"), (1, 1))
+    looking(project, deaf)
+    project.file("a.txt").write_text("two\n", encoding="utf-8")
+    os.utime(project.file("a.txt"), (1, 1))
     return {}
 
 
-def agent(scene: Scene, deaf: Path) -> Mapping[str, str]:
-    scene.agent(f"exec {deaf}")
+def agent(project: Project, deaf: Path) -> Mapping[str, str]:
+    project.agent(f"exec {deaf}")
     return {}
 
 
-def validation(scene: Scene, deaf: Path) -> Mapping[str, str]:
-    script = scene.file(".ralph/validate.sh")
-    _settle_by(scene, "")
+def validation(project: Project, deaf: Path) -> Mapping[str, str]:
+    script = project.file(".ralph/validate.sh")
+    _settle_by(project, "")
     script.write_text(deaf.read_text(encoding="utf-8"), encoding="utf-8")
     script.chmod(0o755)
-    git(scene.repository, "add", "-A")
-    git(scene.repository, "commit", "-qm", "Validate")
-    assert scene.tell("allow", "--yes").exit_code == 0
+    git(project.repository, "add", "-A")
+    git(project.repository, "commit", "-qm", "Validate")
+    assert project.tell("allow", "--yes").exit_code == 0
     return {}
 
 
-def commit_hook(scene: Scene, deaf: Path) -> Mapping[str, str]:
-    _settle_by(scene, 'commits = "loop"\n')
-    folder = scene.file(".git/hooks")
+def commit_hook(project: Project, deaf: Path) -> Mapping[str, str]:
+    _settle_by(project, 'commits = "loop"\n')
+    folder = project.file(".git/hooks")
     folder.mkdir(exist_ok=True)
     (folder / "pre-commit").symlink_to(deaf)
     return {}
 
 
-def push(scene: Scene, deaf: Path) -> Mapping[str, str]:
-    _settle_by(scene, 'commits = "loop"\npush = true\n')
-    git(scene.repository, "remote", "add", "origin", "ssh://nowhere.invalid/repository")
-    git(scene.repository, "config", "core.sshCommand", str(deaf))
+def push(project: Project, deaf: Path) -> Mapping[str, str]:
+    _settle_by(project, 'commits = "loop"\npush = true\n')
+    git(project.repository, "remote", "add", "origin", "ssh://nowhere.invalid/repository")
+    git(project.repository, "config", "core.sshCommand", str(deaf))
     return {}
 
 
-def question(scene: Scene, deaf: Path) -> Mapping[str, str]:
+def question(project: Project, deaf: Path) -> Mapping[str, str]:
     """The command hangs after the run's end, which waits for it."""
-    scene.agent("say '<promise>DECIDE: Which one?</promise>'")
-    _settle_by(scene, f'on_question = ["{deaf}"]\n')
-    assert scene.tell("allow", "--yes").exit_code == 0
+    project.agent("say '<promise>DECIDE: Which one?</promise>'")
+    _settle_by(project, f'on_question = ["{deaf}"]\n')
+    assert project.tell("allow", "--yes").exit_code == 0
     return {}
 
 
-def question_while_parked(scene: Scene, deaf: Path) -> Mapping[str, str]:
-    scene.agent("say '<promise>DECIDE: Which one?</promise>'")
-    _settle_by(scene, f'on_question = ["{deaf}"]\non_halt = "wait"\n')
-    assert scene.tell("allow", "--yes").exit_code == 0
+def question_while_parked(project: Project, deaf: Path) -> Mapping[str, str]:
+    project.agent("say '<promise>DECIDE: Which one?</promise>'")
+    _settle_by(project, f'on_question = ["{deaf}"]\non_halt = "wait"\n')
+    assert project.tell("allow", "--yes").exit_code == 0
     return {}
 
 
-def issues(scene: Scene, deaf: Path) -> Mapping[str, str]:
+def issues(project: Project, deaf: Path) -> Mapping[str, str]:
     """``bd`` hangs."""
-    scene.file(".beads").mkdir()
-    _settle_by(scene, 'profile = "beads"\n')
-    (scene.kept / "path").mkdir()
-    (scene.kept / "path/bd").symlink_to(deaf)
-    return {"PATH": os.pathsep.join([str(scene.kept / "path"), os.environ["PATH"]])}
+    project.file(".beads").mkdir()
+    _settle_by(project, 'profile = "beads"\n')
+    (project.kept / "path").mkdir()
+    (project.kept / "path/bd").symlink_to(deaf)
+    return {"PATH": os.pathsep.join([str(project.kept / "path"), os.environ["PATH"]])}
 
 
-def sandbox(scene: Scene, deaf: Path) -> Mapping[str, str]:
+def sandbox(project: Project, deaf: Path) -> Mapping[str, str]:
     """What ends the agent in its sandbox hangs."""
     _settle_by(
-        scene,
+        project,
         f'[sandbox]\nprefix = ["env"]\nstop = ["{deaf}"]\n',
     )
-    assert scene.tell("allow", "--yes").exit_code == 0
-    write_agent(scene.kept / "bin", ': >"$kept/deaf"; exec sleep 1000')
-    scene.agent(': >"$kept/deaf"; exec sleep 1000')
+    assert project.tell("allow", "--yes").exit_code == 0
+    write_agent(project.kept / "bin", ': >"$kept/deaf"; exec sleep 1000')
+    project.agent(': >"$kept/deaf"; exec sleep 1000')
     return {}
 
 
-def _settle_by(scene: Scene, config: str) -> None:
-    scene.file(".ralph").mkdir(exist_ok=True)
-    scene.file(".ralph/config.toml").write_text(config, encoding="utf-8")
-    git(scene.repository, "add", "-A")
-    git(scene.repository, "commit", "-qm", "Settings")
+def _settle_by(project: Project, config: str) -> None:
+    project.file(".ralph").mkdir(exist_ok=True)
+    project.file(".ralph/config.toml").write_text(config, encoding="utf-8")
+    git(project.repository, "add", "-A")
+    git(project.repository, "commit", "-qm", "Settings")
 
 
-def stop_now(scene: Scene, running: Started) -> None:
+def stop_now(project: Project, running: Started) -> None:
     # It is refused where the run has ended, and what it waits for is ended all the same.
-    assert scene.tell("stop", "--now").exit_code in {0, 1}, running
+    assert project.tell("stop", "--now").exit_code in {0, 1}, running
 
 
-def ctrl_c(_scene: Scene, running: Started) -> None:
+def ctrl_c(_scene: Project, running: Started) -> None:
     running.signal(signal.SIGINT)
 
 
-def by_signal(number: signal.Signals) -> Callable[[Scene, Started], None]:
-    def stop(_scene: Scene, running: Started) -> None:
+def by_signal(number: signal.Signals) -> Callable[[Project, Started], None]:
+    def stop(_scene: Project, running: Started) -> None:
         running.signal(number)
 
     return stop
 
 
-STOPS: Mapping[str, Callable[[Scene, Started], None]] = {
+STOPS: Mapping[str, Callable[[Project, Started], None]] = {
     "stop-now": stop_now,
     "ctrl-c": ctrl_c,
     "term": by_signal(signal.SIGTERM),
@@ -181,18 +181,18 @@ WITHOUT_ITERATION = BEFORE_RUN | {question, question_while_parked}
 @pytest.mark.parametrize("how", STOPS)
 @pytest.mark.parametrize("stage", STAGES, ids=lambda stage: stage.__name__)
 def test_nothing_is_left_and_nobody_waits(
-    scene: Scene, stage: Callable[[Scene, Path], Mapping[str, str]], how: str
+    project: Project, stage: Callable[[Project, Path], Mapping[str, str]], how: str
 ) -> None:
     if how == "stop-now" and stage in BEFORE_RUN:
         how = "term"
-    deaf = scene.kept / "deaf.sh"
-    deaf.write_text(DEAF.format(kept=scene.kept), encoding="utf-8")
+    deaf = project.kept / "deaf.sh"
+    deaf.write_text(DEAF.format(kept=project.kept), encoding="utf-8")
     deaf.chmod(0o755)
     if stage not in {looking, preparing}:
-        scene.plan().agent(WORKS)
-    around = stage(scene, deaf)
-    running = scene.start("5", env=around)
-    wait_until(scene.kept, (scene.kept / "deaf").exists)
+        project.plan().agent(WORKS)
+    around = stage(project, deaf)
+    running = project.start("5", env=around)
+    wait_until(project.kept, (project.kept / "deaf").exists)
     if stage is agent or stage is sandbox:
         running.wait_for("agentStarted")
     if how == "ctrl-c" and stage not in WITHOUT_ITERATION:
@@ -200,33 +200,33 @@ def test_nothing_is_left_and_nobody_waits(
         running.signal(signal.SIGINT)
         running.wait_for("phaseChanged", phase="stopping")
     began = time.monotonic()
-    STOPS[how](scene, running)
+    STOPS[how](project, running)
     done = running.wait(30)
     took = time.monotonic() - began
     assert took < END_SECONDS + SLACK
-    left = {pid for pid in pids(scene) if is_alive(pid)}
+    left = {pid for pid in pids(project) if is_alive(pid)}
     assert left == set()
-    wait_until(scene.kept, lambda: below(scene) == [], seconds=2 * SLACK)
+    wait_until(project.kept, lambda: below(project) == [], seconds=2 * SLACK)
     assert "Traceback" not in done.stderr
     if stage not in BEFORE_RUN:
-        assert not is_held(scene.file(".git"))
+        assert not is_held(project.file(".git"))
         assert len(told(done, "runEnded")) == 1
 
 
-def pids(scene: Scene) -> list[int]:
+def pids(project: Project) -> list[int]:
     try:
-        return [int(pid) for pid in (scene.kept / "pids").read_text(encoding="utf-8").split()]
+        return [int(pid) for pid in (project.kept / "pids").read_text(encoding="utf-8").split()]
     except FileNotFoundError:
         return []
 
 
-def below(scene: Scene) -> list[str]:
+def below(project: Project) -> list[str]:
     """Processes that work in the repository or were started with its files."""
     found = []
     for process in psutil.process_iter(["cmdline", "cwd", "status"]):
         info = process.info
         words = shlex.join(info["cmdline"] or [])
-        is_here = info["cwd"] == str(scene.repository) or str(scene.kept) in words
+        is_here = info["cwd"] == str(project.repository) or str(project.kept) in words
         if is_here and info["status"] != psutil.STATUS_ZOMBIE:
             found.append(words)
     return found

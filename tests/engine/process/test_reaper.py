@@ -18,7 +18,7 @@ from ralph_ls.engine.process.reaper import prepare_nursery
 from ralph_ls.store.external.supervisor import current, run_supervisor
 from tests.engine.process.python_agents import Agent, lives
 from tests.engine.project_builder import DONE
-from tests.engine.ralph_runner import Ralph, Scene, told, wait_until, warnings
+from tests.engine.ralph_runner import Project, Ralph, told, wait_until, warnings
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has child subreapers")
 
@@ -271,44 +271,44 @@ while [ ! -s "$kept/ghost" ]; do sleep 0.01; done
 
 
 @pytest.mark.slow
-def test_a_run_leaves_no_ghost(scene: Scene) -> None:
-    scene.agent(GHOST.format(kept=scene.kept) + "work; " + DONE)
-    done = scene.run("1")
+def test_a_run_leaves_no_ghost(project: Project) -> None:
+    project.agent(GHOST.format(kept=project.kept) + "work; " + DONE)
+    done = project.run("1")
     (exited,) = told(done, "agentExited")
     assert exited.leftovers >= 1
-    assert not lives(int((scene.kept / "ghost").read_text()))
+    assert not lives(int((project.kept / "ghost").read_text()))
 
 
 @pytest.mark.slow
-def test_the_next_start_ends_the_ghost_of_a_killed_engine(scene: Scene, ralph: Ralph) -> None:
-    scene.agent(GHOST.format(kept=scene.kept) + ": >$kept/there; exec sleep 1000")
-    running = scene.start("1")
-    wait_until(scene.kept, (scene.kept / "there").exists)
+def test_the_next_start_ends_the_ghost_of_a_killed_engine(project: Project, ralph: Ralph) -> None:
+    project.agent(GHOST.format(kept=project.kept) + ": >$kept/there; exec sleep 1000")
+    running = project.start("1")
+    wait_until(project.kept, (project.kept / "there").exists)
     running.wait_for("agentStarted")
     running.kill()
-    ghost = int((scene.kept / "ghost").read_text())
+    ghost = int((project.kept / "ghost").read_text())
     assert lives(ghost)
-    reaper = int((scene.run_folder() / "reaper").read_text().split()[0])
+    reaper = int((project.run_folder() / "reaper").read_text().split()[0])
     assert lives(reaper)
-    scene.agent(DONE)
-    ralph(scene.repository, "run", "--resume", "--agent-command", scene.command)
+    project.agent(DONE)
+    ralph(project.repository, "run", "--resume", "--agent-command", project.command)
     assert not lives(ghost)
     assert not lives(reaper)
 
 
 @pytest.mark.slow
-def test_a_run_names_the_daemons_that_it_leaves(scene: Scene) -> None:
-    shutil.copy(shutil.which("sleep") or "", scene.kept / "adb")
-    scene.agent("setsid $kept/adb 1000 >/dev/null 2>&1 & echo $! >$kept/pid; sleep 0.2; " + DONE)
-    done = scene.run("1")
+def test_a_run_names_the_daemons_that_it_leaves(project: Project) -> None:
+    shutil.copy(shutil.which("sleep") or "", project.kept / "adb")
+    project.agent("setsid $kept/adb 1000 >/dev/null 2>&1 & echo $! >$kept/pid; sleep 0.2; " + DONE)
+    done = project.run("1")
     (adb,) = [
         one
         for one in psutil.process_iter(["name", "exe"])
-        if one.info["exe"] == str(scene.kept / "adb")
+        if one.info["exe"] == str(project.kept / "adb")
     ]
     adb.kill()
     assert "left-running" in warnings(done)
     (message,) = [one.message for one in told(done, "warned") if one.code == "left-running"]
     assert f"adb ({adb.pid})" in message
-    logs = "".join(path.read_text() for path in scene.file(".ralph/logs").rglob("*.log"))
+    logs = "".join(path.read_text() for path in project.file(".ralph/logs").rglob("*.log"))
     assert f"adb ({adb.pid})" in logs

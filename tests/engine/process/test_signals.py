@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from tests.engine.project_builder import DONE, git, marked_processes, newest_run
-from tests.engine.ralph_runner import Scene, told, wait_until
+from tests.engine.ralph_runner import Project, told, wait_until
 from tests.unit.cli.terminal import CTRL_C, in_terminal
 
 pytestmark = pytest.mark.slow
@@ -30,67 +30,67 @@ sleep 600
 """
 
 
-def agent(scene: Scene, deaf: Path) -> None:
-    scene.agent(f"exec {deaf}")
+def agent(project: Project, deaf: Path) -> None:
+    project.agent(f"exec {deaf}")
 
 
-def validation(scene: Scene, deaf: Path) -> None:
-    script = scene.file(".ralph/validate.sh")
+def validation(project: Project, deaf: Path) -> None:
+    script = project.file(".ralph/validate.sh")
     script.parent.mkdir()
     script.write_text(deaf.read_text(encoding="utf-8"), encoding="utf-8")
     script.chmod(0o755)
-    git(scene.repository, "add", "-A")
-    git(scene.repository, "commit", "-qm", "Validate")
-    assert scene.tell("allow", "--yes").exit_code == 0
+    git(project.repository, "add", "-A")
+    git(project.repository, "commit", "-qm", "Validate")
+    assert project.tell("allow", "--yes").exit_code == 0
 
 
-def hook(scene: Scene, deaf: Path) -> None:
-    _settle_by(scene, 'commits = "loop"\n')
-    folder = scene.file(".git/hooks")
+def hook(project: Project, deaf: Path) -> None:
+    _settle_by(project, 'commits = "loop"\n')
+    folder = project.file(".git/hooks")
     folder.mkdir(exist_ok=True)
     (folder / "pre-commit").symlink_to(deaf)
 
 
-def push(scene: Scene, deaf: Path) -> None:
-    _settle_by(scene, 'commits = "loop"\npush = true\n')
-    git(scene.repository, "remote", "add", "origin", "ssh://nowhere.invalid/repository")
-    git(scene.repository, "config", "core.sshCommand", str(deaf))
+def push(project: Project, deaf: Path) -> None:
+    _settle_by(project, 'commits = "loop"\npush = true\n')
+    git(project.repository, "remote", "add", "origin", "ssh://nowhere.invalid/repository")
+    git(project.repository, "config", "core.sshCommand", str(deaf))
 
 
-def _settle_by(scene: Scene, config: str) -> None:
-    scene.file(".ralph").mkdir()
-    scene.file(".ralph/config.toml").write_text(config, encoding="utf-8")
-    git(scene.repository, "add", "-A")
-    git(scene.repository, "commit", "-qm", "Settings")
+def _settle_by(project: Project, config: str) -> None:
+    project.file(".ralph").mkdir()
+    project.file(".ralph/config.toml").write_text(config, encoding="utf-8")
+    git(project.repository, "add", "-A")
+    git(project.repository, "commit", "-qm", "Settings")
 
 
 @pytest.mark.parametrize("stage", [agent, validation, hook, push])
 def test_nothing_is_left_of_what_is_deaf(
-    scene: Scene, stage: Callable[[Scene, Path], None]
+    project: Project, stage: Callable[[Project, Path], None]
 ) -> None:
-    deaf = scene.kept / "deaf.sh"
+    deaf = project.kept / "deaf.sh"
     deaf.write_text(DEAF, encoding="utf-8")
     deaf.chmod(0o755)
-    scene.plan().agent(WORKS)
-    stage(scene, deaf)
-    running = scene.start("5", env={"KEPT": str(scene.kept)})
-    wait_until(scene.kept, (scene.kept / "deaf").exists)
+    project.plan().agent(WORKS)
+    stage(project, deaf)
+    running = project.start("5", env={"KEPT": str(project.kept)})
+    wait_until(project.kept, (project.kept / "deaf").exists)
     running.wait_for("agentStarted" if stage is agent else "evidenceGathered")
     running.press_ctrl_c_twice()
     # A third time changes nothing.
     running.signal(signal.SIGINT)
     done = running.wait()
     assert done.exit_code == 130
-    check_nothing_is_left(scene)
+    check_nothing_is_left(project)
     assert told(done, "runEnded")[0].reason == "stopped"
     assert [event.outcome for event in told(done, "iterationEnded")] == ["stopped"]
     assert "Traceback" not in done.stderr
 
 
-def test_a_wait_ends_at_once(scene: Scene) -> None:
-    scene.agent(WORKS).file(".ralph").mkdir()
-    scene.file(".ralph/config.toml").write_text('cooldown = "10m"\n', encoding="utf-8")
-    running = scene.start("5")
+def test_a_wait_ends_at_once(project: Project) -> None:
+    project.agent(WORKS).file(".ralph").mkdir()
+    project.file(".ralph/config.toml").write_text('cooldown = "10m"\n', encoding="utf-8")
+    running = project.start("5")
     running.wait_for("waitStarted")
     running.signal(signal.SIGINT)
     done = running.wait()
@@ -99,16 +99,18 @@ def test_a_wait_ends_at_once(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("how", ["ctrl-c", "closed"])
-def test_in_a_real_terminal(scene: Scene, how: str) -> None:
-    deaf = scene.kept / "deaf.sh"
+def test_in_a_real_terminal(project: Project, how: str) -> None:
+    deaf = project.kept / "deaf.sh"
     deaf.write_text(DEAF, encoding="utf-8")
     deaf.chmod(0o755)
-    scene.plan()
-    agent(scene, deaf)
-    command = ("run", "5", "--agent-command", scene.command)
-    with in_terminal(scene.repository, *command, environment={"KEPT": str(scene.kept)}) as terminal:
+    project.plan()
+    agent(project, deaf)
+    command = ("run", "5", "--agent-command", project.command)
+    with in_terminal(
+        project.repository, *command, environment={"KEPT": str(project.kept)}
+    ) as terminal:
         terminal.wait_for("Phase")
-        wait_until(scene.kept, (scene.kept / "deaf").exists)
+        wait_until(project.kept, (project.kept / "deaf").exists)
         if how == "closed":
             terminal.close()
         else:
@@ -116,18 +118,18 @@ def test_in_a_real_terminal(scene: Scene, how: str) -> None:
             terminal.wait_for("Stopping after this iteration; Ctrl-C again stops now")
             terminal.type(CTRL_C)
         assert terminal.wait() == 130
-    found = newest_run(scene.repository)
+    found = newest_run(project.repository)
     assert found is not None
     assert found.state.end is not None
     assert found.state.end.by == ("a closed terminal" if how == "closed" else "Ctrl-C")
-    check_nothing_is_left(scene)
+    check_nothing_is_left(project)
 
 
-def check_nothing_is_left(scene: Scene) -> None:
-    found = newest_run(scene.repository)
+def check_nothing_is_left(project: Project) -> None:
+    found = newest_run(project.repository)
     assert found is not None
     assert marked_processes(found.state.run) == []
-    for pid in (scene.kept / "pids").read_text(encoding="utf-8").split():
+    for pid in (project.kept / "pids").read_text(encoding="utf-8").split():
         assert not is_alive(int(pid))
 
 
@@ -169,13 +171,13 @@ def test_each_signal_has_its_place_in_the_tables() -> None:
 
 
 @pytest.mark.parametrize("name", ENDS)
-def test_what_would_end_a_process_ends_the_run_and_the_agent(scene: Scene, name: str) -> None:
+def test_what_would_end_a_process_ends_the_run_and_the_agent(project: Project, name: str) -> None:
     number = getattr(signal, name, None)
     assert number is not None or name == "SIGSTKFLT"
-    scene.agent(STAYS)
-    running = scene.start("5")
+    project.agent(STAYS)
+    running = project.start("5")
     running.wait_for("agentStarted")
-    wait_until(scene.kept, (scene.kept / "deaf").exists)
+    wait_until(project.kept, (project.kept / "deaf").exists)
     running.signal(cast(signal.Signals, number or 16))
     done = running.wait(20)
     assert done.exit_code == ENDS[name]
@@ -183,35 +185,35 @@ def test_what_would_end_a_process_ends_the_run_and_the_agent(scene: Scene, name:
     assert (ended.reason, ended.exit_code) == ("stopped", ENDS[name])
     assert ended.by
     assert len(told(done, "agentExited")) == 1
-    check_nothing_is_left(scene)
+    check_nothing_is_left(project)
 
 
 @pytest.mark.parametrize("name", [*PASSES, *STOPS])
-def test_what_ends_no_process_ends_no_run(scene: Scene, name: str) -> None:
-    scene.make_gate()
-    scene.agent(f"wait_here; {WORKS}")
-    running = scene.start("1")
+def test_what_ends_no_process_ends_no_run(project: Project, name: str) -> None:
+    project.make_gate()
+    project.agent(f"wait_here; {WORKS}")
+    running = project.start("1")
     running.wait_for("agentStarted")
-    wait_until(scene.kept, (scene.kept / "here").exists)
+    wait_until(project.kept, (project.kept / "here").exists)
     running.signal(getattr(signal, name))
     running.signal(signal.SIGCONT)
-    scene.open_gate()
+    project.open_gate()
     done = running.wait(20)
     assert done.exit_code == 1
     assert [event.outcome for event in told(done, "iterationEnded")] == ["progress"]
 
 
 @pytest.mark.parametrize("name", CRASHES)
-def test_what_cannot_be_answered_is_settled_by_the_next_start(scene: Scene, name: str) -> None:
-    scene.agent(STAYS)
-    running = scene.start("5")
+def test_what_cannot_be_answered_is_settled_by_the_next_start(project: Project, name: str) -> None:
+    project.agent(STAYS)
+    running = project.start("5")
     running.wait_for("agentStarted")
-    wait_until(scene.kept, (scene.kept / "deaf").exists)
+    wait_until(project.kept, (project.kept / "deaf").exists)
     running.signal(getattr(signal, name))
     assert running.process.wait(20) == -getattr(signal, name)
-    (pid,) = map(int, (scene.kept / "pids").read_text(encoding="utf-8").split())
+    (pid,) = map(int, (project.kept / "pids").read_text(encoding="utf-8").split())
     assert is_alive(pid)
-    scene.agent(DONE)
-    done = scene.run("1", "--resume")
+    project.agent(DONE)
+    done = project.run("1", "--resume")
     assert not is_alive(pid)
     assert told(done, "runResumed")[0].orphans_ended == 1

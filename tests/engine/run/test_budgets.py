@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.engine.ralph_runner import Scene, told, warnings
+from tests.engine.ralph_runner import Project, told, warnings
 from tests.engine.steered_run import answers, parked
 
 pytestmark = pytest.mark.slow
@@ -19,8 +19,8 @@ fi
 DENIED = ',"permission_denials":[{"tool_name":"Bash","tool_use_id":"t1"}]'
 
 
-def test_a_usage_limit_is_waited_for_and_the_iteration_is_not_counted(scene: Scene) -> None:
-    done = scene.run_claude(LIMITED_FIRST, "1")
+def test_a_usage_limit_is_waited_for_and_the_iteration_is_not_counted(project: Project) -> None:
+    done = project.run_claude(LIMITED_FIRST, "1")
     assert done.exit_code == 1
     first, second = told(done, "iterationEnded")
     assert (first.outcome, second.outcome) == ("limited", "progress")
@@ -34,21 +34,21 @@ def test_a_usage_limit_is_waited_for_and_the_iteration_is_not_counted(scene: Sce
     assert ("waiting", "limit") in [
         (event.phase, event.reason) for event in told(done, "phaseChanged")
     ]
-    rows = scene.file(".ralph/logs/summary.csv").read_text(encoding="utf-8").splitlines()
+    rows = project.file(".ralph/logs/summary.csv").read_text(encoding="utf-8").splitlines()
     assert [row.partition(",")[0] for row in rows] == ["iteration", "1"]
 
 
-def test_without_a_time_the_setting_says_how_long_to_wait(scene: Scene) -> None:
-    scene.plan(files={".ralph/config.toml": 'limit_wait = "10ms"\n'})
+def test_without_a_time_the_setting_says_how_long_to_wait(project: Project) -> None:
+    project.plan(files={".ralph/config.toml": 'limit_wait = "10ms"\n'})
     body = LIMITED_FIRST.replace("$(($(date +%s) + 1))", "null")
-    done = scene.run_claude(body, "1")
+    done = project.run_claude(body, "1")
     (waited,) = told(done, "waitStarted")
     assert (waited.until - waited.at).total_seconds() == 0.01
     assert [event.outcome for event in told(done, "iterationEnded")] == ["limited", "progress"]
 
 
-def test_words_about_a_limit_are_none(scene: Scene) -> None:
-    done = scene.run_claude(f"{WORKS}; says one 0.5 'You have hit your 5-hour limit.'", "1")
+def test_words_about_a_limit_are_none(project: Project) -> None:
+    done = project.run_claude(f"{WORKS}; says one 0.5 'You have hit your 5-hour limit.'", "1")
     assert told(done, "waitStarted") == []
     assert [event.outcome for event in told(done, "iterationEnded")] == ["progress"]
 
@@ -61,19 +61,19 @@ def test_words_about_a_limit_are_none(scene: Scene) -> None:
     ],
 )
 def test_a_budget_that_is_used_up_ends_the_run_with_1(
-    scene: Scene, settings: str, message: str
+    project: Project, settings: str, message: str
 ) -> None:
-    scene.plan(files={".ralph/config.toml": settings})
-    done = scene.run_claude(f"{WORKS}; says s$RALPH_START 0.5 working", "9")
+    project.plan(files={".ralph/config.toml": settings})
+    done = project.run_claude(f"{WORKS}; says s$RALPH_START 0.5 working", "9")
     assert (done.exit_code, len(told(done, "iterationEnded"))) == (1, 2)
     (end,) = told(done, "runEnded")
     assert end.reason == "limit"
     assert message in end.message
 
 
-def test_two_iterations_with_denied_tools_open_the_breaker_and_name_them(scene: Scene) -> None:
+def test_two_iterations_with_denied_tools_open_the_breaker_and_name_them(project: Project) -> None:
     # With progress a denial opens nothing.
-    done = scene.run_claude(f"says one 0.5 working '{DENIED}'", "9")
+    done = project.run_claude(f"says one 0.5 working '{DENIED}'", "9")
     assert done.exit_code == 4
     ended = told(done, "iterationEnded")
     assert [(event.permission_denials, event.denied_tools) for event in ended] == [
@@ -96,42 +96,42 @@ work; mark x First; commit; say 'All tasks are complete.'; report 'EXIT_SIGNAL: 
 """
 
 
-def test_a_clarification_is_a_question_that_a_person_answers(scene: Scene) -> None:
-    running = parked(scene, CLARIFIES_FIRST, "decide")
-    decide = scene.file(".ralph/decide.txt").read_text(encoding="utf-8")
+def test_a_clarification_is_a_question_that_a_person_answers(project: Project) -> None:
+    running = parked(project, CLARIFIES_FIRST, "decide")
+    decide = project.file(".ralph/decide.txt").read_text(encoding="utf-8")
     assert "Which colour, red or blue?" in decide
-    assert scene.tell("answer", "Blue.").exit_code == 0
+    assert project.tell("answer", "Blue.").exit_code == 0
     done = running.wait()
     assert done.exit_code == 0
     assert answers(done) == [("answer", "accepted")]
-    assert "Which colour, red or blue?" in scene.prompt(2)
-    assert "Blue." in scene.prompt(2)
-    assert not scene.file(".ralph/decide.txt").exists()
+    assert "Which colour, red or blue?" in project.prompt(2)
+    assert "Blue." in project.prompt(2)
+    assert not project.file(".ralph/decide.txt").exists()
 
 
-def test_a_question_without_a_signal_is_told_and_nothing_is_invented(scene: Scene) -> None:
-    scene.agent("work; commit; say 'I have looked at it.' '' 'Should the lamp be red or blue?'")
-    done = scene.run("1")
+def test_a_question_without_a_signal_is_told_and_nothing_is_invented(project: Project) -> None:
+    project.agent("work; commit; say 'I have looked at it.' '' 'Should the lamp be red or blue?'")
+    done = project.run("1")
     assert (done.exit_code, told(done, "questionAsked")) == (1, [])
     warned = {event.code: event.message for event in told(done, "warned")}
     assert "Should the lamp be red or blue?" in warned["asked-without-signal"]
-    assert not scene.file(".ralph/decide.txt").exists()
+    assert not project.file(".ralph/decide.txt").exists()
 
 
-def test_a_used_up_cost_is_raised_by_the_command_that_next_names(scene: Scene) -> None:
+def test_a_used_up_cost_is_raised_by_the_command_that_next_names(project: Project) -> None:
     body = f"{WORKS}; says s$RALPH_ITERATION 0.5 working"
-    done = scene.run_claude(body, "--max-cost", "0.75")
+    done = project.run_claude(body, "--max-cost", "0.75")
     assert (done.exit_code, len(told(done, "iterationEnded"))) == (1, 2)
     flags = "--resume --max-cost 1.5"
     assert done.stdout.endswith(
         f"Next:        used $1.00 of $0.75; with a new total: ralph run {flags}\n"
     )
-    again = scene.run_claude(body, "--resume")
+    again = project.run_claude(body, "--resume")
     assert (again.exit_code, len(told(again, "iterationEnded"))) == (1, 2)
     message = "1 of 0.75 US dollars are used up already, so no agent was started"
     assert f"Ended: limit: {message}; give a higher total: --max-cost 1.5\n" in again.stdout
     # What was used before counts for the new total.
-    further = scene.run_claude(body, *flags.split())
+    further = project.run_claude(body, *flags.split())
     assert (further.exit_code, len(told(further, "iterationEnded"))) == (1, 3)
     assert further.stdout.endswith(
         "used $1.50 of $1.50; with a new total: ralph run --resume --max-cost 3\n"
@@ -150,19 +150,19 @@ def test_a_used_up_cost_is_raised_by_the_command_that_next_names(scene: Scene) -
     ],
 )
 def test_a_limit_that_cannot_hold_is_refused_before_anything_begins(
-    scene: Scene, flags: tuple[str, ...], code: int, said: str
+    project: Project, flags: tuple[str, ...], code: int, said: str
 ) -> None:
-    scene.agent(WORKS)
+    project.agent(WORKS)
     for more in ((), ("--dry-run",)):
-        done = scene.run(*flags, *more)
+        done = project.run(*flags, *more)
         assert (done.exit_code, done.kinds()) == (code, [])
         assert said in done.stderr
 
 
-def test_a_limit_that_nobody_can_measure_can_be_allowed(scene: Scene) -> None:
-    scene.plan(files={".ralph/config.toml": "max_cost_usd = 5\n"}).agent(WORKS)
-    refused = scene.run("1")
+def test_a_limit_that_nobody_can_measure_can_be_allowed(project: Project) -> None:
+    project.plan(files={".ralph/config.toml": "max_cost_usd = 5\n"}).agent(WORKS)
+    refused = project.run("1")
     assert (refused.exit_code, refused.kinds()) == (78, [])
     assert "max_cost_usd cannot be kept" in refused.stderr
-    done = scene.run("1", "--allow-unmetered")
+    done = project.run("1", "--allow-unmetered")
     assert (done.exit_code, len(told(done, "iterationEnded"))) == (1, 1)

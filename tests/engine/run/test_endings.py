@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from tests.engine.project_builder import Completed, git, marked_processes
-from tests.engine.ralph_runner import Scene, events_in, told, wait_until, warnings
+from tests.engine.ralph_runner import Project, events_in, told, wait_until, warnings
 
 pytestmark = pytest.mark.slow
 
@@ -223,27 +223,27 @@ ALSO_FOR_PEOPLE = (
 
 
 @pytest.mark.parametrize("ending", [pytest.param(one, id=name) for name, one in ENDINGS.items()])
-def test_a_run_ends_with_its_code_and_tells_a_program_why(scene: Scene, ending: Ending) -> None:
-    done = run_to(ending, scene, "--json")
+def test_a_run_ends_with_its_code_and_tells_a_program_why(project: Project, ending: Ending) -> None:
+    done = run_to(ending, project, "--json")
     check_told(ending, done, done.stderr)
     assert events_in(done.stdout) == done.events
 
 
 @pytest.mark.parametrize("name", ALSO_FOR_PEOPLE)
-def test_a_run_ends_with_its_code_and_tells_a_person_why(scene: Scene, name: str) -> None:
+def test_a_run_ends_with_its_code_and_tells_a_person_why(project: Project, name: str) -> None:
     ending = ENDINGS[name]
-    done = run_to(ending, scene)
+    done = run_to(ending, project)
     check_told(ending, done, done.stdout)
     assert f"▸ Ended: {ending.reason}: {told(done, 'runEnded')[0].message}\n" in done.stdout
     assert done.stderr == ""
 
 
-def run_to(ending: Ending, scene: Scene, *more: str) -> Completed:
+def run_to(ending: Ending, project: Project, *more: str) -> Completed:
     files = {".ralph/config.toml": ending.config} if ending.config else {}
-    scene.plan(*ending.tasks, files=files).agent(ending.agent)
+    project.plan(*ending.tasks, files=files).agent(ending.agent)
     # On a branch of its own, of which nothing is warned: a warning takes a run's time along.
-    git(scene.repository, "switch", "-q", "-c", "letters")
-    return scene.run(*ending.arguments, *more)
+    git(project.repository, "switch", "-q", "-c", "letters")
+    return project.run(*ending.arguments, *more)
 
 
 def check_told(ending: Ending, done: Completed, summary: str) -> None:
@@ -271,10 +271,10 @@ def check_told(ending: Ending, done: Completed, summary: str) -> None:
     ],
 )
 def test_a_signal_ends_the_run_and_the_agent_and_says_by_whom(
-    scene: Scene, number: signal.Signals, code: int, by: str
+    project: Project, number: signal.Signals, code: int, by: str
 ) -> None:
-    scene.agent("exec sleep 600")
-    running = scene.start("9")
+    project.agent("exec sleep 600")
+    running = project.start("9")
     run = running.wait_for("agentStarted").run
     if number is signal.SIGINT:
         running.press_ctrl_c_twice()
@@ -290,9 +290,11 @@ def test_a_signal_ends_the_run_and_the_agent_and_says_by_whom(
     assert done.stdout.endswith("Next:        ralph run --resume\n")
 
 
-def test_a_signal_ends_a_run_that_waits_for_a_person_with_the_code_of_that(scene: Scene) -> None:
-    scene.agent("say '<promise>DECIDE:red or blue?</promise>'")
-    running = scene.start("9", "--on-halt", "wait")
+def test_a_signal_ends_a_run_that_waits_for_a_person_with_the_code_of_that(
+    project: Project,
+) -> None:
+    project.agent("say '<promise>DECIDE:red or blue?</promise>'")
+    running = project.start("9", "--on-halt", "wait")
     running.wait_for("phaseChanged", phase="parked")
     running.signal(signal.SIGINT)
     done = running.wait()
@@ -301,11 +303,11 @@ def test_a_signal_ends_a_run_that_waits_for_a_person_with_the_code_of_that(scene
     assert end.message == "stopped while waiting: an answer to: red or blue?"
 
 
-def test_a_third_ctrl_c_is_one_too_many_and_does_no_harm(scene: Scene) -> None:
-    scene.agent("trap '' TERM INT; : >\"$kept/deaf\"; while :; do sleep 600 & wait; done")
-    running = scene.start("9")
+def test_a_third_ctrl_c_is_one_too_many_and_does_no_harm(project: Project) -> None:
+    project.agent("trap '' TERM INT; : >\"$kept/deaf\"; while :; do sleep 600 & wait; done")
+    running = project.start("9")
     run = running.wait_for("agentStarted").run
-    wait_until(scene.kept, (scene.kept / "deaf").exists)
+    wait_until(project.kept, (project.kept / "deaf").exists)
     running.press_ctrl_c_twice()
     running.signal(signal.SIGINT)
     done = running.wait()
@@ -315,59 +317,59 @@ def test_a_third_ctrl_c_is_one_too_many_and_does_no_harm(scene: Scene) -> None:
     assert len(told(done, "runEnded")) == 1
 
 
-def test_a_run_at_its_limit_goes_on_with_a_higher_one(scene: Scene) -> None:
-    scene.agent(WORKS)
-    first = scene.run("1")
-    same = scene.tell("run", "--resume")
+def test_a_run_at_its_limit_goes_on_with_a_higher_one(project: Project) -> None:
+    project.agent(WORKS)
+    first = project.run("1")
+    same = project.tell("run", "--resume")
     assert (same.exit_code, len(told(same, "iterationStarted"))) == (1, 1)
-    done = scene.tell("run", "3", "--resume")
+    done = project.tell("run", "3", "--resume")
     assert done.exit_code == 1
     assert {event.run for event in done.events} == {first.events[0].run}
     assert [event.iteration for event in told(done, "iterationEnded")] == [1, 2, 3]
     assert "Iterations:  3 / 3\n" in done.stdout
-    summary = scene.file(".ralph/logs/summary.csv").read_text(encoding="utf-8")
+    summary = project.file(".ralph/logs/summary.csv").read_text(encoding="utf-8")
     assert [row.partition(",")[0] for row in summary.splitlines()[1:]] == ["1", "2", "3"]
 
 
-def test_a_run_that_goes_on_does_not_repeat_what_was_shown(scene: Scene) -> None:
-    scene.agent(f"echo out $RALPH_START; [ $RALPH_START != 2 ] || wait_here; {WORKS}")
-    scene.make_gate()
-    running = scene.start("3")
+def test_a_run_that_goes_on_does_not_repeat_what_was_shown(project: Project) -> None:
+    project.agent(f"echo out $RALPH_START; [ $RALPH_START != 2 ] || wait_here; {WORKS}")
+    project.make_gate()
+    running = project.start("3")
     running.wait_for("agentStarted", start=2)
-    wait_until(scene.kept, (scene.kept / "here").exists)
+    wait_until(project.kept, (project.kept / "here").exists)
     running.kill()
-    done = scene.tell("run", "--resume")
+    done = project.tell("run", "--resume")
     assert done.exit_code == 1
     said = re.findall(r"^out \d$|^▸ Iteration \d of|^▸ Run .* goes on", done.stdout, re.MULTILINE)
     assert said[1:] == ["▸ Iteration 2 of", "out 3", "▸ Iteration 3 of", "out 4"]
     assert said[0].endswith(" goes on")
 
 
-def test_there_is_nothing_to_resume_without_a_run_or_after_a_complete_one(scene: Scene) -> None:
-    never = scene.plan().tell("run", "--resume")
+def test_there_is_nothing_to_resume_without_a_run_or_after_a_complete_one(project: Project) -> None:
+    never = project.plan().tell("run", "--resume")
     assert (never.exit_code, never.events) == (64, ())
     assert "there is no run to resume here; start one with: ralph run" in never.stderr
-    scene.agent(FINISHES)
-    first = scene.run("5")
-    again = scene.tell("run", "--resume")
+    project.agent(FINISHES)
+    first = project.run("5")
+    again = project.tell("run", "--resume")
     assert (again.exit_code, again.events) == (64, first.events)
     assert "is complete; start a new one with: ralph run" in again.stderr
 
 
-def test_one_task_alone_can_be_run_to_its_end(scene: Scene) -> None:
-    scene.plan("First task", "Second task", "Third task").agent(
+def test_one_task_alone_can_be_run_to_its_end(project: Project) -> None:
+    project.plan("First task", "Second task", "Third task").agent(
         "work; mark x Second; commit; report 'STATUS: IN_PROGRESS'"
     )
-    tasks = json.loads(scene.tell("plan", "--json").stdout)["tasks"]
-    done = scene.run("5", "--task", tasks[1]["id"])
+    tasks = json.loads(project.tell("plan", "--json").stdout)["tasks"]
+    done = project.run("5", "--task", tasks[1]["id"])
     assert done.exit_code == 0
     assert told(done, "runEnded")[0].message == f"the task {tasks[1]['id']} is done"
     assert [event.task.title for event in told(done, "iterationStarted")] == ["Second task"]
-    again = scene.run("5", "--task", tasks[1]["id"])
+    again = project.run("5", "--task", tasks[1]["id"])
     assert (again.exit_code, told(again, "iterationStarted")) == (0, [])
-    plan = scene.file("@fix_plan.md")
+    plan = project.file("@fix_plan.md")
     plan.write_text(plan.read_text(encoding="utf-8").replace("[ ] F", "[!] F"), encoding="utf-8")
-    blocked = scene.run("5", "--task", tasks[0]["id"])
+    blocked = project.run("5", "--task", tasks[0]["id"])
     assert blocked.exit_code == 2
     end = told(blocked, "runEnded")[0]
     assert end.message == f"the task {tasks[0]['id']} is blocked in the plan"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.engine.ralph_runner import Scene, told, warnings
+from tests.engine.ralph_runner import Project, told, warnings
 
 pytestmark = pytest.mark.slow
 
@@ -191,11 +191,13 @@ say '---CLARITY_STATUS---' 'STATUS: IN_PROGRESS' 'PR_READY: true' '---END_CLARIT
 
 
 @pytest.mark.parametrize("gate", [pytest.param(one, id=name) for name, one in GATES.items()])
-def test_a_gate_lets_a_run_end_when_its_signal_and_the_plan_agree(scene: Scene, gate: Gate) -> None:
+def test_a_gate_lets_a_run_end_when_its_signal_and_the_plan_agree(
+    project: Project, gate: Gate
+) -> None:
     files = {".ralph/config.toml": f'[gate]\nrule = "{gate.rule}"\n'}
     if gate.plan:
         files["@fix_plan.md"] = gate.plan
-    done = scene.plan(files=files).agent(gate.agent).run(gate.n, "--json")
+    done = project.plan(files=files).agent(gate.agent).run(gate.n, "--json")
     (end,) = told(done, "runEnded")
     assert (done.exit_code, gate.message in end.message) == (gate.code, True), end.message
     assert len(told(done, "iterationEnded")) == gate.iterations
@@ -204,10 +206,10 @@ def test_a_gate_lets_a_run_end_when_its_signal_and_the_plan_agree(scene: Scene, 
     assert gate.warns or "completion-not-gate" not in warnings(done)
 
 
-def test_another_word_can_be_promised(scene: Scene) -> None:
+def test_another_word_can_be_promised(project: Project) -> None:
     settings = '[gate]\nrule = "verified"\n[promise]\ncomplete = "ALL_SHIPPED"\n'
-    scene.plan(files={".ralph/config.toml": settings}).agent(
+    project.plan(files={".ralph/config.toml": settings}).agent(
         "work; mark x First; commit; say '<promise>ALL_SHIPPED</promise>'"
     )
-    done = scene.run("4")
+    done = project.run("4")
     assert (done.exit_code, len(told(done, "iterationEnded"))) == (0, 1)

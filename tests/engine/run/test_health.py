@@ -14,7 +14,7 @@ from ralph_ls.engine.run.preparation import RunRequest
 from ralph_ls.engine.run.runner import run_engine
 from ralph_ls.protocol.run.events import Warned
 from tests.engine.project_builder import Completed, events_of, git
-from tests.engine.ralph_runner import Scene, told
+from tests.engine.ralph_runner import Project, told
 
 pytestmark = pytest.mark.slow
 
@@ -33,15 +33,15 @@ def end_of(done: Completed) -> tuple[int, int, str]:
 
 
 class TestTold:
-    def test_each_thing_is_told_once_and_again_after_a_change(self, scene: Scene) -> None:
-        scene.plan("First task").agent(
+    def test_each_thing_is_told_once_and_again_after_a_change(self, project: Project) -> None:
+        project.plan("First task").agent(
             "work; commit\n"
             'case "$RALPH_START" in 1|3) git switch -q --detach ;; *) git switch -q - ;; esac\n'
             "report 'STATUS: IN_PROGRESS'"
         )
-        git(scene.repository, "branch", "-m", "main")
-        scene.file("mine.txt").write_text("half a thought\n", encoding="utf-8")
-        done = scene.run("5")
+        git(project.repository, "branch", "-m", "main")
+        project.file("mine.txt").write_text("half a thought\n", encoding="utf-8")
+        done = project.run("5")
         assert [code for _, code in of_health(done)] == [
             "main-branch",
             "dirty-tree",
@@ -56,24 +56,24 @@ class TestTold:
         assert "Warning (main-branch): the loop works on main itself" in done.stdout
 
     def test_a_branch_without_upstream_where_the_loop_pushes(
-        self, scene: Scene, tmp_path: Path
+        self, project: Project, tmp_path: Path
     ) -> None:
         config = 'commits = "loop"\npush = true\n'
-        scene.plan("First task", files={".ralph/config.toml": config})
-        scene.agent("work; report 'STATUS: IN_PROGRESS'")
+        project.plan("First task", files={".ralph/config.toml": config})
+        project.agent("work; report 'STATUS: IN_PROGRESS'")
         git(tmp_path, "init", "-q", "--bare", str(tmp_path / "remote.git"))
-        git(scene.repository, "remote", "add", "origin", str(tmp_path / "remote.git"))
-        git(scene.repository, "switch", "-q", "-c", "letters")
-        done = scene.run("2")
+        git(project.repository, "remote", "add", "origin", str(tmp_path / "remote.git"))
+        git(project.repository, "switch", "-q", "-c", "letters")
+        done = project.run("2")
         assert [code for _, code in of_health(done)] == ["no-upstream"]
-        again = scene.run("1")
+        again = project.run("1")
         assert of_health(again) == []
 
     def test_a_disk_that_is_nearly_full(
-        self, scene: Scene, monkeypatch: pytest.MonkeyPatch
+        self, project: Project, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        scene.plan("First task").agent("work; commit; report 'STATUS: IN_PROGRESS'")
-        git(scene.repository, "switch", "-q", "-c", "letters")
+        project.plan("First task").agent("work; commit; report 'STATUS: IN_PROGRESS'")
+        git(project.repository, "switch", "-q", "-c", "letters")
         left = iter([1, 1, 3, 1])
 
         def usage(path: Path) -> SimpleNamespace:
@@ -83,37 +83,37 @@ class TestTold:
         monkeypatch.setattr(shutil, "disk_usage", usage)
         overrides = {
             "agent": "command",
-            "agents.command": {"argv": shlex.split(scene.command)},
+            "agents.command": {"argv": shlex.split(project.command)},
             "max_iterations": 4,
         }
         request = RunRequest(
-            folder=scene.repository, environment=dict(os.environ), overrides=overrides
+            folder=project.repository, environment=dict(os.environ), overrides=overrides
         )
         run_engine(request)
-        events = events_of(scene.repository)
+        events = events_of(project.repository)
         low = [one.message for one in events if isinstance(one, Warned) and one.code == "disk-low"]
         assert len(low) == 2
         assert low[0].startswith("only 600 MB are free at ")
 
 
 class TestFatal:
-    def test_an_agent_that_is_gone_before_the_next_iteration(self, scene: Scene) -> None:
-        scene.agent('rm -- "$0"; work; commit; report "STATUS: IN_PROGRESS"')
-        code, n_iterations, message = end_of(scene.run("3"))
+    def test_an_agent_that_is_gone_before_the_next_iteration(self, project: Project) -> None:
+        project.agent('rm -- "$0"; work; commit; report "STATUS: IN_PROGRESS"')
+        code, n_iterations, message = end_of(project.run("3"))
         assert (code, n_iterations) == (5, 1)
         assert "does not exist; mend the path" in message
 
-    def test_specifications_that_are_gone(self, scene: Scene) -> None:
+    def test_specifications_that_are_gone(self, project: Project) -> None:
         files = {".ralph/config.toml": 'profile = "spec"\n', "specs/letter.md": "# Letter\n"}
-        scene.plan("Write the letter", files=files)
-        git(scene.repository, "mv", "@fix_plan.md", "IMPLEMENTATION_PLAN.md")
-        git(scene.repository, "commit", "-q", "-m", "Name the plan")
-        scene.agent("work; rm -r specs; report 'STATUS: IN_PROGRESS'")
-        code, n_iterations, message = end_of(scene.run("3", "--no-push"))
+        project.plan("Write the letter", files=files)
+        git(project.repository, "mv", "@fix_plan.md", "IMPLEMENTATION_PLAN.md")
+        git(project.repository, "commit", "-q", "-m", "Name the plan")
+        project.agent("work; rm -r specs; report 'STATUS: IN_PROGRESS'")
+        code, n_iterations, message = end_of(project.run("3", "--no-push"))
         assert (code, n_iterations) == (5, 1)
         assert "git checkout -- specs" in message
         # What should be the folder is a file.
-        scene.file("specs").write_text("no folder", encoding="utf-8")
-        code, n_iterations, message = end_of(scene.run("3", "--no-push"))
+        project.file("specs").write_text("no folder", encoding="utf-8")
+        code, n_iterations, message = end_of(project.run("3", "--no-push"))
         assert (code, n_iterations) == (5, 0)
         assert "cannot be read: Not a directory" in message

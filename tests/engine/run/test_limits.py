@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.engine.ralph_runner import Scene, told
+from tests.engine.ralph_runner import Project, told
 from tests.engine.steered_run import answers
 
 pytestmark = pytest.mark.slow
@@ -32,10 +32,10 @@ work; mark x First; commit; says s 0.5 'All tasks are complete.\\n\
 
 
 def test_an_agent_is_ended_after_the_turn_that_passes_its_tokens_and_its_work_counts(
-    scene: Scene,
+    project: Project,
 ) -> None:
-    scene.plan(files={".ralph/config.toml": "max_tokens_per_iteration = 1500\n"})
-    done = scene.run_claude(OVERSPENDS, "9")
+    project.plan(files={".ralph/config.toml": "max_tokens_per_iteration = 1500\n"})
+    done = project.run_claude(OVERSPENDS, "9")
     assert done.exit_code == 0
     first, second = told(done, "agentExited")
     assert (first.overspent, first.stopped, first.timed_out) == (True, False, False)
@@ -47,30 +47,32 @@ def test_an_agent_is_ended_after_the_turn_that_passes_its_tokens_and_its_work_co
     assert "2k tokens an iteration" in done.stdout
 
 
-def test_a_cost_that_is_told_only_at_the_end_is_warned_of(scene: Scene) -> None:
-    scene.plan(files={".ralph/config.toml": "max_cost_per_iteration_usd = 0.25\n"})
-    done = scene.run_claude("work; commit; says s 0.5 working", "1")
+def test_a_cost_that_is_told_only_at_the_end_is_warned_of(project: Project) -> None:
+    project.plan(files={".ralph/config.toml": "max_cost_per_iteration_usd = 0.25\n"})
+    done = project.run_claude("work; commit; says s 0.5 working", "1")
     (warned,) = [event for event in told(done, "warned") if event.code == "iteration-limit"]
     assert "only at its end" in warned.message
     assert "0.5 of 0.25 US dollars" in warned.message
     assert [event.outcome for event in told(done, "iterationEnded")] == ["progress"]
 
 
-def test_a_run_that_made_its_calls_waits_and_goes_on_waiting_in_a_new_engine(scene: Scene) -> None:
+def test_a_run_that_made_its_calls_waits_and_goes_on_waiting_in_a_new_engine(
+    project: Project,
+) -> None:
     """The minute is not waited out: that the wait is there, until when, and who keeps it."""
-    scene.agent("work; commit; report 'STATUS: IN_PROGRESS'")
-    scene.file(".ralph").mkdir(exist_ok=True)
-    scene.file(".ralph/config.toml").write_text("max_calls_per_minute = 1\n", encoding="utf-8")
-    running = scene.start("9")
+    project.agent("work; commit; report 'STATUS: IN_PROGRESS'")
+    project.file(".ralph").mkdir(exist_ok=True)
+    project.file(".ralph/config.toml").write_text("max_calls_per_minute = 1\n", encoding="utf-8")
+    running = project.start("9")
     waits: Any = running.wait_for("waitStarted")
-    status = scene.tell("status").stdout
+    status = project.tell("status").stdout
     assert "waiting for the limit of calls a minute" in status
     assert "s left" in status
     running.kill()
-    again = scene.start("--resume")
+    again = project.start("--resume")
     still: Any = again.wait_for("waitStarted")
     assert still.until == waits.until
-    assert scene.tell("stop").exit_code == 0
+    assert project.tell("stop").exit_code == 0
     done = again.wait()
     (exited,) = told(done, "agentExited")
     assert (waits.reason, waits.until - exited.at) == ("calls", timedelta(minutes=1))
@@ -82,30 +84,32 @@ commit; report "EXIT_SIGNAL: $([ "$RALPH_START" = 2 ] && echo true || echo false
 """
 
 
-def test_a_run_holds_for_a_review_until_it_is_approved(scene: Scene) -> None:
-    scene.agent(REVIEWED)
-    running = scene.start("9", "--review-every", "1", "--on-halt", "wait")
+def test_a_run_holds_for_a_review_until_it_is_approved(project: Project) -> None:
+    project.agent(REVIEWED)
+    running = project.start("9", "--review-every", "1", "--on-halt", "wait")
     running.wait_for("phaseChanged", phase="parked", reason="review")
-    status = scene.tell("status").stdout
+    status = project.tell("status").stdout
     assert "it waits for your review: 1 iteration of this run is over" in status
-    assert scene.tell("note", "use tabs").exit_code == 0
-    approved = scene.tell("resume")
+    assert project.tell("note", "use tabs").exit_code == 0
+    approved = project.tell("resume")
     assert (approved.exit_code, approved.stdout) == (0, "the review is approved, the run goes on\n")
     done = running.wait()
     assert done.exit_code == 0
     assert answers(done) == [("note", "accepted"), ("resume", "accepted")]
-    assert "use tabs" in scene.prompt(2)
+    assert "use tabs" in project.prompt(2)
 
 
-def test_a_run_that_waits_for_nobody_ends_at_a_review_and_is_taken_up_again(scene: Scene) -> None:
+def test_a_run_that_waits_for_nobody_ends_at_a_review_and_is_taken_up_again(
+    project: Project,
+) -> None:
     points = '[review_points]\nafter_tasks = ["Second task"]\n'
-    scene.plan("First task", "Second task", files={".ralph/config.toml": points})
-    scene.agent("work; mark x Second; commit; report 'STATUS: IN_PROGRESS'")
-    first = scene.run("2")
+    project.plan("First task", "Second task", files={".ralph/config.toml": points})
+    project.agent("work; mark x Second; commit; report 'STATUS: IN_PROGRESS'")
+    first = project.run("2")
     assert first.exit_code == 130
     (end,) = told(first, "runEnded")
     assert (end.reason, end.by) == ("stopped", "a review point")
     assert "done: Second task" in end.message
-    second = scene.run("2", "--resume")
+    second = project.run("2", "--resume")
     assert second.exit_code == 1
     assert [event.iteration for event in told(second, "iterationStarted")] == [1, 2]

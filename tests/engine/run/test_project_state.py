@@ -21,7 +21,7 @@ import pytest
 from ralph_ls.store.layout import find_worktree, state_folder, state_root
 from ralph_ls.store.project.project_state import ProjectState, find_project
 from tests.engine.project_builder import git
-from tests.engine.ralph_runner import Scene, told, warnings
+from tests.engine.ralph_runner import Project, told, warnings
 
 pytestmark = pytest.mark.slow
 
@@ -43,20 +43,20 @@ IDLES = "echo 'still at it'; report 'STATUS: IN_PROGRESS'"
 
 
 @pytest.fixture
-def beads(scene: Scene) -> Scene:
+def beads(project: Project) -> Project:
     """A repository whose loop keeps everything as B does, on a plan that is plain to see."""
-    scene.plan("First task", "Second task", files={".ralph/config.toml": SETTINGS})
-    git(scene.repository, "remote", "add", "origin", REMOTE)
-    return scene
+    project.plan("First task", "Second task", files={".ralph/config.toml": SETTINGS})
+    git(project.repository, "remote", "add", "origin", REMOTE)
+    return project
 
 
-def project_of(scene: Scene) -> ProjectState:
-    worktree = find_worktree(scene.repository)
+def project_of(project: Project) -> ProjectState:
+    worktree = find_worktree(project.repository)
     return find_project(worktree.root, state_folder(state_root(os.environ), worktree))
 
 
-def logs(scene: Scene) -> list[Path]:
-    return sorted(project_of(scene).logs.glob("*.log"))
+def logs(project: Project) -> list[Path]:
+    return sorted(project_of(project).logs.glob("*.log"))
 
 
 def records(path: Path) -> list[dict[str, Any]]:
@@ -98,7 +98,7 @@ RECIPES: dict[str, Callable[[list[dict[str, Any]]], list[Any]]] = {
 
 
 class TestLog:
-    def test_every_recipe_of_the_seed_works_whatever_an_agent_prints(self, beads: Scene) -> None:
+    def test_every_recipe_of_the_seed_works_whatever_an_agent_prints(self, beads: Project) -> None:
         beads.agent(
             "say '{\"type\":\"assistant\"}' 'plain words' 42 '[1]'\n"
             'say \'{"event":"iteration_end"}\'\n'
@@ -133,7 +133,7 @@ class TestLog:
         failed = json.loads(jq(FAILED, log))
         assert [(one["data"]["iteration"], one["data"]["exit_code"]) for one in failed] == [(2, 3)]
 
-    def test_nothing_of_it_lies_in_the_tree(self, beads: Scene) -> None:
+    def test_nothing_of_it_lies_in_the_tree(self, beads: Project) -> None:
         done = beads.agent(IDLES).run("2")
         assert git(beads.repository, "status", "--porcelain") == ""
         assert not beads.file(".ralph/logs").exists()
@@ -151,21 +151,21 @@ class TestLog:
         assert header in done.stdout
         assert header in watched
 
-    def test_what_an_agent_prints_of_secrets_is_not_in_it(self, beads: Scene) -> None:
+    def test_what_an_agent_prints_of_secrets_is_not_in_it(self, beads: Project) -> None:
         beads.agent('echo "key $DEPLOY_KEY"; echo "$DEPLOY_KEY" >&2; report \'STATUS: X\'')
         beads.run("1", env={"DEPLOY_KEY": "hunter2hunter2"})
-        project = project_of(beads)
-        for path in project.folder.rglob("*"):
+        state = project_of(beads)
+        for path in state.folder.rglob("*"):
             assert path.is_dir() or b"hunter2" not in path.read_bytes(), path
         assert b"[redacted DEPLOY_KEY]" in logs(beads)[0].read_bytes()
 
-    def test_it_can_be_left_out(self, beads: Scene) -> None:
+    def test_it_can_be_left_out(self, beads: Project) -> None:
         done = beads.agent(IDLES).run("1", env={"RALPH_LOG": "0"})
         assert done.exit_code == 1
         assert logs(beads) == []
         assert (beads.run_folder() / "summary.csv").exists()
 
-    def test_the_newest_are_kept_and_the_rest_is_told(self, beads: Scene) -> None:
+    def test_the_newest_are_kept_and_the_rest_is_told(self, beads: Project) -> None:
         beads.agent(IDLES)
         beads.run("1")
         (own,) = logs(beads)
@@ -182,7 +182,7 @@ class TestLog:
         assert len(logs(beads)) == 3
 
     def test_a_run_that_is_killed_and_resumed_tells_how_its_iteration_ended(
-        self, beads: Scene
+        self, beads: Project
     ) -> None:
         beads.make_gate()
         beads.agent("echo hello; [ $RALPH_START != 1 ] || wait_here; report 'STATUS: X'")
@@ -199,7 +199,7 @@ class TestLog:
         ]
         assert found[0]["data"]["exit_code"] is None
 
-    def test_an_agent_that_a_signal_ends_has_a_shells_code(self, beads: Scene) -> None:
+    def test_an_agent_that_a_signal_ends_has_a_shells_code(self, beads: Project) -> None:
         beads.agent("report 'STATUS: IN_PROGRESS'; work; kill -KILL $$")
         beads.run("1")
         (end,) = ends(records(logs(beads)[0]))
@@ -207,27 +207,27 @@ class TestLog:
 
 
 class TestMetadata:
-    def test_says_whose_the_folder_is_without_credentials(self, beads: Scene) -> None:
+    def test_says_whose_the_folder_is_without_credentials(self, beads: Project) -> None:
         beads.agent(IDLES).run("1")
-        project = project_of(beads)
-        assert project.folder.name == hashlib.sha256(REMOTE.encode()).hexdigest()[:12]
-        assert json.loads(project.metadata.read_text(encoding="utf-8")) == {
+        state = project_of(beads)
+        assert state.folder.name == hashlib.sha256(REMOTE.encode()).hexdigest()[:12]
+        assert json.loads(state.metadata.read_text(encoding="utf-8")) == {
             "remoteUrl": "https://example.org/team/shop.git",
             "paths": [str(beads.repository)],
         }
-        assert project.metadata.stat().st_mode & 0o777 == 0o600
+        assert state.metadata.stat().st_mode & 0o777 == 0o600
 
-    def test_other_runs_keep_nothing_there(self, scene: Scene) -> None:
-        scene.agent(IDLES).run("1")
-        assert not project_of(scene).folder.exists()
+    def test_other_runs_keep_nothing_there(self, project: Project) -> None:
+        project.agent(IDLES).run("1")
+        assert not project_of(project).folder.exists()
 
 
 class TestAttempts:
-    def kept(self, scene: Scene) -> dict[str, int]:
-        text = project_of(scene).attempts.read_text(encoding="utf-8")
+    def kept(self, project: Project) -> dict[str, int]:
+        text = project_of(project).attempts.read_text(encoding="utf-8")
         return {line.rpartition(":")[0]: int(line.rpartition(":")[2]) for line in text.splitlines()}
 
-    def test_are_kept_beyond_a_run_and_the_loop_moves_on(self, beads: Scene) -> None:
+    def test_are_kept_beyond_a_run_and_the_loop_moves_on(self, beads: Project) -> None:
         beads.agent(IDLES)
         first = beads.run("1")
         (task,) = {event.task.id for event in told(first, "iterationStarted")}
@@ -239,14 +239,14 @@ class TestAttempts:
         assert self.kept(beads)[task] == 2
         assert project_of(beads).attempts.stat().st_mode & 0o777 == 0o600
 
-    def test_are_a_persons_to_delete(self, beads: Scene) -> None:
+    def test_are_a_persons_to_delete(self, beads: Project) -> None:
         beads.agent(IDLES).run("2")
         third = beads.run("1")
         assert tasks(third) == ["Second task"]
         project_of(beads).attempts.unlink()
         assert tasks(beads.run("1")) == ["First task"]
 
-    def test_a_line_can_be_deleted_while_the_loop_runs(self, beads: Scene) -> None:
+    def test_a_line_can_be_deleted_while_the_loop_runs(self, beads: Project) -> None:
         beads.agent(IDLES).run("2")
         beads.make_gate()
         beads.agent(f"[ $RALPH_START != 1 ] || wait_here; {IDLES}")
@@ -258,7 +258,7 @@ class TestAttempts:
         assert sorted(self.kept(beads).values()) == [1]
 
     def test_one_is_written_before_its_agent_starts_and_outlives_the_engine(
-        self, beads: Scene
+        self, beads: Project
     ) -> None:
         beads.make_gate()
         beads.agent(f"[ ! -e {beads.repository}/wait ] || wait_here; {IDLES}")
@@ -275,7 +275,7 @@ class TestAttempts:
         (first, _) = told(done, "taskSetAside")
         assert (first.task.title, first.attempts) == ("First task", 2)
 
-    def test_one_that_the_user_stops_is_given_back(self, beads: Scene) -> None:
+    def test_one_that_the_user_stops_is_given_back(self, beads: Project) -> None:
         beads.make_gate()
         beads.agent(f"wait_here; {IDLES}")
         running = beads.start("1")
@@ -285,12 +285,12 @@ class TestAttempts:
         running.wait()
         assert self.kept(beads) == {}
 
-    def test_a_task_that_is_done_has_none(self, beads: Scene) -> None:
+    def test_a_task_that_is_done_has_none(self, beads: Project) -> None:
         beads.agent(IDLES).run("1")
         beads.agent("mark x First; work; commit; report 'STATUS: IN_PROGRESS'").run("1")
         assert self.kept(beads) == {}
 
-    def test_a_clone_knows_of_them(self, beads: Scene) -> None:
+    def test_a_clone_knows_of_them(self, beads: Project) -> None:
         beads.agent(IDLES).run("2")
         clone = beads.repository.parent / "clone"
         git(beads.repository.parent, "clone", "-q", str(beads.repository), str(clone))
@@ -300,18 +300,18 @@ class TestAttempts:
         metadata = json.loads(project_of(beads).metadata.read_text(encoding="utf-8"))
         assert metadata["paths"] == [str(beads.repository), str(clone)]
 
-    def test_what_would_be_next_is_told_by_them(self, beads: Scene) -> None:
+    def test_what_would_be_next_is_told_by_them(self, beads: Project) -> None:
         beads.agent(IDLES).run("2")
         assert "Second task" in beads.tell("prompt").stdout
 
-    def test_resetting_a_task_clears_them(self, beads: Scene) -> None:
+    def test_resetting_a_task_clears_them(self, beads: Project) -> None:
         beads.agent(IDLES).run("2")
         (task,) = self.kept(beads)
         assert beads.tell("reset-task", task).exit_code == 0
         assert self.kept(beads) == {}
         assert tasks(beads.run("1")) == ["First task"]
 
-    def test_so_does_it_while_the_loop_runs(self, beads: Scene) -> None:
+    def test_so_does_it_while_the_loop_runs(self, beads: Project) -> None:
         beads.agent(IDLES).run("2")
         (task,) = self.kept(beads)
         beads.make_gate()
@@ -324,7 +324,7 @@ class TestAttempts:
         running.wait()
         assert task not in self.kept(beads)
 
-    def test_a_file_that_cannot_be_used_ends_no_run(self, beads: Scene) -> None:
+    def test_a_file_that_cannot_be_used_ends_no_run(self, beads: Project) -> None:
         beads.agent(IDLES).run("1")
         attempts = project_of(beads).attempts
         attempts.unlink()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.engine.project_builder import make_repository
-from tests.engine.ralph_runner import Ralph, Scene
+from tests.engine.ralph_runner import Project, Ralph
 
 pytestmark = pytest.mark.slow
 
@@ -40,12 +40,12 @@ BAD_SETTINGS = {
     ("text", "message"), [pytest.param(*value, id=name) for name, value in BAD_SETTINGS.items()]
 )
 def test_bad_settings_end_with_78_and_name_file_line_and_key(
-    scene: Scene, text: str, message: str
+    project: Project, text: str, message: str
 ) -> None:
-    scene.plan(files={".ralph/config.toml": text}).agent("exit 0")
-    done = scene.run("9")
+    project.plan(files={".ralph/config.toml": text}).agent("exit 0")
+    done = project.run("9")
     assert done.exit_code == 78
-    assert done.stderr.startswith(f"ralph: {scene.file('.ralph/config.toml')}")
+    assert done.stderr.startswith(f"ralph: {project.file('.ralph/config.toml')}")
     assert message in done.stderr
     assert (done.stdout, done.events) == ("", ())
 
@@ -71,9 +71,9 @@ BAD_FLAGS = {
     ("arguments", "message"), [pytest.param(*value, id=name) for name, value in BAD_FLAGS.items()]
 )
 def test_bad_flags_end_with_64_and_say_what_is_wrong(
-    scene: Scene, arguments: tuple[str, ...], message: str
+    project: Project, arguments: tuple[str, ...], message: str
 ) -> None:
-    done = scene.plan().tell(*arguments)
+    done = project.plan().tell(*arguments)
     assert done.exit_code == 64
     assert message in done.stderr
     assert done.stderr.startswith("ralph: ")

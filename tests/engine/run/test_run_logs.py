@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from tests.engine.project_builder import git
-from tests.engine.ralph_runner import Scene, told, warnings
+from tests.engine.ralph_runner import Project, told, warnings
 
 pytestmark = pytest.mark.slow
 
@@ -28,17 +28,17 @@ HEADER = (
 
 
 def test_a_commit_zeroes_the_stuck_count_and_the_summary_has_a_row_an_iteration(
-    scene: Scene,
+    project: Project,
 ) -> None:
-    scene.plan("First task", "Second task").agent(SOMETIMES_COMMITS)
-    done = scene.run("5", "--max-stuck", "3")
+    project.plan("First task", "Second task").agent(SOMETIMES_COMMITS)
+    done = project.run("5", "--max-stuck", "3")
     assert done.exit_code == 1
-    text = scene.file(".ralph/logs/summary.csv").read_bytes().decode()
+    text = project.file(".ralph/logs/summary.csv").read_bytes().decode()
     assert text.count("\r") == 0
     lines = text.split("\n")
     assert (lines[0], lines[-1]) == (HEADER, "")
     rows = [line.split(",") for line in lines[1:-1]]
-    commit = git(scene.repository, "rev-parse", "HEAD")[:7]
+    commit = git(project.repository, "rev-parse", "HEAD")[:7]
     assert [(row[0], row[1], row[3], row[4], row[5], row[6]) for row in rows] == [
         ("1", "build", "", "0", "2", "1"),
         ("2", "build", "", "0", "2", "2"),
@@ -53,12 +53,12 @@ def test_a_commit_zeroes_the_stuck_count_and_the_summary_has_a_row_an_iteration(
     assert "Stuck iters: 4\n" in done.stdout
 
 
-def test_the_summary_counts_what_is_done_and_stands_below_its_rule(scene: Scene) -> None:
-    scene.plan("First task", "Second task").agent(
+def test_the_summary_counts_what_is_done_and_stands_below_its_rule(project: Project) -> None:
+    project.plan("First task", "Second task").agent(
         "if [ $RALPH_START = 1 ]; then mark x First; else mark x Second; fi; work; commit\n"
         "say 'All tasks are complete.'; report 'EXIT_SIGNAL: true'"
     )
-    done = scene.run("7")
+    done = project.run("7")
     assert done.exit_code == 0
     at = done.stdout.index("\nRalph Loop Summary\n")
     seconds = told(done, "runEnded")[0].seconds
@@ -73,17 +73,17 @@ def test_the_summary_counts_what_is_done_and_stands_below_its_rule(scene: Scene)
         "Stuck iters: 0\n"
         "Log:         .ralph/logs/summary.csv\n"
     )
-    summary = scene.file(".ralph/logs/summary.csv").read_text(encoding="utf-8")
+    summary = project.file(".ralph/logs/summary.csv").read_text(encoding="utf-8")
     assert [line.split(",")[4:6] for line in summary.splitlines()[1:]] == [["1", "2"], ["2", "2"]]
 
 
-def test_the_log_of_a_run_has_a_frame_an_iteration_in_local_time(scene: Scene) -> None:
-    scene.agent(SOMETIMES_COMMITS)
-    done = scene.run("3", "--max-stuck", "9", env={"TZ": "Asia/Tokyo"})
-    (log,) = scene.file(".ralph/logs").glob("*.log")
+def test_the_log_of_a_run_has_a_frame_an_iteration_in_local_time(project: Project) -> None:
+    project.agent(SOMETIMES_COMMITS)
+    done = project.run("3", "--max-stuck", "9", env={"TZ": "Asia/Tokyo"})
+    (log,) = project.file(".ralph/logs").glob("*.log")
     assert re.fullmatch(r"\d{4}-\d\d-\d\d_001\.log", log.name)
     started = told(done, "iterationStarted")[2].at.astimezone(ZoneInfo("Asia/Tokyo"))
-    commit = git(scene.repository, "rev-parse", "HEAD")[:7]
+    commit = git(project.repository, "rev-parse", "HEAD")[:7]
     rule = "━" * 40
     frames = log.read_text(encoding="utf-8").split(f"{rule}\nIteration: ")
     assert len(frames) == 4
@@ -97,11 +97,13 @@ def test_the_log_of_a_run_has_a_frame_an_iteration_in_local_time(scene: Scene) -
     assert "Commit:" not in frames[2]
 
 
-def test_an_iteration_can_have_a_log_of_its_own_and_earlier_ones_are_moved(scene: Scene) -> None:
+def test_an_iteration_can_have_a_log_of_its_own_and_earlier_ones_are_moved(
+    project: Project,
+) -> None:
     settings = 'log_form = "iteration"\n[paths]\nlogs = "ralph/logs"\n'
-    scene.plan(files={".ralph/config.toml": settings}).agent(SOMETIMES_COMMITS)
-    first = scene.run("2")
-    logs = scene.file("ralph/logs")
+    project.plan(files={".ralph/config.toml": settings}).agent(SOMETIMES_COMMITS)
+    first = project.run("2")
+    logs = project.file("ralph/logs")
     assert sorted(path.name for path in logs.iterdir()) == [
         "iteration-001.log",
         "iteration-002.log",
@@ -112,23 +114,23 @@ def test_an_iteration_can_have_a_log_of_its_own_and_earlier_ones_are_moved(scene
         assert f"out {number}\n" in text
         assert f"err {number}\n" in text
         assert "STATUS: IN_PROGRESS\n" in text
-    assert git(scene.repository, "status", "--porcelain") == "?? work.txt\n"
+    assert git(project.repository, "status", "--porcelain") == "?? work.txt\n"
     kept = {path.name: path.read_bytes() for path in logs.iterdir()}
-    second = scene.run("1")
+    second = project.run("1")
     moved = logs / f"run-{first.events[0].run}"
     assert {path.name: path.read_bytes() for path in moved.iterdir()} == kept
     assert "out 1\n" in (logs / "iteration-001.log").read_text(encoding="utf-8")
     assert len((logs / "summary.csv").read_text(encoding="utf-8").splitlines()) == 2
     assert "Log:         ralph/logs/summary.csv\n" in second.stdout
-    assert git(scene.repository, "status", "--porcelain") == "?? work.txt\n"
+    assert git(project.repository, "status", "--porcelain") == "?? work.txt\n"
 
 
-def test_logs_that_an_agent_cleans_away_are_made_again(scene: Scene) -> None:
+def test_logs_that_an_agent_cleans_away_are_made_again(project: Project) -> None:
     cleans = '[ "$RALPH_START" -gt 1 ] || git clean -qfdx'
-    scene.agent(f"echo out $RALPH_START; {cleans}; report 'STATUS: IN_PROGRESS'")
-    done = scene.run("3", "--max-stuck", "9")
+    project.agent(f"echo out $RALPH_START; {cleans}; report 'STATUS: IN_PROGRESS'")
+    done = project.run("3", "--max-stuck", "9")
     assert done.exit_code == 4
-    logs = scene.file(".ralph/logs")
+    logs = project.file(".ralph/logs")
     summary = (logs / "summary.csv").read_text(encoding="utf-8")
     assert [row.partition(",")[0] for row in summary.splitlines()[1:]] == ["1", "2", "3"]
     (log,) = logs.glob("*.log")
@@ -137,52 +139,54 @@ def test_logs_that_an_agent_cleans_away_are_made_again(scene: Scene) -> None:
     assert "log-not-written" not in warnings(done)
 
 
-def test_a_state_folder_in_the_tree_is_no_evidence_and_no_change(scene: Scene) -> None:
-    scene.agent("git add -A; git commit -qm all --allow-empty; report 'STATUS: IN_PROGRESS'")
-    done = scene.run("5", env={"RALPH_STATE_DIR": str(scene.file("its/state"))})
+def test_a_state_folder_in_the_tree_is_no_evidence_and_no_change(project: Project) -> None:
+    project.agent("git add -A; git commit -qm all --allow-empty; report 'STATUS: IN_PROGRESS'")
+    done = project.run("5", env={"RALPH_STATE_DIR": str(project.file("its/state"))})
     assert done.exit_code == 4
     assert "Evidence: 1 commit, " not in done.stdout
-    assert git(scene.repository, "status", "--porcelain") == ""
-    assert git(scene.repository, "ls-files") == "@fix_plan.md\n"
+    assert git(project.repository, "status", "--porcelain") == ""
+    assert git(project.repository, "ls-files") == "@fix_plan.md\n"
 
 
-def test_what_the_agent_prints_is_seen_while_it_works(scene: Scene) -> None:
-    scene.agent("echo 'a first word'; echo 'a warning' >&2; wait_here; report 'EXIT_SIGNAL: false'")
-    scene.make_gate()
+def test_what_the_agent_prints_is_seen_while_it_works(project: Project) -> None:
+    project.agent(
+        "echo 'a first word'; echo 'a warning' >&2; wait_here; report 'EXIT_SIGNAL: false'"
+    )
+    project.make_gate()
     read_end, write_end = os.pipe()
     with os.fdopen(read_end, encoding="utf-8") as terminal:
-        running = scene.start("1", stdout=write_end)
+        running = project.start("1", stdout=write_end)
         os.close(write_end)
         awaited = {"a first word\n", "a warning\n"}
         while awaited:
             line = terminal.readline()
             assert line, "it ended and nobody saw what the agent said"
             awaited.discard(line)
-        scene.open_gate()
+        project.open_gate()
         assert "STATUS" not in line
         assert "Ralph Loop Summary\n" in terminal.read()
     assert running.wait().exit_code == 1
 
 
-def test_the_recommendation_and_notes_reach_the_next_agent_alone(scene: Scene) -> None:
-    scene.agent(
+def test_the_recommendation_and_notes_reach_the_next_agent_alone(project: Project) -> None:
+    project.agent(
         "[ $RALPH_START = 1 ] && report 'RECOMMENDATION: look at the cache first' && exit\n"
         "report 'STATUS: IN_PROGRESS'"
     )
-    assert scene.tell("note", "prefer", "`sqlite`").exit_code == 0
-    done = scene.run("3", "--max-stuck", "9")
+    assert project.tell("note", "prefer", "`sqlite`").exit_code == 0
+    done = project.run("3", "--max-stuck", "9")
     assert [event.text for event in told(done, "noteAdded")] == ["prefer `sqlite`"]
-    prompts = [scene.prompt(number) for number in (1, 2, 3)]
+    prompts = [project.prompt(number) for number in (1, 2, 3)]
     said = "> look at the cache first\n"
     assert [said in prompt for prompt in prompts] == [False, True, False]
     assert ["> prefer `sqlite`\n" in prompt for prompt in prompts] == [True, False, False]
     assert [f"iteration {number} of 3" in prompts[number - 1] for number in (1, 2, 3)] == [True] * 3
 
 
-def old_logs(scene: Scene, names: list[str]) -> list[str]:
+def old_logs(project: Project, names: list[str]) -> list[str]:
     """Write logs, each a day older than the one before it; those of them that are there still."""
     for age, name in enumerate(names, start=1):
-        path = scene.file(f".ralph/logs/{name}")
+        path = project.file(f".ralph/logs/{name}")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("old\n", encoding="utf-8")
         changed = time.time() - age * 86400 - 60
@@ -190,8 +194,8 @@ def old_logs(scene: Scene, names: list[str]) -> list[str]:
     return names
 
 
-def left(scene: Scene) -> set[str]:
-    folder = scene.file(".ralph/logs")
+def left(project: Project) -> set[str]:
+    folder = project.file(".ralph/logs")
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
 
 
@@ -215,34 +219,34 @@ FOREIGN = ["mine.log", "2020-01-01_003.txt", "notes/2020-01-01_001.log", "run-x/
     ],
 )
 def test_old_logs_are_removed_at_a_start_and_that_is_told(
-    scene: Scene, settings: str, kept: list[str]
+    project: Project, settings: str, kept: list[str]
 ) -> None:
     files = {".ralph/config.toml": f"[log_retention]\n{settings}"} if settings else {}
-    scene.plan(files=files).agent(SOMETIMES_COMMITS)
-    old_logs(scene, OLD)
-    old_logs(scene, FOREIGN)
-    done = scene.run("1")
-    (today,) = {name for name in left(scene) if name not in {*OLD, *FOREIGN, "summary.csv"}}
-    assert left(scene) == {*kept, *FOREIGN, "summary.csv", today}
+    project.plan(files=files).agent(SOMETIMES_COMMITS)
+    old_logs(project, OLD)
+    old_logs(project, FOREIGN)
+    done = project.run("1")
+    (today,) = {name for name in left(project) if name not in {*OLD, *FOREIGN, "summary.csv"}}
+    assert left(project) == {*kept, *FOREIGN, "summary.csv", today}
     removed = len(OLD) - len(kept)
     noun = "log" if removed == 1 else "logs"
     assert [event.message for event in told(done, "warned") if event.code == "logs-removed"] == (
         [f"removed {removed} old {noun} from .ralph/logs"] if removed else []
     )
     # A folder that held nothing else is gone with its logs.
-    assert scene.file(".ralph/logs/run-earlier-2").exists() == (OLD[2] in kept)
+    assert project.file(".ralph/logs/run-earlier-2").exists() == (OLD[2] in kept)
 
 
-def test_logs_of_the_run_that_goes_on_and_those_in_git_are_never_removed(scene: Scene) -> None:
+def test_logs_of_the_run_that_goes_on_and_those_in_git_are_never_removed(project: Project) -> None:
     settings = 'log_form = "iteration"\n[log_retention]\nnewest = 0\ndays = 0\n'
     tracked = ".ralph/logs/2020-01-01_001.log"
-    scene.plan(files={".ralph/config.toml": settings, tracked: "kept\n"})
-    os.utime(scene.file(tracked), (1, 1))
-    scene.agent(SOMETIMES_COMMITS).run("1")
-    old_logs(scene, OLD[3:])
-    done = scene.tell("run", "2", "--resume")
+    project.plan(files={".ralph/config.toml": settings, tracked: "kept\n"})
+    os.utime(project.file(tracked), (1, 1))
+    project.agent(SOMETIMES_COMMITS).run("1")
+    old_logs(project, OLD[3:])
+    done = project.tell("run", "2", "--resume")
     assert warnings(done).count("logs-removed") == 1
-    assert left(scene) == {
+    assert left(project) == {
         "2020-01-01_001.log",
         "iteration-001.log",
         "iteration-002.log",
@@ -250,15 +254,15 @@ def test_logs_of_the_run_that_goes_on_and_those_in_git_are_never_removed(scene: 
     }
 
 
-def test_a_log_folder_that_is_a_link_is_not_followed(scene: Scene) -> None:
-    scene.plan(files={".ralph/config.toml": "[log_retention]\nnewest = 0\ndays = 0\n"})
-    elsewhere = scene.kept / "elsewhere"
+def test_a_log_folder_that_is_a_link_is_not_followed(project: Project) -> None:
+    project.plan(files={".ralph/config.toml": "[log_retention]\nnewest = 0\ndays = 0\n"})
+    elsewhere = project.kept / "elsewhere"
     elsewhere.mkdir()
     log = elsewhere / "iteration-001.log"
     log.write_text("kept\n", encoding="utf-8")
-    scene.file(".ralph/logs").mkdir()
-    scene.file(".ralph/logs/run-x").symlink_to(elsewhere)
-    scene.file(".ralph/logs/2020-01-01_001.log").symlink_to(log)
-    scene.agent(SOMETIMES_COMMITS).run("1")
+    project.file(".ralph/logs").mkdir()
+    project.file(".ralph/logs/run-x").symlink_to(elsewhere)
+    project.file(".ralph/logs/2020-01-01_001.log").symlink_to(log)
+    project.agent(SOMETIMES_COMMITS).run("1")
     assert log.exists()
-    assert scene.file(".ralph/logs/2020-01-01_001.log").is_symlink()
+    assert project.file(".ralph/logs/2020-01-01_001.log").is_symlink()

@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from tests.engine.ralph_runner import Scene
+from tests.engine.ralph_runner import Project
 
 pytestmark = pytest.mark.slow
 
@@ -18,11 +18,11 @@ says one 0.25 'Done for now.'
 """
 
 
-def test_what_the_runs_here_came_to_is_told_in_numbers(scene: Scene) -> None:
-    scene.plan("First task", "Second task")
-    scene.run_claude(WORKS_ONCE, "2", "--agent", "claude")
-    scene.run_claude("exit 1", "1", "--agent", "claude", "--max-stuck", "1")
-    told = json.loads(scene.tell("stats", "--json").stdout)
+def test_what_the_runs_here_came_to_is_told_in_numbers(project: Project) -> None:
+    project.plan("First task", "Second task")
+    project.run_claude(WORKS_ONCE, "2", "--agent", "claude")
+    project.run_claude("exit 1", "1", "--agent", "claude", "--max-stuck", "1")
+    told = json.loads(project.tell("stats", "--json").stdout)
     first, second = told["runs"]
     assert [(one["end"], one["exitCode"], len(one["iterations"])) for one in (first, second)] == [
         ("limit", 1, 2),
@@ -39,36 +39,36 @@ def test_what_the_runs_here_came_to_is_told_in_numbers(scene: Scene) -> None:
     assert totals["iterationSuccessRate"] == pytest.approx(1 / 3, abs=1e-6)
     assert (totals["costUsd"], totals["tokens"], totals["tasksDone"]) == (0.5, 2200, 1)
 
-    shown = scene.tell("stats").stdout
+    shown = project.tell("stats").stdout
     assert f"{first['run']} " in shown
     assert f"Iterations of run {second['run']}\n" in shown
     assert "Iterations:    3, 33 % clean\n" in shown
     assert "Cost:          $0.50\n" in shown
-    alone = scene.tell("stats", "--run", first["run"]).stdout
+    alone = project.tell("stats", "--run", first["run"]).stdout
     assert second["run"] not in alone
     assert "First task" in alone
 
-    rows = list(csv.DictReader(io.StringIO(scene.tell("export").stdout)))
+    rows = list(csv.DictReader(io.StringIO(project.tell("export").stdout)))
     assert [(row["run"], row["iteration"], row["cost_usd"]) for row in rows] == [
         (first["run"], "1", "0.25"),
         (first["run"], "2", "0.25"),
         (second["run"], "1", ""),
     ]
-    only = scene.tell("export", "--format", "json", "--run", second["run"])
+    only = project.tell("export", "--format", "json", "--run", second["run"])
     assert json.loads(only.stdout)["runs"] == [second]
-    assert scene.tell("export", "--json", "--run", second["run"]).stdout == only.stdout
-    assert scene.tell("export", "--json", "--format", "csv").exit_code == 64
-    refused = scene.tell("export", "--format", "xml")
+    assert project.tell("export", "--json", "--run", second["run"]).stdout == only.stdout
+    assert project.tell("export", "--json", "--format", "csv").exit_code == 64
+    refused = project.tell("export", "--format", "xml")
     assert (refused.exit_code, refused.stderr) == (
         64,
         "ralph: --format 'xml': it must be csv or json\n",
     )
-    unknown = scene.tell("stats", "--run", "20200101T000000Z-0000")
+    unknown = project.tell("stats", "--run", "20200101T000000Z-0000")
     assert unknown.exit_code == 64
     assert "there is no run 20200101T000000Z-0000 in " in unknown.stderr
 
 
-def test_where_there_was_never_a_run_that_is_said(scene: Scene) -> None:
-    scene.plan()
-    assert scene.tell("stats").stdout.startswith("There was never a run in ")
-    assert json.loads(scene.tell("stats", "--json").stdout)["totals"]["iterations"] == 0
+def test_where_there_was_never_a_run_that_is_said(project: Project) -> None:
+    project.plan()
+    assert project.tell("stats").stdout.startswith("There was never a run in ")
+    assert json.loads(project.tell("stats", "--json").stdout)["totals"]["iterations"] == 0

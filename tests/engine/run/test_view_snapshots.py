@@ -13,7 +13,7 @@ from ralph_ls.store.run.journal import read_journal
 from ralph_ls.store.run.run_view import RunView, ViewPosition, load_view, read_view
 from tests.contracts.fake_clock import FakeClock
 from tests.engine.project_builder import journal_of
-from tests.engine.ralph_runner import Scene
+from tests.engine.ralph_runner import Project
 from tests.unit.store.store_builders import note, to_lines
 
 LINE = len(to_lines([note(1000, "x" * 4000)]))
@@ -87,10 +87,10 @@ def test_the_last_one_leaves_the_last_event_to_be_shown(journal: Journal) -> Non
 
 
 @pytest.mark.slow
-def test_a_run_leaves_one_of_its_last_settled_iteration(scene: Scene) -> None:
-    scene.plan("First task", "Second task").agent("work; commit; report 'STATUS: IN_PROGRESS'")
-    scene.run("3")
-    files = RunFiles(folder=journal_of(scene.repository).parent)
+def test_a_run_leaves_one_of_its_last_settled_iteration(project: Project) -> None:
+    project.plan("First task", "Second task").agent("work; commit; report 'STATUS: IN_PROGRESS'")
+    project.run("3")
+    files = RunFiles(folder=journal_of(project.repository).parent)
     events = read_journal(files.journal).events
     known = load_view(files)
     assert known.view.state.last is not None

@@ -18,7 +18,7 @@ import pytest
 
 from ralph_ls.engine.sandbox.selection import find_bubblewrap, remedy_for
 from tests.engine.project_builder import git, worktree_of, write_agent
-from tests.engine.ralph_runner import Scene, told, wait_until, warnings
+from tests.engine.ralph_runner import Project, told, wait_until, warnings
 from tests.engine.sandbox.box_attacks import ATTACKS, SECRET
 from tests.engine.steered_run import inbox_of
 
@@ -40,10 +40,10 @@ FINISHED = "mark x First; report 'STATUS: COMPLETE' 'EXIT_SIGNAL: true' 'TESTS_S
 
 
 @pytest.fixture
-def home(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(project: Project, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The user's home folder, with secrets and settings."""
     home = Path.home()
-    monkeypatch.setenv("RALPH_SANDBOX_WRITABLE", str(scene.kept))
+    monkeypatch.setenv("RALPH_SANDBOX_WRITABLE", str(project.kept))
     for name in SECRETS:
         path = home / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -82,9 +82,9 @@ def listening(*paths: Path) -> Iterator[None]:
         yield
 
 
-def has_committed(scene: Scene) -> bool:
+def has_committed(project: Project) -> bool:
     """Whether the agent's commit is the last one."""
-    return git(scene.repository, "log", "-1", "--format=%s") == "Work 1\n"
+    return git(project.repository, "log", "-1", "--format=%s") == "Work 1\n"
 
 
 def script_of(attacks: Mapping[str, str]) -> str:
@@ -103,15 +103,15 @@ class TestHostile:
     @pytest.mark.slow
     @pytest.mark.timeout(300)
     def test_nothing_that_is_hidden_is_read_and_nothing_outside_changes(
-        self, scene: Scene, home: Path, tmp_path: Path
+        self, project: Project, home: Path, tmp_path: Path
     ) -> None:
         escaped, outside, sockets = tmp_path / "escaped", tmp_path / "outside", tmp_path / "sockets"
         for folder in (escaped, outside):
             folder.mkdir()
         (outside / "secret").write_text(SECRET)
-        scene.plan("First")
-        worktree = worktree_of(scene.repository)
-        state = inbox_of(scene).parent
+        project.plan("First")
+        worktree = worktree_of(project.repository)
+        state = inbox_of(project).parent
         state.mkdir(parents=True)
         (state / "secret").write_text(SECRET)
         environment = {
@@ -122,20 +122,20 @@ class TestHostile:
             "SSH_AUTH_SOCK": str(sockets / "ssh.sock"),
             "DBUS_SESSION_BUS_ADDRESS": f"unix:path={sockets / 'bus'}",
         }
-        scene.agent(
+        project.agent(
             "ENGINE=$(sed -E 's/.*\"pid\": ?([0-9]+).*/\\1/' .git/ralph.json); "
             "export ENGINE\n" + script_of(ATTACKS) + "\n" + FINISHED
         )
         git_files = ("config", "hooks", "info", "commondir", "config.worktree")
         before = content_of(home)
         with listening(sockets / "ssh.sock", sockets / "bus", home / "agent.sock"):
-            started = scene.start("1", "--sandbox", "--json", env=environment)
+            started = project.start("1", "--sandbox", "--json", env=environment)
             done = started.wait()
         assert done.exit_code in {0, 1}, done.stderr
         assert len(told(done, "iterationEnded")) == 1
         outputs = {
             (path.with_suffix(".name")).read_text().strip(): path.read_text(errors="replace")
-            for path in (scene.repository / "found").glob("*.out")
+            for path in (project.repository / "found").glob("*.out")
         }
         assert set(outputs) == set(ATTACKS)
         for name, printed in outputs.items():
@@ -164,51 +164,53 @@ class TestHostile:
         )
         assert not [one for one in psutil.process_iter(["cmdline"]) if "86397" in str(one.info)]
 
-    def test_what_the_agent_wrote_is_validated_in_a_box_too(self, scene: Scene, home: Path) -> None:
-        scene.plan(
+    def test_what_the_agent_wrote_is_validated_in_a_box_too(
+        self, project: Project, home: Path
+    ) -> None:
+        project.plan(
             "First",
             # What it runs is made later, so it is not part of what was allowed.
             files={".ralph/validate.sh": "#!/bin/sh\nls *.test | xargs cat | sh\n"},
         )
-        (scene.repository / ".ralph/validate.sh").chmod(0o755)
-        git(scene.repository, "commit", "-qam", "Executable")
-        assert scene.tell("allow", "--yes").exit_code == 0
-        scene.agent(
+        (project.repository / ".ralph/validate.sh").chmod(0o755)
+        git(project.repository, "commit", "-qam", "Executable")
+        assert project.tell("allow", "--yes").exit_code == 0
+        project.agent(
             "echo 'echo escaped > ~/escaped; echo evil >> ~/.bashrc; cat ~/.ssh/id > seen; true' "
             "> a.test; commit; " + FINISHED
         )
-        done = scene.run("1", "--sandbox", "--json")
+        done = project.run("1", "--sandbox", "--json")
         assert told(done, "validated"), done.stderr
         assert not (home / "escaped").exists()
         assert "evil" not in (home / ".bashrc").read_text()
-        assert (scene.repository / "seen").read_text() == ""
+        assert (project.repository / "seen").read_text() == ""
 
     @pytest.mark.parametrize("folder", [".git/hooks", ".husky"])
     def test_hooks_of_the_loops_commits_run_in_a_box_too(
-        self, scene: Scene, home: Path, folder: str
+        self, project: Project, home: Path, folder: str
     ) -> None:
-        scene.plan("First", files={"check.sh": "true\n"})
-        hooks = scene.repository / folder
+        project.plan("First", files={"check.sh": "true\n"})
+        hooks = project.repository / folder
         hooks.mkdir(exist_ok=True)
         for name in ("pre-commit", "commit-msg"):
             (hooks / name).write_text(f"#!/bin/sh\necho $# >> ran-{name}\nexec sh ./check.sh\n")
             (hooks / name).chmod(0o755)
         if folder == ".husky":
-            git(scene.repository, "config", "core.hooksPath", folder)
-        scene.agent(
+            git(project.repository, "config", "core.hooksPath", folder)
+        project.agent(
             "echo 'echo evil >> ~/.bashrc; cat ~/.ssh/id; echo \"agent:$SSH_AUTH_SOCK\"; true' "
             f"> check.sh; echo evil >> {folder}/pre-commit || true; " + FINISHED
         )
         around = {"RALPH_COMMITS": "loop", "SSH_AUTH_SOCK": "/nowhere"}
-        done = scene.run("1", "--sandbox", "--json", env=around)
-        assert git(scene.repository, "log", "--format=%an").count("\n") == 2, done.stdout
-        assert (scene.repository / "ran-pre-commit").read_text() == "0\n"
-        assert (scene.repository / "ran-commit-msg").read_text() == "1\n"
+        done = project.run("1", "--sandbox", "--json", env=around)
+        assert git(project.repository, "log", "--format=%an").count("\n") == 2, done.stdout
+        assert (project.repository / "ran-pre-commit").read_text() == "0\n"
+        assert (project.repository / "ran-commit-msg").read_text() == "1\n"
         assert "evil" not in (home / ".bashrc").read_text()
-        printed = "".join(path.read_text() for path in scene.run_folder().glob("commit-*.*"))
+        printed = "".join(path.read_text() for path in project.run_folder().glob("commit-*.*"))
         assert SECRET not in printed
         assert "agent:\n" in printed
-        assert git(scene.repository, "fsck", "--strict").strip() == ""
+        assert git(project.repository, "fsck", "--strict").strip() == ""
 
     @pytest.mark.parametrize(
         "links",
@@ -226,19 +228,19 @@ class TestHostile:
         ],
     )
     def test_no_link_leads_what_is_written_later_out_of_the_tree(
-        self, scene: Scene, home: Path, tmp_path: Path, links: tuple[str, ...]
+        self, project: Project, home: Path, tmp_path: Path, links: tuple[str, ...]
     ) -> None:
         outside = tmp_path / "outside"
         outside.mkdir()
-        scene.plan("First", "Second", "Third")
-        git(scene.repository, "branch", "-M", "main")
+        project.plan("First", "Second", "Third")
+        git(project.repository, "branch", "-M", "main")
         for number, link in enumerate(links):
-            path = scene.repository / link
+            path = project.repository / link
             if path.is_dir() or link == ".ralph/logs":
                 (outside / str(number)).mkdir()
             else:
                 (outside / str(number)).write_text("as it was\n")
-        scene.agent(
+        project.agent(
             'work; echo change >> "f$RALPH_START"; git add -A; '
             + "; ".join(
                 f"mkdir -p $(dirname {link}); rm -rf {link}; ln -sfn {outside}/{number} {link}"
@@ -246,7 +248,7 @@ class TestHostile:
             )
             + "; report 'STATUS: IN_PROGRESS'"
         )
-        scene.run("2", "--sandbox", "--json", env={"RALPH_COMMITS": "loop"})
+        project.run("2", "--sandbox", "--json", env={"RALPH_COMMITS": "loop"})
         for path in outside.iterdir():
             if path.is_dir():
                 assert list(path.iterdir()) == []
@@ -254,35 +256,37 @@ class TestHostile:
                 assert path.read_text(errors="replace") == "as it was\n"
 
     def test_what_a_killed_engine_left_is_cleared_up_by_the_next(
-        self, scene: Scene, home: Path, tmp_path: Path
+        self, project: Project, home: Path, tmp_path: Path
     ) -> None:
         outside = tmp_path / "outside"
         outside.write_text("as it was\n")
-        scene.make_gate()
-        scene.agent(
+        project.make_gate()
+        project.agent(
             f'if [ "$RALPH_START" = 1 ]; then ln -sf {outside} .git/COMMIT_EDITMSG; wait_here; fi; '
             "work; " + FINISHED
         )
-        started = scene.start("2", "--sandbox", "--json")
-        wait_until(scene.kept, (scene.kept / "here").exists)
-        assert (scene.repository / ".git/commondir").exists()
+        started = project.start("2", "--sandbox", "--json")
+        wait_until(project.kept, (project.kept / "here").exists)
+        assert (project.repository / ".git/commondir").exists()
         started.kill()
         started.wait()
-        done = scene.run("2", "--resume", "--json", env={"RALPH_COMMITS": "loop"})
+        done = project.run("2", "--resume", "--json", env={"RALPH_COMMITS": "loop"})
         assert done.exit_code in {0, 1}, done.stderr
         assert outside.read_text() == "as it was\n"
-        assert not (scene.repository / ".git/commondir").exists()
+        assert not (project.repository / ".git/commondir").exists()
 
-    def test_links_that_the_agent_makes_in_its_work_stay(self, scene: Scene, home: Path) -> None:
-        scene.plan("First", files={"docs/plan.md": "- [ ] First\n", "a": "a\n"})
-        scene.agent("ln -s ../a docs/a; git add -A; commit; report 'STATUS: IN_PROGRESS'")
-        scene.run("1", "--sandbox", "--plan", "docs/plan.md", "--json")
-        assert (scene.repository / "docs/a").readlink() == Path("../a")
+    def test_links_that_the_agent_makes_in_its_work_stay(
+        self, project: Project, home: Path
+    ) -> None:
+        project.plan("First", files={"docs/plan.md": "- [ ] First\n", "a": "a\n"})
+        project.agent("ln -s ../a docs/a; git add -A; commit; report 'STATUS: IN_PROGRESS'")
+        project.run("1", "--sandbox", "--plan", "docs/plan.md", "--json")
+        assert (project.repository / "docs/a").readlink() == Path("../a")
 
     def test_a_repository_within_the_tree_runs_nothing_when_the_engine_looks(
-        self, scene: Scene, home: Path
+        self, project: Project, home: Path
     ) -> None:
-        scene.agent(
+        project.agent(
             "git init -q sub; cd sub; git commit -q --allow-empty -m sub; "
             f"git config core.fsmonitor 'echo fsmonitor >> {home}/escaped; false'; "
             f"git config core.hooksPath {home}; "
@@ -290,43 +294,43 @@ class TestHostile:
             "echo '* filter=e' > .gitattributes; echo a > f; git add -A; git commit -qm f; "
             "echo b > f; cd ..; git add -A; git commit -qm all; " + FINISHED
         )
-        scene.run("2", "--sandbox", "--json")
+        project.run("2", "--sandbox", "--json")
         assert not (home / "escaped").exists(), (home / "escaped").read_text()
 
 
 @needs_bubblewrap
 class TestWork:
     def test_an_agent_works_commits_and_leaves_nothing_behind(
-        self, scene: Scene, home: Path
+        self, project: Project, home: Path
     ) -> None:
-        scene.agent('work; commit; echo scratch > "$RALPH_SCRATCH/f"; ' + FINISHED)
-        done = scene.run("1", "--sandbox", "--json")
-        assert has_committed(scene), done.stderr
+        project.agent('work; commit; echo scratch > "$RALPH_SCRATCH/f"; ' + FINISHED)
+        done = project.run("1", "--sandbox", "--json")
+        assert has_committed(project), done.stderr
         assert told(done, "runStarted")[0].choices.sandbox == "bwrap"
         assert warnings(done) == ["excluded", "main-branch", "left-uncommitted"]
-        assert not (scene.repository / ".git" / "commondir").exists()
+        assert not (project.repository / ".git" / "commondir").exists()
         assert (
-            git(scene.repository, "status", "--short", "--untracked-files=all")
+            git(project.repository, "status", "--short", "--untracked-files=all")
             == " M @fix_plan.md\n"
         )
 
-    def test_the_work_tree_may_be_a_linked_one(self, scene: Scene, home: Path) -> None:
-        scene.plan("First")
-        linked = scene.repository.parent / "linked"
-        git(scene.repository, "worktree", "add", "-q", str(linked))
-        common = scene.repository / ".git"
-        scene.agent(
+    def test_the_work_tree_may_be_a_linked_one(self, project: Project, home: Path) -> None:
+        project.plan("First")
+        linked = project.repository.parent / "linked"
+        git(project.repository, "worktree", "add", "-q", str(linked))
+        common = project.repository / ".git"
+        project.agent(
             "echo /tmp > .git || true; mv .git g || true; git config a.b evil || true; "
             f"echo evil >> {common}/config || true; echo evil > {common}/hooks/pre-commit || true; "
-            f"echo evil > {common}/commondir || true; echo evil > {scene.repository}/f || true; "
+            f"echo evil > {common}/commondir || true; echo evil > {project.repository}/f || true; "
             f"echo evil > {common}/worktrees/linked/config.worktree || true; "
             f"echo evil > {common}/worktrees/linked/commondir || true; "
             f"mkdir {common}/worktrees/other || true; work; commit; " + FINISHED
         )
         before = {path: path.read_bytes() for path in (common / "config", linked / ".git")}
-        scene.repository = linked
-        done = scene.run("1", "--sandbox", "--json")
-        assert has_committed(scene), done.stderr
+        project.repository = linked
+        done = project.run("1", "--sandbox", "--json")
+        assert has_committed(project), done.stderr
         assert {path: path.read_bytes() for path in before} == before
         assert not (common / "hooks" / "pre-commit").exists()
         assert not (common / "commondir").exists()
@@ -334,12 +338,12 @@ class TestWork:
         assert (common / "worktrees/linked/commondir").read_text() == "../..\n"
         assert [path.name for path in (common / "worktrees").iterdir()] == ["linked"]
 
-    def test_submodules_keep_their_settings_and_hooks(self, scene: Scene, home: Path) -> None:
-        scene.plan("First")
-        other = scene.repository.parent / "other"
-        shutil.copytree(scene.repository, other)
+    def test_submodules_keep_their_settings_and_hooks(self, project: Project, home: Path) -> None:
+        project.plan("First")
+        other = project.repository.parent / "other"
+        shutil.copytree(project.repository, other)
         git(
-            scene.repository,
+            project.repository,
             "-c",
             "protocol.file.allow=always",
             "submodule",
@@ -348,41 +352,41 @@ class TestWork:
             str(other),
             "lib/sub",
         )
-        git(scene.repository, "commit", "-qm", "A submodule")
-        module = scene.repository / ".git/modules/lib/sub"
+        git(project.repository, "commit", "-qm", "A submodule")
+        module = project.repository / ".git/modules/lib/sub"
         before = (module / "config").read_bytes()
-        scene.agent(
+        project.agent(
             "M=.git/modules/lib; mv $M .git/modules/x || true; mv $M/sub $M/y || true; "
             "echo evil >> $M/sub/config || true; echo evil > $M/sub/hooks/post-checkout || true; "
             "echo /tmp > $M/sub/commondir || true; echo 'gitdir: /tmp' > lib/sub/.git || true; "
             "(cd lib/sub; echo a > a; git add a; git commit -qm a); work; commit; " + FINISHED
         )
-        done = scene.run("1", "--sandbox", "--json")
-        assert has_committed(scene), done.stderr
+        done = project.run("1", "--sandbox", "--json")
+        assert has_committed(project), done.stderr
         assert (module / "config").read_bytes() == before
         assert not (module / "hooks" / "post-checkout").exists()
         assert not (module / "commondir").exists()
-        assert git(scene.repository / "lib/sub", "log", "-1", "--format=%s") == "a\n"
+        assert git(project.repository / "lib/sub", "log", "-1", "--format=%s") == "a\n"
 
-    def test_without_a_network_nothing_can_be_reached(self, scene: Scene, home: Path) -> None:
+    def test_without_a_network_nothing_can_be_reached(self, project: Project, home: Path) -> None:
         with socket.create_server(("127.0.0.1", 0)) as server:
             port = server.getsockname()[1]
-            scene.agent(
+            project.agent(
                 "python3 -Sc 'import socket; "
                 f'socket.create_connection(("127.0.0.1", {port}), 5); print("reached")\' '
                 "> net 2>&1 || true; " + FINISHED
             )
             for words, reached in ((("--sandbox",), True), (("--no-network",), False)):
-                done = scene.run("1", *words, "--json")
+                done = project.run("1", *words, "--json")
                 assert done.exit_code in {0, 1}, done.stderr
-                said = (scene.repository / "net").read_text()
+                said = (project.repository / "net").read_text()
                 assert ("reached" in said) is reached, said
-                git(scene.repository, "checkout", "-q", "--", ".")
+                git(project.repository, "checkout", "-q", "--", ".")
 
-    def test_control_from_inside_is_refused_there_too(self, scene: Scene, home: Path) -> None:
+    def test_control_from_inside_is_refused_there_too(self, project: Project, home: Path) -> None:
         ralph = f"{shlex.quote(sys.executable)} -P -m ralph_ls"
         asked = ("stop", "answer yes", "allow --yes", "note x", "reset", "run 1")
-        scene.agent(
+        project.agent(
             "\n".join(
                 f"code=0; {marker} {ralph} {verb} >> said 2>&1 || code=$?; echo $code >> codes"
                 for verb in asked
@@ -391,22 +395,22 @@ class TestWork:
             + "\n"
             + FINISHED
         )
-        scene.run("1", "--sandbox", "--json")
-        codes = (scene.repository / "codes").read_text().split()
-        assert codes == ["77"] * 12, (scene.repository / "said").read_text()
+        project.run("1", "--sandbox", "--json")
+        codes = (project.repository / "codes").read_text().split()
+        assert codes == ["77"] * 12, (project.repository / "said").read_text()
 
     def test_settings_that_are_replaced_from_outside_are_reported(
-        self, scene: Scene, home: Path
+        self, project: Project, home: Path
     ) -> None:
-        scene.make_gate()
-        scene.agent("wait_here; work; commit; " + FINISHED)
-        started = scene.start("1", "--sandbox", "--json")
-        wait_until(scene.kept, (scene.kept / "here").exists)
-        git(scene.repository, "config", "some.thing", "else")
-        scene.open_gate()
+        project.make_gate()
+        project.agent("wait_here; work; commit; " + FINISHED)
+        started = project.start("1", "--sandbox", "--json")
+        wait_until(project.kept, (project.kept / "here").exists)
+        git(project.repository, "config", "some.thing", "else")
+        project.open_gate()
         assert "sandbox-left" in warnings(started.wait())
 
-    def test_the_stop_hook_asks_the_engine(self, scene: Scene, home: Path) -> None:
+    def test_the_stop_hook_asks_the_engine(self, project: Project, home: Path) -> None:
         stories = json.dumps(
             {
                 "project": "p",
@@ -416,29 +420,29 @@ class TestWork:
                 ],
             }
         )
-        scene.plan("First", files={"prd.json": stories})
+        project.plan("First", files={"prd.json": stories})
         ralph = f"{shlex.quote(sys.executable)} -P -m ralph_ls"
-        scene.agent(
+        project.agent(
             f'printf \'{{"hook_event_name": "Stop"}}\' | {ralph} hook stop > answer 2> said; '
             f"printf '{{\"stop_hook_active\": true}}' | {ralph} hook stop > again 2>> said; "
             "cp .git/ralph-stops.json stops; say done"
         )
-        scene.run("1", "--sandbox", "--profile", "stories", "--plan", "prd.json", "--json")
-        said = (scene.repository / "said").read_text()
-        answer = (scene.repository / "answer").read_text()
+        project.run("1", "--sandbox", "--profile", "stories", "--plan", "prd.json", "--json")
+        said = (project.repository / "said").read_text()
+        answer = (project.repository / "answer").read_text()
         assert json.loads(answer)["decision"] == "block", said
-        assert json.loads((scene.repository / "stops").read_text())["nActive"] == 1, said
+        assert json.loads((project.repository / "stops").read_text())["nActive"] == 1, said
 
-    def test_a_stop_gives_the_agent_time_to_end_itself(self, scene: Scene, home: Path) -> None:
-        scene.agent(
+    def test_a_stop_gives_the_agent_time_to_end_itself(self, project: Project, home: Path) -> None:
+        project.agent(
             "trap 'echo ended > ended; exit 7' TERM; : > here; while :; do sleep 0.05 || true; done"
         )
-        started = scene.start("1", "--sandbox", "--json")
+        started = project.start("1", "--sandbox", "--json")
         started.wait_for("agentStarted")
-        wait_until(scene.repository, (scene.repository / "here").exists)
-        assert scene.tell("stop", "--now").exit_code == 0
+        wait_until(project.repository, (project.repository / "here").exists)
+        assert project.tell("stop", "--now").exit_code == 0
         started.wait()
-        assert (scene.repository / "ended").read_text() == "ended\n"
+        assert (project.repository / "ended").read_text() == "ended\n"
 
 
 class TestAsked:
@@ -461,44 +465,44 @@ class TestAsked:
         ],
     )
     def test_nothing_starts_where_it_cannot_be_had(
-        self, scene: Scene, tmp_path: Path, words: tuple[str, ...], variables: dict[str, str]
+        self, project: Project, tmp_path: Path, words: tuple[str, ...], variables: dict[str, str]
     ) -> None:
-        scene.agent("echo ran > ran")
-        done = scene.run("1", *words, env={**self.without_bwrap(tmp_path), **variables})
+        project.agent("echo ran > ran")
+        done = project.run("1", *words, env={**self.without_bwrap(tmp_path), **variables})
         assert done.exit_code == 5
         assert "bubblewrap is not installed" in done.stderr
         assert "apt-get install bubblewrap" in done.stderr
-        assert not (scene.repository / "ran").exists()
+        assert not (project.repository / "ran").exists()
 
     def test_auto_in_the_settings_runs_without_and_says_so(
-        self, scene: Scene, tmp_path: Path
+        self, project: Project, tmp_path: Path
     ) -> None:
-        scene.agent("work; commit; " + FINISHED)
+        project.agent("work; commit; " + FINISHED)
         around = {**self.without_bwrap(tmp_path), "RALPH_SANDBOX": "auto"}
-        done = scene.run("1", env=around)
+        done = project.run("1", env=around)
         assert done.exit_code in {0, 1}, done.stderr
         assert "Sandbox: none (bubblewrap is not installed; install it: sudo apt-get" in done.stdout
 
     def test_the_repository_cannot_open_what_the_user_asked_for(
-        self, scene: Scene, home: Path
+        self, project: Project, home: Path
     ) -> None:
         settings = 'kind = "none"\nshow = ["~/.ssh"]\nwritable = ["~/"]\nchecks = false\n'
-        scene.plan("First", files={".ralph/config.toml": f"[sandbox]\n{settings}"})
-        scene.agent("cat ~/.ssh/id > seen || true; work; commit; " + FINISHED)
-        done = scene.run("1", "--sandbox", "--json")
+        project.plan("First", files={".ralph/config.toml": f"[sandbox]\n{settings}"})
+        project.agent("cat ~/.ssh/id > seen || true; work; commit; " + FINISHED)
+        done = project.run("1", "--sandbox", "--json")
         assert told(done, "runStarted")[0].choices.sandbox == "bwrap", done.stderr
-        assert (scene.repository / "seen").read_text() == ""
+        assert (project.repository / "seen").read_text() == ""
 
     def test_without_a_word_of_the_user_the_repositorys_is_to_be_allowed(
-        self, scene: Scene
+        self, project: Project
     ) -> None:
-        scene.plan("First", files={".ralph/config.toml": 'sandbox = "auto"\n'})
-        scene.agent("work; commit; " + FINISHED)
-        done = scene.run("1")
+        project.plan("First", files={".ralph/config.toml": 'sandbox = "auto"\n'})
+        project.agent("work; commit; " + FINISHED)
+        done = project.run("1")
         assert done.exit_code == 78
         assert "sandbox" in done.stderr
-        assert scene.tell("allow", "--yes").exit_code == 0
-        assert scene.run("1").exit_code in {0, 1}
+        assert project.tell("allow", "--yes").exit_code == 0
+        assert project.run("1").exit_code in {0, 1}
 
 
 @needs_bubblewrap

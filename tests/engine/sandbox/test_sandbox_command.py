@@ -20,7 +20,7 @@ from ralph_ls.protocol.config.agent_catalog import Dialect
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.errors import ConfigError
 from tests.engine.project_builder import git, write_agent
-from tests.engine.ralph_runner import Scene, told, warnings
+from tests.engine.ralph_runner import Project, told, warnings
 
 BOX = ("docker", "sandbox", "run", "box", "--")
 FREELY = ("--dangerously-skip-permissions",)
@@ -194,37 +194,37 @@ work; commit; says s1 0.1 done
 
 
 @pytest.mark.slow
-def test_a_run_in_docker_and_behind_a_prefix(scene: Scene) -> None:
-    scene.plan(files={".ralph/config.toml": '[sandbox]\nname = "box"\n'})
-    write_agent(scene.kept / "bin", DOCKER, name="docker")
-    os.environ["KEPT"] = str(scene.kept)
-    refused = scene.run_claude(IN_BOX, "1")
+def test_a_run_in_docker_and_behind_a_prefix(project: Project) -> None:
+    project.plan(files={".ralph/config.toml": '[sandbox]\nname = "box"\n'})
+    write_agent(project.kept / "bin", DOCKER, name="docker")
+    os.environ["KEPT"] = str(project.kept)
+    refused = project.run_claude(IN_BOX, "1")
     assert refused.exit_code != 0
     assert "not allowed: sandbox" in refused.stderr
-    assert scene.tell("allow", "--yes").exit_code == 0
-    done = scene.run_claude(IN_BOX, "1")
+    assert project.tell("allow", "--yes").exit_code == 0
+    done = project.run_claude(IN_BOX, "1")
     assert [event.outcome for event in told(done, "iterationEnded")] == ["progress"]
     (started,) = told(done, "agentStarted")
     assert started.argv[1:7] == ("sandbox", "run", "box", "--", "-p", "{prompt}")
-    assert "First task" in (scene.kept / "prompt").read_text()
-    assert (scene.kept / "stdin").read_text() == ""
-    assert (scene.kept / "around").read_text() == "1\n"
+    assert "First task" in (project.kept / "prompt").read_text()
+    assert (project.kept / "stdin").read_text() == ""
+    assert (project.kept / "around").read_text() == "1\n"
     # What runs in there is no child of ours: it is ended by the sandbox's own program.
-    (scene.kept / "hang").touch()
-    late = scene.run_claude(IN_BOX, "1", "--timeout", "1s")
+    (project.kept / "hang").touch()
+    late = project.run_claude(IN_BOX, "1", "--timeout", "1s")
     assert [event.timed_out for event in told(late, "agentExited")] == [True]
-    assert (scene.kept / "docker").read_text().splitlines()[-1] == "sandbox stop box"
+    assert (project.kept / "docker").read_text().splitlines()[-1] == "sandbox stop box"
     assert "sandbox-not-ended" not in warnings(late)
-    (scene.kept / "hang").unlink()
+    (project.kept / "hang").unlink()
     # A person's own prefix needs no leave.
-    scene.file(".ralph/config.toml").write_text("")
-    git(scene.repository, "commit", "-qam", "No box")
+    project.file(".ralph/config.toml").write_text("")
+    git(project.repository, "commit", "-qam", "No box")
     os.environ["RALPH_SANDBOX_PREFIX"] = "env,OUTSIDE=around"
     try:
-        again = scene.run_claude(IN_BOX, "1")
+        again = project.run_claude(IN_BOX, "1")
     finally:
         del os.environ["RALPH_SANDBOX_PREFIX"], os.environ["KEPT"]
     assert [event.outcome for event in told(again, "iterationEnded")] == ["progress"]
-    assert (scene.kept / "around").read_text() == "around\n"
-    report = json.loads(scene.tell("doctor", "--json").stdout)
+    assert (project.kept / "around").read_text() == "around\n"
+    report = json.loads(project.tell("doctor", "--json").stdout)
     assert "sandbox" not in {check["code"] for check in report["checks"]}

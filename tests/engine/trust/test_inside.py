@@ -12,7 +12,7 @@ import pytest
 
 from ralph_ls.cli.verbs import VERBS, UserOnlyVerb
 from tests.engine.project_builder import ROOT, Completed
-from tests.engine.ralph_runner import Scene, told
+from tests.engine.ralph_runner import Project, told
 from tests.engine.steered_run import inbox_of
 from tests.engine.trust.inside_agent import CHANGING, READING
 
@@ -22,19 +22,19 @@ REFUSED = 77
 @pytest.mark.slow
 class TestInside:
     def test_whatever_changes_the_run_is_refused_and_all_else_works(
-        self, scene: Scene, tmp_path: Path
+        self, project: Project, tmp_path: Path
     ) -> None:
         kept = tmp_path / "found"
         kept.mkdir()
         words = [sys.executable, "-m", "tests.engine.trust.inside_agent", str(kept), "agent"]
-        scene.agent(f"PYTHONPATH={shlex.quote(str(ROOT))} exec {shlex.join(words)}")
-        done = scene.run("1")
+        project.agent(f"PYTHONPATH={shlex.quote(str(ROOT))} exec {shlex.join(words)}")
+        done = project.run("1")
         for kind in ("agent", "grandchild", "detached"):
             check_refusals(json.loads((kept / f"{kind}.json").read_text()), kind)
         rest = json.loads((kept / "rest.json").read_text())
         assert rest["asked"] == "from-inside"
         check_scratch(rest["scratch"])
-        check_journal(done, scene)
+        check_journal(done, project)
 
 
 def check_refusals(found: dict[str, Any], kind: str) -> None:
@@ -58,12 +58,12 @@ def check_scratch(found: dict[str, Any]) -> None:
     assert {name: result[0] for name, result in found.items()} == dict.fromkeys(found, 0)
 
 
-def check_journal(done: Completed, scene: Scene) -> None:
+def check_journal(done: Completed, project: Project) -> None:
     assert not told(done, "commandAccepted")
     assert [event.code for event in told(done, "commandRejected")] == ["from-inside"]
     warned = {event.code: event.message for event in told(done, "warned")}
     assert ".ralph/validate.sh" in warned["approvals-removed"]
-    folder = inbox_of(scene).parent
+    folder = inbox_of(project).parent
     assert not json.loads((folder / "trust.json").read_text())["allowed"]
 
 

@@ -9,7 +9,7 @@ import pytest
 from ralph_ls.protocol.run.events import GuardReverted, RunEnded
 from ralph_ls.protocol.run.iteration_events import Forbidden
 from tests.engine.project_builder import Completed, git
-from tests.engine.ralph_runner import Scene
+from tests.engine.ralph_runner import Project
 
 TWO = ("First task", "Second task")
 GIT_FILES = [
@@ -35,55 +35,55 @@ def ended(ran: Completed) -> RunEnded:
 @pytest.mark.parametrize("name", GIT_FILES)
 @pytest.mark.parametrize("there", ["pipe", "device"])
 def test_what_git_would_wait_for_is_replaced_by_what_was_there(
-    scene: Scene, name: str, there: str
+    project: Project, name: str, there: str
 ) -> None:
-    scene.plan(*TWO, files={".gitignore": "*.pyc\n"})
-    before = scene.file(name).read_bytes() if scene.file(name).exists() else None
+    project.plan(*TWO, files={".gitignore": "*.pyc\n"})
+    before = project.file(name).read_bytes() if project.file(name).exists() else None
     make = {"pipe": "mkfifo", "device": "ln -s /dev/zero"}[there]
-    scene.agent(f"mkdir -p .git/info; rm -f {name}; {make} {name}; echo more >>work.txt")
-    ran = scene.run("1")
+    project.agent(f"mkdir -p .git/info; rm -f {name}; {make} {name}; echo more >>work.txt")
+    ran = project.run("1")
     assert ran.exit_code == 1, ran.stderr
     event = restored(ran)[name]
     assert event.what is (Forbidden.CREATED if before is None else Forbidden.CHANGED)
     kind = {"pipe": "a named pipe", "device": "a device"}[there]
     assert f"{name} is {kind}, no regular file" in (event.why or "")
-    assert scene.file(name).exists() is (before is not None)
-    assert before is None or scene.file(name).read_bytes().startswith(before)
-    assert "?? work.txt" in git(scene.repository, "status", "--porcelain")
+    assert project.file(name).exists() is (before is not None)
+    assert before is None or project.file(name).read_bytes().startswith(before)
+    assert "?? work.txt" in git(project.repository, "status", "--porcelain")
 
 
 @pytest.mark.parametrize("name", [".git/index", ".git/HEAD", ".git/packed-refs"])
-def test_what_cannot_be_restored_ends_the_run_by_name(scene: Scene, name: str) -> None:
-    scene.plan(*TWO)
-    scene.agent(f"rm -f {name}; mkfifo {name}")
-    ran = scene.run("1")
+def test_what_cannot_be_restored_ends_the_run_by_name(project: Project, name: str) -> None:
+    project.plan(*TWO)
+    project.agent(f"rm -f {name}; mkfifo {name}")
+    ran = project.run("1")
     assert ran.exit_code == (2 if name == ".git/HEAD" else 5)
     assert f"{name} is a named pipe, no regular file" in ended(ran).message
 
 
-def test_a_head_that_became_a_pipe_is_written_again_as_the_message_says(scene: Scene) -> None:
-    scene.plan(*TWO)
-    scene.agent("[ -e .git/kept ] || { touch .git/kept; rm .git/HEAD; mkfifo .git/HEAD; }; work")
-    message = ended(scene.run("2")).message
+def test_a_head_that_became_a_pipe_is_written_again_as_the_message_says(project: Project) -> None:
+    project.plan(*TWO)
+    project.agent("[ -e .git/kept ] || { touch .git/kept; rm .git/HEAD; mkfifo .git/HEAD; }; work")
+    message = ended(project.run("2")).message
     command = message.split("write it again: ")[1].split(", then go on")[0]
     subprocess.run(["sh", "-c", command], check=True, timeout=10)
-    assert scene.run("3", "--resume").exit_code == 1
-    assert git(scene.repository, "fsck") == ""
+    assert project.run("3", "--resume").exit_code == 1
+    assert git(project.repository, "fsck") == ""
 
 
-def test_without_the_guard_a_plan_that_became_a_pipe_ends_the_run_by_name(scene: Scene) -> None:
-    scene.plan(*TWO, files={".ralph/config.toml": "[guard]\nenabled = false\n"})
-    scene.agent("rm @fix_plan.md; mkfifo @fix_plan.md")
-    ran = scene.run("1")
+def test_without_the_guard_a_plan_that_became_a_pipe_ends_the_run_by_name(project: Project) -> None:
+    project.plan(*TWO, files={".ralph/config.toml": "[guard]\nenabled = false\n"})
+    project.agent("rm @fix_plan.md; mkfifo @fix_plan.md")
+    ran = project.run("1")
     assert ran.exit_code == 5
     assert "@fix_plan.md is a named pipe, no regular file; remove it" in ended(ran).message
 
 
 @pytest.mark.parametrize("name", [".ralph/decide.txt", ".ralph/blocked.txt"])
-def test_a_pipe_in_the_place_of_an_answer_ends_the_run_by_name(scene: Scene, name: str) -> None:
-    scene.plan(*TWO)
-    scene.agent(f"mkdir -p .ralph; mkfifo {name}")
-    ran = scene.run("1")
+def test_a_pipe_in_the_place_of_an_answer_ends_the_run_by_name(project: Project, name: str) -> None:
+    project.plan(*TWO)
+    project.agent(f"mkdir -p .ralph; mkfifo {name}")
+    ran = project.run("1")
     assert ran.exit_code == 5
     assert f"{name} is a named pipe, no regular file; remove it" in ended(ran).message
 
@@ -100,11 +100,11 @@ def test_a_pipe_in_the_place_of_an_answer_ends_the_run_by_name(scene: Scene, nam
         "work.txt",
     ],
 )
-def test_a_pipe_elsewhere_holds_nothing_up(scene: Scene, name: str) -> None:
-    scene.plan(*TWO, files={"work.txt": "work\n"})
+def test_a_pipe_elsewhere_holds_nothing_up(project: Project, name: str) -> None:
+    project.plan(*TWO, files={"work.txt": "work\n"})
     folder = name.rpartition("/")[0] or "."
-    scene.agent(f"mkdir -p {folder}; rm -f {name}; mkfifo {name}; echo more >>more.txt")
-    assert scene.run("2").exit_code == 1
+    project.agent(f"mkdir -p {folder}; rm -f {name}; mkfifo {name}; echo more >>more.txt")
+    assert project.run("2").exit_code == 1
 
 
 @pytest.mark.parametrize(
@@ -121,14 +121,14 @@ def test_a_pipe_elsewhere_holds_nothing_up(scene: Scene, name: str) -> None:
     "plan", ["@fix_plan.md", "IMPLEMENTATION_PLAN.md", "prd.json"], ids=["fix", "spec", "stories"]
 )
 def test_no_run_begins_with_a_plan_that_cannot_be_read(
-    scene: Scene, plan: str, make: str, words: str
+    project: Project, plan: str, make: str, words: str
 ) -> None:
-    scene.plan(*TWO)
-    git(scene.repository, "rm", "-q", "@fix_plan.md")
-    git(scene.repository, "commit", "-qm", "No plan")
-    subprocess.run(["sh", "-c", f"{make} {plan}"], cwd=scene.repository, check=True)
-    scene.agent("echo never >ran.txt")
-    for ran in (scene.run("1"), scene.ralph(scene.repository, "plan")):
+    project.plan(*TWO)
+    git(project.repository, "rm", "-q", "@fix_plan.md")
+    git(project.repository, "commit", "-qm", "No plan")
+    subprocess.run(["sh", "-c", f"{make} {plan}"], cwd=project.repository, check=True)
+    project.agent("echo never >ran.txt")
+    for ran in (project.run("1"), project.ralph(project.repository, "plan")):
         assert ran.exit_code == 5
         assert f"{plan} {words}; " in ran.stderr
-    assert not scene.file("ran.txt").exists()
+    assert not project.file("ran.txt").exists()

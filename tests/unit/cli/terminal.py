@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.engine.forked_ralph import ForkedProcess, nursery
+from tests.engine.forked_ralph import ForkedProcess, fork_server
 from tests.engine.project_builder import PATIENCE
 
 STYLE = re.compile(r"\x1b\[[0-9;]*m|\r")
@@ -83,7 +83,7 @@ def in_terminal(
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 30, columns, 0, 0))
     told = {**os.environ, "TERM": "xterm", **(environment or {})}
-    process = nursery().fork(folder, arguments, told, slave, slave, slave)
+    process = fork_server().fork(folder, arguments, told, slave, slave, slave)
     os.close(slave)
     try:
         yield Terminal(process, master)

@@ -24,14 +24,14 @@ from ralph_ls.protocol.run.events import (
     RunEnded,
 )
 from ralph_ls.protocol.run.values import Breaker, EndReason, Mode, Outcome
-from tests.unit.core.loop.simulated_project import World
-from tests.unit.core.loop.simulated_run import Play
+from tests.unit.core.loop.simulated_project import SimulatedProject
+from tests.unit.core.loop.simulated_run import SimulatedRun
 
 CUT_SHORT = {Outcome.LOST, Outcome.STOPPED, Outcome.LIMITED}
 
 
 @dataclass
-class SharedWorld(World):
+class SharedProject(SimulatedProject):
     """A world in which people commit as well."""
 
     by_hand: tuple[str, ...] = ()
@@ -56,7 +56,7 @@ class SharedWorld(World):
 
 
 @dataclass
-class WatchedPlay(Play):
+class CheckedRun(SimulatedRun):
     """Checks each step against what it knows without the reducer."""
 
     answers: set[str] = field(default_factory=set)
@@ -69,9 +69,9 @@ class WatchedPlay(Play):
     """What each start was for."""
 
     @property
-    def shared(self) -> SharedWorld:
-        assert isinstance(self.world, SharedWorld)
-        return self.world
+    def shared(self) -> SharedProject:
+        assert isinstance(self.simulated, SharedProject)
+        return self.simulated
 
     def feed(self, given: Input) -> Step:
         before = self.state

@@ -57,7 +57,7 @@ from ralph_ls.protocol.run.report import (
     Usage,
 )
 from ralph_ls.protocol.run.values import Baseline, CommitSeen, Mode, PlanCountsView, TaskRef
-from tests.unit.core.loop.simulated_project import World
+from tests.unit.core.loop.simulated_project import SimulatedProject
 from tests.unit.core.loop.simulated_run import BEGIN, LAUNCHED, RUN, command, facts, settings
 
 small = st.integers(min_value=0, max_value=3)
@@ -290,9 +290,11 @@ configs: st.SearchStrategy[Config] = st.builds(
 
 
 def started(config: Config, halt: HaltFiles) -> Started:
-    world = World(script=[], question=halt.question, answer=halt.answer, blocked=halt.blocked)
+    simulated = SimulatedProject(
+        script=[], question=halt.question, answer=halt.answer, blocked=halt.blocked
+    )
     notes = (PendingNote(text="use tabs", by="Ada"),)
-    return Started(run=RUN, facts=facts(world, config, notes=notes))
+    return Started(run=RUN, facts=facts(simulated, config, notes=notes))
 
 
 starts = st.builds(started, configs, halts | st.just(HaltFiles()))

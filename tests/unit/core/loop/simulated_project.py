@@ -137,7 +137,7 @@ def is_blocked(reason: str, **fields: object) -> Turn:
 
 
 @dataclass
-class World:
+class SimulatedProject:
     """Everything outside the loop that a kill leaves as it is."""
 
     script: list[Turn]
@@ -198,7 +198,7 @@ class World:
     noted: list[NoteSetAside] = field(default_factory=list)
     """What was said in the plan of tasks that were set aside."""
 
-    def copy(self) -> World:
+    def copy(self) -> SimulatedProject:
         """The world as it is now, for another future."""
         return replace(
             self,

@@ -1,4 +1,4 @@
-"""Plays a run: performs every effect in a ``World``, feeds the answers back, checks each step.
+"""Plays a run: performs each effect in a ``SimulatedProject``, feeds back the answers, checks each step.
 
 The one helper that tests of the loop use; nothing in them calls the reducer otherwise.
 """
@@ -40,7 +40,7 @@ from ralph_ls.protocol.run.commands import COMMAND_TYPES, CommandBase
 from ralph_ls.protocol.run.events import Event, dump_event, parse_event
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import BreakerState
-from tests.unit.core.loop.simulated_project import Turn, World
+from tests.unit.core.loop.simulated_project import SimulatedProject, Turn
 
 RUN = "20260131T120000Z-abcd"
 BEGIN = datetime(2026, 1, 31, 12, tzinfo=UTC)
@@ -56,7 +56,7 @@ LAUNCHED = AgentLaunched(
     prompt_bytes=100,
 )
 
-Person = Callable[["Play"], None]
+Person = Callable[["SimulatedRun"], None]
 """What a person does; called whenever the run waits for one, and while an agent runs."""
 
 
@@ -108,7 +108,7 @@ def settings(*, wait: bool = False, **fields: Any) -> Config:
     return Config.model_validate({**plain, **tables})
 
 
-def facts(world: World, config: Config, **fields: Any) -> EngineFacts:
+def facts(simulated: SimulatedProject, config: Config, **fields: Any) -> EngineFacts:
     return EngineFacts(
         config=config,
         version="0.1.0",
@@ -118,9 +118,9 @@ def facts(world: World, config: Config, **fields: Any) -> EngineFacts:
         plan_path="@fix_plan.md",
         branch="main",
         head=None,
-        halt=world.halt,
-        counts=world.plan().counts,
-        request=world.request,
+        halt=simulated.halt,
+        counts=simulated.plan().counts,
+        request=simulated.request,
         **fields,
     )
 
@@ -131,14 +131,14 @@ class Moment:
 
     n_events: int
     """Events that the journal held before the step."""
-    world: World
+    simulated: SimulatedProject
 
 
 @dataclass
-class Play:
+class SimulatedRun:
     """One engine at work in a world."""
 
-    world: World
+    simulated: SimulatedProject
     config: Config
     person: Person | None = None
     state: LoopState = field(default_factory=LoopState)
@@ -158,20 +158,20 @@ class Play:
     def run(self) -> RunState:
         return self.state.run
 
-    def start(self) -> Play:
+    def start(self) -> SimulatedRun:
         """A new run, played until it ends or waits for somebody who does not come."""
-        self.queue.append(Started(run=RUN, facts=facts(self.world, self.config)))
+        self.queue.append(Started(run=RUN, facts=facts(self.simulated, self.config)))
         return self.go_on()
 
-    def until(self, awaits: Awaits) -> Play:
+    def until(self, awaits: Awaits) -> SimulatedRun:
         """A new run, played until it is that one's turn, who then keeps everybody waiting."""
-        self.queue.append(Started(run=RUN, facts=facts(self.world, self.config)))
+        self.queue.append(Started(run=RUN, facts=facts(self.simulated, self.config)))
         while self.state.awaits is not awaits:
             given = self.queue.popleft()
             self.feed(given() if callable(given) else given)
         return self
 
-    def resume(self, *, by: str = "Ada", config: Config | None = None) -> Play:
+    def resume(self, *, by: str = "Ada", config: Config | None = None) -> SimulatedRun:
         """A new engine takes up the journal of one that is gone, and goes on."""
         self.config = config or self.config
         self.take_up(by=by)
@@ -182,9 +182,9 @@ class Play:
         self.state = LoopState(run=fold(self.events))
         self.queue.clear()
         self.exit_code = None
-        self.feed(Resumed(by=by, facts=facts(self.world, self.config)))
+        self.feed(Resumed(by=by, facts=facts(self.simulated, self.config)))
 
-    def go_on(self, *inputs: Input) -> Play:
+    def go_on(self, *inputs: Input) -> SimulatedRun:
         """Feed inputs and every answer to what they lead to."""
         self.queue.extend(inputs)
         while True:
@@ -208,7 +208,7 @@ class Play:
         for effect in taken.first:
             self._perform(effect)
         if self.record:
-            self.moments.append(Moment(len(self.events), self.world.copy()))
+            self.moments.append(Moment(len(self.events), self.simulated.copy()))
         self.events.extend(taken.events)
         self.state = taken.state
         for effect in taken.then:
@@ -243,20 +243,20 @@ class Play:
             self.queue.append(answer)
 
     def _answer(self, effect: order.Effect) -> Input | None:
-        world = self.world
+        simulated = self.simulated
         match effect:
             case order.PrepareIteration():
-                world.plan_before = dict(world.tasks)
+                simulated.plan_before = dict(simulated.tasks)
                 return Prepared(
-                    baseline=world.baseline(),
-                    plan=world.plan(self._left_out(effect)),
+                    baseline=simulated.baseline(),
+                    plan=simulated.plan(self._left_out(effect)),
                     left_out=(*effect.skip, *effect.skipped),
-                    mode=world.mode,
-                    must_claim=world.is_shared,
-                    locked=world.locked,
+                    mode=simulated.mode,
+                    must_claim=simulated.is_shared,
+                    locked=simulated.locked,
                 )
             case order.ClaimTask(task=task):
-                return TaskClaimed(task=task, refused=world.claim(task.id))
+                return TaskClaimed(task=task, refused=simulated.claim(task.id))
             case order.LaunchAgent(start=start, attempt=attempt):
                 self.prompts.append(effect.context)
                 self.stopping = False
@@ -266,7 +266,7 @@ class Play:
             case order.StopAgent():
                 self.stopping = True
             case order.ReadIteration():
-                return world.read(
+                return simulated.read(
                     effect.start,
                     effect.attempt,
                     effect.baseline,
@@ -274,13 +274,13 @@ class Play:
                     skip=self._left_out(effect),
                 )
             case order.UndoWork():
-                return world.undo_work(effect, self._left_out(effect))
+                return simulated.undo_work(effect, self._left_out(effect))
             case order.Validate() | order.CommitWork() | order.PushWork():
                 self.queue.append(lambda: self._checked(effect))
             case order.WaitUntil():
                 return WaitElapsed()
             case order.WatchHaltFiles():
-                return HaltFilesChanged(halt=world.halt)
+                return HaltFilesChanged(halt=simulated.halt)
             case order.Finish(exit_code=exit_code):
                 self.exit_code = exit_code
             case order.Announce(occasion=occasion):
@@ -291,33 +291,33 @@ class Play:
 
     def _write(self, effect: order.Effect) -> None:
         """What nobody answers: a halt file, or a mark in the plan."""
-        world = self.world
+        simulated = self.simulated
         match effect:
             case order.NoteSetAside():
-                world.noted.append(effect)
+                simulated.noted.append(effect)
             case order.ForgetAttempts():
                 pass
             case order.SetTaskAside(task=task, reason=reason):
-                world.tasks[task.id] = "blocked"
-                world.reasons[task.id] = reason
+                simulated.tasks[task.id] = "blocked"
+                simulated.reasons[task.id] = reason
             case order.WriteDecide(question=question, answer=answer):
-                world.question, world.answer = question, answer
+                simulated.question, simulated.answer = question, answer
             case order.RemoveDecide():
-                world.question = world.answer = None
+                simulated.question = simulated.answer = None
             case order.WriteBlocked(reason=reason):
-                world.blocked = reason
+                simulated.blocked = reason
             case order.TakeApprovals():
                 pass
             case order.RemoveBlocked():
-                world.blocked = None
+                simulated.blocked = None
             case _:
                 assert isinstance(effect, order.CloseIteration), effect
 
     def _agent_ends(self, start: int, attempt: int) -> AgentFinished:
         if self.stopping:
-            self.world.said.setdefault((start, attempt), Turn(fields=None, silent=True))
+            self.simulated.said.setdefault((start, attempt), Turn(fields=None, silent=True))
             return AgentFinished(signal=15, stopped=True, seconds=0.5)
-        return self.world.work(start, attempt)
+        return self.simulated.work(start, attempt)
 
     def _checked(self, effect: order.Validate | order.CommitWork | order.PushWork) -> Input:
         """What comes of what is done for an iteration after its agent."""
@@ -332,18 +332,18 @@ class Play:
     def _is_committed(self, effect: order.CommitWork) -> WorkCommitted:
         if self.stopping:
             return WorkCommitted(problem="it was stopped")
-        return self.world.commit_work(effect)
+        return self.simulated.commit_work(effect)
 
     def _is_pushed(self) -> WorkPushed:
         if self.stopping:
             return WorkPushed(ok=False, tries=1, problem="it was stopped")
-        return self.world.push_work()
+        return self.simulated.push_work()
 
     def _validation_ends(self, start: int) -> ValidationFinished:
         current = self.run.current
         assert current is not None
         assert current.agent is not None
-        ok = not self.stopping and self.world.validate(start, current.agent.attempt)
+        ok = not self.stopping and self.simulated.validate(start, current.agent.attempt)
         return ValidationFinished(
             ok=ok, exit_code=0 if ok else 1, timed_out=False, seconds=2.0, tail="tested"
         )
@@ -352,16 +352,16 @@ class Play:
 def play(
     *script: Turn,
     person: Person | None = None,
-    world: World | None = None,
+    simulated: SimulatedProject | None = None,
     record: bool = False,
     wait: bool = False,
     **fields: Any,
-) -> Play:
+) -> SimulatedRun:
     """A new run with that script, played to its end or until nobody moves it any more."""
-    if world is None:
-        world = World(script=list(script))
+    if simulated is None:
+        simulated = SimulatedProject(script=list(script))
     config = settings(wait=wait, **fields)
-    return Play(world=world, config=config, person=person, record=record).start()
+    return SimulatedRun(simulated=simulated, config=config, person=person, record=record).start()
 
 
 def check_loop(
@@ -374,7 +374,7 @@ def check_loop(
     breaker: list[str] | None = None,
     warned: list[str] | None = None,
     **fields: Any,
-) -> Play:
+) -> SimulatedRun:
     """Play a script; say how it ends, and what was told on the way."""
     played = play(*script, **fields)
     end = played.run.end

@@ -6,10 +6,10 @@ from typing import Any
 
 from ralph_ls.core.loop.inputs import HaltFilesChanged
 from ralph_ls.protocol.run.values import Phase
-from tests.unit.core.loop.simulated_run import Person, Play
+from tests.unit.core.loop.simulated_run import Person, SimulatedRun
 
 
-def helpful(play: Play) -> None:
+def helpful(play: SimulatedRun) -> None:
     """Answers, resolves, resets and resumes whatever the run waits for."""
     match play.run.phase, play.run.phase_reason:
         case Phase.PARKED, "decide":
@@ -22,13 +22,13 @@ def helpful(play: Play) -> None:
             play.tell("resume")
 
 
-def editing(play: Play) -> None:
+def editing(play: SimulatedRun) -> None:
     """Settles everything in the halt files, by hand; resumes what is paused."""
     if play.run.phase is Phase.PARKED:
-        if play.world.question is not None:
-            play.world.answer = "polling"
-        play.world.blocked = None
-        play.feed(HaltFilesChanged(halt=play.world.halt))
+        if play.simulated.question is not None:
+            play.simulated.answer = "polling"
+        play.simulated.blocked = None
+        play.feed(HaltFilesChanged(halt=play.simulated.halt))
     elif play.run.phase is Phase.PAUSED:
         play.tell("resume")
 
@@ -36,8 +36,8 @@ def editing(play: Play) -> None:
 def during_turn(number: int, kind: str, **fields: Any) -> Person:
     """Gives a command while the agent plays that turn, counted from 0."""
 
-    def person(play: Play) -> None:
-        if play.run.phase is Phase.RUNNING and play.world.n_turns == number:
+    def person(play: SimulatedRun) -> None:
+        if play.run.phase is Phase.RUNNING and play.simulated.n_turns == number:
             play.tell(kind, **fields)
 
     return person
@@ -46,7 +46,7 @@ def during_turn(number: int, kind: str, **fields: Any) -> Person:
 def together(*persons: Person) -> Person:
     """Several people, one after the other."""
 
-    def person(play: Play) -> None:
+    def person(play: SimulatedRun) -> None:
         for one in persons:
             one(play)
 

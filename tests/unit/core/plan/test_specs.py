@@ -260,7 +260,7 @@ def test_the_index_must_say_what_the_specifications_say() -> None:
     assert check("", None, a="status: active") == {}
 
 
-PIECES = st.lists(
+SCENARIOS = st.lists(
     st.sampled_from(
         """---
 status: implemented
@@ -279,7 +279,11 @@ dependencies: [a.md]
 ).map("\n".join)
 
 
-@given(st.one_of(st.text(), PIECES), st.one_of(st.text(), PIECES), st.one_of(st.text(), PIECES))
+@given(
+    st.one_of(st.text(), SCENARIOS),
+    st.one_of(st.text(), SCENARIOS),
+    st.one_of(st.text(), SCENARIOS),
+)
 def test_nothing_fails_and_every_place_is_in_its_text(spec: str, index: str, plan: str) -> None:
     texts = {"a.md": spec, "b.md": index, INDEX: index}
     read = [read_spec(name, text) for name, text in texts.items() if name != INDEX]

@@ -30,7 +30,7 @@ from ralph_ls.store.run.journal import read_journal
 from tests.histories import record
 from tests.unit.core.loop.machine.test_kill import STORIES
 from tests.unit.core.loop.simulated_project import (
-    World,
+    SimulatedProject,
     asks,
     claims_all,
     crash,
@@ -41,7 +41,7 @@ from tests.unit.core.loop.simulated_project import (
     progress,
     turn,
 )
-from tests.unit.core.loop.simulated_run import Play, play, settings
+from tests.unit.core.loop.simulated_run import SimulatedRun, play, settings
 from tests.unit.core.loop.user_behaviours import helpful
 
 Decision = tuple[int, str, str | None, int | None]
@@ -56,7 +56,7 @@ def as_recorded(config: Config) -> Config:
     return config
 
 
-def simulated(events: Iterable[EventBase]) -> list[Decision]:
+def decided_again(events: Iterable[EventBase]) -> list[Decision]:
     """What a journal's own settings say of it."""
     return [_decision(one) for one in simulate_journal(events, as_recorded)]
 
@@ -93,17 +93,19 @@ def under(events: Iterable[EventBase], **overrides: Any) -> list[Decision]:
 def test_a_recorded_run_decides_again_as_it_did(name: str) -> None:
     events = read_journal(record.path_of(name)).events
     if name in OPEN_AT_ITS_END:
-        assert simulated(events) == [(1, "CLOSED", "fatal", 5)]
+        assert decided_again(events) == [(1, "CLOSED", "fatal", 5)]
     else:
-        assert simulated(events) == decided(events)
+        assert decided_again(events) == decided(events)
 
 
 @pytest.mark.parametrize("name", STORIES)
 def test_a_played_run_decides_again_as_it_did(name: str) -> None:
     story = STORIES[name]
-    played = Play(world=story.world(), config=settings(**story.settings), person=story.person)
+    played = SimulatedRun(
+        simulated=story.simulated(), config=settings(**story.settings), person=story.person
+    )
     events = played.start().events
-    assert simulated(events) == decided(events)
+    assert decided_again(events) == decided(events)
 
 
 @pytest.mark.slow
@@ -111,17 +113,19 @@ def test_a_played_run_decides_again_as_it_did(name: str) -> None:
 def test_a_run_that_was_killed_and_resumed_decides_again_as_it_did(name: str) -> None:
     story = STORIES[name]
     config = settings(**story.settings)
-    whole = Play(world=story.world(), config=config, person=story.person, record=True).start()
+    whole = SimulatedRun(
+        simulated=story.simulated(), config=config, person=story.person, record=True
+    ).start()
     for moment in whole.moments:
         if not moment.n_events:
             continue
-        again = Play(world=moment.world.copy(), config=config, person=story.person)
+        again = SimulatedRun(simulated=moment.simulated.copy(), config=config, person=story.person)
         again.events = whole.events[: moment.n_events]
         again.now = whole.events[moment.n_events - 1].at
         if any(isinstance(event, RunEnded) for event in again.events):
             continue
         again.resume()
-        assert simulated(again.events) == decided(again.events), again.kinds()
+        assert decided_again(again.events) == decided(again.events), again.kinds()
 
 
 class TestOtherPolicies:
@@ -164,29 +168,29 @@ class TestOtherPolicies:
 
     def test_a_run_that_is_still_parked_ends_with_what_it_waits_for(self) -> None:
         events = play(is_blocked("no key"), wait=True).events
-        assert simulated(events) == [(1, "CLOSED", "blocked", 2)]
+        assert decided_again(events) == [(1, "CLOSED", "blocked", 2)]
 
     def test_a_block_that_was_resolved_between_two_engines_is_none_for_the_second(self) -> None:
         played = play(is_blocked("no key"), finishes, wait=True)
-        played.world.blocked = None
+        played.simulated.blocked = None
         events = played.resume().events
         told = [event.kind for event in events]
         assert told.index("runResumed") < told.index("blockedResolved")
-        assert simulated(events) == decided(events)
+        assert decided_again(events) == decided(events)
         assert decided(events)[-1] == (2, "CLOSED", "complete", 0)
 
     def test_a_task_that_is_set_aside_is_not_counted_again(self) -> None:
-        world = World(script=[no_progress] * 4, afterwards=no_progress)
-        events = play(world=world, max_iterations=4, breaker_enabled=False).events
+        simulated = SimulatedProject(script=[no_progress] * 4, afterwards=no_progress)
+        events = play(simulated=simulated, max_iterations=4, breaker_enabled=False).events
         told = under(events, attempts__limit=2, attempts__mark=False)
         assert told[-1] == (4, "CLOSED", "limit", 1)
 
     def test_a_run_that_ended_as_blocked_by_its_plan_has_nothing_to_take(self) -> None:
-        world = World(script=[progress], tasks={"a": "todo", "b": "blocked"})
-        world.script = [turn(files=1, commit=True, ticks=("a",), STATUS="IN_PROGRESS")]
-        events = play(world=world).events
+        simulated = SimulatedProject(script=[progress], tasks={"a": "todo", "b": "blocked"})
+        simulated.script = [turn(files=1, commit=True, ticks=("a",), STATUS="IN_PROGRESS")]
+        events = play(simulated=simulated).events
         assert decided(events)[-1] == (1, "CLOSED", "blocked", 2)
-        assert simulated(events) == decided(events)
+        assert decided_again(events) == decided(events)
         assert under(events, gate__rule="queue")[-1] == (1, "CLOSED", "blocked", 2)
 
 
@@ -223,10 +227,10 @@ class TestWhatIsTakenFromTheJournal:
         assert under(events, max_stuck=2)[-1] == (2, "HALF_OPEN", "stuck", 4)
 
     def test_the_loops_own_commits_and_pushes(self) -> None:
-        world = World(script=[edits_only] * 2, refusals=("", "no route to host"))
-        done = play(world=world, commits="loop", push=True, max_stuck=1)
+        simulated = SimulatedProject(script=[edits_only] * 2, refusals=("", "no route to host"))
+        done = play(simulated=simulated, commits="loop", push=True, max_stuck=1)
         assert done.exit_code == 5
-        assert simulated(done.events) == decided(done.events)
+        assert decided_again(done.events) == decided(done.events)
 
     def test_what_the_loop_would_have_committed(self) -> None:
         done = play(edits_only, edits_only, max_iterations=2)
@@ -264,11 +268,11 @@ class TestWhatIsTakenFromTheJournal:
         )
         assert under(events, max_duration="5m")[-1] == (1, "CLOSED", "limit", 1)
         cut = [event for event in events if not isinstance(event, WaitStarted)]
-        assert simulated(cut) == decided(events)
+        assert decided_again(cut) == decided(events)
 
     def test_a_crash_and_its_second_attempt(self) -> None:
         events = play(crash, crash, progress, finishes).events
-        assert simulated(events) == decided(events)
+        assert decided_again(events) == decided(events)
         assert under(events, breaker__no_progress_open=1)[-1] == (1, "OPEN", "stuck", 4)
 
 
@@ -284,37 +288,37 @@ class TestPieces:
                 for event in events
             ]
 
-        assert simulated(with_answer("x" * 200_000)) == decided(events)
-        assert simulated(with_answer(" ")) == [(1, "CLOSED", "decide", 3)]
+        assert decided_again(with_answer("x" * 200_000)) == decided(events)
+        assert decided_again(with_answer(" ")) == [(1, "CLOSED", "decide", 3)]
 
     def test_no_events_tell_nothing(self) -> None:
-        assert simulated([]) == []
+        assert decided_again([]) == []
 
     def test_a_run_that_has_only_begun_tells_nothing(self) -> None:
         events = play(finishes).events
         begun = next(n for n, event in enumerate(events) if isinstance(event, IterationStarted))
-        assert simulated(events[:begun]) == []
-        assert simulated(events[: begun + 1]) == []
+        assert decided_again(events[:begun]) == []
+        assert decided_again(events[: begun + 1]) == []
 
     def test_an_iteration_that_is_not_over_is_not_told(self) -> None:
         events = play(progress, finishes).events
         ended = [n for n, event in enumerate(events) if isinstance(event, IterationEnded)]
-        assert simulated(events[: ended[1]]) == [(1, "CLOSED", None, None)]
+        assert decided_again(events[: ended[1]]) == [(1, "CLOSED", None, None)]
 
     def test_a_run_is_told_as_it_would_go_on_while_it_lives(self) -> None:
         events = play(progress, claims_all, finishes).events
         ended = [n for n, event in enumerate(events) if isinstance(event, IterationEnded)]
-        assert simulated(events[: ended[1] + 1])[-1][2] is None
+        assert decided_again(events[: ended[1] + 1])[-1][2] is None
 
     def test_a_journal_without_its_start_is_judged_by_the_default(self) -> None:
         events = [e for e in play(no_progress, finishes).events if not isinstance(e, RunStarted)]
-        assert simulated(events)[-1][2] == "complete"
+        assert decided_again(events)[-1][2] == "complete"
 
     def test_events_of_a_newer_engine_change_nothing(self) -> None:
         events = play(progress, finishes).events
         newer = UnknownEvent(seq=1, at=events[0].at, run=events[0].run, kind="somethingNew")
         mixed = [one for event in events for one in (event, newer)]
-        assert simulated(mixed) == decided(events)
+        assert decided_again(mixed) == decided(events)
 
     def test_an_iteration_of_which_little_is_told(self) -> None:
         kept = (RunStarted, IterationStarted, IterationEnded)
@@ -327,7 +331,7 @@ class TestPieces:
             event.model_copy(update={"at": event.at.replace(year=9999 if number % 2 else 1)})
             for number, event in enumerate(events)
         ]
-        assert simulated(wild) == decided(events)
+        assert decided_again(wild) == decided(events)
 
     def test_what_a_person_did_before_the_end_counts_as_done(self) -> None:
         events = play(progress, finishes).events
@@ -343,4 +347,4 @@ class TestPieces:
             else event
             for event in play(no_progress, no_progress, finishes).events
         ]
-        assert simulated(events)[1] == (2, "HALF_OPEN", None, None)
+        assert decided_again(events)[1] == (2, "HALF_OPEN", None, None)

@@ -13,31 +13,41 @@ from ralph_ls.core.loop.state import Awaits
 from ralph_ls.core.replay.next_iteration import NextIteration, predict_next_iteration
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import Mode
-from tests.unit.core.loop.simulated_project import World, no_progress, progress, promise, turn
-from tests.unit.core.loop.simulated_run import BEGIN, Play, command, facts, play, settings
+from tests.unit.core.loop.simulated_project import (
+    SimulatedProject,
+    no_progress,
+    progress,
+    promise,
+    turn,
+)
+from tests.unit.core.loop.simulated_run import BEGIN, SimulatedRun, command, facts, play, settings
 
 
 def ahead(
-    world: World, run: RunState | None = None, *, config: Any = None, **more: Any
+    simulated: SimulatedProject, run: RunState | None = None, *, config: Any = None, **more: Any
 ) -> NextIteration:
     """What comes next in that world."""
 
     def look(order: PrepareIteration, state: RunState) -> Prepared:
         left_out = (*order.skip, *order.skipped)
-        plan = world.plan({task: state.attempts.get(task, 0) for task in left_out})
-        return Prepared(baseline=world.baseline(), plan=plan, left_out=left_out, mode=world.mode)
+        plan = simulated.plan({task: state.attempts.get(task, 0) for task in left_out})
+        return Prepared(
+            baseline=simulated.baseline(), plan=plan, left_out=left_out, mode=simulated.mode
+        )
 
-    found = facts(world, config or settings())
+    found = facts(simulated, config or settings())
     return predict_next_iteration(run, replace(found, **more), look, now=BEGIN)
 
 
-def going_on(played: Play, **more: Any) -> NextIteration:
-    return ahead(played.world, played.run, config=played.config, **more)
+def going_on(played: SimulatedRun, **more: Any) -> NextIteration:
+    return ahead(played.simulated, played.run, config=played.config, **more)
 
 
 def test_a_new_run_begins_with_the_first_task_and_what_people_left_for_it() -> None:
     halt = HaltFiles(question="a or b?", answer="b")
-    seen = ahead(World(script=[]), halt=halt, notes=(PendingNote(text="use tabs", by="Ada"),))
+    seen = ahead(
+        SimulatedProject(script=[]), halt=halt, notes=(PendingNote(text="use tabs", by="Ada"),)
+    )
     assert seen.instead == ""
     assert seen.context is not None
     told = seen.context
@@ -51,21 +61,23 @@ def test_it_is_what_the_agent_is_told_then() -> None:
     seen = going_on(played)
     assert seen.context is not None
     assert (seen.context.iteration, seen.context.recommendation) == (2, "look at the stamps")
-    played.world.script.append(progress)
+    played.simulated.script.append(progress)
     played.resume()
     assert played.prompts[-1] == seen.context
 
 
 def test_a_plan_iteration_is_foreseen_as_one() -> None:
-    world = World(script=[])
-    world.mode = Mode.PLAN
-    seen = ahead(world)
+    simulated = SimulatedProject(script=[])
+    simulated.mode = Mode.PLAN
+    seen = ahead(simulated)
     assert seen.context is not None
     assert (seen.context.mode, seen.context.task) == (Mode.PLAN, None)
 
 
 def test_an_open_iteration_uses_up_what_its_agent_was_told() -> None:
-    played = Play(world=World(script=[no_progress]), config=settings()).until(Awaits.EXIT)
+    played = SimulatedRun(
+        simulated=SimulatedProject(script=[no_progress]), config=settings()
+    ).until(Awaits.EXIT)
     played.feed(command("note", text="for the next one"))
     seen = going_on(played)
     assert seen.context is not None
@@ -85,13 +97,13 @@ def test_an_open_iteration_uses_up_what_its_agent_was_told() -> None:
 def test_where_a_person_is_needed_first_no_agent_is_told(
     halt: HaltFiles, why: str, *, wait: bool
 ) -> None:
-    seen = ahead(World(script=[]), config=settings(wait=wait), halt=halt)
+    seen = ahead(SimulatedProject(script=[]), config=settings(wait=wait), halt=halt)
     assert seen == NextIteration(context=None, instead=why)
 
 
 def test_a_run_that_is_over_before_an_iteration_says_why() -> None:
-    world = World(script=[], tasks={"write the letter": "blocked"})
-    seen = ahead(world)
+    simulated = SimulatedProject(script=[], tasks={"write the letter": "blocked"})
+    seen = ahead(simulated)
     assert seen.context is None
     assert seen.instead.startswith("the only open task in the plan is blocked")
 
@@ -102,7 +114,7 @@ def test_a_used_up_limit_is_told() -> None:
     assert going_on(played) == NextIteration(context=None, instead=f"{message}--max-iterations 2")
 
 
-def told_end(played: Play) -> str:
+def told_end(played: SimulatedRun) -> str:
     assert played.run.end is not None
     return played.run.end.message
 

@@ -16,7 +16,7 @@ from ralph_ls.core.agent.decode.common.json_lines import (
     LineSplitter,
 )
 
-PIECES = st.lists(st.binary(max_size=6) | st.sampled_from([b"\n", b"a\n", b"\n\nb", b"c" * 9]))
+SCENARIOS = st.lists(st.binary(max_size=6) | st.sampled_from([b"\n", b"a\n", b"\n\nb", b"c" * 9]))
 
 
 def split(pieces: list[bytes], limit: int = 1000) -> list[tuple[int, bytes]]:
@@ -29,7 +29,7 @@ def split(pieces: list[bytes], limit: int = 1000) -> list[tuple[int, bytes]]:
     return found
 
 
-@given(PIECES)
+@given(SCENARIOS)
 def test_the_cuts_make_no_difference(pieces: list[bytes]) -> None:
     whole = b"".join(pieces)
     lines = split(pieces)

@@ -26,8 +26,8 @@ from ralph_ls.core.plan.completion import has_progress, merge_steps, steps_of
 from ralph_ls.protocol.config.config import OnHalt, ProfileName
 from ralph_ls.protocol.run.report import Report, ReportKind
 from ralph_ls.protocol.run.values import Baseline, CommitSeen, Outcome
-from tests.unit.core.loop.simulated_project import Turn, World, turn
-from tests.unit.core.loop.simulated_run import Play
+from tests.unit.core.loop.simulated_project import SimulatedProject, Turn, turn
+from tests.unit.core.loop.simulated_run import SimulatedRun
 
 TASKS = ("parse", "print")
 LAST = 30
@@ -76,7 +76,7 @@ Agent = Callable[[int, Tree], None]
 
 
 @dataclass
-class TreeWorld(World):
+class TreeWorld(SimulatedProject):
     """A world whose agent is a function, and whose evidence is found in a tree."""
 
     agent: Agent = lambda _n, _tree: None
@@ -158,7 +158,7 @@ class TreeWorld(World):
         return on or None
 
 
-def play(agent: Agent, profile: ProfileName, n_turns: int, **said: str) -> Play:
+def play(agent: Agent, profile: ProfileName, n_turns: int, **said: str) -> SimulatedRun:
     """Some iterations of the agent, in a profile, without a limit of them."""
     config = preset_of(PROFILES[profile]).model_copy(
         update={"on_halt": OnHalt.EXIT, "max_iterations": n_turns, "push": False}
@@ -168,18 +168,18 @@ def play(agent: Agent, profile: ProfileName, n_turns: int, **said: str) -> Play:
     else:
         tasks = dict.fromkeys(TASKS, "todo")
     works = turn(STATUS="IN_PROGRESS", **said)
-    world = TreeWorld(
+    simulated = TreeWorld(
         script=[],
         afterwards=works,
         tasks=tasks,
         agent=agent,
         tree=Tree(loop_commits=config.commits.value == "loop"),
     )
-    world.steps = steps_of(world.tree.ticked)
-    return Play(world=world, config=config).start()
+    simulated.steps = steps_of(simulated.tree.ticked)
+    return SimulatedRun(simulated=simulated, config=config).start()
 
 
-def outcomes(played: Play) -> list[bool]:
+def outcomes(played: SimulatedRun) -> list[bool]:
     return [event.outcome is Outcome.PROGRESS for event in played.told("iterationEnded")]
 
 

@@ -11,8 +11,15 @@ import pytest
 
 from ralph_ls.core.loop.effects import Announce, AnnouncementChannel, AnnouncementOccasion, Finish
 from ralph_ls.protocol.plan import RequestKind, RequestView
-from tests.unit.core.loop.simulated_project import ONE_TASK, World, asks, is_blocked, progress, turn
-from tests.unit.core.loop.simulated_run import Play, play
+from tests.unit.core.loop.simulated_project import (
+    ONE_TASK,
+    SimulatedProject,
+    asks,
+    is_blocked,
+    progress,
+    turn,
+)
+from tests.unit.core.loop.simulated_run import SimulatedRun, play
 
 GITHUB = RequestView(kind=RequestKind.GITHUB, title="Lost", source="ada/invoice#12")
 FILE = RequestView(kind=RequestKind.FILE, title="Lost", source="issue.md")
@@ -25,7 +32,7 @@ clarify = turn(
 )
 
 
-def announced(played: Play) -> list[Announce]:
+def announced(played: SimulatedRun) -> list[Announce]:
     return [effect for effect in played.effects if isinstance(effect, Announce)]
 
 
@@ -68,14 +75,14 @@ def test_a_question_that_was_told_is_not_told_by_the_next_engine() -> None:
 def test_a_question_goes_to_the_issue_where_somebody_wants_that(
     request_view: RequestView | None, comment: bool, channels: list[AnnouncementChannel]
 ) -> None:
-    world = World(script=[asks("tea or coffee?")], request=request_view)
-    played = play(world=world, issue={"comment": comment})
+    simulated = SimulatedProject(script=[asks("tea or coffee?")], request=request_view)
+    played = play(simulated=simulated, issue={"comment": comment})
     assert [order.channel for order in announced(played)] == channels
 
 
 def test_both_ways_at_once() -> None:
-    world = World(script=[asks("tea or coffee?")], request=GITHUB)
-    played = play(world=world, issue={"comment": True}, on_question=("tell",))
+    simulated = SimulatedProject(script=[asks("tea or coffee?")], request=GITHUB)
+    played = play(simulated=simulated, issue={"comment": True}, on_question=("tell",))
     assert [order.channel for order in announced(played)] == [
         AnnouncementChannel.COMMAND,
         AnnouncementChannel.COMMENT,

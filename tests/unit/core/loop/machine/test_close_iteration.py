@@ -9,8 +9,8 @@ from ralph_ls.protocol.run.report import Usage
 from ralph_ls.protocol.run.values import Evidence, Outcome
 from tests.unit.core.loop.simulated_project import (
     ONE_TASK,
+    SimulatedProject,
     Turn,
-    World,
     claims_all,
     crash,
     edits_only,
@@ -198,16 +198,18 @@ def test_all_tasks_done_is_an_indicator_like_a_word() -> None:
 
 
 def test_a_completion_with_open_tasks_is_refused_and_told() -> None:
-    world = World(script=[claims_all, progress], tasks={"a": "todo", "b": "todo"})
-    played = check_loop([], ends=("limit", 1), world=world, max_iterations=2)
+    simulated = SimulatedProject(script=[claims_all, progress], tasks={"a": "todo", "b": "todo"})
+    played = check_loop([], ends=("limit", 1), simulated=simulated, max_iterations=2)
     (refused,) = played.told("completionRefused")
     assert refused.why == "2 required tasks are still open in the plan"
     assert [task.id for task in refused.open_tasks] == ["a", "b"]
 
 
 def test_a_completion_with_blocked_tasks_is_refused() -> None:
-    world = World(script=[turn(**{**vars(claims_all), "files": 1, "blocks": ("a",)})])
-    played = check_loop([], ends=("limit", 1), world=world, max_iterations=1)
+    simulated = SimulatedProject(
+        script=[turn(**{**vars(claims_all), "files": 1, "blocks": ("a",)})]
+    )
+    played = check_loop([], ends=("limit", 1), simulated=simulated, max_iterations=1)
     (refused,) = played.told("completionRefused")
     assert refused.why.startswith("2 required tasks")
 
@@ -294,7 +296,7 @@ def test_the_plan_is_told_when_it_changed() -> None:
 
 def test_a_blocker_raised_in_a_stopped_run_stops_the_next_start() -> None:
     played = play(is_blocked("no key"), finishes, person=during_turn(0, "stop"))
-    assert (played.exit_code, played.world.blocked) == (130, "no key")
+    assert (played.exit_code, played.simulated.blocked) == (130, "no key")
     assert played.resume().exit_code == 2
 
 

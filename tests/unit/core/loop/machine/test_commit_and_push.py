@@ -11,8 +11,8 @@ from ralph_ls.core.loop.inputs import Interrupted, Notice, WorkCommitted, WorkPu
 from ralph_ls.core.loop.state import Awaits
 from ralph_ls.protocol.run.report import SessionSeen
 from tests.unit.core.loop.simulated_project import (
+    SimulatedProject,
     Turn,
-    World,
     asks,
     crash,
     edits_only,
@@ -24,7 +24,7 @@ from tests.unit.core.loop.simulated_project import (
     timeout,
     turn,
 )
-from tests.unit.core.loop.simulated_run import Play, command, play, settings
+from tests.unit.core.loop.simulated_run import SimulatedRun, command, play, settings
 
 LOOP: dict[str, Any] = {"commits": "loop"}
 BOTH: dict[str, Any] = {"commits": "loop", "push": True}
@@ -35,17 +35,17 @@ VALIDATED = turn(STATUS="IN_PROGRESS", files=1, validates=(True,))
 INVALID = turn(STATUS="IN_PROGRESS", files=1, validates=(False,))
 
 
-def held(awaits: Awaits, *script: Turn, **fields: Any) -> Play:
+def held(awaits: Awaits, *script: Turn, **fields: Any) -> SimulatedRun:
     """A run that waits for its commit or its push."""
-    world = World(script=list(script) or [edits_only])
-    return Play(world=world, config=settings(**{**BOTH, **fields})).until(awaits)
+    simulated = SimulatedProject(script=list(script) or [edits_only])
+    return SimulatedRun(simulated=simulated, config=settings(**{**BOTH, **fields})).until(awaits)
 
 
-def ordered(played: Play, kind: type[order.Effect]) -> list[Any]:
+def ordered(played: SimulatedRun, kind: type[order.Effect]) -> list[Any]:
     return [effect for effect in played.effects if isinstance(effect, kind)]
 
 
-def after_settling(played: Play) -> list[str]:
+def after_settling(played: SimulatedRun) -> list[str]:
     kinds = {"validated", "committed", "pushed", "iterationEnded", "questionAsked", "runEnded"}
     return [kind for kind in played.kinds() if kind in kinds]
 
@@ -85,7 +85,7 @@ class TestOrder:
         played = play(is_blocked("no key", files=1), **LOOP)
         assert [
             played.run.end.reason.value if played.run.end else "",
-            len(played.world.commits),
+            len(played.simulated.commits),
         ] == [
             "blocked",
             1,
@@ -106,7 +106,7 @@ class TestOrder:
         first, second = ordered(played, order.CommitWork)
         starts = [event.baseline for event in played.told("iterationStarted")]
         assert [first.base, second.base] == starts
-        assert [first.since, second.since] == [None, played.world.commits[0][0]]
+        assert [first.since, second.since] == [None, played.simulated.commits[0][0]]
 
 
 class TestNotDue:
@@ -126,8 +126,10 @@ class TestNotDue:
         assert played.told("iterationEnded")[0].uncommitted is is_invalid
 
     def test_the_next_commit_takes_along_what_was_not_committed(self) -> None:
-        world = World(script=[INVALID, edits_only])
-        played = Play(world=world, config=settings(max_iterations=2, **BOTH)).start()
+        simulated = SimulatedProject(script=[INVALID, edits_only])
+        played = SimulatedRun(
+            simulated=simulated, config=settings(max_iterations=2, **BOTH)
+        ).start()
         assert played.run.end is not None
         assert played.run.commit_base is not None
         played.resume(config=settings(max_iterations=2, **BOTH))
@@ -150,9 +152,9 @@ class TestNotDue:
 
     def test_a_lost_iteration_is_committed_as_its_own_and_not_pushed_by_itself(self) -> None:
         played = held(Awaits.EXIT)
-        played.world.change(edits_only)
-        played.world.n_turns += 1
-        played.world.afterwards = no_progress
+        played.simulated.change(edits_only)
+        played.simulated.n_turns += 1
+        played.simulated.afterwards = no_progress
         played.config = settings(max_iterations=2, **BOTH)
         played.resume(config=played.config)
         lost = played.told("iterationEnded")[0]
@@ -160,7 +162,7 @@ class TestNotDue:
         first = ordered(played, order.CommitWork)[0]
         assert first.base == played.told("iterationStarted")[0].baseline
         assert "Ralph-Iteration: 1\n" in first.message
-        assert lost.commit == played.world.commits[0][0]
+        assert lost.commit == played.simulated.commits[0][0]
         assert [one.iteration for one in ordered(played, order.PushWork)] == [2]
 
 
@@ -172,8 +174,8 @@ class TestCommitted:
         assert (ended.commit, ended.uncommitted) == (None, False)
 
     def test_what_keeps_it_is_told_and_the_run_goes_on(self) -> None:
-        world = World(script=[edits_only, no_progress], hook="line 7 is ugly")
-        played = play(world=world, max_iterations=2, **LOOP)
+        simulated = SimulatedProject(script=[edits_only, no_progress], hook="line 7 is ugly")
+        played = play(simulated=simulated, max_iterations=2, **LOOP)
         first, second = played.told("iterationEnded")
         assert (first.outcome.value, first.commit, first.uncommitted) == ("progress", None, True)
         assert played.warnings() == ["commit-failed"] * 2
@@ -185,17 +187,17 @@ class TestCommitted:
     def test_a_run_whose_last_commit_failed_is_not_complete(self) -> None:
         """Exit code 0 would leave work of the loop behind that is in no commit."""
         finishing = turn(files=1, ticks=("write the letter",), promises=(promise("complete"),))
-        world = World(
+        simulated = SimulatedProject(
             script=[finishing] * 3, tasks={"write the letter": "todo"}, hook="line 7 is ugly"
         )
-        played = play(world=world, gate_rule="verified", **LOOP)
+        played = play(simulated=simulated, gate_rule="verified", **LOOP)
         assert played.exit_code == 5
         assert played.run.end is not None
         assert "the work of iteration 1 is not committed" in played.run.end.message
-        world.hook = ""
+        simulated.hook = ""
         played.resume()
         assert played.exit_code == 0
-        assert len(world.commits) == 1
+        assert len(simulated.commits) == 1
 
     def test_what_is_left_out_is_told(self) -> None:
         played = held(Awaits.COMMIT)
@@ -245,12 +247,14 @@ class TestPushed:
         )
 
     def test_nothing_to_push_is_told_with_nothing(self) -> None:
-        played = play(world=World(script=[edits_only], remote=None), max_iterations=1, **BOTH)
+        played = play(
+            simulated=SimulatedProject(script=[edits_only], remote=None), max_iterations=1, **BOTH
+        )
         assert not played.told("pushed")
 
     def test_three_failures_are_fatal_with_what_to_look_at(self) -> None:
-        world = World(script=[edits_only], refusals=("no route\n to host",))
-        played = play(world=world, **BOTH)
+        simulated = SimulatedProject(script=[edits_only], refusals=("no route\n to host",))
+        played = play(simulated=simulated, **BOTH)
         assert played.run.end is not None
         assert played.exit_code == 5
         assert played.run.end.message == (
@@ -261,12 +265,12 @@ class TestPushed:
         assert played.told("iterationEnded")[0].uncommitted is False
 
     def test_a_finishing_iteration_that_cannot_be_pushed_is_fatal(self) -> None:
-        world = World(script=[finishes], refusals=("no route to host",))
-        assert play(world=world, **BOTH).exit_code == 5
+        simulated = SimulatedProject(script=[finishes], refusals=("no route to host",))
+        assert play(simulated=simulated, **BOTH).exit_code == 5
 
     def test_a_rejected_one_says_how_to_get_what_the_remote_has(self) -> None:
-        world = World(script=[edits_only], refusals=("[rejected] (fetch first)",))
-        played = play(world=world, **BOTH)
+        simulated = SimulatedProject(script=[edits_only], refusals=("[rejected] (fetch first)",))
+        played = play(simulated=simulated, **BOTH)
         assert played.run.end is not None
         assert "git pull --rebase origin main" in played.run.end.message
         assert "nothing is ever forced" in played.run.end.message

@@ -12,8 +12,8 @@ from ralph_ls.protocol.run.events import dump_event, parse_event
 from ralph_ls.protocol.run.report import ReportProblem
 from tests.unit.core.loop.simulated_project import (
     ONE_TASK,
+    SimulatedProject,
     Turn,
-    World,
     asks,
     crash,
     edits_only,
@@ -26,7 +26,7 @@ from tests.unit.core.loop.simulated_project import (
     timeout,
     turn,
 )
-from tests.unit.core.loop.simulated_run import Play, check_loop, play
+from tests.unit.core.loop.simulated_run import SimulatedRun, check_loop, play
 
 ticks = turn(files=1, commit=True, ticks=ONE_TASK, STATUS="IN_PROGRESS")
 adds = turn(files=1, commit=True, adds=("b",), STATUS="IN_PROGRESS")
@@ -37,7 +37,7 @@ passes = turn(files=1, commit=True, STATUS="IN_PROGRESS", TESTS_STATUS="PASSING"
 both_rules = pytest.mark.parametrize("rule", ["marker", "dual"])
 
 
-def confirming(played: Play) -> list[bool]:
+def confirming(played: SimulatedRun) -> list[bool]:
     return [event.confirming for event in played.told("iterationStarted")]
 
 
@@ -115,8 +115,8 @@ class TestOneConfirmation:
     ) -> None:
         played = check_loop([ticks, looks], gate_rule=rule, ends=ends)
         assert played.run.confirmations == 0
-        played.world.answer = "this one" if played.world.question else None
-        played.world.blocked = None
+        played.simulated.answer = "this one" if played.simulated.question else None
+        played.simulated.blocked = None
         played.resume()
         assert played.exit_code == 0
         assert confirming(played) == [False, True, True]
@@ -125,7 +125,7 @@ class TestOneConfirmation:
         played = check_loop([ticks, adds], gate_rule=rule, max_iterations=2, ends=("limit", 1))
         told = [parse_event(dump_event(event)) for event in played.events]
         assert fold(told).confirmations == 1
-        played.world.script.append(does_b)
+        played.simulated.script.append(does_b)
         played.resume(config=played.config.model_copy(update={"max_iterations": 9}))
         assert played.exit_code == 0
         assert confirming(played) == [False, True, False]
@@ -152,7 +152,7 @@ class TestOneConfirmation:
     def test_is_enough_without_an_agent(self, rule: str) -> None:
         """A task that the confirming iteration added and the user did meanwhile needs no agent."""
         played = check_loop([ticks, adds], gate_rule=rule, max_iterations=2, ends=("limit", 1))
-        played.world.tasks["b"] = "done"
+        played.simulated.tasks["b"] = "done"
         played.resume(config=played.config.model_copy(update={"max_iterations": 9}))
         assert played.exit_code == 0
         assert played.run.iteration == 2
@@ -162,7 +162,7 @@ class TestOneConfirmation:
             files=1, ticks=("b",), promises=(promise("decide", "red?"),), STATUS="IN_PROGRESS"
         )
         played = check_loop([ticks, adds, does_and_asks], gate_rule=rule, ends=("decide", 3))
-        played.world.answer = "red"
+        played.simulated.answer = "red"
         played.resume()
         assert played.exit_code == 0
         assert played.prompts[-1].answer == "red"
@@ -198,7 +198,7 @@ class TestCounters:
         assert confirming(played) == [False, True, True, True]
 
     def test_one_that_is_stopped_moves_nothing(self) -> None:
-        def stops(played: Play) -> None:
+        def stops(played: SimulatedRun) -> None:
             current = played.run.current
             if current is not None and current.started.confirming:
                 played.tell("stop", now=True)
@@ -321,25 +321,25 @@ class TestOneHaltAtATime:
     @pytest.mark.parametrize("rule", ["marker", "dual", "verified", "queue"])
     def test_the_blocker_comes_first(self, rule: str) -> None:
         played = check_loop([turn(promises=self.both)], gate_rule=rule, ends=("blocked", 2))
-        assert (played.world.blocked, played.world.question) == ("no key", None)
+        assert (played.simulated.blocked, played.simulated.question) == ("no key", None)
         (warned,) = [one for one in played.told("warned") if one.code == "second-halt"]
         assert "asks as well: which?" in warned.message
         # Resolved, it asks nobody a second time.
-        played.world.script.append(finishes)
-        played.world.blocked = None
-        played.world.marker = rule == "marker"
+        played.simulated.script.append(finishes)
+        played.simulated.blocked = None
+        played.simulated.marker = rule == "marker"
         assert played.resume().exit_code == 0
 
     def test_a_request_asks_first(self) -> None:
         played = check_loop([turn(promises=self.both)], gate_rule="status", ends=("decide", 3))
-        assert (played.world.blocked, played.world.question) == (None, "which?")
+        assert (played.simulated.blocked, played.simulated.question) == (None, "which?")
         assert "second-halt" in played.warnings()
 
 
 class TestAnEngineThatDiedWhileItAsked:
     """What was raised of the open iteration is not raised again by the engine that settles it."""
 
-    def killed(self, kind: str, turn_played: Turn) -> Play:
+    def killed(self, kind: str, turn_played: Turn) -> SimulatedRun:
         played = play(turn_played, finishes)
         end = next(nth for nth, event in enumerate(played.events) if event.kind == kind)
         played.events = played.events[: end + 1]
@@ -348,14 +348,14 @@ class TestAnEngineThatDiedWhileItAsked:
     @pytest.mark.parametrize("answer", [None, "red"])
     def test_its_question_is_asked_once(self, answer: str | None) -> None:
         played = self.killed("questionAsked", asks("red?"))
-        played.world.answer = answer
+        played.simulated.answer = answer
         played.resume()
         assert len(played.told("questionAsked")) == 1
         assert played.exit_code == (3 if answer is None else 0)
 
     def test_its_blocker_is_raised_once(self) -> None:
         played = self.killed("blockedRaised", is_blocked("no key"))
-        played.world.blocked = None
+        played.simulated.blocked = None
         played.resume()
         assert len(played.told("blockedRaised")) == 1
         assert played.exit_code == 0
@@ -384,18 +384,20 @@ class TestAFlagThatCannotBeRead:
 
 
 class TestWithoutAnyTask:
-    def world(self, *script: Turn, **fields: Any) -> World:
-        return World(script=list(script), tasks={}, **fields)
+    def simulated(self, *script: Turn, **fields: Any) -> SimulatedProject:
+        return SimulatedProject(script=list(script), tasks={}, **fields)
 
     def test_the_marker_completes_where_all_tasks_have_left_the_plan(self) -> None:
-        world = self.world(marker=True)
-        check_loop([], world=world, gate_rule="marker", ends=("complete", 0), iterations=0)
+        simulated = self.simulated(marker=True)
+        check_loop([], simulated=simulated, gate_rule="marker", ends=("complete", 0), iterations=0)
 
     def test_a_plan_that_never_had_one_ends_the_run(self) -> None:
-        world = self.world(without_tasks="write one")
-        check_loop([], world=world, ends=("fatal", 5), message="write one", iterations=0)
+        simulated = self.simulated(without_tasks="write one")
+        check_loop([], simulated=simulated, ends=("fatal", 5), message="write one", iterations=0)
 
     def test_one_that_is_emptied_during_a_run_is_confirmed(self) -> None:
-        world = World(script=[turn(files=1, empties=True), no_progress], without_tasks="write one")
-        played = check_loop([], world=world, gate_rule="marker", ends=("complete", 0))
+        simulated = SimulatedProject(
+            script=[turn(files=1, empties=True), no_progress], without_tasks="write one"
+        )
+        played = check_loop([], simulated=simulated, gate_rule="marker", ends=("complete", 0))
         assert confirming(played) == [False, True]

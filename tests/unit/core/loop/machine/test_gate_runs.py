@@ -11,8 +11,8 @@ import pytest
 
 from tests.unit.core.loop.simulated_project import (
     ONE_TASK,
+    SimulatedProject,
     Turn,
-    World,
     asks,
     edits_only,
     finishes,
@@ -120,32 +120,38 @@ def test_a_refused_completion_leaves_the_next_promise_to_count(rule: str) -> Non
 
 
 class TestAMarkerOfAnEarlierRun:
-    def world(self, state: str, *script: Turn) -> World:
-        return World(script=list(script), marker=True, tasks=dict.fromkeys(ONE_TASK, state))
+    def simulated(self, state: str, *script: Turn) -> SimulatedProject:
+        return SimulatedProject(
+            script=list(script), marker=True, tasks=dict.fromkeys(ONE_TASK, state)
+        )
 
     def test_ends_a_run_at_once_where_no_task_is_open(self) -> None:
         played = check_loop(
-            [], gate_rule="marker", world=self.world("done"), ends=("complete", 0), iterations=0
+            [],
+            gate_rule="marker",
+            simulated=self.simulated("done"),
+            ends=("complete", 0),
+            iterations=0,
         )
         assert "agentStarted" not in played.kinds()
 
     def test_counts_for_nothing_while_a_task_is_open(self) -> None:
         played = check_loop(
-            [], world=self.world("todo", works, works), gate_rule="marker", max_iterations=2
+            [], simulated=self.simulated("todo", works, works), gate_rule="marker", max_iterations=2
         )
         assert played.exit_code == 1
         assert played.told("completionRefused") == []
 
     def test_counts_again_once_it_was_gone(self) -> None:
         removes = turn(files=1, commit=True, marks=False)
-        world = self.world("todo", removes, writes_marker)
-        check_loop([], world=world, gate_rule="marker", ends=("complete", 0), iterations=2)
+        simulated = self.simulated("todo", removes, writes_marker)
+        check_loop([], simulated=simulated, gate_rule="marker", ends=("complete", 0), iterations=2)
 
     def test_is_confirmed_where_it_never_went_away(self) -> None:
-        world = self.world("todo", ticks, no_progress)
+        simulated = self.simulated("todo", ticks, no_progress)
         check_loop(
             [],
-            world=world,
+            simulated=simulated,
             gate_rule="marker",
             ends=("complete", 0),
             iterations=2,
@@ -154,20 +160,24 @@ class TestAMarkerOfAnEarlierRun:
 
 
 def test_an_empty_queue_ends_a_run_before_any_agent_starts() -> None:
-    world = World(script=[], tasks=dict.fromkeys(ONE_TASK, "done"))
-    played = check_loop([], gate_rule="queue", world=world, ends=("complete", 0), iterations=0)
+    simulated = SimulatedProject(script=[], tasks=dict.fromkeys(ONE_TASK, "done"))
+    played = check_loop(
+        [], gate_rule="queue", simulated=simulated, ends=("complete", 0), iterations=0
+    )
     assert "agentStarted" not in played.kinds()
 
 
 def test_verified_stories_end_a_run_before_any_agent_starts() -> None:
-    world = World(script=[], tasks=dict.fromkeys(ONE_TASK, "done"))
-    check_loop([], gate_rule="verified", world=world, ends=("complete", 0), iterations=0)
+    simulated = SimulatedProject(script=[], tasks=dict.fromkeys(ONE_TASK, "done"))
+    check_loop([], gate_rule="verified", simulated=simulated, ends=("complete", 0), iterations=0)
 
 
 def test_a_queue_with_only_blocked_tasks_names_what_keeps_each() -> None:
     tasks = {"paint": "blocked", "sand": "blocked", "saw": "blocked", "buy": "blocked"}
-    world = World(script=[], tasks=tasks)
-    played = check_loop([], gate_rule="queue", world=world, ends=("blocked", 2), iterations=0)
+    simulated = SimulatedProject(script=[], tasks=tasks)
+    played = check_loop(
+        [], gate_rule="queue", simulated=simulated, ends=("blocked", 2), iterations=0
+    )
     assert played.run.end is not None
     assert played.run.end.message == (
         "all 4 open tasks in the plan are blocked: "
@@ -183,8 +193,10 @@ def test_only_marker_and_dual_runs_have_a_confirming_iteration(rule: str) -> Non
 
 
 def test_a_request_without_tasks_runs_until_its_status_says_complete() -> None:
-    world = World(script=[works, turn(STATUS="COMPLETE")], tasks={})
-    played = check_loop([], gate_rule="status", world=world, ends=("complete", 0), iterations=2)
+    simulated = SimulatedProject(script=[works, turn(STATUS="COMPLETE")], tasks={})
+    played = check_loop(
+        [], gate_rule="status", simulated=simulated, ends=("complete", 0), iterations=2
+    )
     assert not any(event.confirming for event in played.told("iterationStarted"))
 
 

@@ -10,7 +10,7 @@ from ralph_ls.core.loop.effects import RemoveBlocked, RemoveDecide, WriteBlocked
 from ralph_ls.core.loop.inputs import HaltFilesChanged, PendingNote, Started
 from ralph_ls.protocol.run.values import Phase
 from tests.unit.core.loop.simulated_project import (
-    World,
+    SimulatedProject,
     asks,
     crash,
     finishes,
@@ -20,22 +20,22 @@ from tests.unit.core.loop.simulated_project import (
     promise,
     turn,
 )
-from tests.unit.core.loop.simulated_run import RUN, Play, command, facts, play, settings
+from tests.unit.core.loop.simulated_run import RUN, SimulatedRun, command, facts, play, settings
 from tests.unit.core.loop.user_behaviours import editing
 
 
-def begin(world: World, *, wait: bool = False, **fields: Any) -> Play:
+def begin(simulated: SimulatedProject, *, wait: bool = False, **fields: Any) -> SimulatedRun:
     """A new run in a world where something lies in the halt files already."""
-    played = Play(world=world, config=settings(wait=wait))
-    given = Started(run=RUN, facts=facts(world, played.config, **fields))
+    played = SimulatedRun(simulated=simulated, config=settings(wait=wait))
+    given = Started(run=RUN, facts=facts(simulated, played.config, **fields))
     return played.go_on(given)
 
 
-def edited(played: Play, **files: str | None) -> Play:
+def edited(played: SimulatedRun, **files: str | None) -> SimulatedRun:
     """A person edits the halt files while the run waits."""
     for name, text in files.items():
-        setattr(played.world, name, text)
-    return played.go_on(HaltFilesChanged(halt=played.world.halt))
+        setattr(played.simulated, name, text)
+    return played.go_on(HaltFilesChanged(halt=played.simulated.halt))
 
 
 def test_a_question_is_written_to_its_file_before_the_run_says_that_it_waits() -> None:
@@ -45,7 +45,7 @@ def test_a_question_is_written_to_its_file_before_the_run_says_that_it_waits() -
     assert written in played.effects
     assert asked.asked_at.microsecond == 0
     assert asked.path == ".ralph/decide.txt"
-    assert played.world.question == "a or b?"
+    assert played.simulated.question == "a or b?"
 
 
 def test_question_and_answer_reach_the_next_prompt_and_no_later_one() -> None:
@@ -63,7 +63,7 @@ def test_a_file_that_the_agent_left_behind_is_removed_after_its_iteration() -> N
     leaves = turn(files=1, deletes_decide=False)
     played = play(asks("a or b?"), leaves, finishes, wait=True, person=editing)
     assert played.effects.count(RemoveDecide()) == 1
-    assert played.world.question is None
+    assert played.simulated.question is None
     assert len(played.told("questionAnswered")) == 1
 
 
@@ -98,7 +98,7 @@ def test_a_question_that_vanished_unanswered_is_written_again() -> None:
     played = play(asks("a or b?"), finishes, wait=True)
     edited(played, question=None)
     assert played.run.phase is Phase.PARKED
-    assert played.world.question == "a or b?"
+    assert played.simulated.question == "a or b?"
     assert played.ignored[-1:] == ["nothing that the run waits for has changed"]
     n_events = len(played.events)
     assert len(edited(played, question=None).events) == n_events
@@ -148,9 +148,9 @@ def test_halt_files_mean_nothing_to_a_run_that_does_not_wait_for_them() -> None:
 
 
 def test_halt_files_mean_nothing_while_an_agent_runs() -> None:
-    def person(played: Play) -> None:
+    def person(played: SimulatedRun) -> None:
         if played.run.phase is Phase.RUNNING:
-            played.feed(HaltFilesChanged(halt=played.world.halt))
+            played.feed(HaltFilesChanged(halt=played.simulated.halt))
 
     played = play(finishes, person=person)
     assert played.ignored == ["the run does not wait for a person while running"]
@@ -170,7 +170,7 @@ def test_halt_files_mean_nothing_while_an_agent_runs() -> None:
 def test_a_start_that_finds_an_open_halt_file_starts_no_agent(
     files: dict[str, Any], ends: tuple[str, int], wait: bool
 ) -> None:
-    played = begin(World(script=[finishes], **files), wait=wait)
+    played = begin(SimulatedProject(script=[finishes], **files), wait=wait)
     assert played.run.iteration == 0
     assert played.run.phase_reason == ends[0]
     if wait:
@@ -181,21 +181,23 @@ def test_a_start_that_finds_an_open_halt_file_starts_no_agent(
 
 
 def test_an_answer_given_before_the_start_reaches_the_first_prompt() -> None:
-    played = begin(World(script=[finishes], question="a or b?", answer="a"))
+    played = begin(SimulatedProject(script=[finishes], question="a or b?", answer="a"))
     assert played.exit_code == 0
     assert (played.prompts[0].question, played.prompts[0].answer) == ("a or b?", "a")
     assert played.told("questionAsked")[0].iteration is None
 
 
 def test_notes_given_while_no_engine_ran_reach_the_first_prompt() -> None:
-    played = begin(World(script=[finishes]), notes=(PendingNote(text="use tabs", by="Ada"),))
+    played = begin(
+        SimulatedProject(script=[finishes]), notes=(PendingNote(text="use tabs", by="Ada"),)
+    )
     assert played.prompts[0].notes == ("use tabs",)
 
 
 def test_an_ended_run_that_was_answered_by_hand_goes_on_with_the_answer() -> None:
     played = play(asks("a or b?"), finishes)
     assert played.exit_code == 3
-    played.world.answer = "a"
+    played.simulated.answer = "a"
     played.resume()
     assert (played.exit_code, played.prompts[-1].answer) == (0, "a")
 
@@ -209,14 +211,14 @@ def test_an_ended_run_that_was_not_answered_ends_again_the_same_way() -> None:
 
 def test_a_question_that_vanished_while_no_engine_ran_is_written_again() -> None:
     played = play(asks("a or b?"), finishes)
-    played.world.question = None
+    played.simulated.question = None
     played.resume()
-    assert (played.exit_code, played.world.halt.question) == (3, "a or b?")
+    assert (played.exit_code, played.simulated.halt.question) == (3, "a or b?")
 
 
 def test_a_blocker_whose_file_was_deleted_while_no_engine_ran_is_resolved() -> None:
     played = play(is_blocked("no key"), finishes)
-    played.world.blocked = None
+    played.simulated.blocked = None
     assert played.resume().exit_code == 0
     assert len(played.told("blockedRaised")) == 1
 
@@ -230,11 +232,11 @@ def test_a_blocker_that_still_stands_ends_the_resumed_run_again() -> None:
 def test_a_resolved_blocker_whose_file_is_still_there_is_not_raised_again() -> None:
     played = play(is_blocked("no key"), turn(files=1), wait=True)
     played.tell("resume")
-    played.world.blocked = " no  key\n"
+    played.simulated.blocked = " no  key\n"
     played.resume()
     assert len(played.told("blockedRaised")) == 1
     assert RemoveBlocked() in played.effects
-    assert played.world.blocked is None
+    assert played.simulated.blocked is None
 
 
 def test_a_settled_question_whose_file_is_still_there_is_not_asked_again() -> None:
@@ -242,18 +244,20 @@ def test_a_settled_question_whose_file_is_still_there_is_not_asked_again() -> No
     played = play(asks("a or\n\nb?"), leaves, finishes, wait=True, person=editing)
     ends = [number for number, kind in enumerate(played.kinds(), 1) if kind == "iterationEnded"]
     played.events = played.events[: ends[1]]
-    played.world.question, played.world.answer = "a or b?", "polling"
+    played.simulated.question, played.simulated.answer = "a or b?", "polling"
     played.resume()
     assert len(played.told("questionAsked")) == 1
-    assert played.world.halt.question is None
+    assert played.simulated.halt.question is None
 
 
 def test_an_answer_that_came_while_its_iteration_was_being_settled_is_kept() -> None:
     whole = play(asks("a or b?"), finishes, wait=True)
     asked = whole.kinds().index("questionAsked")
-    played = Play(world=whole.world, config=whole.config, events=whole.events[: asked + 1])
-    played.world.question = None
-    played.world.n_turns = 1
+    played = SimulatedRun(
+        simulated=whole.simulated, config=whole.config, events=whole.events[: asked + 1]
+    )
+    played.simulated.question = None
+    played.simulated.n_turns = 1
     played.now = played.events[-1].at
     played.take_up()
     played.tell("answer", text="a")
@@ -264,12 +268,12 @@ def test_an_answer_that_came_while_its_iteration_was_being_settled_is_kept() -> 
 
 
 def test_notes_are_told_once_and_kept_over_an_iteration_that_never_ended() -> None:
-    def person(played: Play) -> None:
+    def person(played: SimulatedRun) -> None:
         if played.run.phase is not Phase.RUNNING:
             return
         if played.run.iteration == 1:
             played.tell("note", text="use tabs")
-        if played.run.iteration == 2 and played.world.n_turns == 1:
+        if played.run.iteration == 2 and played.simulated.n_turns == 1:
             played.tell("stop", now=True)
 
     recommends = turn(files=1, RECOMMENDATION="do b next")
@@ -277,7 +281,7 @@ def test_notes_are_told_once_and_kept_over_an_iteration_that_never_ended() -> No
     assert played.exit_code == 130
     assert [prompt.notes for prompt in played.prompts] == [(), ("use tabs",)]
     played.person = None
-    played.world.script[1] = finishes
+    played.simulated.script[1] = finishes
     played.resume()
     assert played.exit_code == 0
     assert played.prompts[-1].notes == ("use tabs",)
@@ -285,8 +289,8 @@ def test_notes_are_told_once_and_kept_over_an_iteration_that_never_ended() -> No
 
 
 def test_a_note_that_comes_during_an_iteration_waits_for_the_next_one() -> None:
-    def person(played: Play) -> None:
-        if played.run.phase is Phase.RUNNING and played.world.n_turns == 0:
+    def person(played: SimulatedRun) -> None:
+        if played.run.phase is Phase.RUNNING and played.simulated.n_turns == 0:
             played.tell("note", text="use tabs")
 
     played = play(crash, progress, finishes, person=person)

@@ -19,8 +19,8 @@ from ralph_ls.protocol.run.events import Event, IterationEnded
 from ralph_ls.protocol.run.values import Phase
 from tests.unit.core.loop.simulated_project import (
     ONE_TASK,
+    SimulatedProject,
     Turn,
-    World,
     asks,
     claims_all,
     crash,
@@ -35,7 +35,7 @@ from tests.unit.core.loop.simulated_project import (
     timeout,
     turn,
 )
-from tests.unit.core.loop.simulated_run import Person, Play, play, settings
+from tests.unit.core.loop.simulated_run import Person, SimulatedRun, play, settings
 from tests.unit.core.loop.user_behaviours import during_turn, editing, helpful, together
 
 TOLD_ONCE = {
@@ -69,8 +69,8 @@ class Story:
     around: dict[str, Any] = field(default_factory=dict)
     """What else the world has."""
 
-    def world(self) -> World:
-        return World(
+    def simulated(self) -> SimulatedProject:
+        return SimulatedProject(
             script=self.script,
             afterwards=self.afterwards,
             tasks=dict.fromkeys(self.tasks, "todo"),
@@ -287,20 +287,20 @@ def may_be_at_work(events: list[Event]) -> bool:
 
 
 def killed(
-    story: Story, whole: Play, after: Iterable[int] | None = None
-) -> Iterator[tuple[str, str, Play]]:
+    story: Story, whole: SimulatedRun, after: Iterable[int] | None = None
+) -> Iterator[tuple[str, str, SimulatedRun]]:
     """A recorded run as each kill leaves it, with an engine that has not taken it up yet."""
     for n_events in after if after is not None else range(1, len(whole.events)):
         events = whole.events[:n_events]
-        left = next(each.world for each in reversed(whole.moments) if each.n_events < n_events)
+        left = next(each.simulated for each in reversed(whole.moments) if each.n_events < n_events)
         for damage in story.damages if may_be_at_work(events) else ("nothing",):
-            world = left.copy()
+            simulated = left.copy()
             if damage != "nothing":
-                world.change(world.next_turn, half=damage == "half")
+                simulated.change(simulated.next_turn, half=damage == "half")
             if damage == "whole":
-                world.n_turns += 1
-            left_over = Play(
-                world=world,
+                simulated.n_turns += 1
+            left_over = SimulatedRun(
+                simulated=simulated,
                 config=settings(**story.settings),
                 person=story.person,
                 events=list(events),
@@ -309,7 +309,7 @@ def killed(
             yield f"killed after {n_events} {events[-1].kind}, {damage} done", damage, left_over
 
 
-def settled(played: Play) -> list[dict[str, Any]]:
+def settled(played: SimulatedRun) -> list[dict[str, Any]]:
     """What each iteration came to, without its times."""
     ended: list[IterationEnded] = played.told("iterationEnded")
     return [
@@ -324,7 +324,7 @@ def settled(played: Play) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("name", STORIES)
 def test_a_killed_run_ends_as_it_would_have_ended(name: str) -> None:
     story = STORIES[name]
-    whole = play(world=story.world(), person=story.person, record=True, **story.settings)
+    whole = play(simulated=story.simulated(), person=story.person, record=True, **story.settings)
     assert whole.run.end is not None
     assert (whole.run.end.reason.value, whole.run.end.exit_code) == story.ends
     n_kills = 0
@@ -336,7 +336,7 @@ def test_a_killed_run_ends_as_it_would_have_ended(name: str) -> None:
         is_lost = "lost" in {event.outcome for event in resumed.told("iterationEnded")}
         if damage == "nothing" and not is_lost:
             assert settled(resumed) == settled(whole), where
-            assert resumed.world.n_turns == whole.world.n_turns, where
+            assert resumed.simulated.n_turns == whole.simulated.n_turns, where
             check_same_counters(resumed, whole, where)
         elif damage == "nothing" and story.person is None:
             assert resumed.run.counted == whole.run.counted, where
@@ -356,7 +356,7 @@ def test_a_killed_run_ends_as_it_would_have_ended(name: str) -> None:
 )
 def test_an_engine_that_takes_up_a_run_may_be_killed_as_well(name: str) -> None:
     story = STORIES[name]
-    whole = play(world=story.world(), person=story.person, record=True, **story.settings)
+    whole = play(simulated=story.simulated(), person=story.person, record=True, **story.settings)
     for where, _, left_over in killed(story, whole):
         n_before = len(left_over.events)
         left_over.record = True
@@ -377,7 +377,7 @@ def test_a_wish_to_stop_or_to_pause_dies_with_the_engine(kind: str) -> None:
         ("complete", 0),
         person=during_turn(1, kind.split(maxsplit=1)[0], **now),
     )
-    whole = play(world=story.world(), person=story.person, record=True)
+    whole = play(simulated=story.simulated(), person=story.person, record=True)
     assert whole.run.phase in {Phase.ENDED, Phase.PAUSED}
     for where, _, left_over in killed(story, whole):
         left_over.person = None
@@ -388,7 +388,7 @@ def test_a_wish_to_stop_or_to_pause_dies_with_the_engine(kind: str) -> None:
 
 def test_time_without_an_engine_counts_for_no_budget() -> None:
     story = Story([progress, no_progress, finishes], ("complete", 0))
-    whole = play(world=story.world(), record=True)
+    whole = play(simulated=story.simulated(), record=True)
     for _, damage, left_over in killed(story, whole):
         if damage == "nothing":
             resumed = left_over.resume()
@@ -396,13 +396,13 @@ def test_time_without_an_engine_counts_for_no_budget() -> None:
             assert resumed.run.active_seconds < whole.run.active_seconds + 60
 
 
-def check_end(played: Play, ends: tuple[str, int], where: str) -> None:
+def check_end(played: SimulatedRun, ends: tuple[str, int], where: str) -> None:
     end = played.run.end
     assert end is not None, f"{where}: {played.run.phase}"
     assert (end.reason.value, end.exit_code) == ends, f"{where}: {end.message}"
 
 
-def check_iterations(played: Play, where: str) -> None:
+def check_iterations(played: SimulatedRun, where: str) -> None:
     """Every start of an agent is told of once, and has one end."""
     assert [event.seq for event in played.events] == list(range(1, len(played.events) + 1)), where
     told: Counter[tuple[str, int]] = Counter()
@@ -420,7 +420,7 @@ def check_iterations(played: Play, where: str) -> None:
     assert ends == [played.events[-1]], where
 
 
-def check_same_counters(resumed: Play, whole: Play, where: str) -> None:
+def check_same_counters(resumed: SimulatedRun, whole: SimulatedRun, where: str) -> None:
     mine, theirs = resumed.run, whole.run
     assert mine.breaker.model_copy(update={"last_change_at": None}) == theirs.breaker.model_copy(
         update={"last_change_at": None}

@@ -16,35 +16,37 @@ from ralph_ls.core.loop.machine.run_flow import BY_TERM
 from ralph_ls.core.loop.state import Awaits, LoopState
 from ralph_ls.protocol.run.events import RolledBack
 from ralph_ls.protocol.run.values import Baseline, Phase, PlanCountsView
-from tests.unit.core.loop.simulated_project import World, edits_only, no_progress, turn
-from tests.unit.core.loop.simulated_run import BEGIN, Play, command, facts, settings
+from tests.unit.core.loop.simulated_project import SimulatedProject, edits_only, no_progress, turn
+from tests.unit.core.loop.simulated_run import BEGIN, SimulatedRun, command, facts, settings
 
 LOOP: dict[str, Any] = {"commits": "loop", "push": True}
 DISPUTED = Ownership(both=("plan.md",), unknown=("x",), users=("mine",))
 
 
-def lost(*, wait: bool = False, **fields: Any) -> Play:
+def lost(*, wait: bool = False, **fields: Any) -> SimulatedRun:
     """A run whose engine died while its agent worked, which did its work nevertheless."""
     config = settings(wait=wait, **{**LOOP, "max_iterations": 2, **fields})
-    played = Play(world=World(script=[edits_only]), config=config).until(Awaits.EXIT)
-    played.world.change(edits_only)
-    played.world.n_turns += 1
-    played.world.afterwards = no_progress
+    played = SimulatedRun(simulated=SimulatedProject(script=[edits_only]), config=config).until(
+        Awaits.EXIT
+    )
+    played.simulated.change(edits_only)
+    played.simulated.n_turns += 1
+    played.simulated.afterwards = no_progress
     return played
 
 
-def take_up(played: Play, **fields: Any) -> order.ReadIteration:
+def take_up(played: SimulatedRun, **fields: Any) -> order.ReadIteration:
     """The first step of a new engine; what it has read."""
     played.state = LoopState(run=fold(played.events))
     played.queue.clear()
     played.exit_code = None
-    played.feed(Resumed(by="Ada", facts=facts(played.world, played.config), **fields))
+    played.feed(Resumed(by="Ada", facts=facts(played.simulated, played.config), **fields))
     read = played.effects[-1]
     assert isinstance(read, order.ReadIteration)
     return read
 
 
-def read_of(played: Play) -> IterationRead:
+def read_of(played: SimulatedRun) -> IterationRead:
     """What the world says that was read."""
     given = played.queue.popleft()
     answer = given() if callable(given) else given
@@ -96,7 +98,7 @@ class TestTakenUp:
     def test_it_is_validated_and_committed_only_when_valid(self) -> None:
         played = lost()
         take_up(played)
-        played.world.said[1, 1] = turn(files=1, validates=(False,))
+        played.simulated.said[1, 1] = turn(files=1, validates=(False,))
         played.go_on(replace(read_of(played), must_validate=True))
         assert played.exit_code == 5
         assert not played.told("committed")
@@ -105,7 +107,7 @@ class TestTakenUp:
 
 
 class TestDispute:
-    def dispute(self, *, wait: bool = False) -> Play:
+    def dispute(self, *, wait: bool = False) -> SimulatedRun:
         played = lost(wait=wait)
         take_up(played)
         played.queue.clear()
@@ -163,7 +165,9 @@ class TestOwedWork:
     def prepared(self, dirty: dict[str, str]) -> list[str]:
         """What follows from a finished plan and such a tree, where ``code`` is owed as ``c1``."""
         config = settings(gate_rule="verified", **LOOP)
-        played = Play(world=World(script=[]), config=config).until(Awaits.PREPARED)
+        played = SimulatedRun(simulated=SimulatedProject(script=[]), config=config).until(
+            Awaits.PREPARED
+        )
         base = Baseline(head="1")
         run = played.run.model_copy(update={"commit_base": base, "owed": {"code": "c1"}})
         played.state = replace(played.state, run=run)
@@ -184,7 +188,7 @@ class TestOwedWork:
 
     def test_an_iteration_that_was_not_committed_says_what_it_left(self) -> None:
         played = lost()
-        played.world.hook = "no"
+        played.simulated.hook = "no"
         take_up(played)
         played.go_on(replace(read_of(played), left={"code": "c1"}))
         first = played.told("iterationEnded")[0]

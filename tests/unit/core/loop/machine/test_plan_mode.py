@@ -8,12 +8,18 @@ from __future__ import annotations
 import pytest
 
 from ralph_ls.protocol.run.values import Mode
-from tests.unit.core.loop.simulated_project import World, claims_all, finishes, no_progress, turn
+from tests.unit.core.loop.simulated_project import (
+    SimulatedProject,
+    claims_all,
+    finishes,
+    no_progress,
+    turn,
+)
 from tests.unit.core.loop.simulated_run import check_loop
 
 
-def planning(**tasks: str) -> World:
-    return World(script=[], tasks=tasks, mode=Mode.PLAN)
+def planning(**tasks: str) -> SimulatedProject:
+    return SimulatedProject(script=[], tasks=tasks, mode=Mode.PLAN)
 
 
 @pytest.mark.parametrize(
@@ -27,9 +33,9 @@ def planning(**tasks: str) -> World:
 )
 @pytest.mark.parametrize("rule", ["marker", "dual", "verified", "queue", "status"])
 def test_it_begins_whatever_the_plan_says_and_has_no_task(tasks: dict[str, str], rule: str) -> None:
-    world = planning(**tasks)
-    world.script = [no_progress]
-    played = check_loop([], world=world, max_iterations=1, gate_rule=rule, attempts_limit=1)
+    simulated = planning(**tasks)
+    simulated.script = [no_progress]
+    played = check_loop([], simulated=simulated, max_iterations=1, gate_rule=rule, attempts_limit=1)
     started = played.told("iterationStarted")[0]
     assert (started.mode, started.task, started.confirming) == (Mode.PLAN, None, False)
     assert played.told("attemptCounted") == []
@@ -39,31 +45,36 @@ def test_it_begins_whatever_the_plan_says_and_has_no_task(tasks: dict[str, str],
 
 @pytest.mark.parametrize("rule", ["dual", "verified", "queue", "status"])
 def test_without_a_plan_nothing_is_complete_whatever_the_agent_says(rule: str) -> None:
-    world = planning()
-    world.script = [claims_all]
+    simulated = planning()
+    simulated.script = [claims_all]
     played = check_loop(
-        [], world=world, max_iterations=1, gate_rule=rule, gate_indicators=1, ends=("limit", 1)
+        [],
+        simulated=simulated,
+        max_iterations=1,
+        gate_rule=rule,
+        gate_indicators=1,
+        ends=("limit", 1),
     )
     assert played.run.iteration == 1
 
 
 def test_a_plan_that_turns_out_to_be_done_completes_the_run() -> None:
-    world = planning(**{"write the letter": "todo"})
-    world.script = [finishes]
-    check_loop([], world=world, ends=("complete", 0), iterations=1, gate_indicators=1)
+    simulated = planning(**{"write the letter": "todo"})
+    simulated.script = [finishes]
+    check_loop([], simulated=simulated, ends=("complete", 0), iterations=1, gate_indicators=1)
 
 
 def test_a_used_up_budget_ends_the_run_before_it() -> None:
-    world = planning(a="todo")
-    world.script = [no_progress]
-    played = check_loop([], world=world, max_iterations=1, ends=("limit", 1), iterations=1)
+    simulated = planning(a="todo")
+    simulated.script = [no_progress]
+    played = check_loop([], simulated=simulated, max_iterations=1, ends=("limit", 1), iterations=1)
     played.resume()
     assert played.exit_code == 1
     assert played.run.iteration == 1
 
 
 def test_status_blocked_sets_nothing_aside() -> None:
-    world = planning(a="todo")
-    world.script = [turn(STATUS="BLOCKED", RECOMMENDATION="no words")]
-    played = check_loop([], world=world, max_iterations=1, on_blocked="set-aside")
+    simulated = planning(a="todo")
+    simulated.script = [turn(STATUS="BLOCKED", RECOMMENDATION="no words")]
+    played = check_loop([], simulated=simulated, max_iterations=1, on_blocked="set-aside")
     assert played.told("taskSetAside") == []

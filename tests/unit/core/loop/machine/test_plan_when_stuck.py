@@ -11,8 +11,8 @@ from ralph_ls.core.loop.machine.run_flow import mode_of
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import Mode, TaskRef
-from tests.unit.core.loop.simulated_project import Turn, World, crash, no_progress, turn
-from tests.unit.core.loop.simulated_run import Play, play
+from tests.unit.core.loop.simulated_project import SimulatedProject, Turn, crash, no_progress, turn
+from tests.unit.core.loop.simulated_run import SimulatedRun, play
 
 RULES: dict[str, Any] = {
     "attempts_limit": 2,
@@ -27,12 +27,14 @@ PLANS = turn(adds=("undercoat",), reviews=("paint",))
 PAINTS = turn(files=1, ticks=("paint", "undercoat"))
 
 
-def run(*script: Turn, **fields: Any) -> Play:
-    world = World(script=list(script), tasks={"paint": "todo"}, afterwards=no_progress)
-    return play(world=world, **{**RULES, "max_iterations": 12, **fields})
+def run(*script: Turn, **fields: Any) -> SimulatedRun:
+    simulated = SimulatedProject(
+        script=list(script), tasks={"paint": "todo"}, afterwards=no_progress
+    )
+    return play(simulated=simulated, **{**RULES, "max_iterations": 12, **fields})
 
 
-def modes_of(played: Play) -> list[str]:
+def modes_of(played: SimulatedRun) -> list[str]:
     return [event.mode.value for event in played.told("iterationStarted")]
 
 
@@ -109,24 +111,24 @@ class TestInARun:
 class TestWhatIsSaidInThePlan:
     def test_where_there_is_no_mark_a_note_is_left(self) -> None:
         played = run(WORKS, WORKS, plan_when_stuck=False)
-        (noted,) = played.world.noted
+        (noted,) = played.simulated.noted
         assert noted.task == TaskRef(id="paint", title="paint")
         assert (noted.attempts, noted.said) == (2, "")
-        assert played.world.tasks["paint"] == "todo"
+        assert played.simulated.tasks["paint"] == "todo"
 
     def test_a_reason_that_the_agent_gave_is_in_it(self) -> None:
         gives_up = turn(STATUS="BLOCKED", RECOMMENDATION="no brush", files=1)
         played = run(gives_up, plan_when_stuck=False, on_blocked="set-aside")
-        assert [noted.said for noted in played.world.noted] == ["no brush"]
+        assert [noted.said for noted in played.simulated.noted] == ["no brush"]
 
     def test_the_end_has_the_words_of_the_plan_where_it_has_some(self) -> None:
-        class Telling(World):
+        class Telling(SimulatedProject):
             def plan(self, *args: Any) -> PlanFacts:
                 facts = super().plan(*args)
                 return PlanFacts(
                     counts=facts.counts, left="stuck: bd-1", open_tasks=facts.open_tasks
                 )
 
-        played = play(world=Telling(script=[], tasks={"paint": "todo"}), gate_rule="queue")
+        played = play(simulated=Telling(script=[], tasks={"paint": "todo"}), gate_rule="queue")
         assert played.run.end is not None
         assert played.run.end.message == "nothing is ready; stuck: bd-1"

@@ -8,7 +8,7 @@ from ralph_ls.core.loop.state import LoopState
 from ralph_ls.protocol.run.values import BreakerState, Phase
 from tests.unit.core.loop.simulated_project import (
     ONE_TASK,
-    World,
+    SimulatedProject,
     crash,
     edits_only,
     finishes,
@@ -16,7 +16,7 @@ from tests.unit.core.loop.simulated_project import (
     progress,
     turn,
 )
-from tests.unit.core.loop.simulated_run import Play, facts, play, settings
+from tests.unit.core.loop.simulated_run import SimulatedRun, facts, play, settings
 from tests.unit.core.loop.user_behaviours import during_turn
 
 
@@ -83,8 +83,8 @@ def test_a_duration_counts_engine_time_of_all_engines() -> None:
 
 def test_what_was_said_while_no_engine_ran_is_told() -> None:
     played = play(progress, finishes, person=during_turn(0, "stop"))
-    fresh = Play(
-        world=played.world,
+    fresh = SimulatedRun(
+        simulated=played.simulated,
         config=played.config,
         state=LoopState(run=fold(played.events)),
         events=played.events,
@@ -93,7 +93,7 @@ def test_what_was_said_while_no_engine_ran_is_told() -> None:
     given = Resumed(
         by="Ada",
         facts=facts(
-            fresh.world,
+            fresh.simulated,
             fresh.config,
             notices=(Notice(code="detached", message="HEAD is detached"),),
             notes=(PendingNote(text="use tabs", by="Ada"),),
@@ -110,22 +110,24 @@ def test_what_was_said_while_no_engine_ran_is_told() -> None:
 def test_a_complete_verdict_is_not_carried_out_on_a_plan_that_grew() -> None:
     whole = play(finishes, turn(files=1, ticks=("b",)))
     cut = whole.kinds().index("runEnded")
-    played = Play(world=whole.world, config=whole.config, events=whole.events[:cut])
+    played = SimulatedRun(simulated=whole.simulated, config=whole.config, events=whole.events[:cut])
     played.now = whole.now
     assert played.events[-1].kind == "iterationEnded"
-    played.world.tasks["b"] = "todo"
+    played.simulated.tasks["b"] = "todo"
     played.resume()
     assert played.run.iteration > 1
-    assert played.world.tasks == {ONE_TASK[0]: "done", "b": "done"}
+    assert played.simulated.tasks == {ONE_TASK[0]: "done", "b": "done"}
 
 
 def test_evidence_stands_as_it_was_told_though_somebody_changed_the_tree_since() -> None:
     whole = play(no_progress, finishes, record=True)
     told = whole.kinds().index("evidenceGathered") + 1
-    played = Play(world=World(script=[no_progress, finishes]), config=whole.config)
+    played = SimulatedRun(
+        simulated=SimulatedProject(script=[no_progress, finishes]), config=whole.config
+    )
     played.events, played.now = whole.events[:told], whole.now
-    played.world.said, played.world.n_turns = dict(whole.world.said), 1
-    played.world.content = 99
+    played.simulated.said, played.simulated.n_turns = dict(whole.simulated.said), 1
+    played.simulated.content = 99
     played.resume()
     first = played.told("iterationEnded")[0]
     assert (first.outcome.value, first.fingerprint) == ("noProgress", "0" * 16)
@@ -134,8 +136,12 @@ def test_evidence_stands_as_it_was_told_though_somebody_changed_the_tree_since()
 def test_an_iteration_whose_evidence_was_told_is_not_tried_again() -> None:
     whole = play(crash, finishes, person=during_turn(0, "stop"))
     told = whole.kinds().index("evidenceGathered") + 1
-    world = World(script=whole.world.script, said=dict(whole.world.said), n_turns=1)
-    played = Play(world=world, config=whole.config, events=whole.events[:told], now=whole.now)
+    simulated = SimulatedProject(
+        script=whole.simulated.script, said=dict(whole.simulated.said), n_turns=1
+    )
+    played = SimulatedRun(
+        simulated=simulated, config=whole.config, events=whole.events[:told], now=whole.now
+    )
     played.resume()
     assert played.exit_code == 0
     assert [event.attempt for event in played.told("agentStarted")] == [1, 1]

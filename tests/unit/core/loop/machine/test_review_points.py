@@ -19,15 +19,15 @@ from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.run.state import LastIteration, RunState
 from ralph_ls.protocol.run.values import Evidence, Outcome, Phase
 from tests.unit.core.loop.simulated_project import (
+    SimulatedProject,
     Turn,
-    World,
     asks,
     finishes,
     no_progress,
     progress,
     turn,
 )
-from tests.unit.core.loop.simulated_run import Play, check_loop, play
+from tests.unit.core.loop.simulated_run import SimulatedRun, check_loop, play
 from tests.unit.core.loop.user_behaviours import during_turn
 
 
@@ -98,7 +98,7 @@ def test_nothing_is_due_where_nothing_was_seen() -> None:
 EVERY: dict[str, Any] = {"review_points": {"every": 1}}
 
 
-def reviewed(*script: Turn, **fields: Any) -> Play:
+def reviewed(*script: Turn, **fields: Any) -> SimulatedRun:
     return play(*(script or (progress, finishes)), wait=True, **{**EVERY, **fields})
 
 
@@ -184,9 +184,9 @@ def test_a_wish_to_pause_is_fulfilled_by_the_review() -> None:
 
 def test_a_task_that_was_done_at_the_usage_limit_is_looked_at_before_the_wait() -> None:
     said = turn(fields=None, files=1, ticks=("a",), limit=AccountLimit(), failure="at its limit")
-    world = World(script=[said, finishes], tasks={"a": "todo", "b": "todo"})
+    simulated = SimulatedProject(script=[said, finishes], tasks={"a": "todo", "b": "todo"})
     points = {"after_tasks": ["a"]}
-    played = play(world=world, wait=True, review_points=points)
+    played = play(simulated=simulated, wait=True, review_points=points)
     assert played.run.phase_reason == "review"
     assert parked_words(played.run) == "your review: done: a"
     assert played.state.awaits is Awaits.PERSON

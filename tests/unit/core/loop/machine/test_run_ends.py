@@ -14,8 +14,8 @@ from ralph_ls.core.loop.state import Awaits
 from ralph_ls.protocol.run.values import EndReason, Phase
 from tests.unit.core.loop.simulated_project import (
     ONE_TASK,
+    SimulatedProject,
     Turn,
-    World,
     asks,
     claims_all,
     crash,
@@ -29,7 +29,7 @@ from tests.unit.core.loop.simulated_project import (
     timeout,
     turn,
 )
-from tests.unit.core.loop.simulated_run import Play, check_loop, play, settings
+from tests.unit.core.loop.simulated_run import SimulatedRun, check_loop, play, settings
 from tests.unit.core.loop.user_behaviours import during_turn
 
 ticks_all = turn(files=1, commit=True, ticks=ONE_TASK)
@@ -118,7 +118,7 @@ PARKS: dict[str, tuple[list[Turn], tuple[str, int], str, dict[str, Any]]] = {
 def test_these_ends_are_the_same_whether_the_run_may_wait_or_not(name: str, wait: bool) -> None:
     script, ends, message, fields = NEVER_PARKS[name]
     played = check_loop(script, ends=ends, message=message, wait=wait, **fields)
-    assert played.world.n_turns == len(script) or name == "duration used up"
+    assert played.simulated.n_turns == len(script) or name == "duration used up"
     assert played.events[-1].kind == "runEnded"
 
 
@@ -126,7 +126,7 @@ def test_these_ends_are_the_same_whether_the_run_may_wait_or_not(name: str, wait
 def test_what_needs_a_person_ends_a_run_that_may_not_wait(name: str) -> None:
     script, ends, message, fields = PARKS[name]
     played = check_loop(script, ends=ends, message=message, **fields)
-    assert played.world.n_turns == len(script)
+    assert played.simulated.n_turns == len(script)
 
 
 @pytest.mark.parametrize("name", PARKS)
@@ -157,9 +157,9 @@ def test_no_one_is_asked_to_do_what_a_stuck_run_does_not_wait_for() -> None:
     )
 
 
-def interrupted(script: list[Turn], by: str, turn_number: int = 1, times: int = 1) -> Play:
-    def person(played: Play) -> None:
-        if played.run.phase is Phase.RUNNING and played.world.n_turns == turn_number:
+def interrupted(script: list[Turn], by: str, turn_number: int = 1, times: int = 1) -> SimulatedRun:
+    def person(played: SimulatedRun) -> None:
+        if played.run.phase is Phase.RUNNING and played.simulated.n_turns == turn_number:
             for _ in range(times):
                 played.feed(Interrupted(by=by))
 
@@ -212,8 +212,9 @@ def test_the_first_ctrl_c_lets_what_follows_the_agent_come_to_its_end_as_well(
     awaits: Awaits,
 ) -> None:
     valid = turn(files=1, validates=(True,))
-    played = Play(
-        world=World(script=[valid, progress]), config=settings(commits="loop", push=True)
+    played = SimulatedRun(
+        simulated=SimulatedProject(script=[valid, progress]),
+        config=settings(commits="loop", push=True),
     ).until(awaits)
     played.feed(Interrupted(by="Ctrl-C"))
     assert StopAgent() not in played.effects
@@ -226,7 +227,7 @@ def test_the_first_ctrl_c_lets_what_follows_the_agent_come_to_its_end_as_well(
 
 
 def test_ctrl_c_ends_at_once_where_a_stop_is_pending_already() -> None:
-    def person(played: Play) -> None:
+    def person(played: SimulatedRun) -> None:
         if played.run.phase is Phase.RUNNING:
             played.tell("stop")
             played.feed(Interrupted(by="Ctrl-C"))
@@ -238,13 +239,15 @@ def test_ctrl_c_ends_at_once_where_a_stop_is_pending_already() -> None:
 
 @pytest.mark.parametrize("awaits", [Awaits.PREPARED, Awaits.TIME])
 def test_one_ctrl_c_ends_a_run_without_an_open_iteration_at_once(awaits: Awaits) -> None:
-    played = Play(world=World(script=[progress] * 3), config=settings(cooldown=60)).until(awaits)
+    played = SimulatedRun(
+        simulated=SimulatedProject(script=[progress] * 3), config=settings(cooldown=60)
+    ).until(awaits)
     played.feed(Interrupted(by="Ctrl-C"))
     assert played.exit_code == 130
 
 
 def test_a_TERM_after_a_stop_command_counts_as_TERM() -> None:  # noqa: N802
-    def person(played: Play) -> None:
+    def person(played: SimulatedRun) -> None:
         if played.run.phase is Phase.RUNNING:
             played.tell("stop")
             played.feed(Interrupted(by=BY_TERM))
@@ -285,10 +288,10 @@ def test_a_stop_now_ends_the_agent() -> None:
 
 
 def test_what_an_agent_said_that_was_cut_off_is_not_its_last_word() -> None:
-    def person(played: Play) -> None:
-        if played.world.n_turns == 0:
+    def person(played: SimulatedRun) -> None:
+        if played.simulated.n_turns == 0:
             played.tell("stop", now=True)
-            played.world.said[1, 1] = asks("a or b?")
+            played.simulated.said[1, 1] = asks("a or b?")
 
     played = play(finishes, person=person)
     assert played.run.question is None
@@ -304,8 +307,8 @@ def test_several_meanings_in_one_iteration_the_first_wins() -> None:
     check_loop([asks("a?", validates=(False,))], ends=("fatal", 5))
     completes = turn(files=1, ticks=ONE_TASK, EXIT_SIGNAL="true", words=("a", "b"), promises=both)
     played = check_loop([completes], ends=("complete", 0), max_iterations=1)
-    assert played.world.question is None
-    assert played.world.blocked is None
+    assert played.simulated.question is None
+    assert played.simulated.blocked is None
 
 
 def test_a_refused_completion_leaves_later_promises_standing() -> None:
@@ -316,7 +319,7 @@ def test_a_refused_completion_leaves_later_promises_standing() -> None:
 
 @pytest.mark.parametrize("wait", [False, True], ids=["exit", "wait"])
 def test_an_effect_that_fails_is_fatal_and_ends_the_agent(wait: bool) -> None:
-    def person(played: Play) -> None:
+    def person(played: SimulatedRun) -> None:
         if played.run.phase is Phase.RUNNING:
             played.feed(EffectFailed(message="the disk is full"))
 
@@ -338,7 +341,9 @@ def test_an_effect_that_fails_with_no_agent_is_fatal_all_the_same() -> None:
     [pytest.param("Ctrl-C", 130, id="ctrl-c"), pytest.param(BY_TERM, 143, id="term")],
 )
 def test_what_fails_while_everything_is_ended_at_once_is_no_failure(by: str, code: int) -> None:
-    played = Play(world=World(script=[progress, finishes]), config=settings()).until(Awaits.EXIT)
+    played = SimulatedRun(
+        simulated=SimulatedProject(script=[progress, finishes]), config=settings()
+    ).until(Awaits.EXIT)
     for _ in range(2 if by == "Ctrl-C" else 1):
         played.feed(Interrupted(by=by))
     played.feed(EffectFailed(message="bd was killed"))
@@ -350,7 +355,7 @@ def test_what_fails_while_everything_is_ended_at_once_is_no_failure(by: str, cod
 
 
 def test_an_iteration_that_an_effect_cut_off_is_closed_by_the_next_engine() -> None:
-    def person(played: Play) -> None:
+    def person(played: SimulatedRun) -> None:
         if played.run.start == 1:
             played.feed(EffectFailed(message="the disk is full"))
 
@@ -361,7 +366,7 @@ def test_an_iteration_that_an_effect_cut_off_is_closed_by_the_next_engine() -> N
 
 
 def test_a_clock_that_is_set_back_makes_no_iteration_shorter_than_its_agent() -> None:
-    def person(played: Play) -> None:
+    def person(played: SimulatedRun) -> None:
         if played.run.phase is Phase.RUNNING:
             played.now -= timedelta(hours=1)
 
@@ -385,7 +390,7 @@ def test_a_task_that_left_the_plan_is_fatal() -> None:
         [],
         ends=("fatal", 5),
         message="no longer in the plan",
-        world=World(script=[], tasks={}),
+        simulated=SimulatedProject(script=[], tasks={}),
         task="a",
     )
 
@@ -395,15 +400,15 @@ def test_a_task_that_is_done_already_needs_no_agent() -> None:
         [],
         ends=("complete", 0),
         iterations=0,
-        world=World(script=[], tasks={"a": "done"}),
+        simulated=SimulatedProject(script=[], tasks={"a": "done"}),
         task="a",
     )
 
 
 def test_a_task_of_its_own_that_waits_for_another_says_for_which() -> None:
-    waits = World(script=[], tasks={"a": "blocked"}, waits="waiting for b")
+    waits = SimulatedProject(script=[], tasks={"a": "blocked"}, waits="waiting for b")
     message = "the task a is waiting for b"
-    check_loop([], ends=("blocked", 2), message=message, iterations=0, world=waits, task="a")
+    check_loop([], ends=("blocked", 2), message=message, iterations=0, simulated=waits, task="a")
 
 
 def test_a_task_of_its_own_that_is_blocked_is_named() -> None:
@@ -412,7 +417,7 @@ def test_a_task_of_its_own_that_is_blocked_is_named() -> None:
         ends=("blocked", 2),
         message="the task a is blocked in the plan",
         iterations=0,
-        world=World(script=[], tasks={"a": "blocked"}),
+        simulated=SimulatedProject(script=[], tasks={"a": "blocked"}),
         task="a",
     )
 
@@ -422,8 +427,8 @@ def test_a_task_of_its_own_is_complete_by_the_plan_alone() -> None:
 
 
 def test_an_empty_plan_gets_a_confirming_iteration() -> None:
-    world = World(script=[no_progress], tasks={})
-    played = check_loop([], ends=("complete", 0), iterations=1, world=world)
+    simulated = SimulatedProject(script=[no_progress], tasks={})
+    played = check_loop([], ends=("complete", 0), iterations=1, simulated=simulated)
     assert played.told("iterationStarted")[0].confirming
 
 

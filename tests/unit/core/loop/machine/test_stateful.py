@@ -1,6 +1,6 @@
 """A whole run under chance: agents of every kind, people, time and kills, under every gate.
 
-What holds for each step is watched by ``WatchedPlay``; here is only what may happen.
+What holds for each step is watched by ``CheckedRun``; here is only what may happen.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ralph_ls.protocol.config.config import Config, OnHalt
 from ralph_ls.protocol.run.events import dump_event, parse_event
 from ralph_ls.protocol.run.values import EndReason, Mode
 from tests.unit.core.loop import simulated_project, user_behaviours
-from tests.unit.core.loop.checked_run import SharedWorld, WatchedPlay
+from tests.unit.core.loop.checked_run import CheckedRun, SharedProject
 from tests.unit.core.loop.random_turns import TASKS, configs, seldom, turns
 from tests.unit.core.loop.simulated_project import Turn
 from tests.unit.core.loop.simulated_run import RUN, command, facts
@@ -31,7 +31,7 @@ class RunUnderChance(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.play = WatchedPlay(world=SharedWorld(script=[]), config=Config(), record=True)
+        self.play = CheckedRun(simulated=SharedProject(script=[]), config=Config(), record=True)
         self.n_texts = 0
 
     @initialize(
@@ -42,9 +42,9 @@ class RunUnderChance(RuleBasedStateMachine):
     )
     def start(self, config: Config, n_tasks: int, marker: bool, script: list[Turn]) -> None:
         tasks = dict.fromkeys(TASKS[:n_tasks], "todo")
-        self.play.world = SharedWorld(script=[], tasks=tasks, marker=marker)
+        self.play.simulated = SharedProject(script=[], tasks=tasks, marker=marker)
         self.play.config = config
-        self.play.feed(Started(run=RUN, facts=facts(self.play.world, config)))
+        self.play.feed(Started(run=RUN, facts=facts(self.play.simulated, config)))
         self.play_iterations(script)
 
     @precondition(lambda self: self.lives)
@@ -62,7 +62,7 @@ class RunUnderChance(RuleBasedStateMachine):
     @precondition(lambda self: self.lives)
     @rule(turn=turns)
     def let_an_agent_begin(self, turn: Turn) -> None:
-        self.play.world.afterwards = turn
+        self.play.simulated.afterwards = turn
         while self.play.queue and self.play.state.awaits is not Awaits.EXIT:
             self.advance()
 
@@ -117,7 +117,7 @@ class RunUnderChance(RuleBasedStateMachine):
 
     @rule(edit=st.sampled_from(["answer", "delete the question", "resolve"]))
     def edit_a_halt_file(self, edit: str) -> None:
-        shared = self.play.world
+        shared = self.play.simulated
         if edit == "answer" and shared.question is not None:
             shared.answer = self.text()
             self.play.answers.add(shared.answer)
@@ -137,9 +137,9 @@ class RunUnderChance(RuleBasedStateMachine):
         if work == "commit":
             self.play.shared.commit_by_hand()
         elif work in {"build", "plan"}:
-            self.play.world.mode = Mode(work)
+            self.play.simulated.mode = Mode(work)
         else:
-            self.play.world.tasks[work] = state
+            self.play.simulated.tasks[work] = state
         self.play.now += timedelta(seconds=seconds)
 
     @precondition(lambda self: self.lives)
@@ -152,7 +152,7 @@ class RunUnderChance(RuleBasedStateMachine):
         """The engine dies in its next step, of which some events were written, or none."""
         played, works = self.play, self.play.state.awaits is Awaits.EXIT
         if works and did == "half":
-            played.world.change(played.world.afterwards, half=True)
+            played.simulated.change(played.simulated.afterwards, half=True)
         elif played.queue and not (works and did == "nothing"):
             self._die_in_next_step(n_kept, performed=performed)
         self.resume()
@@ -161,7 +161,7 @@ class RunUnderChance(RuleBasedStateMachine):
     @rule(settles=st.booleans())
     def run_again(self, settles: bool) -> None:
         """``ralph run --resume``, perhaps after a person saw to what the run ended for."""
-        shared = self.play.world
+        shared = self.play.simulated
         if settles and shared.question is not None:
             shared.answer = self.text()
             self.play.answers.add(shared.answer)
@@ -176,7 +176,7 @@ class RunUnderChance(RuleBasedStateMachine):
         (moment,) = played.moments
         n_written = min(len(played.events), moment.n_events + n_kept)
         if n_written < len(played.events) or not performed:
-            played.world = moment.world
+            played.simulated = moment.simulated
         del played.events[n_written:]
 
     @invariant()
@@ -217,7 +217,7 @@ class RunUnderChance(RuleBasedStateMachine):
 
     def play_one(self, turn: Turn) -> None:
         """One iteration to its end, if one can begin."""
-        self.play.world.afterwards = turn
+        self.play.simulated.afterwards = turn
         number = self.play.run.start
         while self.play.queue and self.play.run.start == number:
             self.advance()
@@ -246,8 +246,9 @@ class TestRunUnderChance(RunUnderChance.TestCase):  # type: ignore[misc,valid-ty
 
 def test_a_late_command_is_rejected_and_changes_nothing() -> None:
     """What the machine's last promise means, once in plain words."""
-    played = WatchedPlay(
-        world=SharedWorld(script=[simulated_project.finishes]), config=Config(on_halt=OnHalt.EXIT)
+    played = CheckedRun(
+        simulated=SharedProject(script=[simulated_project.finishes]),
+        config=Config(on_halt=OnHalt.EXIT),
     )
     played.start()
     end = played.run.end

@@ -13,7 +13,7 @@ from ralph_ls.protocol.run.commands import Approval
 from ralph_ls.protocol.run.events import CommandAccepted, CommandRejected
 from ralph_ls.protocol.run.values import BreakerState, Phase
 from tests.unit.core.loop.simulated_project import (
-    World,
+    SimulatedProject,
     asks,
     edits_only,
     finishes,
@@ -22,28 +22,28 @@ from tests.unit.core.loop.simulated_project import (
     progress,
     turn,
 )
-from tests.unit.core.loop.simulated_run import Play, check_loop, command, play, settings
+from tests.unit.core.loop.simulated_run import SimulatedRun, check_loop, command, play, settings
 from tests.unit.core.loop.user_behaviours import during_turn, helpful, together
 
 
-def waits_for(awaits: Awaits) -> Play:
+def waits_for(awaits: Awaits) -> SimulatedRun:
     """A run in which that one keeps everybody waiting."""
     script = [turn(files=1, validates=(True,)), finishes]
     config = settings(wait=True, cooldown=5.0)
-    return Play(world=World(script=script), config=config).until(awaits)
+    return SimulatedRun(simulated=SimulatedProject(script=script), config=config).until(awaits)
 
 
-def stopping() -> Play:
+def stopping() -> SimulatedRun:
     played = waits_for(Awaits.EXIT)
     played.tell("stop")
     return played
 
 
-def paused() -> Play:
+def paused() -> SimulatedRun:
     return play(progress, finishes, person=during_turn(0, "pause"))
 
 
-HELD: dict[str, Callable[[], Play]] = {
+HELD: dict[str, Callable[[], SimulatedRun]] = {
     "preparing": lambda: waits_for(Awaits.PREPARED),
     "starting the agent": lambda: waits_for(Awaits.LAUNCH),
     "running": lambda: waits_for(Awaits.EXIT),
@@ -55,7 +55,9 @@ HELD: dict[str, Callable[[], Play]] = {
     "decide": lambda: play(asks("a or b?"), finishes, wait=True),
     "blocked": lambda: play(is_blocked("no key"), finishes, wait=True),
     "stuck": lambda: play(no_progress, no_progress, no_progress, finishes, wait=True),
-    "no task": lambda: play(world=World(script=[], tasks={"a": "blocked"}), wait=True),
+    "no task": lambda: play(
+        simulated=SimulatedProject(script=[], tasks={"a": "blocked"}), wait=True
+    ),
     "ended": lambda: play(finishes),
 }
 
@@ -88,7 +90,7 @@ FIELDS: dict[str, dict[str, object]] = {
 TASKS = ("skip", "resetTask")
 
 
-def answer_to(played: Play, kind: str, **fields: object) -> str:
+def answer_to(played: SimulatedRun, kind: str, **fields: object) -> str:
     """How a command is answered: ``accepted``, or the code of its rejection."""
     before = len(played.events)
     played.tell(kind, **{**FIELDS.get(kind, {}), **fields})
@@ -308,13 +310,13 @@ def test_no_agent_runs_while_the_breaker_is_open_whatever_else_is_settled() -> N
     assert played.go_on().exit_code == 0
 
 
-def both_files() -> World:
+def both_files() -> SimulatedProject:
     """What two earlier ends have left: a question and a blocker."""
-    return World(script=[finishes], question="a or b?", blocked="no key")
+    return SimulatedProject(script=[finishes], question="a or b?", blocked="no key")
 
 
 def test_what_waits_for_two_people_waits_for_both() -> None:
-    played = play(world=both_files(), wait=True)
+    played = play(simulated=both_files(), wait=True)
     assert played.run.phase_reason == "blocked"
     assert answer_to(played, "reset") == OK
     assert played.run.phase_reason == "blocked"
@@ -326,7 +328,7 @@ def test_what_waits_for_two_people_waits_for_both() -> None:
 
 
 def test_an_answer_may_come_before_the_blocker_is_resolved() -> None:
-    played = play(world=both_files(), wait=True)
+    played = play(simulated=both_files(), wait=True)
     played.tell("answer", text="a")
     assert played.run.phase_reason == "blocked"
     assert answer_to(played, "answer") == "answered"
@@ -347,11 +349,13 @@ def test_an_answer_is_written_to_its_file_and_taken_once() -> None:
 
 
 def test_blocked_tasks_are_looked_at_again_on_resume() -> None:
-    world = World(script=[turn(files=1, ticks=("a",)), no_progress], tasks={"a": "blocked"})
-    played = play(world=world, wait=True)
+    simulated = SimulatedProject(
+        script=[turn(files=1, ticks=("a",)), no_progress], tasks={"a": "blocked"}
+    )
+    played = play(simulated=simulated, wait=True)
     played.tell("resume")
     assert played.go_on().run.phase is Phase.PARKED
-    world.tasks["a"] = "todo"
+    simulated.tasks["a"] = "todo"
     played.tell("resume")
     assert played.go_on().exit_code == 0
 

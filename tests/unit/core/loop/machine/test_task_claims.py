@@ -8,8 +8,8 @@ from ralph_ls.core.loop.effects import ClaimTask, LaunchAgent
 from ralph_ls.core.loop.inputs import TaskClaimed
 from ralph_ls.core.loop.state import Awaits
 from ralph_ls.protocol.run.values import Mode, Phase, TaskRef
-from tests.unit.core.loop.simulated_project import Turn, World, turn
-from tests.unit.core.loop.simulated_run import Play, command, play, settings
+from tests.unit.core.loop.simulated_project import SimulatedProject, Turn, turn
+from tests.unit.core.loop.simulated_run import SimulatedRun, command, play, settings
 
 B_RULES: dict[str, Any] = {
     "attempts_limit": 3,
@@ -22,14 +22,16 @@ PAINTS = turn(files=1, ticks=("paint",))
 SANDS = turn(files=1, ticks=("sand",))
 
 
-def shared(*script: Turn, others: tuple[str, ...] = ()) -> World:
+def shared(*script: Turn, others: tuple[str, ...] = ()) -> SimulatedProject:
     tasks = {"paint": "todo", "sand": "todo"}
-    return World(script=list(script), tasks=tasks, is_shared=True, others=list(others))
+    return SimulatedProject(script=list(script), tasks=tasks, is_shared=True, others=list(others))
 
 
-def held_at_claim() -> Play:
+def held_at_claim() -> SimulatedRun:
     """A run whose first task is being claimed."""
-    return Play(world=shared(PAINTS, SANDS), config=settings(**B_RULES)).until(Awaits.CLAIM)
+    return SimulatedRun(simulated=shared(PAINTS, SANDS), config=settings(**B_RULES)).until(
+        Awaits.CLAIM
+    )
 
 
 class TestClaiming:
@@ -41,13 +43,13 @@ class TestClaiming:
         assert held.run.phase is Phase.PREPARING
 
     def test_is_done_for_each_task(self) -> None:
-        played = play(world=shared(PAINTS, SANDS), **B_RULES)
+        played = play(simulated=shared(PAINTS, SANDS), **B_RULES)
         kinds = [type(one) for one in played.effects if isinstance(one, ClaimTask | LaunchAgent)]
         assert kinds == [ClaimTask, LaunchAgent] * 2
         assert played.exit_code == 0
 
     def test_of_a_task_that_somebody_else_has_makes_room_for_the_next_one(self) -> None:
-        played = play(world=shared(SANDS, others=("paint",)), **B_RULES)
+        played = play(simulated=shared(SANDS, others=("paint",)), **B_RULES)
         assert [one.task.id for one in played.told("iterationStarted")] == ["sand"]
         assert played.told("warned")[0].code == "claim-refused"
         assert played.told("warned")[0].message == "paint (paint) is not taken: Bob has it"
@@ -55,9 +57,9 @@ class TestClaiming:
         assert played.exit_code == 2
 
     def test_is_not_done_for_a_plan_iteration(self) -> None:
-        world = shared(turn(files=1))
-        world.mode = Mode.PLAN
-        played = play(world=world, **B_RULES, max_iterations=1)
+        simulated = shared(turn(files=1))
+        simulated.mode = Mode.PLAN
+        played = play(simulated=simulated, **B_RULES, max_iterations=1)
         assert not any(isinstance(effect, ClaimTask) for effect in played.effects)
 
     def test_that_ended_with_a_stop_starts_nothing(self) -> None:
@@ -84,7 +86,7 @@ class TestClaiming:
         assert held.exit_code == 0
 
     def test_that_nobody_awaits_moves_nothing(self) -> None:
-        held = Play(world=shared(PAINTS), config=settings(**B_RULES)).until(Awaits.EXIT)
+        held = SimulatedRun(simulated=shared(PAINTS), config=settings(**B_RULES)).until(Awaits.EXIT)
         held.feed(TaskClaimed(task=TaskRef(id="paint", title="paint")))
         assert held.ignored == ["what the run waits for is the agent to end"]
 

@@ -15,19 +15,27 @@ from ralph_ls.core.loop.inputs import IterationRead, PendingReset, Resumed
 from ralph_ls.core.loop.state import Awaits, LoopState
 from ralph_ls.protocol.config.config import OnHalt
 from ralph_ls.protocol.run.values import Phase, TaskRef
-from tests.unit.core.loop.simulated_project import Turn, World, finishes, no_progress, progress
-from tests.unit.core.loop.simulated_run import Play, command, facts, settings
+from tests.unit.core.loop.simulated_project import (
+    SimulatedProject,
+    Turn,
+    finishes,
+    no_progress,
+    progress,
+)
+from tests.unit.core.loop.simulated_run import SimulatedRun, command, facts, settings
 
 TWO = {"first": "todo", "second": "todo"}
 
 
-def begun(*script: Turn, wait: bool = False, tasks: dict[str, str] = TWO, **fields: object) -> Play:
+def begun(
+    *script: Turn, wait: bool = False, tasks: dict[str, str] = TWO, **fields: object
+) -> SimulatedRun:
     """A run that has not begun its first step yet."""
-    world = World(script=list(script), tasks=dict(tasks), afterwards=no_progress)
-    return Play(world=world, config=settings(wait=wait, **fields))
+    simulated = SimulatedProject(script=list(script), tasks=dict(tasks), afterwards=no_progress)
+    return SimulatedRun(simulated=simulated, config=settings(wait=wait, **fields))
 
 
-def assigned(played: Play) -> list[str | None]:
+def assigned(played: SimulatedRun) -> list[str | None]:
     """The task of each iteration."""
     return [
         None if event.task is None else event.task.id for event in played.told("iterationStarted")
@@ -41,7 +49,7 @@ class TestSkip:
         played.go_on()
         assert assigned(played) == ["first", "second"]
         assert played.run.skipped == ("first",)
-        assert played.world.tasks["first"] == "todo"
+        assert played.simulated.tasks["first"] == "todo"
 
     def test_the_asker_is_told_when_it_counts(self) -> None:
         played = begun(progress, max_iterations=1).until(Awaits.EXIT)
@@ -73,7 +81,7 @@ class TestSkip:
     def test_it_outlives_the_engine(self) -> None:
         played = begun(progress, progress, max_iterations=5).until(Awaits.EXIT)
         played.tell("skip", task="first")
-        played.world.script += [progress, progress]
+        played.simulated.script += [progress, progress]
         played.resume(config=settings(max_iterations=3))
         assert set(assigned(played)[1:]) == {"second"}
 
@@ -168,7 +176,7 @@ class TestResetTask:
         config = settings(attempts_limit=5, max_iterations=3)
         played.state = LoopState(run=fold(played.events))
         played.config = config
-        played.feed(Resumed(by="Ada", facts=facts(played.world, config, resets=(left,))))
+        played.feed(Resumed(by="Ada", facts=facts(played.simulated, config, resets=(left,))))
         (accepted,) = played.told("commandAccepted")
         assert (accepted.command, accepted.task, accepted.by) == ("left-0001", "first", "Ada")
         assert played.run.attempts == {}

@@ -38,8 +38,16 @@ from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.run.values import Baseline, Phase, TaskRef
 from tests.unit.core.loop.input_strategies import anything
 from tests.unit.core.loop.machine.test_steering import HELD
-from tests.unit.core.loop.simulated_project import World, finishes
-from tests.unit.core.loop.simulated_run import LAUNCHED, RUN, Play, check_step, command, facts, play
+from tests.unit.core.loop.simulated_project import SimulatedProject, finishes
+from tests.unit.core.loop.simulated_run import (
+    LAUNCHED,
+    RUN,
+    SimulatedRun,
+    check_step,
+    command,
+    facts,
+    play,
+)
 
 PHASES_HELD = {
     "preparing": Phase.PREPARING,
@@ -51,9 +59,9 @@ PHASES_HELD = {
     "decide": Phase.PARKED,
     "ended": Phase.ENDED,
 }
-RUNS: dict[Phase, Play] = {phase: HELD[name]() for name, phase in PHASES_HELD.items()}
+RUNS: dict[Phase, SimulatedRun] = {phase: HELD[name]() for name, phase in PHASES_HELD.items()}
 
-FACTS = facts(World(script=[]), Config())
+FACTS = facts(SimulatedProject(script=[]), Config())
 ONE_OF_EACH: list[Input] = [
     Started(run=RUN, facts=FACTS),
     Resumed(by="Ada", facts=FACTS),
@@ -129,7 +137,7 @@ def test_what_is_ignored_leads_nowhere() -> None:
 
 def test_a_run_that_has_begun_is_not_started_again() -> None:
     played = play(finishes)
-    given_input = Started(run=RUN, facts=facts(played.world, played.config))
+    given_input = Started(run=RUN, facts=facts(played.simulated, played.config))
     taken = step(LoopState(run=played.run), given_input, played.now)
     assert taken.ignored == "a run that has begun is resumed, not started"
 
@@ -153,6 +161,6 @@ def test_there_is_nothing_to_resume_without_a_run() -> None:
 def test_what_was_noticed_before_an_iteration_is_warned_of() -> None:
     played = HELD["preparing"]()
     notices = (Notice(code="left-over", message="a file is left over"),)
-    played.feed(Prepared(baseline=Baseline(), plan=played.world.plan(), notices=notices))
+    played.feed(Prepared(baseline=Baseline(), plan=played.simulated.plan(), notices=notices))
     assert played.warnings() == ["left-over"]
     assert "iterationStarted" in played.kinds()

@@ -15,8 +15,15 @@ from ralph_ls.core.loop.state import Awaits
 from ralph_ls.protocol.run.report import Usage
 from ralph_ls.protocol.run.state import AgentCalls
 from ralph_ls.protocol.run.values import Phase
-from tests.unit.core.loop.simulated_project import Turn, World, crash, finishes, progress, turn
-from tests.unit.core.loop.simulated_run import BEGIN, Play, check_step, settings
+from tests.unit.core.loop.simulated_project import (
+    SimulatedProject,
+    Turn,
+    crash,
+    finishes,
+    progress,
+    turn,
+)
+from tests.unit.core.loop.simulated_run import BEGIN, SimulatedRun, check_step, settings
 
 NOW = BEGIN + timedelta(hours=1)
 MINUTE = timedelta(minutes=1)
@@ -50,7 +57,7 @@ def test_the_next_agent_starts_when_fewer_calls_lie_in_the_minute_before(
     assert next_agent_start(calls, limit, NOW) == expected
 
 
-class Punctual(Play):
+class Punctual(SimulatedRun):
     """A play whose waits last as long as they are meant to."""
 
     def _answer(self, effect: order.Effect) -> Input | None:
@@ -61,20 +68,22 @@ class Punctual(Play):
 
 def paced(*script: Turn, limit: int = 5, **fields: Any) -> Punctual:
     config = settings(max_calls_per_minute=limit, **fields)
-    return Punctual(world=World(script=list(script)), config=config)
+    return Punctual(simulated=SimulatedProject(script=list(script)), config=config)
 
 
-def held() -> Play:
+def held() -> SimulatedRun:
     """A run that waits since too many calls were made, and a clock that goes on slowly."""
     config = settings(max_calls_per_minute=5)
-    return Play(world=World(script=[chatty(5), finishes]), config=config).until(Awaits.TIME)
+    return SimulatedRun(
+        simulated=SimulatedProject(script=[chatty(5), finishes]), config=config
+    ).until(Awaits.TIME)
 
 
 def chatty(turns: int | None, **fields: Any) -> Turn:
     return turn(files=1, commit=True, usage=Usage(turns=turns, cost_usd=0.1), **fields)
 
 
-def starts(played: Play) -> list[datetime]:
+def starts(played: SimulatedRun) -> list[datetime]:
     return [event.at for event in played.told("iterationStarted")]
 
 
@@ -113,7 +122,9 @@ def test_a_cooldown_comes_first_and_the_calls_are_looked_at_after_it() -> None:
 
 
 def test_without_a_limit_nothing_is_kept() -> None:
-    played = Play(world=World(script=[chatty(9), finishes]), config=settings()).start()
+    played = SimulatedRun(
+        simulated=SimulatedProject(script=[chatty(9), finishes]), config=settings()
+    ).start()
     assert played.run.calls == ()
     assert "waitStarted" not in played.kinds()
 

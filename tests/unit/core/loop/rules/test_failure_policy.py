@@ -18,14 +18,14 @@ from ralph_ls.protocol.run.report import AgentFailure, SessionSeen
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import Phase
 from tests.unit.core.loop.simulated_project import (
+    SimulatedProject,
     Turn,
-    World,
     finishes,
     no_progress,
     progress,
     turn,
 )
-from tests.unit.core.loop.simulated_run import BEGIN, Play, check_loop, play, settings
+from tests.unit.core.loop.simulated_run import BEGIN, SimulatedRun, check_loop, play, settings
 
 RETRY = {"tries": 3, "first": 10, "longest": 25}
 HOUR = timedelta(hours=1)
@@ -46,7 +46,7 @@ def at_limit(hours: float) -> Turn:
     return fails(AgentFailure.LIMIT, "429", limit=limit)
 
 
-def agents(played: Play) -> list[str | None]:
+def agents(played: SimulatedRun) -> list[str | None]:
     return [effect.agent for effect in played.effects if isinstance(effect, LaunchAgent)]
 
 
@@ -100,12 +100,14 @@ class TestAnOverloadedModel:
 
     def test_can_be_stopped_and_paused_while_it_is_waited_for(self) -> None:
         for kind, phase in (("stop", Phase.ENDED), ("pause", Phase.PAUSED)):
-            played = Play(world=World(script=[overloaded]), config=settings(retry=RETRY))
+            played = SimulatedRun(
+                simulated=SimulatedProject(script=[overloaded]), config=settings(retry=RETRY)
+            )
             played.until(Awaits.TIME).tell(kind)
             assert played.run.phase is phase
 
     def test_that_a_person_wants_paused_is_paused_instead(self) -> None:
-        def pauses(played: Play) -> None:
+        def pauses(played: SimulatedRun) -> None:
             if played.run.phase is Phase.RUNNING:
                 played.tell("pause")
 
@@ -181,9 +183,9 @@ class TestALimitOfTheAgentsOwn:
         assert launched[:2] == [None, None if is_full else "s-1"]
 
     def test_confirms_nothing(self) -> None:
-        world = World(script=[fails(AgentFailure.MAX_TURNS), no_progress], tasks={})
-        world.tasks.clear()
-        played = play(world=world)
+        simulated = SimulatedProject(script=[fails(AgentFailure.MAX_TURNS), no_progress], tasks={})
+        simulated.tasks.clear()
+        played = play(simulated=simulated)
         assert played.told("iterationEnded")[0].verdict is None
 
 
@@ -210,7 +212,9 @@ class TestAFallback:
 
     def test_takes_over_from_one_at_its_limit_until_that_is_lifted(self) -> None:
         script = [at_limit(1), at_limit(3), progress, finishes]
-        played = Play(world=World(script=script), config=settings(**self.settings))
+        played = SimulatedRun(
+            simulated=SimulatedProject(script=script), config=settings(**self.settings)
+        )
         played.start()
         assert agents(played) == [None, "other", "third", "third"]
         assert not played.told("waitStarted")
@@ -274,8 +278,8 @@ class TestAFallback:
         )
 
     def test_is_over_when_somebody_takes_up_the_run_but_for_limits(self) -> None:
-        played = Play(
-            world=World(script=[at_limit(9), *[logged_out] * 2, finishes]),
+        played = SimulatedRun(
+            simulated=SimulatedProject(script=[at_limit(9), *[logged_out] * 2, finishes]),
             config=settings(**self.settings),
         )
         played.until(Awaits.TIME)
@@ -288,7 +292,7 @@ class TestAFallback:
 
 
 def test_what_is_seen_of_an_agent_that_works_is_told_once_for_each_iteration() -> None:
-    played = Play(world=World(script=[no_progress]), config=settings())
+    played = SimulatedRun(simulated=SimulatedProject(script=[no_progress]), config=settings())
     played.until(Awaits.EXIT)
     notice = AnnouncementDone(code="context-50", message="half full", start=1)
     for given in (notice, notice, AnnouncementDone(code="context-50", message="late", start=2)):

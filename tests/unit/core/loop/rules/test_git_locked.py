@@ -6,14 +6,14 @@ from ralph_ls.core.loop.inputs import EffectFailed
 from ralph_ls.core.loop.rules.waits import parked_words
 from ralph_ls.core.loop.state import Awaits
 from ralph_ls.protocol.run.values import EndReason, Phase
-from tests.unit.core.loop.simulated_project import World, finishes
-from tests.unit.core.loop.simulated_run import Play, command, play, settings
+from tests.unit.core.loop.simulated_project import SimulatedProject, finishes
+from tests.unit.core.loop.simulated_run import SimulatedRun, command, play, settings
 
 LOCKED = "a lock file keeps git from changing the repository: .git/index.lock (there for 3s)"
 
 
 def test_the_run_ends_as_blocked_and_says_by_what() -> None:
-    played = play(world=World(script=[finishes], locked=LOCKED))
+    played = play(simulated=SimulatedProject(script=[finishes], locked=LOCKED))
     assert played.exit_code == 2
     (ended,) = played.told("runEnded")
     assert (ended.reason, ended.message) == (EndReason.BLOCKED, LOCKED)
@@ -22,19 +22,19 @@ def test_the_run_ends_as_blocked_and_says_by_what() -> None:
 
 
 def test_a_run_that_waits_goes_on_when_the_user_has_removed_it() -> None:
-    world = World(script=[finishes], locked=LOCKED)
-    played = Play(world=world, config=settings(wait=True)).until(Awaits.PERSON)
+    simulated = SimulatedProject(script=[finishes], locked=LOCKED)
+    played = SimulatedRun(simulated=simulated, config=settings(wait=True)).until(Awaits.PERSON)
     assert played.run.phase is Phase.PARKED
     assert parked_words(played.run) == f"git to be free, then: ralph resume; {LOCKED}"
-    world.locked = ""
+    simulated.locked = ""
     played.go_on(command("resume"))
     assert played.exit_code == 0
 
 
 def test_a_run_that_is_to_pause_pauses_first() -> None:
-    played = Play(world=World(script=[finishes], locked=LOCKED), config=settings()).until(
-        Awaits.PREPARED
-    )
+    played = SimulatedRun(
+        simulated=SimulatedProject(script=[finishes], locked=LOCKED), config=settings()
+    ).until(Awaits.PREPARED)
     played.tell("pause")
     played.go_on()
     assert played.run.phase is Phase.PAUSED
@@ -42,8 +42,8 @@ def test_a_run_that_is_to_pause_pauses_first() -> None:
 
 
 def test_a_repository_that_is_damaged_blocks_the_run_until_it_is_resumed() -> None:
-    world = World(script=[finishes])
-    played = Play(world=world, config=settings()).until(Awaits.READ)
+    simulated = SimulatedProject(script=[finishes])
+    played = SimulatedRun(simulated=simulated, config=settings()).until(Awaits.READ)
     played.queue.clear()
     played.go_on(EffectFailed(message="HEAD is gone", blocked=True))
     assert played.exit_code == 2

@@ -12,7 +12,7 @@ from ralph_ls.core.loop.rules.commits import GUARD_RULES, restoration_message, r
 from ralph_ls.protocol.run.iteration_events import Forbidden
 from ralph_ls.protocol.run.values import TaskRef
 from tests.unit.core.loop.simulated_project import (
-    World,
+    SimulatedProject,
     crash,
     finishes,
     is_blocked,
@@ -20,7 +20,7 @@ from tests.unit.core.loop.simulated_project import (
     promise,
     turn,
 )
-from tests.unit.core.loop.simulated_run import RUN, Play, play
+from tests.unit.core.loop.simulated_run import RUN, SimulatedRun, play
 
 DROPPED = RevertedChange(
     path="plan.md",
@@ -39,7 +39,7 @@ DROPS = turn(STATUS="IN_PROGRESS", restores=(DROPPED, BROKEN))
 
 
 class TestNextAgent:
-    def told(self, played: Play) -> list[tuple[str, ...]]:
+    def told(self, played: SimulatedRun) -> list[tuple[str, ...]]:
         return [prompt.restored for prompt in played.prompts]
 
     def test_the_next_one_is_told_what_and_why_and_the_one_after_it_is_not(self) -> None:
@@ -54,7 +54,7 @@ class TestNextAgent:
         assert self.told(played) == [(), ()]
 
     def test_one_that_was_cut_off_is_told_again(self) -> None:
-        def stops(played: Play) -> None:
+        def stops(played: SimulatedRun) -> None:
             if played.run.iteration == 2 and len(played.prompts) == 2:
                 played.tell("stop", now=True)
 
@@ -89,9 +89,9 @@ OFFENCE = "plan.md in HEAD holds what no agent may do: a; commit the one of the 
 COMPLETE = replace(finishes, promises=(promise("complete"),))
 
 
-def held(*script: Any, **fields: Any) -> Play:
-    world = World(script=[*script], committed_offence=OFFENCE)
-    return play(world=world, **{"gate_rule": "verified", **fields})
+def held(*script: Any, **fields: Any) -> SimulatedRun:
+    simulated = SimulatedProject(script=[*script], committed_offence=OFFENCE)
+    return play(simulated=simulated, **{"gate_rule": "verified", **fields})
 
 
 class TestCompletion:
@@ -117,15 +117,15 @@ class TestCompletion:
         played = held(COMPLETE)
         played.resume()
         assert played.exit_code == 2
-        played.world.committed_offence = ""
+        played.simulated.committed_offence = ""
         played.resume()
         assert played.exit_code == 0
         assert played.run.iteration == 1
 
     def test_a_parked_run_looks_again_when_it_is_resumed(self) -> None:
-        def commits(played: Play) -> None:
+        def commits(played: SimulatedRun) -> None:
             if played.run.phase.value == "parked":
-                played.world.committed_offence = ""
+                played.simulated.committed_offence = ""
                 played.tell("resume")
 
         assert held(COMPLETE, wait=True, person=commits).exit_code == 0
@@ -138,10 +138,10 @@ class TestCompletion:
         assert played.run.end.message == "no key"
 
     def test_with_work_left_nothing_is_held_back(self) -> None:
-        world = World(
+        simulated = SimulatedProject(
             script=[no_progress, COMPLETE],
             tasks={"write the letter": "todo"},
             committed_offence=OFFENCE,
         )
-        played = play(world=world, gate_rule="verified", max_iterations=1)
+        played = play(simulated=simulated, gate_rule="verified", max_iterations=1)
         assert played.told("completionRefused") == []

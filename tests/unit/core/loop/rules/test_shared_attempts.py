@@ -11,8 +11,8 @@ from ralph_ls.core.loop.fold import fold
 from ralph_ls.core.loop.inputs import Prepared
 from ralph_ls.core.loop.state import Awaits
 from ralph_ls.core.replay.journal import simulate_journal
-from tests.unit.core.loop.simulated_project import Turn, World, turn
-from tests.unit.core.loop.simulated_run import Play, settings
+from tests.unit.core.loop.simulated_project import SimulatedProject, Turn, turn
+from tests.unit.core.loop.simulated_run import SimulatedRun, settings
 
 B_RULES = {
     "attempts_limit": 3,
@@ -25,7 +25,7 @@ works = turn(files=1, commit=True)
 
 
 @dataclass(kw_only=True)
-class Shared(Play):
+class Shared(SimulatedRun):
     """A run beside a file that it reads before each iteration, and others may have changed."""
 
     kept: dict[str, int] = field(default_factory=dict)
@@ -36,7 +36,7 @@ class Shared(Play):
             out = {task: count for task, count in self.kept.items() if count >= 3}
             return Prepared(
                 baseline=answer.baseline,
-                plan=self.world.plan({**out, **dict.fromkeys(effect.skipped, 0)}),
+                plan=self.simulated.plan({**out, **dict.fromkeys(effect.skipped, 0)}),
                 left_out=answer.left_out,
                 mode=answer.mode,
                 attempts=dict(self.kept),
@@ -46,12 +46,14 @@ class Shared(Play):
 
 
 def shared(kept: dict[str, int], *script: Turn, **fields: object) -> Shared:
-    world = World(script=list(script), tasks={"paint": "todo", "sand": "todo"}, afterwards=works)
+    simulated = SimulatedProject(
+        script=list(script), tasks={"paint": "todo", "sand": "todo"}, afterwards=works
+    )
     config = settings(**{**B_RULES, "max_iterations": 3, **fields})  # type: ignore[arg-type]
-    return Shared(world=world, config=config, kept=dict(kept))
+    return Shared(simulated=simulated, config=config, kept=dict(kept))
 
 
-def tasks_of(played: Play) -> list[str]:
+def tasks_of(played: SimulatedRun) -> list[str]:
     return [event.task.id for event in played.told("iterationStarted") if event.task is not None]
 
 

@@ -11,8 +11,14 @@ from ralph_ls.core.loop.inputs import AgentFinished, EffectFailed
 from ralph_ls.core.loop.rules.attempts import failed_attempts
 from ralph_ls.core.loop.state import Awaits
 from ralph_ls.protocol.run.report import AgentFailure
-from tests.unit.core.loop.simulated_project import Turn, World, no_progress, progress, turn
-from tests.unit.core.loop.simulated_run import Play, check_loop, play, settings
+from tests.unit.core.loop.simulated_project import (
+    SimulatedProject,
+    Turn,
+    no_progress,
+    progress,
+    turn,
+)
+from tests.unit.core.loop.simulated_run import SimulatedRun, check_loop, play, settings
 
 TWO = {"paint": "todo", "sand": "todo"}
 works = turn(files=1, commit=True)
@@ -27,12 +33,12 @@ B_RULES = {
 }
 
 
-def run(*script: Turn, **fields: object) -> Play:
-    world = World(script=list(script), tasks=dict(TWO), afterwards=works)
-    return check_loop([], world=world, max_iterations=9, **fields)  # type: ignore[arg-type]
+def run(*script: Turn, **fields: object) -> SimulatedRun:
+    simulated = SimulatedProject(script=list(script), tasks=dict(TWO), afterwards=works)
+    return check_loop([], simulated=simulated, max_iterations=9, **fields)  # type: ignore[arg-type]
 
 
-def tasks_of(played: Play) -> list[str]:
+def tasks_of(played: SimulatedRun) -> list[str]:
     return [event.task.id for event in played.told("iterationStarted") if event.task is not None]
 
 
@@ -42,7 +48,7 @@ class TestMarkedInThePlan:
         assert tasks_of(played)[:4] == ["paint", "paint", "paint", "sand"]
         (aside,) = played.told("taskSetAside")
         assert (aside.task.id, aside.attempts, aside.marked) == ("paint", 3, True)
-        assert played.world.reasons == {"paint": "3 attempts without success"}
+        assert played.simulated.reasons == {"paint": "3 attempts without success"}
         assert played.run.attempts == {}
 
     def test_the_number_of_each_attempt_is_told_at_its_start(self) -> None:
@@ -87,7 +93,7 @@ class TestLeftInThePlan:
         assert tasks_of(played)[:4] == ["paint", "paint", "paint", "sand"]
         (aside,) = played.told("taskSetAside")
         assert not aside.marked
-        assert played.world.tasks["paint"] == "todo"
+        assert played.simulated.tasks["paint"] == "todo"
         assert played.run.attempts == {"paint": 3}
 
     def test_with_only_skipped_ones_left_the_run_ends_with_their_names(self) -> None:
@@ -104,13 +110,13 @@ class TestReportedBlocked:
     def test_sets_the_task_aside_at_once(self) -> None:
         played = run(says_blocked, turn(files=1, ticks=("sand",)), on_blocked="set-aside")
         assert tasks_of(played)[:2] == ["paint", "sand"]
-        assert played.world.reasons == {"paint": "no brush"}
+        assert played.simulated.reasons == {"paint": "no brush"}
         assert played.run.end is not None
         assert played.run.end.exit_code == 2
 
     def test_says_so_where_no_reason_is_given(self) -> None:
         played = run(turn(STATUS="BLOCKED", files=1), on_blocked="set-aside")
-        assert played.world.reasons["paint"] == "the agent reports BLOCKED and gives no reason"
+        assert played.simulated.reasons["paint"] == "the agent reports BLOCKED and gives no reason"
 
     def test_skips_the_task_where_the_plan_is_left_alone(self) -> None:
         played = run(
@@ -132,9 +138,9 @@ class TestReportedBlocked:
         assert played.told("taskSetAside") == []
 
     def test_without_a_task_it_is_told_by_the_report_alone(self) -> None:
-        world = World(script=[says_blocked, works], tasks={}, afterwards=works)
+        simulated = SimulatedProject(script=[says_blocked, works], tasks={}, afterwards=works)
         played = check_loop(
-            [], world=world, gate_rule="status", on_blocked="set-aside", max_iterations=2
+            [], simulated=simulated, gate_rule="status", on_blocked="set-aside", max_iterations=2
         )
         assert (played.exit_code, played.told("taskSetAside")) == (1, [])
 
@@ -144,10 +150,10 @@ class TestReportedBlocked:
 
 
 def test_setting_aside_gives_the_next_task_a_fresh_start_with_the_breaker() -> None:
-    world = World(script=[no_progress] * 4, tasks=dict(TWO), afterwards=progress)
+    simulated = SimulatedProject(script=[no_progress] * 4, tasks=dict(TWO), afterwards=progress)
     played = check_loop(
         [],
-        world=world,
+        simulated=simulated,
         attempts_limit=2,
         max_iterations=4,
         ends=("stuck", 4),
@@ -168,7 +174,7 @@ def test_no_attempts_are_counted_where_there_is_no_limit() -> None:
     assert played.run.attempts == {}
 
 
-def lose(played: Play, *, times: int = 1) -> Play:
+def lose(played: SimulatedRun, *, times: int = 1) -> SimulatedRun:
     """Have the engine die while the agent is at work, and another one take the run up."""
     for _ in range(times):
         while played.state.awaits is not Awaits.EXIT:
@@ -179,12 +185,12 @@ def lose(played: Play, *, times: int = 1) -> Play:
 
 
 class TestWrittenAtTheStart:
-    def play(self, **rules: object) -> Play:
-        world = World(script=[], tasks=dict(TWO), afterwards=works)
+    def play(self, **rules: object) -> SimulatedRun:
+        simulated = SimulatedProject(script=[], tasks=dict(TWO), afterwards=works)
         config = settings(**{**S_RULES, "max_iterations": 9, **rules})  # type: ignore[arg-type]
-        return Play(world=world, config=config)
+        return SimulatedRun(simulated=simulated, config=config)
 
-    def begun(self, **rules: object) -> Play:
+    def begun(self, **rules: object) -> SimulatedRun:
         return self.play(**rules).until(Awaits.EXIT)
 
     def test_an_open_iteration_counts_already(self) -> None:

@@ -10,7 +10,7 @@ from ralph_ls.core.loop.state import Awaits
 from ralph_ls.protocol.run.report import SessionSeen, Usage
 from ralph_ls.protocol.run.values import Phase
 from tests.unit.core.loop.simulated_project import (
-    World,
+    SimulatedProject,
     edits_only,
     finishes,
     no_progress,
@@ -18,7 +18,7 @@ from tests.unit.core.loop.simulated_project import (
     promise,
     turn,
 )
-from tests.unit.core.loop.simulated_run import BEGIN, Play, check_loop, play, settings
+from tests.unit.core.loop.simulated_run import BEGIN, SimulatedRun, check_loop, play, settings
 
 RESET = BEGIN + timedelta(hours=1)
 limited = turn(fields=None, limit=AccountLimit(resets_at=RESET), failure="at its limit")
@@ -90,8 +90,8 @@ class TestAUsageLimit:
         assert played.told("validated") == []
 
     def test_tells_the_next_agent_what_this_one_was_told(self) -> None:
-        played = Play(
-            world=World(script=[limited, finishes]),
+        played = SimulatedRun(
+            simulated=SimulatedProject(script=[limited, finishes]),
             config=settings(),
         )
         played.until(Awaits.LAUNCH)
@@ -100,8 +100,8 @@ class TestAUsageLimit:
         assert [prompt.notes for prompt in played.prompts] == [(), ("be quick",)]
 
     def test_does_not_keep_a_person_from_holding_the_run(self) -> None:
-        def holds(play: Play) -> None:
-            if play.run.phase is Phase.RUNNING and play.world.n_turns == 0:
+        def holds(play: SimulatedRun) -> None:
+            if play.run.phase is Phase.RUNNING and play.simulated.n_turns == 0:
                 play.tell("pause")
             elif play.run.phase is Phase.PAUSED:
                 play.tell("resume")
@@ -110,7 +110,7 @@ class TestAUsageLimit:
         assert "waitStarted" not in played.kinds()
 
     def test_does_not_keep_a_person_from_ending_the_run(self) -> None:
-        played = Play(world=World(script=[limited]), config=settings())
+        played = SimulatedRun(simulated=SimulatedProject(script=[limited]), config=settings())
         played.until(Awaits.TIME)
         played.tell("stop")
         assert (played.run.phase, played.exit_code) == (Phase.ENDED, 130)

@@ -20,8 +20,8 @@ from ralph_ls.core.replay.journal import simulate_journal
 from ralph_ls.protocol.config.config import OnValidateFail
 from ralph_ls.protocol.run.events import Validated
 from ralph_ls.protocol.run.values import CommitSeen, EndReason, Mode, Outcome
-from tests.unit.core.loop.simulated_project import Turn, World, finishes, turn
-from tests.unit.core.loop.simulated_run import BEGIN, RUN, Play, command, play, settings
+from tests.unit.core.loop.simulated_project import SimulatedProject, Turn, finishes, turn
+from tests.unit.core.loop.simulated_run import BEGIN, RUN, SimulatedRun, command, play, settings
 
 ROLLBACK: dict[str, Any] = {"on_validate_fail": "rollback"}
 REPAIR: dict[str, Any] = {"on_validate_fail": "repair"}
@@ -38,11 +38,13 @@ def finished(*, ok: bool = False, script: str = "") -> ValidationFinished:
     )
 
 
-def held(awaits: Awaits, *script: Turn, **fields: Any) -> Play:
-    return Play(world=World(script=list(script)), config=settings(**fields)).until(awaits)
+def held(awaits: Awaits, *script: Turn, **fields: Any) -> SimulatedRun:
+    return SimulatedRun(
+        simulated=SimulatedProject(script=list(script)), config=settings(**fields)
+    ).until(awaits)
 
 
-def undone(played: Play) -> list[Any]:
+def undone(played: SimulatedRun) -> list[Any]:
     return [effect for effect in played.effects if isinstance(effect, order.UndoWork)]
 
 
@@ -144,7 +146,9 @@ class TestRollback:
         assert played.run.evidence.why == "what was done did not validate; it was rolled back"
 
     def test_where_it_cannot_be_the_run_ends_and_says_why(self) -> None:
-        played = play(BAD, world=World(script=[BAD], keeps="it was pushed"), **ROLLBACK)
+        played = play(
+            BAD, simulated=SimulatedProject(script=[BAD], keeps="it was pushed"), **ROLLBACK
+        )
         assert played.exit_code == 5
         assert played.run.end is not None
         assert played.run.end.message == (
@@ -226,8 +230,10 @@ class TestRollback:
 
 class TestRepair:
     def test_the_same_task_is_taken_again_until_it_is_valid(self) -> None:
-        world = World(script=[BAD, MENDS], tasks={"write the letter": "todo", "post it": "todo"})
-        played = play(world=world, max_iterations=3, **REPAIR)
+        simulated = SimulatedProject(
+            script=[BAD, MENDS], tasks={"write the letter": "todo", "post it": "todo"}
+        )
+        played = play(simulated=simulated, max_iterations=3, **REPAIR)
         tasks = [event.task.title for event in played.told("iterationStarted")]
         assert tasks == ["write the letter", "write the letter", "post it"]
         told = [context.failed_validation for context in played.prompts]
@@ -235,7 +241,7 @@ class TestRepair:
         assert told[1] is not None
         assert (told[1].validated.tail, told[1].undone, told[1].in_a_row) == ("tested", False, 1)
         assert undone(played) == []
-        assert world.tasks["write the letter"] == "done"
+        assert simulated.tasks["write the letter"] == "done"
 
     @pytest.mark.parametrize("rule", ["verified", "queue", "marker", "dual"])
     def test_a_plan_that_is_all_ticked_is_mended_before_it_is_complete(self, rule: str) -> None:
@@ -275,9 +281,9 @@ class TestRepair:
         ]
 
     def test_the_mode_is_that_of_what_failed(self) -> None:
-        world = World(script=[BAD, MENDS], mode=Mode.REVIEW)
-        played = held_in(world, Awaits.VALIDATION, **REPAIR)
-        played.world.mode = Mode.BUILD
+        simulated = SimulatedProject(script=[BAD, MENDS], mode=Mode.REVIEW)
+        played = held_in(simulated, Awaits.VALIDATION, **REPAIR)
+        played.simulated.mode = Mode.BUILD
         played.go_on()
         assert [event.mode for event in played.told("iterationStarted")][:2] == [
             Mode.REVIEW,
@@ -285,8 +291,10 @@ class TestRepair:
         ]
 
     def test_a_task_that_a_person_skips_is_not_taken_for_it(self) -> None:
-        world = World(script=[BAD, MENDS], tasks={"write the letter": "todo", "post it": "todo"})
-        played = held_in(world, Awaits.VALIDATION, max_iterations=2, **REPAIR)
+        simulated = SimulatedProject(
+            script=[BAD, MENDS], tasks={"write the letter": "todo", "post it": "todo"}
+        )
+        played = held_in(simulated, Awaits.VALIDATION, max_iterations=2, **REPAIR)
         played.feed(command("skip", task="write the letter"))
         played.go_on()
         assert [event.task.title for event in played.told("iterationStarted")] == [
@@ -298,9 +306,11 @@ class TestRepair:
     @pytest.mark.parametrize("mark", [True, False])
     def test_a_task_that_was_set_aside_is_not_taken_for_it(self, mark: bool) -> None:
         tries = turn(STATUS="IN_PROGRESS", validates=(False,))
-        world = World(script=[tries, MENDS], tasks={"write the letter": "todo", "post": "todo"})
+        simulated = SimulatedProject(
+            script=[tries, MENDS], tasks={"write the letter": "todo", "post": "todo"}
+        )
         fields: dict[str, Any] = {"attempts_limit": 1, "attempts_mark": mark, **REPAIR}
-        played = play(world=world, max_iterations=2, **fields)
+        played = play(simulated=simulated, max_iterations=2, **fields)
         assert [event.task.title for event in played.told("iterationStarted")] == [
             "write the letter",
             "post",
@@ -308,9 +318,9 @@ class TestRepair:
 
     def test_a_plan_that_is_not_valid_is_planned_again(self) -> None:
         plans = turn(STATUS="IN_PROGRESS", adds=("post it",), validates=(False,))
-        world = World(script=[plans, MENDS], mode=Mode.PLAN)
-        played = held_in(world, Awaits.VALIDATION, max_iterations=2, **REPAIR)
-        world.mode = Mode.BUILD
+        simulated = SimulatedProject(script=[plans, MENDS], mode=Mode.PLAN)
+        played = held_in(simulated, Awaits.VALIDATION, max_iterations=2, **REPAIR)
+        simulated.mode = Mode.BUILD
         played.go_on()
         assert [event.mode for event in played.told("iterationStarted")] == [Mode.PLAN] * 2
 
@@ -330,8 +340,8 @@ class TestRepair:
         assert played.told("iterationEnded")[0].attempts == {"write the letter": 1}
 
 
-def held_in(world: World, awaits: Awaits, **fields: Any) -> Play:
-    return Play(world=world, config=settings(**fields)).until(awaits)
+def held_in(simulated: SimulatedProject, awaits: Awaits, **fields: Any) -> SimulatedRun:
+    return SimulatedRun(simulated=simulated, config=settings(**fields)).until(awaits)
 
 
 @pytest.mark.parametrize("policy", list(OnValidateFail))

@@ -76,7 +76,7 @@ def test_where_it_could_be_read_otherwise_there_are_none(question: str) -> None:
     assert listed_choices(question) == ()
 
 
-PIECES = st.sampled_from(
+SCENARIOS = st.sampled_from(
     [
         *("(a) ", "b) ", "(c)", "1. ", "2) ", "3. ", "- ", "* ", "\n", "\r\n", "red", "blue "),
         *(" or ", "? ", ": ", ", ", "  more", "either ", "which ", "\x1b", "**", ".", "漢"),
@@ -84,7 +84,7 @@ PIECES = st.sampled_from(
 )
 
 
-@given(st.lists(PIECES, max_size=14).map("".join))
+@given(st.lists(SCENARIOS, max_size=14).map("".join))
 def test_nothing_is_ever_invented(question: str) -> None:
     whole = escape_control_chars(" ".join(question.split()))
     found = listed_choices(question)
