@@ -1,4 +1,4 @@
-"""Plays a run: performs each effect in a ``SimulatedProject``, feeds back the answers, checks each step.
+"""Simulated run: performs effects in a ``SimulatedProject``, feeds back answers, checks each step.
 
 The one helper that tests of the loop use; nothing in them calls the reducer otherwise.
 """

@@ -259,7 +259,7 @@ class TestWhatIsTakenFromTheJournal:
         limited = turn(fields=None, limit=AccountLimit(), failure="at its limit")
         events = play(limited, finishes, limit_wait=600).events
         assert (
-            simulated(events)
+            decided_again(events)
             == decided(events)
             == [
                 (1, "CLOSED", None, None),
@@ -323,7 +323,7 @@ class TestPieces:
     def test_an_iteration_of_which_little_is_told(self) -> None:
         kept = (RunStarted, IterationStarted, IterationEnded)
         events = [event for event in play(progress, finishes).events if isinstance(event, kept)]
-        assert [one[0] for one in simulated(events)] == [1, 2]
+        assert [one[0] for one in decided_again(events)] == [1, 2]
 
     def test_a_clock_that_ran_wild_is_no_crash(self) -> None:
         events = play(progress, finishes).events
