@@ -22,7 +22,7 @@ from ralph_ls.protocol.run.state import RunState
 from ralph_ls.store.layout import RunFiles
 from ralph_ls.store.project.config_file import LoadedSettings
 from ralph_ls.store.run.journal import Journal
-from tests.engine.ralph_runner import Scene, told, warnings
+from tests.engine.ralph_runner import Project, told, warnings
 from tests.unit.core.views.document_contexts import event
 
 AGENT = "work; commit; report 'STATUS: IN_PROGRESS'"
@@ -126,18 +126,18 @@ def without(journal: Path, name: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_resumed_run_uses_the_file(scene: Scene) -> None:
+def test_a_resumed_run_uses_the_file(project: Project) -> None:
     config = ".ralph/config.toml"
-    scene.plan(files={config: "max_iterations = 1\n"}).agent(AGENT)
-    done = scene.run()
-    folder = scene.run_folder()
+    project.plan(files={config: "max_iterations = 1\n"}).agent(AGENT)
+    done = project.run()
+    folder = project.run_folder()
     data = (folder / "settings.json").read_bytes()
     (begun,) = told(done, "runStarted")
     assert begun.settings_digest == hashlib.blake2b(data, digest_size=16).hexdigest()
     assert json.loads(data)["max_iterations"] == 1
     without(folder / "journal.jsonl", "maxIterations")
-    scene.file(config).write_text("max_iterations = 9\n", encoding="utf-8")
-    again = scene.run("--resume")
+    project.file(config).write_text("max_iterations = 9\n", encoding="utf-8")
+    again = project.run("--resume")
     assert len(told(again, "iterationStarted")) == 1
     assert "settings-kept" in warnings(again)
     (continued,) = told(again, "runResumed")
@@ -145,11 +145,11 @@ def test_a_resumed_run_uses_the_file(scene: Scene) -> None:
 
 
 @pytest.mark.slow
-def test_a_secret_is_not_in_the_file(scene: Scene) -> None:
+def test_a_secret_is_not_in_the_file(project: Project) -> None:
     secret = "sk-ant-0123456789abcdef0123456789abcdef"
-    scene.plan().agent(AGENT)
-    scene.command = f"{scene.command} --key={secret}"
-    scene.run("1")
-    text = (scene.run_folder() / "settings.json").read_text(encoding="utf-8")
+    project.plan().agent(AGENT)
+    project.command = f"{project.command} --key={secret}"
+    project.run("1")
+    text = (project.run_folder() / "settings.json").read_text(encoding="utf-8")
     assert secret not in text
     assert "[redacted " in text
