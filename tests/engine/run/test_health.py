@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from ralph_ls.engine.iteration.health import Notices
 from ralph_ls.engine.run.preparation import RunRequest
 from ralph_ls.engine.run.runner import run_engine
 from ralph_ls.protocol.run.events import Warned
@@ -30,6 +31,15 @@ def end_of(done: Completed) -> tuple[int, int, str]:
     """The code, how many iterations began, and how the end was told."""
     (end,) = told(done, "runEnded")
     return done.exit_code, len(told(done, "iterationStarted")), end.message
+
+
+def test_a_notice_is_taken_once() -> None:
+    notices = Notices()
+    notices.add("log-not-written", "the disk is full")
+    assert [notice.message for notice in notices.take()] == ["the disk is full"]
+    assert notices.take() == ()
+    notices.add("log-not-written", "the disk is full again")
+    assert notices.take() == ()
 
 
 class TestTold:

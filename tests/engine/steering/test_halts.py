@@ -150,6 +150,22 @@ class TestEnding:
         assert "\nWebSockets or polling?\n" in text_of(project.file(DECIDE))
         assert [event.iteration for event in told(again, "iterationEnded")] == [1]
 
+    def test_a_resume_that_cannot_write_its_question_again_does_not_begin(
+        self, project: Project
+    ) -> None:
+        settings = '[paths]\ndecide = "halt/decide.txt"\n'
+        project.plan(files={".ralph/config.toml": settings}).agent(ASKS)
+        assert project.run("5").exit_code == 3
+        project.file("halt/decide.txt").unlink()
+        project.file("halt").rmdir()
+        put(project.file("halt"), "in the way\n")
+        journal = project.run_folder() / "journal.jsonl"
+        before = journal.read_bytes()
+        again = project.run("--resume")
+        assert again.exit_code == 5
+        assert "halt/decide.txt" in again.stderr
+        assert journal.read_bytes() == before
+
     def test_a_question_that_a_person_edits_keeps_the_edit(self, project: Project) -> None:
         project.agent(ACTS.format(deletes=":"))
         project.run("5")
