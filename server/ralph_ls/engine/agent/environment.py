@@ -1,15 +1,12 @@
-"""What an agent's process finds around it: its environment variables, and its own program.
+"""Environment of an agent: its variables, its program, and the sandbox that starts it.
 
-The engine may have been started by an editor, by a git hook or from a virtual environment of its
-own; an agent should find the user's world as if they had typed its name into a terminal. This
-module never starts anything, and never reads this process's environment by itself.
+The engine may have been started by an editor, by a git hook or from a virtual environment; an agent
+gets the user's environment, as if the user had typed its name into a terminal. This process's
+environment is never read implicitly.
 
-The sandbox around an agent: its command line, and the end of what runs in there
-(docs/rules.md#sandbox).
-
-R's form is ``docker sandbox run NAME -- -p "$PROMPT"``: that program knows itself how its agent is
-called, so the agent's own program is left out. Any other prefix stands in front of the whole
-command line. Nothing of ours is in there: neither hooks, nor state, nor the agent's environment.
+``docker sandbox run NAME -- -p "$PROMPT"`` knows how its agent is called, so the agent's program is
+left out of the command line; any other prefix is put in front of all of it. Nothing of the loop is
+in such a sandbox: no hooks, no state, no variables. See docs/rules.md#sandbox.
 """
 
 from __future__ import annotations

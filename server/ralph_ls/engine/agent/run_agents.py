@@ -1,13 +1,9 @@
-"""Values that a repository holds itself, such as the password of a test database: no secrets.
+"""Agents of a run: checked at the start, so that a run does not fail in its tenth iteration.
 
-Every agent that a run may start: described, found, and able to do what the settings want.
-
-A run must not find out in its tenth iteration that the agent of a rule is not there. Whether what
-the repository brings of them was allowed is asked by ``preparation``, of all of them at once.
-
-What a start reports of the lists of tools that an agent is given.
-
-Whether the stop hook of an agent answers, as the agent's program would start it.
+Each agent that a rule may choose is described, found, and able to do what the settings require; its
+lists of tools and its stop hook are checked too. Approvals are checked by ``preparation``, for all
+agents at once. Variables that the repository itself contains, such as the password of a test
+database, are not treated as secrets.
 """
 
 from __future__ import annotations

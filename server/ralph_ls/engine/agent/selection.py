@@ -1,8 +1,7 @@
-"""Which agent works where nobody named one: the profile's own, else the only known one on PATH.
+"""Selection of the agent: which one a run uses, and its command line.
 
-Programs are only looked for, never started. It must never choose between two that are there.
-
-From the settings to the agent that is started, and to what its process gets.
+Where no setting names one, it is the agent of the profile, otherwise the only known agent on PATH;
+several are an error. Programs are only looked up, never started. See docs/rules.md#agents.
 """
 
 from __future__ import annotations

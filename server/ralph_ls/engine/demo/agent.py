@@ -1,15 +1,14 @@
-"""The demo agent: ``python -I -m ralph_ls.engine.demo.agent``, met by the engine like any agent.
+"""Demo agent: ``python -I -m ralph_ls.engine.demo.agent``, a separate process like any agent.
 
 It reads the prompt on stdin, works in the current folder, prints what it does and ends with a
 status block (docs/rules.md#demo). It is a script: it repairs what it recognises in the sample
-project, and says so. In any other repository it changes nothing and reports BLOCKED. Asked for a
-plan, it proposes one anywhere.
+project. In any other repository it changes nothing and reports BLOCKED. Asked for a plan, it
+proposes one.
 
-It must never know the journal, the inbox or anything else of the engine; and it imports little,
-since every iteration starts it anew.
+It knows neither journal nor inbox, and imports little, since every iteration starts it again.
 
-Any step may be the last one before a kill, so each iteration first looks at what an earlier one
-left: edits half made, made but not ticked, ticked but not committed, a lock of a killed git.
+It may be killed after any step, so each iteration first checks what an earlier one left: an edit
+that is half made, made but not ticked, ticked but not committed, or a lock of a killed git.
 """
 
 from __future__ import annotations

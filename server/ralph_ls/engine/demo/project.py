@@ -1,7 +1,6 @@
-"""Laying out the sample project of ``ralph demo``, and judging what became of it.
+"""Sample project of ``ralph demo``: creates it, and judges the result.
 
-The judging reads the project itself, never what the agent says about it. This module must never
-know how the loop is run.
+Judges by the project's files, never by what the agent reports. Does not know how the loop is run.
 """
 
 from __future__ import annotations

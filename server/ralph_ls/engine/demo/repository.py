@@ -1,6 +1,6 @@
-"""git for the demo: asking it, committing exactly some files, surviving what a killed git left.
+"""Git for the demo: queries, commits of exactly some files, recovery from a killed git.
 
-It must never know what the files mean.
+Does not know what the files mean.
 """
 
 from __future__ import annotations

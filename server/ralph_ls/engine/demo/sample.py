@@ -1,11 +1,7 @@
-"""Running the sample project's own tests, and reading what came out.
+"""Files and tests of the sample project: recognise, read, rewrite, tick, and run the tests.
 
-Used by the agent and by those who judge its work. It must never know which tests there are.
-
-The sample's files as the agent meets them: recognising, reading, rewriting, ticking.
-
-A file is replaced whole or not at all, so that a kill at any point leaves no half of one. It must
-never know git or the loop.
+A file is replaced completely or not at all, so that a kill never leaves half of one. Does not use
+git.
 """
 
 from __future__ import annotations

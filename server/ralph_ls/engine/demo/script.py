@@ -1,19 +1,7 @@
-"""Speaking at a pace that a person can follow.
+"""Script of the demo agent: output at a readable pace, reports, a plan and five repairs.
 
-Every line of the demo agent goes through here. It must never know what is said.
-
-How the demo agent ends an iteration: the status block, and where needed the promise.
-
-The block's form is I's, "RALPH_STATUS Block Format". This module must never know what was done,
-only what is to be said of it.
-
-What the demo agent answers when it is asked for a plan: items made of the description's lines.
-
-It is scripted, and says so. It must never touch a file.
-
-What the demo agent knows: the sample's five tasks, and the text that mends each.
-
-Pure knowledge: nothing here reads or writes a file.
+Reports are a status block and, where needed, a promise (docs/rules.md#status-block). A proposed
+plan is made of the lines of the description. Does not read or write files.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The order of the examination: what everything else stands on comes first.
+"""Examination: runs the checks of ``ralph doctor`` in order, prerequisites first.
 
-Each step looks with the same functions as a start does, so that doctor and start cannot disagree.
-What a step needs and does not have has been told by an earlier one.
+Each check uses the functions of a start, so that doctor and start cannot disagree. A check whose
+prerequisite is missing is skipped, since an earlier one has reported that.
 """
 
 from __future__ import annotations

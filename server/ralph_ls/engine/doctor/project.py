@@ -1,13 +1,9 @@
-"""Programs that git starts because the settings of this clone alone say so.
+"""Checks of the project: programs, repository, state folder, disks, branch, and stale state.
 
-They are not run by looking, and not brought by ``git clone``; one who got the folder from somewhere
-else should know of them before a run, in which git follows them.
-
-Whether the remote answers: asked only with ``ralph doctor --network`` (docs/rules.md#push).
-
-The place itself: programs, repository, state folder, disks, and how the branch stands.
-
-What earlier runs and earlier tools left behind.
+Programs that git starts because of the settings of this clone are reported before a run: ``git
+clone`` does not copy such settings, but a folder from elsewhere may have them, and git follows
+them. Whether the remote answers is checked only with ``ralph doctor --network``
+(docs/rules.md#push).
 """
 
 from __future__ import annotations

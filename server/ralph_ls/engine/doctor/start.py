@@ -1,13 +1,8 @@
-"""Which of the known agents are here, which version, and whether somebody seems to be logged in.
+"""Checks of a start: agents, sandbox, trust, plan and scripts; what a start would refuse or report.
 
-Each is asked for its version, and for nothing else: outside the work tree, all at once, for a
-short time, in a process group that ends with it. One that the work tree brings is not asked.
-Whether an account still holds is known to the agent's maker alone, and nobody is asked over the
-network.
-
-What a sandbox around the agent means for the loop, and whether it can be had.
-
-What a start would refuse or tell: trust, agent, plan, and the scripts beside them.
+Each known agent is run with ``--version`` only: outside the work tree, all at once, for a short
+time, in a process group that ends with it. A program that the work tree brings is not run. Whether
+a login is still valid is not checked, since only the agent's maker could answer.
 """
 
 from __future__ import annotations

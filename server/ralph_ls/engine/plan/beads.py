@@ -1,11 +1,10 @@
-"""The issues of ``bd`` as a run's plan (docs/rules.md#beads).
+"""Beads source: the issues of ``bd`` as a run's plan (docs/rules.md#beads).
 
-Every look costs several calls of a program that may take a while, so what was read a moment ago is
-taken by the next who asks, and nothing is read twice. What others have claimed is not taken. An
-issue that its agent closed without evidence is opened again, since nothing else of B's holds a
-build iteration to the criteria that it may not change.
+Reading the issues takes several calls of a slow program, so a result is reused for a moment. Issues
+that others have claimed are not taken. An issue that its agent closed without evidence is opened
+again: nothing else would hold a build iteration to criteria that it may not change.
 
-It must never give ``bd`` a line for a shell: each word of a plan goes as a word.
+``bd`` is never given a shell line: each text of a plan is one argument.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What an agent may do to issues, carried out: undoing what it may not, and telling what is left.
+"""Guard of issues: reverts what an agent must not change, and reports what cannot be reverted.
 
-It must never decide by itself what is allowed (``core.plan.beads.guard``), nor read the issues.
+What is allowed is decided in ``core.plan.formats.beads.guard``. Does not read issues.
 """
 
 from __future__ import annotations

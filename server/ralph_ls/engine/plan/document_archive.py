@@ -1,9 +1,9 @@
-"""Putting away the documents of work that is done, on a person's order (docs/rules.md#archive).
+"""Archive of documents: moves those of finished work away, by a user's order.
 
-Plan, requirements and progress move to ``archive/<date>-<label>/`` with a summary of what was done,
-and the plan begins anew as ``ralph init`` writes it. Each file is moved in one step, so that it is
-whole in one of two places whenever this process may die; nothing is ever written over. It is
-refused while an engine works.
+See docs/rules.md#archive. Plan, requirements and progress move to ``archive/<date>-<label>/`` with
+a summary, and the plan is written as by ``ralph init``. Each file is moved in one step, so that it
+is complete in one of two places whenever this process is killed; no file is overwritten. Refused
+while an engine works.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""A markdown plan: its file in the work tree, and what a run begins with where there is none.
+"""Markdown source: a plan file in the work tree, and how a run begins where there is none.
 
-Where there is no plan yet the profile says what to do: refuse, write an empty one, or have the
-agent write it (docs/rules.md#plans). What a start would do is found without doing it, so that
-``--dry-run`` says the same.
+Without a plan the profile decides: refuse, write an empty one, or let the agent write it
+(docs/rules.md#plans). The outcome of a start is determined without changing anything, so that
+``--dry-run`` reports the same.
 """
 
 from __future__ import annotations

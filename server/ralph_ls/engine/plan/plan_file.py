@@ -1,9 +1,7 @@
-"""A markdown plan in the work tree: reading it, what the loop has to know of it, its one edit.
+"""Plan file: reads a markdown plan, and writes edits and verification results into it.
 
-Writing what came of closed tasks' checks into a plan that is a file (docs/rules.md#verification).
-
-Somebody may write the file meanwhile, so each edit is made on what lies there then. It must never
-know how a plan of some kind says what was seen.
+See docs/rules.md#verification. The user or an agent may write the file at the same time, so each
+edit is applied to its current content. How a plan format writes evidence is decided elsewhere.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""A request as the plan of a run: it has no tasks, and stays what it was when the run began.
+"""Request source: a run without tasks, whose request stays what it was when the run began.
 
-SPEC §7: where there is no task, nothing is refused; the agent says when the request is fulfilled.
-So a checklist in a request is none of the loop's business, and settings that ask a plan for tasks
-do not fit. The plan's text is the request as it is kept, in JSON.
+See docs/rules.md#requests. Where there is no task, nothing is refused; the agent reports when the
+request is fulfilled. A checklist in a request is not read, and settings that need tasks do not fit.
+The plan's text is the stored request, in JSON.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which source a run's plan has; its profile says the kind (docs/rules.md#profiles)."""
+"""Selection of the plan source: by the kind that the profile names (docs/rules.md#profiles)."""
 
 from __future__ import annotations
 

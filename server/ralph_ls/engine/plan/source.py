@@ -1,10 +1,10 @@
-"""What the engine asks of a plan, wherever its tasks are stored (docs/rules.md#plans).
+"""Plan source: the interface between the engine and a plan, wherever its tasks are stored.
 
-A plan is known by its text: what is in a file, or all that a tracker says, written in one way.
-Equal texts mean that nothing has changed. So the rest of an engine compares, remembers and shows
-texts, and never knows where one comes from.
+See docs/rules.md#plans. A plan is identified by its text: the content of a file, or everything that
+a tracker reports in a canonical form. Equal texts mean that nothing has changed. So the rest of the
+engine compares, stores and shows texts, and does not know their origin.
 
-Everything here may read files or start programs: call it in threads. It must never judge progress.
+Every method may read files or start programs: call it in a thread. Progress is judged elsewhere.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
-"""The specifications as they lie in the work tree: found, read, and held against the plan.
+"""Specifications in the work tree: found, read, and compared with the plan.
 
-A person writes them (docs/rules.md#specifications); nothing here ever changes one.
-
-What is beside a markdown plan and decides whether an agent is started on one without a task.
-
-Finished tasks may all be in the progress log or its archive; what is to be built may be in
-specifications or in a document of requirements. Nothing here ever writes one of them.
+See docs/rules.md#specifications. The user writes them; nothing here changes one. They also decide,
+with the progress log, whether an agent is started on a markdown plan without tasks: the finished
+tasks may all be in the log or its archive, and the work in specifications or requirements.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Stories in a JSON file: the plan, the review cycle, and the file that stop hooks look for (R).
+"""Stories source: a JSON file of stories, the review cycle, and the file for stop hooks.
 
-Which move of a story is legal, and what an iteration is for, is decided in ``core.plan.stories``;
-here the file is read and written. A file that cannot be read as stories is fatal whenever it is
-read: taken for an empty plan, it would let a run be complete.
+See docs/rules.md#stories. Which transition of a story is legal, and what an iteration is for, is
+decided in ``core.plan.formats.stories``. A file that cannot be parsed is fatal whenever it is read:
+treated as an empty plan, it would complete the run.
 """
 
 from __future__ import annotations

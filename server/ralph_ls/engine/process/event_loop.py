@@ -1,17 +1,14 @@
-"""The engine's event loop, which ends although a thread of it may hang.
+"""Event loop of the engine: ends although a thread of it may hang, and turns signals into stops.
 
-What blocks (git, parsing, hashing) runs in threads. One that waits for a file on a dead network
-disk cannot be ended by anybody, and Python would wait for it at the loop's end and once more at its
-own. Here the threads are daemons, and at the end they are waited for only a moment.
+Blocking work (git, parsing, hashing) runs in threads. A thread that waits for a file on a dead
+network disk cannot be ended, and Python would wait for it when the loop closes and again at exit.
+So the threads are daemons, and are waited for only a moment.
 
-Signals to an engine: each that would end the process ends the run instead, with all it started.
-
-One rule for everything that can be caught: where the system's default is to end a process, the run
-is stopped at once, the agent's tree with it, and the journal says by what. Only the first Ctrl-C
-lets the iteration come to its end. What stops a process for a while (Ctrl-Z) stops the engine
-alone and takes nothing from the agent's time; a crash of the interpreter itself (``SIGSEGV`` and
-its like, also when somebody sends them), ``SIGKILL`` and ``SIGSTOP`` cannot be answered, so the
-keeper and the next start settle what they leave.
+A signal whose default is to end a process stops the run at once, with the agent's process tree, and
+the journal names the signal. Only the first Ctrl-C lets the iteration finish. Ctrl-Z stops the
+engine alone and does not count towards the agent's time limits. A crash of the interpreter
+(``SIGSEGV`` and similar), ``SIGKILL`` and ``SIGSTOP`` cannot be handled; the keeper and the next
+start settle what they leave behind.
 """
 
 from __future__ import annotations

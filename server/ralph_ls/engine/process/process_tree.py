@@ -1,15 +1,15 @@
-"""Finding and ending every process that an agent started, also those that hid from it.
+"""Process tree of an agent: finds and ends all processes that the agent started.
 
-Agents leave servers, watchers and daemons behind; the field's commonest complaint is an orphaned
-tree at full CPU. A process belongs to an agent when it is in the agent's process group or carries
-the iteration's marker in its environment, which a daemon in a session of its own still does, or
-descends from the agent's reaper (``engine.reaper``), which whatever it starts does on Linux.
-Daemons that people keep, such as ``gpg-agent``, are left alone with all below them, and named.
-This module signals processes; it must never reap one, since the exit code belongs to whoever
-started it, and never touch a process that merely got a pid which was used before.
+Agents leave servers, watchers and daemons behind. A process belongs to an agent when it is in the
+agent's process group, when its environment has the marker of the iteration (also in another
+session), or when it descends from the agent's reaper (``reaper``), as all of them do on Linux.
+Daemons that users keep, such as ``gpg-agent``, are left running with their descendants, and named.
 
-On Windows there are no groups and no TERM: children and the marker find the processes, and the
-first request ends them at once. That part is written by the documentation and was not run.
+Processes are signalled here and never reaped, since the exit code belongs to the parent; a process
+that merely reuses a pid is never signalled.
+
+Windows has neither groups nor TERM: processes are found by parent and marker, and the first request
+ends them at once. That part follows the documentation and has not been run.
 """
 
 from __future__ import annotations

@@ -1,23 +1,19 @@
-"""Orphans of what the engine started: they become the engine's own children, so it stays known.
+"""Reapers: processes that adopt an agent's orphans, so that they can be ended.
 
-A process that forks twice loses its parent, and with a clean environment every trace of the agent
-that it came from. On Linux the engine asks for such orphans (a "child subreaper"): they descend
-from it for as long as it lives, and control from inside is refused to them as well. Elsewhere the
-system hands them to its first process, and only the marker in their environment tells.
+A process that forks twice, calls ``setsid`` and clears its environment has no parent, group or
+marker by which it could be recognised. On Linux it is reparented to the nearest ancestor that is a
+child subreaper. Each agent has its own reaper as such an ancestor, so its descendants are exactly
+the processes that the agent started; git, ``gh`` and hooks are other children of the engine. The
+agent has its own session, streams, exit code and signals, as if the engine had started it; its exit
+status is sent through a pipe.
 
-Reaper: a small process between the engine and an agent, which inherits the agent's orphans.
+A nursery (``reaper_main``), started once, forks the reapers: its forks are nearly free, while those
+of the engine take several milliseconds. A reaper ignores all signals but ``SIGKILL`` and exits with
+the last process below it. When the engine is killed, the reaper stays as long as a process of the
+agent lives; the next start finds it by a file in the run's folder.
 
-A process that forks twice and calls ``setsid`` with a clean environment has no parent, no group and
-no marker left by which it could be known as the agent's. On Linux it goes to the nearest ancestor
-that asks for orphans (a "child subreaper"); here that is the agent's own reaper, so that whatever
-descends from it was started by the agent, and nothing else was: the engine's git, ``gh`` and hooks
-are other children of the engine. The agent has a session, streams, an exit code and signals of its
-own as if the engine had started it; how it ended is told through a pipe.
-
-A nursery (``engine.reaper_main``), started once, forks the reapers: its forks cost next to nothing,
-those of an engine with its memory several milliseconds each. A reaper ignores every signal but
-``SIGKILL`` and ends with the last process below it. When the engine is killed it stays as long as
-something of the agent lives, and the next start finds it by a file in the run's folder.
+The engine is a subreaper itself, so that commands from such orphans are recognised as coming from
+inside. On other systems orphans belong to the first process, and only the marker identifies them.
 """
 
 from __future__ import annotations

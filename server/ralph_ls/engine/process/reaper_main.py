@@ -1,8 +1,8 @@
-"""The process that starts agents, each below a reaper of its own; run as a script, by path.
+"""Nursery: starts agents, each below its own reaper; run as a script, by path.
 
-It is small and has one thread, so that its forks are quick and safe, which those of an engine with
-its threads and its memory are not. It takes one request after the other from the socket that is its
-standard input, and ends with it. It imports nothing but the standard library.
+It is small and has one thread, so forking is fast and safe, unlike in the engine with its threads
+and its memory. It reads requests from the socket that is its standard input, one after the other,
+and exits when that is closed. Imports only the standard library.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""One agent process: started in a group of its own, fed, listened to, timed, and ended as a tree.
+"""Running process: one agent process, its group, streams, time limits and end.
 
-What the agent does is an input for the loop, never an exception: it may exit, crash, hang, flood,
-close its pipes or leave daemons behind, and ``wait`` tells which. This module must never know what
-an agent's output means; it passes bytes on, redacted, as they come.
+Whatever the agent does is an input of the loop, never an exception: it may exit, crash, hang, flood
+its output, close its pipes or leave daemons behind, and ``wait`` returns which. Output is passed on
+as bytes, redacted, and not interpreted.
 """
 
 from __future__ import annotations

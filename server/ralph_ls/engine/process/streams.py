@@ -1,9 +1,8 @@
-"""How a process is started: its standard input, its group, and why it could not be started.
+"""Standard streams of a process: input, output file and process group.
 
-Output of a process: redacted, written to its file up to a limit, passed on whole.
-
-A file of output that nobody limits fills the disk: an agent that prints without end has its first
-part and its end kept, and a line between says how much is left out. Reading is not limited.
+Output is redacted, passed on completely, and written to a file up to a limit: an agent that prints
+without end would fill the disk, so the file keeps the beginning and the end, with a line between
+that says how much is left out.
 """
 
 from __future__ import annotations

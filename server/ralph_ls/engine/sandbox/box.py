@@ -1,9 +1,9 @@
-"""A box: one program in a mount and process namespace of its own, by bubblewrap.
+"""Box: one program in separate mount and process namespaces, made by bubblewrap.
 
-It sees the system read-only, the work tree writable but for what git runs, a home folder of its own
-(``home``), and of the loop's files those that its command is given. It sees no other process, has
-no terminal, and ends when the engine does. What it may do is decided here and nowhere else; what
-the engine itself starts for the user (git, the commands of ``on_*``) is not in it.
+It sees the system read-only, the work tree writable except for what git runs, a private home folder
+(``home``), and those files of the loop that its command is given. It sees no other process, has no
+terminal, and ends with the engine. All permissions are decided here. Programs that the engine
+starts for the user (git, the commands of ``on_*``) are not in the box.
 """
 
 from __future__ import annotations

@@ -1,14 +1,12 @@
-"""The end of a box: nothing of it lives on, and no link that it left leads out of the tree.
+"""End of a box: ends its processes, removes links that leave the tree, copies renewed tokens back.
 
-Git and the loop write in the git directory and in the loop's own folders later on, outside and with
-the user's rights, and git follows links there. So links that appeared while the box was open are
-removed before anything is written.
+Git and the loop later write in the git directory and in the loop's folders, outside of the box and
+with the user's rights, and git follows links there. So links that appeared while the box was open
+are removed before anything is written.
 
-Copies of an agent's tokens: made for a box, and taken back where a token was renewed.
-
-An agent's program renews a login by writing the file again, often by rename, so it works on a copy.
-What it wrote is taken back only if the file is otherwise the same: other tokens and times in the
-places of the old ones, and no new account, address or setting.
+An agent's program renews a login by rewriting a file, often by rename, so it works on a copy. The
+copy is taken back only if nothing else in it has changed: other tokens and times in the same
+places, and no new account, address or setting.
 """
 
 from __future__ import annotations

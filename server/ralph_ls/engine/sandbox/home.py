@@ -1,9 +1,9 @@
-"""The home folder of a box: a private folder, into which what may be seen is mounted.
+"""Home folder of a box: a private folder with mounts of the visible parts of the real one.
 
-What is hidden is simply not there, what may be read is mounted read-only, and what a program
-creates beside it stays in the private folder, which the boxes of one work tree share. So a new file
-in the home folder, or a rename over an old one, works for the program and changes nothing for its
-user. The private folder is written by the agent: nothing in it is followed or believed.
+Hidden files do not exist there, readable ones are mounted read-only, and files that a program
+creates stay in the private folder, which all boxes of a work tree share. So creating a file in the
+home folder, or renaming one over another, works for the program and changes nothing for the user.
+The private folder is written by the agent: nothing in it is followed or trusted.
 """
 
 from __future__ import annotations

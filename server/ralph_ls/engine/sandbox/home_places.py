@@ -1,8 +1,7 @@
-"""Places of a home folder that a box treats in a way of their own, as data with the reason.
+"""Special places of a home folder and of the system, each with the reason.
 
-Everything else in the home folder can be read and not be written; what a program creates there is
-the box's own. Paths are relative to the home folder. An agent's settings, hooks and plugins are
-never in a row: they are read as they are, and what a box writes must not be run outside of it.
+Everything else in the home folder is readable and not writable; files that a program creates there
+belong to the box. Paths are relative to the home folder. The folders of agents are in the catalog.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""The one socket that leads out of a box: what an agent's stop hook has to ask the engine.
+"""Hook socket: the only socket that leads out of a box, for the agent's stop hook.
 
 A box sees neither the engine nor the state of its run, so ``ralph hook`` asks here: one JSON object
-a line, one answer each. Only the state of this iteration is told; whatever would change the run is
-refused, as everything is that comes from inside. Requests, connections and answers are bounded, and
-none holds up the engine.
+a line, one answer each. The answer has only the state of this iteration; a request that would
+change the run is refused, as from any process inside. Requests, connections and answers are
+bounded, and none blocks the engine.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Starting a program in the box of its run, or as it is where the run has none.
+"""Launch of programs in the box of a run, or directly where the run has none.
 
-Git's hooks in a box: the loop's own commits and pushes run them, and they run the agent's code.
-
-Git itself needs the user's keys, so it is not in the box; its hooks are, each by a script in a
-folder of the run that takes the place of the folder of hooks.
+Git's hooks run in the box too: the loop's commits and pushes start them, and they are code that the
+agent may have changed. Git itself needs the user's keys, so it is not in the box; each hook is
+started in it by a script, in a folder of the run that replaces the folder of hooks.
 """
 
 from __future__ import annotations

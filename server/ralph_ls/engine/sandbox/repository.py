@@ -1,9 +1,9 @@
-"""The git directory of a box: writable, but for what git reads to find out which programs it runs.
+"""Git directory of a box: writable, except for files that decide which programs git runs.
 
-Settings, hooks and attributes of the repository are mounted read-only, and so is what leads git to
-other ones. Names in a writable folder cannot be forbidden, so a file that must not be created is
-made by us first, with what git takes for nothing. A folder that holds something protected is a
-mount of its own: any other folder could be moved away and made again.
+Settings, hooks and attributes of the repository are mounted read-only, and so are files that lead
+git to other ones. Names in a writable folder cannot be forbidden, so a file that must not be
+created is created first, with content that git treats as empty. A folder that holds something
+protected is a separate mount: any other folder could be moved away and created again.
 """
 
 from __future__ import annotations

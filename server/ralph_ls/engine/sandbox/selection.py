@@ -1,9 +1,8 @@
-"""Whether bubblewrap is here and works, found out by really running it, and what to do if not.
+"""Selection of the sandbox: by the settings, and by what works on this machine.
 
-The sandbox of a run, by its settings and by what this machine has.
-
-A sandbox that the user asked for with the run is a promise: without it nothing starts. With
-``auto`` in the settings a machine that has none runs without, and says so.
+Whether bubblewrap works is tested by running it; otherwise the message says what to do. A sandbox
+that the user asked for with the run is required: without it nothing starts. With ``auto`` in the
+settings, a machine without one runs without, and reports it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""``python -I -m ralph_ls.engine.agent.acp [FLAGS] -- AGENT …``: a turn of an agent as JSON lines.
+"""``python -I -m ralph_ls.engine.agent.acp [FLAGS] -- AGENT …``: one turn as JSON lines.
 
-Exits with 0 where the turn ended by itself, with 1 where it did not, with 127 where there is no
-such agent and with 143 where it was told to end. The agent runs in this process's group, with its
-environment; its standard error is ours. On Windows there is no TERM: the engine ends both at once.
+Exits with 0 where the turn ended by itself, with 1 where it did not, with 127 where the agent's
+program was not found and with 143 after TERM. The agent runs in this process's group, with its
+environment, and writes to our standard error. Windows has no TERM: the engine ends both at once.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What the client prints: the protocol's messages as they come, and a record of its own for each
-step that the messages do not show. One JSON object a line.
+"""Command line and output of the client: flags, and the records that it prints.
 
-What the client is told on its command line.
+Prints the protocol's messages as they arrive, and a separate record for each step that the messages
+do not show. One JSON object a line.
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
-"""Which of the modes and models that a session offers is chosen, and how the agent is told.
+"""Conversation with an agent: one prompt, from the first message to the answer.
 
-An agent offers them as options of the session's configuration, which is the newer way, or in lists
-of their own. Names are the agents': those that ask nothing are known by what they are called.
+Requests of the agent are answered by policy. An answer that the agent's messages do not show is
+printed as a separate record.
 
-One prompt to one agent, from the first message to the answer.
-
-What the agent asks on the way is answered by policy. Every answer of ours that the agent's own
-messages do not show is told as a record of our own.
+The mode and the model of a session are chosen here as well. An agent offers them as configuration
+options, which is the newer way, or in separate lists. Modes that do not ask for approval are
+recognised by their names.
 """
 
 from __future__ import annotations

@@ -1,14 +1,13 @@
-"""What an agent may do when it asks: a list decides, since nobody is there to be asked.
+"""Permission policy: answers an agent's requests by the lists of ``[tools]``.
 
-The protocol gives a call a title for people, a kind (``read``, ``edit``, ``delete``, ``move``,
-``search``, ``execute``, ``think``, ``fetch``, ``switch_mode``, ``other``) and often the tool's own
-name and arguments. A rule names the tool or the kind, in any case, and may have a pattern behind it
-in brackets, which is held against the command, the path or the title: ``execute(git *)``.
+The protocol gives a call a title for display, a kind (``read``, ``edit``, ``delete``, ``move``,
+``search``, ``execute``, ``think``, ``fetch``, ``switch_mode``, ``other``) and often the tool's name
+and arguments. A rule names the tool or the kind, in any case, and may have a pattern in brackets,
+which is matched against the command, the path or the title: ``execute(git *)``.
 
-Files that an agent reads and writes through its client: those of the work tree, and no others.
-
-We declare that we serve none, so that agents use the disk as they do without us; some ask all the
-same. Symbolic links are followed first, so that none leads outside.
+Files that an agent reads and writes through its client are served only from the work tree; symbolic
+links are resolved first. We declare that we serve none, so that agents use the disk themselves, but
+some ask nevertheless.
 """
 
 from __future__ import annotations

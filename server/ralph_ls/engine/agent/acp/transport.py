@@ -1,7 +1,7 @@
-"""The pipes to an agent as a transport of messages, in bounded memory and past any bad line.
+"""Message transport over the pipes to an agent: bounded memory, and bad lines are skipped.
 
-The library's own transport ends the conversation at a message of another shape; an agent that is
-newer, or that prints something else in between, must not be lost over that.
+The library's own transport ends the conversation at a message of an unknown shape, which a newer
+agent may send, or one that prints other output in between.
 """
 
 from __future__ import annotations
