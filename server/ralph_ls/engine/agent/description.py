@@ -48,23 +48,23 @@ class Agent:
     reports_cost: bool = False
     """Whether it reports its cost although not every agent of its dialect does."""
     resume: tuple[str, ...] = ()
-    """Flags that let it go on in a session, ``{session}`` for its id; empty: it cannot."""
+    """Flags that resume a session, ``{session}`` for its id; empty: it cannot."""
     model: str | None = None
     """The model it is given where an iteration wants no other; None: its own choice."""
     model_flags: tuple[str, ...] = ()
     """Flags that give it a model, ``{model}`` for its name; empty: it takes none."""
     login: str = ""
-    """How one logs in with it, behind "log in with: "; empty where nothing is known of it."""
+    """How to log in with it, behind "log in with: "; empty where that is unknown."""
     preface: str = ""
-    """What is said to it in front of each prompt; empty: nothing."""
+    """Text in front of each prompt; empty: nothing."""
     tail: tuple[str, ...] = ()
-    """What stands behind all flags, before a prompt that is an argument."""
+    """Arguments behind all flags, before a prompt that is an argument."""
 
 
 def describe_acp_agent(name: str, config: AgentConfig, tools: ToolsConfig | None = None) -> Agent:
     """The agent with the settings of ``[agents.NAME]`` and ``[tools]``.
 
-    Raises ``ConfigError`` where there is nothing to start, or where the prompt is to go elsewhere.
+    Raises ``ConfigError`` where there is no command, or where the prompt is not on stdin.
     """
     known = ACP_VARIANTS.get(name)
     argv = config.argv or (() if known is None else known.argv)
@@ -124,7 +124,7 @@ def _settings(config: AgentConfig) -> tuple[str, ...]:
 
 
 def _rules(tools: ToolsConfig | None) -> tuple[str, ...]:
-    """What the client answers when it is asked for permission."""
+    """Flags of the client for the answers to requests for permission."""
     if tools is None:
         return ()
     only = () if tools.allow is None else ("--only", *(f"--allow={one}" for one in tools.allow))
@@ -165,7 +165,7 @@ def describe_command_agent(name: str, config: AgentConfig) -> Agent:
 
 
 def describe_demo_agent() -> Agent:
-    """The demo agent as a separate process."""
+    """The demo agent, started as a separate process."""
     return Agent(name="demo", argv=tuple(own_command("-m", "ralph_ls.engine.demo.agent")))
 
 
@@ -205,7 +205,7 @@ def _add(
 def asking_for_usage(agent: Agent, path: Path) -> Agent:
     """The agent with the path in its command line, where that has a place for it.
 
-    The file is made empty, so that nobody else may read what the agent puts there.
+    The file is created empty and private, so that no other user can read what the agent writes.
     """
     if not any(USAGE_FILE_PLACEHOLDER in part for part in agent.argv):
         return agent
@@ -221,9 +221,10 @@ def with_usage_file(
     mapping: JsonLinesConfig | None,
     earlier: Usage | None,
 ) -> AgentResult:
-    """What a process came to, with what its file says; ``earlier`` its session had used before.
+    """The result of a process with the counts of its usage file.
 
-    A file that is missing, or is none, says nothing: its agent may have been killed before.
+    ``earlier`` is the usage of the session before this process. A file that is missing or not
+    regular is ignored: the agent may have been killed before it was written.
     """
     try:
         data = read_regular(path, MAX_USAGE_FILE_BYTES)
@@ -235,7 +236,7 @@ def with_usage_file(
 
 
 def mapping_of(config: Config, agent: str) -> JsonLinesConfig | None:
-    """What the records of an agent mean, by its name in the settings."""
+    """The mapping of an agent's records, by its name in the settings; None: the defaults."""
     table = config.agents.get(agent)
     return None if table is None else table.output
 

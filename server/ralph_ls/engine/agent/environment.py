@@ -33,7 +33,7 @@ _EDITOR_PREFIXES = ("VSCODE_", "ELECTRON_")
 _INTERPRETER_NAMES = frozenset({"PYTHONPATH", "PYTHONHOME"})
 _OWN_PREFIX = "RALPH_"
 _KEPT_PREFIX = "RALPH_DEMO_"
-"""What the built-in agent is told by the person who starts it, such as its pace."""
+"""Variables by which the user controls the demo agent, such as its pace."""
 
 
 def agent_environment(
@@ -47,12 +47,12 @@ def agent_environment(
     extra: Mapping[str, str] | None = None,
     only: Sequence[str] | None = None,
 ) -> dict[str, str]:
-    """The environment of one iteration's agent, by SPEC §10.
+    """The environment of one iteration's agent.
 
-    ``caller`` minus what belongs to us, to the editor or to a git command that is under way;
+    ``caller`` without variables of ours, of the editor or of a running git command;
     with ``only``, an allow list of names and patterns such as ``LC_*``, nothing else of it. Then
     ``extra``, from the configuration. Then what names the iteration: ``marker`` is
-    ``<run>/<start>``; ``RALPH_ITERATION`` is the number that people read, ``RALPH_START`` one that
+    ``<run>/<start>``; ``RALPH_ITERATION`` is the number that users read, ``RALPH_START`` one that
     is never used again in the run; ``RALPH_MAX_ITERATIONS`` is unset where there is no limit.
     """
     environment = _without_foreign(caller)
@@ -94,10 +94,10 @@ def base_agent_environment(
 
 
 def find_program(name: str, environment: Mapping[str, str], cwd: Path) -> Path:
-    """Where the agent's program lies, as the agent's own environment would find it.
+    """The path of the agent's program, as the agent's own environment would find it.
 
-    A name with a slash is looked for relative to ``cwd``. Relative entries of PATH are passed
-    over: they would let a repository bring the program. Raises ``AgentUnavailable`` with the PATH
+    A name with a slash is relative to ``cwd``. Relative entries of PATH are skipped: they
+    would let a repository bring the program. Raises ``AgentUnavailable`` with the PATH
     that was searched, one entry a line.
     """
     if not name:
@@ -221,7 +221,7 @@ def _is_known_in_containers(program: str) -> bool:
 
 
 def stop_command(sandbox: SandboxConfig) -> tuple[str, ...]:
-    """What ends the agent in the sandbox; empty where nothing does."""
+    """The command that ends the agent in the sandbox; empty where there is none."""
     if sandbox.stop is not None:
         return sandbox.stop
     kind = sandbox.program
@@ -229,10 +229,9 @@ def stop_command(sandbox: SandboxConfig) -> tuple[str, ...]:
 
 
 def end_in_sandbox(config: Config, root: Path, environment: Mapping[str, str]) -> str | None:
-    """End what still runs in there, whatever became of the process that led into it.
+    """End what still runs in the sandbox, also where the process that led into it is gone.
 
-    What went wrong, in words; None where nothing did. It blocks, but for no longer than
-    ``STOP_SECONDS``.
+    Returns an error message, or None. Blocks for at most ``STOP_SECONDS``.
     """
     argv = stop_command(config.sandbox)
     if not argv:
@@ -255,7 +254,7 @@ def end_in_sandbox(config: Config, root: Path, environment: Mapping[str, str]) -
 
 
 def _with_prompt(agent: Agent, sandbox: SandboxConfig) -> Agent:
-    """How the prompt gets in: R gives it as an argument behind ``-p``."""
+    """Pass the prompt into the sandbox; for ``claude`` as an argument behind ``-p``."""
     is_claude = sandbox.program is not None and agent.dialect is Dialect.CLAUDE
     wanted = sandbox.prompt or (PromptBy.ARGUMENT if is_claude else agent.prompt)
     if wanted is agent.prompt:

@@ -76,7 +76,7 @@ def describe_agents(config: Config) -> Mapping[str, Agent]:
 
 
 def require_metered(settings: LoadedSettings, agents: Mapping[str, Agent]) -> None:
-    """Refuse a limit in tokens or dollars for an agent of which nobody can tell what it uses.
+    """Refuse a limit in tokens or dollars for an agent that does not report its usage.
 
     Raises ``UsageError`` for a limit that was given with this run, ``ConfigError`` for any other.
     """
@@ -125,7 +125,7 @@ def _unmetered(agent: Agent, limit: str, *, is_cost: bool) -> str:
 
 
 def config_for(config: Config, name: str) -> Config:
-    """The settings as they hold for another agent of the run: it goes on in no session."""
+    """The settings for another agent of the run, which resumes no session."""
     if name == config.agent:
         return config
     return config.model_copy(update={"agent": name, "session": SessionConfig()})

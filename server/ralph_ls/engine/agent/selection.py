@@ -44,11 +44,11 @@ def with_agent(
     *,
     earlier: PreviousChoice | None = None,
 ) -> LoadedSettings:
-    """The settings with the agent that works; as they are where somebody named one.
+    """The settings with the selected agent; unchanged where a setting names one.
 
-    ``earlier`` is of the run that goes on, which keeps its agent. Where none is found, the
-    profile's own stays, for the start to say that it is missing. Raises ``UsageError`` with the
-    list where several could be meant.
+    ``earlier`` is the choice of a run that is resumed, which keeps its agent. Where no agent is
+    found, the profile's stays, and the start reports that it is missing. Raises ``UsageError``
+    with the list where there are several.
     """
     config = settings.config
     if settings.agent_by is not None:
@@ -120,9 +120,9 @@ def choose_agent(config: Config) -> Agent:
 
 
 def adapter_of(name: str, config: Config) -> Adapter | None:
-    """Whose command line the agent of that name has; None: there is no such agent, or ``demo``.
+    """The adapter of the agent of that name; None: there is no such agent, or it is ``demo``.
 
-    A table says it itself, or is called as the agent is; any other describes a command.
+    A table names its adapter or has the name of a known agent; any other describes a command.
     """
     table = config.agents.get(name)
     if table is not None and table.adapter is not None:
@@ -158,9 +158,9 @@ def _describe(config: Config) -> Agent:
 def compose(name: str, known: AgentDescription, table: AgentConfig, tools: ToolsConfig) -> Agent:
     """The agent of a description with the settings of its table and of ``[tools]``.
 
-    A command of one's own, ``argv``, takes the place of the program and of its standing flags; the
-    flags that come from settings are added to it. Raises ``ConfigError`` for a list of tools that
-    the agent cannot be given.
+    A custom command, ``argv``, replaces the program and its usual flags; flags that come from
+    settings are added to it. Raises ``ConfigError`` for a list of tools that the agent does not
+    offer.
     """
     flags, around = _tools(name, known, tools)
     is_free = tools.allow is None or known.tools.keeps_freely
@@ -184,7 +184,7 @@ def compose(name: str, known: AgentDescription, table: AgentConfig, tools: Tools
 def _tools(
     name: str, known: AgentDescription, tools: ToolsConfig
 ) -> tuple[tuple[str, ...], Mapping[str, str]]:
-    """The flags and the variables that tell the agent both lists."""
+    """Flags and variables for both lists."""
     if tools.allow is None and not tools.deny:
         return (), {}
     offers = known.tools
@@ -225,7 +225,7 @@ def _no_list(key: str, name: str, instead: str) -> ConfigError:
 
 
 def _require_names(key: str, name: str, words: tuple[str, ...]) -> None:
-    """A pattern that the agent reads as the whole tool would allow more than was said."""
+    """Refuse patterns: the agent would read one as the whole tool, and allow more."""
     pattern = next((word for word in words if "(" in word), None)
     if pattern is not None:
         raise ConfigError(
@@ -251,7 +251,7 @@ def _system(known: AgentDescription, system: str) -> tuple[str, ...]:
 
 
 def _require_no_tools(config: Config) -> None:
-    """A list of tools that nobody obeys must not look as if somebody did."""
+    """Refuse a list of tools that would have no effect."""
     if config.tools is not None and (config.tools.allow is not None or config.tools.deny):
         raise ConfigError(
             f"tools.allow and tools.deny cannot be given to the agent {config.agent!r}; "
@@ -260,7 +260,7 @@ def _require_no_tools(config: Config) -> None:
 
 
 def flags_for(agent: Agent, *, session: str | None, model: str | None) -> tuple[str, ...]:
-    """What an iteration adds to the agent's own flags: the model, and the session to go on in."""
+    """Flags that an iteration adds: the model, and the session to resume."""
     named = model or agent.model
     given = () if named is None else agent.model_flags
     filled = tuple(part.replace("{model}", str(named)) for part in given)
@@ -268,19 +268,19 @@ def flags_for(agent: Agent, *, session: str | None, model: str | None) -> tuple[
 
 
 def resume_flags(agent: Agent, session: str | None) -> tuple[str, ...]:
-    """What lets the agent go on in a session; nothing for an id that could pass for a flag."""
+    """Flags that resume a session; none for an id that could be read as a flag."""
     if session is None or not is_session_id(session):
         return ()
     return tuple(part.replace("{session}", session) for part in agent.resume)
 
 
 def is_session_id(text: str) -> bool:
-    """Whether it can be given to an agent as the id of a session."""
+    """Whether the text can be passed to an agent as a session id."""
     return _SESSION.fullmatch(text) is not None
 
 
 def prompt_for(agent: Agent, prompt: str) -> str:
-    """What the agent is told: the prompt, behind what is said to it each time."""
+    """The prompt with the agent's preface in front."""
     return f"{agent.preface.rstrip()}\n\n{prompt}" if agent.preface.strip() else prompt
 
 
@@ -307,7 +307,7 @@ def fill_argv(
 
 
 def _require_short(agent: Agent, argv: tuple[str, ...]) -> None:
-    """Refuse what the system would, in words that say what to do about it."""
+    """Refuse an argument that is too long for the system, with a remedy."""
     limit = _LONGEST_ARGUMENT.get(sys.platform)
     longest = max(len(part.encode(errors="surrogateescape")) for part in argv)
     if limit is not None and longest > limit:

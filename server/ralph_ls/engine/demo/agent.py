@@ -75,7 +75,7 @@ _TASK_LINE = re.compile(r"^[ \t*#-]*Task:\s*(\S.*)$", re.MULTILINE | re.IGNORECA
 
 
 class DemoStopped(RalphError):
-    """The agent does not know how to go on; the message is the report's recommendation."""
+    """The agent cannot continue; the message is the report's recommendation."""
 
 
 @dataclass(slots=True, kw_only=True)

@@ -21,7 +21,7 @@ _LOCAL_CONFIG = (
     ("user.name", "Ralph Demo"),
     ("user.email", "demo@ralph.invalid"),
     ("commit.gpgsign", "false"),
-    # An empty folder inside .git: hooks that the person uses everywhere never run here.
+    # An empty folder inside .git: the user's global hooks never run here.
     ("core.hooksPath", ".git/no-hooks"),
     ("core.fsmonitor", "false"),
     # The agent compares texts, so that lines must end here as they were written.
@@ -39,7 +39,7 @@ def lay_out(folder: Path) -> Path:
     already or it cannot be written, and ``RalphError`` if git is missing or fails.
     """
     project = _empty_folder(folder)
-    # An empty template and a branch of our own: neither hooks nor names come from elsewhere.
+    # An empty template and a fixed branch: neither hooks nor names come from the user's settings.
     run_git(project, "init", "--quiet", "--template=", "--initial-branch=demo")
     (project / ".git" / "no-hooks").mkdir()
     mark_sample(project)

@@ -34,7 +34,7 @@ class GitBusy(RalphError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoRepository:
-    """One work tree, and the locks that lay in it before we began."""
+    """One work tree, and the locks that were in it at the start."""
 
     root: Path
     old_locks: frozenset[tuple[Path, int, int]]
@@ -53,7 +53,7 @@ def run_git(folder: Path, *arguments: str) -> str:
 
 
 def open_repository(root: Path) -> DemoRepository:
-    """Look at the repository of ``root``, noting the locks that lie there now."""
+    """The repository of ``root``, with the locks that are in it now."""
     head = _call(root, ("symbolic-ref", "--quiet", "HEAD")).stdout.strip() or "HEAD"
     names = [f"{name}.lock" for name in dict.fromkeys(("index", "HEAD", head))]
     asked = [part for name in names for part in ("--git-path", name)]
@@ -69,7 +69,7 @@ def open_repository(root: Path) -> DemoRepository:
 def remove_left_locks(repository: DemoRepository) -> tuple[Path, ...]:
     """Remove the locks that a killed git left behind, and return those that are still held.
 
-    Removed only if every lock lay here before we began and no git lives in this repository.
+    Removed only if every lock was there at the start and no git runs in this repository.
     """
     held = tuple(path for path in repository.locks if path.exists())
     if not held or not all(_is_old(repository, path) for path in held):
@@ -133,9 +133,9 @@ def _call(folder: Path, arguments: Sequence[str]) -> ProgramOutput:
 
 
 def _git_environment(caller: Mapping[str, str]) -> dict[str, str]:
-    """The caller's environment without what would lead git to another place or identity.
+    """The caller's environment without variables that redirect git or change the identity.
 
-    Tracing stays: the engine may use it to tell whose commit a commit is.
+    Tracing variables stay: the engine may attribute commits by them.
     """
     kept = {
         name: value
@@ -174,7 +174,7 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 def _git_lives_in(root: Path) -> bool:
     """Whether a git process works in ``root``; one that cannot be looked into counts as such."""
-    # Needed only when a lock was found, and every iteration starts this program anew.
+    # Needed only when a lock was found, and every iteration starts this program again.
     import psutil
 
     real_root = root.resolve()

@@ -87,7 +87,7 @@ PLAN_NAME = "@fix_plan.md"
 LARGEST_FILE_BYTES = 1_000_000
 """No file of the sample comes near; a larger one is somebody else's."""
 ENOUGH_TO_RECOGNISE = 3
-"""How many of the five repairs must fit: a person may have rewritten the place of one or two."""
+"""How many of the five repairs must fit: the user may have rewritten one or two."""
 
 MARK_NAME = "ralph-demo"
 
@@ -105,7 +105,7 @@ class SamplePlanItem:
     title: str
     is_open: bool
     offset: int
-    """Where the box's mark stands in the text."""
+    """The offset of the box's mark in the text."""
 
 
 def mark_sample(root: Path) -> None:
@@ -126,7 +126,7 @@ def is_sample(root: Path) -> bool:
 
 
 def edit_states(root: Path, repair: SampleRepair) -> tuple[EditState, ...]:
-    """How the work tree stands towards each edit of ``repair``."""
+    """The state of each edit of ``repair`` in the work tree."""
     return tuple(edit.state_in(read_text(root, edit.file)) for edit in repair.edits)
 
 
@@ -149,8 +149,8 @@ def read_text(root: Path, file: str) -> str | None:
 def rewrite(root: Path, file: str, change: Callable[[str], str]) -> bool:
     """Replace the file's text by ``change(text)``; return whether that changed anything.
 
-    What a person saves meanwhile is never lost: the change is then made on their text. Raises
-    ``FileKeepsChanging`` if that does not come to rest.
+    A concurrent save by the user is never lost: the change is then made on the saved text. Raises
+    ``FileKeepsChanging`` if the file does not settle.
     """
     path = root / file
     for _ in range(5):
@@ -188,7 +188,7 @@ def plan_items(text: str) -> tuple[SamplePlanItem, ...]:
 
 
 def is_ticked(items: tuple[SamplePlanItem, ...], title: str) -> bool:
-    """Whether a box with this title stands in the plan and is ticked."""
+    """Whether the plan has a ticked box with this title."""
     return any(not item.is_open for item in items if fold_title(item.title) == fold_title(title))
 
 

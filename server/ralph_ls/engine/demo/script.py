@@ -141,7 +141,7 @@ _ITEM = re.compile(r"(?:[-*+]|[0-9]{1,9}[.)])\s+(?:\[[ xX]\]\s+)?(\S.*)")
 
 
 class EditState(Enum):
-    """How a text stands towards one edit."""
+    """The state of one edit in a text."""
 
     OPEN = "open"
     MADE = "made"
@@ -158,7 +158,7 @@ class SampleEdit:
     after: str
 
     def state_in(self, text: str | None) -> EditState:
-        """Whether the edit is still open in ``text``, made already, or neither can be told."""
+        """Whether the edit is still open in ``text``, already made, or neither is recognisable."""
         if text is None:
             return EditState.UNKNOWN
         # ``after`` may hold ``before`` within it, so that it is looked for first.
@@ -178,14 +178,14 @@ class SampleRepair:
     """One task of the sample's plan, and how it is carried out."""
 
     title: str
-    """As it stands in the plan."""
+    """As in the plan."""
     subject: str
     """The commit's subject, behind ``demo:``."""
     edits: tuple[SampleEdit, ...]
     tests: tuple[str, ...]
     """Tests that must pass afterwards."""
     is_studied_first: bool = False
-    """Whether the agent only looks twice before it acts, so that a person sees the breaker."""
+    """Whether the agent first idles for two iterations, which shows the breaker."""
 
     @property
     def files(self) -> tuple[str, ...]:

@@ -44,9 +44,9 @@ def examine(
     *,
     network: bool = False,
 ) -> DoctorReport:
-    """Look at everything. Total: what cannot be looked at is told as a problem.
+    """Run all checks; a check that cannot run is reported as a problem, never raised.
 
-    ``overrides`` are those of the run that somebody thinks of, as flags give them.
+    ``overrides`` are the settings that flags of the planned run would give.
     """
     checks = check_programs(folder, environment)
     try:

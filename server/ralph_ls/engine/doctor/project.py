@@ -138,7 +138,7 @@ OLDEST_GIT = (2, 31)
 
 
 def check_programs(folder: Path, environment: Mapping[str, str]) -> list[CheckResult]:
-    """What runs all this: Python and git; and whether another ``ralph`` stands in the way."""
+    """Python and git, and other programs called ``ralph`` on PATH."""
     found = [passed_check("python", f"Python {platform.python_version()} ({sys.executable})")]
     try:
         program = git_program(folder)
@@ -262,7 +262,7 @@ def _existing(folder: Path) -> Path:
 
 
 def _other_ralphs(environment: Mapping[str, str]) -> list[CheckResult]:
-    """Programs of the same name that a person may get instead of this one (docs/rules.md#files)."""
+    """Programs of the same name that may start instead of this one (docs/rules.md#files)."""
     entries = environment.get("PATH", "").split(os.pathsep)
     places = [Path(entry) / "ralph" for entry in entries if Path(entry).is_absolute()]
     there = {os.path.realpath(one): one for one in places if os.access(one, os.X_OK)}

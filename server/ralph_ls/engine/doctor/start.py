@@ -134,7 +134,7 @@ def _version(program: str, around: Mapping[str, str], patience: float) -> str | 
 
 
 def account_of(known: AgentDescription, around: Mapping[str, str]) -> str | None:
-    """What tells that somebody has logged in: a variable that is set, or a file that is there."""
+    """The sign of a login: a variable that is set, or a file that exists; None without one."""
     key = next((name for name in known.keys if around.get(name)), None)
     if key is not None:
         return f"{key} is set"
@@ -336,7 +336,7 @@ def _attempts(
 
 
 def _halts(worktree: Worktree, settings: LoadedSettings) -> list[CheckResult]:
-    """Files for a person that keep a start from starting an agent (docs/rules.md#halting)."""
+    """Halt files that keep a run from starting an agent (docs/rules.md#halting)."""
     paths = settings.config.paths
     try:
         halt = load_halt_files(worktree.root, paths)

@@ -139,7 +139,7 @@ class BeadsSource(PlanSource):
         return LocatedPlan(path=CALLED, text=text)
 
     def begin(self, settings: LoadedSettings, found: LocatedPlan, *, resume: bool) -> list[Notice]:
-        """Before planning anew, open what is in progress (docs/rules.md#plan-mode)."""
+        """Before the plan is made again, open tasks in progress (docs/rules.md#plan-mode)."""
         self._just_read, self._last = found.text, self._snapshot(found.text)
         self._names()
         if settings.config.mode is not FirstMode.PLAN or resume:
@@ -286,14 +286,14 @@ class BeadsSource(PlanSource):
         return tuple(Notice(code=one.code, message=one.message) for one in fresh)
 
     def set_aside(self, order: SetTaskAside) -> str:
-        """Mark an issue as blocked, where settings want that instead of B's note."""
+        """Mark an issue as blocked, where the settings choose that instead of a note."""
         issue = self._issue(order.task.id)
         if issue is not None:
             self._try([block_command(issue, order.reason, order.needs)])
         return self._read()
 
     def note_set_aside(self, order: NoteSetAside) -> None:
-        """B's note, word for word (docs/rules.md#attempts)."""
+        """The note on a set-aside issue, in fixed words (docs/rules.md#attempts)."""
         issue = self._issue(order.task.id)
         if issue is not None and not issue.is_closed:
             noted = note_stuck(issue, order.attempts, order.at, reason=order.said)
@@ -312,7 +312,7 @@ class BeadsSource(PlanSource):
         )
 
     def close(self, verifications: Sequence[TaskVerification], before: str) -> WrittenPlan:
-        """Have ``bd`` say what was run: B's lines as the reason, or an issue that is open again."""
+        """Write verification results into ``bd``: a close reason, or the issue is opened again."""
         del before
         seen: list[TaskVerification] = []
         problems: list[str] = []
@@ -333,7 +333,7 @@ class BeadsSource(PlanSource):
             self._found.supervisor.end()
 
     def guarded(self, before: str, after: str, seen: WatchedIteration) -> GuardedPlan:
-        """Undo at once what a build iteration may not do; what cannot be undone is told."""
+        """Revert forbidden changes of a build iteration at once; report what cannot be reverted."""
         self._is_planning = seen.mode is Mode.PLAN
         is_ordered = self.config.mode is FirstMode.PLAN
         text = after

@@ -39,7 +39,7 @@ def try_each(bd: Bd, several: Iterable[BeadsCommand]) -> list[str]:
 def judge_close_reason(
     issue: BeadsIssue, on_path: Container[str], *, verifies: bool
 ) -> CloseReasonCheck:
-    """What a close reason is worth; of what the engine ``verifies`` itself it need not tell."""
+    """Checks a close reason; commands that the engine ``verifies`` itself may be missing."""
     found = check_close_reason(issue, on_path=on_path)
     if not verifies:
         return found
@@ -60,7 +60,7 @@ def judge_close_reason(
 def offences_of(
     found: Sequence[BeadsViolation], left: Sequence[BeadsViolation]
 ) -> tuple[PlanOffence, ...]:
-    """What was put back; ``left`` is what could not be."""
+    """The reverted changes; ``left`` are those that could not be reverted."""
     still = {_key(one) for one in left}
     return tuple(
         PlanOffence(
@@ -74,7 +74,7 @@ def offences_of(
 
 
 def emit_not_reverted(left: Sequence[BeadsViolation], problems: Sequence[str]) -> Notice:
-    """Tell what the agent did that it may not, and that stands."""
+    """Notice of forbidden changes that could not be reverted."""
     names = [f"{one.what.value} of {name_of(one.issue)}" for one in left[:SHOWN]]
     names += ["…"] if len(left) > SHOWN else []
     why = f": {problems[0]}" if problems else ""
@@ -97,7 +97,7 @@ def how_to_close(version: BeadsVersion) -> str:
 
 
 def unproven(said: str) -> Notice:
-    """Tell of issues whose close reasons are none, and what one looks like (B)."""
+    """Notice of issues closed without a valid reason, with an example of one."""
     message = (
         f"{said}; a reason has one line for each criterion, such as: "
         "- [x] Unit tests pass (npm test - exit 0)"
@@ -106,7 +106,7 @@ def unproven(said: str) -> Notice:
 
 
 def name_of(issue: BeadsIssue) -> str:
-    """An issue as people are told of it."""
+    """The name of an issue in messages."""
     return f"{fold_whitespace(issue.title)} ({issue.id})"
 
 

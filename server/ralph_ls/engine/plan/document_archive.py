@@ -51,7 +51,7 @@ LONGEST_LABEL = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchiveOrder:
-    """What a person wants."""
+    """The user's order."""
 
     today: date
     label: str | None = None
@@ -78,9 +78,9 @@ class Archive:
     """Relative to the root; nothing is there yet."""
     moves: tuple[ArchiveMove, ...]
     written: tuple[str, ...]
-    """Documents that begin anew."""
+    """Documents that were written again, empty."""
     notes: tuple[str, ...]
-    """What else a person should know."""
+    """Further notes for the user."""
 
 
 def preview_archive(
@@ -98,11 +98,11 @@ def archive(
     order: ArchiveOrder,
     environment: Mapping[str, str],
 ) -> Archive:
-    """Put it away.
+    """Archive the documents.
 
     Raises ``WorkspaceBusy`` while an engine owns the work tree, ``UsageError`` for a label that is
-    none, ``PlanMissing`` where there is nothing to put away, and ``StateUnusable`` where a file
-    cannot be moved; then those moved before it are put back.
+    invalid, ``PlanMissing`` where there is nothing to archive, and ``StateUnusable`` where a file
+    cannot be moved; files that were moved before it are then moved back.
     """
     with EngineLock(worktree.git_dir):
         found, summary = _look(worktree, state, config, order)
@@ -154,7 +154,7 @@ def _label(label: str | None, branch: str | None) -> str:
 
 
 def _find_plan(root: Path, profile: Profile, config: Config) -> str | None:
-    """The plan's file, or the request's, where it lies in the work tree."""
+    """The file of the plan or of the request; None where it is not in the work tree."""
     if profile.plan_kind is PlanKind.REQUEST:
         request = PurePosixPath(config.issue.file or "-")
         is_ours = not request.is_absolute() and ".." not in request.parts
@@ -228,7 +228,7 @@ def _start_fresh(
 
 
 def _runs_since(worktree: Worktree, state: StateFolder) -> list[RunMetrics]:
-    """The runs that no earlier archive tells of."""
+    """The runs that no earlier archive has."""
     told: list[str] = []
     with suppress(StateUnusable):
         for name in names_in(worktree.root / ARCHIVE):
@@ -294,10 +294,10 @@ def _move(root: Path, found: Archive, summary: str) -> None:
     moved: list[ArchiveMove] = []
     try:
         make_folders_below(root, target.parent)
-        # It was free a moment ago; whoever has made it meanwhile keeps it.
+        # It did not exist a moment ago; a file that was created since stays.
         target.mkdir()
         write_atomic(target / SUMMARY, summary.encode("utf-8", errors="surrogateescape"))
-        # The plan last: with it, whoever does it again finds all else that belongs to it.
+        # The plan last: as long as it is there, a second attempt finds all that belongs to it.
         for move in reversed(found.moves):
             (root / move.path).rename(target / move.name)
             moved.append(move)

@@ -248,7 +248,7 @@ class MarkdownSource(PlanSource):
         )
 
     def guarded(self, before: str, after: str, seen: WatchedIteration) -> GuardedPlan:
-        # To plan anew is what a person has ordered with ``--mode plan`` and ``ralph replan``.
+        # ``--mode plan`` and ``ralph replan`` order a new plan.
         is_ordered = self.config.mode is FirstMode.PLAN
         is_free = seen.mode is Mode.PLAN and (is_ordered or self.config.guard.planning_is_free)
         powers = PlanPowers(may_drop=is_free, may_change_criteria=is_free, decided=seen.decided)
@@ -295,7 +295,7 @@ class MarkdownSource(PlanSource):
 
     @property
     def _is_written_by_agent(self) -> bool:
-        """Whether a plan that is missing is written in an iteration of its own."""
+        """Whether a missing plan is written in a separate iteration."""
         policy = profile_of(self.config.profile).without_plan
         return policy is WithoutPlan.PLAN and self.config.task is None
 

@@ -36,9 +36,9 @@ _NOBODY: Mapping[str, int] = MappingProxyType({})
 
 
 def find_plan(root: Path, candidates: Sequence[str], chosen: str | None) -> str:
-    """Where the plan lies, relative to the root; raises ``PlanMissing``.
+    """The path of the plan, relative to the root; raises ``PlanMissing``.
 
-    ``PlanUnusable`` where something else than a file is there by that name.
+    Raises ``PlanUnusable`` where that name is not a file.
     """
     paths = [chosen] if chosen is not None else list(candidates)
     for path in paths:
@@ -98,10 +98,10 @@ def facts_of(
     set_aside: Mapping[str, int] = _NOBODY,
     skipped: Collection[str] = (),
 ) -> PlanFacts:
-    """What the loop decides by; ``text`` is what the plan was read from.
+    """The facts that the loop decides by; ``text`` is the text of the plan.
 
-    ``set_aside`` are ids of tasks that are not to be taken, with the attempts that they had;
-    ``skipped`` those that a person does not want taken in this run.
+    ``set_aside`` are the ids of tasks that were set aside, with their attempts; ``skipped`` those
+    that the user took out of this run.
     """
     needs = unfinished_dependencies(plan.tasks, text)
     waits_for = {task_id: [one.id for one in targets] for task_id, targets in needs.items()}
@@ -166,7 +166,7 @@ def set_task_aside(root: Path, path: str, task_id: str, *, reason: str, needs: s
 
 
 def reset_for_replanning(root: Path, path: str) -> ReplanReset:
-    """Open what is in progress, before the plan is made anew; raises as ``set_task_aside``."""
+    """Open tasks in progress before the plan is made again; raises as ``set_task_aside``."""
     resets: list[ReplanReset] = []
 
     def open_all(data: bytes) -> bytes:
@@ -185,7 +185,7 @@ def titles_of(titles: Sequence[str]) -> str:
 
 
 def require_plan_or_task(config: Config) -> None:
-    """Raise ``UsageError`` where the whole plan is to be made anew, and one task alone done."""
+    """Raise ``UsageError`` where both a new plan and a single task are ordered."""
     if config.task is not None and config.mode is FirstMode.PLAN:
         raise UsageError(
             "a plan iteration is for the whole plan, so --task and --mode plan do not go "
@@ -251,7 +251,7 @@ Change = Callable[[str, str, TaskVerification], str]
 def close_in_file(
     source: PlanSource, verifications: Sequence[TaskVerification], change: Change
 ) -> WrittenPlan:
-    """Make the edits one by one; what cannot be written is told, and keeps nothing else back.
+    """Apply the edits one by one; one that cannot be written is reported, and skipped.
 
     Raises ``PlanMissing`` where the file is gone.
     """

@@ -61,7 +61,7 @@ class RequestSource(PlanSource):
         save_request(folder, self._held())
 
     def begin(self, settings: LoadedSettings, found: LocatedPlan, *, resume: bool) -> list[Notice]:
-        """Hold the request, and tell what of it a person should know."""
+        """Store the request, and return notices about it."""
         _require_fitting(settings.config)
         self._text, self._request = found.text, _request(found.text)
         return [] if resume else _notices(self._request)

@@ -20,9 +20,9 @@ def locate_plan(
     resume: bool = False,
     folder: Path | None = None,
 ) -> LocatedPlan:
-    """The plan that a start works on; writes nothing. Raises as ``PlanSource.look``.
+    """The plan that a start works on; writes nothing. Raises as ``PlanSource.locate``.
 
-    ``folder`` holds the files of the run that goes on; None: a new one begins.
+    ``folder`` has the files of the run that is resumed; None: a new run.
     """
     kind = _kind(settings.config)
     kept = None if folder is None else kind.kept(folder)

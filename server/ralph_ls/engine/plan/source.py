@@ -64,14 +64,14 @@ class WatchedIteration:
     decided: frozenset[tuple[str, str]] = frozenset()
     """What people did to the plan meanwhile, by kind (``Forbidden``) and id of the task."""
     finished: str = ""
-    """What was newly written where finished tasks are told (PROGRESS.md)."""
+    """New text in the document of finished tasks (PROGRESS.md)."""
     has_evidence: bool = False
     """Files other than plan and PROGRESS.md were changed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanOffence:
-    """One thing of the agent's that was put back in the plan."""
+    """One change of the agent to the plan that was reverted."""
 
     what: Forbidden
     task: TaskRef | None
@@ -99,7 +99,7 @@ class FinishedWork:
     tasks: tuple[str, ...] = ()
     """Ids of the tasks that are done now, and were not."""
     moved: tuple[str, ...] = ()
-    """Ids of the tasks whose review went on, which is progress of its own."""
+    """Ids of the tasks whose review advanced, which is progress too."""
     notices: tuple[Notice, ...] = ()
 
 
@@ -114,7 +114,7 @@ class ClaimedPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenPlan:
-    """A plan in which it stands what came of the checks of closed tasks."""
+    """A plan with the results of the verification of closed tasks."""
 
     text: str
     verifications: tuple[TaskVerification, ...] = ()
@@ -137,7 +137,7 @@ class PlanSource(ABC):
 
     @property
     def on_path(self) -> Container[str]:
-        """The names of the programs that can be started, as far as they tell what is a command."""
+        """The names of programs on PATH, by which commands are recognised."""
         return programs_on_path(self.environment.get("PATH", ""))
 
     @classmethod
@@ -168,7 +168,7 @@ class PlanSource(ABC):
         del folder
 
     def begin(self, settings: LoadedSettings, found: LocatedPlan, *, resume: bool) -> list[Notice]:
-        """Do to the plan what a start does, and tell it. Call it while holding the lock.
+        """Change the plan as a start does, and return notices. Requires the lock.
 
         Raises ``StateUnusable`` where it cannot be written.
         """
@@ -187,7 +187,7 @@ class PlanSource(ABC):
 
     @property
     def own_files(self) -> tuple[str, ...]:
-        """What of the plan lies in the tree, relative to the root; no change of it is evidence."""
+        """Files of the plan in the work tree; a change of one is not evidence."""
         return () if self.file is None else (self.file,)
 
     @property
@@ -196,7 +196,7 @@ class PlanSource(ABC):
         return None
 
     def told(self, context: PromptContext, text: str) -> PromptContext:
-        """What an agent is told, with what it has to know of the plan beside its task."""
+        """The context of the prompt with facts of the plan beside the task."""
         del text
         return context
 
@@ -260,10 +260,10 @@ class PlanSource(ABC):
         set_aside: Mapping[str, int] = NOBODY,
         skipped: Collection[str] = (),
     ) -> PlanFacts:
-        """What the loop decides by.
+        """The facts that the loop decides by.
 
-        ``set_aside`` are ids of tasks that are not to be taken, with the attempts that they had;
-        ``skipped`` those that a person does not want taken in this run.
+        ``set_aside`` are the ids of tasks that were set aside, with their attempts; ``skipped``
+        those that the user took out of this run.
         """
 
     @abstractmethod
@@ -302,9 +302,9 @@ class PlanSource(ABC):
     def told_as_finished(
         self, before: str, after: str, told: str, *, task: str | None = None, own: str | None = None
     ) -> tuple[str, ...]:
-        """Ids of the open tasks that left the plan for where finished ones are told.
+        """Ids of open tasks that moved from the plan into the document of finished tasks.
 
-        ``told`` is what was newly written there; ``task`` as for ``finished``. ``own`` is the
+        ``reported`` is the new text there; ``task`` as for ``finished``. ``own`` is the
         iteration's task, where there is evidence.
         """
         del before, after, told, task, own
@@ -313,9 +313,9 @@ class PlanSource(ABC):
     def renamed(
         self, before: str, after: str, earlier: Mapping[str, TaskRef] = MappingProxyType({})
     ) -> dict[str, TaskRef]:
-        """What tasks are called now that had another id in the text before, by that id.
+        """The current tasks whose id has changed, by their earlier id.
 
-        ``earlier`` is the same for changes before these, which may have gone on.
+        ``earlier`` is the same for previous changes, which are followed further.
         """
         del before, after
         return dict(earlier)
@@ -359,7 +359,7 @@ class PlanSource(ABC):
         """
 
     def left_undone(self, before: str, after: str, seen: WatchedIteration) -> tuple[Notice, ...]:
-        """What the iteration was for and did not do; there is nothing to put back then."""
+        """Notices of work that the iteration was for and did not do; nothing is reverted."""
         del before, after, seen
         return ()
 
@@ -393,8 +393,8 @@ class PlanSource(ABC):
 
     @abstractmethod
     def guarded(self, before: str, after: str, seen: WatchedIteration) -> GuardedPlan:
-        """Put back in the later text what the iteration may not have done; total and idempotent.
+        """Revert forbidden changes of the iteration in the later text; total and idempotent.
 
-        Bytes that are no UTF-8 come as lone surrogates, and go so. Where no file is the plan, what
-        has to be undone is undone at once, and the text is the plan after that.
+        Bytes that are not UTF-8 are lone surrogates, before and after. Where the plan is not a
+        file, changes are reverted at once, and the text is the plan after that.
         """

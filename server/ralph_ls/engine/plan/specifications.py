@@ -76,7 +76,7 @@ def is_written(root: Path, name: str) -> bool:
 def changes_of(earlier: SpecsSnapshot, later: SpecsSnapshot) -> tuple[Notice, ...]:
     """What an iteration changed in specifications (docs/rules.md#specifications).
 
-    An agent may mend them; that a person approves a change of status is asked for in words.
+    An agent may correct them; a change of status asks the user for approval in its message.
     """
     before, after = (
         {spec.name: (spec.status, seen.hashes[spec.name]) for spec in seen.specs}
@@ -115,7 +115,7 @@ def unplanned_notice(names: Sequence[str]) -> Notice:
 
 
 def notices_of(remarks: Mapping[str, tuple[FrontMatterProblem, ...]]) -> tuple[Notice, ...]:
-    """What a run tells of them: one notice for those that claim too much, one for all others."""
+    """Notices of a run: one for specifications that claim too much, one for all others."""
     claims: list[str] = []
     others: list[str] = []
     for name, of_one in remarks.items():

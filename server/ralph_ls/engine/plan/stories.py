@@ -86,7 +86,7 @@ class StoriesSource(PlanSource):
     ) -> None:
         super().__init__(root, config, path, environment)
         self._told: set[str] = set()
-        """Problems of the file that this engine has told."""
+        """Problems of the file that were reported already."""
 
     @classmethod
     def look(

@@ -36,7 +36,7 @@ PATIENCE = 1.0
 
 
 def run_to_end(work: Coroutine[Any, Any, Value]) -> Value:
-    """Run ``work`` in an event loop of its own, as ``asyncio.run`` does, in daemon threads."""
+    """Run ``work`` in a new event loop, like ``asyncio.run``, with daemon threads."""
     with asyncio.Runner() as runner:
         runner.get_loop().set_default_executor(DaemonThreads())
         return runner.run(work)
@@ -66,7 +66,7 @@ class DaemonThreads(ThreadPoolExecutor):
                 return
             try:
                 value = fn(*args, **kwargs)
-            except BaseException as error:  # noqa: BLE001 - whoever waits for the future gets it
+            except BaseException as error:  # noqa: BLE001 - raised where the future is awaited
                 future.set_exception(error)
             else:
                 future.set_result(value)
@@ -120,7 +120,7 @@ def listen_to_signals(deliver: Callable[[str], None]) -> None:
     loop = asyncio.get_running_loop()
     for number, by in _numbered().items():
         if signal.getsignal(number) is signal.SIG_IGN:
-            # Ignored by whoever started us, as nohup does it: that wish holds.
+            # Ignored by the caller, as nohup does: it stays ignored.
             continue
         if sys.platform == "win32":
             # Proactor loops have no add_signal_handler; the handler runs in the main thread.
@@ -142,7 +142,7 @@ def _numbered() -> dict[signal.Signals | int, str]:
 
 @contextlib.contextmanager
 def receiving_child_signals() -> Iterator[None]:
-    """Be told of children's ends, also where the caller had those ignored.
+    """Receive ``SIGCHLD``, also where the caller ignores it.
 
     A daemon that ignores ``SIGCHLD`` passes that on, and no exit code would reach us.
     """

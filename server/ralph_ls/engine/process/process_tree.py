@@ -39,7 +39,7 @@ KILL_LIMIT = 5.0
 """Seconds after which killing ends although new processes keep appearing, as a fork bomb's do."""
 
 POLL_INTERVAL = 0.02
-"""Seconds between two looks, only where the system does not tell when a process ends."""
+"""Seconds between two checks, where the system does not signal the end of a process."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +59,7 @@ class TreeEnd:
 def start_identity(pid: int) -> float | None:
     """When the process was started, in seconds since the epoch; None where there is none.
 
-    With the pid it tells one process from all others, as ``is_alive`` compares it.
+    Together with the pid it identifies a process, as ``is_alive`` compares it.
     """
     try:
         return psutil.Process(pid).create_time()
@@ -202,7 +202,7 @@ def find_below(pid: int) -> list[psutil.Process]:
 def wait_until_gone(processes: Iterable[psutil.Process], seconds: float) -> bool:
     """Wait until none of them lives, at most ``seconds``; says whether that came true.
 
-    Nothing is reaped: a zombie is gone. Where the system tells of a process's end, nobody polls.
+    Nothing is reaped: a zombie is gone. Polls only where the system does not signal the end.
     """
     if sys.platform == "win32":
         return not psutil.wait_procs(processes, timeout=seconds)[1]
@@ -386,7 +386,7 @@ def _wait_by_descriptor(processes: list[psutil.Process], deadline: float) -> boo
             except ProcessLookupError:
                 continue
             stack.callback(os.close, descriptor)
-            # Asked after the descriptor was opened, so that it stands for this very process.
+            # Checked after the descriptor was opened, so that it is of this very process.
             if _lives(process):
                 poller.register(descriptor, select.POLLIN)
                 waiting.add(descriptor)

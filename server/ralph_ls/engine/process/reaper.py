@@ -53,10 +53,10 @@ def adopting_orphans() -> Iterator[None]:
 
 
 def reap_adopted() -> int:
-    """Collect adopted processes that have ended, and no child that somebody here waits for.
+    """Reap adopted processes that have ended, and no child that is awaited here.
 
-    A child of ours is in our session or leads one of its own, so one that does neither is adopted.
-    An adopted one that leads a session stays until the engine ends. How many were collected.
+    A child of ours is in our session or leads another, so one that does neither is adopted.
+    An adopted one that leads a session stays until the engine ends. Returns how many were reaped.
     """
     if sys.platform == "win32" or not hasattr(os, "waitid"):
         return 0
@@ -98,7 +98,7 @@ HAS_REAPERS = sys.platform.startswith("linux")
 
 
 class Listener(Protocol):
-    """Whoever started an agent."""
+    """Callbacks of the owner of an agent process."""
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         """The agent has printed something."""
@@ -148,7 +148,7 @@ _nurseries: dict[int, Nursery] = {}
 def prepare_nursery() -> None:
     """Start the nursery, which takes a moment, before an agent needs it; idempotent."""
     if HAS_REAPERS and os.getpid() not in _nurseries:
-        # A process that was forked from one with a nursery has none of its own.
+        # A process that was forked from one with a nursery does not have one.
         _nurseries.clear()
         _nurseries[os.getpid()] = Nursery()
 

@@ -63,7 +63,7 @@ def _receive(channel: socket.socket) -> tuple[list[bytes], list[int]] | None:
 
 
 def _reap(words: list[bytes], descriptors: list[int]) -> None:
-    """The life of a reaper: start the agent, tell how it ends, and stay for what it leaves."""
+    """Reaper: starts the agent, reports its exit status, and waits for its descendants."""
     status = descriptors[3]
     os.close(0)
     os.setsid()
@@ -99,7 +99,7 @@ def _become_agent(words: list[bytes], descriptors: list[int]) -> None:
     folder, program, number, *rest = words
     argv, variables = rest[: int(number)], rest[int(number) :]
     os.setsid()
-    # What whoever started the engine had ignored, as nohup does it, stays so.
+    # Signals that the engine's caller ignores, as nohup does, stay ignored.
     for one in _RESTORED:
         signal.signal(one, signal.SIG_DFL)
     for target, descriptor in enumerate(descriptors[:3]):

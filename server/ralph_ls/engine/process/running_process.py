@@ -35,7 +35,7 @@ REAPER_PATIENCE = 0.1
 """How long a reaper gets to end by itself; it does at once where nothing is below it."""
 
 HELD_UP = 5.0
-"""A timer that is so many seconds late tells that this process was stopped, or its container."""
+"""A timer that is this many seconds late means that this process, or its container, was stopped."""
 
 GRACE_SECONDS = 1.5
 """Between TERM and KILL, so that Ctrl-C ends a run within two seconds."""
@@ -78,7 +78,7 @@ class Launch:
     """All that it starts is known by descent and ended with it, wherever it hides."""
     may_leave: bool = False
     """What it leaves running is the user's, such as the agent that keeps a key for git; it is
-    ended only where the process itself was told to end."""
+    ended only where the process itself is stopped."""
     keep: frozenset[str] = frozenset()
     """Daemons that are left running."""
     reaper_folder: Path | None = None
@@ -115,7 +115,7 @@ class ProcessExit:
 
 
 class RunningProcess(asyncio.SubprocessProtocol):
-    """An agent that was started; made by ``start``, and told by the event loop what happens."""
+    """A started agent; made by ``start``, with callbacks from the event loop."""
 
     def __init__(self, launch: Launch, redactor: Redactor, on_output: OnOutput) -> None:
         self.pid = 0
@@ -152,7 +152,7 @@ class RunningProcess(asyncio.SubprocessProtocol):
         return await asyncio.shield(self._result)
 
     def stop(self) -> None:
-        """Begin to end the whole tree at once; ``wait`` tells when it is done. Idempotent."""
+        """Begin to end the whole tree at once; ``wait`` returns when it is done. Idempotent."""
         self._end("stopped")
 
     def end_overspent(self) -> None:
@@ -205,7 +205,7 @@ class RunningProcess(asyncio.SubprocessProtocol):
             remember_reaper(launch.reaper_folder, reaped.reaper_pid)
         self._begin(reaped.pid)
 
-    # What the event loop tells.
+    # Callbacks of the event loop.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The process lives."""
@@ -238,17 +238,17 @@ class RunningProcess(asyncio.SubprocessProtocol):
         _set_once(self._exited, self._loop.time())
 
     def agent_exited(self, status: int | None) -> None:
-        """As ``process_exited``, where a reaper tells it; None: the reaper was killed instead."""
+        """Like ``process_exited``, by a reaper; None: the reaper itself was killed."""
         self._wait_status = status
         if status is None and not self._exited.done():
-            # How the agent ends can be heard no more.
+            # The agent's exit status cannot be received any more.
             self._end("lost")
         _set_once(self._exited, self._loop.time())
 
     # How it comes to an end.
 
     def _time_is_up(self) -> None:
-        """End it; but first it gets the time in which we stood still, and it perhaps with us."""
+        """End it, after adding the time in which this process was stopped."""
         missed = self._missed("timeout")
         if missed > HELD_UP:
             self._timers["timeout"] = self._loop.call_later(missed, self._time_is_up)

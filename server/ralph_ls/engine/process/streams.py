@@ -35,7 +35,7 @@ def stdin_for(data: bytes | None) -> tuple[int, int | None]:
 
 
 def own_group() -> dict[str, Any]:
-    """The arguments which give the process a group, and on POSIX a session, of its own."""
+    """Arguments that put the process into a new group, and on POSIX into a new session."""
     if sys.platform == "win32":
         return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
     return {"start_new_session": True}
@@ -177,7 +177,7 @@ class OutputLimit:
 
 
 def emit_output_cut(n_left_out: int) -> str:
-    """What people are told of output that is kept nowhere."""
+    """The message about output that was not stored."""
     return (
         f"the agent has printed so much in an iteration that {n_left_out / 1e6:.0f} MB of it are "
         f"kept in no file, beyond the first {LARGEST_FILE >> 20} MB; it was read to its end"

@@ -38,7 +38,7 @@ def end_processes(private: Path) -> None:
     """End what still runs in a box that has ``private`` for its own folder, and wait for it.
 
     The system kills a process namespace when its first process ends, which takes a moment; no
-    program of the box may write once the loop goes on.
+    program of the box may write once the loop continues.
     """
     mark = f"{private.parent.name}/{private.name}/".encode()
     pause = threading.Event()

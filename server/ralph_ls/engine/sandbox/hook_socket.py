@@ -27,7 +27,7 @@ PATIENCE = 5.0
 """Seconds of a connection that asks nothing."""
 
 Answer = Callable[[bool], dict[str, Any]]
-"""The state of the iteration; told whether the agent works on because of a hook. Called in a
+"""The state of the iteration, given whether a hook already keeps the agent at work. Called in a
 thread."""
 
 

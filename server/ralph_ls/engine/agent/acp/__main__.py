@@ -30,13 +30,13 @@ TIME_TO_LEAVE = 3.0
 def main(arguments: Sequence[str]) -> int:
     """Run one turn; the exit code."""
     options, telling = read_options(arguments), RecordWriter()
-    # What the library logs, a message of another shape, is told as noise by us.
+    # The library logs messages of an unknown shape; we report these as noise.
     logging.disable(logging.CRITICAL)
     prompt = sys.stdin.buffer.read().decode("utf-8", errors="replace")
     try:
         code = asyncio.run(_run(options, prompt, telling))
     except BrokenPipeError:
-        # Whoever listened is gone, and what is left in the buffer has nowhere to go.
+        # The reader is gone, and the rest of the buffer has nowhere to go.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     return code
@@ -97,7 +97,7 @@ async def _talk(
 
 
 async def _let_go(agent: Process) -> None:
-    """Let the agent end by itself; what it still says is told."""
+    """Let the agent end by itself; messages that it still sends are reported."""
     if agent.stdin is not None:
         agent.stdin.close()
     with contextlib.suppress(TimeoutError):

@@ -16,10 +16,10 @@ from typing import Any, BinaryIO
 from ralph_ls.engine.agent.acp.policy import PermissionPolicy
 
 OWN_RECORD = "client"
-"""The key that only our own records have; its value says what they tell."""
+"""The key that only our own records have; its value is the kind of record."""
 
 MOST_NOISE_LINES = 50
-"""Lines of an agent that are no messages; more are not told."""
+"""Limit of reported lines that are not messages."""
 
 LONGEST_NOISE_LINE = 2_000
 """Characters."""
@@ -39,7 +39,7 @@ class RecordWriter:
         self._out.flush()
 
     def own(self, what: str, **more: Any) -> None:
-        """A record of our own."""
+        """Print a record that is not a message of the protocol."""
         self.message(json.dumps({OWN_RECORD: what, **more}, ensure_ascii=True).encode())
 
     def noise(self, line: bytes) -> None:
@@ -58,7 +58,7 @@ class Options:
     """The agent's own command line."""
     policy: PermissionPolicy
     session: str | None = None
-    """The session to go on in; None: a fresh one."""
+    """The session to resume; None: a new one."""
     model: str | None = None
     mode: str | None = None
     """The mode to work in, by its id; None: one that asks nothing, where there is one."""

@@ -40,7 +40,7 @@ class SessionOffer:
     values: tuple[tuple[str, str], ...]
     """Each with what it is called."""
     option: str | None
-    """The option of the configuration that it is; None where it is a list of its own."""
+    """The configuration option that it is; None where it is a separate list."""
 
     def find(self, wanted: str) -> str | None:
         """The value that is meant, by its id or by what it is called, in any case."""
@@ -81,7 +81,7 @@ def offer_of(session: Session, sort: str) -> SessionOffer | None:
 
 
 def permission_requests(session: Session, name: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """What turns questions off where that is an option of its own, beside the mode."""
+    """Requests that turn questions off where that is a separate option, beside the mode."""
     for option in _rows(session.get("configOptions")):
         number = option.get("id")
         is_one = option.get("category") == "permissions" and _is_text(number)
@@ -125,7 +125,7 @@ def _name_of(offer: SessionOffer, wanted: str) -> str:
 
 
 def _values(options: object) -> Iterator[tuple[str, str]]:
-    """The values of an option, also where they stand in groups."""
+    """The values of an option, also where they are grouped."""
     for row in _rows(options):
         if _is_text(row.get("value")):
             yield row["value"], str(row.get("name", row["value"]))
@@ -145,20 +145,20 @@ _ASKS_NOTHING = re.compile(
     r"bypass|yolo|full[ _-]?access|allow[ _-]?all|skip[ _-]?permissions", re.IGNORECASE
 )
 _ASKS = re.compile(r"(?:default|manual|ask|prompt|read[ _-]?only)\b", re.IGNORECASE)
-"""Some decide by themselves what to ask for, unless they are told to ask for whatever matters."""
+"""Modes that ask; an agent in another mode may decide by itself what to ask for."""
 
 
 FIRST_ANSWER = 120.0
 """Seconds until an agent has answered the first message; one that speaks otherwise never does."""
 
 LAST_ANSWER = 1.0
-"""Seconds that an agent gets to end its turn when it is told to; then it is ended."""
+"""Seconds that an agent gets to end its turn after a cancellation; then it is killed."""
 
 AUTH_REQUIRED = -32000
 
 
 class ConversationFailed(Exception):
-    """The conversation has come to nothing; why was told."""
+    """The conversation failed; the reason has been reported."""
 
 
 class Conversation:
@@ -176,10 +176,10 @@ class Conversation:
         self._is_cancelled = False
 
     async def run(self, prompt: str) -> bool:
-        """Have the agent do what the prompt says; whether its turn ended by itself.
+        """Send the prompt, and return whether the agent's turn ended by itself.
 
         Raises ``ConversationFailed``, and ``RequestError`` or ``ConnectionError`` where the agent
-        failed; it told that itself.
+        failed, which it has reported itself.
         """
         able = await self._begin()
         session = await self._open(able)
@@ -194,7 +194,7 @@ class Conversation:
         return answer.get("stopReason") == "end_turn"
 
     async def cancel(self) -> None:
-        """Tell the agent to end its turn, and wait a moment for it to do so."""
+        """Cancel the agent's turn, and wait a moment for it to end."""
         self._is_cancelled = True
         if self._session is not None and self._turn is not None and not self._turn.done():
             with contextlib.suppress(ConnectionError, OSError):
@@ -240,11 +240,11 @@ class Conversation:
         return found if isinstance(found, dict) else {}
 
     async def _open(self, able: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Go on in the session that we are told to, or begin one."""
+        """Resume the session of the command line, or begin one."""
         where: dict[str, Any] = {"cwd": str(self._root), "mcpServers": []}
         if self._options.policy.deny:
-            # The one of ``claude`` does what it takes for harmless without asking, and has a list
-            # of its own; no other reads this.
+            # That of ``claude`` runs what it considers harmless without asking, and has a separate
+            # list; no other reads this.
             own = {"disallowedTools": list(self._options.policy.deny)}
             where["_meta"] = {"claudeCode": {"options": own}}
         wanted, method = self._options.session, _way_back(able)
@@ -369,7 +369,7 @@ class Conversation:
 
 
 def _way_back(able: Mapping[str, Any]) -> str | None:
-    """How an agent goes on in a session: without telling it all again, where it can."""
+    """The method that resumes a session; preferably one that does not replay it."""
     more = able.get("sessionCapabilities")
     if isinstance(more, dict) and more.get("resume") is not None:
         return "session/resume"

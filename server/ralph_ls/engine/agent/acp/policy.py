@@ -35,7 +35,7 @@ class PermissionCall:
 
     @property
     def shown(self) -> str:
-        """What it is called when people are told of it."""
+        """Its name in reports."""
         return self.name or self.kind or self.title or "a tool"
 
 

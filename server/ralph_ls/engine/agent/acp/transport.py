@@ -40,10 +40,10 @@ class AgentPipes:
         self._sending = asyncio.Lock()
         self._free = asyncio.Semaphore(MOST_UNANSWERED)
         self.is_prompted = False
-        """Whether the prompt was sent; what is told before is an earlier conversation."""
+        """Whether the prompt was sent; messages before that are of an earlier conversation."""
 
     async def send(self, message: dict[str, Any]) -> None:
-        """Write a message; a request is told by its name, for it may hold the whole prompt."""
+        """Write a message; a request is recorded by its name, since it may hold the prompt."""
         method = message.get("method")
         if method is None:
             self._free.release()
