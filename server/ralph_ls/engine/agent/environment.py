@@ -66,11 +66,11 @@ def agent_environment(
     environment[MARKER] = marker
     environment["RALPH_ITERATION"] = str(iteration)
     environment["RALPH_START"] = str(start)
-    told = {
+    optional = {
         "RALPH_MAX_ITERATIONS": None if max_iterations is None else str(max_iterations),
         "RALPH_SCRATCH": None if scratch is None else str(scratch),
     }
-    environment.update({name: value for name, value in told.items() if value is not None})
+    environment.update({name: value for name, value in optional.items() if value is not None})
     return environment
 
 

@@ -87,8 +87,8 @@ def _is_here(name: str, config: Config, environment: Mapping[str, str], root: Pa
         only=config.env.only,
     )
     known = CATALOG.get(name)
-    standing = _acp_program(name) if known is None else known.program
-    program = table.argv[0] if table is not None and table.argv else standing
+    usual = _acp_program(name) if known is None else known.program
+    program = table.argv[0] if table is not None and table.argv else usual
     if Path(program).name != program:
         return (root / program).exists()
     return find_trusted_program(program, root, around.get("PATH", "")) is not None
@@ -164,11 +164,11 @@ def compose(name: str, known: AgentDescription, table: AgentConfig, tools: Tools
     """
     flags, around = _tools(name, known, tools)
     is_free = tools.allow is None or known.tools.keeps_freely
-    standing = (known.program, *known.call, *(known.freely if is_free else ()), *known.stream)
+    usual = (known.program, *known.call, *(known.freely if is_free else ()), *known.stream)
     system = table.system_prompt or ""
     return Agent(
         name=name,
-        argv=(*(table.argv or standing), *table.args, *flags, *_system(known, system)),
+        argv=(*(table.argv or usual), *table.args, *flags, *_system(known, system)),
         prompt=table.prompt,
         env={**(known.env_as_root if is_root() else {}), **around, **table.env},
         dialect=table.dialect or known.dialect,

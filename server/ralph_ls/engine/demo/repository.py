@@ -47,8 +47,8 @@ def run_git(folder: Path, *arguments: str) -> str:
     """Run git in ``folder`` and return what it printed; raises ``GitFailed``."""
     finished = _call(folder, arguments)
     if finished.code != 0:
-        said = " / ".join(finished.stderr.split("\n")).strip(" /") or "no message"
-        raise GitFailed(f"git {arguments[0]} failed in {folder} ({said}); see git status there")
+        message = " / ".join(finished.stderr.split("\n")).strip(" /") or "no message"
+        raise GitFailed(f"git {arguments[0]} failed in {folder} ({message}); see git status there")
     return finished.stdout
 
 

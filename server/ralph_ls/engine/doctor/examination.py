@@ -74,10 +74,10 @@ def examine(
     return _report(checks, worktree, None if found is None else found.state.run, agents)
 
 
-def _agent_findings(code: str, look: Callable[[], list[CheckResult]]) -> list[CheckResult]:
+def _agent_findings(code: str, check: Callable[[], list[CheckResult]]) -> list[CheckResult]:
     """What a look found, or why it could not be taken."""
     try:
-        return look()
+        return check()
     except (RalphError, OSError) as error:
         return [check_from_message(code, _words(error))]
 

@@ -129,9 +129,11 @@ def check_network(worktree: Worktree, environment: Mapping[str, str]) -> list[Ch
         return [problem_check("remote", f"git cannot be run: {error.strerror or error}", remedy)]
     if done.code == 0:
         return [passed_check("remote", f"{remote.name} answers")]
-    said = " ".join(done.stderr.decode("utf-8", "replace").split())
-    said = without_users(Redactor(secrets=dict(remote.secrets)).redact(said))[:400]
-    return [problem_check("remote", f"{remote.name} refuses: {said or 'git says nothing'}", remedy)]
+    answer = " ".join(done.stderr.decode("utf-8", "replace").split())
+    answer = without_users(Redactor(secrets=dict(remote.secrets)).redact(answer))[:400]
+    return [
+        problem_check("remote", f"{remote.name} refuses: {answer or 'git says nothing'}", remedy)
+    ]
 
 
 OLDEST_GIT = (2, 31)
@@ -196,7 +198,7 @@ def _branch(worktree: Worktree, state: StateFolder, config: Config | None) -> li
     head = worktree_state.read_head(worktree.git_dir, worktree.common_dir)
     pushes = config is not None and config.push
     remote = find_remote(worktree.root, head.branch) if pushes and head.branch else None
-    seen = RunEnvironment(
+    surroundings = RunEnvironment(
         disks=disks_of(worktree.root, _existing(state.folder)),
         branch=head.branch,
         remote=None if remote is None else remote.name,
@@ -212,11 +214,11 @@ def _branch(worktree: Worktree, state: StateFolder, config: Config | None) -> li
                 "add one: git remote add origin URL, or say that you want none: push = false",
             )
         )
-    told = health_warnings(seen)
-    if head.branch is not None and MAIN_BRANCH not in {one.code for one in told}:
+    warnings = health_warnings(surroundings)
+    if head.branch is not None and MAIN_BRANCH not in {one.code for one in warnings}:
         found.insert(0, passed_check("branch", f"on {head.branch}"))
     return found + [
-        check_from_message(one.code, one.message, status=CheckStatus.WARNING) for one in told
+        check_from_message(one.code, one.message, status=CheckStatus.WARNING) for one in warnings
     ]
 
 
@@ -239,17 +241,17 @@ def _state(state: StateFolder) -> list[CheckResult]:
     if there != folder:
         return [passed_check("state-folder", f"{folder} is made by the first run")]
     try:
-        seen = folder.stat()
+        status = folder.stat()
     except OSError as error:
         return [
             check_from_message(
                 "state-folder", f"{folder} cannot be read: {error.strerror or error}"
             )
         ]
-    if sys.platform != "win32" and seen.st_uid != os.getuid():
+    if sys.platform != "win32" and status.st_uid != os.getuid():
         remedy = f"make it yours: chown -R $(id -un) {folder}"
         return [warning_check("state-folder", f"{folder} belongs to another user", remedy)]
-    mode = stat.S_IMODE(seen.st_mode)
+    mode = stat.S_IMODE(status.st_mode)
     if sys.platform != "win32" and mode & 0o077:
         message = f"{folder} can be looked into by others (mode {mode:o})"
         return [warning_check("state-folder", message, f"close it: chmod 700 {folder}")]

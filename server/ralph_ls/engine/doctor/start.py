@@ -181,19 +181,21 @@ def check_sandbox(config: Config, agent: Agent) -> list[CheckResult]:
         return []
     around = agent.tail[1:] if agent.tail[:1] == ("--",) else agent.argv
     shown = shlex.join(around[: len(sandbox.prefix) or around.index("--")])
-    told = f"the agent is started with: {shown}; {ABSENT}"
+    started = f"the agent is started with: {shown}; {ABSENT}"
     stop = stop_command(sandbox)
     if stop:
         return [
             passed_check(
-                "sandbox", f"{told}; one that has to be ended is ended with: {' '.join(stop)}"
+                "sandbox", f"{started}; one that has to be ended is ended with: {' '.join(stop)}"
             )
         ]
     remedy = "name a command that ends it: stop under [sandbox] in .ralph/config.toml"
     if sandbox.prefix:
         # Many a prefix changes only what a process may do, and its processes are our children.
-        return [passed_check("sandbox", f"{told}; if that leaves processes of its own, {remedy}")]
-    message = f"{told}; nothing would end what runs inside when the agent has to be ended"
+        return [
+            passed_check("sandbox", f"{started}; if that leaves processes of its own, {remedy}")
+        ]
+    message = f"{started}; nothing would end what runs inside when the agent has to be ended"
     return [warning_check("sandbox", message, remedy)]
 
 
@@ -243,11 +245,13 @@ def _hook(
     worktree: Worktree, settings: LoadedSettings, environment: Mapping[str, str]
 ) -> list[CheckResult]:
     """Whether the stop hook in the agent's settings answers; nothing where there is none."""
-    said = ask_hook(worktree.root, settings.config, environment)
-    if said is None:
+    problem = ask_hook(worktree.root, settings.config, environment)
+    if problem is None:
         return []
     return [
-        warning_check("hook", *said.split("; ", 1)) if said else passed_check("hook", "it answers")
+        warning_check("hook", *problem.split("; ", 1))
+        if problem
+        else passed_check("hook", "it answers")
     ]
 
 

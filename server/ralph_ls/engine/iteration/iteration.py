@@ -186,7 +186,7 @@ class IterationWork:
             and self._source.must_claim(text, facts.next_task),
             notices=(
                 *unwell,
-                *await asyncio.to_thread(self._source.remarks, text, tell_changes=False),
+                *await asyncio.to_thread(self._source.remarks, text, report_changes=False),
             ),
         )
 
@@ -326,7 +326,7 @@ class IterationWork:
         told = await asyncio.to_thread(self._guarding.newly_told)
         done = (
             *finished.tasks,
-            *self._source.told_as_finished(
+            *self._source.logged_as_finished(
                 text_before, text, told, task=only, own=self._own(as_watched, found)
             ),
         )
@@ -397,7 +397,7 @@ class IterationWork:
                 *emit_denials(heard),
                 *self._operations.tell(),
                 *emit_user_commits(found),
-                *await asyncio.to_thread(self._source.remarks, text, tell_changes=True),
+                *await asyncio.to_thread(self._source.remarks, text, report_changes=True),
                 *finished.notices,
                 *seen.notices,
                 *emit_plan_edits(edits, done),

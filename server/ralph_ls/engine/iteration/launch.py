@@ -77,7 +77,7 @@ def prompt_of(workspace: Workspace, effect: LaunchAgent, plan: str) -> Iteration
     if found.source is PromptSource.REPOSITORY and found.path and found.data is not None:
         claim = trust.claim_of_file(found.path, found.data)
         workspace.trust.require([claim])
-    text = fill_template(found, workspace.source.told(effect.context, plan))
+    text = fill_template(found, workspace.source.with_context(effect.context, plan))
     text = prompt_for(workspace.agent_for(effect.agent), text)
     return IterationPrompt(text=text, passed_over=which_wins(found))
 

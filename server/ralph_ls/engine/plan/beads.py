@@ -115,11 +115,11 @@ class BeadsSource(PlanSource):
         """Issues that could not be claimed since an iteration began, and why."""
         self._is_planning = False
         """What is being settled is a plan iteration."""
-        self._to_tell: list[Notice] = []
-        self._told: set[BeadsOddity] = set()
+        self._pending: list[Notice] = []
+        self._reported: set[BeadsOddity] = set()
 
     @classmethod
-    def look(
+    def locate(
         cls, root: Path, settings: LoadedSettings, environment: Mapping[str, str], *, resume: bool
     ) -> LocatedPlan:
         """Ask ``bd`` for everything; raises ``PlanMissing`` where there is none, or no answer."""
@@ -219,7 +219,7 @@ class BeadsSource(PlanSource):
         has_none = not self._snapshot(text).issues and not run.has_planned
         return Mode.PLAN if wanted or (has_none and find_specs(self.root)) else Mode.BUILD
 
-    def told(self, context: PromptContext, text: str) -> PromptContext:
+    def with_context(self, context: PromptContext, text: str) -> PromptContext:
         del text
         return replace(context, plan_hint=self._how_to_close())
 
@@ -259,7 +259,7 @@ class BeadsSource(PlanSource):
         del task, now
         snapshot = self._snapshot(after)
         closed = self._closed(self._snapshot(before), snapshot)
-        notices, self._to_tell = self._to_tell, []
+        notices, self._pending = self._pending, []
         if self._is_planning:
             return FinishedWork(notices=tuple(notices))
         containers = parts_of(snapshot.issues)
@@ -277,12 +277,12 @@ class BeadsSource(PlanSource):
     def reviewed(self, before: str, after: str, tasks: Collection[str]) -> tuple[str, ...]:
         return changed_by_planning(self._snapshot(before), self._snapshot(after), tasks)
 
-    def remarks(self, text: str, *, tell_changes: bool) -> tuple[Notice, ...]:
+    def remarks(self, text: str, *, report_changes: bool) -> tuple[Notice, ...]:
         """What in the answers of ``bd`` could not be read as meant."""
-        del tell_changes
+        del report_changes
         found = self._snapshot(text).oddities
-        fresh = [one for one in dict.fromkeys(found) if one not in self._told]
-        self._told.update(fresh)
+        fresh = [one for one in dict.fromkeys(found) if one not in self._reported]
+        self._reported.update(fresh)
         return tuple(Notice(code=one.code, message=one.message) for one in fresh)
 
     def set_aside(self, order: SetTaskAside) -> str:
@@ -314,15 +314,15 @@ class BeadsSource(PlanSource):
     def close(self, verifications: Sequence[TaskVerification], before: str) -> WrittenPlan:
         """Write verification results into ``bd``: a close reason, or the issue is opened again."""
         del before
-        seen: list[TaskVerification] = []
+        results: list[TaskVerification] = []
         problems: list[str] = []
         for one in verifications:
             issue = self._issue(one.task.id)
             refused = [] if issue is None else try_each(self._bd, verification_commands(issue, one))
             problems += refused
-            seen.append(replace(one, reopened=bool(one.failed) and not refused))
+            results.append(replace(one, reopened=bool(one.failed) and not refused))
         notices = emit_not_written(problems)
-        return WrittenPlan(text=self._read(), verifications=tuple(seen), notices=notices)
+        return WrittenPlan(text=self._read(), verifications=tuple(results), notices=notices)
 
     def hurry(self, seconds: float) -> None:
         if self._found is not None:
@@ -332,16 +332,16 @@ class BeadsSource(PlanSource):
         if self._found is not None:
             self._found.supervisor.end()
 
-    def guarded(self, before: str, after: str, seen: WatchedIteration) -> GuardedPlan:
+    def guarded(self, before: str, after: str, iteration: WatchedIteration) -> GuardedPlan:
         """Revert forbidden changes of a build iteration at once; report what cannot be reverted."""
-        self._is_planning = seen.mode is Mode.PLAN
+        self._is_planning = iteration.mode is Mode.PLAN
         is_ordered = self.config.mode is FirstMode.PLAN
         text = after
         offences: tuple[PlanOffence, ...] = ()
         if not self._is_planning or not (is_ordered or self.config.guard.planning_is_free):
-            text, offences = self._put_back(before, after, seen)
-        if not self._is_planning and seen.task is not None:
-            text = self._open_unproven(before, text, seen.task.id)
+            text, offences = self._revert(before, after, iteration)
+        if not self._is_planning and iteration.task is not None:
+            text = self._open_unproven(before, text, iteration.task.id)
         self._just_read = text
         return GuardedPlan(text=text, offences=offences)
 
@@ -358,7 +358,7 @@ class BeadsSource(PlanSource):
 
     def _try(self, commands: Iterable[BeadsCommand]) -> None:
         """Have ``bd`` do this; what it refuses is reported, and ends nothing."""
-        self._to_tell += emit_not_written(try_each(self._bd, commands))
+        self._pending += emit_not_written(try_each(self._bd, commands))
 
     def _keep(self, snapshot: BeadsSnapshot) -> str:
         text = snapshot_to_text(snapshot)
@@ -414,24 +414,24 @@ class BeadsSource(PlanSource):
             if issue.id in inside and only in {None, issue.id}
         ]
 
-    def _put_back(
-        self, before: str, after: str, seen: WatchedIteration
+    def _revert(
+        self, before: str, after: str, iteration: WatchedIteration
     ) -> tuple[str, tuple[PlanOffence, ...]]:
         was, now = self._snapshot(before), self._snapshot(after)
-        found = find_beads_violations(was, now, decided=seen.decided)
+        found = find_beads_violations(was, now, decided=iteration.decided)
         if not found:
             return after, ()
         # Lists leave things out, so nothing is restored on the word of one alone.
         after = self._read(whole=dict.fromkeys(one.issue.id for one in found))
         now = self._snapshot(after)
-        found = find_beads_violations(was, now, decided=seen.decided)
+        found = find_beads_violations(was, now, decided=iteration.decided)
         if not found:
             return after, ()
         problems = try_each(self._bd, revert_commands(was, now, found))
         text = self._read()
-        left = find_beads_violations(was, self._snapshot(text), decided=seen.decided)
+        left = find_beads_violations(was, self._snapshot(text), decided=iteration.decided)
         if left:
-            self._to_tell.append(emit_not_reverted(left, problems))
+            self._pending.append(emit_not_reverted(left, problems))
         return text, offences_of(found, left)
 
     def _open_unproven(self, before: str, after: str, task: str) -> str:
@@ -447,12 +447,12 @@ class BeadsSource(PlanSource):
             closing = judge_close_reason(issue, self.on_path, verifies=self.config.verify)
             if issue.id != task or issue.id in containers or closing.is_verified:
                 continue
-            said = describe_close_reason(closing)
+            defect = describe_close_reason(closing)
             if (how := self._how_to_close()) and not issue.close_reason:
-                said = f"{said} ({how})"
-            problems = try_each(self._bd, [reopen_command(issue, f"Opened again: it {said}.")])
+                defect = f"{defect} ({how})"
+            problems = try_each(self._bd, [reopen_command(issue, f"Opened again: it {defect}.")])
             then = f"and stays closed: {problems[0]}" if problems else "and is open again"
-            self._to_tell.append(unproven(f"{name_of(issue)} {said}, {then}"))
+            self._pending.append(unproven(f"{name_of(issue)} {defect}, {then}"))
             return self._read()
         return after
 

@@ -96,10 +96,10 @@ def how_to_close(version: BeadsVersion) -> str:
     )
 
 
-def unproven(said: str) -> Notice:
+def unproven(defect: str) -> Notice:
     """Notice of issues closed without a valid reason, with an example of one."""
     message = (
-        f"{said}; a reason has one line for each criterion, such as: "
+        f"{defect}; a reason has one line for each criterion, such as: "
         "- [x] Unit tests pass (npm test - exit 0)"
     )
     return Notice(code="close-without-evidence", message=message)

@@ -88,7 +88,7 @@ def preview_archive(
 ) -> Archive:
     """What would be put away; changes nothing. Raises as ``archive`` does."""
     with EngineLock(worktree.git_dir):
-        return _look(worktree, state, config, order)[0]
+        return _survey(worktree, state, config, order)[0]
 
 
 def archive(
@@ -105,14 +105,14 @@ def archive(
     cannot be moved; files that were moved before it are then moved back.
     """
     with EngineLock(worktree.git_dir):
-        found, summary = _look(worktree, state, config, order)
+        found, summary = _survey(worktree, state, config, order)
         _move(worktree.root, found, summary)
         if found.written:
             _start_fresh(worktree.root, config, found, environment, order.today)
         return found
 
 
-def _look(
+def _survey(
     worktree: Worktree, state: StateFolder, config: Config, order: ArchiveOrder
 ) -> tuple[Archive, str]:
     """What would be put away, and the text of its summary."""
@@ -229,14 +229,14 @@ def _start_fresh(
 
 def _runs_since(worktree: Worktree, state: StateFolder) -> list[RunMetrics]:
     """The runs that no earlier archive has."""
-    told: list[str] = []
+    archived: list[str] = []
     with suppress(StateUnusable):
         for name in names_in(worktree.root / ARCHIVE):
             with suppress(StateUnusable):
                 summary = worktree.root / ARCHIVE / name / SUMMARY
                 data = read_regular(summary, LARGEST_FILE) or b""
-                told.append(data.decode("utf-8", errors="replace"))
-    known = "\n".join(told)
+                archived.append(data.decode("utf-8", errors="replace"))
+    known = "\n".join(archived)
     return [run for run in read_runs(worktree, state) if run.run not in known]
 
 

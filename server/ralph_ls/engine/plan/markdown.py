@@ -88,12 +88,12 @@ class MarkdownSource(PlanSource):
         super().__init__(root, config, path, environment)
         self._specs: SpecsSnapshot | None = None
         """As they were when they were last looked at."""
-        self._specs_told: set[str] = set()
-        self._is_unplanned_told = False
+        self._reported_specs: set[str] = set()
+        self._is_unplanned_reported = False
         """Whether it was reported since an iteration began last."""
 
     @classmethod
-    def look(
+    def locate(
         cls, root: Path, settings: LoadedSettings, environment: Mapping[str, str], *, resume: bool
     ) -> LocatedPlan:
         config = settings.config
@@ -144,7 +144,7 @@ class MarkdownSource(PlanSource):
 
     def started(self, order: LaunchAgent, run: RunState, before: str | None) -> None:
         del order, run, before
-        self._is_unplanned_told = False
+        self._is_unplanned_reported = False
 
     def read(self) -> str:
         return read_plan_text(self.root, self.path, may_be_missing=self._is_written_by_agent)
@@ -184,11 +184,17 @@ class MarkdownSource(PlanSource):
         wanted = config.mode is FirstMode.PLAN and run.counted == 0 and config.task is None
         return Mode.PLAN if wanted else Mode.BUILD
 
-    def told_as_finished(
-        self, before: str, after: str, told: str, *, task: str | None = None, own: str | None = None
+    def logged_as_finished(
+        self,
+        before: str,
+        after: str,
+        logged: str,
+        *,
+        task: str | None = None,
+        own: str | None = None,
     ) -> tuple[str, ...]:
         plans = self.plan(before, task=task), self.parse(after).plan
-        return logged_as_finished(*plans, told, own=own)
+        return logged_as_finished(*plans, logged, own=own)
 
     def renamed(
         self, before: str, after: str, earlier: Mapping[str, TaskRef] = MappingProxyType({})
@@ -201,30 +207,30 @@ class MarkdownSource(PlanSource):
         now = {names[task.id]: TaskRef(id=task.id, title=task.title) for task in known}
         return {was: now.pop(task.id, task) for was, task in earlier.items()} | now
 
-    def remarks(self, text: str, *, tell_changes: bool) -> tuple[Notice, ...]:
+    def remarks(self, text: str, *, report_changes: bool) -> tuple[Notice, ...]:
         """What does not fit in the specifications, each thing once in this engine's life."""
         if not self._is_written_by_agent:
             return ()
         before, self._specs = self._specs, read_specs(self.root)
         plan = self.plan(text)
         found = notices_of(check_specs(self._specs.specs, self._specs.index, plan, text))
-        fresh = tuple(notice for notice in found if notice.message not in self._specs_told)
-        self._specs_told.update(notice.message for notice in fresh)
+        fresh = tuple(notice for notice in found if notice.message not in self._reported_specs)
+        self._reported_specs.update(notice.message for notice in fresh)
         fresh += self._unplanned(plan, text, self._specs.specs)
-        if before is None or not tell_changes:
+        if before is None or not report_changes:
             return fresh
         return (*fresh, *changes_of(before, self._specs))
 
     def _unplanned(self, plan: Plan, text: str, specs: Sequence[Spec]) -> tuple[Notice, ...]:
         """Reported once an iteration while no required task is open: a run may end with that."""
         is_open = any(is_unfinished(task) and not task.optional for task in plan.tasks)
-        is_due = self.config.task is None and bool(text.strip()) and not self._is_unplanned_told
+        is_due = self.config.task is None and bool(text.strip()) and not self._is_unplanned_reported
         if is_open or not is_due:
             return ()
         logs = finished_logs(self.root, self.config)
         names = unplanned_specs(specs, plan, text, *logs)
         names = tuple(name for name in names if is_written(self.root, name))
-        self._is_unplanned_told = bool(names)
+        self._is_unplanned_reported = bool(names)
         return (unplanned_notice(names),) if names else ()
 
     def closings(self, before: str, after: str, done: Collection[str]) -> tuple[TaskClosing, ...]:
@@ -247,15 +253,17 @@ class MarkdownSource(PlanSource):
             self.root, self.path, order.task.id, reason=order.reason, needs=order.needs
         )
 
-    def guarded(self, before: str, after: str, seen: WatchedIteration) -> GuardedPlan:
+    def guarded(self, before: str, after: str, iteration: WatchedIteration) -> GuardedPlan:
         # ``--mode plan`` and ``ralph replan`` order a new plan.
         is_ordered = self.config.mode is FirstMode.PLAN
-        is_free = seen.mode is Mode.PLAN and (is_ordered or self.config.guard.planning_is_free)
-        powers = PlanPowers(may_drop=is_free, may_change_criteria=is_free, decided=seen.decided)
+        is_free = iteration.mode is Mode.PLAN and (is_ordered or self.config.guard.planning_is_free)
+        powers = PlanPowers(
+            may_drop=is_free, may_change_criteria=is_free, decided=iteration.decided
+        )
         plans = [parse_markdown(text).plan for text in (before, after)]
-        own = None if seen.task is None or not seen.has_evidence else seen.task.id
+        own = None if iteration.task is None or not iteration.has_evidence else iteration.task.id
         done = guard_plan(
-            plans[0], before, plans[1], after, powers=powers, finished=seen.finished, own=own
+            plans[0], before, plans[1], after, powers=powers, finished=iteration.finished, own=own
         )
         offences = tuple(
             PlanOffence(
@@ -266,9 +274,9 @@ class MarkdownSource(PlanSource):
             for one in done.violations
         )
         removed = ""
-        if seen.task is not None and done.reworded_entry:
-            removed = escape_surrogates(task_excerpt(plans[0], before, seen.task.id))
-        notices = _contradicts(seen.task, done.reworded_entry, removed)
+        if iteration.task is not None and done.reworded_entry:
+            removed = escape_surrogates(task_excerpt(plans[0], before, iteration.task.id))
+        notices = _contradicts(iteration.task, done.reworded_entry, removed)
         return GuardedPlan(text=done.text, offences=offences, notices=notices)
 
     def held(

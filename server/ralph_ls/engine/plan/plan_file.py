@@ -262,8 +262,8 @@ def close_in_file(
             edit = partial(_changed, source, one, change)
             edit_plan(source.root, source.path, edit, "write into it what was verified")
         except RalphError as error:
-            told = "is not open again" if one.failed else "does not say in the plan what was run"
-            message = f"the task {one.task.id} {told}: {error.message}"
+            outcome = "is not open again" if one.failed else "does not say in the plan what was run"
+            message = f"the task {one.task.id} {outcome}: {error.message}"
             notices.append(Notice(code="verify-not-written", message=message))
             written.append(one)
         else:

@@ -46,7 +46,7 @@ class RequestSource(PlanSource):
         self._request: Request | None = None
 
     @classmethod
-    def look(
+    def locate(
         cls, root: Path, settings: LoadedSettings, environment: Mapping[str, str], *, resume: bool
     ) -> LocatedPlan:
         del resume
@@ -80,7 +80,7 @@ class RequestSource(PlanSource):
     def request(self) -> RequestView:
         return self._held().view
 
-    def told(self, context: PromptContext, text: str) -> PromptContext:
+    def with_context(self, context: PromptContext, text: str) -> PromptContext:
         # A look ahead has a text that no run began with.
         request = self._request or _request(text)
         return replace(context, request=request.text)
@@ -120,8 +120,8 @@ class RequestSource(PlanSource):
     def set_aside(self, order: SetTaskAside) -> str:
         raise PlanMissing(f"a request has no tasks, so there is no {order.task.id} to mark in it")
 
-    def guarded(self, before: str, after: str, seen: WatchedIteration) -> GuardedPlan:
-        del before, seen
+    def guarded(self, before: str, after: str, iteration: WatchedIteration) -> GuardedPlan:
+        del before, iteration
         return GuardedPlan(text=after)
 
 

@@ -26,7 +26,7 @@ def locate_plan(
     """
     kind = _kind(settings.config)
     kept = None if folder is None else kind.kept(folder)
-    return kept or kind.look(root, settings, environment, resume=resume)
+    return kept or kind.locate(root, settings, environment, resume=resume)
 
 
 def source_of(root: Path, config: Config, path: str, environment: Mapping[str, str]) -> PlanSource:

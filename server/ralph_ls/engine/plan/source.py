@@ -142,7 +142,7 @@ class PlanSource(ABC):
 
     @classmethod
     @abstractmethod
-    def look(
+    def locate(
         cls, root: Path, settings: LoadedSettings, environment: Mapping[str, str], *, resume: bool
     ) -> LocatedPlan:
         """The plan that a start works on; writes nothing.
@@ -195,7 +195,7 @@ class PlanSource(ABC):
         """The request, where the plan is one."""
         return None
 
-    def told(self, context: PromptContext, text: str) -> PromptContext:
+    def with_context(self, context: PromptContext, text: str) -> PromptContext:
         """The context of the prompt with facts of the plan beside the task."""
         del text
         return context
@@ -299,15 +299,21 @@ class PlanSource(ABC):
             tasks=newly_done(self.plan(before, task=task), self.plan(after, task=now))
         )
 
-    def told_as_finished(
-        self, before: str, after: str, told: str, *, task: str | None = None, own: str | None = None
+    def logged_as_finished(
+        self,
+        before: str,
+        after: str,
+        logged: str,
+        *,
+        task: str | None = None,
+        own: str | None = None,
     ) -> tuple[str, ...]:
         """Ids of open tasks that moved from the plan into the document of finished tasks.
 
-        ``reported`` is the new text there; ``task`` as for ``finished``. ``own`` is the
+        ``logged`` is the new text there; ``task`` as for ``finished``. ``own`` is the
         iteration's task, where there is evidence.
         """
-        del before, after, told, task, own
+        del before, after, logged, task, own
         return ()
 
     def renamed(
@@ -320,12 +326,12 @@ class PlanSource(ABC):
         del before, after
         return dict(earlier)
 
-    def remarks(self, text: str, *, tell_changes: bool) -> tuple[Notice, ...]:
+    def remarks(self, text: str, *, report_changes: bool) -> tuple[Notice, ...]:
         """What of all that belongs to the plan does not fit together, each thing once.
 
-        With ``tell_changes`` also what an iteration changed there that people should look at.
+        With ``report_changes`` also what an iteration changed there that people should look at.
         """
-        del text, tell_changes
+        del text, report_changes
         return ()
 
     def closings(self, before: str, after: str, done: Collection[str]) -> tuple[TaskClosing, ...]:
@@ -358,9 +364,11 @@ class PlanSource(ABC):
         cannot be written.
         """
 
-    def left_undone(self, before: str, after: str, seen: WatchedIteration) -> tuple[Notice, ...]:
+    def left_undone(
+        self, before: str, after: str, iteration: WatchedIteration
+    ) -> tuple[Notice, ...]:
         """Notices of work that the iteration was for and did not do; nothing is reverted."""
-        del before, after, seen
+        del before, after, iteration
         return ()
 
     def note_set_aside(self, order: NoteSetAside) -> None:
@@ -392,7 +400,7 @@ class PlanSource(ABC):
         return {}
 
     @abstractmethod
-    def guarded(self, before: str, after: str, seen: WatchedIteration) -> GuardedPlan:
+    def guarded(self, before: str, after: str, iteration: WatchedIteration) -> GuardedPlan:
         """Revert forbidden changes of the iteration in the later text; total and idempotent.
 
         Bytes that are not UTF-8 are lone surrogates, before and after. Where the plan is not a

@@ -79,8 +79,8 @@ def changes_of(earlier: SpecsSnapshot, later: SpecsSnapshot) -> tuple[Notice, ..
     An agent may correct them; a change of status asks the user for approval in its message.
     """
     before, after = (
-        {spec.name: (spec.status, seen.hashes[spec.name]) for spec in seen.specs}
-        for seen in (earlier, later)
+        {spec.name: (spec.status, snapshot.hashes[spec.name]) for spec in snapshot.specs}
+        for snapshot in (earlier, later)
     )
     statuses = [
         f"{FOLDER}/{name}: {before[name][0].value} is now {status.value}"
@@ -90,8 +90,8 @@ def changes_of(earlier: SpecsSnapshot, later: SpecsSnapshot) -> tuple[Notice, ..
     statuses += [f"{FOLDER}/{name} is gone" for name in before if name not in after]
     texts = [
         f"{FOLDER}/{name}" + ("" if name in before else " (new)")
-        for name, told in after.items()
-        if before.get(name) != told and (name not in before or before[name][0] is told[0])
+        for name, entry in after.items()
+        if before.get(name) != entry and (name not in before or before[name][0] is entry[0])
     ]
     notices: list[Notice] = []
     if statuses:
@@ -128,9 +128,9 @@ def notices_of(remarks: Mapping[str, tuple[FrontMatterProblem, ...]]) -> tuple[N
     return tuple(notices)
 
 
-def _shown(told: list[str]) -> str:
-    more = [f"and {count_of(len(told) - SHOWN, 'more remark')}"] if len(told) > SHOWN else []
-    return "; ".join(told[:SHOWN] + more)
+def _shown(remarks: list[str]) -> str:
+    more = [f"and {count_of(len(remarks) - SHOWN, 'more remark')}"] if len(remarks) > SHOWN else []
+    return "; ".join(remarks[:SHOWN] + more)
 
 
 def _text(root: Path, name: str) -> str | None:

@@ -85,11 +85,11 @@ class StoriesSource(PlanSource):
         self, root: Path, config: Config, path: str, environment: Mapping[str, str]
     ) -> None:
         super().__init__(root, config, path, environment)
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         """Problems of the file that were reported already."""
 
     @classmethod
-    def look(
+    def locate(
         cls, root: Path, settings: LoadedSettings, environment: Mapping[str, str], *, resume: bool
     ) -> LocatedPlan:
         del resume
@@ -244,17 +244,17 @@ class StoriesSource(PlanSource):
             tasks=done, moved=moved_reviews(self._read(before).stories, self._read(after).stories)
         )
 
-    def remarks(self, text: str, *, tell_changes: bool) -> tuple[Notice, ...]:
+    def remarks(self, text: str, *, report_changes: bool) -> tuple[Notice, ...]:
         """What is wrong with the file although it can be read, each thing once."""
-        del tell_changes
+        del report_changes
         if not text.strip():
             return ()
         found = {
             f"{self.path}:{one.line}: {one.message} ({one.code})": one
             for one in self.parse(text).problems
         }
-        fresh = [said for said in found if said not in self._told]
-        self._told.update(fresh)
+        fresh = [message for message in found if message not in self._reported]
+        self._reported.update(fresh)
         if not fresh:
             return ()
         more = [f"and {len(fresh) - SHOWN_PROBLEMS} more"] if len(fresh) > SHOWN_PROBLEMS else []
@@ -293,15 +293,17 @@ class StoriesSource(PlanSource):
 
         return close_in_file(self, verifications, change)
 
-    def left_undone(self, before: str, after: str, seen: WatchedIteration) -> tuple[Notice, ...]:
+    def left_undone(
+        self, before: str, after: str, iteration: WatchedIteration
+    ) -> tuple[Notice, ...]:
         was, now = self._read(before), self._read(after)
         if is_unusable(was) or is_unusable(now):
             return ()
-        found = check_moves(was.stories, now.stories, self._rules(seen))
+        found = check_moves(was.stories, now.stories, self._rules(iteration))
         return _notices([move for move in found if move.is_omission])
 
-    def guarded(self, before: str, after: str, seen: WatchedIteration) -> GuardedPlan:
-        done = guard.guard_stories(before, after, self._rules(seen))
+    def guarded(self, before: str, after: str, iteration: WatchedIteration) -> GuardedPlan:
+        done = guard.guard_stories(before, after, self._rules(iteration))
         if done.broken:
             first = done.broken[0]
             line = after.count("\n", 0, first.start) + 1
@@ -328,15 +330,15 @@ class StoriesSource(PlanSource):
         del finished
         return committed_offences(*(self._read(text) for text in (start, committed, tree)))
 
-    def _rules(self, seen: WatchedIteration) -> ReviewRules:
+    def _rules(self, iteration: WatchedIteration) -> ReviewRules:
         return ReviewRules(
-            mode=seen.mode,
+            mode=iteration.mode,
             skip_review=self.config.skip_review,
             review_cap=self.config.review_cap,
-            halts=seen.halts,
-            completes=seen.completes,
-            assigned=None if seen.task is None else seen.task.id,
-            theirs=frozenset((story, name) for name, story in seen.decided),
+            halts=iteration.halts,
+            completes=iteration.completes,
+            assigned=None if iteration.task is None else iteration.task.id,
+            theirs=frozenset((story, name) for name, story in iteration.decided),
         )
 
     def _read(self, text: str) -> ParsedStories:

@@ -123,7 +123,7 @@ def end_tree(
     deadline = SystemClock().monotonic() + grace_seconds
     asked: set[psutil.Process] = set()
     for _ in range(ROUNDS):
-        members = hunt.look()
+        members = hunt.scan()
         if not members:
             return TreeEnd(terminated=len(asked), kept=hunt.kept())
         fresh = [process for process in members if process not in asked]
@@ -145,7 +145,7 @@ def _kill(hunt: _Hunt) -> tuple[set[psutil.Process], list[psutil.Process]]:
     clock = SystemClock()
     killed: set[psutil.Process] = set()
     begun = last = clock.monotonic()
-    members = hunt.look()
+    members = hunt.scan()
     while members:
         now = clock.monotonic()
         if not killed.issuperset(members):
@@ -156,7 +156,7 @@ def _kill(hunt: _Hunt) -> tuple[set[psutil.Process], list[psutil.Process]]:
         killed.update(members)
         # A moment only: what their deaths have set free has to be found soon.
         wait_until_gone(members, KILL_PATIENCE / 20)
-        members = hunt.look()
+        members = hunt.scan()
     return killed, members
 
 
@@ -233,7 +233,7 @@ class _Hunt:
         self._marker = marker
         self._reaper = reaper
         self._keep = frozenset(keep)
-        self._seen: set[psutil.Process] = set()
+        self._found: set[psutil.Process] = set()
         self._kept: dict[psutil.Process, str] = {}
         self._judged: set[psutil.Process] = set()
 
@@ -242,18 +242,18 @@ class _Hunt:
         with contextlib.suppress(psutil.Error):
             process = psutil.Process(pid)
             family = (process, *process.children(recursive=True))
-            self._seen.update(member for member in family if member.pid != os.getpid())
+            self._found.update(member for member in family if member.pid != os.getpid())
 
-    def look(self) -> list[psutil.Process]:
+    def scan(self) -> list[psutil.Process]:
         """Those that live now, without the daemons that are kept."""
         if self._group is not None or self._marker is not None:
-            self._seen.update(find_members(group=self._group, marker=self._marker))
+            self._found.update(find_members(group=self._group, marker=self._marker))
         if self._reaper is not None:
-            self._seen.update(find_below(self._reaper))
-        self._seen = {process for process in self._seen if _lives(process)}
+            self._found.update(find_below(self._reaper))
+        self._found = {process for process in self._found if _lives(process)}
         if self._keep:
             self._spare()
-        return [process for process in self._seen if process not in self._kept]
+        return [process for process in self._found if process not in self._kept]
 
     def kept(self) -> tuple[str, ...]:
         """The daemons that live on, each as ``name (pid)``."""
@@ -262,7 +262,7 @@ class _Hunt:
 
     def _spare(self) -> None:
         """Take out of the seen ones the daemons that are kept, and all below them."""
-        for process in self._seen - self._judged:
+        for process in self._found - self._judged:
             self._judged.add(process)
             name = daemon_name(process, self._keep)
             if name is not None:

@@ -215,7 +215,7 @@ def _next_prompt(
     template = find_template(root, config, context.mode, place.request.environment)
     source = source_of(root, config, plan.path, place.request.environment)
     return NextPrompt(
-        prompt=fill_template(template, source.told(context, plan.text)),
+        prompt=fill_template(template, source.with_context(context, plan.text)),
         instead="",
         iteration=context.iteration,
         mode=context.mode,

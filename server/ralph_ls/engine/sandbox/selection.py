@@ -70,13 +70,13 @@ def find_bubblewrap(path: str) -> Bubblewrap:
 
 @functools.lru_cache(maxsize=4)
 def _try(program: str) -> Bubblewrap:
-    said = _run(program, "true")
-    if said is None:
+    message = _run(program, "true")
+    if message is None:
         return Bubblewrap(
             program=program,
             resets_signals=_run(program, "env", "--default-signal=TERM", "true") is None,
         )
-    return Bubblewrap(problem=f"bubblewrap does not work: {said}", remedy=remedy_for(said))
+    return Bubblewrap(problem=f"bubblewrap does not work: {message}", remedy=remedy_for(message))
 
 
 def _run(program: str, *argv: str) -> str | None:
@@ -119,8 +119,8 @@ _SWITCHES = (
 )
 
 
-def remedy_for(said: str, sysctl: Path = Path("/proc/sys")) -> str:
-    """What to do about what it said, by the switches of this system."""
+def remedy_for(message: str, sysctl: Path = Path("/proc/sys")) -> str:
+    """The remedy for an error message of bubblewrap, by the kernel settings of this system."""
     for name, forbids, remedy in _SWITCHES:
         try:
             value = (sysctl / name.replace(".", "/")).read_text(encoding="ascii").strip()
@@ -128,7 +128,7 @@ def remedy_for(said: str, sysctl: Path = Path("/proc/sys")) -> str:
             continue
         if value == forbids:
             return remedy
-    if "proc" in said or "mount" in said or "Operation not permitted" in said:
+    if "proc" in message or "mount" in message or "Operation not permitted" in message:
         return (
             "a container may forbid namespaces: start it with --security-opt seccomp=unconfined "
             "--security-opt apparmor=unconfined, or let the container be the sandbox"

@@ -73,9 +73,9 @@ async def _talk(
     pipes = AgentPipes(agent.stdout, agent.stdin, telling)
     conversation = Conversation(options, pipes, root, telling)
     talking = asyncio.ensure_future(conversation.run(prompt))
-    told_to_end = asyncio.Event()
-    _on_signals(told_to_end.set)
-    ending = asyncio.ensure_future(told_to_end.wait())
+    terminated = asyncio.Event()
+    _on_signals(terminated.set)
+    ending = asyncio.ensure_future(terminated.wait())
     await asyncio.wait({talking, ending}, return_when=asyncio.FIRST_COMPLETED)
     if not talking.done():
         await conversation.cancel()

@@ -339,7 +339,7 @@ class Conversation:
         permits = not self._is_cancelled and self._options.policy.permits(call)
         option = None if self._is_cancelled else option_for(given.get("options"), allowed=permits)
         if not permits or option is None:
-            self._tell_denial(call)
+            self._report_denial(call)
         if option is None:
             return {"outcome": {"outcome": "cancelled"}}
         return {"outcome": {"outcome": "selected", "optionId": option}}
@@ -358,12 +358,12 @@ class Conversation:
                 return {"content": policy.read_text(self._root, given)}
             path = policy.write_text(self._root, given)
         except policy.FileAccessRefused as error:
-            self._tell_denial(call)
+            self._report_denial(call)
             raise RequestError(_REFUSED, str(error)) from error
         self._telling.own("wrote", path=str(path))
         return {}
 
-    def _tell_denial(self, call: PermissionCall) -> None:
+    def _report_denial(self, call: PermissionCall) -> None:
         if not self._is_cancelled:
             self._telling.own("denied", tool=call.shown, title=call.title)
 

@@ -65,7 +65,7 @@ class AgentPipes:
             if message is None:
                 self._telling.noise(line)
                 continue
-            if not self._is_told(message):
+            if not self._is_reported(message):
                 continue
             self._telling.message(line)
             if "id" not in message:
@@ -80,7 +80,7 @@ class AgentPipes:
         """Say that nothing more will come."""
         self._writer.close()
 
-    def _is_told(self, message: dict[str, Any]) -> bool:
+    def _is_reported(self, message: dict[str, Any]) -> bool:
         if message.get("method") != "session/update":
             return True
         params = message.get("params")
