@@ -13,7 +13,7 @@ import pytest
 from rich.cells import cell_len
 
 from ralph_ls.cli.commands import simulate
-from ralph_ls.core.replay.trace_fields import READERS
+from ralph_ls.core.replay.trace_fields import FIELD_NAMES
 from ralph_ls.protocol.run.events import dump_event
 from tests.unit.cli.cli_runner import Ralph
 from tests.unit.core.loop.simulated_project import finishes, no_progress, progress
@@ -328,5 +328,5 @@ class TestForPeople:
 
     def test_help_tells_of_every_field(self, ralph: Ralph, tmp_path: Path) -> None:
         said = ralph(tmp_path, "simulate", "--help")
-        for name in READERS:
+        for name in FIELD_NAMES:
             assert re.search(rf"^ +{name} ", said.out, re.MULTILINE), name

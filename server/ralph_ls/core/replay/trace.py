@@ -42,11 +42,13 @@ assumed as follows:
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 from ralph_ls.core.agent.failures import normalise_error
+from ralph_ls.core.agent.output_parser import ParsedOutput, parse_text
 from ralph_ls.core.agent.result import AccountLimit
 from ralph_ls.core.loop.evidence.progress import Changes
 from ralph_ls.core.loop.inputs import (
@@ -63,14 +65,24 @@ from ralph_ls.core.replay.driver import (
     SimulatedTurn,
 )
 from ralph_ls.core.replay.trace_fields import (
-    READERS,
+    FIELD_NAMES,
+    MAX_SHOWN_NAME,
+    NOTHING,
+    Problems,
+    TextReader,
     TraceEvidence,
-    TraceLineDraft,
+    TraceFields,
     TraceProblem,
+    bounded_int,
     clean_text,
+    errors_of,
     kind_of,
     names_of,
     problem_of,
+    promises_of,
+    read_fields,
+    report_of,
+    task_of,
 )
 from ralph_ls.protocol.config.config import Config, OnHalt
 from ralph_ls.protocol.run.report import Promise, Report, ReportKind
@@ -133,42 +145,67 @@ def read_trace_value(
     if not isinstance(value, dict):
         message = f"an iteration is a JSON object, this is {kind_of(value)}; it is left out"
         return None, (problem_of("no-object", message),)
-    draft = TraceLineDraft(preferred=preferred, complete_word=complete_word)
-    known = {name: given for name, given in value.items() if name in READERS}
-    for name, given in known.items():
-        if given is not None:
-            READERS[name](draft, given)
-    for name in value:
-        if name not in READERS:
-            shown = clean_text(str(name))[:80]
-            draft.tell("unknown-field", shown, f"nothing is known of a field {shown!r}")
-    if not any(given is not None for given in known.values()):
-        fields = ", ".join(READERS)
-        draft.tell("nothing-told", "", f"this tells nothing of its iteration; it may have {fields}")
-    return _line_of(draft), tuple(draft.problems)
+    found: Problems = []
+    fields = read_fields(value, found)
+
+    def read(text: str) -> ParsedOutput:
+        return parse_text(text, preferred=preferred, complete_word=complete_word)
+
+    line = _line_of(fields, read, complete_word, found)
+    problems = _in_order(found, value)
+    problems += fields.unknown()
+    if not any(value.get(name) is not None for name in FIELD_NAMES):
+        names = ", ".join(FIELD_NAMES)
+        message = f"this tells nothing of its iteration; it may have {names}"
+        problems.append(problem_of("nothing-told", message))
+    return line, tuple(problems)
 
 
-def _line_of(draft: TraceLineDraft) -> TraceLine:
-    reading, report, values = draft.reading, draft.report, draft.values
-    if report is None and reading is not None:
-        report = reading.report
-    errors = draft.errors if reading is None else (*draft.errors, *reading.errors)
+def _in_order(problems: Problems, value: Mapping[Any, object]) -> Problems:
+    """The problems in the order in which their fields are written."""
+    names: list[str] = []
+    for name, given in value.items():
+        inner = given if isinstance(given, dict) and name in {"evidence", "plan"} else ()
+        if name in FIELD_NAMES:
+            names += [name, *(f"{name}.{clean_text(str(key))[:MAX_SHOWN_NAME]}" for key in inner)]
+    places = {name: place for place, name in reversed([*enumerate(names)])}
+    # The fields of a report are in its own order already.
+    return sorted(problems, key=lambda one: places.get(one.field, places.get("report", 0)))
+
+
+def _line_of(
+    fields: TraceFields, read: TextReader, complete_word: str, found: Problems
+) -> TraceLine:
+    final = None if fields.final_text is None else read(fields.final_text)
+    report = None if fields.report is None else report_of(fields.report, read, found)
+    errors = () if fields.errors is None else errors_of(fields.errors, found)
+    promises = (
+        () if fields.promise is None else promises_of(fields.promise, read, complete_word, found)
+    )
+    if final is not None:
+        report = report or final.report
+        errors, promises = (*errors, *final.errors), (*promises, *final.promises)
     errors = tuple(dict.fromkeys(errors))
-    promises = draft.promises if reading is None else (*draft.promises, *reading.promises)
-    task: TaskRef | None = values.pop("task", None)
-    seen = draft.evidence if draft.evidence is not None else _claimed(report)
-    is_silent = reading is not None and not reading.text.strip()
+    task = None if fields.task is None else task_of(fields.task, found)
+    evidence = fields.evidence or _claimed(report)
+    is_silent = final is not None and not final.text.strip()
+    denied = fields.denied_tools
     return TraceLine(
         report=report,
         promises=tuple(dict.fromkeys(promises)),
-        completion_words=() if reading is None else reading.completion,
+        completion_words=() if final is None else final.completion,
         errors=errors,
         error_patterns=tuple(dict.fromkeys(map(normalise_error, errors))),
         said_nothing=is_silent and report is None and not promises,
-        changes=_changes_of(seen),
-        tasks_done=_tasks_of(seen, task),
+        changes=_changes_of(evidence),
+        tasks_done=_tasks_of(evidence, task),
+        counts=None if fields.plan is None else fields.plan.counts,
         task=task,
-        **values,
+        limited=fields.limit is not None and fields.limit is not False,
+        denied_tools=None if denied is None else names_of(*denied, lambda _number: "a tool"),
+        exit_code=bounded_int(fields.exit_code or 0),
+        timed_out=bool(fields.timed_out),
+        validated=fields.validated,
     )
 
 
@@ -176,15 +213,17 @@ def _claimed(report: Report | None) -> TraceEvidence:
     """The numbers of a report taken as evidence: changed files, and a commit of them."""
     if report is None or not (report.files_modified or report.tasks_completed):
         return TraceEvidence()
-    return TraceEvidence(
-        commits=(1, ()),
-        files=(max(1, report.files_modified), ()),
-        tasks=(report.tasks_completed, ()),
-    )
+    claims = {
+        "commits": 1,
+        "files": max(1, report.files_modified),
+        "tasks": report.tasks_completed,
+    }
+    return TraceEvidence.model_validate(claims)
 
 
-def _changes_of(seen: TraceEvidence) -> Changes:
-    (n_commits, hashes), (n_files, paths) = seen.commits, seen.files
+def _changes_of(evidence: TraceEvidence) -> Changes:
+    n_commits, hashes = evidence.commits or NOTHING
+    n_files, paths = evidence.files or NOTHING
     # A trace names the agent's commits; one that changed nothing but the plan is not listed.
     return Changes(
         commits=tuple(
@@ -196,9 +235,9 @@ def _changes_of(seen: TraceEvidence) -> Changes:
     )
 
 
-def _tasks_of(seen: TraceEvidence, task: TaskRef | None) -> tuple[str, ...]:
+def _tasks_of(evidence: TraceEvidence, task: TaskRef | None) -> tuple[str, ...]:
     """Ids of finished tasks; where they are only counted, the first is the iteration's task."""
-    n_tasks, ids = seen.tasks
+    n_tasks, ids = evidence.tasks or NOTHING
     own = (task.id,) if task is not None and not ids else ids
     return names_of(n_tasks, own, lambda number: f"task-{number}")
 

@@ -15,11 +15,13 @@ from ralph_ls.core.replay.trace import (
     parse_trace_line,
     read_trace_value,
 )
-from ralph_ls.core.replay.trace_fields import MAX_LISTED, MAX_NUMBER, READERS
+from ralph_ls.core.replay.trace_fields import FIELD_NAMES, MAX_LISTED, MAX_NUMBER
 from ralph_ls.protocol.run.report import Promise, PromiseKind, ReportKind
 from ralph_ls.protocol.run.values import PlanCountsView, TaskRef
 
-FIELDS = st.sampled_from([*READERS, "STATUS", "commits", "files", "tasks", "open", "kind", "text"])
+FIELDS = st.sampled_from(
+    [*FIELD_NAMES, "STATUS", "commits", "files", "tasks", "open", "kind", "text"]
+)
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.just("COMPLETE"),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(FIELDS | st.text(), inner),
