@@ -40,11 +40,11 @@ class Agent:
     name: str
     argv: tuple[str, ...]
     program: str = ""
-    """What has to be installed, where that is not the first of ``argv``."""
+    """The program to install, where that is not the first of ``argv``."""
     prompt: PromptBy = PromptBy.STDIN
     env: Mapping[str, str] = field(default_factory=dict)
     dialect: Dialect = Dialect.TEXT
-    """How it writes what it prints."""
+    """The format of its output."""
     reports_cost: bool = False
     """Whether it reports its cost although not every agent of its dialect does."""
     resume: tuple[str, ...] = ()

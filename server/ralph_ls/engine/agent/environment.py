@@ -175,7 +175,7 @@ def _real(path: str) -> str:
 
 
 STOP_SECONDS = 10.0
-"""How long the command that ends what runs in a sandbox may take."""
+"""Time limit of the command that ends an agent in a sandbox."""
 
 RUN: Mapping[SandboxKind, tuple[str, ...]] = {
     SandboxKind.DOCKER: ("docker", "sandbox", "run"),

@@ -92,7 +92,7 @@ def require_metered(settings: LoadedSettings, agents: Mapping[str, Agent]) -> No
 
 
 def metering_of(config: Config, name: str, agent: Agent, *, is_cost: bool) -> Metering:
-    """When it is known what an agent of the run uses: its cost, or its tokens."""
+    """When an agent of the run reports its cost, or its tokens."""
     meter = METERING_BY_DIALECT[agent.dialect]
     if not is_cost:
         return meter.tokens
@@ -161,7 +161,7 @@ SHOWN = 3
 
 
 def emit_writing_tools(config: Config) -> tuple[Notice, ...]:
-    """That a list which seems to read only lets the agent write."""
+    """Notice of a list of tools that seems to be read-only and lets the agent write."""
     ways = writing_commands(() if config.tools is None else config.tools.allow or ())
     if not ways:
         return ()
@@ -174,7 +174,7 @@ def emit_writing_tools(config: Config) -> tuple[Notice, ...]:
 
 
 def ask_hook(root: Path, config: Config, environment: Mapping[str, str]) -> str | None:
-    """What is wrong with it, and what to do; empty where it answers, None where there is none."""
+    """Problem of the stop hook, with a remedy; empty where it answers, None without a hook."""
     agent = config.agents.get(config.agent)
     own = base_agent_environment(
         environment,

@@ -80,7 +80,7 @@ class DemoStopped(RalphError):
 
 @dataclass(slots=True, kw_only=True)
 class WorkTally:
-    """What this iteration has really done so far, whatever stops it."""
+    """Actual work of this iteration so far."""
 
     files: set[str] = field(default_factory=set)
     n_tasks: int = 0

@@ -16,7 +16,7 @@ from ralph_ls.protocol.errors import RalphError
 from ralph_ls.store.external.programs import ProgramOutput, run_program
 
 BUSY_ROUNDS = 30
-"""How often a lock that another git holds is looked at again before giving up."""
+"""Number of retries for a lock that another git holds."""
 BUSY_WAIT_SECONDS = 0.1
 
 PATIENCE = 600.0

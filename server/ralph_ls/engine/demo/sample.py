@@ -27,7 +27,7 @@ _FAILING = re.compile(r"^(?:FAIL|ERROR): (\S+)", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteResult:
-    """What one run of the suite showed."""
+    """Result of one run of the suite."""
 
     passed: bool
     """True only if at least one test ran and none failed."""
@@ -35,7 +35,7 @@ class SuiteResult:
     failing: tuple[str, ...]
     """Names of the failing tests in the suite's order, each once; a name such as ``test_sum``."""
     output: str
-    """What the suite printed, for people."""
+    """Output of the suite, for display."""
 
 
 def run_suite(folder: Path, *, timeout_seconds: float = TIMEOUT_SECONDS) -> SuiteResult:
@@ -87,7 +87,7 @@ PLAN_NAME = "@fix_plan.md"
 LARGEST_FILE_BYTES = 1_000_000
 """No file of the sample comes near; a larger one is somebody else's."""
 ENOUGH_TO_RECOGNISE = 3
-"""How many of the five repairs must fit: the user may have rewritten one or two."""
+"""Number of the five repairs that must fit: the user may have rewritten one or two."""
 
 MARK_NAME = "ralph-demo"
 
@@ -225,7 +225,7 @@ def _path_in(file: Path) -> str:
 
 
 def _temporary_for(root: Path, path: Path) -> Path:
-    """Where the new text is written first: in .git, where a left-over troubles nobody."""
+    """Path of the new text before its rename: in .git, where a leftover does no harm."""
     git_folder = root / ".git"
     if git_folder.is_dir() and git_folder.stat().st_dev == path.stat().st_dev:
         return git_folder / "ralph-demo.tmp"

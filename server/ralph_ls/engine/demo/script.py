@@ -58,7 +58,7 @@ REPORT_DISCLAIMER = "This report comes from the scripted demo agent; no model wa
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoOutcome:
-    """What one iteration came to; every number is what really happened."""
+    """Result of one iteration; numbers are of actual changes."""
 
     status: str
     """``IN_PROGRESS``, ``COMPLETE`` or ``BLOCKED``."""
@@ -72,7 +72,7 @@ class DemoOutcome:
     """``PASSING``, ``FAILING`` or ``NOT_RUN``: the last run of the suite."""
     exit_signal: bool = False
     closing_lines: tuple[str, ...] = ()
-    """What is said before the report."""
+    """Lines in front of the report."""
 
 
 def to_text(outcome: DemoOutcome) -> str:

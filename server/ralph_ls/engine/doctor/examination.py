@@ -75,7 +75,7 @@ def examine(
 
 
 def _agent_findings(code: str, check: Callable[[], list[CheckResult]]) -> list[CheckResult]:
-    """What a look found, or why it could not be taken."""
+    """Findings of a check, or the reason why it could not run."""
     try:
         return check()
     except (RalphError, OSError) as error:

@@ -156,7 +156,7 @@ def check_programs(folder: Path, environment: Mapping[str, str]) -> list[CheckRe
 
 
 def check_place(worktree: Worktree, state: StateFolder, config: Config | None) -> list[CheckResult]:
-    """Where a run would work, and where it would write."""
+    """Checks of the folders in which a run works and writes."""
     found = [passed_check("repository", f"{worktree.root}")]
     found += _state(state)
     disks = disks_of(worktree.root, _existing(state.folder))
@@ -321,7 +321,7 @@ def _version(found: FoundRun) -> list[CheckResult]:
 
 
 def _orphans(found: FoundRun) -> list[CheckResult]:
-    """What the agent of a killed engine left running; a living engine's agent is none."""
+    """Processes that the agent of a killed engine left running."""
     current = found.state.current
     if found.live or current is None:
         return []

@@ -175,7 +175,7 @@ def check_box(environment: Mapping[str, str], config: Config) -> list[CheckResul
 
 
 def check_sandbox(config: Config, agent: Agent) -> list[CheckResult]:
-    """How the agent is started in it, what is not there, and what ends it; empty without one."""
+    """Checks of a sandbox: how it starts the agent, and what ends it; empty without one."""
     sandbox = config.sandbox
     if not sandbox.is_elsewhere:
         return []
@@ -288,7 +288,7 @@ def _plan(
 
 
 def _release_of_bd(worktree: Worktree, environment: Mapping[str, str]) -> list[CheckResult]:
-    """Which ``bd`` it is, and what it cannot do."""
+    """Version of ``bd``, and its limitations."""
     version = version_of(find_bd(worktree.root, environment))
     if version is None:
         return [passed_check("bd", "bd does not say which release it is")]

@@ -90,7 +90,7 @@ from ralph_ls.store.project.config_file import LoadedSettings
 from ralph_ls.store.project.detection import find_specs
 
 CALLED = "bd"
-"""What this plan is called, since it is no file."""
+"""Name of this plan, which is not a file."""
 
 KEPT_SNAPSHOTS = 4
 """As ``source.KEPT_READINGS``."""
@@ -107,14 +107,14 @@ class BeadsSource(PlanSource):
         self._last: BeadsSnapshot | None = None
         """The newest that is known."""
         self._just_read: str | None = None
-        """What was read a moment ago, for the next who asks."""
+        """Text that was read a moment ago, for the next call."""
         self._snapshots: dict[str, BeadsSnapshot] = {}
         self._own_names: set[str] | None = None
         """Under which this run claims issues; None: nobody has looked yet."""
         self._refused: dict[str, str] = {}
         """Issues that could not be claimed since an iteration began, and why."""
         self._is_planning = False
-        """What is being settled is a plan iteration."""
+        """The iteration that is being closed is a plan iteration."""
         self._pending: list[Notice] = []
         self._reported: set[BeadsOddity] = set()
 
@@ -224,7 +224,7 @@ class BeadsSource(PlanSource):
         return replace(context, plan_hint=self._how_to_close())
 
     def _how_to_close(self) -> str:
-        """What an agent has to know of this ``bd``; empty where it keeps close reasons."""
+        """Hint for the agent about this ``bd``; empty where it keeps close reasons."""
         version = version_of(self._bd)
         is_old = version is not None and not keeps_close_reasons(version)
         return how_to_close(version) if version is not None and is_old else ""
@@ -278,7 +278,7 @@ class BeadsSource(PlanSource):
         return changed_by_planning(self._snapshot(before), self._snapshot(after), tasks)
 
     def remarks(self, text: str, *, report_changes: bool) -> tuple[Notice, ...]:
-        """What in the answers of ``bd`` could not be read as meant."""
+        """Notices of answers of ``bd`` that could not be parsed."""
         del report_changes
         found = self._snapshot(text).oddities
         fresh = [one for one in dict.fromkeys(found) if one not in self._reported]

@@ -88,7 +88,7 @@ def emit_not_written(problems: Sequence[str]) -> tuple[Notice, ...]:
 
 
 def how_to_close(version: BeadsVersion) -> str:
-    """What an agent has to know of a release of ``bd`` that keeps no close reasons."""
+    """Hint for the agent about a release of ``bd`` that keeps no close reasons."""
     return (
         f"bd {format_version(version)} forgets the reason of `bd close`. Write the lines of "
         "evidence "
@@ -115,7 +115,7 @@ def _key(one: BeadsViolation) -> tuple[object, ...]:
 
 
 def _made_of(violation: BeadsViolation) -> str:
-    """What the agent had made of it; of a dependency also which one it was."""
+    """The value that the agent had set; of a dependency also which one."""
     if violation.dependency is None:
         return violation.text
     instead = f", instead {violation.text}" if violation.text else ""

@@ -62,17 +62,17 @@ class ArchiveOrder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchiveMove:
-    """One file or folder that goes."""
+    """One file or folder that is moved."""
 
     path: str
-    """Where it is, relative to the root."""
+    """Path relative to the root."""
     name: str
-    """What it is called in the archive."""
+    """Name in the archive."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Archive:
-    """What is put away, and what comes in its place."""
+    """Documents that are archived, and those that replace them."""
 
     folder: str
     """Relative to the root; nothing is there yet."""
@@ -86,7 +86,7 @@ class Archive:
 def preview_archive(
     worktree: Worktree, state: StateFolder, config: Config, order: ArchiveOrder
 ) -> Archive:
-    """What would be put away; changes nothing. Raises as ``archive`` does."""
+    """The archive that would be made; changes nothing. Raises as ``archive`` does."""
     with EngineLock(worktree.git_dir):
         return _survey(worktree, state, config, order)[0]
 
@@ -115,7 +115,7 @@ def archive(
 def _survey(
     worktree: Worktree, state: StateFolder, config: Config, order: ArchiveOrder
 ) -> tuple[Archive, str]:
-    """What would be put away, and the text of its summary."""
+    """The archive that would be made, and the text of its summary."""
     root = worktree.root
     profile = profile_of(config.profile)
     head = worktree_state.read_head(worktree.git_dir, worktree.common_dir)

@@ -208,7 +208,7 @@ class MarkdownSource(PlanSource):
         return {was: now.pop(task.id, task) for was, task in earlier.items()} | now
 
     def remarks(self, text: str, *, report_changes: bool) -> tuple[Notice, ...]:
-        """What does not fit in the specifications, each thing once in this engine's life."""
+        """Notices about specifications, each once in the life of this engine."""
         if not self._is_written_by_agent:
             return ()
         before, self._specs = self._specs, read_specs(self.root)
@@ -337,7 +337,7 @@ class MarkdownSource(PlanSource):
 
 
 def _contradicts(task: TaskRef | None, entry: str, removed: str) -> tuple[Notice, ...]:
-    """That a task is taken as finished which its agent logged in other words."""
+    """Notice of a task that counts as finished although it was logged in other words."""
     if task is None or not entry:
         return ()
     message = (
@@ -352,7 +352,7 @@ def _contradicts(task: TaskRef | None, entry: str, removed: str) -> tuple[Notice
 
 
 def _without_plan(root: Path, settings: LoadedSettings, *, resume: bool) -> LocatedPlan | None:
-    """What a start works on where there is no plan; None: nothing, the run is refused."""
+    """The plan of a start without a plan file; None: the run is refused."""
     config = settings.config
     profile = profile_of(config.profile)
     # A plan that was named for this run and is not there is a slip of the hand.

@@ -82,7 +82,7 @@ def require_text(root: Path, path: str) -> None:
 
 
 def how_to_write_a_task(path: str) -> str:
-    """What to do about a plan without a task, in words."""
+    """Remedy for a plan without a task."""
     return (
         f"the plan {path} holds no task, so there is nothing to do: write one into it on a line "
         "of its own, such as: - [ ] Reject empty passwords, with a test; or have an agent write "
@@ -224,7 +224,7 @@ def _why_held(
     skipped: Collection[str],
     needs: Mapping[str, tuple[Task, ...]],
 ) -> str:
-    """Why a task cannot be taken, in words that follow its name; empty where it can."""
+    """Why a task cannot be taken, to follow its name; empty where it can."""
     if task.state is TaskState.BLOCKED:
         return f"blocked by {task.blocked_by}" if task.blocked_by else "blocked in the plan"
     if task.id in skipped:

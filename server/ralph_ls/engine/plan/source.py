@@ -47,12 +47,12 @@ class LocatedPlan:
     is_to_write: bool = False
     """The text is not there yet: a start writes it."""
     refusal: str = ""
-    """Why no agent is started on the plan that a start writes; empty where one is."""
+    """Why no agent is started on a newly written plan; empty where one is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchedIteration:
-    """An iteration as the guard has to know it."""
+    """Facts of an iteration that the guard decides by."""
 
     mode: Mode
     task: TaskRef | None = None
@@ -62,7 +62,7 @@ class WatchedIteration:
     completes: bool = False
     """The agent promised COMPLETE."""
     decided: frozenset[tuple[str, str]] = frozenset()
-    """What people did to the plan meanwhile, by kind (``Forbidden``) and id of the task."""
+    """The user's changes to the plan meanwhile, by kind (``Forbidden``) and id of the task."""
     finished: str = ""
     """New text in the document of finished tasks (PROGRESS.md)."""
     has_evidence: bool = False
@@ -77,9 +77,9 @@ class PlanOffence:
     task: TaskRef | None
     """None where it is about the whole plan."""
     text: str = ""
-    """What the agent had made of it; empty where it left nothing."""
+    """The agent's text; empty where it left nothing."""
     why: str = ""
-    """Which rule it broke, where its kind alone does not say it."""
+    """The rule that it broke, where its kind alone does not say so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,12 +89,12 @@ class GuardedPlan:
     text: str
     offences: tuple[PlanOffence, ...] = ()
     notices: tuple[Notice, ...] = ()
-    """Why it was forbidden, where the kind alone does not say it."""
+    """Why it was forbidden, where the kind alone does not say so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinishedWork:
-    """What an iteration finished."""
+    """Work that an iteration finished."""
 
     tasks: tuple[str, ...] = ()
     """Ids of the tasks that are done now, and were not."""
@@ -109,7 +109,7 @@ class ClaimedPlan:
 
     text: str
     refused: str = ""
-    """Why the task cannot be had; empty where it can."""
+    """Why the task cannot be claimed; empty where it was."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,7 +206,7 @@ class PlanSource(ABC):
         return ()
 
     def mode_word(self, mode: Mode) -> str:
-        """What a mode is called in the files for people (docs/rules.md#names)."""
+        """Name of a mode in files for users (docs/rules.md#names)."""
         return mode.value
 
     def started(self, order: LaunchAgent, run: RunState, before: str | None) -> None:
@@ -268,7 +268,7 @@ class PlanSource(ABC):
 
     @abstractmethod
     def mode(self, text: str, facts: PlanFacts, run: RunState) -> Mode:
-        """What the next iteration of the run is for."""
+        """The mode of the next iteration."""
 
     def must_claim(self, text: str, task: TaskRef) -> bool:
         """Whether others may take the task too, so that it has to be claimed first."""
@@ -276,7 +276,7 @@ class PlanSource(ABC):
         return False
 
     def claim(self, text: str, task: TaskRef) -> ClaimedPlan:
-        """Take a task of this text, so that nobody else does."""
+        """Claim a task of this text, so that no other process takes it."""
         del task
         return ClaimedPlan(text=text)
 
@@ -291,9 +291,9 @@ class PlanSource(ABC):
     def finished(
         self, before: str, after: str, *, task: str | None = None, now: str | None = None
     ) -> FinishedWork:
-        """What was finished between two texts.
+        """Work that was finished between two texts.
 
-        ``task`` is what the only one that is to be done was called before, ``now`` what it is now.
+        ``task`` is the earlier id of the only task that the run does, ``now`` its current one.
         """
         return FinishedWork(
             tasks=newly_done(self.plan(before, task=task), self.plan(after, task=now))
@@ -327,17 +327,17 @@ class PlanSource(ABC):
         return dict(earlier)
 
     def remarks(self, text: str, *, report_changes: bool) -> tuple[Notice, ...]:
-        """What of all that belongs to the plan does not fit together, each thing once.
+        """Notices of inconsistencies in the plan and its documents, each once.
 
-        With ``report_changes`` also what an iteration changed there that people should look at.
+        With ``report_changes`` also of an iteration's changes that the user should check.
         """
         del text, report_changes
         return ()
 
     def closings(self, before: str, after: str, done: Collection[str]) -> tuple[TaskClosing, ...]:
-        """What is to be run for tasks that an iteration closed.
+        """Commands to run for tasks that an iteration closed.
 
-        ``done`` are those that it finished, or moved in their review.
+        ``done`` are the tasks that it finished, or advanced in review.
         """
         del before, after, done
         return ()
@@ -390,11 +390,11 @@ class PlanSource(ABC):
     def held(
         self, start: str, committed: str, tree: str, finished: str
     ) -> Mapping[tuple[str, str], str]:
-        """What the committed plan holds that no agent may do, by kind and task, each in words.
+        """Descriptions of forbidden changes in the committed plan, by kind and task.
 
-        ``start`` is the plan as the run began, ``tree`` as it is in the work tree: what that has
-        too was accepted. ``finished`` is where finished tasks are written. A plan that merely lags
-        behind the work tree holds nothing.
+        ``start`` is the plan when the run began; changes that ``tree``, the plan in the work tree,
+        has too were accepted. ``finished`` is the document of finished tasks. A plan that merely
+        lags behind the work tree has none.
         """
         del start, committed, tree, finished
         return {}

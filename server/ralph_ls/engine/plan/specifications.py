@@ -74,7 +74,7 @@ def is_written(root: Path, name: str) -> bool:
 
 
 def changes_of(earlier: SpecsSnapshot, later: SpecsSnapshot) -> tuple[Notice, ...]:
-    """What an iteration changed in specifications (docs/rules.md#specifications).
+    """Notices of an iteration's changes to specifications (docs/rules.md#specifications).
 
     An agent may correct them; a change of status asks the user for approval in its message.
     """
@@ -103,7 +103,7 @@ def changes_of(earlier: SpecsSnapshot, later: SpecsSnapshot) -> tuple[Notice, ..
 
 
 def unplanned_notice(names: Sequence[str]) -> Notice:
-    """That specifications are active and no task names them, where nothing else is left to do."""
+    """Notice of active specifications that no task names, where no task is left."""
     shown = ", ".join(f"{FOLDER}/{name}" for name in names[:SHOWN_UNPLANNED])
     n_more = len(names) - SHOWN_UNPLANNED
     more = f" and {n_more} more" if n_more > 0 else ""

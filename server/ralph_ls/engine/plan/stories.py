@@ -223,7 +223,7 @@ class StoriesSource(PlanSource):
         )
 
     def mode(self, text: str, facts: PlanFacts, run: RunState) -> Mode:
-        """What the story needs that is taken next; the wish to plan first comes before it."""
+        """The mode that the next story needs; planning first takes precedence."""
         config = self.config
         if not text.strip():
             return Mode.PLAN
@@ -245,7 +245,7 @@ class StoriesSource(PlanSource):
         )
 
     def remarks(self, text: str, *, report_changes: bool) -> tuple[Notice, ...]:
-        """What is wrong with the file although it can be read, each thing once."""
+        """Notices of problems in a file that can be parsed, each once."""
         del report_changes
         if not text.strip():
             return ()
@@ -368,7 +368,7 @@ _KINDS: Mapping[MoveCode, Forbidden] = {
     MoveCode.DEPENDENCY: Forbidden.DEPENDENCY,
     MoveCode.VERIFY: Forbidden.VERIFY,
 }
-"""What is not here is a move against the cycle."""
+"""Other moves are violations of the cycle."""
 
 
 def _offence(move: IllegalMove, was: StoryFile, now: StoryFile) -> PlanOffence:

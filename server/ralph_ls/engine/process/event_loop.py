@@ -112,7 +112,7 @@ STOPS: Mapping[str, str] = {
         for name in ("USR1", "USR2", "ALRM", "VTALRM", "PROF", "IO", "STKFLT", "EMT", "LOST")
     },
 }
-"""Who stopped the run, by the signal's name; what a system does not have is left out."""
+"""Cause of a stop, by the signal's name; signals that the system does not have are skipped."""
 
 
 def listen_to_signals(deliver: Callable[[str], None]) -> None:

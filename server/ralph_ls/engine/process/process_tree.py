@@ -30,7 +30,7 @@ from ralph_ls.store.run.ancestry import MARKER
 from ralph_ls.store.run.lock import is_same_process
 
 ROUNDS = 5
-"""How often we look again for processes that were forked while we asked their parents to end."""
+"""Repetitions of the search, for processes that were forked while their parents were ended."""
 
 KILL_PATIENCE = 1.0
 """Seconds that a killed process gets to be gone: one in the middle of a disk access takes some."""
@@ -44,7 +44,7 @@ POLL_INTERVAL = 0.02
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TreeEnd:
-    """What it took to end a tree, in processes."""
+    """Numbers of processes that were ended in a tree."""
 
     terminated: int = 0
     """Asked to end."""
@@ -57,7 +57,7 @@ class TreeEnd:
 
 
 def start_identity(pid: int) -> float | None:
-    """When the process was started, in seconds since the epoch; None where there is none.
+    """Start time of the process, in seconds since the epoch; None if there is none.
 
     Together with the pid it identifies a process, as ``is_alive`` compares it.
     """
@@ -191,7 +191,7 @@ def end_orphan(
 
 
 def find_below(pid: int) -> list[psutil.Process]:
-    """What descends from a process, without itself."""
+    """The descendants of a process, without itself."""
     if not _has_children(pid):
         return []
     with contextlib.suppress(psutil.Error):
@@ -219,7 +219,7 @@ def wait_until_gone(processes: Iterable[psutil.Process], seconds: float) -> bool
 
 
 class _Hunt:
-    """Who is to be ended: found by group, marker and reaper, or once seen below the agent."""
+    """Search for processes to end: by group, marker and reaper, or as descendants of the agent."""
 
     def __init__(
         self,

@@ -20,10 +20,10 @@ PR_SET_CHILD_SUBREAPER = 36
 """From ``linux/prctl.h``."""
 
 HEAD = struct.Struct("=Q")
-"""What a request begins with: the bytes that follow."""
+"""Header of a request: the number of bytes that follow."""
 
 _RESTORED = {signal.SIGPIPE, signal.SIGXFSZ}
-"""What Python ignores for itself, and no program that it starts."""
+"""Signals that Python ignores, and that programs which it starts must not."""
 
 _FIXED = {signal.SIGKILL, signal.SIGSTOP}
 

@@ -29,10 +29,10 @@ STDIN, STDOUT, STDERR = 0, 1, 2
 Value = TypeVar("Value")
 
 DRAIN_SECONDS = 0.5
-"""How long a pipe is read on when a stranger holds it open after the agent and its tree ended."""
+"""Seconds for which a pipe is read that another process holds open after the tree has ended."""
 
 REAPER_PATIENCE = 0.1
-"""How long a reaper gets to end by itself; it does at once where nothing is below it."""
+"""Seconds that a reaper gets to exit; it exits at once when nothing is below it."""
 
 HELD_UP = 5.0
 """A timer that is this many seconds late means that this process, or its container, was stopped."""
@@ -41,13 +41,13 @@ GRACE_SECONDS = 1.5
 """Between TERM and KILL, so that Ctrl-C ends a run within two seconds."""
 
 STOP_SECONDS = GRACE_SECONDS + 0.4
-"""What an engine that is stopped may spend on what it asks others for, its agent's end included."""
+"""Seconds that a stopped engine waits for other programs, including the end of its agent."""
 
 POLL_SECONDS = STOP_SECONDS + 0.4
-"""As ``STOP_SECONDS``, for looking at the tree: git is asked after the agent's end."""
+"""As ``STOP_SECONDS``, for the inspection of the work tree, which follows the agent's end."""
 
 END_SECONDS = POLL_SECONDS + 0.4
-"""When an engine that is stopped waits for nothing any more, whatever holds it up."""
+"""Seconds after which a stopped engine waits for nothing any more."""
 
 OnOutput = Callable[[str, bytes], None]
 """Called in the event loop with ``stdout`` or ``stderr`` and redacted bytes, never empty."""
@@ -55,7 +55,7 @@ OnOutput = Callable[[str, bytes], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """How to start an agent."""
+    """Everything that starting a process needs."""
 
     argv: tuple[str, ...]
     """The program, as ``find_program`` gave it, and its arguments."""
@@ -64,10 +64,10 @@ class Launch:
     stdin: bytes | None
     """Written, then closed; None: there is nothing to read (the null device)."""
     stdout_path: Path
-    """Where the redacted bytes go; made afresh, for the owner alone."""
+    """File for the redacted bytes; created again, readable by its owner alone."""
     stderr_path: Path
     marker: str
-    """What ``RALPH_ITERATION_ID`` is in ``environment``."""
+    """The value of ``RALPH_ITERATION_ID`` in ``environment``."""
     timeout_seconds: float | None
     """From start to exit; None or 0: no limit."""
     idle_timeout_seconds: float | None
@@ -75,19 +75,19 @@ class Launch:
     grace_seconds: float = 5.0
     """Between TERM and KILL."""
     is_agent: bool = False
-    """All that it starts is known by descent and ended with it, wherever it hides."""
+    """Its descendants are tracked by a reaper and ended with it."""
     may_leave: bool = False
-    """What it leaves running is the user's, such as the agent that keeps a key for git; it is
-    ended only where the process itself is stopped."""
+    """Processes that it leaves running are the user's, such as an agent that keeps a key for git;
+    they are ended only where the process itself is stopped."""
     keep: frozenset[str] = frozenset()
     """Daemons that are left running."""
     reaper_folder: Path | None = None
-    """Where it is noted which process inherits the agent's orphans."""
+    """Folder of the file that names the agent's reaper."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessExit:
-    """How an agent's process ended; by now all that it started is gone too."""
+    """Result of an agent's process; everything that it started has ended too."""
 
     exit_code: int | None
     """None when a signal ended it."""
@@ -111,7 +111,7 @@ class ProcessExit:
     n_left_out: int = 0
     """Bytes of its output that no file keeps."""
     write_error: str | None = None
-    """Why a log file is not whole; the first reason, where there were several."""
+    """The first reason why a log file is incomplete."""
 
 
 class RunningProcess(asyncio.SubprocessProtocol):
@@ -320,7 +320,7 @@ class RunningProcess(asyncio.SubprocessProtocol):
             await asyncio.wait((self._reaped,), timeout=1.0)
 
     def _status(self) -> int:
-        """How it ended: the exit code, or the negative number of a signal."""
+        """The exit code, or the negative number of a signal."""
         code = None if self._transport is None else self._transport.get_returncode()
         if self._wait_status is not None:
             code = os.waitstatus_to_exitcode(self._wait_status)

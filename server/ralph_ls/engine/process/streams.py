@@ -22,7 +22,7 @@ from ralph_ls.store.files import PRIVATE_FILE, write_all
 
 
 def stdin_for(data: bytes | None) -> tuple[int, int | None]:
-    """What the process reads from, and where we write: a real pipe, which we make.
+    """Standard input of the process, and our end of it: a real pipe.
 
     Before Python 3.12 asyncio would make a socket, and ``cat /dev/stdin`` cannot open one. On
     Windows only asyncio can make a pipe that it can write to.
@@ -44,7 +44,7 @@ def own_group() -> dict[str, Any]:
 def why_not_started(
     argv: Sequence[str], cwd: Path, error: OSError | ValueError | subprocess.SubprocessError
 ) -> str:
-    """What to do about a program that the system refuses to start, in words."""
+    """Error message for a program that the system refuses to start, with a remedy."""
     program = argv[0]
     if isinstance(error, subprocess.SubprocessError):
         return f"{program} cannot be started: {error}; try again"
@@ -158,14 +158,14 @@ class OutputStream:
 
 
 class OutputLimit:
-    """How much of an iteration's output the logs for people still take."""
+    """Limit of an iteration's output in readable logs."""
 
     def __init__(self, most: int = LARGEST_FILE) -> None:
         self._left = most
         self.n_left_out = 0
 
     def take(self, data: bytes) -> bytes:
-        """What of these bytes is logged; a last line says that no more is."""
+        """The part of these bytes that is logged; the last one ends with a line that says so."""
         if self.n_left_out:
             self.n_left_out += len(data)
             return b""

@@ -83,7 +83,7 @@ class BoxedCommand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Box:
-    """How programs of one work tree are kept to it."""
+    """Confinement of programs to one work tree."""
 
     program: str
     """Bubblewrap's."""
@@ -207,7 +207,7 @@ class Box:
         write_atomic(make_private_folder(self.private) / OPEN, data, mode=PRIVATE_FILE)
 
     def _written_outside(self) -> WritePlaces:
-        """Where git and the loop write later, with the user's rights."""
+        """Places in which git and the loop write later, with the user's rights."""
         root, of_git = self.worktree.root, written_by_git(self.worktree)
         paths = [*of_git.paths]
         for name in self.own_places:
@@ -246,7 +246,7 @@ class Box:
                 yield full
 
     def _programs(self, argv: Sequence[str], environment: Mapping[str, str]) -> Iterable[BoxMount]:
-        """What has to be run and is in a folder that the box has for itself."""
+        """Mounts of programs that must run and are in a private folder of the box."""
         wanted = [sys.prefix, sys.base_prefix, str(Path(ralph_ls.__file__).parents[1])]
         wanted += [path for path in environment.get("PATH", "").split(os.pathsep) if path]
         for word in argv:
@@ -296,7 +296,7 @@ def _other_homes(homes: Sequence[Path]) -> Iterable[BoxMount]:
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """Which file it is, and when it was changed."""
+    """Inode and modification time of a file."""
     try:
         found = path.stat()
     except OSError:

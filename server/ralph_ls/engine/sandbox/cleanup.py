@@ -31,7 +31,7 @@ PATIENCE = 2.0
 POLL_INTERVAL = 0.005
 
 Links = Mapping[Path, str]
-"""Where each link leads."""
+"""The target of each link."""
 
 
 def end_processes(private: Path) -> None:
@@ -71,7 +71,7 @@ def _processes_in(mark: bytes) -> Iterator[int]:
 
 @dataclass(frozen=True, slots=True)
 class WritePlaces:
-    """Where something is written later on."""
+    """Places that are written later."""
 
     paths: tuple[Path, ...]
     """Each by itself."""

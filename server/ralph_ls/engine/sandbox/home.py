@@ -26,7 +26,7 @@ CLAUDE_CONFIG = ".claude.json"
 
 
 class PlaceTreatment(Enum):
-    """What becomes of a place in a box."""
+    """Treatment of a place in a box."""
 
     HIDDEN = "hidden"
     OWN = "own"
@@ -67,7 +67,7 @@ class CopiedFile:
 
 @dataclass(slots=True)
 class HomeLayout:
-    """What the home folder of a box consists of."""
+    """Mounts, copies and variables of a home folder."""
 
     mounts: list[BoxMount] = field(default_factory=list)
     copies: list[CopiedFile] = field(default_factory=list)
@@ -179,7 +179,7 @@ def _add_own(
 
 
 class _Places:
-    """Where a place of the tables is, for a user who has moved the folders around it."""
+    """Paths of places, for a user who has moved their parent folders."""
 
     _MOVED = (
         (".config/", "XDG_CONFIG_HOME"),

@@ -29,7 +29,7 @@ def in_box(
     agent: str | None = None,
     files: BoxFiles | None = None,
 ) -> tuple[running_process.Launch, LeaveBox]:
-    """What to start, and what to call when it has ended, which may have something to report.
+    """The command to start, and a function to call after its end, which may return a notice.
 
     ``agent`` as ``Box.around`` has it.
     """

@@ -67,7 +67,7 @@ def _made_for_mounts(worktree: Worktree) -> Iterator[Path]:
 
 
 def written_by_git(worktree: Worktree) -> WritePlaces:
-    """Where git writes in the git directories; of the objects only the folders themselves."""
+    """Places in which git writes in its directories; of the objects only the folders."""
     paths: list[Path] = []
     trees: list[Path] = []
     for git_dir in dict.fromkeys((worktree.git_dir, *_git_directories(worktree))):

@@ -39,14 +39,14 @@ _TRIAL = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bubblewrap:
-    """What was found out."""
+    """Result of the test of bubblewrap."""
 
     program: str = ""
     """Empty where it cannot be used."""
     problem: str = ""
-    """Why not, in a few words."""
+    """Why it does not work, in a few words."""
     remedy: str = ""
-    """What to do about it."""
+    """The remedy."""
     resets_signals: bool = False
 
     @property
@@ -80,7 +80,7 @@ def _try(program: str) -> Bubblewrap:
 
 
 def _run(program: str, *argv: str) -> str | None:
-    """What it says where it fails; None where it works."""
+    """Its error message; None where it works."""
     try:
         ended = run(
             (program, *_TRIAL, *argv),
@@ -141,12 +141,12 @@ KIND = "sandbox.kind"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChosenSandbox:
-    """What a run is kept in."""
+    """The sandbox of a run."""
 
     kind: str
     """As the header of a run has it: a kind, ``command`` for a prefix, or ``none``."""
     problem: str | None = None
-    """Why there is none, where one was wanted if possible."""
+    """Why there is none, although ``auto`` asks for one."""
     box: Box | None = None
 
 

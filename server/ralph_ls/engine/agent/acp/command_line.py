@@ -52,7 +52,7 @@ class RecordWriter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """How to speak with one agent."""
+    """Options of one conversation."""
 
     argv: tuple[str, ...]
     """The agent's own command line."""

@@ -34,7 +34,7 @@ Session = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionOffer:
-    """What can be chosen of one sort."""
+    """Choices of one sort."""
 
     current: str
     values: tuple[tuple[str, str], ...]
@@ -61,7 +61,7 @@ class SessionOffer:
 
 
 def offer_of(session: Session, sort: str) -> SessionOffer | None:
-    """What the session offers of a ``sort``, ``mode`` or ``model``; None where nothing."""
+    """The session's choices of a ``sort``, ``mode`` or ``model``; None where there are none."""
     for option in _rows(session.get("configOptions")):
         if sort in {option.get("category"), option.get("id")} and _is_text(option.get("id")):
             values = tuple(_values(option.get("options")))

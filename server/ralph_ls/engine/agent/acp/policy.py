@@ -137,11 +137,11 @@ def _text(value: object) -> str:
 
 _RULE = re.compile(r"(?P<word>[^()]+?)\s*(?:\((?P<pattern>.*)\))?", re.DOTALL)
 _SEVERAL = re.compile(r"[;&|<>`\n]+|\$\(")
-"""What joins commands, or puts one into another, or sends its output elsewhere."""
+"""Characters that join or nest commands, or redirect output."""
 
 
 class FileAccessRefused(Exception):
-    """Why a file is not read or written, in words."""
+    """Error message for a file that is not read or written."""
 
 
 def read_text(root: Path, params: Mapping[str, Any]) -> str:
