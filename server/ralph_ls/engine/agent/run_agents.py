@@ -27,14 +27,14 @@ from ralph_ls.store.project.config_file import LoadedSettings
 from ralph_ls.store.setup.hook_launcher import check_hook
 
 MOST_ASKED = 16
-"""So many values are looked for; of more, the others stay secrets."""
+"""Number of values that are searched for; all others stay secrets."""
 
 
 def without_tracked(root: Path, secrets: Mapping[str, str]) -> Mapping[str, str]:
-    """The secrets without those values that anybody could guess and that git tracks in a text.
+    """The secrets without values that are easily guessed and that git tracks in a text.
 
-    Hiding ``postgres1`` wherever a compose file or a test says so helps nobody. A value that nobody
-    could guess stays a secret: where git tracks it, it was leaked. Call it once, at a run's start.
+    Hiding ``postgres1`` wherever a compose file or a test has it would be useless. A value that is
+    hard to guess stays a secret: where git tracks it, it was leaked. Call it once for a run.
     """
     plain = [name for name, value in secrets.items() if is_guessable(value)][:MOST_ASKED]
     tracked = {name for name in plain if _is_tracked(root, secrets[name])}

@@ -109,7 +109,7 @@ class WorkTally:
 def main() -> int:
     """Run one iteration in the current folder and return the exit code.
 
-    0 whenever there is a report, also a blocked one; 1 where nobody reads it any more; 130 after
+    0 whenever there is a report, also a blocked one; 1 where the reader is gone; 130 after
     an interrupt.
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
@@ -135,7 +135,7 @@ def main() -> int:
 def work(root: Path, prompt: str, environment: Mapping[str, str]) -> DemoOutcome:
     """Do one iteration's work in ``root`` and return what is to be reported.
 
-    Raises only ``OSError``, where what is said can no longer be written.
+    Raises only ``OSError``, where output can no longer be written.
     """
     if not is_sample(root):
         return DemoOutcome(
@@ -358,7 +358,7 @@ def _diff(edit: SampleEdit) -> str:
 
 
 def _drop_stdout() -> None:
-    """Let nothing that is still buffered be written to where nobody reads."""
+    """Discard buffered output, which has no reader any more."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.close(nowhere)

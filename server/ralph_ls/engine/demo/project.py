@@ -52,7 +52,7 @@ def lay_out(folder: Path) -> Path:
 
 
 def suite_passes(folder: Path) -> bool:
-    """Whether the project's own tests really pass now."""
+    """Whether the project's own tests pass now."""
     return run_suite(folder).passed
 
 

@@ -85,7 +85,7 @@ def _no_result(reason: str) -> SuiteResult:
 PLAN_NAME = "@fix_plan.md"
 """I, "@fix_plan.md Structure"."""
 LARGEST_FILE_BYTES = 1_000_000
-"""No file of the sample comes near; a larger one is somebody else's."""
+"""No file of the sample comes near; a larger one belongs to another project."""
 ENOUGH_TO_RECOGNISE = 3
 """Number of the five repairs that must fit: the user may have rewritten one or two."""
 
@@ -95,7 +95,7 @@ _ITEM = re.compile(r"^(\s*[-*+] \[)([ xX~])(\] +)(\S.*?)[ \t]*$", re.MULTILINE)
 
 
 class FileKeepsChanging(RalphError):
-    """Somebody else keeps writing the file that was to be rewritten."""
+    """Another process keeps changing the file that is to be rewritten."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +116,7 @@ def mark_sample(root: Path) -> None:
 def is_sample(root: Path) -> bool:
     """Whether ``root`` is a sample project that was laid out here, and can still be recognised.
 
-    Somebody else's repository may hold the same texts, and tests which do harm. Reads a few small
+    Another repository may have the same texts, and tests which do harm. Reads a few small
     files and runs nothing.
     """
     if not _is_marked(root):

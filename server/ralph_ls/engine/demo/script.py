@@ -24,7 +24,7 @@ LONGEST_PACE_SECONDS = 60.0
 def print_paced(text: str) -> None:
     """Print a line (or a few that belong together) at once, then leave time to read it.
 
-    Raises ``BrokenPipeError`` where nobody reads any more.
+    Raises ``BrokenPipeError`` where the reader is gone.
     """
     print_at_once(text)
     wait(_pace_seconds())

@@ -65,7 +65,7 @@ _TRANSPORT = re.compile(
 
 
 def check_git_settings(root: Path) -> list[CheckResult]:
-    """Name them; nothing where there are none."""
+    """Names of such programs; no check without any."""
     named = [escape_control_chars(key) for key in _named(root)]
     if not named:
         return []
@@ -92,7 +92,7 @@ PATIENCE = 20.0
 
 
 def check_network(worktree: Worktree, environment: Mapping[str, str]) -> list[CheckResult]:
-    """Ask the remote for its branches, once, without a question to anybody."""
+    """Ask the remote for its branches, once, without a prompt for credentials."""
     head = worktree_state.read_head(worktree.git_dir, worktree.common_dir)
     try:
         remote = find_remote(worktree.root, head.branch or "")
@@ -173,7 +173,7 @@ def check_place(worktree: Worktree, state: StateFolder, config: Config | None) -
 
 
 def _delivery(worktree: Worktree, config: Config | None) -> list[CheckResult]:
-    """Whether somebody can commit here, and the loop push where it is to."""
+    """Whether commits have an identity here, and whether the loop can push."""
     found = []
     try:
         require_identity(worktree.root)
@@ -232,7 +232,7 @@ def _dirty(worktree: Worktree) -> tuple[str, ...]:
 
 
 def _state(state: StateFolder) -> list[CheckResult]:
-    """Whether the state can be written, and by nobody else read (docs/rules.md#files)."""
+    """Whether the state is writable, and readable by its owner only (docs/rules.md#files)."""
     folder = state.folder
     there = _existing(folder)
     if not os.access(there, os.W_OK | os.X_OK):

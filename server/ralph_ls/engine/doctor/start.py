@@ -81,7 +81,7 @@ def find_installed_agents(
 
 
 def check_commits_of(worktree: Worktree, config: Config) -> list[CheckResult]:
-    """Whether the run's agent could commit in somebody's name, where it is to do so."""
+    """Whether the run's agent has an identity to commit with, where it commits."""
     adapter = adapter_of(config.agent, config)
     known = None if adapter is None else CATALOG.get(adapter)
     if known is None or not known.hides_own_git or config.commits is Committer.LOOP:
@@ -244,7 +244,7 @@ def _allowed(worktree: Worktree, state: StateFolder, settings: LoadedSettings) -
 def _hook(
     worktree: Worktree, settings: LoadedSettings, environment: Mapping[str, str]
 ) -> list[CheckResult]:
-    """Whether the stop hook in the agent's settings answers; nothing where there is none."""
+    """Whether the stop hook in the agent's settings answers; no check without one."""
     problem = ask_hook(worktree.root, settings.config, environment)
     if problem is None:
         return []

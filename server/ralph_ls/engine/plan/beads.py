@@ -110,7 +110,7 @@ class BeadsSource(PlanSource):
         """Text that was read a moment ago, for the next call."""
         self._snapshots: dict[str, BeadsSnapshot] = {}
         self._own_names: set[str] | None = None
-        """Under which this run claims issues; None: nobody has looked yet."""
+        """Names under which this run claims issues; None: not known yet."""
         self._refused: dict[str, str] = {}
         """Issues that could not be claimed since an iteration began, and why."""
         self._is_planning = False
@@ -122,7 +122,7 @@ class BeadsSource(PlanSource):
     def locate(
         cls, root: Path, settings: LoadedSettings, environment: Mapping[str, str], *, resume: bool
     ) -> LocatedPlan:
-        """Ask ``bd`` for everything; raises ``PlanMissing`` where there is none, or no answer."""
+        """Ask ``bd`` for everything; raises ``PlanMissing`` without issues or an answer."""
         del resume
         config = settings.config
         require_plan_or_task(config)
@@ -206,10 +206,10 @@ class BeadsSource(PlanSource):
         )
 
     def mode(self, text: str, facts: PlanFacts, run: RunState) -> Mode:
-        """Planning comes first where somebody asks for it, or where there is nothing but a wish.
+        """Planning comes first where the user asks for it, or where there are only specifications.
 
-        Without any issue the specifications are all that says what is to be done; where planning
-        found nothing in them, there is nothing.
+        Without issues only the specifications define work; where planning found nothing in them,
+        there is none.
         """
         del facts
         config = self.config

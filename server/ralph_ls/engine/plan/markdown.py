@@ -129,7 +129,7 @@ class MarkdownSource(PlanSource):
         if found.is_to_write:
             target = resolve_inside(self.root, found.path)
             with contextlib.suppress(OSError):
-                # What is wrong with the folder is said by the writing.
+                # Writing reports what is wrong with the folder.
                 target.parent.mkdir(parents=True, exist_ok=True)
             write_atomic(target, found.text.encode())
             if found.refusal:

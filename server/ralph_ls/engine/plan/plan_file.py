@@ -152,7 +152,7 @@ def counts_view(plan: Plan, text: str, config: Config) -> PlanCountsView:
 def set_task_aside(root: Path, path: str, task_id: str, *, reason: str, needs: str) -> str:
     """Mark a task as blocked in the plan, and give the plan's text as it is then.
 
-    Every other byte stays as it is, and what somebody writes meanwhile is kept. A task that the
+    Every other byte stays as it is, and concurrent changes are kept. A task that the
     plan does not have any more needs no mark. Raises ``PlanMissing``, and ``StateUnusable`` where
     the plan cannot be written or is changed again and again.
     """
@@ -245,7 +245,7 @@ def _reference(task: Task) -> TaskRef:
 
 
 Change = Callable[[str, str, TaskVerification], str]
-"""From the plan's text, the id of the task in it, and what came of its checks, to the new text."""
+"""Returns the new text, from the plan's text, the id of the task and its verification results."""
 
 
 def close_in_file(

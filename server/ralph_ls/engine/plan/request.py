@@ -68,7 +68,7 @@ class RequestSource(PlanSource):
 
     @property
     def file(self) -> None:
-        """No file: what the agent or anybody else makes of it later is another request."""
+        """No file: a later change of the document is another request."""
         return None
 
     @property

@@ -147,7 +147,7 @@ class PlanSource(ABC):
     ) -> LocatedPlan:
         """The plan that a start works on; writes nothing.
 
-        Raises ``PlanMissing`` where there is none and none comes about by itself, and
+        Raises ``PlanMissing`` where there is no plan and a start would not make one, and
         ``UsageError`` where the task that was asked for is not in it.
         """
 
@@ -348,7 +348,7 @@ class PlanSource(ABC):
         return ()
 
     def close(self, verifications: Sequence[TaskVerification], before: str) -> WrittenPlan:
-        """Write what came of the checks of closed tasks into the plan; it is our own edit.
+        """Write verification results of closed tasks into the plan, as an edit of the engine.
 
         A task that was refuted is open again, in the plan's own form. ``before`` is the plan from
         before they were closed.
@@ -360,7 +360,7 @@ class PlanSource(ABC):
     def set_aside(self, order: SetTaskAside) -> str:
         """Mark a task, in the plan's own form, as one that was given up; the text as it is then.
 
-        It is our own edit, so nobody's work and nobody's change. Raises a ``RalphError`` where it
+        The edit is neither the agent's work nor the user's change. Raises a ``RalphError`` where it
         cannot be written.
         """
 

@@ -63,12 +63,12 @@ def read_specs(root: Path) -> SpecsSnapshot:
 
 
 def has_specifications(root: Path) -> bool:
-    """Whether something could be built: one that nobody has written into yet asks for nothing."""
+    """Whether something could be built: an unedited template asks for nothing."""
     return any(is_written(root, name) for name in find_specs(root))
 
 
 def is_written(root: Path, name: str) -> bool:
-    """Whether a specification asks for something; one that nobody has written into does not."""
+    """Whether a specification asks for something; an unedited template does not."""
     text = _text(root, name)
     return text is None or not is_untouched_spec(text)
 
@@ -164,7 +164,7 @@ def has_text_to_plan_from(root: Path) -> bool:
 
 
 def _text_or_empty(root: Path, path: str) -> str:
-    """The file's text; empty where there is none that could be read."""
+    """The file's text; empty where it cannot be read."""
     try:
         data = read_regular(resolve_inside(root, path), LARGEST_FILE)
     except StateUnusable:

@@ -173,7 +173,7 @@ class StoriesSource(PlanSource):
         remove_active(self.root, os.getpid())
 
     def read(self) -> str:
-        """The file's text; raises ``PlanUnusable`` where it is none of stories."""
+        """The file's text; raises ``PlanUnusable`` where it is not a file of stories."""
         may_be_missing = self.config.mode is FirstMode.PLAN
         text = read_plan_text(self.root, self.path, may_be_missing=may_be_missing)
         wrong = unusable_reason(self._read(text))
@@ -348,7 +348,7 @@ class StoriesSource(PlanSource):
 
 
 def _snapshot(text: str) -> JsonValue:
-    """The plan as JSON; as a text where it is none yet."""
+    """The plan as JSON; as a string where it cannot be parsed yet."""
     try:
         value: JsonValue = json.loads(text.removeprefix("\ufeff"))
     except (ValueError, RecursionError):

@@ -43,7 +43,7 @@ def run_to_end(work: Coroutine[Any, Any, Value]) -> Value:
 
 
 class DaemonThreads(ThreadPoolExecutor):
-    """An executor that nobody waits for at the end of the process."""
+    """An executor whose threads are not awaited at the end of the process."""
 
     # A subclass, since the event loop takes no other executor as its default.
 

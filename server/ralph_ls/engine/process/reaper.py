@@ -42,7 +42,7 @@ PR_SET_CHILD_SUBREAPER = 36
 
 @contextlib.contextmanager
 def adopting_orphans() -> Iterator[None]:
-    """Adopt orphaned descendants of this process meanwhile, where the system can."""
+    """Context in which orphaned descendants of this process are adopted, where the system can."""
     is_set = _set_subreaper(adopt=True)
     try:
         yield
@@ -92,7 +92,7 @@ FILE = "reaper"
 """In the run's folder: pid and start time of the reaper that was started last."""
 
 PATIENCE = 20.0
-"""Seconds for the nursery to start an agent; one that somebody has stopped is replaced."""
+"""Seconds for the nursery to start an agent; one that was stopped is replaced."""
 
 HAS_REAPERS = sys.platform.startswith("linux")
 
@@ -104,7 +104,7 @@ class Listener(Protocol):
         """The agent has printed something."""
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
-        """Nobody can print there any more."""
+        """All writers of that stream are gone."""
 
     def agent_exited(self, status: int | None) -> None:
         """The agent has ended, as ``os.waitpid`` says; None where its reaper was killed."""
@@ -130,7 +130,7 @@ class Nursery:
         self._channel.settimeout(PATIENCE)
 
     def send(self, words: Sequence[bytes], descriptors: Sequence[int]) -> None:
-        """Ask for an agent; raises ``OSError`` where nobody takes the request."""
+        """Request an agent; raises ``OSError`` where the nursery does not take the request."""
         data = b"\0".join(words)
         socket.send_fds(self._channel, [reaper_main.HEAD.pack(len(data))], list(descriptors))
         self._channel.sendall(data)
@@ -280,7 +280,7 @@ def _request(words: Sequence[bytes], descriptors: Sequence[int]) -> None:
     try:
         _nurseries[os.getpid()].send(words, descriptors)
     except OSError:
-        # Somebody has ended or stopped it: another one takes its place.
+        # It was ended or stopped from outside: replace it.
         dismiss_nursery()
         prepare_nursery()
         _nurseries[os.getpid()].send(words, descriptors)

@@ -31,7 +31,7 @@ _FIXED = {signal.SIGKILL, signal.SIGSTOP}
 def main() -> None:
     """Start agents until the engine is gone."""
     _prctl(PR_SET_NAME, b"ralph-nursery")
-    # Reapers are nobody's to wait for, so the system may collect them by itself.
+    # Reapers are not awaited, so the system may reap them.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     gc.disable()
     with socket.socket(fileno=0) as channel:
@@ -84,7 +84,7 @@ def _reap(words: list[bytes], descriptors: list[int]) -> None:
         signal.signal(number, signal.SIG_IGN)
     problem = os.read(failed, 16)
     os.write(status, b"%d %d %s\n" % (os.getpid(), agent, problem or b"0"))
-    # Nobody must wait for the end of a pipe that the reaper still has open.
+    # Readers must not wait for the end of a pipe that the reaper keeps open.
     os.closerange(0, status)
     os.closerange(status + 1, os.sysconf("SC_OPEN_MAX"))
     with contextlib.suppress(ChildProcessError):

@@ -262,7 +262,7 @@ class RunningProcess(asyncio.SubprocessProtocol):
     def _watch_idleness(self, limit: float) -> None:
         """One timer that looks when it fires: output comes too often to set one for each piece."""
         if "idle" in self._timers and self._missed("idle") > HELD_UP:
-            # Nobody listened meanwhile, so nobody knows that it was silent.
+            # Its output was not read meanwhile, so it may not have been silent.
             self._printed_at = self._loop.time()
         left = self._printed_at + limit - self._loop.time()
         if left <= 0:
@@ -282,7 +282,7 @@ class RunningProcess(asyncio.SubprocessProtocol):
         ended = await self._in_thread_end_tree(pid=self.pid)
         self._give_up(ended.survivors)
         if self.pid in ended.survivors:
-            # Nothing ends it, so nobody waits for its end.
+            # Nothing ends it, so its end is not awaited.
             self._is_given_up = True
             _set_once(self._exited, self._loop.time())
         return ended
@@ -330,7 +330,7 @@ class RunningProcess(asyncio.SubprocessProtocol):
         try:
             return await self._settle()
         except asyncio.CancelledError:
-            # The event loop is closing, since nobody else holds this task: nothing outlives it.
+            # The event loop is closing, since only it can cancel this task: nothing outlives it.
             pid = None if self._exited.done() else self.pid
             await self._in_thread_end_tree(pid=pid)
             await asyncio.wait((self._exited,))
@@ -368,7 +368,7 @@ class RunningProcess(asyncio.SubprocessProtocol):
 
     def _close(self) -> None:
         if self._stdin is not None and self._stdin.get_write_buffer_size():
-            # What nobody read must not wait for a reader any longer.
+            # Unread output must not wait for a reader any longer.
             self._stdin.abort()
         if self._reaped_agent is not None:
             self._reaped_agent.close()

@@ -227,7 +227,7 @@ class Box:
             yield BoxMount.read_only(folder)
 
     def _run(self, files: BoxFiles) -> Iterable[BoxMount]:
-        """The loop's state is an empty folder that nobody can write, but for these files."""
+        """Mounts an empty, read-only folder in place of the loop's state, with these files."""
         root = Path(os.path.realpath(self.state_root))
         if root.is_dir():
             yield BoxMount.empty(root)
@@ -288,7 +288,7 @@ def _system() -> Iterable[BoxMount]:
 
 
 def _other_homes(homes: Sequence[Path]) -> Iterable[BoxMount]:
-    """Nobody else's home folder is there."""
+    """Mounts that hide the home folders of other users."""
     for name in _PARENTS:
         folder = Path(name)
         if folder.is_dir() and not folder.is_symlink() and folder not in homes:

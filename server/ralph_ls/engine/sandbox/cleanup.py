@@ -137,7 +137,7 @@ def copy_in(files: Iterable[CopiedFile]) -> tuple[TokenCopy, ...]:
 
 
 def take_back(taken: Iterable[TokenCopy]) -> None:
-    """Write renewed tokens where they belong, unless somebody else has written there since."""
+    """Write renewed tokens to their files, unless these have changed since."""
     for one in taken:
         if not one.of.is_token:
             continue

@@ -78,7 +78,7 @@ PlaceRules = dict[Path, PlaceTreatment]
 
 
 def agent_of(program: str) -> str:
-    """The agent whose folder a program uses; the program's own name where it is none of them."""
+    """The agent whose folder a program uses; the program's own name if it is not known."""
     name = Path(program).name
     for agent in CATALOG.values():
         if name == agent.program or (agent.acp is not None and name == agent.acp.argv[0]):
@@ -253,7 +253,7 @@ class _Layers:
         elif entry.is_symlink():
             _link(private / entry.name, str(path.readlink()))
         elif entry.is_dir() or entry.is_file():
-            # Sockets and pipes are left out: somebody outside listens to them.
+            # Sockets and pipes are left out: processes outside listen to them.
             self._layout.mounts.append(BoxMount.read_only(path))
 
     def _make_shared(self, folder: Path) -> None:

@@ -86,7 +86,7 @@ class HookSocket:
         finally:
             if task is not None:
                 self._open.discard(task)
-            # What nobody reads must not wait for a reader.
+            # Unread answers must not wait for a reader.
             writer.transport.abort()
 
     async def _reply(self, line: bytes) -> dict[str, Any]:

@@ -57,7 +57,7 @@ def protect_repository(worktree: Worktree) -> list[BoxMount]:
 
 
 def _made_for_mounts(worktree: Worktree) -> Iterator[Path]:
-    """The files that were made to be mounted, and that nobody has written since."""
+    """Files that were created to be mounted, and are still unchanged."""
     for git_dir in dict.fromkeys((worktree.git_dir, *_git_directories(worktree))):
         for name, content in _NEUTRAL.items():
             path = git_dir / name

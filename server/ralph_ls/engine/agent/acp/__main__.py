@@ -29,12 +29,12 @@ TIME_TO_LEAVE = 3.0
 
 def main(arguments: Sequence[str]) -> int:
     """Run one turn; the exit code."""
-    options, telling = read_options(arguments), RecordWriter()
+    options, records = read_options(arguments), RecordWriter()
     # The library logs messages of an unknown shape; we report these as noise.
     logging.disable(logging.CRITICAL)
     prompt = sys.stdin.buffer.read().decode("utf-8", errors="replace")
     try:
-        code = asyncio.run(_run(options, prompt, telling))
+        code = asyncio.run(_run(options, prompt, records))
     except BrokenPipeError:
         # The reader is gone, and the rest of the buffer has nowhere to go.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str]) -> int:
     return code
 
 
-async def _run(options: Options, prompt: str, telling: RecordWriter) -> int:
+async def _run(options: Options, prompt: str, records: RecordWriter) -> int:
     root = Path.cwd()
     try:
         program = find_program(options.argv[0], os.environ, root)
@@ -50,17 +50,17 @@ async def _run(options: Options, prompt: str, telling: RecordWriter) -> int:
             program, *options.argv[1:], stdin=PIPE, stdout=PIPE
         )
     except (AgentUnavailable, OSError) as error:
-        telling.own("failed", why=str(error).splitlines()[0], failure="wrongCall")
+        records.own("failed", why=str(error).splitlines()[0], failure="wrongCall")
         return NOT_FOUND
     try:
-        return await _talk(options, prompt, telling, agent, root)
+        return await _talk(options, prompt, records, agent, root)
     finally:
         with contextlib.suppress(ProcessLookupError):
             agent.kill()
 
 
 async def _talk(
-    options: Options, prompt: str, telling: RecordWriter, agent: Process, root: Path
+    options: Options, prompt: str, records: RecordWriter, agent: Process, root: Path
 ) -> int:
     # The library takes most of a second to be loaded, in which the agent starts.
     from acp import RequestError
@@ -70,8 +70,8 @@ async def _talk(
 
     if agent.stdout is None or agent.stdin is None:  # pragma: no cover
         raise AssertionError("an agent was started without pipes")
-    pipes = AgentPipes(agent.stdout, agent.stdin, telling)
-    conversation = Conversation(options, pipes, root, telling)
+    pipes = AgentPipes(agent.stdout, agent.stdin, records)
+    conversation = Conversation(options, pipes, root, records)
     talking = asyncio.ensure_future(conversation.run(prompt))
     terminated = asyncio.Event()
     _on_signals(terminated.set)
@@ -89,7 +89,7 @@ async def _talk(
     except (RequestError, ConversationFailed):
         has_ended_well = False
     except ConnectionError:
-        telling.own("failed", why="it ended before its turn did", failure="crashed")
+        records.own("failed", why="it ended before its turn did", failure="crashed")
         has_ended_well = False
     await _let_go(agent)
     await conversation.close()

@@ -165,11 +165,11 @@ class Conversation:
     """Speaks with one agent, in one session."""
 
     def __init__(
-        self, options: Options, pipes: AgentPipes, root: Path, telling: RecordWriter
+        self, options: Options, pipes: AgentPipes, root: Path, records: RecordWriter
     ) -> None:
         self._options = options
         self._root = root
-        self._telling = telling
+        self._records = records
         self._connection = Connection(self._answer, pipes)
         self._session: str | None = None
         self._turn: asyncio.Task[dict[str, Any]] | None = None
@@ -226,7 +226,7 @@ class Conversation:
                 f"it did not answer the first message in {FIRST_ANSWER:.0f} s; "
                 "is it started so that it speaks the Agent Client Protocol?"
             )
-            self._telling.own("failed", why=why, failure="wrongCall")
+            self._records.own("failed", why=why, failure="wrongCall")
             raise ConversationFailed from error
         version = answer.get("protocolVersion")
         if version != PROTOCOL_VERSION:
@@ -234,7 +234,7 @@ class Conversation:
                 f"it speaks version {version} of the Agent Client Protocol, "
                 f"and we speak {PROTOCOL_VERSION}"
             )
-            self._telling.own("failed", why=why, failure="wrongCall")
+            self._records.own("failed", why=why, failure="wrongCall")
             raise ConversationFailed
         found = answer.get("agentCapabilities")
         return found if isinstance(found, dict) else {}
@@ -255,12 +255,12 @@ class Conversation:
             except RequestError as error:
                 if error.code == AUTH_REQUIRED:
                     raise
-                self._telling.own("fresh", why=f"it cannot go on in session {wanted}: {error}")
+                self._records.own("fresh", why=f"it cannot go on in session {wanted}: {error}")
         elif wanted is not None:
-            self._telling.own("fresh", why="it cannot go on in any session")
+            self._records.own("fresh", why="it cannot go on in any session")
         session = await self._logged_in("session/new", where)
         if not isinstance(session.get("sessionId"), str):
-            self._telling.own("failed", why="it began no session", failure="other")
+            self._records.own("failed", why="it began no session", failure="other")
             raise ConversationFailed
         return session
 
@@ -307,9 +307,9 @@ class Conversation:
             except RequestError as error:
                 why = f"it did not take the {sort} {wanted!r}: {error}"
             else:
-                self._telling.own("chosen", sort=sort, value=value)
+                self._records.own("chosen", sort=sort, value=value)
                 return
-        self._telling.own("failed", why=why, failure="wrongCall")
+        self._records.own("failed", why=why, failure="wrongCall")
         raise ConversationFailed
 
     async def _request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
@@ -328,7 +328,7 @@ class Conversation:
                 return await asyncio.to_thread(self._serve, method, given)
             case "elicitation/create":
                 message = given.get("message")
-                self._telling.own("question", text=message if isinstance(message, str) else "")
+                self._records.own("question", text=message if isinstance(message, str) else "")
                 return {"action": "decline"}
             case _:
                 raise RequestError.method_not_found(method)
@@ -360,12 +360,12 @@ class Conversation:
         except policy.FileAccessRefused as error:
             self._report_denial(call)
             raise RequestError(_REFUSED, str(error)) from error
-        self._telling.own("wrote", path=str(path))
+        self._records.own("wrote", path=str(path))
         return {}
 
     def _report_denial(self, call: PermissionCall) -> None:
         if not self._is_cancelled:
-            self._telling.own("denied", tool=call.shown, title=call.title)
+            self._records.own("denied", tool=call.shown, title=call.title)
 
 
 def _way_back(able: Mapping[str, Any]) -> str | None:

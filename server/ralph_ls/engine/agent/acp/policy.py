@@ -98,7 +98,7 @@ def tool_name(tool_call: Mapping[str, Any]) -> str:
 def option_for(options: object, *, allowed: bool) -> str | None:
     """The id of the option to choose, by its kind: what holds for once before what holds longer.
 
-    None where there is none of the kind; the request is then answered as cancelled.
+    None without an option of that kind; the request is then answered as cancelled.
     """
     rows = [row for row in options if isinstance(row, dict)] if isinstance(options, list) else []
     kinds = ("allow_once", "allow_always") if allowed else ("reject_once", "reject_always")

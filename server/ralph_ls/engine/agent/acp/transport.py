@@ -29,11 +29,11 @@ class AgentPipes:
     """Messages to and from an agent; a ``Transport`` of the library."""
 
     def __init__(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, telling: RecordWriter
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, records: RecordWriter
     ) -> None:
         self._reader = reader
         self._writer = writer
-        self._telling = telling
+        self._records = records
         self._lines = LineSplitter(LONGEST_MESSAGE)
         self._waiting: list[bytes] = []
         self._has_ended = False
@@ -51,7 +51,7 @@ class AgentPipes:
             params = message.get("params")
             session = params.get("sessionId") if isinstance(params, dict) else None
             named = {} if session is None else {"session": session}
-            self._telling.own("request", id=message["id"], method=method, **named)
+            self._records.own("request", id=message["id"], method=method, **named)
             self.is_prompted = self.is_prompted or method == "session/prompt"
         async with self._sending:
             data = json.dumps(message, separators=(",", ":"))
@@ -63,13 +63,13 @@ class AgentPipes:
         while (line := await self._next_line()) is not None:
             message = _read(line)
             if message is None:
-                self._telling.noise(line)
+                self._records.noise(line)
                 continue
             if not self._is_reported(message):
                 continue
-            self._telling.message(line)
+            self._records.message(line)
             if "id" not in message:
-                # Nobody waits for us to take note of it.
+                # A notification of the client, which needs no answer.
                 continue
             if "method" in message:
                 await self._free.acquire()
@@ -100,7 +100,7 @@ class AgentPipes:
 
 
 def _read(line: bytes) -> dict[str, Any] | None:
-    """A message in a shape that the library can deal with; None where it is none."""
+    """A message in the shape that the library expects; None where it has another."""
     try:
         message = json.loads(line.decode("utf-8", errors="replace"))
     except (ValueError, RecursionError):
