@@ -20,7 +20,7 @@ const ZIP_ENTRY = 30 + 46;
 
 let isOver = false;
 
-function tell(what, size, most) {
+function report(what, size, most) {
     const verdict = size > most ? "TOO LARGE" : "ok";
     const [is, may] = [size, most].map((bytes) => (bytes / 1000).toFixed(1));
     console.log(`${what}: ${is} KB of ${may} KB, ${verdict}`);
@@ -39,9 +39,9 @@ for (const { options, budget } of bundles(true)) {
     const { outputFiles } = await esbuild.build({ ...options, write: false });
     const [{ contents }] = outputFiles;
     made.set(join(client, options.outfile), contents);
-    tell(`${options.outfile} minified`, contents.length, budget.minified);
+    report(`${options.outfile} minified`, contents.length, budget.minified);
     if (budget.compressed !== undefined) {
-        tell(`${options.outfile} compressed`, gzipSync(contents).length, budget.compressed);
+        report(`${options.outfile} compressed`, gzipSync(contents).length, budget.compressed);
     }
 }
 
@@ -55,5 +55,5 @@ const archive = [...made, ...others].reduce(
     (sum, [path, bytes]) => sum + deflateRawSync(bytes).length + ZIP_ENTRY + 2 * path.length,
     0,
 );
-tell("the archive without wheels", archive, BUDGETS.archive);
+report("the archive without wheels", archive, BUDGETS.archive);
 process.exitCode = isOver ? 1 : 0;

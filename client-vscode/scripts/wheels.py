@@ -1,4 +1,4 @@
-"""Put into a folder what a private environment of the server is made from.
+"""Put the wheels of the server's private environment into a folder.
 
     .venv/bin/python client-vscode/scripts/wheels.py FOLDER [--with-dependencies]
 
@@ -80,7 +80,7 @@ def _required_by(name: str) -> Iterator[str]:
 
 
 def _run(*arguments: str) -> None:
-    # Their words go to stderr with the rest; stdout is for whoever asked.
+    # Their words go to stderr with the rest; stdout carries the result.
     subprocess.run([sys.executable, *arguments], cwd=ROOT, stdout=sys.stderr, check=True)
 
 

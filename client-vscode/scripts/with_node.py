@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 
 LINKS = Path(sys.prefix) / "node"
-"""Where the links lie: in the environment, which goes with them."""
+"""The folder of the links: in the environment, so that it is removed with it."""
 
 
 def main(arguments: list[str]) -> int:
@@ -65,7 +65,7 @@ def node_folder() -> Path:
 def _link(link: Path, target: Path) -> None:
     if link.is_symlink() and link.readlink() == target:
         return
-    # Two of us at once: each makes a link of its own, and the last rename wins.
+    # Two of us at once: each makes a separate link, and the last rename wins.
     mine = link.with_name(f".{link.name}.{os.getpid()}")
     mine.symlink_to(target)
     mine.replace(link)

@@ -21,7 +21,7 @@ const bundle = join(client, "l10n", "bundle.l10n.json");
 
 /** Where nobody but a developer reads: the log, errors of our own making, and what is compared. */
 const UNSPOKEN_CALLS =
-    /^(?:(?:this\.)?(?:tools\.)?(?:log|tell)(?:\.\w+)?|RegExp|Error|TypeError|console\.\w+)$/;
+    /^(?:(?:this\.)?(?:tools\.)?(?:log|report)(?:\.\w+)?|RegExp|Error|TypeError|console\.\w+)$/;
 
 /** What is called so in every language. */
 const NAMES = new Set(["Ralph", "Ralph Loop", "Ralph:"]);
@@ -52,7 +52,7 @@ function read() {
         const text = readFileSync(path, "utf8");
         const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
         const lines = text.split("\n");
-        const tell = (node, what, list = problems) => {
+        const report = (node, what, list = problems) => {
             const { line } = file.getLineAndCharacterOfPosition(node.getStart());
             if (list !== sentences || !lines[line]?.includes(MARKED)) {
                 list.push(`${name}:${line + 1}: ${what}`);
@@ -60,7 +60,7 @@ function read() {
         };
         const visit = (node, inFunction) => {
             if (ts.isCallExpression(node) && node.expression.getText() === "t") {
-                readCall(node, inFunction, words, tell);
+                readCall(node, inFunction, words, report);
                 // What is put in its place is read like any other text.
                 node.arguments.slice(1).forEach((given) => {
                     visit(given, inFunction);
@@ -68,7 +68,7 @@ function read() {
                 return;
             }
             if (isText(node) && isSentence(textOf(node)) && isSpoken(node)) {
-                tell(node, `not given to t(): ${node.getText()}`, sentences);
+                report(node, `not given to t(): ${node.getText()}`, sentences);
             }
             const inside = inFunction || ts.isFunctionLike(node);
             ts.forEachChild(node, (child) => {
@@ -80,22 +80,22 @@ function read() {
     return { words, problems, sentences };
 }
 
-function readCall(node, inFunction, words, tell) {
+function readCall(node, inFunction, words, report) {
     const [message, ...given] = node.arguments;
     if (message === undefined || !ts.isStringLiteral(message)) {
-        tell(node, "the first argument of t() has to be one plain text");
+        report(node, "the first argument of t() has to be one plain text");
         return;
     }
     words.add(message.text);
     if (!inFunction) {
-        tell(node, `made before there is a translator: ${message.getText()}`);
+        report(node, `made before there is a translator: ${message.getText()}`);
     }
     const places = new Set([...message.text.matchAll(/\{(\d+)\}/g)].map(([, at]) => Number(at)));
     if (given.some((each) => ts.isSpreadElement(each))) {
         return;
     }
     if (places.size !== given.length || [...places].some((at) => at >= given.length)) {
-        tell(node, `${places.size} places for ${given.length} values: ${message.getText()}`);
+        report(node, `${places.size} places for ${given.length} values: ${message.getText()}`);
     }
 }
 

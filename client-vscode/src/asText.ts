@@ -1,8 +1,8 @@
 /**
- * The loop in plain sentences, for whoever reads or hears it line by line; it knows no VS Code.
+ * The loop in plain sentences, for readers and screen readers that go line by line; no VS Code.
  *
- * VS Code has an accessible view of its own for what it draws itself, but lets no extension give
- * one. So the same words stand in a document that can be read at one's own pace.
+ * VS Code has an accessible view for what it draws itself, but lets no extension give
+ * one. So the same words are in a document that can be read at any pace.
  */
 
 import { clockTime, count, fromNow } from "./intl";
@@ -12,7 +12,7 @@ import { loopSnapshot } from "./state/loopSnapshot";
 import type { FolderSnapshot, Snapshot } from "./state/snapshot";
 import { loopModel, type CardModel, type LoopModel } from "./webview/model";
 
-/** Every folder's loop: how it stands, what needs a look, the answers, the facts. */
+/** Every folder's loop: its state, what needs attention, the answers, the facts. */
 export function answersAsText(snapshot: Snapshot, now: number): string {
   const { folders } = snapshot;
   if (folders.length === 0) {
@@ -43,8 +43,8 @@ function ofFolder(snapshot: Snapshot, folder: FolderSnapshot, now: number): stri
 }
 
 function lines({ headline, countLabel, progress }: LoopModel): readonly string[] {
-  const said = [headline, countLabel, progress?.label ?? ""].filter((part) => part !== "");
-  return [[...new Set(said)].join(", ")];
+  const parts = [headline, countLabel, progress?.label ?? ""].filter((part) => part !== "");
+  return [[...new Set(parts)].join(", ")];
 }
 
 function cardText({ title, when, text, buttons }: CardModel): string {

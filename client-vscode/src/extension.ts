@@ -1,8 +1,8 @@
 /**
- * Ralph Loop for VS Code: shows what the language server knows and passes on what a person wants.
+ * Ralph Loop for VS Code: shows what the language server knows and passes on what the user wants.
  *
  * Start reading here. `state/` holds what is known, `server/` reaches the server, `trees/`,
- * `status/`, `answer/`, `logs/` and `webview/` show it, and `commands/` is what a person can do.
+ * `status/`, `answer/`, `logs/` and `webview/` show it, and `commands/` is what the user can do.
  */
 
 import * as vscode from "vscode";
@@ -11,7 +11,8 @@ import { Answers } from "./answer/answers";
 import { Files } from "./commands/files";
 import { Orders } from "./commands/orders";
 import { moveTask } from "./commands/rowCommands";
-import { act, registerCommands, type Tools } from "./commands/table";
+import { act, registerCommands } from "./commands/table";
+import type { Tools } from "./commands/tools";
 import { Gutter } from "./gutter";
 import { useLanguage } from "./intl";
 import { LOG_SCHEME, LogDocuments } from "./logs/documents";
@@ -61,13 +62,13 @@ export function activate(context: vscode.ExtensionContext): void {
     store,
     connection,
     (folder) => files.openDecide(folder),
-    (text) => void orders.tell(text),
+    (text) => void orders.showError(text),
   );
   const wizard = new Setup({
     ...{ connection, log, memory: context.workspaceState },
     leads: {
       start: (folder) => orders.start(folder, {}),
-      tell: (text, code, folder) => orders.tell(text, code, folder),
+      showError: (text, code, folder) => orders.showError(text, code, folder),
     },
   });
   subscriptions.push(answers, wizard);
@@ -77,7 +78,9 @@ export function activate(context: vscode.ExtensionContext): void {
   const tools: Tools = {
     ...{ store, connection, orders, files, answers, wizard, log },
     changes: new Changes(connection, log),
-    rollback: new Rollback(connection, (text, code, folder) => orders.tell(text, code, folder)),
+    rollback: new Rollback(connection, (text, code, folder) =>
+      orders.showError(text, code, folder),
+    ),
     node: (element) => rows.plan.node(element) ?? rows.iterations.node(element),
     demo: () => terminals.run("demo", ["demo"]),
     readAsText: () => text.open(),
@@ -107,8 +110,8 @@ export function activate(context: vscode.ExtensionContext): void {
       await vscode.commands.executeCommand(id ?? `ralphLoop.${command}`, ...given);
     },
   };
-  const loop = new LoopView(media, store, loopOrders, (still) => {
-    status.setStill(still);
+  const loop = new LoopView(media, store, loopOrders, (reducedMotion) => {
+    status.setReducedMotion(reducedMotion);
   });
   const drag = new TaskDrag(rows.plan, (move) => moveTask(tools, move));
   const logs = new LogDocuments(store);
@@ -146,7 +149,7 @@ export function activate(context: vscode.ExtensionContext): void {
   void connection.restart();
 }
 
-/** Ends the server. A run that goes on has a process of its own, and never notices. */
+/** Ends the server. A run has a separate process and continues. */
 export async function deactivate(): Promise<void> {
   await connection?.close();
   connection = undefined;

@@ -1,4 +1,4 @@
-/** Marks beside the tasks of a plan, told apart by their shapes; switched by a setting. */
+/** Marks beside the tasks of a plan, distinguished by their shapes; switched by a setting. */
 
 import * as vscode from "vscode";
 

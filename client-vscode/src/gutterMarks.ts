@@ -1,8 +1,8 @@
-/** Which mark stands beside which task of a plan; it must never know VS Code. */
+/** Which mark is beside which task of a plan. Does not import VS Code. */
 
 import type { TaskRow } from "./generated/protocol";
 
-/** One shape each, so that none is told by its colour alone. */
+/** One shape each, so that colour alone distinguishes none. */
 export const MARKS = ["done", "current", "asks", "blocked"] as const;
 export type Mark = (typeof MARKS)[number];
 

@@ -1,7 +1,7 @@
 /**
- * Words for a person, in the language of the window.
+ * Text for users, in the language of the window.
  *
- * Pure: whoever draws knows no window, and tests have none. `activate` hands over the window's own
+ * Pure: the callers know no window, and tests have none. `activate` passes in the window's
  * translator; until then, and in tests, words stay as they are written here.
  */
 

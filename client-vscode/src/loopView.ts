@@ -33,15 +33,15 @@ export class LoopView implements vscode.WebviewViewProvider, vscode.Disposable {
   private view: vscode.WebviewView | undefined;
   private isReady = false;
   private shown: string | undefined;
-  private readonly said = new Map<string, Said>();
+  private readonly output = new Map<string, Said>();
   private readonly listening: { dispose: () => void };
 
   constructor(
     private readonly media: vscode.Uri,
     private readonly store: Store,
     private readonly orders: LoopOrders,
-    /** Told whether a person wants nothing to move. */
-    private readonly wantsStill: (still: boolean) => void,
+    /** Notified whether the user prefers reduced motion. */
+    private readonly onReducedMotion: (reducedMotion: boolean) => void,
   ) {
     this.listening = store.onDidChange((after) => {
       this.update(after);
@@ -76,9 +76,9 @@ export class LoopView implements vscode.WebviewViewProvider, vscode.Disposable {
 
   /** The agent said something. */
   hear({ workspace, run, messages }: MessagesParams): void {
-    const before = this.said.get(workspace);
+    const before = this.output.get(workspace);
     const kept = before?.run === run ? before.messages : [];
-    this.said.set(workspace, { run, messages: [...kept, ...messages].slice(-KEPT) });
+    this.output.set(workspace, { run, messages: [...kept, ...messages].slice(-KEPT) });
     if (workspace === this.shown) {
       this.post({ type: "messages", workspace, run, messages });
     }
@@ -86,7 +86,7 @@ export class LoopView implements vscode.WebviewViewProvider, vscode.Disposable {
 
   /** A subscription begins, and what was said last comes once more. */
   forget(workspace: string): void {
-    this.said.delete(workspace);
+    this.output.delete(workspace);
     if (workspace === this.shown) {
       this.postSaid(workspace);
     }
@@ -101,7 +101,7 @@ export class LoopView implements vscode.WebviewViewProvider, vscode.Disposable {
     switch (message?.type) {
       case "ready":
         this.isReady = true;
-        this.wantsStill(message.still);
+        this.onReducedMotion(message.reducedMotion);
         this.shown = undefined;
         this.update(this.store.snapshot);
         break;
@@ -132,9 +132,9 @@ export class LoopView implements vscode.WebviewViewProvider, vscode.Disposable {
   private postSaid(workspace: string): void {
     // The messages of no run: a page begins a new list for another run.
     this.post({ type: "messages", workspace, run: "", messages: [] });
-    const said = this.said.get(workspace);
-    if (said !== undefined) {
-      this.post({ type: "messages", workspace, ...said });
+    const output = this.output.get(workspace);
+    if (output !== undefined) {
+      this.post({ type: "messages", workspace, ...output });
     }
   }
 

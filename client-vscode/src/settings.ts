@@ -1,5 +1,5 @@
 /**
- * The extension's settings, each with what stands in for it: in a remote window they may not be
+ * The extension's settings, each with its default: in a remote window they may not be
  * there yet when the extension starts.
  */
 
@@ -21,7 +21,7 @@ export function lookupSettings(): LookupSettings & { readonly python: string } {
   };
 }
 
-/** What the server is told of this editor (`initializationOptions`). */
+/** What the server is sent about this editor (`initializationOptions`). */
 export function editorOptions(trusted: boolean): EditorOptions {
   return {
     commandPrefix: "ralphLoop.lens",
@@ -49,7 +49,7 @@ export function notificationSettings(): NotificationSettings {
   };
 }
 
-/** Never tell this kind again. */
+/** Never show this kind again. */
 export async function silence(kind: string): Promise<void> {
   const except = [...new Set([...words("notifications.except"), kind])];
   const section = vscode.workspace.getConfiguration(SECTION);
@@ -60,8 +60,8 @@ export function showStatus(): ShowStatus {
   return oneOf("statusBar.show", ["always", "whenActive", "never"], "whenActive");
 }
 
-/** Whether a person wants nothing to turn; undefined where that is as the system says. */
-export function wantsStill(): boolean | undefined {
+/** Whether the user prefers reduced motion; undefined where that is as the system says. */
+export function wantsReducedMotion(): boolean | undefined {
   const value = vscode.workspace.getConfiguration("workbench").get<unknown>("reduceMotion");
   return value === "on" ? true : value === "off" ? false : undefined;
 }

@@ -1,4 +1,4 @@
-/** Runs `ralph` where a person sees it and can type: as a task, by arguments and without a shell. */
+/** Runs `ralph` where the user sees it and can type: as a task, by arguments and without a shell. */
 
 import * as vscode from "vscode";
 

@@ -60,8 +60,8 @@ export class Views implements vscode.Disposable {
     this.plan.description = [done, name].filter((part) => part !== "").join(" · ");
     const plan = folder?.state?.plan;
     // An empty tree says what there is instead of tasks, or what is wrong with them.
-    const told = folder?.state?.run?.request?.title ?? plan?.problems[0]?.message;
-    this.plan.message = plan?.tasks.length === 0 ? (told ?? "") : "";
+    const text = folder?.state?.run?.request?.title ?? plan?.problems[0]?.message;
+    this.plan.message = plan?.tasks.length === 0 ? (text ?? "") : "";
     // Badges of one container add up, so only this view has one.
     this.plan.badge = badge(snapshot);
     this.setKeys(snapshot);

@@ -1,4 +1,4 @@
-/** Tells the store what happens to the window: folders, the active editor, trust, settings. */
+/** Notifies the store of what happens to the window: folders, active editor, trust, settings. */
 
 import * as vscode from "vscode";
 
@@ -33,7 +33,7 @@ export function watchWindow(
   return [
     vscode.workspace.onDidChangeWorkspaceFolders(() => {
       folders();
-      // The server is told of the folders by the library, which hears of them after us.
+      // The library notifies the server of the folders, and learns of them after us.
       setImmediate(() => {
         void connection.subscribeAll();
       });

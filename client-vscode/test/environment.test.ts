@@ -72,7 +72,7 @@ function tools(changes: Partial<EnvironmentTools> = {}): EnvironmentTools & {
     step: (text) => {
       steps.push(text);
     },
-    tell: () => undefined,
+    report: () => undefined,
     ...changes,
   };
 }
@@ -150,7 +150,7 @@ describe("the first time", () => {
       { ...plan, python: "/opt/python" },
       tools({
         pythons: () => Promise.resolve({ pythons: [old], broken: [] }),
-        tell: (line) => told.push(line),
+        report: (line) => told.push(line),
       }),
     );
     assert.equal(lookup.kind === "missing" && lookup.remedy, "python");
@@ -169,7 +169,7 @@ describe("what goes wrong", () => {
     ["pip fails", { run: () => Promise.reject(new Error("no matching distribution")) }],
     [
       "the server does not start",
-      { identify: () => Promise.resolve({ kind: "other", said: "Traceback" }) },
+      { identify: () => Promise.resolve({ kind: "other", reply: "Traceback" }) },
     ],
   ])("%s: nothing is left that could be taken for whole", async (_, changes) => {
     await addDependency();
@@ -313,7 +313,7 @@ describe("a server that died before it answered", () => {
     await addDependency();
     await bundledServer(plan, tools());
     const answers: Identity[] = [
-      { kind: "other", said: "No module named ralph_ls" },
+      { kind: "other", reply: "No module named ralph_ls" },
       { kind: "ours", version: "0.1.0" },
     ];
     const played = tools({

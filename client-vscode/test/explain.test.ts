@@ -67,7 +67,7 @@ describe("no Python that will do", () => {
     minor,
     canMakeEnvironments: able,
   });
-  const BROKEN = { command: "/shims/python3", said: "pyenv: no such version\n" };
+  const BROKEN = { command: "/shims/python3", reply: "pyenv: no such version\n" };
 
   test.each([
     ["none", [], [], /^No Python was found\. /, /^uv python install/],
@@ -88,7 +88,7 @@ describe("no Python that will do", () => {
 
   test.each([
     [[python(10)], [], /3\.10, and 3\.11 or newer is needed/],
-    [[], [{ command: "/opt/python", said: "spawn ENOENT" }], /\/opt\/python, .*: spawn ENOENT\./],
+    [[], [{ command: "/opt/python", reply: "spawn ENOENT" }], /\/opt\/python, .*: spawn ENOENT\./],
     [[], [], /it said nothing/],
   ])("the one that is set is named with what is wrong with it", (pythons, broken, why) => {
     const told = whyNoPython({ pythons, broken }, "/opt/python", "linux");

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
 
 import type { TaskRow } from "../src/generated/protocol";
-import { HeldRows, REST, type Told } from "../src/trees/held";
+import { HeldRows, REST, type ChangedRows } from "../src/trees/held";
 import type { Node } from "../src/trees/nodes";
 import { planNodes } from "../src/trees/plan";
 import { folder, PARSER, state, task } from "./samples";
@@ -17,7 +17,7 @@ const A = `${PARSER}#task:a`;
 const B = `${PARSER}#task:b`;
 
 describe("rows that are held", () => {
-  let told: Told[];
+  let told: ChangedRows[];
   let held: HeldRows;
 
   beforeEach(() => {

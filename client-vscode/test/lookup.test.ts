@@ -13,7 +13,7 @@ import {
 import { readPython, wheelsAreFor, whyNot } from "../src/server/python";
 
 const OURS: Identity = { kind: "ours", version: "0.1.3" };
-const OTHER: Identity = { kind: "other", said: 'it said "ralph 2.0"' };
+const OTHER: Identity = { kind: "other", reply: 'it said "ralph 2.0"' };
 
 const BUNDLED: Lookup = {
   kind: "found",
@@ -37,12 +37,12 @@ function world(
     told,
     identify: ({ command, args }) => {
       asked.push([command, ...args].join(" "));
-      return Promise.resolve(programs[command] ?? { kind: "other", said: "ENOENT" });
+      return Promise.resolve(programs[command] ?? { kind: "other", reply: "ENOENT" });
     },
     environment: () => Promise.resolve(environment.map((path) => ({ path, from: "PATH" }))),
     beside: (path, name) => (path === "/venv/bin/ralph-ls" ? `/venv/bin/${name}` : undefined),
     bundled: () => Promise.resolve(BUNDLED),
-    tell: (line) => {
+    report: (line) => {
       told.push(line);
     },
   };
@@ -99,10 +99,10 @@ describe("who a program is", () => {
   test.each([
     ["ralph-ls 0.1.0\n", { kind: "ours", version: "0.1.0" }],
     ["ralph-ls 1.2.3rc1", { kind: "ours", version: "1.2.3rc1" }],
-    ["ralph 0.1.0\n", { kind: "other", said: 'it said "ralph 0.1.0"' }],
-    ["Wreck-It ralph-ls 0.1.0", { kind: "other", said: 'it said "Wreck-It ralph-ls 0.1.0"' }],
-    ["ralph-ls 0.1.0\nand more", { kind: "other", said: 'it said "ralph-ls 0.1.0"' }],
-    ["", { kind: "other", said: "it said nothing" }],
+    ["ralph 0.1.0\n", { kind: "other", reply: 'it said "ralph 0.1.0"' }],
+    ["Wreck-It ralph-ls 0.1.0", { kind: "other", reply: 'it said "Wreck-It ralph-ls 0.1.0"' }],
+    ["ralph-ls 0.1.0\nand more", { kind: "other", reply: 'it said "ralph-ls 0.1.0"' }],
+    ["", { kind: "other", reply: "it said nothing" }],
   ])("%j", (output, identity) => {
     assert.deepEqual(readIdentity(output), identity);
   });

@@ -141,7 +141,7 @@ describe("rows", () => {
     return { ...folder(), state: state({ plan: { ...plan, tasks }, panel: panel({ rows }) }) };
   };
 
-  /** Commands of a row's menu, or those that stand on the row itself. */
+  /** Commands of a row's menu, or those that are on the row itself. */
   function shown(view: string, context: string, inline: boolean): readonly string[] {
     return items
       .filter(({ when, group }) => {

@@ -31,7 +31,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** A program of this name in a folder of its own, and that folder on PATH behind the others. */
+/** A program of this name in a separate folder, and that folder on PATH behind the others. */
 async function program(name: string, text: string, place = name): Promise<Program> {
   const path = join(folder, place, name);
   await mkdir(join(folder, place), { recursive: true });
@@ -53,12 +53,12 @@ describe.runIf(process.platform !== "win32")("programs", () => {
 
   test("that fail are not ours, and why is known", async () => {
     const server = await program("ralph-ls", "echo broken >&2; exit 3");
-    assert.deepEqual(await identify(server), { kind: "other", said: "broken" });
+    assert.deepEqual(await identify(server), { kind: "other", reply: "broken" });
   });
 
   test("that are not there are not ours", async () => {
     const identity = await identify({ command: join(folder, "nothing"), args: [] });
-    assert.match(identity.kind === "other" ? identity.said : "", /ENOENT/);
+    assert.match(identity.kind === "other" ? identity.reply : "", /ENOENT/);
   });
 
   test("get their words as they are, and no shell reads them", async () => {
@@ -103,7 +103,7 @@ describe.runIf(process.platform === "linux")("Pythons on PATH", () => {
       ],
     );
     assert.deepEqual(
-      asked.broken.map(({ said }) => said.split("\n", 1)[0]),
+      asked.broken.map(({ reply }) => reply.split("\n", 1)[0]),
       ["pyenv: python3.14: command not found", "Hello", `spawn ${join(folder, "nothing")} ENOENT`],
     );
   });

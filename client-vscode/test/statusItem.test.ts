@@ -17,7 +17,7 @@ import {
 
 const OPTIONS: StatusOptions = {
   show: "whenActive",
-  still: false,
+  reducedMotion: false,
   seenEnds: new Set(),
   clock: () => "17:00",
 };
@@ -133,7 +133,7 @@ describe("when it is seen", () => {
   });
 
   test("nothing turns where a person wants that", () => {
-    assert.equal(item({}, { still: true })?.text, "$(sync) Ralph 3/20");
+    assert.equal(item({}, { reducedMotion: true })?.text, "$(sync) Ralph 3/20");
   });
 });
 

@@ -1,5 +1,5 @@
 /**
- * How a person answers: in the plan where they are in the plan, else on top of the window.
+ * How the user answers: in the plan where it is the active editor, else on top of the window.
  *
  * Every way in is a gesture of theirs, and every way ends in the same request to the server.
  */
@@ -26,8 +26,8 @@ export class Answers implements vscode.Disposable {
     private readonly connection: Connection,
     /** Opens the file in which an answer may be written too. */
     private readonly openDecide: (folder: FolderSnapshot) => Promise<void>,
-    /** Tells what became of an order that was refused. */
-    private readonly tell: (text: string) => void,
+    /** Reports what became of an order that was refused. */
+    private readonly showError: (text: string) => void,
   ) {
     this.listening = store.onDidChange((after, before) => {
       if (after.folders !== before.folders) {
@@ -40,7 +40,7 @@ export class Answers implements vscode.Disposable {
   async answer(folder: FolderSnapshot, kind: Matter["kind"], fromPlan: boolean): Promise<void> {
     const { matter } = wantedOf(folder);
     if (matter?.kind !== kind) {
-      this.tell(
+      this.showError(
         kind === "question" ? t("No question waits for an answer.") : t("Nothing is blocked."),
       );
       return;
@@ -82,7 +82,7 @@ export class Answers implements vscode.Disposable {
     this.threads.dispose();
   }
 
-  /** Somebody else was quicker; what a person wrote is not lost. */
+  /** Another client was quicker; what the user wrote is not lost. */
   private async tellTooLate({ folder }: Matter, label: string, text: string): Promise<void> {
     if (text.trim() === "") {
       return;
@@ -116,7 +116,7 @@ export class Answers implements vscode.Disposable {
     }
   }
 
-  /** Whether it was taken; why not is told. */
+  /** Whether it was accepted; the reason of a refusal is shown. */
   private async settle({ kind, folder, goOn }: Matter, text: string): Promise<boolean> {
     const [workspace, words] = [folder, text.trim()];
     if (kind === "question") {
@@ -133,16 +133,16 @@ export class Answers implements vscode.Disposable {
     try {
       const { accepted, text } = await this.connection.request(name, params);
       if (!accepted) {
-        this.tell(text);
+        this.showError(text);
       }
       return accepted;
     } catch (error) {
-      this.tell(error instanceof Error ? error.message : String(error));
+      this.showError(error instanceof Error ? error.message : String(error));
       return false;
     }
   }
 
-  private onSettled(matter: Matter, tell: (words: string) => void): vscode.Disposable {
+  private onSettled(matter: Matter, show: (words: string) => void): vscode.Disposable {
     let isTold = false;
     const listening = this.store.onDidChange((after) => {
       const folder = folderOf(after, matter.folder);
@@ -152,15 +152,15 @@ export class Answers implements vscode.Disposable {
       }
       const { settled } = wanted;
       if (settled?.key === matter.key) {
-        tell(t("{0}: {1}", settledLabel(settled), oneLine(settled.answer)));
+        show(t("{0}: {1}", settledLabel(settled), oneLine(settled.answer)));
       } else if (!isTold) {
-        tell(
+        show(
           matter.kind === "question"
             ? t("This question does not wait any more")
             : t("This does not block any more"),
         );
       }
-      // Once it is known who settled it, that stays, also when the loop has gone on.
+      // Once it is known who settled it, that stays, also after the loop has continued.
       isTold = true;
     });
     return new vscode.Disposable(() => {
@@ -169,7 +169,7 @@ export class Answers implements vscode.Disposable {
   }
 }
 
-/** Whether the person is in the plan that the matter is about. */
+/** Whether the user is in the plan that the matter is about. */
 function isInPlan({ plan }: Matter): boolean {
   const active = vscode.window.activeTextEditor?.document.uri;
   return plan !== undefined && active?.toString() === vscode.Uri.parse(plan).toString();

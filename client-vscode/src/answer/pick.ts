@@ -1,9 +1,9 @@
 /**
- * A question answered, or a blocker resolved, on top of the window, wherever a person is.
+ * A question answered, or a blocker resolved, on top of the window, wherever the focus is.
  *
  * It opens on a gesture only. Somebody else may be quicker; then it says who, takes nothing more,
  * and hands back what was typed. It stays open for that, since the keys of somebody who is typing
- * would else land in whatever lies below.
+ * would otherwise land in whatever is below.
  */
 
 import * as vscode from "vscode";
@@ -15,7 +15,7 @@ import { choicesFor, oneLine, type Choice } from "./words";
 /** What ends it early. */
 export interface Interrupts {
   /** Calls back with the words that say who settled it. */
-  onSettled(matter: Matter, tell: (words: string) => void): vscode.Disposable;
+  onSettled(matter: Matter, show: (words: string) => void): vscode.Disposable;
 }
 
 /** What came out: an answer, the wish to write it in the file, words that came late, or nothing. */
@@ -59,7 +59,7 @@ export async function pickAnswer(matter: Matter, interrupts: Interrupts): Promis
   ]);
 }
 
-/** Say what was done about a blocker; it may be nothing that can be told. */
+/** Ask what was done about a blocker; the answer may be empty. */
 export async function tellResolution(matter: Matter, interrupts: Interrupts): Promise<Picked> {
   const box = vscode.window.createInputBox();
   box.title = oneLine(matter.text);

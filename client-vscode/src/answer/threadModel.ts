@@ -1,7 +1,7 @@
 /**
- * What a person has to say in a folder, and what becomes of its thread in the plan.
+ * What the user has to answer in a folder, and what becomes of its thread in the plan.
  *
- * Pure: from what is shown and what the server tells to the steps between. The one rule that all
+ * Pure: from what is shown and what the server reports to the steps between. The one rule that all
  * of it serves: a draft that somebody writes is never taken away, and never loses its keyboard.
  */
 
@@ -11,7 +11,7 @@ import { argumentsOf, isBlocked, panelOf, type FolderSnapshot } from "../state/s
 /** A question, or a blocker. */
 export interface Matter {
   readonly kind: "question" | "blocked";
-  /** Tells one from the next. */
+  /** Distinguishes one matter from the next. */
   readonly key: string;
   readonly folder: string;
   /** URI of the plan; None where there is none, and so no thread. */
@@ -22,7 +22,7 @@ export interface Matter {
   readonly asker: string;
   readonly text: string;
   readonly options: readonly string[];
-  /** Whether a run without an engine goes on with the answer. */
+  /** Whether a run without an engine continues with the answer. */
   readonly goOn: boolean;
 }
 
@@ -58,7 +58,7 @@ export type Step =
   | { readonly kind: "label"; readonly settled: Settled }
   | { readonly kind: "remove" };
 
-/** What the server tells of this folder. */
+/** What the server reports of this folder. */
 export function wantedOf(folder: FolderSnapshot): Wanted {
   const panel = panelOf(folder);
   const question = panel?.question;

@@ -1,7 +1,7 @@
 /**
  * The question of a loop as a comment thread at its task, and its answer written in place.
  *
- * It appears folded and never takes the keyboard; only `write`, which a person's gesture calls,
+ * It appears folded and never takes the keyboard; only `write`, which the user's gesture calls,
  * opens it. What VS Code does with threads was tried out: assigning `comments` takes the keyboard
  * from a draft, so while one is open only the label changes.
  */
@@ -104,7 +104,7 @@ export class Threads implements vscode.Disposable {
   /**
    * Take the draft out of its thread, and what was written in it.
    *
-   * VS Code has closed its editor by then, and shows what stood in it before.
+   * VS Code has closed its editor by then, and shows what was in it before.
    */
   takeDraft(comment: ThreadComment): string {
     const { thread } = comment;

@@ -1,5 +1,5 @@
 /**
- * The words of a question as they are drawn, and as a person's own are read.
+ * The words of a question as they are drawn, and as the user's input is read.
  *
  * Pure. An agent wrote what is shown here, so nothing in it may become markup; and as a screen
  * reader is handed the markdown itself, no more is escaped than has to be.
@@ -7,7 +7,7 @@
 
 import { t } from "../l10n";
 
-/** One row of the choices; `answer` is what the loop is told. */
+/** One row of the choices; `answer` is what the loop is sent. */
 export interface Choice {
   readonly label: string;
   readonly answer: string;

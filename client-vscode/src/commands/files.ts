@@ -90,12 +90,12 @@ export class Files {
   }
 }
 
-/** Where the prompt of a mode lies, relative to the work tree. */
+/** The path of a mode's prompt, relative to the work tree. */
 export function promptPath(folder = ".ralph/prompts", mode = "build"): string {
   return `${folder}/PROMPT_${mode}.md`;
 }
 
-/** A path of the work tree that the folder lies in. */
+/** A path of the work tree that the folder is in. */
 function inTree(folder: FolderSnapshot, path: string): vscode.Uri {
   const root = folder.state?.run?.workspace;
   const base = root === undefined ? vscode.Uri.parse(folder.uri) : vscode.Uri.file(root);

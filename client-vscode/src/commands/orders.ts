@@ -1,7 +1,7 @@
 /**
  * What a lens, a button or a row asks for, as requests to the server: one function a verb.
  *
- * Whether an order makes sense the server knows; what it says to a refusal is told as it is, with
+ * Whether an order makes sense the server knows; its refusal is shown as it is, with
  * the button that helps. It must never decide about a run.
  */
 
@@ -30,7 +30,7 @@ export class Orders {
     private readonly log: vscode.LogOutputChannel,
     /** Made later, since answering needs orders too. */
     private readonly answers: () => Answers,
-    /** Told what a start lacked, or that the next one begins. */
+    /** Notified of what a start lacked, or that the next one begins. */
     private readonly lacks: (refusal: StartRefusal | undefined) => void,
   ) {}
 
@@ -53,7 +53,7 @@ export class Orders {
         break;
       case "resume":
         if (isBlocked(folder)) {
-          // Whoever says that a blocker is gone is asked what they did, as the loop wants to know.
+          // The user who says that a blocker is gone is asked what they did, as the loop wants to know.
           await this.answers().answer(folder, "blocked", given["fromPlan"] === true);
         } else {
           await this.ask("ralph/resume", { workspace, continue: goOn });
@@ -93,7 +93,7 @@ export class Orders {
     }
   }
 
-  /** Tell the loop something. */
+  /** Send the loop a note. */
   async note(folder: FolderSnapshot): Promise<void> {
     const text = await vscode.window.showInputBox({
       title: t("Tell the loop something"),
@@ -108,8 +108,8 @@ export class Orders {
     }
   }
 
-  /** What cannot be done, and why: an error that the person's own gesture brought up. */
-  async tell(text: string, code = "", folder?: FolderSnapshot): Promise<void> {
+  /** What cannot be done, and why: an error in answer to the user's gesture. */
+  async showError(text: string, code = "", folder?: FolderSnapshot): Promise<void> {
     const help = helpOf(code);
     const picked = await vscode.window.showErrorMessage(
       upperFirst(text),
@@ -136,7 +136,7 @@ export class Orders {
     }
   }
 
-  /** One order; what was refused is told. */
+  /** One order; a refusal is shown. */
   async ask<Name extends Asked>(
     name: Name,
     params: Requests[Name]["params"],
@@ -146,7 +146,7 @@ export class Orders {
       const reply: ReplyResult = await this.connection.request(name, params);
       this.log.info(`${name}: ${reply.text}`);
       if (!reply.accepted) {
-        void this.tell(reply.text, reply.code, folder);
+        void this.showError(reply.text, reply.code, folder);
       }
       return reply;
     } catch (error) {
@@ -157,8 +157,8 @@ export class Orders {
         // The Loop view shows it, with what helps, until the next start.
         this.lacks({ uri: folder.uri, code, text: upperFirst(text) });
       }
-      // Not awaited: it stands until somebody looks at it.
-      void this.tell(refusal.message, refusal.code, folder);
+      // Not awaited: it stays until the user dismisses it.
+      void this.showError(refusal.message, refusal.code, folder);
       return undefined;
     }
   }

@@ -16,7 +16,7 @@ import type { Node } from "../trees/nodes";
 import type { IterationOffer, TaskOffer } from "../trees/offers";
 import type { RowCommandId } from "./ids";
 import type { Given } from "./orders";
-import type { FolderCommand, Tools } from "./table";
+import type { FolderCommand, Tools } from "./tools";
 
 export const ROW_COMMANDS: Readonly<Record<RowCommandId, FolderCommand>> = {
   skipTask: async ({ orders }, folder, target) => {

@@ -1,6 +1,6 @@
 /**
  * Asks with what to start: which profile and agent, and for how many iterations. Escape starts
- * nothing; the settings say what stands under the cursor at first.
+ * nothing; the settings decide what is selected at first.
  */
 
 import * as vscode from "vscode";
@@ -12,7 +12,7 @@ import type { FolderSnapshot } from "../state/snapshot";
 
 const STEPS = 3;
 
-/** What the person wants, or undefined where they changed their mind. */
+/** The user's choices, or undefined if they cancelled. */
 export async function askHowToStart(folder: FolderSnapshot): Promise<StartParams | undefined> {
   const config = folder.state?.run?.config;
   const wishes = runDefaults(folder.uri);
@@ -59,7 +59,7 @@ export async function askHowToStart(folder: FolderSnapshot): Promise<StartParams
 interface Asked {
   readonly step: number;
   readonly placeholder: string;
-  /** What stands beside the first row, which leaves it to the configuration. */
+  /** The detail of the first row, which leaves it to the configuration. */
   readonly asSetUp: string;
   readonly names: readonly string[];
   /** The name that the settings wish for; empty for none. */

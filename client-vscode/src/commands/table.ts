@@ -7,21 +7,14 @@
 
 import * as vscode from "vscode";
 
-import type { Answers } from "../answer/answers";
 import type { ThreadComment } from "../answer/threads";
 import { VERBS, type Verb } from "../generated/protocol";
 import { t } from "../l10n";
-import type { Changes } from "../rows/changes";
 import { pickIteration, pickTask } from "../rows/pick";
-import type { Rollback } from "../rows/rollback";
-import type { Connection } from "../server/connection";
 import { choose, type Need } from "../state/choose";
 import { folderOf, type FolderSnapshot } from "../state/snapshot";
-import type { Store } from "../state/store";
 import type { Node } from "../trees/nodes";
 import { folderOfDraft } from "../wizard/draftUri";
-import type { Setup } from "../wizard/load";
-import type { Files } from "./files";
 import {
   FOLDER_NEEDS,
   WINDOW_COMMAND_IDS,
@@ -30,40 +23,14 @@ import {
   type WindowCommandId,
 } from "./ids";
 import { askServer, askTrust } from "./serverDown";
-import type { Given, Orders } from "./orders";
+import type { Given } from "./orders";
 import { openHintsCommit, ROW_COMMANDS } from "./rowCommands";
 import { askHowToStart } from "./startWith";
+import type { FolderCommand, Tools } from "./tools";
 
 /** Where they come from, for every system. */
 const PYTHON_PAGE = "https://www.python.org/downloads/";
 const GIT_PAGE = "https://git-scm.com/downloads";
-
-/** What commands work with. */
-export interface Tools {
-  readonly store: Store;
-  readonly connection: Connection;
-  readonly orders: Orders;
-  readonly files: Files;
-  readonly answers: Answers;
-  readonly wizard: Setup;
-  readonly changes: Changes;
-  readonly rollback: Rollback;
-  readonly log: vscode.LogOutputChannel;
-  /** The row behind what a menu hands over. */
-  node(element: unknown): Node | undefined;
-  demo(): Promise<void>;
-  readAsText(): Promise<void>;
-  selectPython(): Promise<void>;
-  copyCommand(): Promise<void>;
-  installServer(): Promise<void>;
-}
-
-/** A command that is about a folder; `target` is the row or what else it was called on. */
-export type FolderCommand = (
-  tools: Tools,
-  folder: FolderSnapshot,
-  target: Node | undefined,
-) => Promise<void>;
 
 /** A command of the window. */
 type WindowCommand = (tools: Tools, argument: unknown) => Promise<void>;
@@ -102,7 +69,7 @@ const FOLDER_COMMANDS: Readonly<Record<FolderCommandId, FolderCommand>> = {
   showLog: async ({ files }, folder, target) => {
     const start = startOf(target) ?? (await startToShow(folder));
     if (start !== undefined) {
-      // Whoever walks through the rows of a tree goes on doing so.
+      // A user who walks through the rows of a tree continues to do so.
       const options = { preserveFocus: target !== undefined };
       await files.showLog(folder, folder.state?.run?.run, start, options);
     }
@@ -160,7 +127,10 @@ export function registerCommands(tools: Tools): readonly vscode.Disposable[] {
         await run(...given);
       } catch (error) {
         tools.log.error(error instanceof Error ? error : String(error));
-        void tools.orders.tell(error instanceof Error ? error.message : String(error), "internal");
+        void tools.orders.showError(
+          error instanceof Error ? error.message : String(error),
+          "internal",
+        );
       }
     });
   return [
@@ -192,7 +162,7 @@ export async function act(tools: Tools, verb: Verb, uri: string, given: Given): 
 async function actOnLens(tools: Tools, verb: Verb, given: unknown): Promise<void> {
   const found = typeof given === "object" && given !== null ? (given as Given) : {};
   const { workspace } = found;
-  // A lens stands in the plan, and so does whoever clicks it.
+  // A lens is in the plan, and so is the user who clicks it.
   const brought: Given = { ...found, fromPlan: true };
   if (typeof workspace === "string") {
     await act(tools, verb, workspace, brought);
@@ -211,7 +181,7 @@ async function openHint(tools: Tools, given: unknown): Promise<void> {
   }
 }
 
-/** The folder of this name; a document may lie in a work tree that no folder of the window is. */
+/** The folder of this name; a document may be in a work tree that no folder of the window is. */
 async function folderFor({ store, connection }: Tools, uri: string): Promise<FolderSnapshot> {
   const known = folderOf(store.snapshot, uri);
   if (known !== undefined) {
@@ -278,7 +248,7 @@ async function pickFolder(
   return (await vscode.window.showQuickPick(items, { title }))?.folder;
 }
 
-/** The start whose log is shown: the only one, or the one that a person chooses. */
+/** The start whose log is shown: the only one, or the one that the user chooses. */
 async function startToShow(folder: FolderSnapshot): Promise<number | undefined> {
   const [only, ...others] = folder.state?.panel?.rows ?? [];
   if (others.length === 0) {

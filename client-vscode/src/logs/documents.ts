@@ -34,7 +34,7 @@ interface Followed {
   readonly messages: Tail;
   readonly lines: Lines;
   /** What the agent said, as far as it was decoded. */
-  said: string;
+  rendered: string;
   /** Its streams as it wrote them, by their files. */
   readonly streams: Map<string, Stream>;
 }
@@ -148,18 +148,18 @@ class Tail {
 
 function newFollowed(folder: string): Followed {
   const messages = new Tail(join(folder, "messages.jsonl"));
-  return { messages, lines: new Lines(), said: "", streams: new Map() };
+  return { messages, lines: new Lines(), rendered: "", streams: new Map() };
 }
 
 /** All that the agent wrote by now: its words, and beneath them what it wrote to its stderr. */
 async function readOn(followed: Followed, folder: string, start: number): Promise<string> {
   const lines = followed.lines.feed(await followed.messages.read());
-  const said = lines.map((line) => renderLine(line, start)).join("");
-  followed.said = cutToEnd(followed.said + said, MOST);
+  const text = lines.map((line) => renderLine(line, start)).join("");
+  followed.rendered = cutToEnd(followed.rendered + text, MOST);
   const names = await streamsOf(folder, start);
   // What an agent writes may be for machines, so its bytes are shown only where nothing is decoded.
-  const wanted = names.filter((name) => name.endsWith(".err") || followed.said === "");
-  const parts = [followed.said];
+  const wanted = names.filter((name) => name.endsWith(".err") || followed.rendered === "");
+  const parts = [followed.rendered];
   for (const name of wanted) {
     const text = await readStream(followed, join(folder, name));
     if (text.trim() !== "") {
@@ -169,7 +169,7 @@ async function readOn(followed: Followed, folder: string, start: number): Promis
   return parts.filter((part) => part !== "").join("\n");
 }
 
-/** `iteration-003.out`, `iteration-003-2.err`: a second attempt has a number of its own. */
+/** `iteration-003.out`, `iteration-003-2.err`: a second attempt has its number in the name. */
 async function streamsOf(folder: string, start: number): Promise<readonly string[]> {
   const number = String(start).padStart(3, "0");
   const pattern = new RegExp(`^iteration-${number}(-\\d+)?\\.(out|err)$`);
@@ -190,13 +190,13 @@ async function readStream({ streams }: Followed, path: string): Promise<string> 
   return stream.text;
 }
 
-/** Whoever had the end in view keeps it there; whoever reads further up is left alone. */
+/** A reader who had the end in view keeps it there; one who reads further up is left alone. */
 function keepAtEnd({ document, contentChanges }: vscode.TextDocumentChangeEvent): void {
   const last = document.lineCount - 1;
   const added = linesAdded(contentChanges);
   for (const editor of vscode.window.visibleTextEditors) {
-    const seen = editor.visibleRanges.map(({ end }) => end.line);
-    if (editor.document === document && wasAtEnd(seen, last, added)) {
+    const visible = editor.visibleRanges.map(({ end }) => end.line);
+    if (editor.document === document && wasAtEnd(visible, last, added)) {
       editor.revealRange(new vscode.Range(last, 0, last, 0));
     }
   }

@@ -1,7 +1,7 @@
 /**
- * An agent's output as a person reads it: its decoded messages line by line, or its plain text.
+ * An agent's output for readers: its decoded messages line by line, or its plain text.
  *
- * Pure; the vocabulary is that of `ralph/messages`, which is also what lies beside the journal.
+ * Pure; the vocabulary is that of `ralph/messages`, which is also that of the file beside the journal.
  */
 
 import type { Message } from "../generated/protocol";

@@ -1,13 +1,13 @@
 /**
- * Holds notices back for a moment, so that several at once are told as one; knows no VS Code.
+ * Holds notices back for a moment, so that several at once are shown as one. No VS Code.
  *
- * What is settled before anybody was told is not told at all.
+ * What is settled before it was shown is not shown at all.
  */
 
 import type { Later } from "../status/ends";
 import { merged, type Notice } from "./notices";
 
-/** Milliseconds in which what happens is told together. */
+/** Milliseconds in which notices are gathered into one. */
 export const TOGETHER = 2000;
 
 export class Gathering {
@@ -16,10 +16,10 @@ export class Gathering {
 
   constructor(
     private readonly later: Later,
-    private readonly tell: (notice: Notice) => void,
+    private readonly show: (notice: Notice) => void,
   ) {}
 
-  /** Tell these soon, with what comes until then. */
+  /** Show these soon, with what comes until then. */
   add(notices: readonly Notice[]): void {
     if (notices.length === 0) {
       return;
@@ -30,7 +30,7 @@ export class Gathering {
       const notice = merged(this.waiting);
       this.waiting = [];
       if (notice !== undefined) {
-        this.tell(notice);
+        this.show(notice);
       }
     });
   }

@@ -1,5 +1,5 @@
 /**
- * Which events are told by a notification, once each; it must never know VS Code.
+ * Which events are shown as a notification, once each. Does not import VS Code.
  *
  * All of them are seen elsewhere anyway: a notification is only for who looks somewhere else.
  */
@@ -30,7 +30,7 @@ export type NoticeAction =
 
 export interface Notice {
   readonly kind: NoticeKind;
-  /** Two with the same key are about the same thing: it is told once. */
+  /** Two with the same key are about the same thing: it is shown once. */
   readonly key: string;
   readonly severity: "info" | "warning" | "error";
   readonly text: string;
@@ -41,11 +41,11 @@ export interface Notice {
 
 export interface Surroundings {
   readonly settings: NotificationSettings;
-  /** Whether a person looks at this window. */
+  /** Whether the window is focused. */
   readonly focused: boolean;
   /** Whether the plan of a folder can be seen. */
   readonly planVisible: (folder: FolderSnapshot) => boolean;
-  /** A time in words, in the time zone of whoever looks. */
+  /** A time in words, in the reader's time zone. */
   readonly clock: (timestamp: string) => string;
   /** In milliseconds since the epoch. */
   readonly now: number;
@@ -54,7 +54,7 @@ export interface Surroundings {
 /** A wait that is longer is worth a word, in milliseconds. */
 const LONG_WAIT = 10 * 60 * 1000;
 
-/** What to tell of the step from one snapshot to the next. */
+/** The notices of the step from one snapshot to the next. */
 export function notificationsFor(
   before: Snapshot,
   after: Snapshot,
@@ -70,7 +70,7 @@ export function notificationsFor(
   return notices.filter((notice) => isWanted(notice.kind, around.settings));
 }
 
-/** Whether what a notice tells is still so; what has ended stays ended. */
+/** Whether a notice is still true; what has ended stays ended. */
 export function stillHolds({ kind, key, folder }: Notice, { server, folders }: Snapshot): boolean {
   const panel = panelOf(folders.find(({ uri }) => uri === folder));
   switch (kind) {
@@ -194,13 +194,13 @@ function ofEnd(
   about: About,
 ): readonly Notice[] {
   const end = state?.run?.end;
-  // Only of a run that was seen running: what ended while nobody looked is told by the views.
+  // Only of a run that this window has seen running: an earlier end is in the views.
   const wasSeen = earlier?.run?.run === about.run && earlier.run.end === undefined;
   if (end === undefined || !wasSeen || panel.state === "asks" || panel.state === "blocked") {
     return [];
   }
   const severity = SEVERITY_OF_END[end.reason];
-  // An open breaker has been told already.
+  // An open breaker has been shown already.
   if (severity === undefined || (end.reason === "stuck" && panel.breaker === "OPEN")) {
     return [];
   }

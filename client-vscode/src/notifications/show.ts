@@ -9,7 +9,7 @@ import type { Snapshot } from "../state/snapshot";
 import { Gathering } from "./gather";
 import { notificationsFor, stillHolds, type Notice, type NoticeAction } from "./notices";
 
-/** What was told is remembered for so many things. */
+/** How many notices are remembered as shown. */
 const REMEMBERED = 200;
 
 const MEMORY = "ralphLoop.notified";
@@ -86,7 +86,7 @@ export class Notifications implements vscode.Disposable {
     }
   }
 
-  /** Whether nobody was told yet, in this window or before it was loaded again. */
+  /** Whether it was not shown yet, in this window or before it was loaded again. */
   private isNew({ key }: Notice): boolean {
     const known = this.memory.get<readonly string[]>(MEMORY, []);
     if (known.includes(key)) {

@@ -99,7 +99,7 @@ function toUri(folder: FolderSnapshot, side: Side): vscode.Uri {
     : gitUri(folder.uri, side.commit, side.path);
 }
 
-/** The work tree that the folder lies in: paths are told relative to it. */
+/** The work tree that the folder is in: paths are relative to it. */
 function rootOf(folder: FolderSnapshot): vscode.Uri {
   const root = folder.state?.run?.workspace;
   return root === undefined ? vscode.Uri.parse(folder.uri) : vscode.Uri.file(root);

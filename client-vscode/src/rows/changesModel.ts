@@ -27,7 +27,7 @@ export function diffsOf(changes: ChangesResult): readonly Diff[] {
   return changes.files.slice(0, MOST_FILES).map((file) => diffOf(changes, file));
 }
 
-/** What stands above them; VS Code itself counts those of several that it shows. */
+/** The title above them; VS Code itself counts those of several that it shows. */
 export function titleOf(changes: ChangesResult): string {
   const { iteration, files, moreFiles } = changes;
   const all = files.length + moreFiles;

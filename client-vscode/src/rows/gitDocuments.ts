@@ -65,13 +65,13 @@ export class GitDocuments implements vscode.TextDocumentContentProvider {
 }
 
 function placeOf(query: string): { commit: string | undefined; folder: string } | undefined {
-  let told: unknown;
+  let parsed: unknown;
   try {
-    told = JSON.parse(query);
+    parsed = JSON.parse(query);
   } catch {
     return undefined;
   }
-  const { commit, folder } = told as { commit?: unknown; folder?: unknown };
+  const { commit, folder } = parsed as { commit?: unknown; folder?: unknown };
   if (typeof folder !== "string" || (commit !== undefined && typeof commit !== "string")) {
     return undefined;
   }

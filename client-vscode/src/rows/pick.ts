@@ -12,7 +12,7 @@ import { iterationOffers, taskOffers, type IterationOffer, type TaskOffer } from
 export type Task = Pick<TaskNode, "task">;
 export type Iteration = Pick<IterationNode, "run" | "row">;
 
-/** A task of the plan with which this can be done; none where a person turned away. */
+/** A task of the plan with which this can be done; undefined if the user cancelled. */
 export async function pickTask(
   folder: FolderSnapshot,
   offer: TaskOffer,

@@ -1,4 +1,4 @@
-/** Undoes iterations: shows what goes first, and asks; what is refused is told as it is. */
+/** Undoes iterations: previews, then asks; a refusal is shown as it is. */
 
 import * as vscode from "vscode";
 
@@ -11,10 +11,14 @@ import { doneWords, stepOf, type Question } from "./rollbackModel";
 export class Rollback {
   constructor(
     private readonly connection: Connection,
-    private readonly tell: (text: string, code: string, folder: FolderSnapshot) => Promise<void>,
+    private readonly showError: (
+      text: string,
+      code: string,
+      folder: FolderSnapshot,
+    ) => Promise<void>,
   ) {}
 
-  /** Take the branch back to before the iteration, if the person still wants to. */
+  /** Take the branch back to before the iteration, if the user still wants to. */
   async ask(folder: FolderSnapshot, run: string | undefined, start: number): Promise<void> {
     const ask = (force: boolean, dryRun: boolean): Promise<RollbackResult> =>
       this.connection.request("ralph/rollback", {
@@ -31,16 +35,20 @@ export class Rollback {
       step = stepOf(await ask(force, true));
     }
     if (step.kind === "refused") {
-      void this.tell(step.text, step.code, folder);
+      void this.showError(step.text, step.code, folder);
     } else if (step.kind === "confirm" && (await agrees(step))) {
-      await this.told(await ask(force, false), folder);
+      await this.report(await ask(force, false), folder);
     }
   }
 
-  private async told(result: RollbackResult, folder: FolderSnapshot): Promise<void> {
+  private async report(result: RollbackResult, folder: FolderSnapshot): Promise<void> {
     const { done, refused, forcePush } = result;
     if (!done) {
-      void this.tell(refused?.message ?? t("Nothing was undone."), refused?.code ?? "", folder);
+      void this.showError(
+        refused?.message ?? t("Nothing was undone."),
+        refused?.code ?? "",
+        folder,
+      );
       return;
     }
     const copy = t("Copy Push Command");
@@ -52,7 +60,7 @@ export class Rollback {
   }
 }
 
-/** Destruction that the person asked for is confirmed; Escape means no. */
+/** Destruction that the user asked for is confirmed; Escape means no. */
 async function agrees({ title, detail, button }: Question): Promise<boolean> {
   const options = { modal: true, detail };
   return (await vscode.window.showWarningMessage(title, options, button)) === button;

@@ -1,5 +1,5 @@
 /**
- * What a person is told and asked before an iteration is undone; it must never know VS Code.
+ * What the user is shown and asked before an iteration is undone. Does not import VS Code.
  *
  * A roll back ends in one question that names all that goes and how it comes back. Commits that no
  * iteration made are asked about before it, on their own.
@@ -14,7 +14,7 @@ const MOST_NAMED = 10;
 /** What to do after a look at what would be undone. */
 export type RollbackStep =
   | { readonly kind: "refused"; readonly text: string; readonly code: string }
-  /** Commits of others would go too: a choice of its own. */
+  /** Commits of others would go too: a separate choice. */
   | ({ readonly kind: "foreign" } & Question)
   | ({ readonly kind: "confirm" } & Question);
 
@@ -26,13 +26,13 @@ export interface Question {
 }
 
 /** The step that a dry run leads to. */
-export function stepOf(told: RollbackResult): RollbackStep {
-  const { refused } = told;
+export function stepOf(result: RollbackResult): RollbackStep {
+  const { refused } = result;
   if (refused === undefined) {
-    return { kind: "confirm", ...confirmation(told) };
+    return { kind: "confirm", ...confirmation(result) };
   }
   if (refused.code === "foreign-commits") {
-    return { kind: "foreign", ...foreignQuestion(told) };
+    return { kind: "foreign", ...foreignQuestion(result) };
   }
   return { kind: "refused", text: refused.message, code: refused.code };
 }
@@ -45,8 +45,8 @@ export function doneWords({ iteration, branch, backup }: RollbackResult): string
     : `${done} ${t("What was undone is kept as the branch {0}.", backup)}`;
 }
 
-function confirmation(told: RollbackResult): Question {
-  const { iteration, branch, target, commits, files, moreFiles, backup, forcePush } = told;
+function confirmation(result: RollbackResult): Question {
+  const { iteration, branch, target, commits, files, moreFiles, backup, forcePush } = result;
   const nFiles = files.length + moreFiles;
   const parts = [
     t("The branch {0} goes back to {1}.", branch, target.slice(0, 7)),

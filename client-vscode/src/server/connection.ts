@@ -1,8 +1,8 @@
 /**
  * The window's one language server: found, started, kept alive, and asked.
  *
- * It knows how the server is reached and nothing of what is shown. A run that goes on has a process
- * of its own, so nothing here can end one: a server that stops takes only its pictures with it.
+ * It knows how the server is reached and nothing of what is shown. A run has a separate process,
+ * so nothing here can end one: a server that stops takes only its pictures with it.
  */
 
 import * as vscode from "vscode";
@@ -38,9 +38,9 @@ const ANSWERS_WITHIN = 60_000;
 /** Milliseconds between a server's last word and its end. */
 const GONE_WITHIN = 3000;
 
-/** What a person or the last server's end has to say to the lookup. */
+/** What the user or the last server's end adds to the lookup. */
 export interface Wishes {
-  /** Whether a person has just said that pip may ask its index. */
+  /** Whether the user has just said that pip may ask its index. */
   readonly mayUseIndex: boolean;
   /** Whether the server that is there died before it answered. */
   readonly doubted: boolean;
@@ -98,7 +98,7 @@ export class Connection implements vscode.Disposable {
     await this.startAgain(options.mayUseIndex);
   }
 
-  /** Ask the server; rejects with a sentence for a person. */
+  /** Send the server a request; rejects with a sentence for the user. */
   async request<Name extends keyof Requests>(
     name: Name,
     params: Requests[Name]["params"],
@@ -120,7 +120,7 @@ export class Connection implements vscode.Disposable {
     }
   }
 
-  /** Tell the server that settings changed. */
+  /** Notify the server that settings changed. */
   async settingsChanged(): Promise<void> {
     if (this.served?.client.state === State.Running) {
       const settings = { ralph: editorOptions(this.store.snapshot.trusted) };
@@ -128,7 +128,7 @@ export class Connection implements vscode.Disposable {
     }
   }
 
-  /** Be told of every folder that is open. */
+  /** Register for every folder that is open. */
   async subscribeAll(): Promise<void> {
     const { folders, others } = this.store.snapshot;
     const open = [...folders.map(({ uri }) => uri), ...others.keys()];
@@ -323,7 +323,7 @@ export class Connection implements vscode.Disposable {
         messages: true,
         view: true,
       });
-      // Two folders of one work tree have one loop, which is told of by one name.
+      // Two folders of one work tree have one loop, which is reported by one name.
       const named = workspace === "" ? uri : workspace;
       this.store.apply({ kind: "sameAs", uri, other: named });
       this.store.apply({ kind: "view", uri: named, state, at: Date.now() });
@@ -338,11 +338,11 @@ export class Connection implements vscode.Disposable {
     return {
       documentSelector: [
         { scheme: "file", language: "markdown" },
-        // Stories. Not what lies in a hidden folder: VS Code has a tasks.json of its own.
+        // Stories. Not those in a hidden folder: VS Code has a tasks.json there.
         { scheme: "file", pattern: "**/[!.]*/{tasks,prd}.json" },
         ...planPatterns().map((pattern) => ({ scheme: "file", pattern })),
         { scheme: "file", pattern: "**/{decide,blocked}.txt" },
-        // Only that a person saved them is of interest.
+        // Only that the user saved them is of interest.
         { scheme: "file", pattern: "**/.ralph/**" },
       ],
       initializationOptions: (): unknown => editorOptions(this.store.snapshot.trusted),
@@ -369,7 +369,7 @@ export class Connection implements vscode.Disposable {
   }
 }
 
-/** The library's client without its pop-ups: the Loop view tells what is wrong with the server. */
+/** The library's client without its pop-ups: the Loop view shows what is wrong with the server. */
 class QuietClient extends LanguageClient {
   override error(message: string, data?: unknown): void {
     super.error(message, data, false);

@@ -3,7 +3,7 @@
  *
  * It is made aside and renamed when its server has said who it is, so that one that was interrupted
  * is never taken for whole. Two windows do not make it twice. What has an environment in use, such
- * as a run that goes on, keeps it. It must never know VS Code.
+ * as a detached run, keeps it. Does not import VS Code.
  */
 
 import { createHash } from "node:crypto";
@@ -21,24 +21,24 @@ import { wheelsAreFor, whyNoPython, whyNot, type AskedPythons, type Python } fro
 /** Written last; holds which interpreter the environment was made from. */
 const READY = "ready.json";
 
-/** Where nobody can tell whether it is in use, an environment goes after so long without it. */
+/** Where it cannot be known whether it is in use, an environment is removed after this time unused. */
 const KEPT_FOR = 14 * 24 * 3600 * 1000;
 
-/** What was left half made goes after so long, whoever's pid it names by then. */
+/** A half-made environment is removed after this time, whichever process has its pid by then. */
 const HALF_MADE_FOR = 24 * 3600 * 1000;
 
 /** Starts the server without its script, whose first line names the folder before the rename. */
 const START = "from ralph_ls.cli.main import run_language_server as run; run()";
 
 export interface EnvironmentPlan {
-  /** Where environments lie: the extension's global storage. */
+  /** The folder of the environments: the extension's global storage. */
   readonly storage: string;
   /** The folder with the wheels that came along. */
   readonly wheels: string;
   readonly version: string;
   /** `ralphLoop.server.python`, or empty: then any that fits. */
   readonly python: string;
-  /** Whether pip may ask its index: only after a person said so. */
+  /** Whether pip may ask its index: only after the user said so. */
   readonly mayUseIndex: boolean;
   /** The server that is there died before it answered: see whether it can start at all. */
   readonly doubted: boolean;
@@ -51,11 +51,11 @@ export interface EnvironmentTools {
   /** Runs to the end without a shell; rejects with what it printed where it fails. */
   run(program: Program): Promise<void>;
   identify(program: Program): Promise<Identity>;
-  /** Whether anything runs from this folder; None where that cannot be told. */
+  /** Whether anything runs from this folder; undefined if that cannot be known. */
   isInUse(folder: string): Promise<boolean | undefined>;
-  /** Told of each step, in words for a person. */
+  /** Notified of each step, in words for the user. */
   step(text: string): void;
-  tell(line: string): void;
+  report(line: string): void;
 }
 
 /** The server of the private environment, which is made where it is not there yet. */
@@ -98,7 +98,7 @@ async function make(
   const able = asked.pythons.filter((python) => {
     const why = whyNot(python);
     if (why !== undefined) {
-      tools.tell(`${python.path} will not do: ${why}`);
+      tools.report(`${python.path} will not do: ${why}`);
     }
     return why === undefined;
   });
@@ -168,7 +168,7 @@ async function install(
     tools.step(t("trying the server"));
     const identity = await tools.identify(serverIn(aside));
     if (identity.kind === "other") {
-      throw new Error(t("the installed server does not start: {0}", identity.said));
+      throw new Error(t("the installed server does not start: {0}", identity.reply));
     }
     const ready = { python: python.path, asked: plan.python, version: identity.version };
     await writeFile(join(aside, READY), JSON.stringify(ready));
@@ -197,7 +197,7 @@ async function makeEmpty(
       await tools.run(pythonModule(programIn(aside), "ensurepip", "--default-pip"));
       return python;
     } catch (error) {
-      tools.tell(`${python.path} made no environment: ${String(error)}`);
+      tools.report(`${python.path} made no environment: ${String(error)}`);
       failed ??= error;
       if (isOfDisk(error)) {
         break;
@@ -230,14 +230,14 @@ async function fill(
       if (!plan.mayUseIndex) {
         throw error;
       }
-      tools.tell(`the wheels that came along will not do: ${String(error)}`);
+      tools.report(`the wheels that came along will not do: ${String(error)}`);
     }
   }
   tools.step(t("installing the server with pip"));
   await pip([]);
 }
 
-/** The folder in which it lies from now on. */
+/** The folder that holds it from now on. */
 async function putInPlace(
   plan: EnvironmentPlan,
   prefix: string,
@@ -279,7 +279,7 @@ async function isBroken(folder: string, tools: EnvironmentTools): Promise<boolea
   if (identity.kind === "ours") {
     return false;
   }
-  tools.tell(`the server in ${folder} does not start and is made anew: ${identity.said}`);
+  tools.report(`the server in ${folder} does not start and is made anew: ${identity.reply}`);
   await rm(join(folder, READY), { force: true });
   return true;
 }
@@ -300,7 +300,7 @@ async function cleanUp(storage: string, prefix: string, tools: EnvironmentTools)
     const folder = join(storage, name);
     const isOld = name.startsWith("server-") && !name.startsWith(prefix) && !isHalfMade(name);
     if (isOld && (await mayGo(folder, tools))) {
-      tools.tell(`removing ${folder}, which nobody uses`);
+      tools.report(`removing ${folder}, which nobody uses`);
       await remove(folder, tools);
     }
   }
@@ -317,9 +317,9 @@ async function removeHalfMade(storage: string, tools: EnvironmentTools): Promise
     const folder = join(storage, name);
     const maker = Number(/(\d+)\.(?:new|old)$/.exec(name)?.[1]);
     if (!isAlive(maker) || (await ageOf(folder)) > HALF_MADE_FOR) {
-      tools.tell(`removing ${folder}, which was never finished`);
+      tools.report(`removing ${folder}, which was never finished`);
       await rm(folder, { recursive: true, force: true }).catch((error: unknown) => {
-        tools.tell(`${folder} stays for now: ${String(error)}`);
+        tools.report(`${folder} stays for now: ${String(error)}`);
       });
     }
   }
@@ -332,7 +332,7 @@ async function remove(folder: string, tools: EnvironmentTools): Promise<void> {
     await rename(folder, away);
     await rm(away, { recursive: true, force: true });
   } catch (error) {
-    tools.tell(`${folder} stays for now: ${String(error)}`);
+    tools.report(`${folder} stays for now: ${String(error)}`);
   }
 }
 

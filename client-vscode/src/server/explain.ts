@@ -1,5 +1,5 @@
 /**
- * What is said where the private environment could not be made, and what a person can do instead.
+ * The message when the private environment could not be made, and what the user can do instead.
  *
  * The tools' own words stay in the output channel; here is what they mean. Pure: it must never know
  * VS Code.
@@ -22,7 +22,7 @@ export interface Attempt {
 
 /** The lookup's answer after a step failed. */
 export function whyNotInstalled(error: unknown, attempt: Attempt): Lookup {
-  const said = error instanceof Error ? error.message : String(error);
+  const output = error instanceof Error ? error.message : String(error);
   const code = (error as { readonly code?: unknown } | null | undefined)?.code;
   if (isOfDisk(error)) {
     return setting(
@@ -41,8 +41,8 @@ export function whyNotInstalled(error: unknown, attempt: Attempt): Lookup {
       ),
     );
   }
-  // pip tells of the network first and says "no matching distribution" in the end.
-  if (NO_NETWORK.test(said)) {
+  // pip reports the network first and says "no matching distribution" in the end.
+  if (NO_NETWORK.test(output)) {
     return install(
       t(
         "The server could not be installed: pip did not reach its package index. It needs it once; connect and install again, or set ralphLoop.server.path.",
@@ -50,7 +50,7 @@ export function whyNotInstalled(error: unknown, attempt: Attempt): Lookup {
       attempt,
     );
   }
-  const lacking = /No matching distribution found for (\S+)/.exec(said)?.[1];
+  const lacking = /No matching distribution found for (\S+)/.exec(output)?.[1];
   if (lacking !== undefined) {
     return install(
       t(
@@ -60,15 +60,15 @@ export function whyNotInstalled(error: unknown, attempt: Attempt): Lookup {
       attempt,
     );
   }
-  const why = t("The server could not be installed: {0}", lastLine(said));
+  const why = t("The server could not be installed: {0}", lastLine(output));
   return install(why, attempt);
 }
 
 /** Whether the disk is full, which no other Python would change. */
 export function isOfDisk(error: unknown): boolean {
-  const said = error instanceof Error ? error.message : String(error);
+  const output = error instanceof Error ? error.message : String(error);
   const code = (error as { readonly code?: unknown } | null | undefined)?.code;
-  return code === "ENOSPC" || /No space left on device|not enough space/i.test(said);
+  return code === "ENOSPC" || /No space left on device|not enough space/i.test(output);
 }
 
 /** What makes an environment with the server by hand, typed into a terminal. */
@@ -112,6 +112,6 @@ function install(why: string, attempt: Attempt): Lookup {
 }
 
 /** Of what a tool printed: its last word says what went wrong. */
-function lastLine(said: string): string {
-  return said.trim().split("\n").at(-1)?.trim() ?? said;
+function lastLine(output: string): string {
+  return output.trim().split("\n").at(-1)?.trim() ?? output;
 }

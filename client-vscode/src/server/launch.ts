@@ -2,7 +2,7 @@
  * The server's process: started without a shell, and ended for sure.
  *
  * What it says on standard error and how it ends goes to the log. A run that it started has a
- * process of its own, in a session of its own, and is never touched. It must never know VS Code.
+ * process and session apart, and is never touched. Does not import VS Code.
  */
 
 import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
@@ -14,7 +14,7 @@ import type { Program } from "./lookup";
 /** Milliseconds for a server that was asked to leave. */
 const PATIENCE = 2000;
 
-/** Milliseconds after which an end that nobody tells us of counts as one. */
+/** Milliseconds after which an unreported end counts as one. */
 const KILLED_BY = 5000;
 
 /** Milliseconds for its last words, once it has ended. */
@@ -50,11 +50,11 @@ export async function launch(
     log.error(`the server's process: ${error.message}`);
   });
   let isWanted = false;
-  const said = new Lines((line) => {
-    tell(line, log);
+  const output = new Lines((line) => {
+    report(line, log);
   });
   child.stderr.setEncoding("utf8").on("data", (data: string) => {
-    said.add(data);
+    output.add(data);
   });
   const closed = new Promise((resolve) => child.once("close", resolve));
   const exited = new Promise<{ code: number | null; signal: string | null }>((resolve) => {
@@ -63,9 +63,9 @@ export async function launch(
     });
   });
   const ended = exited.then(async ({ code, signal }) => {
-    // Somebody may have got its standard error from it: then nothing tells that it is closed.
+    // Another process may have inherited its standard error: then nothing reports that it is closed.
     await within(closed, LAST_WORDS);
-    said.end();
+    output.end();
     const how =
       signal === null ? t("it ended with code {0}", code ?? "?") : t("it was ended by {0}", signal);
     const line = `the server (pid ${child.pid ?? "?"}) is gone: ${how}`; // words: not for people
@@ -74,7 +74,7 @@ export async function launch(
     } else {
       log.error(line);
     }
-    return code === 0 || said.last === "" ? how : `${how}: ${said.last}`;
+    return code === 0 || output.last === "" ? how : `${how}: ${output.last}`;
   });
   const end = async (): Promise<void> => {
     isWanted = true;
@@ -101,7 +101,7 @@ async function within(ended: Promise<unknown>, milliseconds: number): Promise<bo
 }
 
 /** A line of the server's own log, at the level that it names. */
-function tell(line: string, log: ServerLog): void {
+function report(line: string, log: ServerLog): void {
   if (/^(?:ERROR|CRITICAL)\b/.test(line)) {
     log.error(line);
   } else if (/^WARNING\b/.test(line)) {

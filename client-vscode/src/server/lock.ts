@@ -1,8 +1,8 @@
 /**
  * One window at a time: a file that names its holder's pid, and whose date the holder keeps new.
  *
- * A holder that died, or whose pid now belongs to somebody else, is found out. It saves work and is
- * no safeguard: whoever takes over from a holder that died at the same moment as somebody else does
+ * A holder that died, or whose pid now belongs to another process, is detected. It saves work and is
+ * no safeguard: two windows that take over from a dead holder at the same moment both do
  * the work twice, which does no harm since its result is renamed into place.
  */
 
@@ -16,11 +16,11 @@ const LOOK_AGAIN = 2000;
 /** A file that is empty for longer, in milliseconds, has no holder. */
 const WRITTEN_BY = 10_000;
 
-/** A holder that was not heard of for so long, in milliseconds, while we looked, is none. */
+/** A holder without a sign of life for so long, in milliseconds, while we looked, is none. */
 const SILENT_FOR = 30_000;
 
 export interface LockOptions {
-  /** Told once, where somebody else holds it. */
+  /** Notified once, if another process holds it. */
   readonly waits?: () => void;
   /** Another time for tests than the usual one, in milliseconds. */
   readonly silentFor?: number;
@@ -32,23 +32,23 @@ export async function withLock<Result>(
   work: () => Promise<Result>,
   { waits, silentFor = SILENT_FOR }: LockOptions = {},
 ): Promise<Result> {
-  let told = false;
-  let heard: { readonly beat: number; readonly at: number } | undefined;
+  let isReported = false;
+  let lastBeat: { readonly beat: number; readonly at: number } | undefined;
   while (!(await take(path))) {
     const holder = await look(path);
-    if (holder?.beat !== heard?.beat) {
-      heard = holder === undefined ? undefined : { beat: holder.beat, at: performance.now() };
+    if (holder?.beat !== lastBeat?.beat) {
+      lastBeat = holder === undefined ? undefined : { beat: holder.beat, at: performance.now() };
     }
-    const isSilent = heard !== undefined && performance.now() - heard.at > silentFor;
+    const isSilent = lastBeat !== undefined && performance.now() - lastBeat.at > silentFor;
     if (holder !== undefined && !isSilent && isAlive(holder.pid)) {
-      if (!told) {
-        told = true;
+      if (!isReported) {
+        isReported = true;
         waits?.();
       }
       await released(path, Math.min(LOOK_AGAIN, silentFor));
     } else {
       await rm(path, { force: true });
-      heard = undefined;
+      lastBeat = undefined;
     }
   }
   const beat = setInterval(() => {
@@ -132,7 +132,7 @@ async function released(path: string, most: number): Promise<void> {
       });
       watcher.on("error", done);
     } catch {
-      // The system has no watch left to give; then time alone tells.
+      // The system has no watch left to give; then only time decides.
     }
   });
 }

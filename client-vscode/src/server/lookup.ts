@@ -31,7 +31,7 @@ export type Lookup =
       readonly kind: "missing";
       readonly why: string;
       readonly remedy: Remedy;
-      /** What mends it, typed into a terminal. */
+      /** The command that fixes it, typed into a terminal. */
       readonly command?: string;
     };
 
@@ -44,7 +44,7 @@ export interface LookupSettings {
 /** What a program says of itself. */
 export type Identity =
   | { readonly kind: "ours"; readonly version: string }
-  | { readonly kind: "other"; readonly said: string };
+  | { readonly kind: "other"; readonly reply: string };
 
 export interface Probes {
   /** Asks `--version`; never throws. */
@@ -55,11 +55,11 @@ export interface Probes {
   beside(path: string, name: string): string | undefined;
   /** The private environment, made where it is not there yet. */
   bundled(): Promise<Lookup>;
-  /** Told of what was passed over, and why. */
-  tell(line: string): void;
+  /** Notified of what was skipped, and why. */
+  report(line: string): void;
 }
 
-/** The first that is ours and fits; a path that a person has set is never passed over. */
+/** The first that is ours and fits; a path that the user has set is never skipped. */
 export async function findServer(
   settings: LookupSettings,
   ourVersion: string,
@@ -72,16 +72,16 @@ export async function findServer(
     for (const { path, from } of await probes.environment()) {
       const identity = await probes.identify({ command: path, args: [] });
       if (identity.kind === "other") {
-        probes.tell(`${path} (${from}) is not our server: ${identity.said}`); // words: not for people
+        probes.report(`${path} (${from}) is not our server: ${identity.reply}`); // words: not for people
       } else if (!fits(identity.version, ourVersion)) {
-        probes.tell(
+        probes.report(
           `${path} (${from}) is ralph-ls ${identity.version}; this extension needs ${ourVersion}`,
         );
       } else {
         return found(path, identity.version, from, probes);
       }
     }
-    probes.tell("no ralph-ls that fits in the environment: taking the bundled one"); // words: not for people
+    probes.report("no ralph-ls that fits in the environment: taking the bundled one"); // words: not for people
   }
   return await probes.bundled();
 }
@@ -95,7 +95,7 @@ export function readIdentity(output: string): Identity {
   const [first = ""] = output.trim().split("\n");
   return {
     kind: "other",
-    said: first === "" ? t("it said nothing") : t('it said "{0}"', first),
+    reply: first === "" ? t("it said nothing") : t('it said "{0}"', first),
   };
 }
 
@@ -117,7 +117,7 @@ async function named(path: string, probes: Probes): Promise<Lookup> {
       "The setting {0} names {1}, which is not ralph-ls: {2}.",
       "ralphLoop.server.path",
       path,
-      identity.said,
+      identity.reply,
     ),
     remedy: "setting",
   };

@@ -22,7 +22,7 @@ import {
 /** Milliseconds after which a program that does not answer is no candidate. */
 const PATIENCE = 30_000;
 
-/** Bytes of output that are kept; of a failure only its end is told. */
+/** Bytes of output that are kept; of a failure only its end is shown. */
 const MOST_OUTPUT = 16 * 1024 * 1024;
 
 /** What a program that should be our server says of itself. */
@@ -30,14 +30,14 @@ export async function identify({ command, args }: Program): Promise<Identity> {
   try {
     return readIdentity(await output(command, [...args, "--version"], { timeout: PATIENCE }));
   } catch (error) {
-    return { kind: "other", said: failure(error) };
+    return { kind: "other", reply: failure(error) };
   }
 }
 
 /** Asks each candidate, all at once; what answers as a Python keeps its place among them. */
 export async function askPythons(
   candidates: readonly Program[],
-  tell: (line: string) => void,
+  report: (line: string) => void,
 ): Promise<AskedPythons> {
   const pythons: Python[] = [];
   const broken: BrokenPython[] = [];
@@ -54,8 +54,8 @@ export async function askPythons(
     }
     const { command, args } = candidates[at] ?? { command: "", args: [] };
     const called = [command, ...args].join(" ");
-    tell(`${called} will not do: ${answer.said}`);
-    broken.push({ command: called, said: answer.said });
+    report(`${called} will not do: ${answer.reply}`);
+    broken.push({ command: called, reply: answer.reply });
   });
   return { pythons, broken };
 }
@@ -65,7 +65,7 @@ export async function run({ command, args }: Program, signal?: AbortSignal): Pro
   await output(command, args, signal === undefined ? {} : { signal });
 }
 
-/** Every Python that a person might have, the preferred first; none of the open folders' own. */
+/** Every Python that the user might have, the preferred first; none of the open folders'. */
 export function installedPythons(
   open: readonly string[],
   platform = process.platform,
@@ -108,7 +108,7 @@ export function beside(path: string, name: string): string | undefined {
 }
 
 /**
- * Whether a process of anybody's runs from this folder; None where that cannot be told.
+ * Whether a process of any user runs from this folder; undefined if that cannot be known.
  *
  * On Windows nothing has to be asked: a folder from which a program runs cannot be renamed there.
  */
@@ -149,14 +149,14 @@ function realPath(path: string): string {
   }
 }
 
-async function askPython(python: Program): Promise<Python | { readonly said: string }> {
+async function askPython(python: Program): Promise<Python | { readonly reply: string }> {
   try {
     const options = { timeout: PATIENCE };
     const { command, args } = pythonCode(python, PYTHON_PROBE);
-    const said = await output(command, args, options);
-    return readPython(said) ?? { said: said.trim() };
+    const reply = await output(command, args, options);
+    return readPython(reply) ?? { reply: reply.trim() };
   } catch (error) {
-    return { said: failure(error) };
+    return { reply: failure(error) };
   }
 }
 
@@ -180,7 +180,7 @@ function pathEntries(): readonly string[] {
 /**
  * Without Apple's developer tools this is a stub, and to call it opens a window that offers them.
  *
- * With them the Python itself lies in one of these folders.
+ * With them the Python itself is in one of these folders.
  */
 function isMacStub(path: string): boolean {
   const tools = [
@@ -220,8 +220,8 @@ async function output(
         if (error === null) {
           resolve(stdout);
         } else {
-          const said = `${stdout}\n${stderr}`.trim().slice(-2000);
-          reject(new Error(said === "" ? error.message : said, { cause: error }));
+          const reply = `${stdout}\n${stderr}`.trim().slice(-2000);
+          reject(new Error(reply === "" ? error.message : reply, { cause: error }));
         }
       },
     );

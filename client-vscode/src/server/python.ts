@@ -27,7 +27,7 @@ export interface Python {
 /** A candidate that is no Python, or none that runs. */
 export interface BrokenPython {
   readonly command: string;
-  readonly said: string;
+  readonly reply: string;
 }
 
 /** What came of asking all candidates, the preferred first. */
@@ -36,7 +36,7 @@ export interface AskedPythons {
   readonly broken: readonly BrokenPython[];
 }
 
-/** Why none will do, in words, with what mends it typed into a terminal. */
+/** Why none will do, in words, with the command that fixes it. */
 export interface NoPython {
   readonly why: string;
   readonly command?: string;
@@ -77,7 +77,7 @@ export function pythonNames(platform: NodeJS.Platform): readonly string[] {
  * How a program that was found under one of these names is asked to be Python.
  *
  * Windows' launcher is asked for the newest and for each that wheels may be made for: what is there
- * besides has no name of its own on PATH.
+ * besides is not on PATH by name.
  */
 export function callsOf(path: string): readonly Program[] {
   if (!/(?:^|[\\/])py\.exe$/i.test(path)) {
@@ -91,7 +91,7 @@ export function callsOf(path: string): readonly Program[] {
 export function usualFolders(platform: NodeJS.Platform, home: string): readonly string[] {
   switch (platform) {
     case "win32":
-      // The launcher lies in a folder that is on every PATH.
+      // The launcher is in a folder that is on every PATH.
       return [];
     case "darwin":
       return ["/opt/homebrew/bin", "/usr/local/bin", `${home}/.local/bin`];
@@ -121,7 +121,7 @@ export function whyNoPython(
   if (named !== "") {
     const [python, other] = [pythons[0], broken[0]];
     const because =
-      (python === undefined ? undefined : whyNot(python)) ?? other?.said ?? t("it said nothing");
+      (python === undefined ? undefined : whyNot(python)) ?? other?.reply ?? t("it said nothing");
     const why = t(
       "The setting {0} names {1}, which will not do: {2}. Select another, or empty the setting.",
       "ralphLoop.server.python",
@@ -148,7 +148,7 @@ export function whyNoPython(
     newest !== undefined
       ? t("The newest Python here is {0} ({1}).", version(newest), newest.path)
       : first !== undefined
-        ? t("No Python that runs was found: {0} said “{1}”.", first.command, oneLine(first.said))
+        ? t("No Python that runs was found: {0} said “{1}”.", first.command, oneLine(first.reply))
         : t("No Python was found.");
   const needs = t(
     "Ralph's server needs Python {0} or newer: get it from python.org or with uv, then try again.",
@@ -196,6 +196,6 @@ function oldest(): string {
   return OLDEST.join(".");
 }
 
-function oneLine(said: string): string {
-  return said.trim().split("\n").at(-1)?.trim().slice(0, 200) ?? "";
+function oneLine(reply: string): string {
+  return reply.trim().split("\n").at(-1)?.trim().slice(0, 200) ?? "";
 }

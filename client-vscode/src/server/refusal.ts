@@ -22,7 +22,7 @@ export function toRefusal(error: unknown): Refusal {
   return new Refusal(firstLine(error), "failed");
 }
 
-/** What stands first in an error's words: the rest is for the log. */
+/** The first part of an error's words: the rest is for the log. */
 export function firstLine(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   return text.split("\n", 1)[0] ?? text;

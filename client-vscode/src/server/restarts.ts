@@ -25,7 +25,7 @@ export class Restarts {
     return this.deaths.length;
   }
 
-  /** A person wants it started: what was counts no more. */
+  /** The user wants it started: earlier failures count no more. */
   forget(): void {
     this.deaths = [];
   }

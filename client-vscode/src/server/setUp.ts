@@ -28,7 +28,7 @@ import {
 } from "./processes";
 import { whyNot } from "./python";
 
-/** Where it is kept that pip may ask its index: a person is asked once. */
+/** The key under which it is kept that pip may ask its index: the user is asked once. */
 const MAY_USE_INDEX = "server.mayUseIndex";
 
 export class SetUp implements Lookups, vscode.Disposable {
@@ -44,7 +44,7 @@ export class SetUp implements Lookups, vscode.Disposable {
   /** The server to start. Rejects where something happened that nobody foresaw. */
   async find(wishes: Wishes): Promise<Lookup> {
     const settings = lookupSettings();
-    const tell = (line: string): void => {
+    const report = (line: string): void => {
       this.log.info(line);
     };
     return await findServer(settings, this.version, {
@@ -52,7 +52,7 @@ export class SetUp implements Lookups, vscode.Disposable {
       environment: () => this.ofEnvironment(),
       beside,
       bundled: () => this.bundled(settings.python, wishes),
-      tell,
+      report,
     });
   }
 
@@ -106,7 +106,7 @@ export class SetUp implements Lookups, vscode.Disposable {
     return picked === install;
   }
 
-  /** What mends it typed into a terminal, onto the clipboard. */
+  /** The command that fixes it, copied to the clipboard. */
   async copyCommand(): Promise<void> {
     const { server } = this.store.snapshot;
     if (server.kind === "missing" && server.command !== undefined) {
@@ -124,7 +124,7 @@ export class SetUp implements Lookups, vscode.Disposable {
     const { extensionUri, globalStorageUri, globalState } = this.context;
     const { platform } = process;
     const steps = new Steps(this.store, this.log);
-    const tell = (line: string): void => {
+    const report = (line: string): void => {
       this.log.info(line);
     };
     const plan = {
@@ -138,7 +138,7 @@ export class SetUp implements Lookups, vscode.Disposable {
     };
     try {
       return await bundledServer(plan, {
-        pythons: async () => await askPythons(await this.candidates(python), tell),
+        pythons: async () => await askPythons(await this.candidates(python), report),
         run: async (program) => {
           this.log.info([program.command, ...program.args].join(" "));
           await run(program, this.closing.signal);
@@ -148,7 +148,7 @@ export class SetUp implements Lookups, vscode.Disposable {
         step: (text) => {
           steps.next(text);
         },
-        tell,
+        report,
       });
     } catch (error) {
       this.log.error(error instanceof Error ? error : String(error));

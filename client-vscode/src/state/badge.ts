@@ -1,4 +1,4 @@
-/** The number on the icon of the container: what waits for a person, over all folders. */
+/** The number on the icon of the container: what waits for the user, over all folders. */
 
 import { t } from "../l10n";
 import { panelOf, type Snapshot } from "./snapshot";

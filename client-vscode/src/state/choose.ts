@@ -2,7 +2,7 @@
  * Which folder a command is about, where it does not say so itself.
  *
  * The folder of the document that is open comes first, then the only one that can take the order;
- * else a person is asked. It must never know VS Code.
+ * else the user is asked. Does not import VS Code.
  */
 
 import type { Verb } from "../generated/protocol";
@@ -26,7 +26,7 @@ export type Choice =
   | { readonly kind: "ask"; readonly folders: readonly FolderSnapshot[] }
   | { readonly kind: "none"; readonly why: string };
 
-/** The folder for an order; `uri` is the one that whoever called has named. */
+/** The folder for an order; `uri` is the one that the caller has named. */
 export function choose(snapshot: Snapshot, need: Need, uri?: string): Choice {
   const named = folderOf(snapshot, uri);
   if (named !== undefined) {

@@ -33,7 +33,7 @@ export function noticeOf(snapshot: Snapshot): Notice | undefined {
           server,
           folders.some(({ state }) => state?.live === true),
         ),
-        // Nothing new comes without a server; what was told before stands there still.
+        // Nothing new comes without a server; what was reported before is still there.
         ...(shown?.state === undefined ? {} : { asOf: shown.receivedAt }),
       };
     case "ok":

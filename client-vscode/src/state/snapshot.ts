@@ -16,7 +16,7 @@ export type ServerHealth =
       readonly kind: "missing";
       readonly why: string;
       readonly remedy: Remedy;
-      /** What mends it, typed into a terminal. */
+      /** The command that fixes it, typed into a terminal. */
       readonly command?: string;
     }
   | { readonly kind: "failed"; readonly why: string };
@@ -26,10 +26,10 @@ export type Remedy = "install" | "python" | "setting";
 
 /** One folder of the window. */
 export interface FolderSnapshot {
-  /** As the server is told it. */
+  /** As the server is sent it. */
   readonly uri: string;
   readonly name: string;
-  /** None before the server has told anything. */
+  /** None before the server has reported anything. */
   readonly state: StateResult | undefined;
   /** When that came, in milliseconds since the epoch. */
   readonly receivedAt: number;
@@ -54,7 +54,7 @@ export interface Snapshot {
   readonly refusal: StartRefusal | undefined;
   /** URI of the folder with the active editor's document. */
   readonly active: string | undefined;
-  /** URI of the folder that a person picked, until another one becomes active. */
+  /** URI of the folder that the user picked, until another one becomes active. */
   readonly chosen: string | undefined;
 }
 
@@ -72,7 +72,7 @@ export type Change =
       readonly at: number;
     }
   | {
-      /** A folder lies in the same work tree as another one, so it has the same loop. */
+      /** A folder is in the same work tree as another one, so it has the same loop. */
       readonly kind: "sameAs";
       readonly uri: string;
       readonly other: string;
@@ -190,7 +190,7 @@ export function canRollBack(folder: FolderSnapshot): boolean {
   return panelOf(folder)?.rows.some((row) => row.canRollBack) === true;
 }
 
-/** After folders came or went. One whose work tree was known by a folder that went stands alone. */
+/** After folders came or went. One whose work tree was known by a folder that went is separate. */
 function withFolders(
   snapshot: Snapshot,
   open: readonly { readonly uri: string; readonly name: string }[],
@@ -203,7 +203,7 @@ function withFolders(
 }
 
 function kept(snapshot: Snapshot, folder: { uri: string; name: string }): FolderSnapshot {
-  // Also what was known of it by the name of another folder, until it is told anew.
+  // Also what was known of it by the name of another folder, until it is reported again.
   const known = folderOf(snapshot, folder.uri);
   return known === undefined
     ? { ...folder, state: undefined, receivedAt: 0 }

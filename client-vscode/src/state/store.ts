@@ -1,8 +1,8 @@
-/** Holds the one snapshot and tells whoever listens; it must never know VS Code. */
+/** Holds the one snapshot and notifies its listeners. Does not import VS Code. */
 
 import { emptySnapshot, reduce, type Change, type Snapshot } from "./snapshot";
 
-/** Told after each change. */
+/** Notified after each change. */
 export type Listener = (after: Snapshot, before: Snapshot) => void;
 
 /** The window's memory. */

@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 
 import { clockTime } from "../intl";
 import { t } from "../l10n";
-import { showStatus, wantsStill } from "../settings";
+import { showStatus, wantsReducedMotion } from "../settings";
 import type { ServerHealth, Snapshot } from "../state/snapshot";
 import { SeenEnds } from "./ends";
 import { LINK_COMMANDS, statusItem, type StatusModel } from "./statusItem";
@@ -36,8 +36,8 @@ export class StatusBar implements vscode.Disposable {
       this.refresh();
     },
   );
-  /** Whether the system asks for no motion, as a page has told. */
-  private still = false;
+  /** Whether the system asks for reduced motion, as a page has reported. */
+  private reducedMotion = false;
   private snapshot: Snapshot | undefined;
   private readonly disposables: { dispose: () => unknown }[] = [this.item, this.server, this.ends];
 
@@ -57,9 +57,9 @@ export class StatusBar implements vscode.Disposable {
     this.refresh();
   }
 
-  /** A page has told whether nothing is to move. */
-  setStill(still: boolean): void {
-    this.still = still;
+  /** A page has reported whether reduced motion is preferred. */
+  setReducedMotion(reducedMotion: boolean): void {
+    this.reducedMotion = reducedMotion;
     this.refresh();
   }
 
@@ -73,7 +73,7 @@ export class StatusBar implements vscode.Disposable {
     this.draw(
       statusItem(snapshot, {
         show: showStatus(),
-        still: wantsStill() ?? this.still,
+        reducedMotion: wantsReducedMotion() ?? this.reducedMotion,
         seenEnds: this.ends.folders,
         clock: (timestamp) => clockTime(timestamp, Date.now()),
       }),

@@ -1,12 +1,12 @@
 /**
- * Which ends of runs a person has had time to see; it must never know VS Code.
+ * Which ends of runs the user has had time to see. Does not import VS Code.
  *
- * An end stands in the status bar until the window is looked at, and a minute longer.
+ * An end is in the status bar until the window is focused, and a minute longer.
  */
 
 import { panelOf, type FolderSnapshot } from "../state/snapshot";
 
-/** Milliseconds for which an end is told to somebody who looks. */
+/** Milliseconds for which an end is shown in a focused window. */
 export const SEEN_AFTER = 60_000;
 
 /** Does something later; what it returns calls that off. */
@@ -18,16 +18,16 @@ export class SeenEnds {
 
   constructor(
     private readonly later: Later,
-    /** Told when an end has been seen long enough. */
+    /** Notified when an end has been seen long enough. */
     private readonly changed: () => void,
   ) {}
 
-  /** URIs of the folders with an end that nobody needs to be told any more. */
+  /** URIs of the folders with an end that need not be shown any more. */
   get folders(): ReadonlySet<string> {
     return this.seen;
   }
 
-  /** Look at the folders as they are, in a window that has the person's eyes or has not. */
+  /** Read the folders as they are, in a window that is focused or not. */
   watch(folders: readonly FolderSnapshot[], focused: boolean): void {
     for (const folder of folders) {
       const { uri } = folder;

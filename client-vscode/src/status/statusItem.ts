@@ -53,10 +53,10 @@ export type LinkCommand = (typeof LINK_COMMANDS)[number];
 export interface StatusOptions {
   readonly show: ShowStatus;
   /** No turning icons. */
-  readonly still: boolean;
-  /** URIs of folders whose end a person has had time to see. */
+  readonly reducedMotion: boolean;
+  /** URIs of folders whose end the user has had time to see. */
   readonly seenEnds: ReadonlySet<string>;
-  /** `17:00`, in the time zone of whoever looks. */
+  /** `17:00`, in the reader's time zone. */
   readonly clock: (timestamp: string) => string;
 }
 
@@ -66,7 +66,7 @@ export function statusItem(snapshot: Snapshot, options: StatusOptions): StatusMo
     return undefined;
   }
   const model = ofServer(snapshot) ?? ofFolders(snapshot, options);
-  return model === undefined || !options.still
+  return model === undefined || !options.reducedMotion
     ? model
     : { ...model, text: model.text.replace("~spin", "") };
 }

@@ -6,7 +6,7 @@
 
 import type { Node, TaskNode } from "./nodes";
 
-/** What the server is asked for: before which task, or at the end of the list that it stands in. */
+/** What the server is asked for: before which task, or at the end of the list that it is in. */
 export interface Move {
   readonly task: TaskNode;
   readonly before: string | undefined;
@@ -16,7 +16,7 @@ export interface Move {
  * The move that a drop means; none where it changes nothing.
  *
  * `siblings` are the rows beside the dragged one. Dropped on its own heading, or on nothing, a task
- * goes to the end; on another heading, to the beginning of what stands there.
+ * goes to the end; on another heading, to the beginning of what is there.
  */
 export function moveOf(
   task: TaskNode,
@@ -31,7 +31,7 @@ export function moveOf(
       if (to === from) {
         return undefined;
       }
-      // Further down it takes the place of a row that moves up, so it stands behind that one.
+      // Further down it takes the place of a row that moves up, so it comes behind that one.
       return to > from && from >= 0
         ? { task, before: tasks[to + 1]?.task.id }
         : { task, before: target.task.id };

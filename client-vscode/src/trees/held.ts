@@ -1,7 +1,7 @@
 /**
- * The rows that a tree holds, and when it tells that they changed; it must never know VS Code.
+ * The rows that a tree holds, and when it reports that they changed. Does not import VS Code.
  *
- * Rows come as often as something happens in a run. They are told as changed at most four times a
+ * Rows come as often as something happens in a run. Changes are reported at most four times a
  * second, and only those that read otherwise by then.
  */
 
@@ -11,18 +11,18 @@ import { byId, changedRows, type Node } from "./nodes";
 export const REST = 275;
 
 /** What has to be drawn again: these rows, or everything. */
-export type Told = readonly string[] | undefined;
+export type ChangedRows = readonly string[] | undefined;
 
 export class HeldRows {
-  /** As they were told last. */
+  /** As they were reported last. */
   private nodes: readonly Node[] = [];
   private known: ReadonlyMap<string, Node> = new Map();
   private coming: readonly Node[] | undefined;
   private timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(private readonly tell: (told: Told) => void) {}
+  constructor(private readonly notify: (changed: ChangedRows) => void) {}
 
-  /** From now on these are the rows: at once, or as soon as it may be told. */
+  /** From now on these are the rows: at once, or as soon as a report is due. */
   show(nodes: readonly Node[]): void {
     if (this.timer === undefined) {
       this.take(nodes);
@@ -71,7 +71,7 @@ export class HeldRows {
       this.timer = setTimeout(() => {
         this.rested();
       }, REST);
-      this.tell(changes.kind === "all" ? undefined : changes.ids);
+      this.notify(changes.kind === "all" ? undefined : changes.ids);
     }
   }
 

@@ -1,4 +1,4 @@
-/** The rows of the tree of iterations, made from what the server told; never knows VS Code. */
+/** The rows of the tree of iterations, made from the server's reports. Does not import VS Code. */
 
 import type { IterationRow, RunState } from "../generated/protocol";
 import { t } from "../l10n";
@@ -88,9 +88,9 @@ function resultWords({ outcome, commit, failure }: IterationRow): string {
 
 /** What was seen, and beside it what was claimed where that differs. */
 function filesWords({ files, claimedFiles }: IterationRow): string {
-  const seen = files === 1 ? t("{0} file", 1) : t("{0} files", files ?? 0);
+  const counted = files === 1 ? t("{0} file", 1) : t("{0} files", files ?? 0);
   const differs = claimedFiles !== undefined && claimedFiles !== files;
-  return differs ? t("{0} (report {1})", seen, claimedFiles) : seen;
+  return differs ? t("{0} (report {1})", counted, claimedFiles) : counted;
 }
 
 function iterationIcon(row: IterationRow): NodeIcon {

@@ -49,7 +49,7 @@ export interface IterationNode extends NodeBase {
   readonly row: IterationRow;
 }
 
-/** Stands for iterations that are not shown one by one. */
+/** In place of iterations that are not shown one by one. */
 export interface OlderNode extends NodeBase {
   readonly kind: "older";
   /** Path of the table that has a row for each of them. */

@@ -1,7 +1,7 @@
 /**
  * What can be done with a row, in one place: menus, lists to choose from and tests ask here.
  *
- * Each offer stands in the row's context value as `can:NAME`, where package.json asks for it. What
+ * Each offer is in the row's context value as `can:NAME`, where package.json asks for it. What
  * really can be done the server decides when it is asked. It must never know VS Code.
  */
 
@@ -13,7 +13,7 @@ export type TaskOffer = (typeof TASK_OFFERS)[number];
 export const ITERATION_OFFERS = ["log", "changes", "commit", "rollBack"] as const;
 export type IterationOffer = (typeof ITERATION_OFFERS)[number];
 
-/** What can be done with a task as it stands. */
+/** What can be done with a task as it is. */
 export function taskOffers(task: TaskRow): readonly TaskOffer[] {
   const isOpen = task.state === "todo" || task.state === "inProgress";
   const holds: Readonly<Record<TaskOffer, boolean>> = {

@@ -1,4 +1,4 @@
-/** The rows of the plan's tree, made from what the server told; it must never know VS Code. */
+/** The rows of the plan's tree, made from the server's reports. Does not import VS Code. */
 
 import type { PlanRows, TaskRow } from "../generated/protocol";
 import { t } from "../l10n";
@@ -63,7 +63,7 @@ function taskNode(
     ...(task.iteration === undefined ? [] : ["tried"]),
     ...offerWords(taskOffers(task)),
   ];
-  const said = [task.title, stateWords(task), priorityWords(task), task.words];
+  const parts = [task.title, stateWords(task), priorityWords(task), task.words];
   return {
     kind: "task",
     id: unique(ids, `${folder.uri}#task:${task.id}`),
@@ -74,7 +74,7 @@ function taskNode(
       task.words === "" ? stateWords(task) : task.words,
       ...task.criteria.map((criterion) => `• ${criterion}`),
     ].join("\n"),
-    spoken: said.filter((part) => part !== "").join(", "),
+    spoken: parts.filter((part) => part !== "").join(", "),
     context: context.join(" "),
     icon: taskIcon(task),
     folder: folder.uri,

@@ -11,8 +11,8 @@ import type { Node } from "./nodes";
 export class Rows implements vscode.TreeDataProvider<string>, vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<string[] | undefined>();
   readonly onDidChangeTreeData = this.changed.event;
-  readonly held = new HeldRows((told) => {
-    this.changed.fire(told === undefined ? undefined : [...told]);
+  readonly held = new HeldRows((ids) => {
+    this.changed.fire(ids === undefined ? undefined : [...ids]);
   });
 
   /** Show these rows. */

@@ -197,7 +197,7 @@ function drawRows(list: HTMLElement, rows: readonly Row[]): void {
   );
 }
 
-/** The words of a row; what was cut from them lies behind a line that opens. */
+/** The words of a row; what was cut from them is behind a line that opens. */
 function drawWords(words: HTMLElement, row: Row): void {
   const parts: readonly ("text" | "more")[] = [row.more === "" ? "text" : "more"];
   keep(
@@ -252,7 +252,7 @@ function keep<Item>(
   for (const child of [...parent.children] as HTMLElement[]) {
     before.set(child.dataset["key"] ?? "", child);
   }
-  // Two buttons may say the same; then their place tells them apart.
+  // Two buttons may say the same; then their positions distinguish them.
   const used = new Set<string>();
   const keyed = items.map((item) => {
     let key = keyOf(item);

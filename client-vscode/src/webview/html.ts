@@ -41,7 +41,7 @@ export function loopHtml(sources: PageSources): string {
   </head>
   <body>
     <main id="loop" aria-label="Ralph Loop" data-words="${attribute(JSON.stringify(words))}"></main>
-    <p id="told" class="unseen" role="status" aria-live="polite"></p>
+    <p id="announcer" class="unseen" role="status" aria-live="polite"></p>
     <script nonce="${attribute(nonce)}" src="${attribute(scriptUri)}"></script>
   </body>
 </html>

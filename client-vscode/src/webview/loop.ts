@@ -8,13 +8,13 @@ import { LoopPage, type Host } from "./page";
 declare function acquireVsCodeApi(): Host;
 
 const root = document.getElementById("loop");
-const told = document.getElementById("told");
-if (root !== null && told !== null) {
+const announcer = document.getElementById("announcer");
+if (root !== null && announcer !== null) {
   useLanguage(document.documentElement.lang);
   useTranslator(translatorOf(JSON.parse(root.dataset["words"] ?? "{}") as Record<string, string>));
   delete root.dataset["words"];
   // VS Code's own setting, or the system's where that is to be followed.
-  const still =
+  const reducedMotion =
     document.body.classList.contains("vscode-reduce-motion") ||
     window.matchMedia("(prefers-reduced-motion: reduce)").matches;
   const clock = {
@@ -26,7 +26,7 @@ if (root !== null && told !== null) {
       };
     },
   };
-  const page = new LoopPage(root, told, acquireVsCodeApi(), clock, still);
+  const page = new LoopPage(root, announcer, acquireVsCodeApi(), clock, reducedMotion);
   // Only VS Code itself can post to a webview's own frame; its messages have no other mark.
   window.addEventListener("message", (event: MessageEvent<ToPage>) => {
     page.receive(event.data);

@@ -31,7 +31,7 @@ export interface Notice {
   readonly title: string;
   readonly text: string;
   readonly buttons: readonly { readonly title: string; readonly command: PageCommand }[];
-  /** Where nothing new comes any more: when what is shown was told, in milliseconds. */
+  /** Where nothing new comes any more: when what is shown was reported, in milliseconds. */
   readonly asOf?: number;
 }
 
@@ -41,7 +41,7 @@ export interface LoopSnapshot {
   readonly workspace: string;
   /** Its name; empty where it is the only one. */
   readonly name: string;
-  /** As the server told it last. */
+  /** As the server reported it last. */
   readonly state?: StateResult;
   /** When that came, in milliseconds since the epoch. */
   readonly receivedAt: number;
@@ -62,8 +62,8 @@ export type ToPage =
 
 /** Page to host. */
 export type FromPage =
-  /** It listens; `still` where a person wants nothing to move, which only a page can tell. */
-  | { readonly type: "ready"; readonly still: boolean }
+  /** It listens; `still` where the user prefers reduced motion, which only a page can report. */
+  | { readonly type: "ready"; readonly reducedMotion: boolean }
   | {
       readonly type: "act";
       readonly workspace: string;
@@ -79,7 +79,7 @@ export function readFromPage(value: unknown): FromPage | undefined {
   }
   switch (value["type"]) {
     case "ready":
-      return { type: "ready", still: value["still"] === true };
+      return { type: "ready", reducedMotion: value["reducedMotion"] === true };
     case "act": {
       const { workspace, verb, arguments: given } = value;
       const known = VERBS.find((each) => each === verb);

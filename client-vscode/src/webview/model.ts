@@ -1,7 +1,7 @@
 /**
- * What the Loop view shows, before it is drawn: pure functions from what the server told.
+ * What the Loop view shows, before it is drawn: pure functions from what the server reported.
  *
- * The server has put everything into words; here it is only laid out, and the time goes on by
+ * The server has put everything into words; here it is only laid out, and the time continues by
  * itself. It must never know the DOM, nor decide anything about a run.
  */
 
@@ -27,13 +27,13 @@ export interface Button {
   readonly does: { readonly action: Action } | { readonly command: PageCommand };
 }
 
-/** What stands above everything else. */
+/** The headline above everything else. */
 export interface CardModel {
   readonly key: string;
   readonly tone: Tone;
   readonly title: string;
   readonly text: string;
-  /** Since when it is so, or until when: told by the clock here. */
+  /** Since when it is so, or until when: counted by the clock here. */
   readonly when: string;
   readonly buttons: readonly Button[];
 }
@@ -44,7 +44,7 @@ export interface Row {
   readonly heading: string;
   readonly text: string;
   readonly tone: Tone;
-  /** The rest of the text, for whoever opens the line. */
+  /** The rest of the text, behind a line that opens. */
   readonly more: string;
 }
 
@@ -52,13 +52,13 @@ export interface Row {
 export interface Progress {
   readonly value: number;
   readonly of: number;
-  /** For a person who does not see it. */
+  /** For screen readers. */
   readonly label: string;
 }
 
 /** Everything that is drawn but the agent's messages. */
 export interface LoopModel {
-  /** What the page is, for a person who does not see it; VS Code shows the folder's name itself. */
+  /** What the page is, for screen readers; VS Code shows the folder's name itself. */
   readonly label: string;
   readonly state: PanelState;
   readonly tone: Tone;
@@ -77,14 +77,14 @@ export interface LoopModel {
   readonly ticks: number | undefined;
 }
 
-/** Milliseconds between two ticks of the time, and of what is told in minutes. */
+/** Milliseconds between two ticks of the time, and of what is shown in minutes. */
 const TICK = 1000;
 const SLOW_TICK = 15_000;
 
 /**
  * The whole view as it is at `now`, in milliseconds since the epoch.
  *
- * A page that was hidden begins with what it remembers, which is not `fresh`: its time stands still
+ * A page that was hidden begins with what it remembers, which is not `fresh`: its clock is stopped
  * until the host has spoken.
  */
 export function loopModel(snapshot: LoopSnapshot, now: number, fresh = true): LoopModel {
@@ -112,7 +112,7 @@ export function loopModel(snapshot: LoopSnapshot, now: number, fresh = true): Lo
   const { iterations, card } = panel;
   const cards: CardModel[] = notice === undefined ? [] : [notice];
   if (card !== undefined) {
-    // What goes on by itself asks for nothing, so no button is loud there.
+    // What continues by itself asks for nothing, so no button is loud there.
     const asks = card.kind !== "run-waits" && card.kind !== "run-stops";
     const buttons = card.actions.map((action, at) => button(action, asks && at === 0, snapshot));
     const { kind: key, tone, title, text } = card;
@@ -172,7 +172,7 @@ export function duration(seconds: number): string {
   return minutes > 0 ? t("{0}m {1}s", minutes, left) : t("{0}s", left);
 }
 
-/** How it stands; a wait that is long says until when, in the time of whoever looks. */
+/** The state; a wait that is long says until when, in the reader's time zone. */
 function headlineOf({ card, headline, until }: Panel, now: number): string {
   const isLong = card?.kind === "run-waits" && until !== undefined;
   return isLong ? t("{0} until {1}", headline, clockTime(until, now)) : headline;
@@ -203,7 +203,7 @@ function iterationWords(value: number, limit: number | undefined): string {
 
 function row(fact: Fact, snapshot: LoopSnapshot, now: number, stale: boolean): Row {
   const panel = snapshot.state?.panel;
-  // The server tells the time when something changes; in between it goes on here.
+  // The server reports the time when something changes; in between it continues here.
   const ticks = fact.key === "time" && panel?.ticking === true && !stale;
   const since = Math.max(0, now - snapshot.receivedAt) / 1000;
   // What the time is limited to stays behind it.
@@ -309,8 +309,8 @@ export function feedFor(feed: Feed, snapshot: LoopSnapshot): Feed {
 function withMessage(lines: readonly Line[], message: Message): readonly Line[] {
   switch (message.kind) {
     case "text": {
-      const said = message.text.split("\n").filter((line) => line.trim() !== "");
-      const kept = said.slice(-MAX_LINES).map((text) => line("text", text));
+      const shown = message.text.split("\n").filter((line) => line.trim() !== "");
+      const kept = shown.slice(-MAX_LINES).map((text) => line("text", text));
       return [...lines, ...kept].slice(-MAX_LINES);
     }
     case "tool": {

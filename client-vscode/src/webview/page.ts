@@ -30,7 +30,7 @@ export interface Clock {
 }
 
 /** Milliseconds between two sentences to a screen reader (UX: at most one in 5 s). */
-export const TOLD_INTERVAL = 5000;
+export const ANNOUNCE_INTERVAL = 5000;
 
 /** The page's life: feed it what the host sends. */
 export class LoopPage {
@@ -39,20 +39,20 @@ export class LoopPage {
   private fresh = false;
   private callOffTick: (() => void) | undefined;
   private callOffTold: (() => void) | undefined;
-  private toldAt = Number.NEGATIVE_INFINITY;
+  private announcedAt = Number.NEGATIVE_INFINITY;
   private headline: string | undefined;
 
   constructor(
     private readonly root: HTMLElement,
-    private readonly told: HTMLElement,
+    private readonly announcer: HTMLElement,
     private readonly host: Host,
     private readonly clock: Clock,
-    /** Whether a person wants nothing to move. */
-    still = false,
+    /** Whether the user prefers reduced motion. */
+    reducedMotion = false,
   ) {
     this.memory = readMemory(host.getState());
     this.show();
-    host.postMessage({ type: "ready", still });
+    host.postMessage({ type: "ready", reducedMotion });
   }
 
   /** Take what the host sent. */
@@ -101,7 +101,7 @@ export class LoopPage {
     draw(this.root, model, feed, (button) => {
       this.press(snapshot, button);
     });
-    this.tell(model.headline);
+    this.announce(model.headline);
     if (model.ticks !== undefined) {
       this.callOffTick = this.clock.later(model.ticks, () => {
         this.show();
@@ -118,8 +118,8 @@ export class LoopPage {
     this.host.postMessage({ type: "act", workspace, verb, arguments: given });
   }
 
-  /** Say a change of state aloud, the newest one only, and not before the last one was heard. */
-  private tell(headline: string): void {
+  /** Announce a change of state, the newest one only, and not before the last one was read out. */
+  private announce(headline: string): void {
     if (headline === this.headline) {
       return;
     }
@@ -131,7 +131,7 @@ export class LoopPage {
     if (isFirst) {
       return;
     }
-    const wait = this.toldAt + TOLD_INTERVAL - this.clock.now();
+    const wait = this.announcedAt + ANNOUNCE_INTERVAL - this.clock.now();
     if (wait > 0) {
       this.callOffTold = this.clock.later(wait, () => {
         this.say(headline);
@@ -142,8 +142,8 @@ export class LoopPage {
   }
 
   private say(headline: string): void {
-    this.toldAt = this.clock.now();
-    this.told.textContent = headline;
+    this.announcedAt = this.clock.now();
+    this.announcer.textContent = headline;
   }
 }
 

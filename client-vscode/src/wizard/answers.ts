@@ -1,5 +1,5 @@
 /**
- * What a person has answered in the set-up wizard, and what of it goes to the server.
+ * What the user has answered in the set-up wizard, and what of it goes to the server.
  *
  * Pure: it reads what was kept of an earlier opening as carefully as anything from outside, and
  * must never know VS Code nor judge an answer; the rules are the server's.
@@ -45,12 +45,12 @@ export interface Item {
 
 export interface Answers {
   readonly profile: ProfileName;
-  /** Id of a template; none where the description is in the person's own words. */
+  /** Id of a template; none where the description is the user's text. */
   readonly template: string | undefined;
   readonly description: string;
   readonly completionPhrase: string;
   readonly agent: string;
-  /** Program and arguments, where the agent is one of the person's own; else empty. */
+  /** Program and arguments, where the agent is the user's own program; else empty. */
   readonly agentCommand: readonly string[];
   readonly maxIterations: number;
   /** Minutes, of one iteration. */
@@ -74,7 +74,7 @@ export interface Kept {
   readonly step: Step;
 }
 
-/** The agent whose program a person names themselves. */
+/** The agent whose program the user names. */
 export const OWN_COMMAND = "command";
 
 /** What the answers are before anybody has answered. */
@@ -171,7 +171,7 @@ export function setupParams(
   options: { readonly dryRun: boolean },
 ): SetupParams {
   const usesExisting = answers.source === "existing";
-  // New items go into the plan that lies here already: there is one plan for one loop.
+  // New items go into the plan that is here already: there is one plan for one loop.
   const plan = usesExisting ? answers.plan : choices.existingPlan;
   return {
     workspace,

@@ -1,7 +1,7 @@
 /**
- * Long texts of the set-up wizard in an editor of their own.
+ * Long texts of the set-up wizard in a separate editor.
  *
- * A draft lies in memory and in the window's own storage, never on the disk of the project: saving
+ * A draft is in memory and in the window's storage, never on the disk of the project: saving
  * it keeps it, closing it asks nothing, and reloading the window brings it back.
  */
 

@@ -11,7 +11,7 @@ import {
   isLong,
   refused,
   type Asking,
-  type Told,
+  type ShownProblem,
   type Turn,
   type Wizard,
 } from "./state";
@@ -20,9 +20,9 @@ export function confirm(wizard: Wizard): Turn {
   if (wizard.busy !== undefined) {
     return [wizard];
   }
-  const [told] = wizard.problems;
-  if (told !== undefined && told.severity !== "error") {
-    return keepIt(wizard, told);
+  const [problem] = wizard.problems;
+  if (problem !== undefined && problem.severity !== "error") {
+    return keepIt(wizard, problem);
   }
   if (wizard.asking !== undefined) {
     return confirmField(wizard, wizard.asking);
@@ -46,9 +46,9 @@ export function confirm(wizard: Wizard): Turn {
 }
 
 /** Keep what was typed although something was said of it. */
-function keepIt(wizard: Wizard, told: Told): Turn {
+function keepIt(wizard: Wizard, problem: ShownProblem): Turn {
   const problems = wizard.problems.slice(1);
-  const accepted = [...wizard.accepted, told.code];
+  const accepted = [...wizard.accepted, problem.code];
   const after = { ...wizard, problems, accepted };
   return problems.length > 0 ? [after] : settle(after);
 }
@@ -128,7 +128,7 @@ function confirmTitle(wizard: Wizard, title: string, id: number | undefined): Tu
     ...{ id: newId(items), title, priority: items.at(-1)?.priority ?? "P1" },
     ...{ detail: "", isTicked: true },
   };
-  // Whoever adds one mostly has another: an empty field ends it.
+  // A user who adds one mostly has another: an empty field ends it.
   return ask(
     answered(wizard, { items: [...items, added] }),
     { kind: "title", item: undefined },

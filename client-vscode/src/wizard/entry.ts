@@ -1,5 +1,5 @@
 /**
- * The set-up wizard as a bundle of its own: most windows never open it, and what is read at every
+ * The set-up wizard as a separate bundle: most windows never open it, and what is read at every
  * start of an editor stays small. It has its own copy of what it uses, so the translator of words
  * is handed over.
  */

@@ -1,4 +1,4 @@
-/** What stands beside the fields of the set-up wizard. Pure. */
+/** What is shown beside the fields of the set-up wizard. Pure. */
 
 import { t } from "../l10n";
 import type { Wizard } from "./state";

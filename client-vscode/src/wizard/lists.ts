@@ -3,8 +3,31 @@
 import type { AgentChoice, SetupFile, TemplateChoice } from "../generated/protocol";
 import { t } from "../l10n";
 import { joinCommand, OWN_COMMAND, type Item } from "./answers";
-import type { Button, Line, Row } from "./screens";
 import type { Wizard } from "./state";
+
+export interface Button {
+  readonly id: string;
+  /** Name of a codicon. */
+  readonly icon: string;
+  readonly tooltip: string;
+}
+
+export interface Row {
+  readonly kind: "row";
+  readonly id: string;
+  readonly label: string;
+  readonly description?: string;
+  readonly detail?: string;
+  readonly icon?: string;
+  readonly isTicked?: boolean;
+  readonly buttons?: readonly Button[];
+}
+
+/** A line between rows, with a word on it. */
+export interface Line {
+  readonly kind: "line";
+  readonly label: string;
+}
 
 export interface List {
   readonly rows: readonly (Row | Line)[];
@@ -13,7 +36,7 @@ export interface List {
   readonly placeholder: string;
 }
 
-/** The row that stands for no template. */
+/** The row for no template. */
 export const NO_TEMPLATE = "none";
 
 export function rowsOf(wizard: Wizard): List {
@@ -80,14 +103,14 @@ function description({ choices, answers, problems }: Wizard): List {
   const skeleton = choices.templates.find(({ id }) => id === answers.template)?.description;
   const isUntouched = answers.description.trim() === skeleton?.trim();
   const lines = answers.description.split("\n").filter((line) => line.trim() !== "");
-  const [told] = problems;
+  const [problem] = problems;
   const fix: readonly Row[] =
-    told?.fix === undefined
+    problem?.fix === undefined
       ? []
       : [
           {
-            ...{ kind: "row", id: "fix", label: told.fix.title, icon: "lightbulb" },
-            detail: told.fix.text,
+            ...{ kind: "row", id: "fix", label: problem.fix.title, icon: "lightbulb" },
+            detail: problem.fix.text,
           },
         ];
   return {

@@ -1,9 +1,9 @@
 /**
- * The set-up wizard as a machine: where a person is, what happened, and what has to be done next.
+ * The set-up wizard as a machine: the current step, what happened, and what has to be done next.
  *
  * Pure: `next` takes a wizard and an event and gives a wizard and at most one effect, whose outcome
  * is an event again. What a text is worth the server judges; one message is shown at a time, the
- * most severe first: an error stops the person, anything else they may keep by a second Enter.
+ * most severe first: an error stops the user, anything else they may keep by a second Enter.
  * Nothing is written before the effect `write`, which only the last screen has.
  */
 

@@ -1,5 +1,5 @@
 /**
- * The items of the plan to be, as a text that a person edits: one item a line.
+ * The items of the plan to be, as a text that the user edits: one item a line.
  *
  * It is the wizard's own way of writing, and no plan: what becomes of the items in a plan's format
  * the server knows. Every line can be read, so that nothing typed is lost.
@@ -21,7 +21,7 @@ export function writeDraft(items: readonly Item[]): string {
   return [`# ${help}`, "", ...lines, ""].join("\n");
 }
 
-/** The items of a draft; whatever stands at the beginning of a line is one. */
+/** The items of a draft; whatever is at the beginning of a line is one. */
 export function readDraft(draft: string): readonly Item[] {
   const items: Item[] = [];
   for (const line of draft.split(/\r?\n/)) {

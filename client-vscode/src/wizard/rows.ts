@@ -65,7 +65,7 @@ function chooseTemplate(wizard: Wizard, row: string): Wizard {
   const { choices, answers } = wizard;
   const template = choices.templates.find(({ id }) => id === row);
   const before = choices.templates.find(({ id }) => id === answers.template);
-  // What a person wrote themselves is never replaced by a skeleton.
+  // What the user wrote is never replaced by a skeleton.
   const isOwn = answers.description !== "" && answers.description !== before?.description;
   const description = isOwn ? answers.description : (template?.description ?? "");
   return answered(wizard, { template: template?.id, description });
@@ -161,14 +161,14 @@ export function press(wizard: Wizard, button: string, row: string | undefined): 
   }
 }
 
-/** What the button of a message inserts: at the end, on a line of its own where there are lines. */
+/** What the button of a message inserts: at the end, on a separate line where there are lines. */
 function fixed(wizard: Wizard): Wizard {
-  const [told, ...others] = wizard.problems;
-  if (told?.fix === undefined || wizard.step !== "description") {
+  const [problem, ...others] = wizard.problems;
+  if (problem?.fix === undefined || wizard.step !== "description") {
     return wizard;
   }
   const before = isLong(wizard) ? wizard.answers.description : wizard.text;
-  const description = [before.trimEnd(), told.fix.text].join(isLong(wizard) ? "\n" : " ").trim();
+  const description = [before.trimEnd(), problem.fix.text].join(isLong(wizard) ? "\n" : " ").trim();
   return { ...answered(wizard, { description }), text: description, problems: others };
 }
 

@@ -1,39 +1,15 @@
 /**
  * What the set-up wizard shows: each state of it as one list or one field, in words.
  *
- * Pure: whoever draws it decides nothing, and must only hand back what was pressed.
+ * Pure: the caller draws it, decides nothing, and only passes back what was pressed.
  */
 
 import type { SetupSeverity } from "../generated/protocol";
 import { t } from "../l10n";
 import { STEPS, type Step } from "./answers";
 import { fieldOf } from "./fields";
-import { rowsOf } from "./lists";
-import { isField, isLong, type Told, type Wizard } from "./state";
-
-export interface Button {
-  readonly id: string;
-  /** Name of a codicon. */
-  readonly icon: string;
-  readonly tooltip: string;
-}
-
-export interface Row {
-  readonly kind: "row";
-  readonly id: string;
-  readonly label: string;
-  readonly description?: string;
-  readonly detail?: string;
-  readonly icon?: string;
-  readonly isTicked?: boolean;
-  readonly buttons?: readonly Button[];
-}
-
-/** A line between rows, with a word on it. */
-export interface Line {
-  readonly kind: "line";
-  readonly label: string;
-}
+import { rowsOf, type Button, type Line, type Row } from "./lists";
+import { isField, isLong, type ShownProblem, type Wizard } from "./state";
 
 interface Common {
   /** The same as long as it is the same screen, so that it is drawn in place. */
@@ -55,7 +31,7 @@ export interface Pick extends Common {
   readonly rows: readonly (Row | Line)[];
   /** Id of the row that Enter takes at first. */
   readonly active: string | undefined;
-  /** What stands below the field: what is wrong, or else what to know. */
+  /** The text below the field: what is wrong, or else what to know. */
   readonly prompt: string;
 }
 
@@ -85,23 +61,25 @@ export function screenOf(wizard: Wizard): Screen {
     canGoBack: step !== "profile" || asking !== undefined,
     isBusy: busy !== undefined,
   };
-  const [told] = wizard.problems;
+  const [problem] = wizard.problems;
   if (isField(wizard)) {
     const { prompt, placeholder } = fieldOf(wizard);
     const message =
-      told === undefined ? undefined : { severity: told.severity, text: words(wizard, told) };
+      problem === undefined
+        ? undefined
+        : { severity: problem.severity, text: words(wizard, problem) };
     return { ...common, kind: "field", value: wizard.text, prompt, placeholder, message };
   }
   const { rows, active, prompt, placeholder } = rowsOf(wizard);
   return {
     ...common,
     ...{ kind: "pick", many: step === "items", rows, active, placeholder },
-    prompt: told === undefined ? prompt : words(wizard, told),
+    prompt: problem === undefined ? prompt : words(wizard, problem),
   };
 }
 
 /** What is said, and what Enter does about it. */
-function words({ problems }: Wizard, { severity, message }: Told): string {
+function words({ problems }: Wizard, { severity, message }: ShownProblem): string {
   if (severity === "error") {
     return message;
   }
@@ -165,11 +143,11 @@ function buttonsOf(wizard: Wizard): readonly Button[] {
   if (busy !== undefined && busy !== "judging") {
     return [];
   }
-  const [told] = problems;
+  const [problem] = problems;
   const fix: readonly Button[] =
-    told?.fix === undefined || step !== "description" || isLong(wizard)
+    problem?.fix === undefined || step !== "description" || isLong(wizard)
       ? []
-      : [{ id: "fix", icon: "lightbulb", tooltip: t("Insert: {0}", told.fix.text) }];
+      : [{ id: "fix", icon: "lightbulb", tooltip: t("Insert: {0}", problem.fix.text) }];
   const startOver = { id: "startOver", icon: "clear-all", tooltip: t("Start Over") };
   if (asking !== undefined) {
     return [];

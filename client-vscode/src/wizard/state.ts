@@ -12,16 +12,16 @@ import type {
 } from "../generated/protocol";
 import { STEPS, type Answers, type Step } from "./answers";
 
-/** A field that a screen opens, and from which the person comes back to the screen. */
+/** A field that a screen opens, and from which the user comes back to the screen. */
 export type Asking =
   | { readonly kind: "maxIterations" | "timeout" | "maxCostUsd" | "agentCommand" }
   /** The title of an item; of a new one where there is no id. */
   | { readonly kind: "title"; readonly item: number | undefined };
 
-/** What the person waits for. */
+/** What the user waits for. */
 export type Busy = "judging" | "proposing" | "planning" | "writing";
 
-/** What is edited in an editor of its own. */
+/** What is edited in a separate editor. */
 export type Draft = "description" | "plan";
 
 export interface Wizard {
@@ -29,21 +29,21 @@ export interface Wizard {
   readonly answers: Answers;
   readonly step: Step;
   readonly asking: Asking | undefined;
-  /** What stands in the field, where the screen is one. */
+  /** The content of the field, where the screen is one. */
   readonly text: string;
   /** What is wrong with it, the one that is shown first. */
-  readonly problems: readonly Told[];
-  /** Codes of problems that the person keeps this text with. */
+  readonly problems: readonly ShownProblem[];
+  /** Codes of problems that the user keeps this text with. */
   readonly accepted: readonly string[];
   readonly busy: Busy | undefined;
   /** What the last screen shows. */
   readonly result: SetupResult | undefined;
-  /** What a person should know of the items that an agent proposed. */
+  /** What the user should know of the items that an agent proposed. */
   readonly notes: readonly string[];
 }
 
 /** A problem as it is shown; the server's, or one of ours such as a request that failed. */
-export type Told = Pick<SetupProblem, "severity" | "code" | "message" | "fix">;
+export type ShownProblem = Pick<SetupProblem, "severity" | "code" | "message" | "fix">;
 
 export type Event =
   /** Something was typed. */
@@ -142,7 +142,7 @@ export function goBack(wizard: Wizard): Turn {
   return before === undefined ? [wizard] : enter(kept(wizard), before);
 }
 
-/** What stands in a field is not lost by going back. */
+/** The content of a field is not lost by going back. */
 function kept(wizard: Wizard): Wizard {
   if (!isField(wizard)) {
     return wizard;
@@ -180,6 +180,6 @@ export function refused(wizard: Wizard, message: string): Wizard {
   return { ...wizard, problems: [failure(message)] };
 }
 
-export function failure(message: string): Told {
+export function failure(message: string): ShownProblem {
   return { severity: "error", code: "failed", message };
 }

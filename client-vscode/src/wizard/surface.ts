@@ -1,17 +1,18 @@
 /**
  * Draws the screens of the set-up wizard with VS Code's own lists and fields, and says what a
- * person does with them. It decides nothing.
+ * user does with them. It decides nothing.
  *
  * The same screen is changed in place, so that what is typed, ticked and active stays; only Escape
- * closes it, since a person looks things up elsewhere while they answer.
+ * closes it, since a user looks things up elsewhere while they answer.
  */
 
 import * as vscode from "vscode";
 
 import type { Event } from "./state";
-import type { Button, Field, Line, Pick, Row, Screen } from "./screens";
+import type { Button, Line, Row } from "./lists";
+import type { Field, Pick, Screen } from "./screens";
 
-/** What a person does. */
+/** What the user does. */
 export type Did = Event | { readonly kind: "left" } | { readonly kind: "startedOver" };
 
 interface ListItem extends vscode.QuickPickItem {
@@ -29,10 +30,10 @@ type Input =
 export class Surface implements vscode.Disposable {
   private shown: Input | undefined;
   private readonly listening: vscode.Disposable[] = [];
-  /** While rows are set, the editor says of ticks that no person has made. */
+  /** While rows are set, the editor reports ticks that the user has not made. */
   private isDrawing = false;
 
-  constructor(private readonly tell: (did: Did) => void) {}
+  constructor(private readonly emit: (did: Did) => void) {}
 
   show(screen: Screen): void {
     this.isDrawing = true;
@@ -83,18 +84,18 @@ export class Surface implements vscode.Disposable {
       input.onDidAccept(() => {
         const [row] = input.selectedItems;
         if (screen.many) {
-          this.tell({ kind: "confirmed" });
+          this.emit({ kind: "confirmed" });
         } else if (row !== undefined) {
-          this.tell({ kind: "chose", row: row.id });
+          this.emit({ kind: "chose", row: row.id });
         }
       }),
       input.onDidChangeSelection((rows) => {
         if (screen.many && !this.isDrawing && this.shown?.input === input) {
-          this.tell({ kind: "ticked", rows: rows.map(({ id }) => id) });
+          this.emit({ kind: "ticked", rows: rows.map(({ id }) => id) });
         }
       }),
       input.onDidTriggerItemButton(({ button, item }) => {
-        this.tell({ kind: "pressed", button: (button as ScreenButton).id, row: item.id });
+        this.emit({ kind: "pressed", button: (button as ScreenButton).id, row: item.id });
       }),
     );
     return input;
@@ -102,7 +103,7 @@ export class Surface implements vscode.Disposable {
 
   private drawPick(input: vscode.QuickPick<ListItem>, screen: Pick): void {
     this.drawCommon(input, screen);
-    // Newer editors have a line for it below the field; in others it stands in the field.
+    // Newer editors have a line for it below the field; in others it is in the field.
     const hasPrompt = "prompt" in input;
     if (hasPrompt) {
       Object.assign(input, { prompt: screen.prompt === "" ? undefined : screen.prompt });
@@ -142,10 +143,10 @@ export class Surface implements vscode.Disposable {
     this.listen(input);
     this.listening.push(
       input.onDidChangeValue((text) => {
-        this.tell({ kind: "typed", text });
+        this.emit({ kind: "typed", text });
       }),
       input.onDidAccept(() => {
-        this.tell({ kind: "confirmed" });
+        this.emit({ kind: "confirmed" });
       }),
     );
     return input;
@@ -184,18 +185,18 @@ export class Surface implements vscode.Disposable {
   private listen(input: vscode.QuickPick<ListItem> | vscode.InputBox): void {
     const pressed = (button: vscode.QuickInputButton): void => {
       if (button === vscode.QuickInputButtons.Back) {
-        this.tell({ kind: "wentBack" });
+        this.emit({ kind: "wentBack" });
         return;
       }
       const { id } = button as ScreenButton;
-      this.tell(id === "startOver" ? { kind: "startedOver" } : { kind: "pressed", button: id });
+      this.emit(id === "startOver" ? { kind: "startedOver" } : { kind: "pressed", button: id });
     };
     this.listening.push(
       input.onDidTriggerButton(pressed),
       input.onDidHide(() => {
         if (this.shown?.input === input) {
           this.hide();
-          this.tell({ kind: "left" });
+          this.emit({ kind: "left" });
         }
       }),
     );

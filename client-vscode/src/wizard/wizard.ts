@@ -1,6 +1,6 @@
 /**
  * The set-up wizard at work: draws what the model shows, does what it wants done, and keeps the
- * answers of whoever leaves. What is shown and when, the model decides.
+ * answers of a user who leaves. What is shown and when, the model decides.
  */
 
 import * as vscode from "vscode";
@@ -23,8 +23,8 @@ import { Surface, type Did } from "./surface";
 export interface Leads {
   /** Start a run in the folder that was set up. */
   start(folder: FolderSnapshot): Promise<void>;
-  /** Tell a person why it did not open. */
-  tell(text: string, code: string, folder: FolderSnapshot): Promise<void>;
+  /** Show the user why it did not open. */
+  showError(text: string, code: string, folder: FolderSnapshot): Promise<void>;
 }
 
 /** What it works with. */
@@ -94,14 +94,14 @@ export class SetUpWizard implements vscode.Disposable {
     this.previews.dispose();
   }
 
-  /** What can be chosen in the folder; what stands against it is told. */
+  /** What can be chosen in the folder; what prevents it is shown. */
   private async choices(folder: FolderSnapshot): Promise<SetupChoicesResult | undefined> {
     try {
       return await this.connection.request("ralph/setupChoices", { workspace: folder.uri });
     } catch (error) {
       const { message, code = "internal" } = error as Error & { readonly code?: string };
-      // Not awaited: it stands until somebody looks at it.
-      void this.leads.tell(message, code, folder);
+      // Not awaited: it stays until the user dismisses it.
+      void this.leads.showError(message, code, folder);
       return undefined;
     }
   }
@@ -151,7 +151,7 @@ export class SetUpWizard implements vscode.Disposable {
             this.come(session, turn, { kind: "failed", message });
           } else if (effect.kind === "openDraft" || effect.kind === "write") {
             // It is no longer there to say so itself.
-            void this.leads.tell(message, "internal", session.folder);
+            void this.leads.showError(message, "internal", session.folder);
           }
         },
       );
@@ -229,7 +229,7 @@ export class SetUpWizard implements vscode.Disposable {
     }
   }
 
-  /** The person went away: what they answered is there when they come back. */
+  /** The user went away: what they answered is there when they come back. */
   private leave(): void {
     const { session } = this;
     if (session !== undefined) {
@@ -258,7 +258,7 @@ export class SetUpWizard implements vscode.Disposable {
   }
 }
 
-/** A plan that lies in the folder. */
+/** A plan in the folder. */
 async function chooseFile({ uri }: FolderSnapshot): Promise<Event | undefined> {
   const root = vscode.Uri.parse(uri);
   const [chosen] =

@@ -1,4 +1,4 @@
-/** The plan's items in the set-up wizard, as a person moves, changes and adds them. */
+/** The plan's items in the set-up wizard, as the user moves, changes and adds them. */
 
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";

@@ -1,4 +1,4 @@
-/** The set-up wizard as a person goes through it. */
+/** The set-up wizard as the user goes through it. */
 
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";

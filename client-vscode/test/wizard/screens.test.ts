@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 
 import { STEPS, type Step } from "../../src/wizard/answers";
-import { screenOf, type Field, type Pick, type Row } from "../../src/wizard/screens";
+import type { Row } from "../../src/wizard/lists";
+import { screenOf, type Field, type Pick } from "../../src/wizard/screens";
 import { answers, choices, item, Person, problem, RESULT } from "./samples";
 
 function pick({ wizard }: Person): Pick {

@@ -1,4 +1,4 @@
-/** A clock for tests, that goes on when it is told to. */
+/** A clock for tests, advanced by hand. */
 
 import { NOW } from "./samples";
 

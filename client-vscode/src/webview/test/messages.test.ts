@@ -8,9 +8,9 @@ describe("what a page may send", () => {
   test("is a closed list", () => {
     const act = { type: "act", workspace: "w", verb: "answer", arguments: { run: "r" } };
     assert.deepEqual(readFromPage(act), act);
-    assert.deepEqual(readFromPage({ type: "ready", still: true, more: 1 }), {
+    assert.deepEqual(readFromPage({ type: "ready", reducedMotion: true, more: 1 }), {
       type: "ready",
-      still: true,
+      reducedMotion: true,
     });
     const command = { type: "command", command: "showOutput" };
     assert.deepEqual(readFromPage(command), command);
@@ -65,6 +65,6 @@ describe("the page around the view", () => {
 
   test("has the places that the page draws into", () => {
     assert.match(html, /<main id="loop"/);
-    assert.match(html, /id="told"[^>]*aria-live="polite"/);
+    assert.match(html, /id="announcer"[^>]*aria-live="polite"/);
   });
 });

@@ -4,7 +4,7 @@ import { beforeEach, describe, test } from "vitest";
 import { Window } from "happy-dom";
 
 import type { FromPage } from "../messages";
-import { LoopPage, TOLD_INTERVAL, type Memory } from "../page";
+import { LoopPage, ANNOUNCE_INTERVAL, type Memory } from "../page";
 import { HandClock } from "./clock";
 import { EMPTY, NOW, panel, QUESTION, snapshot } from "./samples";
 
@@ -16,9 +16,9 @@ let clock: HandClock;
 
 beforeEach(() => {
   const { document } = new Window();
-  document.body.innerHTML = '<main id="loop"></main><p id="told"></p>';
+  document.body.innerHTML = '<main id="loop"></main><p id="announcer"></p>';
   root = document.getElementById("loop") as unknown as HTMLElement;
-  told = document.getElementById("told") as unknown as HTMLElement;
+  told = document.getElementById("announcer") as unknown as HTMLElement;
   sent = [];
   remembered = undefined;
   clock = new HandClock();
@@ -48,7 +48,7 @@ const button = (title: string): HTMLButtonElement => {
 describe("the page", () => {
   test("says that it is ready, and is empty until it is told something", () => {
     open();
-    assert.deepEqual(sent, [{ type: "ready", still: false }]);
+    assert.deepEqual(sent, [{ type: "ready", reducedMotion: false }]);
     assert.equal(root.childElementCount, 0);
   });
 
@@ -309,7 +309,7 @@ describe("what is read aloud", () => {
     show(page, panel({ headline: "Running", ticking: false }));
     show(page, panel(QUESTION));
     assert.equal(told.textContent, "Paused");
-    clock.pass(TOLD_INTERVAL);
+    clock.pass(ANNOUNCE_INTERVAL);
     assert.equal(told.textContent, "Waiting for you");
   });
 });

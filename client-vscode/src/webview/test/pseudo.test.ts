@@ -1,5 +1,5 @@
 /**
- * Nothing reaches a person without going through the translator.
+ * No text reaches the user without going through the translator.
  *
  * What the server says is put between ‹ and ›, what is translated between ⟦ and ⟧: then nothing
  * that is neither may hold a letter.
@@ -32,7 +32,7 @@ afterEach(() => {
   useTranslator(fill);
 });
 
-/** Fields of the server's that are words for a person, wherever they stand. */
+/** Fields of the server's that are text for users, wherever they are. */
 const SAID = new Set(["headline", "short", "title", "text", "heading", "more", "message"]);
 
 /** The same, with the server's words marked. */
@@ -112,7 +112,7 @@ describe.each(SAMPLES)("$name", ({ snapshot: plain }) => {
     }
     const item = statusItem(snapshot, {
       show: "always",
-      still: false,
+      reducedMotion: false,
       seenEnds: new Set(),
       clock: () => "17:00",
     });

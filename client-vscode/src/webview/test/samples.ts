@@ -1,4 +1,4 @@
-/** A panel as the server tells it, for the tests of the page. */
+/** A panel as the server sends it, for the tests of the page. */
 
 import type { Panel, StateResult } from "../../generated/protocol";
 import type { LoopSnapshot } from "../messages";

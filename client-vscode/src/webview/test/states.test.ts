@@ -1,4 +1,4 @@
-/** Every state, in every place where a person sees it, against the one table of them. */
+/** Every state, in every place where the user sees it, against the one table of them. */
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -38,7 +38,7 @@ let root: HTMLElement;
 beforeEach(() => {
   useLanguage("en-GB");
   const { document } = new Window();
-  document.body.innerHTML = '<main id="loop"></main><p id="told"></p>';
+  document.body.innerHTML = '<main id="loop"></main><p id="announcer"></p>';
   root = document.getElementById("loop") as unknown as HTMLElement;
 });
 
@@ -74,7 +74,7 @@ describe.each(SAMPLES)("$name", ({ snapshot, expected }) => {
   test("the status bar", () => {
     const item = statusItem(snapshot, {
       show: "whenActive",
-      still: false,
+      reducedMotion: false,
       seenEnds: new Set(),
       clock: () => "17:00",
     });
