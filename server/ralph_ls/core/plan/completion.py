@@ -1,6 +1,6 @@
 """Completion markers, progress logs and steps: what the texts of a loop say about being complete.
 
-The marker counts only on a line of its own (docs/rules.md#exit-gate), so a sentence such as "the
+The marker counts only alone on a line (docs/rules.md#exit-gate), so a sentence such as "the
 marker PROJECT_COMPLETE should only be added when …" ends no run. The marks of a heading, of bold or
 italic text, of a list, a ticked box and those of an HTML comment may surround it. Markers in a
 fence, in a quote, struck out or behind an open box do not count. Whether a marker was written in
@@ -27,7 +27,7 @@ from ralph_ls.core.plan.parse.lines import ListMarks, advance_column, find_marks
 
 
 def has_completion_marker(text: str, word: str) -> bool:
-    """Whether ``word`` stands on a line of its own outside fences; linear in the text."""
+    """Whether ``word`` is alone on a line outside fences; linear in the text."""
     return next(_marker_lines(text, word), None) is not None
 
 
@@ -42,7 +42,7 @@ def _marker_lines(text: str, word: str) -> Iterator[int]:
     text = text.removeprefix("\ufeff")
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-    # The fences are looked for only where the answer depends on them: a plan whose notes merely
+    # Fences are scanned only where the answer depends on them: a plan whose notes merely
     # name the marker is read in every iteration.
     candidates = set(_candidates(text, word))
     if not candidates or ("```" not in text and "~~~" not in text):
@@ -54,7 +54,7 @@ def _marker_lines(text: str, word: str) -> Iterator[int]:
 
 
 def _candidates(text: str, word: str) -> Iterator[int]:
-    """Number the lines, from 0, that are the marker, wherever they stand."""
+    """The numbers, from 0, of all lines that are the marker."""
     shape = _shape_of(word)
     number = counted = 0
     at = text.find(word)
@@ -98,12 +98,12 @@ _ITEM_FIRST = frozenset("-*+0123456789")
 
 
 def _outside_fences(lines: list[str]) -> Iterator[int]:
-    """Number the lines that are in no fence, whichever way the fences are read.
+    """The numbers of the lines that are in no fence, however the fences are read.
 
-    The end of a fence that somebody forgot inside a list item, or a fence that stands where
-    indented code does, leave two readings: CommonMark's, and that of someone who looks for the
-    next line like an end. Where one of them ends a fence too early, it takes what comes next
-    inside out; so a line has to be outside in both.
+    A fence that is not closed in its list item, or is indented like code, can be read in two ways:
+    as CommonMark does, or up to the next line like an end. Where one reading ends a fence too
+    early, it mistakes the inside of the next fence for its outside; so a line has to be outside in
+    both.
     """
     strict: _Fence | None = None
     loose: _Fence | None = None
@@ -144,7 +144,7 @@ def _enter_items(thresholds: list[int], line: str, column: int, marks: ListMarks
     """Leave the list items that the line is left of, and enter those that it begins.
 
     Of items that begin inside items on one line the outermost and the innermost are kept. One
-    between them that is missed makes a fence last longer, which can never add a marker.
+    between that is missed makes a fence longer, which can never add a marker.
     """
     while thresholds and thresholds[-1] > column:
         thresholds.pop()
@@ -171,7 +171,7 @@ def _opening_of(line: str, marks: ListMarks | None) -> _Fence | None:
 
 
 def records_finished(log: str) -> bool:
-    """Whether anything in the log was finished; an open box was not."""
+    """Whether the log has a finished task; an open box is none."""
     text = _COMMENT.sub("", log)
     fence = ""
     for line in text.splitlines():
@@ -205,7 +205,7 @@ def steps_of(text: str) -> dict[str, bool]:
 
 
 def merge_steps(known: Mapping[str, bool], now: Mapping[str, bool]) -> dict[str, bool]:
-    """All steps that were ever there; what was done once is done."""
+    """All steps of both texts; a step that was done once stays done."""
     names = dict.fromkeys((*known, *now))
     return {name: known.get(name, False) or now.get(name, False) for name in names}
 

@@ -25,7 +25,7 @@ class TaskKind(Enum):
     ITEM = auto()
     """A list item."""
     HEADING = auto()
-    """A heading with a state, and nothing below it that is a task."""
+    """A heading with a state, and no task below it."""
     ROW = auto()
     """A row of a table."""
     STORY = auto()
@@ -44,7 +44,7 @@ class Task(NamedTuple):
     """Without marks, tags and explicit id; white space is folded."""
     state: TaskState
     priority: Priority | None
-    """From a tag, a severity or a heading; None where nothing says one."""
+    """From a tag, a severity or a heading; None where there is none."""
     section: str
     """The nearest heading, without marks; empty before the first one."""
     optional: bool
@@ -64,19 +64,19 @@ class Task(NamedTuple):
     blocked_by: str | None
     """The reason as the plan gives it, whatever the state."""
     criteria: tuple[str, ...]
-    """What must hold when the task is done, one text each."""
+    """The acceptance criteria, one text each."""
     kind: TaskKind = TaskKind.ITEM
     mark: tuple[int, int] | None = None
-    """Where in the text its state stands: inside the box, or the emoji or cell; else None."""
+    """The place of its state in the text: inside the box, the emoji or the cell; else None."""
     words: tuple[int, int, int] | None = None
     """Line (from 0), beginning and end in characters of that line, of its title; None where its
     first line holds it, behind marker and box."""
     tracker_priority: ShownPriority | None = None
-    """What the tracker calls its priority, where that is finer than a plan's."""
+    """The tracker's name of the priority, where that is finer than a plan's."""
 
     @property
     def shown_priority(self) -> ShownPriority | None:
-        """The priority as it is shown; what the loop decides by is ``priority``."""
+        """The priority as it is shown; the loop decides by ``priority``."""
         if self.tracker_priority is not None or self.priority is None:
             return self.tracker_priority
         return ShownPriority(self.priority.value)
@@ -86,9 +86,9 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class LazyTuple(Sequence[T_co], Generic[T_co]):
-    """A tuple whose members are made when somebody asks for one; equal to the tuple that it is.
+    """A tuple whose members are made on first access; equal to the tuple of its members.
 
-    Reading a plan costs little, and most who hold one ask only for its counts.
+    Parsing a plan is cheap, and most callers need only its counts.
     """
 
     __slots__ = ("_length", "_made", "_make")
@@ -136,7 +136,7 @@ class LazyTuple(Sequence[T_co], Generic[T_co]):
 
 
 Tally = Mapping[tuple[TaskState, bool], int]
-"""How many tasks there are of a state, apart by whether they are optional."""
+"""The number of tasks of a state, separately for required and optional ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,10 +149,10 @@ class Plan:
     pick: Callable[[Collection[TaskState], Collection[str]], tuple[Task, ...]] | None = field(
         default=None, repr=False, compare=False
     )
-    """How to make ``some`` of the tasks, where not all of them have been made."""
+    """Makes ``some`` of the tasks, where not all of them have been made."""
 
     def tally(self) -> Tally:
-        """Count the tasks by state; costs nothing where reading has counted them."""
+        """Count the tasks by state; free where the parser has counted them."""
         if self.known_tally is not None:
             return self.known_tally
         return Counter((task.state, task.optional) for task in self.tasks)
@@ -162,14 +162,14 @@ class Plan:
     ) -> tuple[Task, ...]:
         """The tasks with one of these states or ids, in order; of a long plan no others are made.
 
-        It looks at the whole plan, so ask once for all.
+        Searches the whole plan, so call it once for all.
         """
         if self.pick is not None and isinstance(self.tasks, LazyTuple) and not self.tasks.is_made:
             return self.pick(states, ids)
         return tuple(task for task in self.tasks if task.state in states or task.id in ids)
 
     def find(self, task_id: str) -> Task | None:
-        """The task with this id, if there is one; looks at each task once."""
+        """The task with this id, if there is one; linear."""
         return next(iter(self.some(ids={task_id})), None)
 
     def by_id(self) -> Mapping[str, Task]:
@@ -184,34 +184,34 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedPlan:
-    """A plan and what in its text could not be read as meant, by line."""
+    """A plan and the problems in its text, by line."""
 
     plan: Plan
     problems: Sequence[PlanProblem] = ()
     """A tuple, or what is equal to one and made late."""
     spans: Sequence[tuple[int, int]] = ()
-    """Where in its line each of the problems stands: from and to, in characters of the line."""
+    """The span of each problem in its line, in characters."""
     source: object = field(default=None, repr=False, compare=False)
-    """What ``reparse`` goes on from; nothing to anybody else."""
+    """The internal state for ``reparse_markdown``."""
 
 
 class PlanKind(StrEnum):
-    """Where the tasks come from (docs/rules.md#plans)."""
+    """The source of the tasks (docs/rules.md#plans)."""
 
     MARKDOWN = "markdown"
     STORIES = "stories"
     """``tasks.json`` or ``prd.json`` (R)."""
     BEADS = "beads"
-    """``bd`` (B)."""
+    """``bd``."""
     REQUEST = "request"
     """The text of a request (A)."""
 
 
 def kind_of_file(path: str, kind: PlanKind) -> PlanKind:
-    """Which kind the plan in a file is, where a profile expects ``kind``.
+    """The kind of the plan in a file, where a profile expects ``kind``.
 
-    The name of a file says more than the profile: nobody writes JSON as markdown, nor the other
-    way round. One with any other name is what the profile expects of a file.
+    The extension of a file has precedence over the profile: JSON is never Markdown, nor the other
+    way round. A file with any other name has the kind that the profile expects.
     """
     name = path.casefold()
     if name.endswith(".json"):
@@ -225,7 +225,7 @@ LARGEST_PLAN = 16 << 20
 """Bytes, or characters of an open document."""
 
 MOST_LINES = 100_000
-"""Five times what a plan of ten thousand tasks with notes has."""
+"""Five times the lines of a plan of ten thousand tasks with notes."""
 
 
 def text_limit_error(text: str) -> str | None:

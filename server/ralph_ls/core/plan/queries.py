@@ -25,12 +25,12 @@ from ralph_ls.protocol.plan import Priority, TaskState, TaskView
 
 
 def renamed_tasks(before: Plan, after: Plan) -> Mapping[str, str]:
-    """Tell for each task of the later plan that had another id which one that was.
+    """The earlier id of each task of the later plan whose id changed.
 
-    A task is taken for another when their titles share at least half of their words or letters, or
-    when nothing else is left between the same two neighbours and the titles share something; of
-    several the likest wins, then the nearest. A split task is followed by its likest part. Each id
-    is given once, and an explicit id that changed counts like a title. Ids that stay are not told.
+    Two tasks match when their titles share at least half of their words or letters, or when they
+    are alone between the same two neighbours and the titles share something; of several the most
+    similar one wins, then the nearest. A split task is followed by its most similar part. Each id
+    is used once, and an explicit id that changed counts like a title. Unchanged ids are omitted.
     """
     old, new = before.by_id(), after.by_id()
     gone = [task for task in before.tasks if task.id not in new]
@@ -50,7 +50,7 @@ def renamed_tasks(before: Plan, after: Plan) -> Mapping[str, str]:
 _ALIKE = 0.5
 _ALIKE_IN_PLACE = 0.2
 _MOST_COMPARED = 200
-"""Of a plan rewritten as a whole only so many are compared, so that following stays quick."""
+"""The maximum number of tasks compared in a rewritten plan, which bounds the time."""
 
 
 class _Pair(NamedTuple):
@@ -64,7 +64,7 @@ class _Pair(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """Where a task stands: between which tasks that both plans have, and as which."""
+    """The place of a task: the neighbours that both plans have, and its position there."""
 
     gap: tuple[str, str]
     nth: int
@@ -103,7 +103,7 @@ def _pairs(
 
 
 def _traits(title: str) -> Counter[str]:
-    """What likeness goes by: words, and pairs of letters for what has no spaces or is misspelt."""
+    """The traits for similarity: words, and pairs of letters for misspelt words and CJK."""
     lowered = title.lower()
     letters = "".join(mark for mark in lowered if mark.isalnum())
     return Counter(lowered.split()) + Counter(map("".join, pairwise(letters)))
@@ -118,14 +118,14 @@ def _likeness(one: Counter[str], other: Counter[str]) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanCounts:
-    """How a plan stands. Required is what is not optional; open is todo or inProgress."""
+    """Counts of a plan. Required tasks are those not optional; open is todo or inProgress."""
 
     total: int
     """Every task, also skipped and optional ones."""
     done: int
     """Every task that is done, also optional ones."""
     required: int
-    """Required tasks, whatever their state, but for skipped ones: somebody decided on those."""
+    """Required tasks in any state except skipped ones, which were decided on."""
     done_required: int
     open_required: int
     """Required and open; a completion is refused while there is one."""
@@ -135,7 +135,7 @@ class PlanCounts:
 
 
 def count_tasks(plan: Plan) -> PlanCounts:
-    """Count the tasks of a plan by state, and apart by whether they are required."""
+    """Count the tasks of a plan by state, and separately the required ones."""
     states = Counter(plan.tally())
     n_open = {
         optional: states[TaskState.TODO, optional] + states[TaskState.IN_PROGRESS, optional]
@@ -162,16 +162,16 @@ def next_task(
     waits_for: Mapping[str, Collection[str]] = MappingProxyType({}),
     takes_optional: bool = True,
 ) -> Task | None:
-    """Choose the task to work on, or None when nothing is left that could be.
+    """The task to work on next, or None when none is left.
 
-    Required ones go before optional ones; then those in progress; then by priority, where none
+    Required tasks come before optional ones; then those in progress; then by priority, where none
     counts as P1 (Standard); then by position. Done, blocked and skipped ones are never chosen, nor
-    those in ``set_aside``; ``only`` leaves the choice between one id and nothing. Optional ones are
-    chosen only with ``takes_optional``, and last.
+    those in ``set_aside``; ``only`` restricts the choice to one id. Optional ones are chosen only
+    with ``takes_optional``, and last.
 
-    ``waits_for`` has the unfinished tasks that a task says it needs (docs/rules.md#plans):
-    such a task is chosen only where all that are left wait for each other, since no order would
-    please them. One that waits for a task which nobody will take is never chosen.
+    ``waits_for`` has the unfinished dependencies of a task (docs/rules.md#plans): such a task is
+    chosen only if all that are left wait for each other, so that no order would satisfy them. One
+    that waits for a task that will not be taken is never chosen.
     """
     open_states = {TaskState.TODO, TaskState.IN_PROGRESS}
     candidates = [
@@ -190,7 +190,7 @@ def next_task(
 
 
 def _all_needed(task_id: str, waits_for: Mapping[str, Collection[str]]) -> set[str]:
-    """What a task waits for, and all that those wait for."""
+    """The transitive dependencies of a task."""
     needed: set[str] = set()
     left = [task_id]
     while left:
@@ -201,13 +201,12 @@ def _all_needed(task_id: str, waits_for: Mapping[str, Collection[str]]) -> set[s
 
 
 def newly_done(before: Plan, after: Plan) -> tuple[str, ...]:
-    """Tell the ids of the tasks that became done, in the order of the later plan.
+    """The ids of the tasks that became done, in the order of the later plan.
 
-    A task counts when it is done now and was not done before: it was ticked, or it is new and came
-    in done. One that was done already is none for being reworded (``follow``). Tasks of the same
-    title differ in their number only (``-2``), and the numbers shift when one is added or moved;
-    so for each title as many are left out as were done before. A task that is gone is never
-    counted.
+    A task counts when it is done now and was not done before: it was ticked, or was added as done.
+    Rewording a done task does not count (``renamed_tasks``). Tasks of the same title differ only in
+    their number (``-2``), and the numbers shift when one is added or moved; so for each title as
+    many are left out as were done before. A removed task is never counted.
     """
     done_before = {task.id for task in before.tasks if task.state is TaskState.DONE}
     done_after = [task.id for task in after.tasks if task.state is TaskState.DONE]
@@ -243,7 +242,7 @@ def _without_number(task_id: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskTraits:
-    """By what an iteration on a task may be given to one model or another."""
+    """The traits of a task by which its iterations may be assigned to different models."""
 
     task: str
     """The id of the task that it is about."""
@@ -253,7 +252,7 @@ class TaskTraits:
 
 
 def traits_of(task: Task, *, text: str = "", labels: Iterable[str] = ()) -> TaskTraits:
-    """The traits of a task; ``text`` is what it was read from, ``labels`` are tags besides."""
+    """The traits of a task; it was parsed from ``text``, ``labels`` are additional tags."""
     # Tags such as [BUG] are in the line, but not in the title; a title may have several lines.
     found = [*labels, *tags_in(text[task.start : task.end]), *tags_in(task.title)]
     tags = tuple(dict.fromkeys(tag.casefold() for tag in found))
@@ -261,7 +260,7 @@ def traits_of(task: Task, *, text: str = "", labels: Iterable[str] = ()) -> Task
 
 
 def tags_in(line: str) -> list[str]:
-    """The tags of a text, as they are written; none in code, in a link, or of an issue's number."""
+    """The tags of a text as written, except in code, in a link, or an issue's number."""
     bare = _CODE.sub(" ", line)
     return [" ".join((found[1] or found[2]).split()) for found in _TAG.finditer(bare)]
 
@@ -270,13 +269,13 @@ _CODE = re.compile(r"`[^`]*`")
 _TAG = re.compile(
     r"(?<!\])\[(?!\s*\])(?![xX~!/>-]\])([^\[\]]{1,60})\](?![(\[])|(?<![^\s(,])#([^\W\d_][\w-]*)"
 )
-"""A box is none, whatever stands in it."""
+"""A box is no tag, whatever its content."""
 
 
 def task_view(task: Task) -> TaskView:
-    """Show one task; its place in the text is reduced to the line.
+    """One task for viewers; its place in the text is reduced to the line.
 
-    Half characters, which a file that is no UTF-8 may leave in a text, are shown as ``?``.
+    Lone surrogates from bytes that are not UTF-8 are shown as ``?``.
     """
     return TaskView(
         id=task.id,

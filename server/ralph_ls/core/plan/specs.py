@@ -36,7 +36,7 @@ ARCHIVE = "archive"
 
 
 class SpecStatus(StrEnum):
-    """S, Spec Metadata Headers."""
+    """The status of a specification in its front matter."""
 
     ACTIVE = "active"
     IMPLEMENTED = "implemented"
@@ -51,7 +51,7 @@ class Spec:
     name: str
     """Within ``specs/``."""
     status: SpecStatus
-    """Active where it does not say, or says something else."""
+    """Active where it is missing or unknown."""
     created: date | None
     updated: date | None
     tags: tuple[str, ...]
@@ -60,20 +60,20 @@ class Spec:
     supersedes: tuple[str, ...]
     front_matter: FrontMatter
     remarks: tuple[FrontMatterProblem, ...]
-    """What it says that cannot be read as meant."""
+    """The problems in its front matter."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexEntry:
-    """What the index says of one specification."""
+    """The entry of one specification in the index."""
 
     title: str
     name: str
     """Within ``specs/``; empty where the heading names no file."""
     part: SpecStatus
-    """From the section that it stands in; the archived ones are obsolete."""
+    """From its section; the archived ones are obsolete."""
     fields: Mapping[str, str]
-    """S's fields by their names in lower case: status, priority, dependencies, last updated,
+    """The fields by their names in lower case: status, priority, dependencies, last updated,
     completed, summary."""
     line: int
     """From 0."""
@@ -88,7 +88,7 @@ def is_spec(name: str) -> bool:
 
 
 def read_spec(name: str, text: str) -> Spec:
-    """Read what a specification says of itself; total."""
+    """Parse a specification's front matter; total."""
     matter = read_front_matter(text)
     remarks = list(matter.remarks)
     folder = name.rpartition("/")[0]
@@ -106,9 +106,9 @@ def read_spec(name: str, text: str) -> Spec:
 
 
 def read_index(text: str) -> tuple[IndexEntry, ...]:
-    """Read the entries of ``specs/README.md``: sub-headings, or links in a list; total.
+    """Parse the entries of ``specs/README.md``: sub-headings, or links in a list; total.
 
-    Fields stand below an entry.
+    Fields are below an entry.
     """
     entries: list[IndexEntry] = []
     part: SpecStatus | None = None
@@ -163,7 +163,7 @@ def _entry(
 def check_specs(
     specs: Sequence[Spec], index: Sequence[IndexEntry] | None, plan: Plan, plan_text: str
 ) -> dict[str, tuple[FrontMatterProblem, ...]]:
-    """What does not fit, by name within ``specs/``; ``index`` is None where there is none.
+    """The inconsistencies, by name within ``specs/``; ``index`` is None where there is none.
 
     ``plan_text`` is what the plan was read from. Linear in it and in what the specifications say.
     """
@@ -217,13 +217,13 @@ _PARTS = {
 _HEADING = re.compile(r"\ufeff?(#{1,6})[ \t]+(.*)")
 _FIELD = re.compile(r"[ \t]*[-*+][ \t]+\*\*([^*:]+):?\*\*:?(.*)")
 _LISTED = re.compile(r"[ \t]*[-*+][ \t]+\[([^\[\]]*)\]\(([^()\s]+\.md)\)", re.IGNORECASE)
-"""``- [Letters](letters.md)``, as most people write an index."""
+"""``- [Letters](letters.md)``, the usual form of an index."""
 _NAMED = re.compile(r"[\[(]([^\[\]()\s]+\.md)[\])]", re.IGNORECASE)
 _WORD = re.compile(r"[\w./-]+")
 
 
 def _status_of(matter: FrontMatter, remarks: list[FrontMatterProblem]) -> SpecStatus:
-    """A specification that says nothing is active; ``superseded-by`` may name the other one."""
+    """A specification without a status is active; ``superseded-by`` may name the other one."""
     field = matter.find("status")
     if field is None or not field.values:
         return SpecStatus.ACTIVE
@@ -260,7 +260,7 @@ def _names(values: Iterable[str], folder: str) -> tuple[str, ...]:
 def _check_names(spec: Spec, known: Mapping[str, Spec]) -> Iterator[FrontMatterProblem]:
     for key, names in (("dependencies", spec.dependencies), ("supersedes", spec.supersedes)):
         for name in names:
-            # What was superseded may lie in the archive, which is not read.
+            # A superseded one may be in the archive, which is not read.
             is_there = name in known or (key == "supersedes" and name.startswith(f"{ARCHIVE}/"))
             if name == spec.name:
                 message = f"{key}: it names itself; take that out"
@@ -276,7 +276,7 @@ def _check_names(spec: Spec, known: Mapping[str, Spec]) -> Iterator[FrontMatterP
 def _open_tasks_by_spec(plan: Plan, text: str, known: Mapping[str, Spec]) -> dict[str, list[str]]:
     """The titles of tasks that are not done, by the specifications that they name.
 
-    A task names one in its title, its notes, or the heading that it stands under.
+    A task names one in its title, its notes, or the heading above it.
     """
     found: dict[str, dict[str, str]] = {}
     by_id = plan.by_id()
@@ -347,12 +347,12 @@ def _remark(code: str, message: str, field: FrontMatterField | None) -> FrontMat
 
 
 def fix_plan_skeleton() -> str:
-    """Give an ``@fix_plan.md`` with its four sections and no task."""
+    """An ``@fix_plan.md`` with its four sections and no task."""
     return "\n\n".join(_HEADINGS) + "\n"
 
 
 def spec_index_skeleton() -> str:
-    """Give a ``specs/README.md`` with its three sections and no entry.
+    """A ``specs/README.md`` with its three sections and no entry.
 
     See docs/rules.md#specifications.
     """

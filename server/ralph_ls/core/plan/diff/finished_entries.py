@@ -17,17 +17,17 @@ from ralph_ls.core.plan.parse.lines import find_marks
 from ralph_ls.core.plan.parse.titles import fold_whitespace
 
 TITLE_COVERAGE = 0.75
-"""The share of a title's words that a line says which tells of it as finished."""
+"""The share of a title's words that a line needs to count as its entry."""
 
 VERBATIM = 0.25
-"""What a title that a line says word by word is likelier for it."""
+"""The bonus in similarity of a title that a line contains word by word."""
 
 NAMED_BY_ID = 2.0
 """The same for an id: above all likeness."""
 
 
 def word_similarity(one: frozenset[str], other: frozenset[str]) -> float:
-    """How much of their words two texts share, from 0 to 1; words tell more than letters."""
+    """How much of their words two texts share, from 0 to 1; words count more than letters."""
     return 2 * len(one & other) / (len(one) + len(other))
 
 
@@ -51,7 +51,7 @@ def log_entries(finished: str) -> Iterator[str]:
 
 
 class FinishedEntries:
-    """What is told of finished tasks, line by line; it is told in other words than the plan's."""
+    """The entries of finished tasks, line by line; their words may differ from the plan's."""
 
     def __init__(self, finished: str) -> None:
         lines = [line for line in map(fold_whitespace, finished.splitlines()) if line]
@@ -106,7 +106,7 @@ class FinishedEntries:
         return scored
 
     def _saying(self, title: str) -> Iterator[int]:
-        """The lines in which a title begins, said as words of their own."""
+        """The lines in which a title begins as separate words."""
         at = self._all.find(title) if title else -1
         for _ in range(_COMMON):
             if at < 0:
@@ -138,6 +138,6 @@ _NAME = re.compile(r"[^\W_](?:[\w.\-]*\w)?")
 """What may be an id in a line."""
 _REMARK = re.compile(r"(?<=\S)\s*\([^()]*\)\s*\Z")
 _INSIDE = re.compile(r"[^\W_\u2e80-\U0003ffff]{2}\Z")
-"""Two letters of one word; signs of CJK are words of their own."""
+"""Two letters of one word; CJK characters are separate words."""
 _COMMON = 30
-"""So many lines are looked at that share a word, or say a title."""
+"""The maximum number of lines compared that share a word or contain a title."""

@@ -40,32 +40,32 @@ class PlanPowers:
     """Drop open tasks, and mark them as skipped."""
     may_change_criteria: bool = False
     decided: frozenset[tuple[str, str]] = frozenset()
-    """What a person did meanwhile, by kind (``Forbidden``) and id of the task; that is theirs."""
+    """The user's changes meanwhile, by kind (``Forbidden``) and task id; these are allowed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanViolation:
-    """One thing that was put back."""
+    """One forbidden change that was reverted."""
 
     what: Forbidden
     task: Task
     """As it was before."""
     line: int
-    """Where it stands now that it is put back, from 0."""
+    """Its line after it was reverted, from 0."""
     end_line: int
     """The last line that belongs to it, from 0."""
     text: str
-    """What the agent had made of it; empty where it left nothing."""
+    """The agent's version; empty where it left nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanGuardResult:
-    """A plan in which nothing forbidden is left."""
+    """A plan without forbidden changes."""
 
     text: str
     violations: tuple[PlanViolation, ...] = ()
     reworded_entry: str = ""
-    """The entry under which the iteration's own task was finished, in other words; else empty."""
+    """The reworded log entry of the iteration's own finished task; else empty."""
 
 
 def guard_plan(
@@ -78,10 +78,10 @@ def guard_plan(
     finished: str = "",
     own: str | None = None,
 ) -> PlanGuardResult:
-    """Restore what was forbidden between two readings of a plan. Total, and idempotent.
+    """Revert forbidden changes between two parsed plans. Total, and idempotent.
 
-    Both plans are whole readings of their texts. ``finished`` is what was newly written where
-    finished tasks are told (PROGRESS.md); ``own`` the iteration's task, where there is evidence.
+    Both plans are parsed from their whole texts. ``finished`` is the text added to the log of
+    finished tasks (PROGRESS.md); ``own`` the iteration's task, if there is evidence.
     """
     if before_text == after_text or (powers.may_drop and powers.may_change_criteria):
         return PlanGuardResult(text=after_text)
@@ -102,9 +102,9 @@ class _Found(NamedTuple):
     nth: int
     """The task's position before."""
     now: int | None
-    """Its position after; None where it is gone."""
+    """Its position after; None if it was removed."""
     criteria: tuple[str, ...] = ()
-    """Those that are gone."""
+    """Those that were removed."""
 
 
 _MARKS = str.maketrans("", "", "*`~")
@@ -116,7 +116,7 @@ _BRACKETS = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Reading:
-    """A text that may be the outcome, held against the earlier plan."""
+    """A candidate for the outcome, compared with the earlier plan."""
 
     text: str
     plan: Plan
@@ -126,7 +126,7 @@ class _Reading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Law:
-    """What holds while one plan is guarded."""
+    """The inputs that stay the same while one plan is guarded."""
 
     before: Plan
     powers: PlanPowers
@@ -141,7 +141,7 @@ class _Law:
 
 
 def _judged(before: Plan, after: Plan, pairing: TaskPairing, powers: PlanPowers) -> list[_Found]:
-    """What was forbidden, in the order of the earlier plan."""
+    """The forbidden changes, in the order of the earlier plan."""
     found: list[_Found] = []
     moved: frozenset[str] | None = None
     for nth, task in enumerate(before.tasks):
@@ -172,7 +172,7 @@ def _criteria_of_new(after: Plan, pairing: TaskPairing) -> frozenset[str]:
 
 
 def _gone(task: Task, became: Task, moved: frozenset[str]) -> tuple[str, ...]:
-    """The criteria that a task had and has no more; more of them are no harm.
+    """The criteria that a task lost; additional ones are allowed.
 
     A finished task that moved away may leave them behind.
     """
@@ -187,12 +187,12 @@ def _gone(task: Task, became: Task, moved: frozenset[str]) -> tuple[str, ...]:
 
 
 def _criterion_key(text: str) -> str:
-    """A criterion as it is compared: what its command ended with may be written behind it (B)."""
+    """A criterion as it is compared: the result of its command may be appended to it."""
     return _EXIT_CODE.sub(")", fold_whitespace(text.translate(_MARKS)).casefold().strip(_CHECKED))
 
 
 def _without_remarks(key: str) -> Iterator[str]:
-    """A criterion without what stands in brackets behind it: ``(pytest - exit 0)`` (B)."""
+    """A criterion without what follows it in brackets: ``(pytest - exit 0)``."""
     opening = {")": "(", "]": "["}.get(key[-1:])
     if opening is None:
         return
@@ -205,14 +205,14 @@ def _without_remarks(key: str) -> Iterator[str]:
 
 
 def _revert(law: _Law, was: PlanSide, now: _Reading) -> _Reading:
-    """Try from the smallest edits on; what they leave, or break, the next ones have to mend."""
+    """Try the smallest edits first; what they leave or break is fixed by the next ones."""
     if not now.text.strip():
         return law.read(was.text, was.plan)
     side = PlanSide.of(now.plan, now.text)
     fine = law.read(_finely(was, side, now.found, now.pairing))
     if not fine.found and _is_intact(now.plan, fine.plan):
         return fine
-    # What small edits did not bring about is taken out again before blunter ones follow.
+    # Failed small edits are taken out again before larger ones are tried.
     left = {(one.what, one.nth) for one in fine.found}
     done = [one for one in now.found if (one.what, one.nth) not in left]
     fine = law.read(_finely(was, side, done, now.pairing))
@@ -224,9 +224,9 @@ def _revert(law: _Law, was: PlanSide, now: _Reading) -> _Reading:
 
 
 def _is_intact(agents: Plan, plan: Plan) -> bool:
-    """Whether all that the agent has left is there as it was; skipped tasks may be anything.
+    """Whether everything the agent left is unchanged; skipped tasks may be anything.
 
-    Edits put in and never move, so it stands in the same order.
+    Edits insert and never move, so the order is the same.
     """
     tasks = iter(plan.tasks)
     return all(
@@ -266,7 +266,7 @@ def _describe(before: Plan, agents: _Reading, outcome: _Reading) -> tuple[PlanVi
     violations = []
     for one in agents.found:
         task = before.tasks[one.nth]
-        # What was split stands in its parts; its own place is then where the first of them is.
+        # A split task is in its parts; its place is that of the first of them.
         there = outcome.pairing.kept.get(one.nth)
         place = task if there is None else outcome.plan.tasks[there]
         text = ""

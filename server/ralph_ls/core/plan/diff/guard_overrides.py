@@ -25,7 +25,7 @@ from ralph_ls.protocol.run.iteration_events import Forbidden
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AcceptedEdit:
-    """The plan as a person would have it, or why that cannot be."""
+    """The plan with the accepted change, or the reason why it cannot be applied."""
 
     text: str = ""
     refusal: str = ""
@@ -35,7 +35,7 @@ class AcceptedEdit:
 def accept_agent_edit(
     text: str, agents: str, what: Forbidden, task_id: str, *, dropped: Sequence[str]
 ) -> AcceptedEdit:
-    """Make the plan say of one task what the agent's version of the plan says. Total.
+    """Give one task the content that it has in the agent's version of the plan. Total.
 
     ``agents`` is the whole plan as the agent left it; ``dropped`` are the ids of all tasks that it
     dropped, which may go with the one that they are nested in.
@@ -84,7 +84,7 @@ def _skipped(text: str, task: Task) -> AcceptedEdit:
 def _criteria(text: str, task: Task, agents: str, theirs: Task) -> AcceptedEdit:
     """The task's lines with the agent's criteria, where they differ from its lines in nothing else.
 
-    The line of the task itself stays: it may have been begun or blocked meanwhile.
+    The task's own line stays: it may have been begun or blocked meanwhile.
     """
     lines, others = lines_with_endings(text), lines_with_endings(agents)
     block = lines[task.line + 1 : task.end_line + 1]
@@ -104,7 +104,7 @@ def _criteria(text: str, task: Task, agents: str, theirs: Task) -> AcceptedEdit:
 
 
 def _other_content(lines: Sequence[str], task: Task) -> list[str]:
-    """What lines below a task say that is no criterion, nor a label over some."""
+    """The content of lines below a task except criteria and their labels."""
     criteria = frozenset(task.criteria)
     contents = (_content(line) for line in lines)
     return [one for one in contents if one and not _is_criterion(one, criteria)]

@@ -27,14 +27,14 @@ from ralph_ls.core.plan.model import Task
 from ralph_ls.core.plan.parse.markdown import parse_markdown
 
 _OF_TITLE = re.compile(r"[0-9a-f]{8}(?:-[0-9]+)?")
-"""The id of a task that the plan gives none; two with others are two tasks."""
+"""An id derived from a title; different explicit ids are different tasks."""
 
 LOOKAHEAD = 12
-"""Lines among which another wording of a line is looked for."""
+"""The number of lines searched for another wording of a line."""
 
 
 def merge_markdown(base: str, mine: str, theirs: str) -> MergedPlan:
-    """Put what was changed in ``mine`` and in ``theirs`` since ``base`` into one text. Total.
+    """Merge the changes of ``mine`` and ``theirs`` since ``base`` into one text. Total.
 
     Of what both added at one place, ``mine`` comes first; of a line on which they disagree,
     ``mine`` is the line and ``theirs`` the note, unless one of them removed it.
@@ -64,7 +64,7 @@ class _Version:
         return split_ending(self.lines[line])[0]
 
     def indent(self, lines: Sequence[int], old: str, new: str) -> None:
-        """Put the white space ``new`` for ``old`` before these lines."""
+        """Replace the indentation ``old`` of these lines with ``new``."""
         for line in lines:
             if old != new and self.lines[line].startswith(old) and self.content(line).strip():
                 is_text = self.keys[line] == self.content(line)
@@ -87,7 +87,7 @@ def _versions(texts: Sequence[str]) -> Iterator[_Version]:
 
 
 def _is_repeated(name: str, known: set[str]) -> bool:
-    """Whether several tasks have this title: their numbers shift, so they tell them apart badly."""
+    """Whether several tasks have this title: their numbers shift, so they identify them badly."""
     title, _, number = name.rpartition("-")
     return f"{name}-2" in known or (number.isdigit() and title in known)
 
@@ -107,12 +107,12 @@ class _Unit(NamedTuple):
 
 
 Item = int
-"""A line of a version; below zero, the unit of that number (counted from -1) stands there."""
+"""A line of a version; below zero, the unit with that number (counted from -1)."""
 
 
 @dataclass(slots=True)
 class _Region:
-    """What belongs to one unit, or to none, in each version."""
+    """The lines of one unit, or of none, in each version."""
 
     base: list[Item] = field(default_factory=list)
     mine: list[Item] = field(default_factory=list)
@@ -126,7 +126,7 @@ class _Merge:
         self._base, self._mine, self._theirs = base, mine, theirs
         self._units: list[_Unit] = []
         self._regions: list[_Region] = []
-        """Of what belongs to no unit, then one for each unit."""
+        """First the lines of no unit, then one region for each unit."""
         self._out = MergeOutput(_usual_ending(mine, theirs, base))
 
     def run(self) -> MergedPlan:
@@ -207,7 +207,7 @@ class _Merge:
                 getattr(self._regions[open_units[-1]], name).append(line)
 
     def _indent_alike(self) -> None:
-        """A task stands as deep as where it will be, in every version, and so do its notes."""
+        """Indent a task and its notes in every version as deep as at their new place."""
         for unit, region in zip(self._units, self._regions[1:], strict=True):
             placing = self._mine if unit.is_mine else self._theirs
             wanted = _indent_of(placing.lines[unit.placed.line])
@@ -279,7 +279,7 @@ class _Merge:
         self._write_inserted(region.mine[mine_at:], region.theirs[theirs_at:])
 
     def _write_inserted(self, mine: Sequence[Item], theirs: Sequence[Item]) -> None:
-        """What both put at the same place: what they have in common at its ends once."""
+        """What both inserted at the same place: a common beginning and end only once."""
         begin = 0
         while self._is_same(mine[begin : begin + 1], theirs[begin : begin + 1]):
             begin += 1
@@ -312,7 +312,7 @@ class _Merge:
             self._out.line(version.lines[item])
 
     def _write_line(self, base: str, mine: str | None, theirs: str | None) -> None:
-        """A line of the base with what became of it in both."""
+        """A line of the base with both versions of it."""
         known, base_ending = split_ending(base)
         if mine is None or theirs is None:
             kept = mine if theirs is None else theirs

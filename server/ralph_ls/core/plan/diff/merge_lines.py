@@ -20,7 +20,7 @@ ALIKE = 0.6
 """From here on a line is taken for another wording of the other, not for a new one."""
 
 LONGEST_COMPARED = 200
-"""Characters of a line that are looked at for that."""
+"""The number of characters of a line that are compared."""
 
 REMOVED = "the other version has no such task any more"
 
@@ -40,14 +40,14 @@ def split_ending(line: str) -> tuple[str, str]:
 
 
 def choose_change(base: str, mine: str, theirs: str) -> tuple[str, bool]:
-    """What was changed, and whether that is not two different things; else it is ``mine``."""
+    """The changed version, and whether there is no conflict; in a conflict it is ``mine``."""
     if mine in {base, theirs}:
         return theirs, True
     return mine, theirs == base
 
 
 def merge_line(base: str, mine: str, theirs: str) -> MergedLine:
-    """Put the changes of both into one line, part by part where it is an item's."""
+    """Merge the changes of both into one line, part by part for a list item."""
     content, agrees = choose_change(base, mine, theirs)
     if agrees:
         return MergedLine(content, agrees)
@@ -59,7 +59,7 @@ def merge_line(base: str, mine: str, theirs: str) -> MergedLine:
 
 
 def common_base(mine: str, theirs: str) -> str:
-    """What two lines that were both added may have come from: the one that is still open."""
+    """The assumed common base of two added lines: the one that is still open."""
     for line in (mine, theirs):
         parts = _parts(line)
         if len(parts) == _PARTS_WITH_BOX and not parts[1].strip():
@@ -68,7 +68,7 @@ def common_base(mine: str, theirs: str) -> str:
 
 
 def are_alike(one: str, other: str) -> bool:
-    """Whether one line looks like the other, reworded."""
+    """Whether one line is similar enough to be the other, reworded."""
     compared = SequenceMatcher(
         None, _words(one)[:LONGEST_COMPARED], _words(other)[:LONGEST_COMPARED], autojunk=False
     )
@@ -89,14 +89,14 @@ def conflict_note(line: str, other: str | None) -> str | None:
         note = REMOVED if other is None else f"the other version says: {_item_text(other)}"
         return f"{_indent_below(line, marks)}- Conflict: {note}"
     if other is not None and line.lstrip().startswith(("#", "|")):
-        # A heading twice would take the section, and nothing may stand inside a table.
+        # A second heading would take the section, and a table may not be interrupted.
         harmless = other.strip().replace("-->", "-- >")
         return f"<!-- Conflict: the other version says: {harmless} -->"
     return None
 
 
 def must_stay_attached(line: str, next_content: str) -> bool:
-    """Whether what stands below ``line`` has to wait until the next line was written, too."""
+    """Whether a note below ``line`` must wait until the next line is written, too."""
     if line.lstrip().startswith("|"):
         return next_content.lstrip().startswith("|")
     following = next_content.strip()
@@ -112,7 +112,7 @@ _SHORTEST_STRUCK = 5
 
 
 def _parts(line: str) -> list[str]:
-    """An item's line in the parts that are changed apart; any other line is one part."""
+    """An item's line in the parts that are merged separately; any other line is one part."""
     marks = find_marks(line)
     if marks is None:
         return [line]
@@ -135,7 +135,7 @@ def _words(line: str) -> str:
 
 
 def _item_text(other: str) -> str:
-    """What stands in an item, with its box; for any other line, the line."""
+    """The text of an item, with its box; for any other line, the line."""
     marks = find_marks(other)
     text = other if marks is None else other[marks.contents[-1] :]
     return text.strip()
@@ -150,7 +150,7 @@ def _indent_below(line: str, marks: ListMarks) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeConflict:
-    """One line of which both want something different."""
+    """One line that both changed differently."""
 
     line: int
     """From 0, in the merged text."""
@@ -175,7 +175,7 @@ class MergeOutput:
         self._lines: list[str] = []
         self._conflicts: list[MergeConflict] = []
         self._note: tuple[str, str] | None = None
-        """A note that waits for the end of what it stands below, and the line it is about."""
+        """A note that waits for the end of the block above it, and the line that it is about."""
 
     def line(self, line: str) -> None:
         """Write a line of one of the versions."""

@@ -29,36 +29,35 @@ class TaskPairing:
     """Two plans side by side, by position in their tasks."""
 
     kept: Mapping[int, int]
-    """A task of the earlier plan, and what it is in the later one."""
+    """Positions of tasks in the earlier plan, with their positions in the later one."""
     resolved: frozenset[int]
-    """Open tasks of the earlier plan that went into others: split, merged, or told as finished."""
+    """Open tasks of the earlier plan that were split, merged, or logged as finished."""
     fresh: frozenset[int]
     """Tasks of the later plan that no title or id of the earlier one leads to."""
     logged: frozenset[int] = frozenset()
-    """Those of ``resolved`` that are told as finished."""
+    """Those of ``resolved`` that are logged as finished."""
     reworded_entry: str = ""
-    """The entry, in other words, that the iteration's own task was finished under; else empty."""
+    """The reworded log entry of the iteration's own finished task; else empty."""
 
 
 SAME_PLACE_LIKENESS = 0.34
-"""The share of words that a reworded title keeps where it stood."""
+"""The share of words that a reworded title keeps at the same place."""
 
 ELSEWHERE_LIKENESS = 0.6
 """The share of words that a title keeps which was reworded and moved."""
 
 SAME_LETTERS = 0.8
-"""The share of letters that a title keeps in which only a word was mended."""
+"""The share of letters that a title keeps in which only a word was corrected."""
 
 
 def pair_tasks(
     before: Plan, after: Plan, *, finished: str = "", own: str | None = None
 ) -> TaskPairing:
-    """Find the tasks of ``before`` again in ``after``.
+    """Match the tasks of ``before`` with those of ``after``.
 
-    ``finished`` is what was newly written where finished tasks are told (PROGRESS.md). ``own`` is
-    the task that was worked on, with evidence: where it is gone, it may take one new entry of
-    finished work that is nobody else's, in whatever words. Total; the work grows with the tasks
-    that changed, not with their square.
+    ``finished`` is the text added to the log of finished tasks (PROGRESS.md). ``own`` is the task
+    that was worked on, with evidence: if it was removed, it may take one new entry that belongs to
+    no other task, whatever its words. Total; linear in the number of changed tasks.
     """
     kept = _unchanged(before.tasks, after.tasks)
     taken = set(kept.values())
@@ -97,9 +96,9 @@ def pair_tasks(
 def logged_as_finished(
     before: Plan, after: Plan, finished: str, *, own: str | None = None
 ) -> tuple[str, ...]:
-    """Ids of the open tasks that left the plan for where finished ones are told.
+    """Ids of the open tasks that were moved from the plan to the log of finished ones.
 
-    ``finished`` is what was newly written there; ``own`` as for ``pair``.
+    ``finished`` is the text added to it; ``own`` as for ``pair_tasks``.
     """
     if not finished.strip() and own is None:
         return ()
@@ -115,18 +114,18 @@ def is_unfinished(task: Task) -> bool:
 _Key = Callable[[Task], Hashable]
 
 _COMMON = 30
-"""A word in more new tasks than that tells none of them apart."""
+"""A word in more new tasks than that distinguishes none of them."""
 _TELLING = 4
 """So many of a title's words, the rarest, lead to new tasks elsewhere."""
 _NEAR = 5
-"""So many tasks before and after are looked at where many stand in one place."""
+"""The number of tasks considered before and after a place with many tasks."""
 _LONGEST_COMPARED = 120
 _SAME_PAIRS = 0.5
 """The share of neighbouring letters below which two titles are not compared letter by letter."""
 
 
 def _unchanged(before: Sequence[Task], after: Sequence[Task]) -> dict[int, int]:
-    """The tasks that nobody touched, which are most, without working anything out about them."""
+    """The unchanged tasks, which are most, matched without further computation."""
     places = {task.id: nth for nth, task in enumerate(after)}
     kept: dict[int, int] = {}
     for nth, task in enumerate(before):
@@ -171,7 +170,7 @@ def _match(
 
 
 def _ticked(before: Plan, after: Plan, kept: Mapping[int, int]) -> list[int]:
-    """What became finished in its place: a line about it is no proof of another task."""
+    """Tasks finished in place: a log entry of such a task is no evidence for another."""
     return [
         nth
         for nth, there in kept.items()
@@ -190,7 +189,7 @@ def _left_over(before: Plan, fresh: Sequence[Task], finished: str) -> str:
 
 
 class _Search:
-    """Where tasks could have gone whose title is not there any more."""
+    """The search for tasks whose title was removed."""
 
     def __init__(
         self,
@@ -219,12 +218,12 @@ class _Search:
         }
 
     def reworded(self) -> dict[int, int]:
-        """Pair what is alike, the likest first, each once."""
+        """Pair similar tasks, the most similar first, each once."""
         scored: list[tuple[float, int, int]] = []
         for mine in self._missing:
             found = [(-self._score(mine, other), mine, other) for other in self._candidates(mine)]
             if not any(score for score, _, _ in found):
-                # Only what no word leads to is compared letter by letter.
+                # Only tasks that share no word are compared letter by letter.
                 found = [(-self._misspelt(mine, other), mine, other) for other in self._near[mine]]
             scored += [one for one in found if one[0]]
         found_of: dict[int, int] = {}
@@ -236,7 +235,7 @@ class _Search:
         return found_of
 
     def is_in_parts(self, nth: int, used: set[int]) -> bool:
-        """Whether new tasks, or a new heading over them, say together what this one said.
+        """Whether new tasks, or a new heading over them, together have the words of this one.
 
         An entry of finished work is one task's: those in ``used`` are no part of another, and it
         grows by those that are a part of this one.
@@ -247,7 +246,7 @@ class _Search:
         free = [other for other in sorted(self._candidates(nth)) if self._is_free(other, used)]
         merged = [other for other in free if mine <= self._theirs[other]]
         if len(mine) > 1 and merged:
-            # What is open may hold several tasks, so it goes first.
+            # An open task may contain several others, so it comes first.
             used.add(min(merged, key=self._is_finished))
             return True
         near = [other for other in self._near[nth] if self._is_free(other, used)]
@@ -265,7 +264,7 @@ class _Search:
         return self._after[other].state is TaskState.DONE
 
     def _candidates(self, nth: int) -> Collection[int]:
-        """The new tasks that stand near, and those that share a rare word."""
+        """The new tasks nearby, and those that share a rare word."""
         if nth not in self._found:
             found = set(self._near[nth])
             lists = [self._with_word[word] for word in self._mine[nth] if word in self._with_word]
@@ -292,7 +291,7 @@ class _Search:
         return 1.0 if SequenceMatcher(None, one, two).ratio() >= SAME_LETTERS else 0.0
 
     def _letters(self, text: str) -> frozenset[str]:
-        """Each two letters that stand beside each other, with the ends."""
+        """Each pair of adjacent letters, with the ends."""
         if text not in self._pairs:
             ends = f" {text} "
             self._pairs[text] = frozenset(one + two for one, two in pairwise(ends))
@@ -306,7 +305,7 @@ def _places(
     n_before: int,
     n_after: int,
 ) -> dict[int, tuple[int, ...]]:
-    """For each missing task, the new ones that stand behind or before the same neighbour."""
+    """For each missing task, the new ones behind or before the same neighbour."""
     near: dict[int, set[int]] = {nth: set() for nth in missing}
     taken = frozenset(kept.values())
     for step in (1, -1):

@@ -21,7 +21,7 @@ from ralph_ls.core.plan.parse.titles import fold_whitespace
 
 
 class RevertEdit(NamedTuple):
-    """What stands between two places of a text, and what shall stand there."""
+    """A replacement of the text between two places."""
 
     start: int
     end: int
@@ -39,13 +39,13 @@ class PlanSide:
     ending: str
     """Its first line ending; LF where it has none."""
     headings: Mapping[str, tuple[int, ...]]
-    """Where each heading stands, by what it says."""
+    """The lines of each heading, by its title."""
     last: int
     """The last line that is not empty."""
 
     @classmethod
     def of(cls, plan: Plan, text: str) -> PlanSide:
-        """Read the lines of a text; ``plan`` is what was read from it."""
+        """Split a text into lines; ``plan`` was parsed from it."""
         found = list(lines_of(text))
         ending = "\n"
         if len(found) > 1:
@@ -68,7 +68,7 @@ class PlanSide:
         )
 
     def heading(self, section: str, *, above: int | None = None) -> int | None:
-        """The last heading that says this, perhaps above a line; None where there is none."""
+        """The last heading with this title, perhaps above a line; None where there is none."""
         places = self.headings.get(section, ()) if section else ()
         count = len(places) if above is None else bisect_left(places, above)
         return places[count - 1] if count else None
@@ -83,24 +83,24 @@ class PlanSide:
         return "".join([*parts, self.text[at:]])
 
     def behind(self, line: int, added: Sequence[str]) -> RevertEdit:
-        """Put lines behind one, as a whole."""
+        """Insert whole lines behind one."""
         at = self.starts[line] + len(self.lines[line])
         return RevertEdit(at, at, "".join(self.ending + new for new in added))
 
     def ahead(self, line: int, added: Sequence[str]) -> RevertEdit:
-        """Put lines before one."""
+        """Insert lines before one."""
         # A mark of the byte order stays the first sign of the file.
         at = self.starts[line] + self.lines[line].startswith("\ufeff")
         return RevertEdit(at, at, "".join(new + self.ending for new in added))
 
     def instead(self, line: int, new: str) -> RevertEdit:
-        """Put one line in the place of another."""
+        """Replace a line."""
         begin = self.starts[line] + self.lines[line].startswith("\ufeff")
         return RevertEdit(begin, self.starts[line] + len(self.lines[line]), new)
 
 
 def restore_state(was: PlanSide, task: Task, now: PlanSide, became: Task) -> list[RevertEdit]:
-    """Put back what stood in a task's box; its whole line, as far in as it is, without one."""
+    """Restore the state in a task's box; without a box its whole line, indented as it is."""
     old, new = (find_marks(side.lines[one.line]) for side, one in ((was, task), (now, became)))
     if old is None or new is None or new.box is None:
         (line,) = _moved_in([was.lines[task.line]], now.lines[became.line])
@@ -113,7 +113,7 @@ def restore_state(was: PlanSide, task: Task, now: PlanSide, became: Task) -> lis
 def restore_criteria(
     was: PlanSide, task: Task, now: PlanSide, became: Task, gone: Sequence[str]
 ) -> list[RevertEdit]:
-    """Put criteria back: where they were reworded in that line, else where they stood."""
+    """Restore criteria: reworded ones in their line, others at their former place."""
     mine = _Lines(was.lines[task.line : task.end_line + 1])
     theirs = _Lines(now.lines[became.line : became.end_line + 1])
     known = frozenset(task.criteria)
@@ -142,7 +142,7 @@ def restore_criteria(
 
 
 def append_criteria(now: PlanSide, became: Task, gone: Sequence[str]) -> list[RevertEdit]:
-    """Add criteria at the end of a task, under a label of their own."""
+    """Add criteria at the end of a task, under a separate label."""
     indent = _indent(now.lines[became.line]).lstrip("\ufeff") + "  "
     lines = [f"{indent}- Acceptance criteria:", *(f"{indent}  - {text}" for text in gone)]
     return [now.behind(became.end_line, lines)]
@@ -151,7 +151,7 @@ def append_criteria(now: PlanSide, became: Task, gone: Sequence[str]) -> list[Re
 def restore_tasks(
     was: PlanSide, now: PlanSide, dropped: Sequence[int], kept: Mapping[int, int]
 ) -> list[RevertEdit]:
-    """Put dropped tasks back with their notes: behind or before the neighbours that they had."""
+    """Restore dropped tasks with their notes, behind or before their former neighbours."""
     missing = set(dropped)
     positions = {task.id: nth for nth, task in enumerate(was.plan.tasks)}
     family: dict[tuple[str | None, str], list[int]] = {}
@@ -200,7 +200,7 @@ def restore_tasks(
 
 
 def restore_tasks_at_top(was: PlanSide, now: PlanSide, dropped: Sequence[Task]) -> list[RevertEdit]:
-    """Put tasks at the top of the plan, each as a line with a box: there it surely counts."""
+    """Restore tasks at the top of the plan, each as a line with a box, which always counts."""
     if not dropped:
         return []
     lines = []
@@ -241,7 +241,7 @@ def _stayed(was: PlanSide, now: PlanSide, nth: int, kept: Mapping[int, int]) -> 
 
 
 def _left_over(was: PlanSide, now: PlanSide, nth: int) -> range | None:
-    """The lines that a dropped task left where it stood: its own are gone, notes of it are not."""
+    """The lines that a dropped task left in place: its notes without the task itself."""
     task, tasks = was.plan.tasks[nth], was.plan.tasks
     notes = [line for line in was.lines[task.line + 1 : task.end_line + 1] if line.strip()]
     nests = nth + 1 < len(tasks) and tasks[nth + 1].line <= task.end_line
@@ -258,7 +258,7 @@ def _left_over(was: PlanSide, now: PlanSide, nth: int) -> range | None:
 
 
 def _block(was: PlanSide, nth: int, missing: set[int]) -> list[str]:
-    """A task's lines, without those of nested tasks that are not missing with it."""
+    """A task's lines, without those of nested tasks that were not dropped with it."""
     task = was.plan.tasks[nth]
     tasks = was.plan.tasks
     left_out: set[int] = set()
@@ -292,13 +292,13 @@ def _content(line: str) -> str:
 
 
 class _Lines:
-    """The lines of one task, and what they say."""
+    """The lines of one task and their contents."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         self.lines = lines
         self.contents = [_content(line) for line in lines]
         self._first: dict[str, int] = {}
-        """The first line that says something, below the task's own."""
+        """The first line with each content, below the task's own line."""
         self._criteria: dict[str, int] = {}
         """The same by criterion: a line's text, or what follows a label in it."""
         for at, content in enumerate(self.contents[1:], start=1):
@@ -313,7 +313,7 @@ class _Lines:
         return self._criteria.get(criterion)
 
     def homes_in(self, others: _Lines) -> list[tuple[int, int | None]]:
-        """For each line, behind which other line it belongs, and the label over it that is gone."""
+        """For each line, the other line that it belongs behind, and a removed label over it."""
         homes: list[tuple[int, int | None]] = []
         home: tuple[int, int | None] = (0, None)
         for at, content in enumerate(self.contents):
@@ -330,7 +330,7 @@ class _Lines:
 
 _ALIKE = 0.3
 _LOOKED_THROUGH = 20
-"""So many new criteria are looked through for the one that another became."""
+"""The number of new criteria that are compared with a missing one."""
 
 
 class _Reworded:
@@ -340,7 +340,7 @@ class _Reworded:
         self._left = {at: significant_words(_content(lines[at])) for at in places}
 
     def take(self, criterion: str) -> int | None:
-        """The line that is likest to it, which is then no other's; None where none is alike."""
+        """The most similar line, which is then taken; None where none is similar."""
         words = significant_words(criterion)
         scored = [
             (word_similarity(theirs, words), -at)
@@ -365,13 +365,13 @@ def _reworded(old: str, new: str) -> str:
 def _in_section(
     was: PlanSide, now: PlanSide, first: Task, block: Sequence[str]
 ) -> tuple[int, list[str]]:
-    """Where a section's tasks go that have no neighbour left: under its heading, which may be gone.
+    """The place for a section's tasks without neighbours: its heading, which may be missing.
 
-    Gives the line behind which they stand, and the lines.
+    Returns the line to insert them behind, and the lines.
     """
     heading = now.heading(first.section)
     if heading is None:
-        # What goes below a heading without tasks, behind its empty line, comes first.
+        # Lines below a heading without tasks, behind its empty line, come first.
         is_bare = now.lines[now.last].lstrip().startswith("#") and now.last + 1 < len(now.lines)
         old = was.heading(first.section, above=first.line)
         titled = [] if old is None else [was.lines[old].removeprefix("\ufeff"), ""]

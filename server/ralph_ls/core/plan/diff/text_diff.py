@@ -21,7 +21,7 @@ from ralph_ls.core.plan.parse.lines import lines_of
 
 
 class TextChange(NamedTuple):
-    """A part of the old text and what stands there now; places are characters."""
+    """A part of the old text and its replacement; places are characters."""
 
     start: int
     end: int
@@ -29,7 +29,7 @@ class TextChange(NamedTuple):
 
 
 def find_text_change(before: str, after: str) -> TextChange:
-    """The part between what both texts begin with and what they end with; quick in long texts."""
+    """The part between the common beginning and end of both texts; quick in long texts."""
     n_before, n_after = len(before), len(after)
 
     def begin_alike(at: int, end: int) -> bool:
@@ -45,9 +45,9 @@ def find_text_change(before: str, after: str) -> TextChange:
 
 
 def text_changes(before: str, after: str) -> tuple[TextChange, ...]:
-    """Give the replacements that make ``after`` of ``before``, from first to last, in their order.
+    """The replacements that turn ``before`` into ``after``, in text order.
 
-    Lines that are equal are left alone, and so is what a changed line begins and ends with.
+    Equal lines are untouched, and so are common beginnings and ends of changed lines.
     """
     if before == after:
         return ()
@@ -177,7 +177,7 @@ def _between(pairs: Sequence[tuple[int, int]], window: Window) -> Iterator[Windo
 def _anchors(
     one: Sequence[Hashable], other: Sequence[Hashable], window: Window
 ) -> list[tuple[int, int]]:
-    """The most keys that each stretch has once and that stand in the same order in both."""
+    """The longest sequence of keys that each range has once, in the same order."""
     begin, end, from_, to = window
     counts = Counter(one[begin:end])
     others = Counter(other[from_:to])

@@ -69,7 +69,7 @@ def last_task_in(plan: Plan, section: TaskSection) -> Task | None:
 
 
 def item_like(model: str, title: str) -> list[str]:
-    """Write an open item as another one of its list is written; with a box where that needs one."""
+    """Write an open item in the style of another one of its list; with a box if needed."""
     marks = find_marks(model)
     if marks is None:
         level = model.lstrip("\ufeff \t").partition(" ")[0]
@@ -94,7 +94,7 @@ def next_marker(marker: str) -> str:
 
 
 def renumber(lines: list[str], at: int) -> None:
-    """Let the numbers go on from the item in a line, as far as they went on before.
+    """Continue the numbers from the item in a line, as far as they were consecutive.
 
     Only those are changed that must be: a gap, another list or the end ends it, and where all
     items have the same number, they keep it.
@@ -164,18 +164,18 @@ _NUMBERED = re.compile(r"(\ufeff?[ \t]*)([0-9]{1,9})(?=[.)](?:[ \t]|\Z))")
 
 @dataclass(frozen=True, slots=True)
 class InsertionPoint:
-    """Where lines are put."""
+    """The place where lines are inserted."""
 
     line: int
-    """They stand before this line."""
+    """They are inserted before this line."""
     model: str
     """The line whose list they join; empty where there is none."""
     beside: int | None = None
-    """Where that line stands."""
+    """The number of that line."""
     is_before: bool = False
-    """The model follows what is put here."""
+    """The model follows the inserted lines."""
     is_apart: bool = False
-    """Blank lines part it from what is around it."""
+    """Blank lines separate it from the lines around it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,11 +187,11 @@ class LineSheet:
     endings: tuple[str, ...]
     """One for each line; the last one has none."""
     usual: str
-    """The ending of the first line, for lines that come in."""
+    """The ending of the first line, for inserted lines."""
 
     @classmethod
     def of(cls, text: str) -> LineSheet:
-        """Take a text apart."""
+        """Split a text into lines and endings."""
         bom = "\ufeff" if text.startswith("\ufeff") else ""
         body = text.removeprefix(bom)
         found = lines_in(body)
@@ -207,13 +207,13 @@ class LineSheet:
         )
 
     def insert(self, line: str, place: InsertionPoint) -> str:
-        """Put a line in; the numbers of its list go on from there."""
+        """Insert a line; the numbers of its list continue from it."""
         near = self.endings[place.line - 1] if place.line else ""
         new = [(line, near or self.usual)]
         return self._put(self._pairs(), new, place.line, place)
 
     def relocate(self, first: int, end: int, place: InsertionPoint, *, box: str = "") -> str:
-        """Move the lines from ``first`` up to ``end``, indented and marked as where they go.
+        """Move the lines from ``first`` up to ``end``, indented and marked as at the new place.
 
         A blank line that parts them on both sides goes along. ``box`` is put before the text.
         """
@@ -239,7 +239,7 @@ class LineSheet:
         return list(zip(self.lines, self.endings, strict=True))
 
     def _is_blank(self, line: int) -> bool:
-        """Say whether there is a blank line, before the end of the text."""
+        """Whether there is a blank line, before the end of the text."""
         return 0 <= line < len(self.lines) - 1 and not self.lines[line].strip()
 
     def _put(
@@ -267,13 +267,13 @@ class LineSheet:
         return self._join([(line, ending) for line, (_, ending) in zip(lines, pairs, strict=True)])
 
     def _join(self, pairs: list[tuple[str, str]]) -> str:
-        """Put the text together again; only its last line has no ending."""
+        """Join the lines; only the last one has no ending."""
         whole = "".join(line + (ending or self.usual) for line, ending in pairs[:-1])
         return self.bom + whole + pairs[-1][0]
 
 
 def _marked_like(block: tuple[str, ...], place: InsertionPoint, box: str) -> list[str]:
-    """Indent and mark an item as the one that it comes to stand beside."""
+    """Indent and mark an item like its new neighbour."""
     own, model = find_marks(block[0]), find_marks(place.model)
     if own is None or model is None:
         return list(block)

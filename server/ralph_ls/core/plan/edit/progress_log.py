@@ -55,14 +55,14 @@ class ProgressMove(NamedTuple):
 def move_finished(
     plan_text: str, log_text: str, *, day: str, commits: Mapping[str, str] | None = None
 ) -> ProgressMove:
-    """Move every finished task to the log, with what belongs to it, below ``day``.
+    """Move every finished task to the log, with its lines, below ``day``.
 
-    A task goes when it and all tasks nested in it are done or skipped, itself done. A heading goes
-    with the lines below it, unless further headings stand there; of a row of a table the log gets
-    the cells by name. ``day`` is ``YYYY-MM-DD``; ``commits`` gives the hash for a task's id, which
-    is written unless the task names a commit already. Without such tasks both texts stay as they
-    are. A task stays, too, where the rest of the plan would be read differently without it; raises
-    RalphError where that goes for all of them, and for a day or a hash that is none.
+    A task is moved when it is done, and all tasks nested in it are done or skipped. A heading moves
+    with the lines below it, unless there are further headings; for a row of a table the log gets
+    the cells by name. ``day`` is ``YYYY-MM-DD``; ``commits`` has the hash for a task's id, which is
+    written unless the task names a commit already. Without such tasks both texts are unchanged. A
+    task also stays if the rest of the plan would be parsed differently without it. Raises
+    RalphError if that holds for all of them, and for an invalid day or hash.
     """
     if _DAY.fullmatch(day) is None:
         raise RalphError(f"{day!r} is no day; write it as 2026-01-31")
@@ -109,7 +109,7 @@ def _finished(plan: Plan, lines: list[str]) -> list[Task]:
 
 
 def _can_go(text: str, plan: Plan, tasks: list[Task]) -> list[Task]:
-    """All of them, or as many as can go without changing how the rest is read."""
+    """All of them, or as many as can be moved without changing how the rest is parsed."""
     if _goes_quietly(text, plan, tasks):
         return tasks
     going: list[Task] = []
@@ -126,7 +126,7 @@ def _goes_quietly(text: str, plan: Plan, tasks: list[Task]) -> bool:
 
 
 def _is_separable(lines: list[str], task: Task) -> bool:
-    """Say whether nothing is left in the air without the task's lines."""
+    """Whether no line below depends on the task's lines."""
     match task.kind:
         case TaskKind.ITEM:
             marks = find_marks(lines[task.line])
@@ -147,7 +147,7 @@ def _level(line: str) -> int:
 
 
 def _take_out(text: str, tasks: list[Task]) -> str:
-    """Cut whole lines; of two blank lines that meet, one goes with the item above it."""
+    """Cut whole lines; of two blank lines that become adjacent, one is cut, too."""
     bom = "\ufeff" if text.startswith("\ufeff") else ""
     found = lines_in(text)
     begins = [*(start for start, _ in found), len(text)]
@@ -175,7 +175,7 @@ def _ends_blank(found: Lines, kept: list[int]) -> bool:
 
 
 def _entry(found: Lines, task: Task, commit: str | None) -> list[str]:
-    """The lines of a task as they stand in the log, indented from the margin."""
+    """The lines of a task as written to the log, indented from the margin."""
     lines = [line for _, line in found[task.line : task.end_line + 1]]
     title = _named(task)
     match task.kind:
@@ -199,13 +199,13 @@ def _entry(found: Lines, task: Task, commit: str | None) -> list[str]:
 
 
 def _named(task: Task) -> str:
-    """The title with the id that the plan gives to the task; a number after it is none."""
+    """The title with the task's id from the plan, without an appended number."""
     explicit = task_essence(task)[0]
     return f"{explicit}: {task.title}" if explicit and explicit != task.title else task.title
 
 
 def _text_of(line: str) -> str:
-    """The text of an item, without what says that it is done."""
+    """The text of an item, without the marks of a done one."""
     text = line[text_start(line) :]
     for begin, end in reversed(list(find_tags(text, 0, _DONE_TAGS))):
         text = text[:begin] + text[end:]
@@ -216,7 +216,7 @@ def _text_of(line: str) -> str:
 
 
 def _add_to_log(text: str, day: str, items: list[list[str]], ending: str) -> str:
-    """Put the items first of their day, and the day before the older ones."""
+    """Insert the items first in their day, and the day before the older ones."""
     if not text.strip("\ufeff \t\r\n"):
         text = f"{text.rstrip()}# Progress Log{ending}"
     found = lines_in(text)
@@ -246,7 +246,7 @@ def _add_to_log(text: str, day: str, items: list[list[str]], ending: str) -> str
 
 
 def _first_place(lines: list[str]) -> tuple[int, str]:
-    """Where the first day of a log goes: below ``Completed Tasks``, else below the title."""
+    """The place of the first day of a log: below ``Completed Tasks``, else below the title."""
     for number, line in enumerate(lines):
         completed = _COMPLETED.fullmatch(line)
         if completed is not None:
@@ -256,7 +256,7 @@ def _first_place(lines: list[str]) -> tuple[int, str]:
 
 
 def _insert(text: str, found: Lines, at: int, new: list[str], ending: str) -> str:
-    """Put lines in before a line; behind the last one, the text ends as it did before."""
+    """Insert lines before a line; behind the last one, the end of the text is kept."""
     if at < len(found):
         start = found[at][0]
         return text[:start] + "".join(line + ending for line in new) + text[start:]
@@ -282,7 +282,7 @@ class ArchivedLog(NamedTuple):
 
 
 def archive_path(log: str) -> str:
-    """The file beside a log that its old entries go to: ``PROGRESS-archive.md``."""
+    """The file beside a log that receives its old entries: ``PROGRESS-archive.md``."""
     folder, slash, name = log.rpartition("/")
     stem, dot, suffix = name.rpartition(".")
     if not stem:
@@ -291,9 +291,9 @@ def archive_path(log: str) -> str:
 
 
 def split_old_entries(log: str, *, today: date, keep_days: int) -> ArchivedLog:
-    """Take out the entries that are older than so many days; never raises.
+    """Split off the entries that are older than so many days; never raises.
 
-    An entry of a day that does not exist is no entry, and one of a day to come is not old.
+    A heading with a day that does not exist is no entry, and a future one is not old.
     """
     first_kept = (today - timedelta(days=min(keep_days, today.toordinal() - 1))).isoformat()
     kept: list[str] = []
@@ -309,8 +309,7 @@ def split_old_entries(log: str, *, today: date, keep_days: int) -> ArchivedLog:
 def add_to_archive(archive: str, old: tuple[str, ...]) -> str:
     """The archive with these entries before the older ones that it has.
 
-    An entry that stands in it already is not added again, so that moving may be cut off anywhere
-    and be done anew.
+    An entry that it has already is not added again, so that an interrupted move can be repeated.
     """
     there = {text.rstrip() for day, text in _parts(archive) if day}
     new = [entry for entry in old if entry.rstrip() not in there]
@@ -330,7 +329,7 @@ def add_to_archive(archive: str, old: tuple[str, ...]) -> str:
 
 
 def _parts(text: str) -> Iterator[tuple[str, str]]:
-    """The text in pieces, each with the day of its entry; empty for what belongs to none."""
+    """The text in pieces, each with the day of its entry; empty outside entries."""
     day, level, fence = "", 0, ""
     piece: list[str] = []
     for line in _LINE.findall(text):

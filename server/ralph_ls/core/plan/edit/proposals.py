@@ -62,7 +62,7 @@ def first_valid_proposal(
     doing: str,
     instead: str = "edit the plan by hand",
 ) -> str:
-    """Give the first proposal in which the task is as meant and all else is as before."""
+    """The first proposal with the task as intended and everything else unchanged."""
     others = [_all_of(other) for other in plan.tasks if other != task]
     for proposal in proposals:
         after = parse_markdown(proposal).plan
@@ -80,7 +80,7 @@ def first_valid_proposal(
 def edit_refusal(
     text: str, task: Task, doing: str, instead: str = "edit the plan by hand"
 ) -> RalphError:
-    """Say that an edit cannot be made without changing what it should not."""
+    """The error that an edit cannot be made without unintended changes."""
     line = text[task.start : task.end].strip("\ufeff \t")[:_SHOWN]
     return RalphError(
         f"the task {task.id} on line {task.line + 1} of the plan ({line!r}) cannot be {doing} "
@@ -89,14 +89,14 @@ def edit_refusal(
 
 
 def task_essence(task: Task) -> tuple[object, ...]:
-    """What a task says of itself, wherever it stands; without the number of a repeated title."""
+    """The content of a task without its position and the number of a repeated title."""
     explicit = _EXPLICIT.match(task.id)
     name = "" if explicit is None else explicit[0]
     return (name, task.title, task.state, task.blocked_by, task.criteria)
 
 
 def other_tasks(plan: Plan, but: Iterable[Task]) -> list[tuple[object, ...]]:
-    """What all tasks but some say, and where in the plan."""
+    """The contents and positions of all tasks except some."""
     left_out = {task.id for task in but}
     return [
         (*task_essence(task), task.priority, task.section, task.depth)
@@ -111,7 +111,7 @@ def task_family(plan: Plan, task: Task) -> tuple[Task, ...]:
 
 
 def ending_near(text: str, lines: Lines, number: int) -> str:
-    """Give the ending of a line; of the one before it when it is the last line; else LF."""
+    """The ending of a line; of the one before it for the last line; else LF."""
     for nth in (number, number - 1):
         if 0 <= nth < len(lines) - 1:
             start, line = lines[nth]
@@ -147,7 +147,7 @@ def _place_of(task: Task) -> tuple[object, ...]:
 
 
 def as_single_line(value: str) -> str:
-    """What others said, as one line that cannot open a comment over the rest of the plan."""
+    """Foreign text as one line that cannot open a comment over the rest of the plan."""
     return fold_whitespace(value).replace("<!--", "<! --")
 
 
@@ -162,7 +162,7 @@ def add_nested_items(
 ) -> TextChange:
     """Put list items below a task's title, which may run over several lines.
 
-    With ``is_last`` they go below the plain notes that stand there already.
+    With ``is_last`` they are inserted below existing plain notes.
     """
     at = _title_end(lines, task)
     nested = [line for _, line in lines[at + 1 : task.end_line + 1] if line.strip(" \t")]
@@ -182,7 +182,7 @@ def add_nested_items(
 def cut_fields(
     text: str, lines: Lines, plan: Plan, task: Task, names: Sequence[str]
 ) -> list[TextChange]:
-    """Cut the lines of these fields out of a task, but not those that have lines of their own."""
+    """Cut the lines of these fields out of a task, except those with nested lines."""
     found: list[TextChange] = []
     end = min(task.end_line + 1, len(lines))
     for number in _own_lines(text, plan, task):
@@ -202,7 +202,7 @@ def cut_fields(
 
 
 def _own_lines(text: str, plan: Plan, task: Task) -> Iterator[int]:
-    """The lines of a task that are no other's, below its first one and outside fences."""
+    """The lines that belong to a task itself, below its first one and outside fences."""
     below = TaskBodies(plan.tasks, text)
     for index, one in enumerate(plan.tasks):
         if task.line <= one.line <= task.end_line:
@@ -223,7 +223,7 @@ def _title_end(lines: Lines, task: Task) -> int:
 
 
 def _goes_on(line: str) -> bool:
-    """Say whether a line inside an item goes on with the paragraph of the line before it."""
+    """Whether a line inside an item continues the paragraph of the line before it."""
     stripped = line.strip(" \t")
     if not stripped or stripped.startswith(("#", ">", "<!--", "```", "~~~")):
         return False
@@ -231,7 +231,7 @@ def _goes_on(line: str) -> bool:
 
 
 def _notes_end(lines: Lines, at: int, last: int, indent: str) -> int:
-    """Go over notes of one line each, as long as nothing else stands between."""
+    """Skip notes of one line each, up to the first other line."""
     while at < last:
         line = lines[at + 1][1]
         marks = find_marks(line)
@@ -246,12 +246,12 @@ def _notes_end(lines: Lines, at: int, last: int, indent: str) -> int:
 
 
 def _begins_note(line: str, indent: str) -> bool:
-    """Say whether a line cannot belong to the note before it."""
+    """Whether a line cannot belong to the note before it."""
     return bool(line.strip()) and indent_of(line) == indent and find_marks(line) is not None
 
 
 def _indent_below(first_line: str) -> str:
-    """Give the white space that stands below the item's text, keeping the tabs of its line."""
+    """The indentation below the item's text, with the tabs of its line."""
     marks = find_marks(first_line)
     if marks is None:
         return ""

@@ -27,7 +27,7 @@ from ralph_ls.protocol.plan import Priority
 
 
 class StatePiece(NamedTuple):
-    """A part of one of a task's lines and what is to stand there; places are characters."""
+    """A replacement in one of a task's lines; places are characters."""
 
     line: int
     """From 0, where the task begins."""
@@ -56,8 +56,8 @@ def write_state(
 ) -> list[tuple[StatePiece, ...]]:
     """Propose where to write the state of a task, the likeliest first.
 
-    ``lines`` are the task's own, and ``mark`` is where the reading found a state in the first one.
-    An emoji and a line ``Status: …`` that both say the state are changed together.
+    ``lines`` are the task's own, and ``mark`` is where the parser found a state in the first one.
+    An emoji and a line ``Status: …`` that both have the state are changed together.
     """
     own = _own(lines[0], kind, mark, word)
     status_lines = write_status_lines(lines, word)
@@ -105,13 +105,13 @@ def text_start(line: str) -> int:
 
 
 def is_box(line: str, mark: tuple[int, int]) -> bool:
-    """Say whether what the reading found is what stands in a box."""
+    """Whether the state that the parser found is in a box."""
     start, end = mark
     return line[max(start - 1, 0) : start] == "[" and line[end : end + 1] == "]"
 
 
 def find_tags(line: str, start: int, names: re.Pattern[str]) -> Iterator[tuple[int, int]]:
-    """Where the tags of these names stand, each with the white space that parts it from others."""
+    """The places of the tags with these names, each with the white space around it."""
     for found in _TAG.finditer(line, start):
         if names.fullmatch(found[1].strip()) is None:
             continue
@@ -123,7 +123,7 @@ def find_tags(line: str, start: int, names: re.Pattern[str]) -> Iterator[tuple[i
 
 
 def find_strike(line: str, start: int) -> tuple[int, int] | None:
-    """Where the two ``~~`` around a title stand."""
+    """The places of the two ``~~`` around a title."""
     begin = line.find("~~", start)
     end = line.find("~~", begin + 2)
     return None if begin < 0 or end < 0 else (begin, end)
@@ -132,7 +132,7 @@ def find_strike(line: str, start: int) -> tuple[int, int] | None:
 def _own(
     line: str, kind: TaskKind, mark: tuple[int, int] | None, word: StateWord
 ) -> StatePiece | None:
-    """What the first line says."""
+    """The replacement in the first line."""
     if mark is not None and is_box(line, mark):
         return StatePiece(0, *mark, word.box)
     if kind is TaskKind.ITEM:
@@ -172,7 +172,7 @@ _STATUS_LINE_WORDS = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowEdit:
-    """A task's row and what the table's head says of its cells."""
+    """A task's row with the columns of its table."""
 
     line: str
     start: int
@@ -184,14 +184,14 @@ class RowEdit:
     others: tuple[str, ...]
     """The lines of the table's other rows."""
     mark: tuple[int, int] | None
-    """Where in the line the state stands."""
+    """The place of the state in the line."""
 
     def cell(self, index: int) -> str:
-        """What stands in a cell."""
+        """The text of a cell."""
         return self.line[slice(*self.cells[index])].strip()
 
     def put(self, index: int, text: str) -> TextChange:
-        """Change what stands in a cell."""
+        """Replace the text of a cell."""
         begin, end = self.cells[index]
         old = self.line[begin:end]
         bare = old.strip()
@@ -208,13 +208,13 @@ class RowEdit:
         return index if index is not None and index < len(self.cells) else None
 
     def is_state(self, index: int) -> bool:
-        """Say whether a cell holds the state."""
+        """Whether a cell has the state."""
         begin, end = self.cells[index]
         return self.mark is not None and begin <= self.mark[0] <= end
 
 
 def row_edit(lines: Lines, task: Task) -> RowEdit:
-    """Take the row of a task apart."""
+    """Split the row of a task into cells."""
     start, line = lines[task.line]
     first = last = task.line
     while first > 0 and "|" in lines[first - 1][1]:
@@ -238,12 +238,12 @@ def row_edit(lines: Lines, task: Task) -> RowEdit:
 
 
 def escape_cell(text: str) -> str:
-    """Write a text so that it stays in its cell."""
+    """Escape a text so that it stays in its cell."""
     return re.sub(r"(?<!\\)\|", r"\\|", text)
 
 
 def tag_title(row: RowEdit, tag: str) -> list[list[TextChange]]:
-    """Try the cells that may be the title in turn: which it is, only reading can say."""
+    """Proposals with the tag in each cell that may be the title; only parsing shows which is."""
     return [[row.put(index, f"{tag} {row.cell(index)}")] for index in _titles(row)]
 
 
@@ -280,7 +280,7 @@ def row_proposals(row: RowEdit, title: str) -> list[str]:
 
 
 def facts_in(row: RowEdit, task: Task) -> Mapping[str, str]:
-    """What a row says besides its task's title, id, number, state and priority, by its head."""
+    """The cells other than title, id, number, state and priority, by their column names."""
     known = {row.columns.title, row.columns.state, row.columns.priority}
     facts: dict[str, str] = {}
     for index, head in enumerate(row.heads[: len(row.cells)]):

@@ -70,7 +70,7 @@ def ways_to_reopen(text: str, task: Task) -> Ways:
     tags = [_cut(task, *span) for span in find_tags(line, at, _DONE_TAGS)]
     ways = [tags, struck, [*tags, *struck]]
     if strike is not None:
-        # What follows the title says that it is done, or when.
+        # The text behind the title says that it is done, or when.
         ways.append([*struck[:1], _cut(task, strike[1], len(line.rstrip()))])
     for changes in _states(text, task, OPEN):
         ways += [changes, [*changes, *struck]]
@@ -83,14 +83,14 @@ def ways_to_reopen(text: str, task: Task) -> Ways:
 
 
 def ways_to_block(text: str, task: Task) -> Ways:
-    """Ways to say that it is blocked, where the reason is said elsewhere."""
+    """Proposals to mark it as blocked, where the reason is written elsewhere."""
     if task.state is TaskState.BLOCKED:
         return [[]]
     return [*_tagged(text, task, "[BLOCKED]"), *_states(text, task, BLOCKED)]
 
 
 def ways_to_block_in_line(text: str, task: Task, reason: str) -> Ways:
-    """Ways to say on its line that it is blocked, and why."""
+    """Proposals to mark it as blocked, with the reason on its line."""
     tag = f"[BLOCKED: {reason.translate(_IN_TAG)}]" if reason else "[BLOCKED]"
     if task.kind is TaskKind.ROW:
         return tag_title(row_edit(lines_in(text), task), tag)
@@ -157,11 +157,11 @@ def _cut(task: Task, begin: int, end: int) -> TextChange:
 def tick_task(text: str, task_id: str) -> str:
     """Mark a task as done.
 
-    With a box, what stands in it becomes ``x``: one character. An emoji, a word in a table or a
-    line ``Status: …`` becomes another one (``written``). What has none of these gets ``[DONE] ``
-    before its text, as in the plan's other tags; a box there would change how the other items
-    without one are read. A task that is done already leaves the text as it is; a skipped or
-    blocked one is ticked like any other.
+    The content of a box becomes ``x``: one character. An emoji, a word in a table or a line
+    ``Status: …`` becomes another one (``state_markup``). A task without any of these gets
+    ``[DONE] `` before its text, like the plan's other tags; a box would change how the other items
+    without one are parsed. If the task is done already, the text is unchanged; a skipped or blocked
+    one is ticked like any other.
     """
     plan, task = find_task(text, task_id)
     if task.state is TaskState.DONE:
@@ -173,11 +173,11 @@ def tick_task(text: str, task_id: str) -> str:
 
 
 def untick_task(text: str, task_id: str) -> str:
-    """Open a task again that is done: what says so goes, in the box, tag, strike, sign or word.
+    """Open a done task again: in its box, tag, strike, sign or word.
 
-    Tags that say something else stay: a task that was blocked when it was ticked is blocked again.
-    A task that is not done leaves the text as it is. One that is done because it stands below
-    ``Completed`` is not opened where it is: it has to be moved.
+    Other tags stay: a task that was blocked when it was ticked is blocked again. If the task is not
+    done, the text is unchanged. A task that is done because it is below ``Completed`` cannot be
+    opened in place: it has to be moved.
     """
     plan, task = find_task(text, task_id)
     if task.state is not TaskState.DONE:
@@ -195,50 +195,50 @@ def untick_task(text: str, task_id: str) -> str:
 
 
 def block_task(text: str, task_id: str, reason: str, needs: str = "") -> str:
-    """Set a task aside in S's form: the tag ``[BLOCKED]``, and below it what blocks it.
+    """Mark a task as blocked: the tag ``[BLOCKED]``, and below it the reason.
 
-    The tag is put before the text unless the task is blocked already. The lines ``- Blocked by:``
-    and ``- Needs:`` become the first ones nested in the task, unless the plan already says so;
-    older ones stay below them. White space is folded, and an empty value gives no line. A row of a
-    table, which can hold no lines, gets the reason in its tag: ``[BLOCKED: reason]``, and so does
-    a task below which no line would be read as meant. A task that is done or skipped leaves the
-    text as it is.
+    The tag is inserted before the text unless the task is blocked already. The lines
+    ``- Blocked by:`` and ``- Needs:`` become the first ones nested in the task, unless the plan has
+    them; older ones stay below them. White space is folded, and an empty value gives no line. A row
+    of a table, which has no nested lines, gets the reason in its tag: ``[BLOCKED: reason]``, and so
+    does a task below which no line would be parsed as intended. If the task is done or skipped, the
+    text is unchanged.
     """
     plan, task = find_task(text, task_id)
     if task.state in {TaskState.DONE, TaskState.SKIPPED}:
         return text
     blocked_by, needed = as_single_line(reason), as_single_line(needs)
     lines = lines_in(text)
-    reason = blocked_by or needed
+    shown = blocked_by or needed
     fields = []
     if blocked_by and blocked_by != task.blocked_by:
         fields.append(f"Blocked by: {blocked_by}")
     if needed and not _needs_already(lines, task, needed):
         fields.append(f"Needs: {needed}")
     is_row = task.kind is TaskKind.ROW
-    if is_row and task.state is TaskState.BLOCKED and (not reason or task.blocked_by == reason):
+    if is_row and task.state is TaskState.BLOCKED and (not shown or task.blocked_by == shown):
         return text
     below = [] if is_row or not fields else [add_nested_items(text, lines, task, fields)]
     ways = [] if is_row else ([*changes, *below] for changes in ways_to_block(text, task))
     proposals = (
         apply_changes(text, changes)
-        for changes in chain(ways, ways_to_block_in_line(text, task, reason))
+        for changes in chain(ways, ways_to_block_in_line(text, task, shown))
     )
     return first_valid_proposal(
         text,
         plan,
         task,
         proposals,
-        lambda now: now.state is TaskState.BLOCKED and bool(now.blocked_by or not reason),
+        lambda now: now.state is TaskState.BLOCKED and bool(now.blocked_by or not shown),
         doing="blocked",
     )
 
 
 def unblock_task(text: str, task_id: str) -> str:
-    """Take a task up again that was set aside: box, tag and the lines that say why go.
+    """Unblock a task: remove the state in its box, its tag and the lines with the reason.
 
-    A line with a reason that has lines of its own below it stays: it tells a story by then. A task
-    that is not blocked leaves the text as it is.
+    A reason with nested lines stays, because it has become a record. If the task is not blocked,
+    the text is unchanged.
     """
     plan, task = find_task(text, task_id)
     if task.state is not TaskState.BLOCKED:
@@ -258,9 +258,9 @@ def unblock_task(text: str, task_id: str) -> str:
 def add_task_note(text: str, task_id: str, note: str) -> str:
     """Add a note below a task and its earlier notes, as a list item of one line.
 
-    White space is folded. ``Note:`` is put before a text that would be read as something else, such
-    as ``[ ] more`` or ``Needs: …``. A row of a table takes it in its column for notes, and is
-    refused without one. Nothing to say leaves the text as it is.
+    White space is folded. ``Note:`` is prepended to a text that would be parsed as something else,
+    such as ``[ ] more`` or ``Needs: …``. In a row of a table it is written into the column for
+    notes, and refused without one. An empty note leaves the text unchanged.
     """
     plan, task = find_task(text, task_id)
     words = as_single_line(note)
@@ -283,13 +283,13 @@ def add_task_note(text: str, task_id: str, note: str) -> str:
 
 
 def attach_commit(text: str, task_id: str, commit: str) -> str:
-    """Say in which commit a task was worked on: ``- Commit: abc1234`` below it.
+    """Record a commit of a task: ``- Commit: abc1234`` below it.
 
     See docs/rules.md#specifications.
 
-    A commit that the task names already leaves the text as it is; another one is added above it.
-    A row of a table takes it in its column for commits, and is refused without one.
-    Raises RalphError, too, for what is no commit's hash.
+    If the task names the commit already, the text is unchanged; another one is added above it. In a
+    row of a table it is written into the column for commits, and refused without one. Also raises
+    RalphError for an invalid hash.
     """
     plan, task = find_task(text, task_id)
     require_hash(commit)
@@ -310,7 +310,7 @@ def attach_commit(text: str, task_id: str, commit: str) -> str:
 
 
 def require_hash(commit: str) -> None:
-    """Raise RalphError for what is no hash of a commit, short or whole."""
+    """Raise RalphError unless this is the hash of a commit, short or whole."""
     if _HASH.fullmatch(commit) is None:
         raise RalphError(
             f"{commit!r} is no hash of a commit; give 4 to 64 hexadecimal digits, as of: "
@@ -333,7 +333,7 @@ def _is_same(commit: str, known: str) -> bool:
 
 
 def _needs_already(lines: Lines, task: Task, needs: str) -> bool:
-    """Whether a line in the task says that it needs just this."""
+    """Whether a line in the task has exactly this need."""
     inside = (line for _, line in lines[task.line + 1 : task.end_line + 1])
     return any(read_field(item_text(line)) == ("needs", needs) for line in inside)
 

@@ -60,10 +60,10 @@ def add_task(
     """Add an open task: after another one, else at the end of a section or of the plan.
 
     ``after`` is the id of the task; ``section`` the title of a heading. With ``priority`` alone it
-    goes below the first heading that says so, and where none does it gets a tag. It is written as
-    its neighbours are (bullet or number, box or none), numbers after it go on from it, and white
-    space in the title is folded. Raises RalphError where there is no such task or heading, where
-    the title is empty, and where the new line would not be read as an open task.
+    is inserted below the first heading of that priority, and gets a tag where there is none. It is
+    written like its neighbours (bullet or number, box or none), later numbers continue from it, and
+    white space in the title is folded. Raises RalphError if there is no such task or heading, if
+    the title is empty, or if the new line would not be parsed as an open task.
     """
     words = as_single_line(title)
     if not words:
@@ -90,12 +90,12 @@ def add_task(
 def move_task(
     text: str, task_id: str, *, before: str | None = None, after: str | None = None
 ) -> str:
-    """Move a task, with its notes and what is nested in it, before or after another one.
+    """Move a task with its nested lines before or after another one.
 
-    Give one of the two. It is indented and marked as its new neighbour. Inside one numbered list
-    the numbers stay where they are; in another list the task takes the number that is due there.
-    Raises RalphError where there is no such task, where it is to go into itself, and where it would
-    not be read as the same task.
+    Exactly one of the two is given. It is indented and marked like its new neighbour. Inside one
+    numbered list the numbers stay in place; in another list the task gets the next number there.
+    Raises RalphError if there is no such task, if it would be moved into itself, or if it would not
+    be parsed as the same task.
     """
     plan, task = find_task(text, task_id)
     _, target = find_task(text, _one_of(before, after))
@@ -114,10 +114,10 @@ def move_task(
 
 
 def move_task_into(text: str, task_id: str, section: str) -> str:
-    """Move a task, with its notes and what is nested in it, to the end of a section of tasks.
+    """Move a task with its nested lines to the end of a section of tasks.
 
-    Raises RalphError where there is no such task or section, and where it would not be read as the
-    same task there.
+    Raises RalphError if there is no such task or section, or if it would not be parsed as the same
+    task there.
     """
     plan, task = find_task(text, task_id)
     sheet = LineSheet.of(text)
@@ -128,13 +128,12 @@ def move_task_into(text: str, task_id: str, section: str) -> str:
 
 
 def set_priority(text: str, task_id: str, priority: Priority) -> str:
-    """Give a task a priority in the plan's own way: its tag, else a section for it, else a tag.
+    """Set a task's priority as the plan writes it: by its tag, its section, or a new tag.
 
-    A tag that the task has is replaced, and so is what a row of a table has in its column for
-    priorities. Without one the task is moved to the end of the section of that priority, where it
-    stands in a section of another. Else it gets a tag, in words that the plan uses already; but a
-    heading, which no tag makes urgent, is refused. A task of that priority leaves the text as it
-    is.
+    An existing tag is replaced, and so is the priority column in a row of a table. Otherwise a task
+    in the section of another priority is moved to the end of the section of this one. Otherwise it
+    gets a tag, in words that the plan uses already; a heading, whose priority no tag can set, is
+    refused. If the task has that priority already, the text is unchanged.
     """
     plan, task = find_task(text, task_id)
     if task.priority is priority:
@@ -238,7 +237,7 @@ def _end_of(sheet: LineSheet, plan: Plan, section: TaskSection, usual: str) -> I
 
 
 def _is_added(before: Plan, text: str, line: int, priority: Priority | None) -> bool:
-    """Whether just one task came in, open, and as important as meant."""
+    """Whether exactly one task was added, open, and with the intended priority."""
     after = parse_markdown(text).plan
     old = {number: task_essence(task) for number, task in enumerate(before.tasks)}
     if len(after.tasks) != len(old) + 1:
@@ -260,7 +259,7 @@ def _one_of(before: str | None, after: str | None) -> str:
 
 
 def _tag_for(text: str, priority: Priority) -> str:
-    """The tag that the plan has already for this priority, or the like of its others."""
+    """The tag that the plan uses for this priority, or one in the style of its others."""
     for index in range(2):
         if any(f"[{words[index]}]" in text for words in _WORDS.values()):
             return f"[{_WORDS[priority][index]}]"
@@ -292,7 +291,7 @@ def _relocate(
     *,
     priority: Priority | None = None,
 ) -> str:
-    """Put a task elsewhere, and make sure that it is the same there, and so are all others."""
+    """Move a task, and verify that it and all others are still the same."""
     moved = task_family(plan, task)
     essences = [task_essence(one) for one in moved]
     marks = find_marks(text[task.start : task.end])

@@ -36,18 +36,18 @@ from ralph_ls.protocol.lsp.row_methods import TaskEdit
 from ralph_ls.protocol.plan import TaskState
 
 RESET_NOTE = "Reset for replanning"
-"""What a task says that was opened again (docs/rules.md#attempts)."""
+"""The note of a task that was opened again (docs/rules.md#attempts)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplanReset:
-    """A plan in which nothing is in progress, as far as that could be brought about."""
+    """A plan in which nothing is in progress, as far as tasks could be reopened."""
 
     text: str
     opened: tuple[str, ...]
     """Titles of the tasks that were in progress and are open now."""
     left: tuple[str, ...]
-    """Titles of those whose state is written in a way that no small edit changes."""
+    """Titles of those whose state no minimal edit could change."""
 
 
 def reset_in_progress(text: str) -> ReplanReset:
@@ -74,7 +74,7 @@ _FORMS = (
     (re.compile(r"(?<=status:)(\W*)(?:in[ -]progress|wip)\b", re.IGNORECASE), r"\1todo"),
     (re.compile(r"(?<=status:\*\*)(\W*)(?:in[ -]progress|wip)\b", re.IGNORECASE), r"\1todo"),
 )
-"""How a state in progress is written, and what an open one has there."""
+"""The markup of a state in progress, and of an open one."""
 
 
 def ways_to_open(text: str, task: Task) -> Iterator[str]:
@@ -84,7 +84,7 @@ def ways_to_open(text: str, task: Task) -> Iterator[str]:
 
 
 def _fitting(text: str, plan: Plan, task: Task) -> Iterator[str]:
-    """The edits that open this task and change nothing else, the ones with the note first."""
+    """The edits that only open this task, those with the note first."""
     lines = list(lines_of(text))
     end = lines[task.end_line][0] + len(lines[task.end_line][1])
     for begin, until, item in _open_forms(text, task, lines):
@@ -97,7 +97,7 @@ def _fitting(text: str, plan: Plan, task: Task) -> Iterator[str]:
 def _open_forms(
     text: str, task: Task, lines: list[tuple[int, str]]
 ) -> Iterator[tuple[int, int, str]]:
-    """Where the task's line, or all of it, says that it is in progress, and what opens it."""
+    """The places where the task's lines say that it is in progress, with the open form."""
     end = lines[task.end_line][0] + len(lines[task.end_line][1])
     for begin, until in ((task.start, task.end), (task.start, end)):
         for pattern, open_form in _FORMS:
@@ -107,7 +107,7 @@ def _open_forms(
 
 
 def _with_note(text: str, task: Task, lines: list[tuple[int, str]], at: int) -> str:
-    """The text with the note as the item's last line; below a heading it stands by itself."""
+    """The text with the note as the item's last line; below a heading it is separate."""
     first = lines[task.line][1]
     marks = find_marks(first)
     begin, after = (0, 0) if marks is None else (marks.starts[-1], marks.contents[-1])
@@ -127,7 +127,7 @@ def _opens_only(before: Plan, task: Task, text: str) -> bool:
 
 
 RETRY_NOTE = "Reset for retry"
-"""What a task says that a person wants tried again (docs/rules.md#attempts)."""
+"""The note of a task that the user wants to retry (docs/rules.md#attempts)."""
 
 DEFAULT_BLOCK_REASON = "a person"
 
@@ -137,7 +137,7 @@ MarkdownEdit = Callable[[str], str]
 def user_edit(
     edit: TaskEdit, task_id: str, *, reason: str = "", before: str | None = None
 ) -> MarkdownEdit:
-    """The change of a plan's text that an edit means."""
+    """The text of the plan after an edit."""
     match edit:
         case TaskEdit.BLOCK:
             return partial(_block, task_id=task_id, reason=reason)
@@ -150,7 +150,7 @@ def user_edit(
 
 
 def describe_user_edit(edit: TaskEdit) -> str:
-    """What has become of the task then, to follow its name."""
+    """The result for the task, in words that follow its name."""
     return {
         TaskEdit.BLOCK: "is blocked",
         TaskEdit.UNBLOCK: "is not blocked any more",
@@ -180,9 +180,9 @@ _STATES_ON_EACH_OTHER = 3
 
 
 def byte_exact(change: Callable[[str], MarkdownEdit], task_id: str) -> MarkdownEdit:
-    """A change of a text in which what is no UTF-8 stands as half characters.
+    """An edit of a text that may have lone surrogates for bytes that are not UTF-8.
 
-    Viewers know the task by the text in which that was replaced, so its id may be another one.
+    Viewers know the task by the text in which these were replaced, so its id may differ.
     """
 
     def changed(text: str) -> str:
@@ -226,7 +226,7 @@ def _move(text: str, *, task_id: str, before: str | None) -> str:
 
 
 def _list_of(plan: Plan, task: Task) -> list[Task]:
-    """The tasks that stand in one list with it, in their order."""
+    """The tasks in the same list, in order."""
     return [
         one
         for one in plan.tasks

@@ -40,9 +40,9 @@ def parse_plan(
     optional_sections: Sequence[str] = (),
     skip_review: bool = False,
 ) -> ParsedPlan:
-    """Read a plan and what is wrong with it; never raises.
+    """Parse a plan with its problems; never raises.
 
-    ``optional_sections`` mean something in markdown only, ``skip_review`` in stories only.
+    ``optional_sections`` apply to Markdown only, ``skip_review`` to stories only.
     """
     match kind:
         case PlanKind.MARKDOWN:
@@ -60,9 +60,9 @@ def parse_plan(
 def check_plan(
     parsed: ParsedPlan, text: str, kind: PlanKind, *, marker: str = COMPLETION_MARKER
 ) -> tuple[LintRemark, ...]:
-    """What is wrong with what a plan says, although it can be read; by line.
+    """The remarks of the checks of a parsed plan, by line.
 
-    What of stories is against the rules of their file is a problem that ``parse_plan`` gives.
+    Violated invariants of stories are problems that ``parse_plan`` returns.
     """
     match kind:
         case PlanKind.MARKDOWN:
@@ -99,7 +99,7 @@ def plan_edit(
 
 
 def retry_edit(kind: PlanKind, task_id: str) -> PlanEdit:
-    """The change that opens a task again, and says so in the plan; raises as ``plan_edit``."""
+    """The edit that opens a task again, with a note; raises as ``plan_edit``."""
     _require_text(kind)
     if kind is PlanKind.STORIES:
         return partial(edits.retry_story, story_id=task_id)
@@ -107,9 +107,9 @@ def retry_edit(kind: PlanKind, task_id: str) -> PlanEdit:
 
 
 def byte_exact_edit(kind: PlanKind, change: Callable[[str], PlanEdit], task_id: str) -> PlanEdit:
-    """A change of a text in which what is no UTF-8 stands as half characters.
+    """An edit of a text that may have lone surrogates for bytes that are not UTF-8.
 
-    In markdown a task may have another id there, which is made of its words.
+    In Markdown a task may have another id there, because ids are derived from words.
     """
     return user_edits.byte_exact(change, task_id) if kind is PlanKind.MARKDOWN else change(task_id)
 
@@ -117,9 +117,9 @@ def byte_exact_edit(kind: PlanKind, change: Callable[[str], PlanEdit], task_id: 
 def edit_effects(
     kind: PlanKind, before: str, after: str
 ) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
-    """What a person's edit did: the ids that became done, and what no agent may have done.
+    """The effects of the user's edit: ids that became done, and changes forbidden to agents.
 
-    The latter by what it is and by task; in stories it is the field.
+    The latter by kind and task; in stories by field.
     """
     if kind is PlanKind.STORIES:
         plans = stories.parse_stories(before).plan, stories.parse_stories(after).plan
@@ -130,7 +130,7 @@ def edit_effects(
 
 
 def merge_plans(kind: PlanKind, base: str, mine: str, theirs: str) -> MergedPlan:
-    """Put what two have changed at the same time into one text; see ``comparing.merge``."""
+    """Merge concurrent changes of two writers into one text; see ``diff.merge``."""
     if kind is PlanKind.STORIES:
         return merging.merge_stories(base, mine, theirs)
     return merge_markdown(base, mine, theirs)

@@ -16,29 +16,29 @@ from typing import Any
 from ralph_ls.core.plan.parse.titles import escape_surrogates
 
 LONGEST_TITLE = 120
-"""Characters of a title that is made of a text."""
+"""The maximum number of characters of a title derived from a text."""
 
 UNTITLED = "A request without a title"
 
 _AUTHORS = {"OWNER": "owner", "MEMBER": "member", "COLLABORATOR": "collaborator"}
-"""Who wrote a comment, where that says that they belong to the project."""
+"""The roles of authors who belong to the project."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GithubComment:
-    """What somebody added to an issue."""
+    """One comment on an issue."""
 
     author: str
     role: str
     """``owner``, ``member``, ``collaborator``; empty where they are none of these."""
     at: str
-    """The day, such as ``2026-01-31``; empty where it is not told."""
+    """The day, such as ``2026-01-31``; empty where it is unknown."""
     body: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GithubIssue:
-    """An issue on GitHub, as ``gh issue view --json`` tells it."""
+    """An issue on GitHub, parsed from ``gh issue view --json``."""
 
     number: int
     title: str
@@ -50,13 +50,13 @@ class GithubIssue:
 
     @property
     def is_pull_request(self) -> bool:
-        """Issues and pull requests are numbered together, and only the address tells them apart."""
+        """Issues and pull requests share their numbers; only the address distinguishes them."""
         return re.search(r"/pull/\d+$", self.url) is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RenderedIssue:
-    """An issue as an agent is told it."""
+    """An issue as it is given to an agent."""
 
     text: str
     left_out: int
@@ -64,7 +64,7 @@ class RenderedIssue:
 
 
 def read_github_issue(answer: str) -> GithubIssue | None:
-    """The issue in what ``gh`` printed; None where that is no issue."""
+    """The issue in the output of ``gh``; None where that is no issue."""
     try:
         found = json.loads(answer)
     except (ValueError, RecursionError):
@@ -86,7 +86,7 @@ def read_github_issue(answer: str) -> GithubIssue | None:
 def render_issue(issue: GithubIssue, *, limit: int) -> RenderedIssue:
     """Title, body and comments as one text of at most ``limit`` bytes.
 
-    Where that is too much the oldest comments are left out; the body never is.
+    If they are too long the oldest comments are left out, but never the body.
     """
     head = f"# {issue.title}\n\n{issue.body}".strip()
     room = limit - len(head.encode())
@@ -117,7 +117,7 @@ def _comment(found: object) -> GithubComment | None:
     day = re.match(r"\d{4}-\d\d-\d\d", _text(found, "createdAt"))
     login = " ".join(_text(author, "login").split()) if isinstance(author, dict) else ""
     return GithubComment(
-        # Whoever deleted their account is known by this name on GitHub.
+        # GitHub's name for users who deleted their account.
         author=login or "ghost",
         role=_AUTHORS.get(_text(found, "authorAssociation"), ""),
         at=day[0] if day is not None else "",

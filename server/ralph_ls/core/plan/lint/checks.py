@@ -48,10 +48,10 @@ from ralph_ls.core.plan.parse.titles import escape_surrogates
 from ralph_ls.protocol.plan import PlanProblem, TaskState
 
 COMPLETION_MARKER = "PROJECT_COMPLETE"
-"""Where no settings say another."""
+"""The default of the setting."""
 
 SHORTEST_OWN_TITLE = 20
-"""Characters from which on a title that stands below two headings is taken for the same task."""
+"""The minimum length of a title below two headings that counts as the same task."""
 
 
 def check_markdown(
@@ -72,7 +72,7 @@ def check_markdown(
 
 
 def plan_problems(remarks: Sequence[LintRemark]) -> tuple[PlanProblem, ...]:
-    """The remarks beside what could not be read, for viewers that show both alike."""
+    """The remarks together with the parser's problems, for viewers that show both alike."""
     return tuple(
         PlanProblem(code=one.code, message=one.message, line=one.place.line + 1) for one in remarks
     )
@@ -108,7 +108,7 @@ def _duplicate(task: Task, first: Task, text: str) -> LintRemark:
         f"{display_title(task.title)} {finding}, on line {first.line + 1}; "
         "remove one of them, or say in the title what is still to be done"
     )
-    # More than one line says more than the title, and nobody but a person can throw it away.
+    # More than one line has more than the title, and only the user can drop it.
     is_alone = task.end_line == task.line and find_marks(text[task.start : task.end]) is not None
     return LintRemark(
         code=CheckCode.DUPLICATE_TASK,

@@ -37,11 +37,11 @@ from ralph_ls.core.plan.parse.titles import fold_whitespace
 from ralph_ls.protocol.plan import TaskState
 
 FEWEST_WITH_CRITERIA = 3
-"""Tasks with criteria from which on a plan may be one that asks for them."""
+"""The minimum number of tasks with criteria in a plan that uses them."""
 
 
 def check_criteria(tasks: Sequence[Task], text: str, below: TaskBodies) -> Iterator[LintRemark]:
-    """Tell vague criteria where they stand, and missing ones; linear."""
+    """Vague and missing criteria; linear."""
     announced: set[str] = set()
     for line in below.lines_with(_LABEL_WORDS, _EMPTY_LABEL):
         label = _EMPTY_LABEL.match(line.text, line.start)
@@ -61,7 +61,7 @@ def check_criteria(tasks: Sequence[Task], text: str, below: TaskBodies) -> Itera
 
 
 def is_vague(criterion: str) -> bool:
-    """Whether nobody could say when the criterion is met."""
+    """Whether it cannot be decided when the criterion is met."""
     if _CONCRETE.search(criterion) is not None:
         return False
     bare = criterion.strip(" \t.!*_()-")
@@ -116,7 +116,7 @@ def _missing(task: Task, place: LineSpan) -> LintRemark:
 def _vague(
     task: Task, vague: Sequence[str], lines: Iterator[BodyLine], otherwise: LineSpan
 ) -> Iterator[LintRemark]:
-    """Tell each at its line; one whose line cannot be told for sure at the task."""
+    """A remark for each at its line; at the task if its line is not certain."""
     left = dict.fromkeys(vague)
     for line in lines:
         if line.task.id != task.id or line.number == task.line:
@@ -144,7 +144,7 @@ def _vague_at(task: Task, criterion: str, place: LineSpan) -> LintRemark:
 
 
 def check_close_reasons(tasks: Sequence[Task], below: TaskBodies) -> Iterator[LintRemark]:
-    """Tell of finished tasks whose end nobody can follow; linear."""
+    """Finished tasks whose close reasons are no evidence; linear."""
     for index, task in enumerate(tasks):
         if task.state is TaskState.DONE and task.criteria:
             criteria = frozenset(task.criteria)
@@ -161,7 +161,7 @@ def check_close_reasons(tasks: Sequence[Task], below: TaskBodies) -> Iterator[Li
 
 
 def is_empty_reason(reason: str) -> bool:
-    """Whether a close reason is missing, or names nothing that could be looked at."""
+    """Whether a close reason is missing, or names nothing that can be checked."""
     return not reason or _BARE.fullmatch(reason) is not None or is_vague(reason)
 
 

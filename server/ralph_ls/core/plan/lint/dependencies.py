@@ -74,7 +74,7 @@ def read_dependencies(tasks: Sequence[Task], below: TaskBodies) -> tuple[TaskDep
 def unfinished_dependencies(tasks: Sequence[Task], text: str) -> dict[str, tuple[Task, ...]]:
     """The tasks that each unfinished task waits for, by its id.
 
-    ``tasks`` were read from ``text``. An id that no task has holds nobody up.
+    ``tasks`` were parsed from ``text``. Unknown ids are ignored.
     """
     needs: dict[str, dict[str, Task]] = {}
     for one in read_dependencies(tasks, TaskBodies(tasks, text)):
@@ -91,10 +91,10 @@ def unfinished_dependencies(tasks: Sequence[Task], text: str) -> dict[str, tuple
 def check_dependencies(
     dependencies: Sequence[TaskDependency], tasks: Sequence[Task]
 ) -> Iterator[LintRemark]:
-    """Tell what cannot be met: references to no task, and tasks that wait for each other.
+    """Dependencies that cannot be met: unknown tasks, and tasks that wait for each other.
 
-    A task that is done or skipped waits for nothing, and holds nobody up. Where an id differs from
-    that of one task in case or in zeros alone, the remark can be repaired.
+    A task that is done or skipped waits for nothing, and no task waits for it. If an id differs
+    from that of exactly one task only in case or zeros, the remark has a quick fix.
     """
     waiting = [one for one in dependencies if one.task.state in UNFINISHED]
     unknown = [one for one in waiting if one.target is None]
@@ -108,9 +108,9 @@ def check_dependencies(
 
 
 def normalise_title(title: str) -> str:
-    """A title as two are compared: without case, and marks for bold, code and strike.
+    """A title in the form for comparison: without case, and marks for bold, code and strike.
 
-    White space is folded in every title already; what a mark leaves behind is folded here.
+    White space is folded in every title already; what is left around marks is folded here.
     """
     lowered = title.lower()
     if "*" in lowered or "`" in lowered or "~" in lowered:
@@ -130,7 +130,7 @@ class _Written(NamedTuple):
 
 _MARKS = str.maketrans("", "", "*`~")
 _KEYWORDS = ("epend", "EPEND", "fter", "FTER")
-"""What stands in every line that can say something; searching for it is quick."""
+"""Every line with a dependency has one of these; searching for them is quick."""
 _NAMES = r"(?:depends[ \t_-]?on|depends|dependenc(?:y|ies)|after)"
 _FIELD = re.compile(rf"[*_]{{0,3}}{_NAMES}[*_]{{0,3}}[ \t]*:[*_]{{0,3}}", re.IGNORECASE)
 _BEFORE_ID = re.compile(r"depends[ \t]on[ \t]+(?=[A-Z][A-Z0-9]*-[0-9])", re.IGNORECASE)
@@ -140,7 +140,7 @@ _IN_BRACKETS = re.compile(
 _SHAPE = re.compile(
     rf"{_FIELD.pattern}|{_BEFORE_ID.pattern}|[(\[][*_]{{0,3}}{_NAMES}", re.IGNORECASE
 )
-"""What stands in a line that any of these may fit."""
+"""Matches every line that any of these may match."""
 _PARTED = re.compile(r"[,;&+]|\band\b", re.IGNORECASE)
 _AROUND = " \t\r\"'`*_.()[]{}\u201c\u201d\u2018\u2019"
 _WORD = re.compile(r"[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*")
@@ -259,7 +259,7 @@ def _target_id(one: TaskDependency) -> str:
 
 
 def _in_cycle(ring: Sequence[TaskDependency]) -> LintRemark:
-    """Told once, at the first line of the ring, with the others beside it."""
+    """One remark per cycle, at its first line, with the others as related places."""
     start = min(range(len(ring)), key=lambda index: ring[index].place.line)
     ordered = [*ring[start:], *ring[:start]]
     first, others = ordered[0], ordered[1:]

@@ -21,7 +21,7 @@ class QuickFixEdit:
     """One replacement in a text; ``start`` and ``end`` in characters of the whole text."""
 
     title: str
-    """What it does, for a menu."""
+    """Its effect, as the title of a menu item."""
     start: int
     end: int
     new_text: str
@@ -55,7 +55,7 @@ def quick_fix_edit(remark: LintRemark, text: str) -> QuickFixEdit | None:
 
 
 _TO_FILL = "\N{HORIZONTAL ELLIPSIS}"
-"""Stands for the reason while the line for it is made."""
+"""Placeholder for the reason while its line is made."""
 
 
 def _remove_line(remark: LintRemark, text: str) -> QuickFixEdit | None:
@@ -77,7 +77,7 @@ def _remove_line(remark: LintRemark, text: str) -> QuickFixEdit | None:
 
 
 def _add_reason(remark: LintRemark, text: str) -> QuickFixEdit | None:
-    """An empty ``Blocked by:``, where ``edits`` would put the reason, for a person to fill."""
+    """An empty ``Blocked by:`` at the place of the reason, for the user to fill in."""
     try:
         blocked = block_task(text, remark.task or "", _TO_FILL)
     except RalphError:

@@ -21,7 +21,7 @@ LONGEST_NAME = 60
 
 
 class CheckCode(StrEnum):
-    """The codes of the checks; they are stable, since people filter and search by them."""
+    """The codes of the checks; they are stable, because users filter and search by them."""
 
     DUPLICATE_TASK = "duplicate-task"
     CRITERIA_VAGUE = "criteria-vague"
@@ -35,15 +35,15 @@ class CheckCode(StrEnum):
 
 
 class QuickFix(StrEnum):
-    """What ``repairs`` can do about a remark."""
+    """The kinds of quick fixes of a remark."""
 
     REMOVE_LINE = "remove-line"
-    """The remark's own line goes."""
+    """Remove the remark's own line."""
     ADD_REASON = "add-reason"
-    """A line for a person to say what blocks the task."""
+    """Add a line in which the user writes what blocks the task."""
     TICK = "tick"
     REPLACE = "replace"
-    """What the remark marks is replaced."""
+    """Replace the marked text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,23 +65,23 @@ class RelatedSpan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LintRemark:
-    """One thing that is wrong with what a plan says, though it can be read."""
+    """One finding in a plan that parses."""
 
     code: CheckCode
     message: str
-    """For a person: what it is, and what to do."""
+    """For the user: what it is, and what to do."""
     place: LineSpan
     related: tuple[RelatedSpan, ...] = ()
     task: str | None = None
     """The id of the task that it is about, where it is about one."""
     repair: QuickFix | None = None
-    """None where only a person can know what was meant."""
+    """None where only the user can know the intention."""
     replacement: str = ""
-    """What ``QuickFix.REPLACE`` puts in place."""
+    """The replacement of ``QuickFix.REPLACE``."""
 
 
 def title_span(task: Task, text: str) -> LineSpan:
-    """The words of a task's title: of its first line they are those without marker and box."""
+    """The span of a task's title: its first line without marker and box."""
     if task.words is not None:
         number, first, last = task.words
         return LineSpan(line=number, start=first, end=last)

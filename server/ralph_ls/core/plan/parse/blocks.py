@@ -47,9 +47,9 @@ def plain_rows(text: str, sections: tuple[HeadingSection, ...]) -> list[ParsedRo
     return rows
 
 
-# What the pattern is made of. No line opens a fence or a comment, or holds what looks like a box
-# but is none; no title is empty or says a state, so the boxes alone tell the states.
-# Everything but ``[ ` ~ <`` and line endings; said so, it is matched faster than by what it is not.
+# The parts of the pattern. No line opens a fence or a comment, or has something like a box that is
+# none; no title is empty or has a state, so the boxes alone give the states.
+# Everything but ``[ ` ~ <`` and line endings; a positive class is faster than a negated one.
 _PLAIN_CHARACTERS = r"[\x00-\t\x0b\x0c\x0e-;=-Z\\-_a-}\x7f-\U0010ffff]*+"
 _PLAIN_MARK = r"(?:`(?!``)|~(?!~)|<(?!!--))"
 _NO_BOX = r"\[(?![\s\W_xX]{0,3}\])"
@@ -76,7 +76,7 @@ _CHILDREN = (
     r"(?![ \t]+[^ \t\r\n])"
 )
 _MOST_TASKS = 64
-"""In a plain block, so that what a keystroke reads anew stays small."""
+"""In a plain block, so that a keystroke causes little parsing."""
 PLAIN_LINES = re.compile(
     rf"(?:(?P<last>)(?:[-*+]|(?P<number>[0-9]){{1,9}}[.)]) {_BOX}{_TITLE}"
     rf"(?:(?![ \t])|{_NOTES}|{_CHILDREN})(?:[ \t]*\r?\n)*+){{1,{_MOST_TASKS}}}+"
@@ -155,9 +155,9 @@ def _simple_rows(
     line: int,
     n_rows: int,
 ) -> list[ParsedRow]:
-    """Read an item whose lines are items, or go on with the text of the one before.
+    """Parse an item whose lines are items, or continue the text of the one before.
 
-    An item ends before the next one that does not stand two columns deeper than its marker.
+    An item ends before the next one that is not two columns deeper than its marker.
     """
     last = line + len(lines)
     place = (line, item.start(), item.end(2), last)
@@ -192,7 +192,7 @@ OpenSections = tuple[HeadingSection, ...]
 
 
 class BlockReading:
-    """What a block says when it is judged as part of one whole plan."""
+    """A block parsed as part of one whole plan."""
 
     __slots__ = ("_explicit", "_ids", "_rows", "block", "findings", "made", "tally")
 
@@ -211,10 +211,10 @@ class BlockReading:
         self.tally = tally
         self.findings = findings
         self.made: tuple[tuple[int, int], tuple[Task, ...]] = ((-1, -1), ())
-        """The line and the offset that its tasks were last made for, and those tasks."""
+        """The line and the offset for which its tasks were last made, and those tasks."""
 
     def rows(self) -> list[ParsedRow]:
-        """Its tasks; those of plain lines are read when they are asked for."""
+        """Its tasks; those of plain lines are parsed on demand."""
         if self._rows is None:
             has_tasks = self.block.leave[-1].kind is not SectionKind.NOTES
             self._rows = plain_rows(self.block.text, self.block.enter) if has_tasks else []
@@ -227,7 +227,7 @@ class BlockReading:
         return self._ids
 
     def explicit(self) -> tuple[str, ...]:
-        """What may be explicit ids of its tasks; more than there are, never fewer."""
+        """A superset of the explicit ids of its tasks."""
         if self._explicit is None:
             rows = self._rows
             self._explicit = (
@@ -238,7 +238,7 @@ class BlockReading:
         return self._explicit
 
     def occupied(self) -> Iterator[HeadingSection]:
-        """The sections that its tasks stand in, but for those of tasks that are headings."""
+        """The sections of its tasks, except of tasks that are headings."""
         if self._rows is not None:
             yield from (row.section for row in self._rows if row.kind is not TaskKind.HEADING)
         elif self.tally:
@@ -282,7 +282,7 @@ class PlanBlock:
         self._read_as: PlanContext | None = None
 
     def read_in(self, context: PlanContext) -> BlockReading:
-        """Judge it as part of a plan; the same again where nothing has changed for it."""
+        """Parse it as part of a plan; the same object if nothing has changed for it."""
         reading = self._reading
         if reading is not None and self._read_as is None:
             return reading
@@ -300,13 +300,13 @@ class PlanBlock:
         return self._reading
 
     def _narrow(self, context: PlanContext) -> PlanContext:
-        """What of the context its own items are judged by."""
+        """The part of the context that matters for its items."""
         return context._replace(
             numbered=context.numbered & self._own, headings=context.headings & self._own
         )
 
     def keep_items(self, items: tuple[PlanItemDraft, ...], odd: tuple[BlockFinding, ...]) -> None:
-        """Keep what was scanned, and note what the whole plan is judged by."""
+        """Keep the scanned items, and collect the facts that matter for the whole plan."""
         self._items, self._odd = items, odd
         self._own = frozenset(item.section for item in items)
         self.n_boxes = sum(map(counts_with_box, items))
@@ -319,7 +319,7 @@ class PlanBlock:
         )
 
     def keep_counts(self, n_open: int, n_done: int, *, is_numbered: bool) -> None:
-        """Keep what plain lines were counted to; nothing else in a plan changes that."""
+        """Keep the counts of plain lines; nothing else in a plan changes them."""
         section = self.leave[-1]
         tally = {}
         if section.kind is not SectionKind.NOTES:
@@ -347,7 +347,7 @@ def read_block(
 def move_block(
     block: PlanBlock, sections: OpenSections, optional_sections: Sequence[str]
 ) -> Iterator[PlanBlock]:
-    """Give the same text below other headings."""
+    """The same block below other headings."""
     position, text = 0, block.text
     while position < len(text):
         moved = read_block(text, position, len(text), sections, optional_sections)

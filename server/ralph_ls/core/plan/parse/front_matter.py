@@ -30,16 +30,16 @@ class FrontMatterProblem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrontMatterField:
-    """One key with what it says."""
+    """One key with its values."""
 
     key: str
     """In lower case."""
     values: tuple[str, ...]
-    """One for a text, any number for a list; none where nothing stands there."""
+    """One for a text, any number for a list; none for an empty value."""
     line: int
     """From 0."""
     start: int
-    """Of the key's line, without what indents it."""
+    """Of the key's line, without its indentation."""
     end: int
 
 
@@ -58,7 +58,7 @@ class FrontMatter:
         return next((field for field in self.fields if field.key == key), None)
 
     def values(self, key: str) -> tuple[str, ...]:
-        """What that key says; nothing where it is not there."""
+        """The values of that key; empty without one."""
         field = self.find(key)
         return () if field is None else field.values
 
@@ -96,7 +96,7 @@ _LIST = re.compile(r"\[([^\[\]]*)\](?:[ \t]+#.*)?")
 _QUOTED = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^']|'')*')(?:[ \t]+#.*)?""")
 _COMMENT = re.compile(r"[ \t]#")
 _NOT_PLAIN = ("{", "[", "|", ">", "&", "*", "!", "%", "@", "`", '"', "'")
-"""What no plain text of YAML begins with."""
+"""The characters that no plain text of YAML begins with."""
 
 
 class _Reading:
@@ -126,7 +126,7 @@ class _Reading:
             )
 
     def _add(self, key: str, values: tuple[str, ...], number: int, start: int, line: str) -> None:
-        # An empty list in brackets is a value, below which no items stand.
+        # An empty list in brackets is a value without items below it.
         is_first = all(field.key != key for field in self.fields)
         self._takes_items = is_first and not values and not line.endswith("]")
         if not is_first:

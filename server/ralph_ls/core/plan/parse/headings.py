@@ -19,11 +19,11 @@ class SectionKind(Enum):
     """How the list items of a section are read."""
 
     PLAIN = auto()
-    """The heading says nothing: items with a box are tasks."""
+    """The heading has no special meaning: items with a box are tasks."""
     TASKS = auto()
     """Numbered items are tasks without a box, too."""
     DONE = auto()
-    """Every item is a task, and done unless its box says otherwise."""
+    """Every item is a task, and done unless its box is open."""
     ISSUES = auto()
     """``[BUG]`` items are tasks without a box, too (docs/rules.md#plans)."""
     PROSE = auto()
@@ -38,12 +38,12 @@ class HeadingSection:
 
     title: str
     level: int
-    """1 to 6; 0 for what stands before the first heading."""
+    """1 to 6; 0 before the first heading."""
     kind: SectionKind
     priority: Priority | None
     optional: bool
     may_be_task: bool = False
-    """True for a sub-heading whose words say nothing: with a state it is a task.
+    """True for a sub-heading without a special meaning: with a state it is a task.
 
     See docs/rules.md#plans.
     """
@@ -52,7 +52,7 @@ class HeadingSection:
 
 
 def open_document() -> HeadingSection:
-    """Give the section of everything before the first heading."""
+    """The section of everything before the first heading."""
     return HeadingSection(title="", level=0, kind=SectionKind.PLAIN, priority=None, optional=False)
 
 
@@ -61,9 +61,9 @@ def open_section(
 ) -> HeadingSection:
     """Open the section of a heading inside its parent (the last heading of a higher level).
 
-    Kind, priority and being optional hold for sub-headings (docs/rules.md#plans): a
-    sub-heading may say something of its own, except that notes stay notes, and that finished
-    things stay finished whatever priority they once had.
+    Kind, priority and being optional are inherited by sub-headings (docs/rules.md#plans): a
+    sub-heading may override them, except that notes stay notes, and that finished tasks stay
+    finished whatever priority they had.
     """
     own_kind, own_priority, is_optional = _judge_title(title, tuple(optional_sections))
     return HeadingSection(
@@ -156,7 +156,7 @@ def _normalise(title: str) -> str:
 
 
 def _strip_symbols(text: str) -> str:
-    """Cut everything that is neither letter nor digit nor bracket from both ends."""
+    """Strip everything except letters, digits and brackets from both ends."""
     first = next((at for at, mark in enumerate(text) if mark.isalnum() or mark in "(["), len(text))
     last = next(
         (
@@ -170,7 +170,7 @@ def _strip_symbols(text: str) -> str:
 
 
 def _read_priority(title: str, words: str) -> Priority | None:
-    """Read what the heading says; a number such as P3 or beyond is nice to have."""
+    """The priority in a heading; P3 and beyond are nice to have."""
     if len(title) > _LONGEST_HEADING_JUDGED:
         return None
     whole = title.translate(_MARKS).lower().replace("-", " ")
@@ -207,7 +207,7 @@ def _combine(own: SectionKind, inherited: SectionKind) -> SectionKind:
 
 
 def _is_optional(title: str, optional_sections: tuple[str, ...]) -> bool:
-    """Say whether the heading is an optional section's name, or has one in brackets.
+    """Whether the heading is the name of an optional section, or has one in brackets.
 
     ``Future`` fits ``## Future``, ``## Future work``, ``## Future / Later`` and ``## P2 (future)``,
     but not ``## Future-proof the API`` nor ``## Optional parameters``.
@@ -234,21 +234,21 @@ def _without_numbering(title: str) -> str:
 
 
 def _remarks(text: str) -> Iterator[str]:
-    """What stands in brackets before or behind a heading, not within its words."""
+    """The texts in brackets before or behind a heading, not within its words."""
     for found in _BRACKETS.finditer(text):
         if not found.start() or text[found.end() : found.end() + 1] in _AFTER_REMARK:
             yield found[1]
 
 
 def _outside_brackets(text: str) -> str:
-    """What stands before a colon or a dash, without what is in brackets; the rest is a remark."""
+    """The words before a colon or a dash, without brackets; the rest is a remark."""
     bare = _BRACKETS.sub(" ", text).partition("(")[0].partition("[")[0]
     return _ASIDE.split(bare, maxsplit=1)[0]
 
 
 @lru_cache(maxsize=64)
 def _optional_phrase(names: tuple[str, ...]) -> Callable[[str], bool]:
-    """A test for a name of an optional section, alone or with what such a section holds."""
+    """A pattern for a name of an optional section, alone or with a word for its content."""
     name = f"(?:{'|'.join(map(re.escape, names))})"
     phrase = re.compile(rf"{name}(?: {name})*(?: {_OPTIONAL_THINGS})?")
 
@@ -260,7 +260,7 @@ def _optional_phrase(names: tuple[str, ...]) -> Callable[[str], bool]:
 
 
 def _goes_with(part: str) -> bool:
-    """Say whether a part of a heading may stand beside the name of an optional section."""
+    """Whether a part of a heading may accompany the name of an optional section."""
     words = " ".join(part.replace("-", " ").split())
     is_low = _PRIORITY_OF_WORD.get(words) is Priority.P2 or words == "low priority"
     return is_low or re.fullmatch(_OPTIONAL_THINGS, words) is not None

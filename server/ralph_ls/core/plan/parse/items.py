@@ -35,7 +35,7 @@ def read_state(text: str) -> TaskState | None:
 
 
 def find_sign(text: str) -> tuple[int, int] | None:
-    """Find the first emoji that says a state, wherever it stands in a heading."""
+    """Find the first emoji for a state anywhere in a heading."""
     found = _SIGN.search(text)
     return None if found is None else found.span()
 
@@ -47,7 +47,7 @@ def find_remark(text: str) -> tuple[int, int] | None:
 
 
 def opening_sign(text: str) -> tuple[int, int] | None:
-    """Find an emoji that says a state at the beginning of an item."""
+    """Find an emoji for a state at the beginning of an item."""
     found = _SIGN.match(text)
     return None if found is None else found.span()
 
@@ -82,7 +82,7 @@ _SHARE = re.compile(r"([0-9]{1,3})(?:\.[0-9]+)? ?%")
 
 
 class ItemRole(Enum):
-    """What an item is in the item around it."""
+    """The role of an item in the item around it."""
 
     ITEM = auto()
     LABEL = auto()
@@ -91,14 +91,14 @@ class ItemRole(Enum):
     DETAIL = auto()
     """Nested in a criterion."""
     NOTE = auto()
-    """``Blocked by: …`` or ``Needs: …`` in no task: it was left over when its task was removed."""
+    """``Blocked by: …`` or ``Needs: …`` outside tasks: left over from a removed task."""
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class PlanItemDraft:
-    """What may be a task, filled in while the scan stands inside it; nobody changes it afterwards.
+    """A candidate for a task, filled in during the scan and not changed afterwards.
 
-    A heading or a row of a table is one like a list item that nothing is nested in.
+    A heading or a row of a table is like a list item without nested lines.
     """
 
     line: int
@@ -110,16 +110,16 @@ class PlanItemDraft:
     """The column where the item's text, or its box, begins."""
     is_numbered: bool
     box: str | None
-    """What stands in the box, without spaces; None without a box."""
+    """The content of the box, without spaces; None without a box."""
     text: str
-    """What follows marker and box."""
+    """The text behind marker and box."""
     section: HeadingSection
     parent: PlanItemDraft | None = field(repr=False)
     kind: TaskKind = TaskKind.ITEM
     mark: tuple[int, int] | None = None
-    """Where in its line the state stands: inside the box, or the emoji."""
+    """The place of the state in its line: inside the box, or the emoji."""
     written_state: TaskState | None = None
-    """The state that an emoji or a ``Status:`` line says."""
+    """The state from an emoji or a ``Status:`` line."""
     role: ItemRole = ItemRole.ITEM
     end_line: int = 0
     criteria: list[str] = field(default_factory=list)
@@ -127,13 +127,13 @@ class PlanItemDraft:
     needs: str | None = None
     severity: str | None = None
     takes_criteria: bool = False
-    """True while nested items are criteria, after a label that has no nested items of its own."""
+    """True while nested items are criteria, after a label without nested items."""
     is_bare_label: bool = False
-    """True for a label that neither a text nor a nested item has followed yet."""
+    """True for a label until a text or a nested item follows it."""
 
     @property
     def threshold(self) -> int:
-        """The least column of what is nested in this item."""
+        """The minimum column of lines that are nested in this item."""
         return self.column + 2
 
 
@@ -155,7 +155,7 @@ def read_field(text: str) -> ItemField | None:
 
 
 def note_field(owner: PlanItemDraft, found: ItemField) -> None:
-    """Note at an item what a line inside it says; the first of a kind counts."""
+    """Record a field in a line inside an item; the first of a kind counts."""
     if found.name == "blocked by":
         owner.blocked_by = owner.blocked_by or found.value or None
     elif found.name == "needs":
@@ -171,7 +171,7 @@ def note_field(owner: PlanItemDraft, found: ItemField) -> None:
 
 
 def add_criterion(owner: PlanItemDraft | None, item: PlanItemDraft) -> None:
-    """Make an item a criterion of what it stands below."""
+    """Make an item a criterion of the item or heading above it."""
     item.role = ItemRole.CRITERION
     text = fold_whitespace(item.text)
     if owner is not None and text:
@@ -179,7 +179,7 @@ def add_criterion(owner: PlanItemDraft | None, item: PlanItemDraft) -> None:
 
 
 def attach_item(item: PlanItemDraft) -> None:
-    """Say what a new item is in the item around it, and give that one what it learns from it."""
+    """Set the role of a new item in the item around it, and update the latter."""
     around = item.parent
     found = read_field(item.text)
     is_label = found is not None and found.name in _LABELS
@@ -223,7 +223,7 @@ _LONGEST_LABEL = 40
 
 
 def _announces(item: PlanItemDraft) -> bool:
-    """Say whether an item such as ``Files:`` announces something other than criteria."""
+    """Whether an item such as ``Files:`` announces something other than criteria."""
     if item.box is not None or len(item.text) > _LONGEST_LABEL:
         return False
     return item.text.rstrip(" \t*_").endswith(":") and len(item.text.split()) == 1

@@ -23,7 +23,7 @@ from ralph_ls.core.markdown_fences import (
 class ListMarks(NamedTuple):
     """The parts of a line that holds a list item, as positions in the line.
 
-    A named tuple, as elsewhere in reading where one is made for every line.
+    A named tuple, like other values of the parser that are made for every line.
     """
 
     starts: tuple[int, ...]
@@ -31,13 +31,13 @@ class ListMarks(NamedTuple):
     contents: tuple[int, ...]
     """Where the content of each marker begins, after its spaces."""
     box: tuple[int, int] | None
-    """What stands between the brackets of the innermost item's box."""
+    """The span between the brackets of the innermost item's box."""
     text: int
     """Where the innermost item's text begins, after the spaces that follow marker or box."""
 
 
 def lines_of(text: str) -> Iterator[tuple[int, str]]:
-    """Give each line without its ending (LF, CRLF or CR) and the offset where it begins.
+    """Each line without its ending (LF, CRLF or CR), with the offset where it begins.
 
     A text that ends with a line ending has an empty last line, as editors count them.
     """
@@ -54,7 +54,7 @@ def lines_of(text: str) -> Iterator[tuple[int, str]]:
 
 
 def advance_column(column: int, passed: str) -> int:
-    """Count the columns on from one; a tab goes to the next multiple of four."""
+    """Advance a column by a text; a tab advances to the next multiple of four."""
     if "\t" not in passed:
         return column + len(passed)
     into_stop = column % _TAB
@@ -73,7 +73,7 @@ def find_marks(line: str) -> ListMarks | None:
     box = _find_box(line, found.end())
     while box is None and (inner := _MARKER.match(line, contents[-1])) is not None:
         if len(starts) == _MOST_MARKERS:
-            # What is deeper is text: nobody writes so, and each item costs time and memory.
+            # Deeper markers are text: they are never meant, and each item costs time and memory.
             break
         starts.append(inner.start(1))
         contents.append(inner.end())
@@ -87,7 +87,7 @@ def find_marks(line: str) -> ListMarks | None:
 
 
 def is_thematic_break(line: str) -> bool:
-    """Say whether the line is a rule such as ``---`` or ``* * *``."""
+    """Whether the line is a rule such as ``---`` or ``* * *``."""
     bare = line.strip(" \t")
     mark = bare[:1]
     if mark not in {"-", "*", "_"} or bare[-1] != mark:
@@ -106,8 +106,8 @@ _BOX = re.compile(r"\[([^\[\]]{0,3})\]")
 def _find_box(line: str, at: int) -> tuple[int, int] | None:
     """Find a box at a position: ``[ ]``, ``[x]``, ``[-]``, ``[]``; never ``[1]`` or ``[x](url)``.
 
-    A forgotten space after it is forgiven for ``[ ]`` and ``[x]``, because nothing else is written
-    so, and a task that is overlooked ends a run too early.
+    A missing space after ``[ ]`` and ``[x]`` is accepted, because nothing else has this form, and a
+    task that is missed ends a run too early.
     """
     found = _BOX.match(line, at)
     if found is None:
@@ -122,19 +122,19 @@ def _find_box(line: str, at: int) -> tuple[int, int] | None:
 
 
 class BlockFinding(NamedTuple):
-    """What could not be read as meant, by a line counted from the beginning of the block."""
+    """A problem in a block, by a line counted from the beginning of the block."""
 
     code: str
     line: int
     message: str
-    """In an ``unclosed-…`` one ``{line}`` stands for the line from 1, as people count it."""
+    """In an ``unclosed-…`` one ``{line}`` is the placeholder for the line, counted from 1."""
     span: tuple[int, int] | None = None
-    """Where in its line it stands; None for the words of that line."""
+    """Its place in the line; None for the words of that line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenBlock:
-    """A fence or a comment whose end has not come yet."""
+    """An open fence or comment."""
 
     line: int
     mark: str
@@ -165,7 +165,7 @@ def open_block(stripped: str, *, line: int, column: int, threshold: int) -> Open
 
 
 def unclosed_finding(block: OpenBlock) -> BlockFinding:
-    """Say that nothing ended the block."""
+    """The finding that a block is not closed."""
     if block.mark == COMMENT:
         code, name, end = "unclosed-comment", "comment", "-->"
     else:
@@ -178,7 +178,7 @@ def unclosed_finding(block: OpenBlock) -> BlockFinding:
 
 
 def heading_level(stripped: str) -> int:
-    """Count the ``#`` of a heading; 0 for what is none."""
+    """The number of ``#`` of a heading; 0 for any other line."""
     level = len(stripped) - len(stripped.lstrip("#"))
     is_heading = level <= _LAST_HEADING_LEVEL and stripped[level : level + 1] in {"", " ", "\t"}
     return level if is_heading else 0

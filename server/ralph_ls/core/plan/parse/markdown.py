@@ -36,7 +36,7 @@ from ralph_ls.protocol.plan import PlanProblem, TaskState
 
 
 def make_tasks(readings: Iterable[BlockReading]) -> tuple[Task, ...]:
-    """Give every task its place and its id."""
+    """Make all tasks with their positions and ids."""
     tasks: list[Task] = []
     used_ids: Counter[str] = Counter()
     for reading, line, start in block_positions(readings):
@@ -48,7 +48,7 @@ def pick_tasks(
     readings: Iterable[BlockReading], states: Collection[TaskState], ids: Collection[str]
 ) -> tuple[Task, ...]:
     """Make the tasks with one of these states or ids; those of other blocks are not made."""
-    # A number behind an id tells only which of its tasks is meant.
+    # A number behind an id only identifies one of its tasks.
     names = {*ids, *(_NUMBER.sub("", task_id) for task_id in ids)}
     picked: list[Task] = []
     used_ids: Counter[str] = Counter()
@@ -101,7 +101,7 @@ def _tasks_of(
 
 
 def _number(ids: Iterable[str], used_ids: Counter[str]) -> list[str]:
-    """Put ``-2``, ``-3`` behind ids that repeat."""
+    """Append ``-2``, ``-3`` to repeated ids."""
     names: list[str] = []
     counted: Counter[str] = Counter()
     for task_id in ids:
@@ -117,7 +117,7 @@ def _to_task(row: ParsedRow, task_id: str, parent: str | None, line: int, start:
         _, title, state, priority, section, row_line, row_start, row_end, end_line,
         depth, _, blocked_by, criteria, kind, mark,
     ) = row  # fmt: skip
-    # A heading that is a task stands below the heading around it.
+    # A heading that is a task is below the heading around it.
     around = section.parent if kind is TaskKind.HEADING and section.parent is not None else section
     return Task(
         task_id, title, state, priority, around.title, section.optional,
@@ -128,10 +128,10 @@ def _to_task(row: ParsedRow, task_id: str, parent: str | None, line: int, start:
 
 
 def parse_markdown(text: str, *, optional_sections: Sequence[str] = ()) -> ParsedPlan:
-    """Read a plan and what is wrong with it.
+    """Parse a plan with its problems.
 
     Boxes: ``[ ]`` todo, ``[x]`` done, ``[~]`` inProgress, ``[!]`` blocked, ``[-]`` skipped; any
-    other mark is told and read as todo. A title struck through is done. ``optional_sections``
+    other mark is reported and counts as todo. A title struck through is done. ``optional_sections``
     names the headings whose tasks are optional (docs/rules.md#exit-gate), with their sub-headings.
     """
     names = tuple(optional_sections)
@@ -148,11 +148,11 @@ def parse_markdown(text: str, *, optional_sections: Sequence[str] = ()) -> Parse
 
 
 def reparse_markdown(previous: ParsedPlan, change: tuple[int, int, str]) -> ParsedPlan:
-    """Read the plan again after a change of its text; equal to parsing the new text.
+    """Parse the plan again after a change of its text; equal to parsing the new text.
 
-    Only the blocks that the change touches are read, and those below a heading that it touches.
-    ``previous`` is what ``parse`` or ``reparse`` gave, else it counts as the empty plan; places
-    beyond the text are those of its end.
+    Only the changed blocks are parsed, and those below a changed heading. ``previous`` is a result
+    of ``parse_markdown`` or ``reparse_markdown``, else it counts as the empty plan; places beyond
+    the text are those of its end.
     """
     source = previous.source
     if not isinstance(source, _Source):
@@ -164,7 +164,7 @@ def reparse_markdown(previous: ParsedPlan, change: tuple[int, int, str]) -> Pars
     begins = [0, *accumulate(source.lengths)]
     first = max(bisect_right(begins, max(start - 1, 0), hi=len(readings)) - 1, 0)
     if first > 0 and not begins_block(text, begins[first]):
-        # What began a block is part of the one before it now.
+        # The beginning of a block is part of the one before it now.
         first -= 1
     sections: OpenSections = readings[first].block.enter if readings else (open_document(),)
     fresh: list[PlanBlock] = []
@@ -188,12 +188,12 @@ def reparse_markdown(previous: ParsedPlan, change: tuple[int, int, str]) -> Pars
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Source:
-    """What a plan was read from, and what is known of the whole of it."""
+    """The blocks of a plan, with the facts about the whole plan."""
 
     text: str
     optional_sections: tuple[str, ...]
     readings: list[BlockReading]
-    """Nobody changes the list afterwards."""
+    """The list is not changed afterwards."""
     lengths: list[int]
     context: PlanContext
     tally: Counter[tuple[TaskState, bool]]
@@ -201,14 +201,14 @@ class _Source:
 
 
 class _Known(NamedTuple):
-    """What the blocks say for the whole plan, added up."""
+    """The facts of all blocks that matter for the whole plan, added up."""
 
     n_boxes: int
     n_states: int
     numbered: Counter[HeadingSection]
 
     def step(self, fresh: Sequence[PlanBlock], gone: Sequence[PlanBlock]) -> _Known:
-        """Add the blocks that came, and take away those that went."""
+        """Add the new blocks, and subtract the removed ones."""
         numbered = self.numbered.copy()
         for block in fresh:
             numbered.update(block.numbered)
@@ -222,7 +222,7 @@ class _Known(NamedTuple):
 
 
 def _is_below(block: PlanBlock, sections: OpenSections) -> bool:
-    """Say whether a block stands below these headings; one that it begins with closes some."""
+    """Whether a block is below these headings; one that it begins with closes some."""
     if block.level == 0:
         return block.enter == sections
     around = [section for section in sections if section.level < block.level]
@@ -253,7 +253,7 @@ def _show_all(
 def _replace(
     before: _Source, text: str, fresh: Sequence[PlanBlock], first: int, last: int
 ) -> ParsedPlan:
-    """Put fresh blocks in the place of some, and judge again only what has to be."""
+    """Replace some blocks with new ones, and parse again only what depends on them."""
     gone = before.readings[first:last]
     known = before.known.step(fresh, [reading.block for reading in gone])
     names, context = before.optional_sections, before.context
@@ -281,7 +281,7 @@ def _replace(
 
 
 def _context_of(known: _Known, blocks: Sequence[PlanBlock]) -> PlanContext:
-    """Tell which headings are tasks: those with a state and no other task below them."""
+    """Which headings are tasks: those with a state and no other task below them."""
     context = PlanContext(
         has_box=known.n_boxes > 0,
         has_states=known.n_states > 0,
@@ -324,7 +324,7 @@ _Problem = tuple[PlanProblem, tuple[int, int]]
 
 
 def _make_problems(readings: Sequence[BlockReading], tally: Tally) -> tuple[_Problem, ...]:
-    """Give every problem its place, in the order of the text."""
+    """All problems with their places, in the order of the text."""
     ids = Counter(task_id for reading in readings for task_id in reading.explicit())
     repeated = {task_id for task_id, n_tasks in ids.items() if n_tasks > 1}
     used_ids: Counter[str] = Counter()
@@ -346,7 +346,7 @@ def _make_problems(readings: Sequence[BlockReading], tally: Tally) -> tuple[_Pro
 
 
 def _place(found: Iterable[BlockFinding], text: str, first: int) -> Iterator[_Problem]:
-    """Give what was found in a block its places in the whole text, in their order."""
+    """The findings of a block with their places in the whole text, in order."""
     lines = [line for _, line in lines_of(text)]
     for finding in sorted(found, key=lambda finding: finding.line):
         number = first + finding.line + 1
@@ -358,7 +358,7 @@ def _place(found: Iterable[BlockFinding], text: str, first: int) -> Iterator[_Pr
 
 
 def _words_of(line: str) -> tuple[int, int]:
-    """Where the words of a line stand, without the marks of an item and without its box."""
+    """The span of the words of a line, without the marks of an item and its box."""
     marks = find_marks(line)
     begin = len(line) - len(line.lstrip("\ufeff \t")) if marks is None else marks.text
     end = len(line.rstrip())

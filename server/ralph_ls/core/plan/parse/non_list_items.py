@@ -20,7 +20,7 @@ from ralph_ls.protocol.plan import TaskState
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableColumns:
-    """Which column of a table holds what; None where the head does not say so."""
+    """The meaning of the columns of a table; None for those that the header does not name."""
 
     title: int | None
     state: int | None
@@ -36,7 +36,7 @@ class TableRow(NamedTuple):
     written_state: TaskState | None
     """Only where there is no box."""
     mark: tuple[int, int]
-    """Inside the box, or the cell that says the state; positions in the line."""
+    """Inside the box, or the cell with the state; positions in the line."""
     priority: str | None
     """The cell of the column for priorities, in lower case."""
 
@@ -54,7 +54,7 @@ def read_columns(head: str, rule: str) -> TableColumns | None:
 
 
 def read_row(line: str, columns: TableColumns) -> TableRow | None:
-    """Read one line of a table; None where it has no state or nothing to be named by."""
+    """Parse one row of a table; None where it has no state or no text."""
     cells = list(cells_of(line))
     texts = [line[begin:end].strip().replace("\\|", "|") for begin, end in cells]
     box, mark, written_state = None, None, None
@@ -107,7 +107,7 @@ def _first(names: list[str], wanted: frozenset[str]) -> int | None:
 
 
 def _text_of(texts: list[str], columns: TableColumns) -> str:
-    """Name the row: by the column for it, else by the longest cell that says no state."""
+    """The title of the row: its title column, else the longest cell without a state."""
     named = columns.title
     title = texts[named] if named is not None and named < len(texts) else ""
     if not title:
@@ -153,7 +153,7 @@ def heading_item(line: MarkdownLine, title: str, section: HeadingSection) -> Pla
 
 
 def has_state(heading: PlanItemDraft) -> bool:
-    """Say whether a heading has a state by its own line."""
+    """Whether the line of a heading has a state."""
     if heading.box is not None or heading.written_state is not None:
         return True
     return _TAG.search(heading.text) is not None

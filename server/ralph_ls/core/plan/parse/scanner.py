@@ -58,7 +58,7 @@ from ralph_ls.core.plan.parse.titles import fold_whitespace, strip_comments
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScannedBlock:
-    """What a block holds outside fences and comments, in text order, and what was left open."""
+    """The items and findings of a block outside fences and comments, in text order."""
 
     items: tuple[PlanItemDraft, ...]
     findings: tuple[BlockFinding, ...]
@@ -98,7 +98,7 @@ def scan_block(
 
 
 def begins_block(text: str, position: int) -> bool:
-    """Say whether the line that begins here begins a block, if it is in no fence or comment."""
+    """Whether the line that begins here begins a block, if it is in no fence or comment."""
     return _BLOCK_START.match(text, position) is not None
 
 
@@ -111,7 +111,7 @@ _MARKS = str.maketrans("", "", "*`~")
 
 
 class _Scan:
-    """Where the scan stands: open items, open headings, and what kind of line came last."""
+    """The state of the scan: open items, open headings, and the kind of the last line."""
 
     __slots__ = (
         "before_lone",
@@ -147,7 +147,7 @@ class _Scan:
         self.last_line = -1
         """The last line that was not blank."""
         self.paragraph_line = -2
-        """The last line that the line after it could go on from."""
+        """The last line that the next line could continue."""
         self.lone_line: MarkdownLine | None = None
         """The last paragraph of one line outside lists: a rule below it makes it a heading."""
         self.before_lone = -1
@@ -157,13 +157,13 @@ class _Scan:
         self.columns: TableColumns | None = None
         """Those of the table that is open."""
         self.heading: PlanItemDraft | None = None
-        """The heading that the lines stand below, if its words leave room for its being a task."""
+        """The heading above the lines, if its words allow that it is a task."""
         self.heading_at = 0
-        """Where it stands among the items, or would."""
+        """Its index among the items, if it is one."""
 
     @property
     def may_end(self) -> bool:
-        """Whether a block may begin here: a fence or a comment goes on only outside items."""
+        """Whether a block may begin here: a fence or a comment continues only outside items."""
         return self.block is None or self.block.threshold > 0
 
     def take(self, number: int, start: int, text: str, *, is_first: bool) -> None:
@@ -187,10 +187,10 @@ class _Scan:
         return tuple(self.items), tuple(self.findings)
 
     def _goes_on_in_block(self, line: MarkdownLine) -> bool:
-        """Say whether the line belongs to the open fence or comment, and close that if it ends.
+        """Whether the line belongs to the open fence or comment, which is closed if it ends.
 
-        An end may stand further left than the item it was opened in; any other line there ends
-        the item, and the block with it.
+        An end may be further left than the item it was opened in; any other line there ends
+                the item, and the block with it.
         """
         block = self.block
         if block is None:
@@ -204,7 +204,7 @@ class _Scan:
         return True
 
     def _is_code(self, line: MarkdownLine) -> bool:
-        """Say whether the line is indented code, in which boxes do not count."""
+        """Whether the line is indented code, in which boxes do not count."""
         if self.code_column is not None:
             if line.column >= self.code_column:
                 return True
@@ -222,7 +222,7 @@ class _Scan:
         return True
 
     def _take_text(self, line: MarkdownLine) -> None:
-        """Take a line outside blocks by the kind that its first character tells."""
+        """Take a line outside blocks by the kind that its first character gives."""
         first = line.stripped[0]
         goes_on = self.paragraph_line == line.number - 1
         if goes_on and not self.frames and line.column >= CODE_INDENT:
@@ -316,14 +316,14 @@ class _Scan:
                 self._open_heading(line, bare.rstrip(" \t") if has_closing else title)
 
     def _open_heading(self, line: MarkdownLine, title: str) -> None:
-        """Note a heading that is a task if it has a state; it may come from a line below."""
+        """Record a heading that is a task if it has a state, perhaps from a line below."""
         self.heading = heading_item(line, title, self.sections[-1])
         self.heading_at = len(self.items)
         if has_state(self.heading):
             self.items.append(self.heading)
 
     def _update_heading(self, text: str, item: PlanItemDraft | None = None) -> None:
-        """Tell the heading what a line or an item below it says of it: its state, its criteria."""
+        """Update the heading with the state or criterion in a line or an item below it."""
         heading = self.heading
         found = None if heading is None else read_field(text)
         if heading is None:
@@ -355,7 +355,7 @@ class _Scan:
         return True
 
     def _take_paragraph(self, line: MarkdownLine, *, goes_on: bool) -> None:
-        """Take a line of prose; fields and labels begin anew, other lines may go on."""
+        """Take a line of prose; fields and labels begin a paragraph, others may continue it."""
         found = read_field(line.stripped)
         begins = not goes_on or found is not None or line.stripped.rstrip().endswith(":")
         if begins:

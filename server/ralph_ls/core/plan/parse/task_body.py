@@ -32,17 +32,17 @@ class BodyLine(NamedTuple):
 
 
 class TaskBodies:
-    """The lines of one text by the task that they belong to; nothing is cut before it is asked."""
+    """The lines of one text by the task that they belong to, split lazily."""
 
     def __init__(self, tasks: Collection[Task], text: str) -> None:
         self._tasks = list(tasks)
         self._text = text
 
     def lines_with(self, words: Collection[str], shape: re.Pattern[str]) -> Iterator[BodyLine]:
-        """The lines of tasks, outside fences, that hold one of the words and the shape.
+        """The lines of tasks, outside fences, with one of the words and the pattern.
 
-        The words are looked for as they are written here, which is quick; the shape only in the
-        lines that hold one, and everything else only in the tasks that those belong to.
+        The words are searched literally, which is quick; the pattern only in lines with one of
+        them, and everything else only in the tasks of those lines.
         """
         numbers = [
             number for number in self._numbers_with(words) if shape.search(self._lines[number][1])

@@ -35,7 +35,7 @@ from ralph_ls.protocol.plan import Priority, TaskState
 
 
 class PlanContext(NamedTuple):
-    """What of the whole plan an item is judged by."""
+    """The facts about the whole plan that matter for an item."""
 
     has_box: bool
     has_states: bool
@@ -70,7 +70,7 @@ class ParsedRow(NamedTuple):
 def select_tasks(
     items: Iterable[PlanItemDraft], context: PlanContext
 ) -> tuple[list[ParsedRow], list[BlockFinding]]:
-    """Give the tasks among the items of a block, in the order of the text, and what is odd."""
+    """The tasks among the items of a block, in the order of the text, and findings."""
     rows: list[ParsedRow] = []
     findings: list[BlockFinding] = []
     row_of: dict[PlanItemDraft, int] = {}
@@ -91,7 +91,7 @@ def select_tasks(
 
 
 def counts_with_box(item: PlanItemDraft) -> bool:
-    """Say whether the item is a task for its box."""
+    """Whether the item is a task because of its box."""
     if item.box is None or item.role is not ItemRole.ITEM or item.kind is TaskKind.HEADING:
         return False
     if item.kind is TaskKind.ROW and item.section.kind is SectionKind.PROSE:
@@ -118,7 +118,7 @@ _PRIORITIES = {**_SEVERITIES, "p0": Priority.P0, "p1": Priority.P1, "p2": Priori
 
 
 def _may_be_task(item: PlanItemDraft, context: PlanContext, *, is_in_task: bool) -> bool:
-    """Judge an item by where it stands, before its text is looked at."""
+    """Whether an item may be a task by its place, before its text is considered."""
     if item.kind is TaskKind.HEADING:
         return item.section in context.headings
     if item.box is not None:
@@ -143,7 +143,7 @@ def _may_be_task(item: PlanItemDraft, context: PlanContext, *, is_in_task: bool)
 
 
 def _read_sign(item: PlanItemDraft) -> tuple[TaskState | None, str]:
-    """Split the emoji off that an item without a box begins with; a heading's is gone by now."""
+    """Split off the emoji at the beginning of an item without a box; a heading's is gone."""
     if item.box is not None or item.kind is not TaskKind.ITEM:
         return item.written_state, item.text
     sign = opening_sign(item.text)
@@ -210,7 +210,7 @@ def _to_row(
 
 
 def _state_of(item: PlanItemDraft, parts: TitleParts, written_state: TaskState | None) -> TaskState:
-    """Tell the state; what says that a task is settled goes before what says that it is not."""
+    """The state; marks of a settled task have precedence over those of an open one."""
     is_finished = item.section.kind is SectionKind.DONE or parts.is_done
     if item.box in {"x", "X"} or (item.box is None and is_finished):
         return TaskState.DONE
@@ -228,7 +228,7 @@ def _state_of(item: PlanItemDraft, parts: TitleParts, written_state: TaskState |
 
 
 def _priority_of(item: PlanItemDraft, parts: TitleParts) -> Priority | None:
-    """A tag goes before a bug's severity or a table's column, and those before the heading."""
+    """By tag, else a bug's severity or a table's column, else the heading."""
     if parts.priority is not None:
         return parts.priority
     if item.severity is not None and (parts.is_bug or item.kind is TaskKind.ROW):

@@ -13,7 +13,7 @@ from ralph_ls.protocol.plan import Priority
 
 
 class TitleParts(NamedTuple):
-    """The text of an item, taken apart; a named tuple, since one is made for every task."""
+    """The parts of an item's text; a named tuple, because one is made for every task."""
 
     title: str
     """Without comments, tags, explicit id and bold marks; white space is folded."""
@@ -21,7 +21,7 @@ class TitleParts(NamedTuple):
     priority: Priority | None = None
     """From a tag such as ``[HIGH PRIORITY]`` or ``[P0]``."""
     is_struck: bool = False
-    """The whole title stands between ``~~``."""
+    """The whole title is between ``~~``."""
     is_done: bool = False
     """``[DONE]``; it counts only where there is no box."""
     is_blocked: bool = False
@@ -35,7 +35,7 @@ class TitleParts(NamedTuple):
 
 
 def read_title(text: str) -> TitleParts:
-    """Take the text after marker and box apart; total, and linear in its length."""
+    """Split the text after marker and box into parts; total, and linear in its length."""
     rest = fold_whitespace(strip_comments(text))
     if is_bare(rest):
         return TitleParts(title=rest)
@@ -60,7 +60,7 @@ def read_title(text: str) -> TitleParts:
 
 
 def is_bare(text: str) -> bool:
-    """Say whether a text, folded and without comments, is the title as it stands."""
+    """Whether a text, folded and without comments, is the unchanged title."""
     return not (
         text.startswith(("[", "*", "~"))
         or text.endswith("]")
@@ -87,7 +87,7 @@ def folded_title_id(title: str) -> str:
 
 
 def is_no_task(text: str) -> bool:
-    """Say whether an item without a box is surely none: a date, a note, a link, "none yet".
+    """Whether an item without a box is surely no task: a date, a note, a link, "none yet".
 
     ``[2026-01-29]``, ``[NOTE]``, ``[v1.0]``, ``[#123]``, ``[link](url)`` open log lines and
     references, which must never be counted as work.
@@ -103,17 +103,17 @@ def is_no_task(text: str) -> bool:
 
 
 def is_explicit_id(text: str) -> bool:
-    """Say whether the text is an id such as ``US-001``, and nothing else."""
+    """Whether the text is an id such as ``US-001``, and nothing else."""
     return _ONLY_ID.fullmatch(text) is not None
 
 
 def fold_whitespace(text: str) -> str:
-    """Make every run of white space one space, so that a text fits on a line."""
+    """Replace every run of white space with one space, so that a text fits on a line."""
     return " ".join(text.split())
 
 
 def escape_surrogates(text: str) -> str:
-    """Put ``?`` for lone surrogates, which neither JSON nor a terminal can carry."""
+    """Replace lone surrogates, which neither JSON nor a terminal can represent, with ``?``."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -139,7 +139,7 @@ def strip_comments(text: str) -> str:
 
 
 def strip_bold(text: str) -> str:
-    """Take the bold marks from the words they enclose; other stars are left alone."""
+    """Remove the bold marks around words; other stars stay."""
     return _BOLD.sub(r"\1", text) if "**" in text else text
 
 
@@ -181,7 +181,7 @@ _PLACEHOLDERS = frozenset({"", "none", "none yet", "nothing", "nothing yet", "n/
 
 
 def _strip_strike(text: str) -> tuple[str, bool]:
-    """Unwrap ``~~title~~``; what follows may only say that it is done, or remark in brackets.
+    """Unwrap ``~~title~~``; it may be followed only by a word for done or a remark in brackets.
 
     ``~~Use Redis~~ Use Postgres`` is a correction, not a finished task.
     """

@@ -21,7 +21,7 @@ import shlex
 from collections.abc import Collection, Container, Sequence
 
 LONGEST = 400
-"""Characters; nobody reads a longer one before approving it."""
+"""Characters; a longer command would not be read before it is approved."""
 
 
 def words_of_command(command: str) -> tuple[str, ...] | None:
@@ -40,7 +40,7 @@ def words_of_command(command: str) -> tuple[str, ...] | None:
 
 
 _QUOTED = re.compile(r"'[^']*'|\"[^\"$`\\]*\"")
-"""What a shell leaves as it is."""
+"""The characters that a shell does not interpret."""
 _OF_SHELLS = re.compile(r"[|&;<>()$`*?\[\]{}!\\]|(?:^|\s)[~#]|=~")
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 
@@ -49,9 +49,9 @@ Words = tuple[str, ...]
 
 
 def satisfies_command(asked: str, ran: str) -> bool:
-    """Whether a command that was run is the one that is asked for. Total.
+    """Whether a command that was run is the requested one. Total.
 
-    In ``a && b`` both have been run, so each part may be what was asked for.
+    In ``a && b`` both have been run, so each part may be the requested one.
     """
     parts = commands_in(asked)
     left = list(commands_in(ran))
@@ -64,9 +64,9 @@ def satisfies_command(asked: str, ran: str) -> bool:
 
 
 def commands_in(text: str) -> tuple[Words, ...]:
-    """The commands that ``&&`` joins, each without what only says how it is started. Total.
+    """The commands that ``&&`` joins, each without the words that only start it. Total.
 
-    Of ``a; b`` only ``b`` is left, since the exit code says nothing of ``a``.
+    Of ``a; b`` only ``b`` is kept, because the exit code does not depend on ``a``.
     """
     parts: list[list[str]] = [[]]
     for word in _split(text):
@@ -96,7 +96,7 @@ _PYTHON = re.compile(r"python(?:[0-9]+(?:\.[0-9]+)*)?|py")
 _OWN_FOLDERS = re.compile(
     r"(?:.*/)?(?:\.?v?env/(?:bin|Scripts)|node_modules/\.bin|vendor/bin)/|\./(?=.)"
 )
-"""Where a project keeps its own programs, which a runner would find there."""
+"""The folders of a project's own programs, which a runner would find there."""
 _OF_UV = _words("--directory --env-file --extra --group --package --project --python --with -p")
 _RUNNERS = {
     "bundle exec": frozenset[str](),
@@ -116,7 +116,7 @@ _RUNNERS = {
     "uvx": _OF_UV,
     "yarn exec": frozenset[str](),
 }
-"""What starts another program, and its flags that have a value; ``python -m`` besides."""
+"""Programs that start another one, with their flags that have a value; and ``python -m``."""
 
 
 def _split(text: str) -> list[str]:
@@ -138,7 +138,7 @@ def _bare(words: Sequence[str]) -> Words:
 
 
 def _n_of_start(words: Sequence[str]) -> int:
-    """How many first words only say how the rest is started."""
+    """The number of first words that only start the rest."""
     name = words[0].rpartition("/")[2]
     if _ENV_ASSIGNMENT.match(words[0]):
         return 1
@@ -175,7 +175,7 @@ _IDLE = _words(
     --setup-only --setup-plan --version
     """
 )
-"""With these nothing is run, or nothing can fail."""
+"""Flags with which nothing is run, or nothing can fail."""
 _WITH_FILE = _words(
     """
     -C -c -f -o -p --base-url --config --cov --cov-config --cov-report --cwd --file --junit-xml
@@ -183,16 +183,16 @@ _WITH_FILE = _words(
     --rootdir --tsconfig
     """
 )
-"""What follows is a file that selects nothing."""
+"""Flags with a file that selects nothing."""
 _WHOLE = frozenset({".", "./", "..."})
 _ATTACHED = re.compile(r"-k\w")
 _PATH = re.compile(r".*(?:(?<!:)/|::|\*|\.[A-Za-z]\w{0,4}\Z)")
 _WITH_TARGETS = _words(
     "ant bazel gradle gradlew just make mage mvn mvnw ninja nox rake task tox turbo"
 )
-"""What follows their targets is done as well."""
+"""Programs whose further targets are done as well."""
 _BY_NAME = _words("ava bats ctest jest mocha phpunit py.test pytest rspec tap vitest")
-"""What follows them is selected at once, without a word for what to do."""
+"""Programs whose arguments are selected directly, without a sub-command."""
 
 
 def _begins_with(ran: Words, asked: Words) -> bool:
@@ -218,7 +218,7 @@ def _narrows(more: Sequence[str], asked: Words) -> bool:
 
 
 def _may_follow(word: str, nth: int, asked: Words) -> bool:
-    """Whether a word that is neither flag nor path has no less done than without it."""
+    """Whether a word that is neither flag nor path does not reduce what is done."""
     is_verb = nth == 0 and len(asked) == 1 and asked[0] not in _BY_NAME
     return is_verb or word == "run" or asked[0] in _WITH_TARGETS
 
@@ -245,14 +245,14 @@ def names_program(name: str, on_path: Container[str] = ()) -> bool:
 
 
 class AnyProgram(Container[str]):
-    """Stands for what is on PATH where that cannot be known: every name is a program."""
+    """A substitute for the programs on PATH where these are unknown: contains every name."""
 
     def __contains__(self, name: object) -> bool:
         return True
 
 
 def has_plain_words(text: str) -> bool:
-    """Whether a command without marks goes over into a sentence: "pytest suite", "make and so"."""
+    """Whether an unmarked command becomes a sentence: "pytest suite", "make and so"."""
     return any(word.casefold() in _ENGLISH or word in _NOUNS for word in text.split()[1:])
 
 
@@ -285,7 +285,7 @@ _WITH = {
     "flutter": frozenset({"analyze", "build", "test"}),
     "dart": frozenset({"analyze", "format", "run", "test"}),
 }
-"""By what follows them: these are words of English, too."""
+"""By the words behind them: these are English words, too."""
 _VERBS = {
     "cargo": frozenset({"build", "check", "clippy", "test"}),
     "dotnet": frozenset({"build", "test"}),

@@ -26,15 +26,15 @@ class EvidenceLine(NamedTuple):
     """One line of a close reason."""
 
     criterion: str
-    """Without the box, and without what stands in brackets at its end."""
+    """Without the box and the brackets at its end."""
     is_ticked: bool
     command: str | None
-    """What was run; None where the line names no command with its exit code."""
+    """The command that was run; None where the line has no command with its exit code."""
     exit_code: int | None
 
 
 class CommandRun(NamedTuple):
-    """A command and its exit code: as it is wanted, or as it was seen."""
+    """A command with its exit code: the expected or the actual one."""
 
     command: str
     exit_code: int
@@ -45,13 +45,13 @@ class CommandRun(NamedTuple):
 
 SUCCESS = 0
 ANY_FAILURE = -1
-"""A criterion says ``exits non-zero``."""
+"""The expected exit code of ``exits non-zero``."""
 
 
 def read_criteria(text: str) -> tuple[str, ...]:
-    """What must hold, one text each: the items of a list, else every line.
+    """Parse criteria, one text each: the items of a list, else every line.
 
-    Further lines of an item belong to it. Headings and labels are none.
+    Further lines of an item belong to it. Headings and labels are no criteria.
     """
     lines = [line for line in text.splitlines() if line.strip()]
     if not any(_ITEM.match(line) for line in lines):
@@ -67,13 +67,13 @@ def read_criteria(text: str) -> tuple[str, ...]:
 
 
 def read_evidence(reason: str) -> tuple[EvidenceLine, ...]:
-    """The lines of a close reason that say of a criterion how it was verified."""
+    """The evidence lines of a close reason."""
     found = (_verified(line) for line in reason.splitlines())
     return tuple(one for one in found if one is not None)
 
 
 def write_evidence(verified: Sequence[EvidenceLine]) -> str:
-    """A close reason in B's words (Exit Condition 2)."""
+    """A close reason with one evidence line per criterion."""
     lines = ["Acceptance criteria verified:"]
     for one in verified:
         box = "x" if one.is_ticked else " "
@@ -83,13 +83,13 @@ def write_evidence(verified: Sequence[EvidenceLine]) -> str:
 
 
 def without_ticks(text: str) -> tuple[str, ...]:
-    """The lines of criteria as they are compared: an agent may tick them, and change nothing."""
+    """The lines of criteria in the form for comparison: an agent may only tick them."""
     lines = (fold_whitespace(_BOX.sub("[ ]", line, count=1)) for line in text.splitlines())
     return tuple(line for line in lines if line)
 
 
 def criterion_key(text: str) -> str:
-    """A criterion as it is looked for in a close reason: without command, marks and case."""
+    """A criterion in the form for search in a close reason: without command, marks and case."""
     folded = fold_whitespace(text)
     run = _run_at_end(folded)
     bare = folded if run is None else folded[: run.start]
@@ -104,7 +104,7 @@ def without_run(criterion: str) -> str:
 
 
 def command_of(criterion: str, *, on_path: Container[str] = ()) -> CommandRun | None:
-    """The command that a criterion names, with the exit code it asks for; None: it names none.
+    """The command that a criterion names, with the expected exit code; None without one.
 
     It is in brackets at the end, in back-ticks, or is all that comes before "exits 0".
     ``on_path`` are the names of the programs that can be started.
@@ -128,7 +128,7 @@ def command_of(criterion: str, *, on_path: Container[str] = ()) -> CommandRun | 
 
 
 def cited_runs(line: EvidenceLine) -> tuple[CommandRun, ...]:
-    """What a line of evidence says was run, and with which exit codes."""
+    """The commands and exit codes in an evidence line."""
     if line.command is not None:
         inside = f"{line.command} - exit {line.exit_code}"
         return tuple(CommandRun(_strip(one[1]), int(one[2])) for one in _RUNS.finditer(inside))
@@ -159,12 +159,12 @@ def find_evidence(criterion: str, lines: Sequence[EvidenceLine]) -> EvidenceLine
 
 
 def exit_code_word(code: int) -> str:
-    """A code that is wanted, as it is written behind "exit"."""
+    """An expected exit code as it is written behind "exit"."""
     return "non-zero" if code == ANY_FAILURE else str(code)
 
 
 def is_wanted(exit_code: int | None, wanted: int) -> bool:
-    """Whether a command ended as it should; None: it did not come to its end."""
+    """Whether a command ended as expected; ``None`` is a command that did not end."""
     if wanted == ANY_FAILURE:
         return exit_code not in {None, SUCCESS}
     return exit_code == wanted
@@ -226,9 +226,9 @@ class _Run(NamedTuple):
     """Where its bracket opens."""
     command: str
     exit_code: int | None
-    """None where the bracket says none."""
+    """None where the bracket has none."""
     is_quoted: bool
-    """It is between back-ticks, and by itself nothing that is surely a command."""
+    """It is between backticks, and not surely a command by itself."""
 
 
 def _run_at_end(text: str) -> _Run | None:
@@ -257,7 +257,7 @@ def _strip(command: str) -> str:
 
 
 def _exit_code_in(text: str) -> int | None:
-    """The exit code that a text names, or that it fails; None where it says nothing of one."""
+    """The exit code in a text, or any failure; None where it has none."""
     found = _EXIT.search(text)
     code = None if found is None else found["code"]
     if code is None:
@@ -266,7 +266,7 @@ def _exit_code_in(text: str) -> int | None:
 
 
 def _is_quoted_command(command: str, before: str, after: str, on_path: Container[str]) -> bool:
-    """Whether text in back-ticks is a command; a single word has to be said to run or to exit."""
+    """Whether text in backticks is a command; a single word needs a verb like run or exit."""
     if is_command(command):
         return True
     words = next(iter(commands_in(command)), ())

@@ -30,7 +30,7 @@ NEEDS_SHELL = "only a shell could run it, and none gets what a plan says"
 STOPPED = "the run was stopped"
 
 NOT_FOUND = 127
-"""The exit code of a program that is not there, as shells give it."""
+"""The exit code of a program that does not exist, as in shells."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +48,7 @@ class CriterionCheck:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskClosing:
-    """A task that an iteration closed, with what is to be run for it."""
+    """A task that an iteration closed, with the commands to run for it."""
 
     task: TaskRef
     checks: tuple[CriterionCheck, ...]
@@ -56,17 +56,17 @@ class TaskClosing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckOutcome:
-    """What came of one check."""
+    """The outcome of one check."""
 
     check: CriterionCheck
     exit_code: int | None = None
-    """None where it was not run, or did not come to its end."""
+    """None where it was not run, or did not end."""
     timed_out: bool = False
     seconds: float = 0.0
     tail: str = ""
-    """The end of what it printed."""
+    """The end of its output."""
     not_run: str = ""
-    """Why nothing ran, in words; empty where something did."""
+    """Why it was not run, in words; empty if it was."""
 
     @property
     def ok(self) -> bool:
@@ -74,13 +74,13 @@ class CheckOutcome:
 
     @property
     def failed(self) -> bool:
-        """It ran, and did not end with the exit code that is wanted."""
+        """It ran, and ended with an unexpected exit code."""
         return not self.ok and not self.not_run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskVerification:
-    """What came of all the checks of one task."""
+    """The outcomes of all checks of one task."""
 
     task: TaskRef
     checked: tuple[CheckOutcome, ...]
@@ -94,14 +94,14 @@ class TaskVerification:
 
     @property
     def failed(self) -> tuple[CheckOutcome, ...]:
-        """Those that refute the task; one that nobody has allowed refutes nothing."""
+        """Those that refute the task; a check without approval refutes nothing."""
         return tuple(one for one in self.checked if one.failed)
 
 
 def checks_of(
     criteria: Iterable[str], commands: Iterable[str] = (), *, on_path: Container[str] = ()
 ) -> tuple[CriterionCheck, ...]:
-    """What criteria and commands ask to be run; ``commands`` are those for the whole plan.
+    """The checks for criteria and commands; ``commands`` are those for the whole plan.
 
     ``on_path`` are the names of the programs that can be started.
     """
@@ -122,12 +122,12 @@ def checks_of(
 
 
 def runnable_commands(checks: Iterable[CriterionCheck]) -> tuple[str, ...]:
-    """The commands that could be run, each once, in their order: what ``ralph allow`` shows."""
+    """The commands that could be run, each once, in order, as ``ralph allow`` shows them."""
     return tuple(dict.fromkeys(one.command for one in checks if one.argv))
 
 
 def evidence_of(verification: TaskVerification) -> tuple[EvidenceLine, ...]:
-    """What was run for a task, as lines of evidence."""
+    """The evidence lines of a task's checks."""
     return tuple(evidence_line(one) for one in verification.checked if one.exit_code is not None)
 
 
@@ -143,7 +143,7 @@ def evidence_line(checked: CheckOutcome) -> EvidenceLine:
 
 
 def bare_criterion(criterion: str) -> str:
-    """A criterion without the command and exit code that stand in brackets behind it."""
+    """A criterion without the command and exit code in brackets behind it."""
     return without_run(criterion) or criterion
 
 
@@ -153,14 +153,14 @@ def is_same_criterion(one: str, other: str) -> bool:
 
 
 def describe_check_failures(verification: TaskVerification) -> str:
-    """Why a task is open again, as its note says it; empty where nothing failed."""
+    """Why a task is open again, for its note; empty where nothing failed."""
     if not verification.failed:
         return ""
     return f"Verification failed: {'; '.join(map(describe_check_failure, verification.failed))}"
 
 
 def describe_check_failure(checked: CheckOutcome) -> str:
-    """What became of one criterion, in one line."""
+    """The outcome of one criterion, in one line."""
     check = checked.check
     if checked.timed_out:
         how = "ran out of time"
@@ -175,7 +175,7 @@ def describe_check_failure(checked: CheckOutcome) -> str:
 
 
 def describe_not_run(verification: TaskVerification) -> tuple[tuple[str, str], ...]:
-    """Each reason why something was not run, and a text that says what and why."""
+    """The reasons why checks were not run, each with a text that names the checks."""
     why: dict[str, list[str]] = {}
     for one in verification.checked:
         if one.not_run:

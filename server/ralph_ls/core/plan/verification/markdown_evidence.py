@@ -42,7 +42,7 @@ from ralph_ls.protocol.run.values import TaskRef
 def markdown_closings(
     plan: Plan, done: Collection[str], *, on_path: Container[str] = ()
 ) -> tuple[TaskClosing, ...]:
-    """What is to be run for the tasks that became done; a task that names nothing has no place."""
+    """The commands to run for the tasks that became done; tasks without any are left out."""
     found = (
         TaskClosing(
             task=TaskRef(id=task.id, title=escape_surrogates(task.title)),
@@ -56,10 +56,10 @@ def markdown_closings(
 def write_markdown_verification(
     text: str, verification: TaskVerification, *, before: str = ""
 ) -> str:
-    """The plan with what came of a task's checks; as it is where nothing can be said of it.
+    """The plan with the outcome of a task's checks; unchanged if there is none.
 
-    ``before`` is the plan from before the task was closed. Raises RalphError where a task that was
-    refuted cannot be opened again.
+    ``before`` is the plan from before the task was closed. Raises RalphError if a refuted task
+    cannot be opened again.
     """
     if verification.failed:
         return _reopened(text, verification, before)
@@ -167,7 +167,7 @@ def _lines_about(text: str, plan: Plan, task: Task, criterion: str) -> Iterator[
 
 
 def _reads_the_same(plan: Plan, task: Task, text: str) -> bool:
-    """Whether a changed text says of every task what it said, and has the same criteria."""
+    """Whether a changed text has the same tasks with the same content and criteria."""
     after = parse_markdown(text).plan
     now = after.find(task.id)
     return (

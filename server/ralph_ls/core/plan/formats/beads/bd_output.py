@@ -21,17 +21,17 @@ LONGEST_ERROR = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BeadsOutput:
-    """What an answer holds."""
+    """The parsed output of ``bd``."""
 
     items: tuple[Mapping[str, Any], ...] = ()
     """One object for each issue."""
     oddities: tuple[BeadsOddity, ...] = ()
     error: str | None = None
-    """What ``bd`` says went wrong, where it says so."""
+    """The error that ``bd`` reports, if any."""
 
 
 def read_output(text: str) -> BeadsOutput:
-    """Read what ``bd`` printed on stdout. Total."""
+    """Parse the stdout of ``bd``. Total."""
     if not text.strip():
         return BeadsOutput()
     try:
@@ -43,9 +43,9 @@ def read_output(text: str) -> BeadsOutput:
 
 
 def read_object(text: str) -> Mapping[str, Any]:
-    """The one object of an answer, such as the numbers of ``bd stats``; empty where there is none.
+    """The single object of an output, such as the numbers of ``bd stats``; empty without one.
 
-    Numbers below ``summary`` are given as if they stood beside it.
+    Numbers below ``summary`` are moved up beside it.
     """
     try:
         value = _load(text)
@@ -60,7 +60,7 @@ def read_object(text: str) -> Mapping[str, Any]:
 
 
 def read_error(stderr: str, stdout: str = "") -> str:
-    """Why ``bd`` failed, in its own words on one line; empty where it says nothing. Total."""
+    """The error message of ``bd`` on one line; empty where it printed none. Total."""
     for text in (stderr, stdout):
         try:
             value = _load(text)
@@ -129,11 +129,11 @@ def _on_one_line(text: str) -> str:
 BeadsVersion = tuple[int, int, int]
 
 FIRST_WITH_REASONS: BeadsVersion = (0, 30, 0)
-"""The first release that says why an issue was closed; earlier ones forget it."""
+"""The first release that keeps close reasons; earlier ones drop them."""
 
 
 def read_version(printed: str) -> BeadsVersion | None:
-    """What ``bd version`` printed, as JSON or in words; None where it is no release. Total."""
+    """The version in the output of ``bd version``, JSON or text; None without one. Total."""
     version = read_object(printed).get("version")
     found = _VERSION.search(version if isinstance(version, str) else printed)
     return None if found is None else (int(found[1]), int(found[2]), int(found[3] or 0))

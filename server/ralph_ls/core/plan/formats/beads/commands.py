@@ -15,13 +15,13 @@ from ralph_ls.core.plan.formats.beads.issues import BeadsDependency, BeadsIssue,
 BeadsCommand = tuple[str, ...]
 
 RESET_FOR_RETRY = "Reset for retry"
-"""B, Reset a Stuck Issue."""
+"""The note of a stuck issue that was reset."""
 RESET_FOR_REPLANNING = "Reset for replanning"
-"""B, Force a Full Replan."""
+"""The note of an issue that was reset for planning."""
 
 
 def claim_command(issue_id: str) -> BeadsCommand:
-    """Take an issue, so that nobody else does."""
+    """Claim an issue, so that no other worker takes it."""
     return ("update", issue_id, "--claim")
 
 
@@ -31,7 +31,7 @@ def set_status(issue_id: str, status: str) -> BeadsCommand:
 
 
 def close_command(issue_id: str, reason: str) -> BeadsCommand:
-    """Close an issue; the reason says how each criterion was verified.
+    """Close an issue; the reason records how each criterion was verified.
 
     See docs/rules.md#verification.
     """
@@ -54,9 +54,9 @@ def remove_dependency(issue_id: str, on: str) -> BeadsCommand:
 
 
 def note_stuck(issue: BeadsIssue, attempts: int, at: datetime, *, reason: str = "") -> BeadsCommand:
-    """B's note on an issue that makes room for the next one (docs/rules.md#attempts).
+    """Note on an issue that is set aside for the next one (docs/rules.md#attempts).
 
-    With a reason it is one that the agent gave up by itself. ``at`` has a time zone.
+    With a reason, the agent gave it up by itself. ``at`` has a time zone.
     """
     moment = at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     if reason:
@@ -68,14 +68,14 @@ def note_stuck(issue: BeadsIssue, attempts: int, at: datetime, *, reason: str = 
 
 
 def block_command(issue: BeadsIssue, reason: str, needs: str) -> BeadsCommand:
-    """Mark an issue as blocked, with what it needs (docs/rules.md#attempts)."""
+    """Mark an issue as blocked, with its needs (docs/rules.md#attempts)."""
     words = " ".join(reason.split()).rstrip(".")
     note = _noted(issue, f"Blocked by: {words}. Needs: {needs}")
     return ("update", issue.id, "--status", str(IssueStatus.BLOCKED), "--notes", note)
 
 
 def retry_command(issue: BeadsIssue) -> BeadsCommand:
-    """Open an issue for another try; its attempts are the caller's to clear.
+    """Open an issue for another try; the caller clears its attempts.
 
     See docs/rules.md#attempts.
     """
@@ -83,7 +83,7 @@ def retry_command(issue: BeadsIssue) -> BeadsCommand:
 
 
 def replan_commands(issues: Iterable[BeadsIssue]) -> tuple[BeadsCommand, ...]:
-    """Open whatever is in progress, before the plan is made again (docs/rules.md#plan-mode)."""
+    """Open all issues in progress before planning (docs/rules.md#plan-mode)."""
     return tuple(
         _reset(issue, RESET_FOR_REPLANNING)
         for issue in issues
@@ -92,7 +92,7 @@ def replan_commands(issues: Iterable[BeadsIssue]) -> tuple[BeadsCommand, ...]:
 
 
 def reopen_command(issue: BeadsIssue, why: str) -> BeadsCommand:
-    """Go on with an issue that was closed and does not hold what it says."""
+    """Reopen an issue that was closed and did not pass verification."""
     note = " ".join(why.split())
     return (
         "update",
@@ -105,8 +105,8 @@ def reopen_command(issue: BeadsIssue, why: str) -> BeadsCommand:
 
 
 def recreate_commands(issue: BeadsIssue) -> tuple[BeadsCommand, ...]:
-    """Make an issue that is gone as it was, but for its dependencies and the time it was made."""
-    # A title is a word by itself, and would be taken for a flag where it looks like one.
+    """Recreate a deleted issue, except for its dependencies and creation time."""
+    # A title is a separate argument, and would be taken for a flag if it has that form.
     title = ["--title", issue.title] if issue.title.startswith("-") else [issue.title]
     made = ["create", *title, "--id", issue.id, "--type", issue.kind]
     made += ["--priority", str(issue.priority)]
@@ -130,7 +130,7 @@ def recreate_commands(issue: BeadsIssue) -> tuple[BeadsCommand, ...]:
 
 
 def reason_in_notes(notes: str) -> str:
-    """What notes say of why an issue was closed: all that the loop has not written itself."""
+    """The close reason in the notes: everything that the loop has not written itself."""
     lines = (line for line in notes.splitlines() if not line.startswith(_OWN_NOTES))
     return "\n".join(lines).strip()
 
@@ -146,9 +146,9 @@ _OWN_NOTES = (
 
 
 def is_in_effect(command: BeadsCommand, issue: BeadsIssue | None) -> bool:
-    """Whether an issue, None where it is gone, is already as a command would have it. Total.
+    """Whether an issue, None if deleted, already has the state that a command sets. Total.
 
-    Claiming is never known to be done: the assignee may be somebody else.
+    For a claim this is never known: the assignee may be another user.
     """
     verb, *words = command
     if issue is None or "--claim" in words:

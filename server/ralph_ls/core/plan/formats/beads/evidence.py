@@ -60,22 +60,22 @@ from ralph_ls.protocol.run.values import TaskRef
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CloseReasonCheck:
-    """What a close reason is worth."""
+    """The assessment of a close reason."""
 
     is_empty: bool = False
     """There is no reason, or one that names nothing, such as "Done"."""
     missing: tuple[str, ...] = ()
     """Criteria that no ticked line is about, or whose command none cites with its exit code."""
     failed: tuple[str, ...] = ()
-    """Criteria whose command ended with another code than the one that is wanted."""
+    """Criteria whose command ended with an unexpected exit code."""
     without_command: tuple[str, ...] = ()
-    """Criteria that name no command and are ticked, and nothing says what was run."""
+    """Criteria that name no command and are ticked without any command that was run."""
     wanted: tuple[tuple[str, CommandRun], ...] = ()
     """Criteria that are missing or failed, with the command that has to be cited for them."""
 
     @property
     def is_verified(self) -> bool:
-        """Whether all criteria are said to hold; otherwise the attempt has failed."""
+        """Whether all criteria are claimed to hold; otherwise the attempt has failed."""
         return not (self.is_empty or self.missing or self.failed)
 
 
@@ -110,14 +110,14 @@ def check_close_reason(issue: BeadsIssue, *, on_path: Container[str] = ()) -> Cl
 def newly_closed(before: BeadsSnapshot, after: BeadsSnapshot) -> tuple[BeadsIssue, ...]:
     """The issues that are closed now and were not before, as they are now.
 
-    Ids of issues never change, so they alone say which is which.
+    Ids of issues never change, so they identify issues.
     """
     closed_before = {issue.id for issue in before.issues if issue.is_closed}
     return tuple(one for one in after.issues if one.is_closed and one.id not in closed_before)
 
 
 def describe_close_reason(closing: CloseReasonCheck) -> str:
-    """Why a reason is none, in words that follow the issue's name; empty where it is one."""
+    """Why a reason is insufficient, in words that follow the issue's name; else empty."""
     if closing.is_empty:
         return "was closed, and nothing says how that was seen"
     parts = []
@@ -138,9 +138,9 @@ def describe_close_reason(closing: CloseReasonCheck) -> str:
 def check_issues(
     snapshot: BeadsSnapshot, *, closed_before: Collection[str] = ()
 ) -> tuple[LintRemark, ...]:
-    """Everything that is wrong with what the issues in scope say, by line of the snapshot's text.
+    """All remarks about the issues in scope, by line of the snapshot's text.
 
-    ``closed_before`` are ids of issues that were closed long ago, which nobody will correct.
+    ``closed_before`` are ids of issues that were closed earlier and will not be corrected.
     """
     issues = snapshot.by_id()
     containers = parts_of(snapshot.issues)
@@ -161,17 +161,17 @@ def check_issues(
 
 
 class _Worth(Enum):
-    """What a reason says of one criterion."""
+    """The evidence that a reason has for one criterion."""
 
     VERIFIED = "verified"
     BARE = "bare"
-    """It is ticked, and nothing says what was run."""
+    """It is ticked without a command that was run."""
     FAILED = "failed"
     MISSING = "missing"
 
 
 def _by_command(asked: CommandRun, lines: Sequence[EvidenceLine]) -> _Worth:
-    """What ticked lines say of a command that a criterion names, whatever else they say."""
+    """The evidence in ticked lines for a command that a criterion names."""
     runs = [run for line in lines for run in cited_runs(line)]
     cited = [run for run in runs if satisfies_command(asked.command, run.command)]
     if any(is_wanted(run.exit_code, asked.exit_code) for run in cited):
@@ -180,7 +180,7 @@ def _by_command(asked: CommandRun, lines: Sequence[EvidenceLine]) -> _Worth:
 
 
 def _by_text(criterion: str, lines: Sequence[EvidenceLine]) -> _Worth:
-    """What ticked lines say of a criterion that names no command."""
+    """The evidence in ticked lines for a criterion that names no command."""
     about = {criterion_key(f"{one.criterion} ({one.command})"): one for one in lines}
     about |= {criterion_key(one.criterion): one for one in lines}
     line = about.get(criterion_key(criterion))
@@ -192,7 +192,7 @@ def _by_text(criterion: str, lines: Sequence[EvidenceLine]) -> _Worth:
 
 
 def _closed(task: Task, issue: BeadsIssue) -> list[LintRemark]:
-    # What is on PATH is not known here, so a reason is doubted only if it fails either way.
+    # The programs on PATH are unknown here, so a reason is doubted only if it fails either way.
     found = [check_close_reason(issue, on_path=one) for one in ((), AnyProgram())]
     if any(closing.is_verified for closing in found):
         return []
@@ -241,7 +241,7 @@ def _remark(code: CheckCode, message: str, task: Task) -> LintRemark:
 def closings(
     closed: Iterable[BeadsIssue], *, on_path: Container[str] = ()
 ) -> tuple[TaskClosing, ...]:
-    """What is to be run for issues that an iteration closed."""
+    """The commands to run for issues that an iteration closed."""
     found = (
         TaskClosing(
             task=TaskRef(id=issue.id, title=escape_surrogates(issue.title)),
@@ -255,7 +255,7 @@ def closings(
 def verification_commands(
     issue: BeadsIssue, verification: TaskVerification
 ) -> tuple[BeadsCommand, ...]:
-    """What ``bd`` is to do about an issue whose checks came to this; nothing where it is fine."""
+    """The ``bd`` commands that record the outcome of an issue's checks; empty if it is fine."""
     if verification.failed:
         return (reopen_command(issue, describe_check_failures(verification)),)
     if not verification.ok:
@@ -269,7 +269,7 @@ def verification_commands(
 
 
 def _reason(issue: BeadsIssue, evidence: tuple[EvidenceLine, ...]) -> str:
-    """The agent's own words, then a line for each criterion; what was seen precedes a claim."""
+    """The agent's own words, then a line for each criterion; results take precedence."""
     claimed = read_evidence(issue.close_reason)
     known = {criterion_key(one.criterion): one for one in claimed}
     ran = {criterion_key(one.criterion): one for one in evidence}

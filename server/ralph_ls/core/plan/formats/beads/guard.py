@@ -36,39 +36,39 @@ from ralph_ls.core.plan.verification.criteria import without_ticks
 
 
 class BeadsOffence(StrEnum):
-    """What a build iteration may not do to an issue."""
+    """The kinds of forbidden changes of an issue."""
 
     DROPPED = "dropped"
     """It is deleted."""
     SKIPPED = "skipped"
-    """It was put off."""
+    """It was deferred."""
     CRITERIA = "criteria"
     DEPENDENCY = "dependency"
-    """It does not depend any more on what it depended on, or in another way."""
+    """It lost a dependency, or depends in another way."""
     PRIORITY = "priority"
     TYPE = "type"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BeadsViolation:
-    """One thing that is to be put back."""
+    """One forbidden change that has to be reverted."""
 
     what: BeadsOffence
     issue: BeadsIssue
     """As it was before."""
     text: str
-    """What the agent had made of it, in short; empty where it left nothing."""
+    """The agent's version, in short; empty where it left nothing."""
     dependency: BeadsDependency | None = None
-    """The one that is gone, where it is one."""
+    """The dependency that was removed, if it is one."""
 
 
 def find_beads_violations(
     before: BeadsSnapshot, after: BeadsSnapshot, *, decided: Collection[tuple[str, str]] = ()
 ) -> tuple[BeadsViolation, ...]:
-    """What a build iteration did that it may not, in the order of the earlier snapshot. Total.
+    """The forbidden changes of a build iteration, in the order of the earlier snapshot. Total.
 
-    ``decided`` is what a person did meanwhile, by kind and id of the issue; that is theirs. That a
-    deleted issue is missing as a dependency of others is no offence of its own.
+    ``decided`` are the user's changes meanwhile, by kind and issue id; these are allowed. That a
+    deleted issue is missing as a dependency of others is no separate offence.
     """
     issues = after.by_id()
     gone = {issue.id for issue in before.issues if issue.id not in issues}
@@ -95,11 +95,10 @@ def find_beads_violations(
 def revert_commands(
     before: BeadsSnapshot, after: BeadsSnapshot, violations: Sequence[BeadsViolation]
 ) -> tuple[BeadsCommand, ...]:
-    """What ``bd`` has to do so that nothing of this is left; to be run in this order.
+    """The ``bd`` commands that revert all violations, in the order to run them.
 
-    First issues that are gone, then what became of single ones, then dependencies. Where a
-    dependency cannot come back beside what the agent has added, since they would wait for each
-    other, the added one goes.
+    First deleted issues, then changed fields, then dependencies. Where a dependency would form a
+    cycle with one that the agent added, the added one is removed.
     """
     gone_first = sorted(violations, key=lambda one: one.what is not BeadsOffence.DROPPED)
     commands = [command for one in gone_first for command in _undo(one)]
@@ -140,7 +139,7 @@ def _undo(violation: BeadsViolation) -> tuple[BeadsCommand, ...]:
         case BeadsOffence.TYPE:
             return (("update", issue.id, "--type", issue.kind),)
         case BeadsOffence.DEPENDENCY:
-            # They come last, all together.
+            # Dependencies come last, all together.
             return ()
         case _:  # pragma: no cover
             assert_never(violation.what)
@@ -172,7 +171,7 @@ def _dependencies_back(
 def _lost(
     before: BeadsSnapshot, violations: Sequence[BeadsViolation]
 ) -> list[tuple[str, BeadsDependency]]:
-    """The dependencies that have to come back, each with the issue that has it."""
+    """The dependencies to restore, each with the issue that has it."""
     again = {one.issue.id for one in violations if one.what is BeadsOffence.DROPPED}
     lost = {
         (one.issue.id, one.dependency): None for one in violations if one.dependency is not None
@@ -191,7 +190,7 @@ def _edges(issue: BeadsIssue) -> set[str]:
 def _in_the_way(
     edges: Mapping[str, set[str]], old: Mapping[str, BeadsIssue], issue_id: str, on: str
 ) -> list[tuple[str, str]]:
-    """What was added since and would close a ring with a dependency that comes back."""
+    """The added dependencies that would form a cycle with a restored one."""
     trial = {waiter: set(targets) for waiter, targets in edges.items()}
     found: list[tuple[str, str]] = []
     while True:

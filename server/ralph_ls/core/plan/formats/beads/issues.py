@@ -17,7 +17,7 @@ from ralph_ls.core.plan.parse.titles import escape_surrogates
 
 
 class IssueStatus(StrEnum):
-    """Where an issue stands."""
+    """The status of an issue."""
 
     OPEN = "open"
     IN_PROGRESS = "in_progress"
@@ -27,7 +27,7 @@ class IssueStatus(StrEnum):
 
 
 class BeadsDependencyKind(StrEnum):
-    """The kinds of dependency that say something about the order of work; there are others."""
+    """The kinds of dependency that affect the order of work; there are others."""
 
     BLOCKS = "blocks"
     PARENT_CHILD = "parent-child"
@@ -51,7 +51,7 @@ USUAL_PRIORITY = 2
 
 
 class BeadsDependency(NamedTuple):
-    """What an issue depends on, and how; in the order in which they are kept."""
+    """One dependency of an issue; sorts in the order in which they are kept."""
 
     on: str
     """The id of another issue, or a reference to something outside (``external:…``)."""
@@ -72,15 +72,15 @@ class BeadsIssue:
     id: str
     title: str
     kind: str = "task"
-    """``task``, ``bug``, ``feature``, ``epic``, ``chore``, or one of the person's own."""
+    """``task``, ``bug``, ``feature``, ``epic``, ``chore``, or a custom one of the user."""
     status: str = IssueStatus.OPEN
-    """One of ``IssueStatus``, or one of the person's own."""
+    """One of ``IssueStatus``, or a custom one of the user."""
     priority: int = USUAL_PRIORITY
     """From 0, the most urgent, to 4."""
     description: str = ""
     design: str = ""
     criteria: str = ""
-    """What ``bd`` calls acceptance criteria."""
+    """The acceptance criteria."""
     notes: str = ""
     close_reason: str = ""
     reason_from_notes: bool = False
@@ -97,7 +97,7 @@ class BeadsIssue:
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """By what it is sorted, whatever its text says: its labels and its type."""
+        """Its tags besides those in its text: its labels and its type."""
         return (*self.labels, self.kind)
 
     @property
@@ -110,17 +110,17 @@ class BeadsIssue:
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """What it waits for, where that is not closed."""
+        """The issues that it waits for, unless they are closed."""
         return tuple(one.on for one in self.dependencies if one.kind in HOLDING)
 
 
 def is_usable_id(text: str) -> bool:
-    """Whether a program may be given this as the id of an issue: nothing that looks like a flag."""
+    """Whether this can be passed to a program as an id: nothing in the form of a flag."""
     return _ID.fullmatch(text) is not None
 
 
 def read_issue(raw: Mapping[str, object]) -> tuple[BeadsIssue | None, tuple[BeadsOddity, ...]]:
-    """One issue, and what in it is odd; None where it has no id that could be used. Total."""
+    """One issue, and its oddities; None where it has no usable id. Total."""
     issue_id = _text(raw, "id")
     if not is_usable_id(issue_id):
         shown = issue_id[:40] or "nothing"
@@ -147,9 +147,9 @@ def read_issue(raw: Mapping[str, object]) -> tuple[BeadsIssue | None, tuple[Bead
 
 
 def lacks_dependencies(raw: Mapping[str, object]) -> bool:
-    """Whether an answer leaves open what the issue depends on, so that it has to be asked for.
+    """Whether an output lacks the issue's dependencies, so that they have to be queried.
 
-    A list of issues may only count its dependencies, and leaves out what is empty.
+    A list of issues may only count the dependencies, and omits empty fields.
     """
     return "dependencies" not in raw and raw.get("dependency_count") != 0
 
@@ -183,7 +183,7 @@ _PRIORITY = re.compile(r"\s*[Pp]?([0-9]{1,4})\s*")
 
 
 def _text(raw: Mapping[str, object], *names: str) -> str:
-    """The first of these that says something; a list is one line each."""
+    """The first of these that is not empty; a list is one line each."""
     for name in names:
         value = raw.get(name)
         if isinstance(value, list):
@@ -221,7 +221,7 @@ def _dependencies(raw: Mapping[str, object], issue_id: str) -> tuple[BeadsDepend
 
 
 def _dependency(item: object, issue_id: str) -> BeadsDependency | None:
-    """One of the forms that a dependency has; None for what is none of this issue."""
+    """A dependency from any of its forms; None for one of another issue."""
     if isinstance(item, str):
         item = {"depends_on_id": item}
     if not isinstance(item, dict) or item.get("issue_id", issue_id) != issue_id:
@@ -229,7 +229,7 @@ def _dependency(item: object, issue_id: str) -> BeadsDependency | None:
     target = _text(item, "depends_on_id", "id")
     kind = _text(item, "type", "dependency_type")
     if "depends_on_id" not in item:
-        # The whole of the other issue stands here, whose own type is called otherwise.
+        # This form is the whole other issue, whose own type has another name.
         kind = _text(item, "dependency_type")
     if _TARGET.fullmatch(target) is None or target == issue_id:
         return None

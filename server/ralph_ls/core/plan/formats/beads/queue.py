@@ -34,7 +34,7 @@ from ralph_ls.core.plurals import count_of
 from ralph_ls.protocol.plan import TaskState
 
 Edges = Mapping[str, Collection[str]]
-"""What each one waits for."""
+"""The nodes that each node waits for."""
 
 
 def find_cycles(edges: Edges) -> tuple[tuple[str, ...], ...]:
@@ -120,9 +120,9 @@ class HoldReason(StrEnum):
     WAITING = "waiting"
     PARTS = "parts"
     SKIPPED = "skipped"
-    """A person does not want it taken in this run."""
+    """The user does not want it taken in this run."""
     TAKEN = "taken"
-    """Somebody else has it."""
+    """Another worker has it."""
     NOT_OFFERED = "notOffered"
 
 
@@ -145,7 +145,7 @@ class IssueQueue:
     held: tuple[HeldIssue, ...] = ()
     """In the order of the plan."""
     cycles: tuple[tuple[str, ...], ...] = ()
-    """Rings of unfinished issues, by their ids; also such as lie outside of what is to be done."""
+    """Cycles of unfinished issues, by their ids; also those outside the scope."""
 
     @property
     def next_task(self) -> Task | None:
@@ -158,7 +158,7 @@ class IssueQueue:
 
     @property
     def is_stuck(self) -> bool:
-        """Nothing can be taken, and something was set aside, which planning may help.
+        """Whether no issue can be taken, and one was set aside, where planning may help.
 
         See docs/rules.md#plan-mode.
         """
@@ -173,11 +173,11 @@ def read_queue(
     taken: Mapping[str, str] = MappingProxyType({}),
     only: str | None = None,
 ) -> IssueQueue:
-    """Sort out the unfinished issues.
+    """Divide the unfinished issues into ready and held ones.
 
-    ``set_aside`` are ids of those that are not to be taken, with the attempts that they had;
-    ``taken`` those that cannot be had, with the reason in words that follow their name; ``only``
-    leaves all others out, as if there were none. Issues that were put off are nobody's.
+    ``set_aside`` are ids of those that must not be taken, with the attempts that they had;
+    ``taken`` those that others have, with the reason in words that follow their name; ``only``
+    ignores all others, as if there were none. Deferred issues are ignored.
     """
     issues = snapshot.by_id()
     view = _View(snapshot, issues)
@@ -198,9 +198,9 @@ def read_queue(
 
 
 def describe_unready(queue: IssueQueue) -> str:
-    """What is left that cannot be taken, for the end of a run; empty where nothing is.
+    """The issues that cannot be taken, in words for the end of a run; empty without any.
 
-    Issues that merely wait for their parts say nothing that the parts do not say.
+    Issues that only wait for their parts are omitted, because the parts are listed.
     """
     parts: list[str] = []
     for by, label in _LABELS.items():
@@ -224,7 +224,7 @@ SHOWN = 5
 """Issues of each sort that are named."""
 
 _WEAKER = frozenset({HoldReason.PARTS, HoldReason.NOT_OFFERED})
-"""Reasons that say less than that somebody else has the issue."""
+"""Reasons that are weaker than that another worker has the issue."""
 _NOBODYS = frozenset({TaskState.DONE, TaskState.SKIPPED})
 _LABELS = {
     HoldReason.BLOCKED: "blocked",
@@ -237,7 +237,7 @@ _LABELS = {
 
 
 class _View:
-    """What has to be known of all issues to say how one of them stands."""
+    """Facts about all issues that decide about each of them."""
 
     def __init__(self, snapshot: BeadsSnapshot, issues: Mapping[str, BeadsIssue]) -> None:
         self.issues = issues
@@ -254,11 +254,11 @@ class _View:
         self.in_cycle = {issue_id: ring for ring in self.cycles for issue_id in ring}
 
     def is_offered(self, issue_id: str) -> bool | None:
-        """None: nobody asked."""
+        """None if ``bd ready`` was not run."""
         return None if self._places is None else issue_id in self._places
 
     def waits_for(self, issue: BeadsIssue) -> str | None:
-        """What keeps it, or what it is a part of, from beginning."""
+        """The issue that it, or the issue it is part of, waits for."""
         visited: set[str] = set()
         at: BeadsIssue | None = issue
         while at is not None and at.id not in visited:
@@ -283,7 +283,7 @@ class _View:
 def _held(
     issue: BeadsIssue, view: _View, set_aside: Mapping[str, int], skipped: Collection[str]
 ) -> tuple[HoldReason, str] | None:
-    """What holds an issue; the reason that a person can do most about comes first."""
+    """Why an issue is held; the reason that the user can best act on comes first."""
     if issue_task_state(issue) is TaskState.BLOCKED:
         reason = blocked_by(issue, view.issues)
         return HoldReason.BLOCKED, f"blocked by {reason}" if reason else "blocked in bd"
@@ -306,7 +306,7 @@ def _held(
 
 
 def _why_set_aside(issue: BeadsIssue, attempts: int) -> str:
-    """What its last note about that says; one that its agent gave up had not all its attempts."""
+    """The reason in its last note; if its agent gave up, it did not have all its attempts."""
     notes = [line for line in issue.notes.splitlines() if line.startswith("STUCK: ")]
     given_up = _GIVEN_UP.fullmatch(notes[-1].strip()) if notes else None
     if given_up is not None:

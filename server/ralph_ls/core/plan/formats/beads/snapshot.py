@@ -39,7 +39,7 @@ from ralph_ls.protocol.plan import PlanProblem, Priority, ShownPriority, TaskSta
 
 KIND = "beads"
 FIRST_LINE = 3
-"""Where in the text the first issue stands, from 0."""
+"""The line of the first issue in the text, from 0."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,9 +48,9 @@ class BeadsSnapshot:
 
     issues: tuple[BeadsIssue, ...] = ()
     ready: tuple[str, ...] | None = None
-    """Ids that ``bd ready`` offers, in its order; None where it was not asked."""
+    """Ids that ``bd ready`` offers, in its order; None where it was not run."""
     parent: str | None = None
-    """Only what is part of this issue is to be done."""
+    """Only parts of this issue are in scope."""
     oddities: tuple[BeadsOddity, ...] = ()
 
     def by_id(self) -> Mapping[str, BeadsIssue]:
@@ -58,7 +58,7 @@ class BeadsSnapshot:
         return {issue.id: issue for issue in self.issues}
 
     def in_scope(self) -> tuple[BeadsIssue, ...]:
-        """What is to be done: everything, or the parts of ``parent``, and their parts."""
+        """The issues in scope: all, or the parts of ``parent``, and their parts."""
         if self.parent is None:
             return self.issues
         inside = {self.parent}
@@ -79,9 +79,9 @@ def take_snapshot(
     parent: str | None = None,
     oddities: Sequence[BeadsOddity] = (),
 ) -> BeadsSnapshot:
-    """Put together what ``bd`` has answered; of an issue that comes twice the later one counts.
+    """Build a snapshot from the output of ``bd``; of a repeated issue the later one counts.
 
-    What was deleted and templates are no issues that somebody could work at.
+    Deleted issues and templates are left out.
     """
     found: dict[str, BeadsIssue] = {}
     odd_parts = list(oddities)
@@ -114,7 +114,7 @@ def snapshot_to_text(snapshot: BeadsSnapshot) -> str:
 
 
 def snapshot_from_text(text: str) -> BeadsSnapshot:
-    """Read a snapshot, or what ``bd`` has printed. Total."""
+    """Parse a snapshot, or the output of ``bd``. Total."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -168,13 +168,13 @@ def _is_number(word: str) -> bool:
 def parse_beads(text: str) -> ParsedPlan:
     """Read the text of a snapshot as a plan. Total.
 
-    Of what only ``bd list --json`` has printed, the lines are those that its snapshot would have.
+    For the output of ``bd list --json``, the lines are those of its snapshot.
     """
     return plan_of_snapshot(snapshot_from_text(text))
 
 
 def plan_of_snapshot(snapshot: BeadsSnapshot) -> ParsedPlan:
-    """The tasks that are in scope, parts behind what they are parts of, and what is odd in them."""
+    """The tasks in scope, parts behind the issues that contain them, and their oddities."""
     issues = snapshot.by_id()
     places = {
         issue.id: (FIRST_LINE + nth, start, line)
@@ -213,12 +213,12 @@ def plan_of_snapshot(snapshot: BeadsSnapshot) -> ParsedPlan:
 
 
 def issue_task_state(issue: BeadsIssue) -> TaskState:
-    """How an issue stands in the words of a plan; what ``bd`` does not know itself is blocked."""
+    """The task state of an issue; with a status unknown to ``bd`` it is blocked."""
     return _STATES.get(issue.status, TaskState.BLOCKED)
 
 
 def blocked_by(issue: BeadsIssue, issues: Mapping[str, BeadsIssue]) -> str | None:
-    """What an unfinished issue waits for, as its notes and dependencies give it."""
+    """The reason why an unfinished issue is blocked, from its notes and dependencies."""
     if issue.is_closed:
         return None
     open_needs = [one for one in issue.needs if one in issues and not issues[one].is_closed]
@@ -252,7 +252,7 @@ def _in_order(snapshot: BeadsSnapshot) -> list[tuple[BeadsIssue, int]]:
     parts = parts_of(scope)
     roots = [issue for issue in scope if issue.parent not in inside]
     found: dict[str, int] = {}
-    # Parts of each other have no root; they come last, as they stand.
+    # Issues that are parts of each other have no root; they come last, in their order.
     stack = [(issue.id, 0) for issue in (*reversed(scope), *reversed(roots))]
     while stack:
         issue_id, depth = stack.pop()
@@ -266,7 +266,7 @@ def _in_order(snapshot: BeadsSnapshot) -> list[tuple[BeadsIssue, int]]:
 def _problems(
     snapshot: BeadsSnapshot, places: Mapping[str, tuple[int, int, str]]
 ) -> tuple[PlanProblem, ...]:
-    """What is odd; without a better place on the first line."""
+    """The oddities as problems; without a better place on the first line."""
     problems = [
         PlanProblem(code=one.code, message=one.message, line=1) for one in snapshot.oddities
     ]
@@ -293,9 +293,9 @@ def claiming_actor(environment: Mapping[str, str], git_name: str | None) -> str 
 
 
 def claimed_by_others(snapshot: BeadsSnapshot, own_names: Collection[str]) -> dict[str, str]:
-    """Unfinished issues that are somebody else's, each with the words that follow its name.
+    """Unfinished issues of other workers, each with the words that follow its name.
 
-    Nobody is somebody else where no own name is known.
+    Empty where the own name is unknown.
     """
     if not own_names:
         return {}
@@ -309,7 +309,7 @@ def claimed_by_others(snapshot: BeadsSnapshot, own_names: Collection[str]) -> di
 def changed_by_planning(
     before: BeadsSnapshot, after: BeadsSnapshot, ids: Collection[str]
 ) -> tuple[str, ...]:
-    """Those of the issues that are not as they were, or have other parts; gone ones included."""
+    """The issues that changed or have other parts, including removed ones."""
     was, now = before.by_id(), after.by_id()
     parts = [parts_of(snapshot.issues) for snapshot in (before, after)]
     return tuple(

@@ -36,7 +36,7 @@ from ralph_ls.protocol.lsp.row_methods import TaskEdit
 
 RESET_FOR_RETRY = "Reset for retry"
 RESET_FOR_REPLANNING = "Reset for replanning"
-"""What the notes of a story say that was opened again (docs/rules.md#attempts)."""
+"""The note of a story that was opened again (docs/rules.md#attempts)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,9 +49,9 @@ class StoriesReset:
 
 
 def set_fields(text: str, story_id: str, values: Mapping[str, object]) -> str:
-    """Give fields of one story new values; one that has the value already is not touched.
+    """Set fields of one story; a field that has the value already is not touched.
 
-    A field that the story does not have is put behind its last one.
+    A new field is inserted behind the last one.
     """
     for key, value in values.items():
         story = find_story(text, story_id)
@@ -63,7 +63,7 @@ def set_fields(text: str, story_id: str, values: Mapping[str, object]) -> str:
 
 
 def pass_story(text: str, story_id: str) -> str:
-    """Let a story pass because a person says so; one in review is approved by that."""
+    """Let a story pass by the user's decision; this approves one in review."""
     story = find_story(text, story_id)
     values: dict[str, object] = {PASSES: True}
     if story.status is not None:
@@ -72,7 +72,7 @@ def pass_story(text: str, story_id: str) -> str:
 
 
 def reopen_story(text: str, story_id: str) -> str:
-    """Make a story as if nobody had worked on it; fields that it does not have stay away."""
+    """Reset a story to its state before any work; missing fields are not added."""
     story = find_story(text, story_id)
     fresh = {key: json.loads(raw) for key, raw in FRESH.items()}
     return set_fields(
@@ -91,12 +91,12 @@ def append_story_note(text: str, story_id: str, note: str) -> str:
 
 
 def reset_story(text: str, story_id: str, note: str = RESET_FOR_RETRY) -> str:
-    """Open a story again, and say so in its notes (docs/rules.md#attempts)."""
+    """Open a story again, with a note (docs/rules.md#attempts)."""
     return append_story_note(reopen_story(text, story_id), story_id, note)
 
 
 def reset_stories_in_progress(text: str) -> StoriesReset:
-    """Open every story that is in review or being fixed, before the plan is made anew."""
+    """Open every story that is in review or being fixed, before planning."""
     titles: list[str] = []
     for story in _read(text).stories:
         if story.status is not None and not story.passes:
@@ -130,7 +130,7 @@ def with_member(text: str, holder: JsonNode, key: str, raw: str) -> str:
 
 
 def with_item(text: str, array: JsonNode, behind: int | None, raw: str) -> str:
-    """The text with an item put into a list that has some: behind the nth, or before the first."""
+    """The text with an item inserted into a non-empty list: behind the nth, or first."""
     items = array.elements
     between = _between(text, array, [(item.start, item.end) for item in items])
     if behind is None:
@@ -141,13 +141,13 @@ def with_item(text: str, array: JsonNode, behind: int | None, raw: str) -> str:
 
 
 def to_json(value: object) -> str:
-    """A value as people write it into such a file: not escaped, and fit for UTF-8."""
+    """A value as JSON without escapes for non-ASCII characters, and valid as UTF-8."""
     written = json.dumps(value, ensure_ascii=False)
     return written.encode("utf-8", "replace").decode("utf-8")
 
 
 def _between(text: str, holder: JsonNode, parts: Sequence[tuple[int, int]]) -> str:
-    """What parts two members or items here: the comma, and the white space of this text."""
+    """The separator of members or items here: a comma with the white space of this text."""
     if len(parts) > 1:
         return text[parts[-2][1] : parts[-1][0]]
     return "," + (text[holder.start + 1 : parts[0][0]] or " ")
@@ -166,7 +166,7 @@ StoryEdit = Callable[[str], str]
 
 
 def story_edit(edit: TaskEdit, story_id: str, *, before: str | None = None) -> StoryEdit:
-    """The change of a file's text that an edit means."""
+    """The text of the file after an edit."""
     match edit:
         case TaskEdit.MOVE:
             return partial(move_story, story_id=story_id, before=before)
@@ -182,7 +182,7 @@ def retry_story(text: str, story_id: str) -> str:
 
 
 def request_changes(text: str, story_id: str, feedback: str) -> str:
-    """A person's review of a story that is not approved; it counts as one."""
+    """Request changes as the user's review, which counts as a review."""
     story = find_story(text, story_id)
     values: dict[str, object] = {
         PASSES: False,
@@ -194,14 +194,14 @@ def request_changes(text: str, story_id: str, feedback: str) -> str:
 
 
 def note_on_story(text: str, story_id: str, words: str) -> str:
-    """Add a line to what is noted of a story."""
+    """Add a line to the notes of a story."""
     return append_story_note(text, story_id, words)
 
 
 def move_story(text: str, *, story_id: str, before: str | None) -> str:
-    """Put a story before another one, or behind the last; every other byte stays.
+    """Move a story before another one, or behind the last; all other bytes stay.
 
-    Where no priority says otherwise the order of the file is that of the work.
+    Without priorities, the order of the file is the order of the work.
     """
     story = find_story(text, story_id)
     target = None if before is None else find_story(text, before)
@@ -222,7 +222,7 @@ def move_story(text: str, *, story_id: str, before: str | None) -> str:
 
 
 def refuse_hold(text: str, *, story_id: str) -> str:
-    """Blocking a story, and taking that back: refused, with what can be done instead."""
+    """Refuse to block or unblock a story, with what can be done instead."""
     story = find_story(text, story_id)
     raise RalphError(
         f"a file of stories cannot say that {story.id} is blocked; write what it waits for into "
@@ -231,7 +231,7 @@ def refuse_hold(text: str, *, story_id: str) -> str:
 
 
 def without_story(text: str, story: Story) -> str:
-    """The text without one of its stories, and without the comma that goes with it."""
+    """The text without one of its stories and its comma."""
     array = read_stories(text).stories.array
     items = array.items or ()
     at = items.index(story.node)
@@ -243,9 +243,9 @@ def without_story(text: str, story: Story) -> str:
 
 
 def user_decisions(before: str, after: str) -> tuple[tuple[str, str], ...]:
-    """What a person changed that no agent may, by field and story; a deletion has no field.
+    """The user's changes that are forbidden to agents, by field and story; a deletion has no field.
 
-    What is about the whole file has no story.
+    Changes of the whole file have no story.
     """
     was, now = read_stories(before).stories, read_stories(after).stories
     found = [(VERIFY, "")] if was.verify_commands != now.verify_commands else []
@@ -259,7 +259,7 @@ def user_decisions(before: str, after: str) -> tuple[tuple[str, str], ...]:
     known = was.by_id()
     for story in now.stories:
         if story.id not in known:
-            # It may come in as a person wants it.
+            # The user may add it in any state.
             found += [(name, story.id) for name in REVIEW_FIELDS]
     return tuple(found)
 

@@ -68,7 +68,7 @@ def check_stories(stories: StoryFile) -> tuple[LintRemark, ...]:
 
 
 def _without_criteria(story: Story, lines: LineIndex) -> Iterator[LintRemark]:
-    """What is there in place of criteria; of another kind than a list, reading has found it."""
+    """The state of missing criteria; other types than a list are reported by the parser."""
     member = story.fields.get("acceptanceCriteria")
     value = None if member is None else value_of(member.node)
     if story.criteria or not (value is None or isinstance(value, list)):
@@ -119,7 +119,7 @@ def _closed(story: Story, lines: LineIndex) -> Iterator[LintRemark]:
 
 
 def _doubt(notes: object) -> str:
-    """What in the notes speaks against a story that passes; empty where nothing does."""
+    """The objection to a passed story in its notes; empty where there is none."""
     text = notes if isinstance(notes, str) else ""
     # Of a criterion that was verified again the last line counts.
     for one in {line.criterion: line for line in read_evidence(text)}.values():
@@ -149,7 +149,7 @@ def _remark(
 def story_closings(
     before: str, after: str, done: Collection[str], *, on_path: Container[str] = ()
 ) -> tuple[TaskClosing, ...]:
-    """What is to be run for those of the stories that were marked as passed or for review."""
+    """The commands to run for the stories that were marked as passed or for review."""
     known = read_stories(before).stories.by_id()
     now = read_stories(after).stories
     found = (
@@ -173,7 +173,7 @@ def story_commands(text: str, *, on_path: Container[str] = ()) -> tuple[str, ...
 def write_story_verification(
     text: str, verification: TaskVerification, *, skip_review: bool
 ) -> str:
-    """The file with what came of a story's checks. Raises RalphError as every edit does."""
+    """The file with the outcome of a story's checks. Raises RalphError like every edit."""
     story_id = verification.task.id
     if verification.failed:
         return _refuted(

@@ -47,25 +47,25 @@ from ralph_ls.protocol.run.iteration_events import Forbidden
 from ralph_ls.protocol.run.values import Mode
 
 MOST_SMALL_EDITS = 100
-"""So many illegal moves are undone one by one; a file with more goes back whole."""
+"""The number of illegal moves that are reverted singly; with more the file is restored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuardedStories:
-    """A file of stories in which no illegal move is left."""
+    """A file of stories without illegal moves."""
 
     text: str
     moves: tuple[IllegalMove, ...] = ()
-    """What was put back, or left undone."""
+    """The moves that were reverted, and the omissions."""
     broken: tuple[StoryFinding, ...] = ()
-    """Why the whole file was put back; empty where it was not for that."""
+    """Why the whole file was restored because it was broken; else empty."""
 
 
 def guard_stories(before: str, after: str, rules: ReviewRules) -> GuardedStories:
-    """Put back what was illegal between two texts of a file. Total, and idempotent.
+    """Revert illegal moves between two texts of a file. Total, and idempotent.
 
-    What was wrong with the file before is for a person to mend, and held against nobody; where it
-    could not be read at all, nothing is compared.
+    Problems that the file had before are left for the user to fix; if it could not be parsed at
+    all, nothing is compared.
     """
     was, now = read_stories(before), read_stories(after)
     if is_unusable(was):
@@ -77,7 +77,7 @@ def guard_stories(before: str, after: str, rules: ReviewRules) -> GuardedStories
     if len(moves) > MOST_SMALL_EDITS:
         return GuardedStories(text=before, moves=moves)
     text = after
-    # The file's own fields last: where they have no place any more, the file goes back whole.
+    # The file's own fields come last: if they have no place any more, the file is restored.
     for move in sorted(moves, key=lambda one: one.code is MoveCode.VERIFY):
         text = _revert(was.stories, text, move)
     again = read_stories(text)
@@ -121,7 +121,7 @@ def _fields_back(was: StoryFile, now: StoryFile, move: IllegalMove) -> str:
 
 
 def _dependencies_back(was: StoryFile, now: StoryFile, story_id: str) -> str:
-    """What a story waited for, and behind it what came to it."""
+    """A story's former dependencies, then the added ones."""
     old, new = was.by_id()[story_id], now.by_id()[story_id]
     key = dependencies_key(new.fields)
     if key not in new.fields:
@@ -133,7 +133,7 @@ def _dependencies_back(was: StoryFile, now: StoryFile, story_id: str) -> str:
 
 
 def _story_back(was: StoryFile, now: StoryFile, story_id: str) -> str:
-    """A story that is gone, behind the nearest one before it that is still there."""
+    """Restore a deleted story behind the nearest remaining one before it."""
     raw = _raw(was.text, was.by_id()[story_id].node)
     old, new = was.array.elements, now.array.items
     if not new:
@@ -170,7 +170,7 @@ _OF_THE_FILE = frozenset(
         MoveCode.VERIFY,
     }
 )
-"""What is forbidden whatever lies between two readings."""
+"""The codes that are forbidden however much time is between two versions."""
 
 BROKEN = "broken"
 AHEAD = "ahead"
@@ -179,7 +179,7 @@ AHEAD = "ahead"
 def committed_offences(
     start: ParsedStories, committed: ParsedStories, tree: ParsedStories
 ) -> Mapping[tuple[str, str], str]:
-    """What the committed stories hold, by kind and story, each in words. Total."""
+    """The illegal moves in the committed stories, by kind and story, in words. Total."""
     if is_unusable(start) or is_unusable(tree):
         return {}
     if is_unusable(committed):
@@ -203,7 +203,7 @@ def committed_offences(
 
 
 def _ahead(story: Story, here: Story, was: Story | None) -> Iterator[str]:
-    """In what a committed story is ahead of the one in the work tree, and was not at the start."""
+    """How a committed story is ahead of the one in the work tree, and was not at the start."""
     n_before = 0 if was is None else was.n_reviews
     if story.n_reviews > max(here.n_reviews, n_before):
         yield f"was reviewed {story.n_reviews} times, not {here.n_reviews}"
@@ -222,11 +222,11 @@ FIELDS = {
     Forbidden.CRITERIA: (CRITERIA,),
     Forbidden.PRIORITY: (PRIORITY,),
 }
-"""What is about which fields; dependencies have a name of their own in each file."""
+"""The fields of each kind; the name of the dependencies differs between files."""
 
 
 def accept_agent_story_edit(text: str, agents: str, what: Forbidden, story_id: str) -> AcceptedEdit:
-    """Make a file say of one story what ``agents``, the file as the agent left it, says. Total."""
+    """Give one story the content that it has in ``agents``, the agent's version. Total."""
     here, theirs = read_stories(text).stories, read_stories(agents).stories
     story, wanted = here.by_id().get(story_id), theirs.by_id().get(story_id)
     if story is None:

@@ -15,27 +15,27 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 DEEPEST = 100
-"""Levels of nesting that are read; what is deeper is no plan."""
+"""The maximum depth of nesting; deeper values are no plan."""
 
 MOST_PARTS = 500_000
 """Keys, values, commas and comments that are read, ten times those of a thousand stories; each
 takes about two microseconds and 200 bytes."""
 
 MOST_FAULTS = 100
-"""So many faults are told; the rest is not looked for in vain, only not repeated."""
+"""The maximum number of errors that are reported."""
 
 
 class JsonNode(NamedTuple):
-    """One value, and where in the text it stands."""
+    """One value with its position in the text."""
 
     start: int
     end: int
     scalar: str | int | float | bool | None = None
-    """What it is, where it is neither a list nor an object."""
+    """The value, unless it is a list or an object."""
     items: tuple[JsonNode, ...] | None = None
     """The items of a list."""
     members: tuple[JsonMember, ...] | None = None
-    """The members of an object in the order of the text, also those whose key comes twice."""
+    """The members of an object in the order of the text, also those with a repeated key."""
 
     @property
     def elements(self) -> tuple[JsonNode, ...]:
@@ -66,7 +66,7 @@ class ScannedJson(NamedTuple):
     """A text as JSON."""
 
     root: JsonNode | None
-    """None where the text begins with nothing that could be a value."""
+    """None where the text does not begin with a value."""
     faults: tuple[JsonFault, ...]
     """By their place; empty where the text is JSON."""
 
@@ -79,7 +79,7 @@ def scan_json(text: str) -> ScannedJson:
 
 
 def value_of(node: JsonNode) -> object:
-    """The value as ``json`` gives it: of a key that comes twice the last one counts."""
+    """The value as ``json`` gives it: of a repeated key the last one counts."""
     if node.items is not None:
         return [value_of(item) for item in node.items]
     if node.members is not None:
@@ -93,7 +93,7 @@ def last_members(node: JsonNode) -> dict[str, JsonMember]:
 
 
 def repeated_members(node: JsonNode) -> Iterator[JsonMember]:
-    """The members, here and in every value inside, whose key comes again later in its object."""
+    """The members, here and in every nested value, whose key is repeated later in its object."""
     left = [node]
     while left:
         one = left.pop()
@@ -189,7 +189,7 @@ class _Scanner:
         return JsonNode(start, found.end(), scalar=decoded)
 
     def _read_inside(self, opening: str) -> JsonNode:
-        """A list or an object, up to what ends it, or to where it must have ended."""
+        """A list or an object, up to its end, or to where it must have ended."""
         start = self._at
         self._at += 1
         if len(self._open) >= DEEPEST:
@@ -221,7 +221,7 @@ class _Scanner:
         return JsonNode(start, self._at, items=tuple(items))
 
     def _goes_on(self, opening: str, start: int, comma: int) -> bool:
-        """Whether something more stands inside; passes what ends it."""
+        """Whether there is another element; consumes the end."""
         self._pass_space()
         char = self._peek()
         if not char:
@@ -231,7 +231,7 @@ class _Scanner:
             return True
         if char != _END_OF[opening]:
             self._report(f"{_END_OF[opening]} is missing before {char}", self._at)
-            # It ends what stands around this one too; else it is too much, and this ends with it.
+            # It ends the enclosing value, too; else it is superfluous and ends this one.
             self._at += all(_END_OF[other] != char for other in self._open)
             return False
         if comma >= 0:

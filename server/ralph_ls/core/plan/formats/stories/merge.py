@@ -26,10 +26,10 @@ from ralph_ls.core.plan.formats.stories.story_file import (
 
 
 def merge_stories(base: str, mine: str, theirs: str) -> MergedPlan:
-    """Put what was changed in ``mine`` and in ``theirs`` since ``base`` into one text. Total.
+    """Merge the changes of ``mine`` and ``theirs`` since ``base`` into one text. Total.
 
-    Where one of the two is no file of stories (half typed, perhaps), ``mine`` stays as it is, as
-    one conflict; stories that either has removed and the other not touched are gone.
+    If one of the two is no file of stories (half typed, perhaps), ``mine`` stays as it is, as one
+    conflict; stories that one side removed and the other did not touch are removed.
     """
     if theirs in {base, mine}:
         return MergedPlan(text=mine)
@@ -99,7 +99,7 @@ class _Merge:
             )
 
     def _add(self, other: StoryFile, nth: int) -> None:
-        """Put a story in behind the nearest one before it that is here."""
+        """Insert a story behind the nearest one before it that exists here."""
         story, here = other.stories[nth], read_stories(self.text).stories
         raw = other.text[story.node.start : story.node.end]
         items = here.array.items or ()

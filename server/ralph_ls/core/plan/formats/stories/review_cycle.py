@@ -46,18 +46,18 @@ from ralph_ls.core.plan.formats.stories.story_file import (
 from ralph_ls.protocol.run.values import Mode
 
 AT_CAP = "[AUTO-APPROVED AT CAP]"
-"""What the feedback of a story begins with that was approved because its reviews were used up."""
+"""The beginning of the feedback of a story that was approved at the review cap."""
 
 REVIEW_CAP = 5
 CRITERIA, PRIORITY, VERIFY = "acceptanceCriteria", "priority", "verifyCommands"
 
 
 class MoveCode(StrEnum):
-    """The codes of what an iteration may not do; they are stable, since people search by them."""
+    """The codes of illegal moves; they are stable, because users search for them."""
 
     DELETED = "story-deleted"
     NOT_FRESH = "story-not-fresh"
-    """A new story comes in as if somebody had worked on it."""
+    """A new story is added in a state other than fresh."""
     CRITERIA = "story-criteria-changed"
     PRIORITY = "story-priority-changed"
     DEPENDENCY = "story-dependency-dropped"
@@ -74,13 +74,13 @@ class MoveCode(StrEnum):
     NONE_REVIEWED = "no-story-reviewed"
     NONE_FIXED = "no-story-fixed"
     AT_CAP = "review-cap-ignored"
-    """The last review of a story did not approve it in the way that says so."""
+    """The last review of a story did not approve it with the required mark."""
     FEEDBACK = "review-feedback-missing"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewRules:
-    """What one iteration is for, and what holds for it."""
+    """The mode of one iteration, and the rules for it."""
 
     mode: Mode
     skip_review: bool = False
@@ -88,33 +88,33 @@ class ReviewRules:
     halts: bool = False
     """It ended in BLOCKED or DECIDE."""
     completes: bool = False
-    """It promised COMPLETE, which is looked at before what halts."""
+    """It promised COMPLETE, which has precedence over halting."""
     assigned: str | None = None
     """The story that it was started for: where several moved, this move stays."""
     theirs: frozenset[tuple[str, str]] = frozenset()
-    """What a person changed meanwhile, by story and field; the field is empty for a deletion."""
+    """The user's changes meanwhile, by story and field; the field is empty for a deletion."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IllegalMove:
-    """One thing that an iteration may not have done."""
+    """One illegal move of an iteration."""
 
     code: MoveCode
     message: str
-    """For the agent, and for whoever reads along: what it is, and what to do instead."""
+    """For agents and users: what is wrong, and what to do instead."""
     story: str = ""
     """Its id; empty where it is about the file or about no single story."""
     fields: tuple[str, ...] = ()
-    """What has to be put back; empty for a story that is gone, and where nothing can be."""
+    """The fields to restore; empty for a deleted story, and where nothing can be restored."""
 
     @property
     def is_omission(self) -> bool:
-        """Whether something was left undone, so that nothing can be put back."""
+        """Whether the move is an omission, so that there is nothing to restore."""
         return self.code in {MoveCode.NONE_REVIEWED, MoveCode.NONE_FIXED}
 
 
 def check_moves(before: StoryFile, after: StoryFile, rules: ReviewRules) -> tuple[IllegalMove, ...]:
-    """Tell what an iteration did between two readings that it may not, in the file's order."""
+    """The illegal moves of an iteration between two parsed files, in the file's order."""
     if rules.halts and rules.completes:
         found = _check(before, after, replace(rules, halts=False))
         undone = {move.story for move in found if PASSES in move.fields}
@@ -147,12 +147,12 @@ def moved_reviews(before: StoryFile, after: StoryFile) -> tuple[str, ...]:
 
 
 def _is_theirs(move: IllegalMove, rules: ReviewRules) -> bool:
-    """Whether it is about what a person changed; a review is one thing, whatever its fields."""
+    """Whether the user made this change; the fields of a review count as one."""
     return any((move.story, name) in rules.theirs for name in move.fields or ("",))
 
 
 def _check_protected(was: Mapping[str, Story], now: Mapping[str, Story]) -> Iterator[IllegalMove]:
-    """What only a plan iteration may do (docs/rules.md#guard)."""
+    """The changes that only a plan iteration may make (docs/rules.md#guard)."""
     for story_id, old in was.items():
         new = now.get(story_id)
         if new is None:
@@ -218,7 +218,7 @@ def _is_user_change(story: Story, rules: ReviewRules) -> bool:
 
 
 def _check_omission(kept: list[tuple[Story, Story]], mode: Mode) -> Iterator[IllegalMove]:
-    """Tell where nothing moved, and what the iteration was for is still to be done."""
+    """The omission, if nothing moved although the iteration's work is still to be done."""
     statuses = {old.status for old, new in kept if old.status is new.status and not new.passes}
     if mode is Mode.REVIEW and ReviewStatus.NEEDS_REVIEW in statuses:
         message = (
@@ -238,7 +238,7 @@ Wrong = tuple[MoveCode, str]
 
 
 def _judge(old: Story, new: Story, rules: ReviewRules) -> Wrong | None:
-    """What is wrong with the move of one story; None where it is legal by itself."""
+    """The violation in the move of one story; None where it is legal by itself."""
     is_finished = _is_finished_unreviewed(old, new, rules)
     if rules.halts and not (is_finished and new.status is old.status):
         return MoveCode.HALTED, (
@@ -258,7 +258,7 @@ def _judge(old: Story, new: Story, rules: ReviewRules) -> Wrong | None:
 
 
 def _is_finished_unreviewed(old: Story, new: Story, rules: ReviewRules) -> bool:
-    """Whether it passes by a move that a halt does not touch: nobody was to review it."""
+    """Whether it passes by a move that is legal in a halt, because no review was due."""
     is_build = rules.mode is Mode.BUILD and rules.skip_review and not old.passes
     return is_build and _judge_skipped(old, new) is None
 
@@ -335,7 +335,7 @@ def _review_of(story: Story) -> Review:
 
 
 def _became(old: Story, new: Story) -> str:
-    """What changed, in the words of the file."""
+    """The change, in the words of the file."""
     changes = zip(REVIEW_FIELDS, _review_of(old), _review_of(new), strict=True)
     return ", ".join(
         f"{name} went from {_word(was)} to {_word(now)}" for name, was, now in changes if was != now

@@ -36,7 +36,7 @@ from ralph_ls.core.plurals import count_of, some_of
 from ralph_ls.protocol.run.stop_hook import HookAnswer, HookInput, RalphActive
 
 LETS_GO_AFTER = 2
-"""So often the program may say that it goes on because of a hook; then it may stop."""
+"""How often the program may continue because of a hook; then it may stop."""
 
 SHOWN = 10
 """Problems, and uncommitted files, that one answer names."""
@@ -44,28 +44,28 @@ SHOWN = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StopAttempt:
-    """An agent that wants to stop, and what there is to see."""
+    """An agent's attempt to stop, with the facts for the verdict."""
 
     active: RalphActive | None
-    """None: no run of stories is going on here."""
+    """None: no run of stories is active here."""
     n_active: int = 0
-    """How often in this iteration the program said ``stop_hook_active``, this time included."""
+    """How often in this iteration the program reported ``stop_hook_active``, including now."""
     path: str
     """The file of stories, as messages name it."""
     after: str | None
-    """Its text now; None where it is gone."""
+    """Its text now; None where it was removed."""
     before: str | None = None
     """Its text when the iteration began; None where that is not known."""
     uncommitted: Sequence[str] = ()
-    """Files whose changes are not committed, but for those that are not meant to be."""
+    """Files with uncommitted changes, except those that should not be committed."""
     halts: bool = False
-    """The agent ends with BLOCKED or DECIDE, which leaves the rest to a person."""
+    """The agent ends with BLOCKED or DECIDE, which leaves the rest to the user."""
     assigned: str | None = None
     """The story that the iteration was started for."""
 
 
 def judge_stop(stop: StopAttempt) -> HookAnswer | None:
-    """Say what is left to do before the agent may stop; None: it may."""
+    """What is left to do before the agent may stop; None if it may."""
     if stop.active is None or stop.n_active >= LETS_GO_AFTER:
         return None
     wrong = list(_wrong_with_file(stop, stop.active))
@@ -81,9 +81,9 @@ def judge_stop(stop: StopAttempt) -> HookAnswer | None:
 
 
 def read_hook_input(text: str) -> HookInput | None:
-    """What the agent's program said; None where it cannot be read.
+    """The input of the hook from the agent's program; None where it cannot be parsed.
 
-    Let the agent stop then: whether it was kept before is not known, and it must not be for ever.
+    The agent may stop then: it is unknown how often it was kept, and that must end.
     """
     try:
         return HookInput.model_validate_json(text)
@@ -92,7 +92,7 @@ def read_hook_input(text: str) -> HookInput | None:
 
 
 def read_active(text: str) -> RalphActive | None:
-    """What ``.ralph-active`` says; None where it cannot be read."""
+    """The content of ``.ralph-active``; None where it cannot be parsed."""
     try:
         return RalphActive.model_validate_json(text)
     except ValidationError:
@@ -110,7 +110,7 @@ def snapshot_text(active: RalphActive) -> str | None:
 
 
 def snapshot_path(active: RalphActive) -> str | None:
-    """Where the file says that this text lies; None where it says no place."""
+    """The path that the file gives for this text; None where it gives none."""
     snapshot = active.pre_iteration_snapshot
     is_path = isinstance(snapshot, str) and snapshot.strip() and snapshot_text(active) is None
     return str(snapshot).strip() if is_path else None

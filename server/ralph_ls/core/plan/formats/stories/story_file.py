@@ -48,18 +48,18 @@ class ReviewStatus(StrEnum):
 
 PASSES, STATUS, COUNT, FEEDBACK = "passes", "reviewStatus", "reviewCount", "reviewFeedback"
 REVIEW_FIELDS = (PASSES, STATUS, COUNT, FEEDBACK)
-"""What a move of the review cycle changes."""
+"""The fields that a move of the review cycle changes."""
 
 FRESH: Mapping[str, str] = {PASSES: "false", STATUS: "null", COUNT: "0", FEEDBACK: "null"}
-"""What those fields are, as JSON, of a story that nobody has worked on."""
+"""The JSON values of those fields in a fresh story."""
 
 NOTHING = JsonNode(0, 0)
-"""The place of what a file does not have."""
+"""The place of a value that the file does not have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Story:
-    """One story; what the file does not say of it is as of a fresh one."""
+    """One story; missing fields have the values of a fresh one."""
 
     id: str
     """As the file has it; else 8 hex digits of the title. ``-2``, ``-3`` where it repeats."""
@@ -69,7 +69,7 @@ class Story:
     rank: float | None = None
     """The lowest is taken first; of a priority that is a word it is 1, 2 or 3."""
     priority: Priority | None = None
-    """Where the file gives a word; a number is a rank among the others and no class."""
+    """None unless the file gives a word; a number is a rank and no priority class."""
     passes: bool = False
     status: ReviewStatus | None = None
     n_reviews: int = 0
@@ -104,7 +104,7 @@ class StoryFile:
 
 
 class StoryFinding(NamedTuple):
-    """One thing that is wrong with a file of stories, and where."""
+    """One problem of a file of stories, with its place."""
 
     code: str
     message: str
@@ -117,14 +117,14 @@ class StoryFinding(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedStories:
-    """A file of stories and what is wrong with how it is written, by place."""
+    """A parsed file of stories with its problems, by place."""
 
     stories: StoryFile
     findings: tuple[StoryFinding, ...] = ()
 
 
 def read_stories(text: str) -> ParsedStories:
-    """Read a file; never raises. What its stories claim of each other is for ``invariants``."""
+    """Parse a file; never raises. Invariants between fields are checked in ``tasks``."""
     scanned = scan_json(text)
     findings = [StoryFinding("json-syntax", *fault) for fault in scanned.faults]
     if scanned.root is None:
@@ -156,7 +156,7 @@ def is_unusable(known: ParsedStories) -> bool:
 
 
 def unusable_reason(known: ParsedStories) -> StoryFinding | None:
-    """The first thing that makes a file one that no run could work on; None where none does."""
+    """The first problem that makes a file unusable for a run; None where there is none."""
     fatal = (one for one in known.findings if one.code in {"json-syntax", "stories-shape"})
     return next(fatal, None)
 
@@ -247,7 +247,7 @@ class _Reader:
 
 
 class _Fields:
-    """The fields of one object; each is read once, and told where it is of another kind."""
+    """The fields of one object; each is read once, and reported if its type is wrong."""
 
     def __init__(self, reader: _Reader, members: Mapping[str, JsonMember], story: str) -> None:
         self._reader = reader
@@ -267,7 +267,7 @@ class _Fields:
         return self._node(key) is not None
 
     def reports_type(self, key: str, wanted: str) -> bool:
-        """Tell that a field holds what it should not; whether there is anything in it at all."""
+        """Report a field of the wrong type; returns whether it has a value at all."""
         node = self._node(key)
         if node is not None and node.scalar != "":
             self._report_type(key, node, wanted)
@@ -362,7 +362,7 @@ class _Fields:
 
 
 def dependencies_key(members: Mapping[str, JsonMember]) -> str:
-    """The field that lists what a story waits for: R's, else that of other tools if it is there."""
+    """The field with a story's dependencies: our name, else that of other tools if present."""
     return next((key for key in _DEPENDS_ON if key in members), _DEPENDS_ON[0])
 
 

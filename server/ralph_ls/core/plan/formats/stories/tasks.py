@@ -46,7 +46,7 @@ from ralph_ls.protocol.run.values import Mode
 
 
 def check_invariants(stories: StoryFile, *, skip_review: bool = False) -> tuple[StoryFinding, ...]:
-    """Tell what does not hold, by story."""
+    """The violated invariants, by story."""
     by_id = stories.by_id()
     rings = {ring[0]: ring for ring in story_cycles(by_id)}
     found: list[StoryFinding] = []
@@ -64,11 +64,10 @@ def check_invariants(stories: StoryFile, *, skip_review: bool = False) -> tuple[
 
 
 def check_missing(stories: StoryFile, *, skip_review: bool = False) -> tuple[StoryFinding, ...]:
-    """Tell what files of other tools may lack, so that no agent is kept at work for it.
+    """The problems that files of other tools may have, which must not keep an agent at work.
 
     - ``stories-branch-missing``: the file has no field ``branchName``; an empty one will do;
-    - ``story-passes-unreviewed``: a story passes that nobody has reviewed; not where reviews are
-      skipped.
+    - ``story-passes-unreviewed``: a story passes without a review; not where reviews are skipped.
     """
     found: list[StoryFinding] = []
     root = stories.root
@@ -84,9 +83,9 @@ def check_missing(stories: StoryFile, *, skip_review: bool = False) -> tuple[Sto
 
 
 def story_cycles(by_id: Mapping[str, Story]) -> Iterator[tuple[str, ...]]:
-    """Rings of stories that wait for each other, from the first in the file on.
+    """Cycles of stories that wait for each other, from the first in the file on.
 
-    A story is told in one ring at most; what else it is in is told when that one is mended.
+    A story is reported in one cycle at most; others are reported when that one is fixed.
     """
     done: set[str] = set()
     for first in by_id:
@@ -131,7 +130,7 @@ def _key_of(story: Story) -> str:
 
 
 def _at(story: Story, code: str, message: str, key: str) -> StoryFinding:
-    """A finding at a field of a story; each that is told here is in the file."""
+    """A finding at a field of a story that the file has."""
     place = story.fields[key].node
     return StoryFinding(code, message, place.start, place.end, story.id)
 
@@ -161,15 +160,15 @@ def parse_stories(text: str, *, skip_review: bool = False) -> ParsedPlan:
 
 
 def stories_to_plan(stories: StoryFile) -> Plan:
-    """The stories as tasks, in the order of the file; a task stands where its object begins."""
+    """The stories as tasks, in the order of the file; the place is where the object begins."""
     lines = LineIndex(stories.text)
     return Plan(tasks=tuple(_to_task(story, stories, lines) for story in stories.stories))
 
 
 def story_field_span(stories: StoryFile, story_id: str, key: str | None = None) -> LineSpan | None:
-    """Where a field of a story stands, or what its object begins with; None where it is not there.
+    """The place of a story's field, or the beginning of its object; None without one.
 
-    Of a value of several lines it is what stands in the first one.
+    For a value of several lines it is the part in the first one.
     """
     story = stories.by_id().get(story_id)
     if story is None or (key is not None and key not in story.fields):
@@ -182,14 +181,14 @@ def story_field_span(stories: StoryFile, story_id: str, key: str | None = None) 
 
 
 def story_task_state(story: Story) -> TaskState:
-    """How a story stands, in the words of SPEC §1."""
+    """The task state of a story."""
     if story.passes:
         return TaskState.DONE
     return TaskState.TODO if story.status is None else TaskState.IN_PROGRESS
 
 
 class LineIndex:
-    """The lines of one text, to look places up in."""
+    """The lines of one text, for conversion of offsets."""
 
     def __init__(self, text: str) -> None:
         found = list(lines_of(text))
@@ -206,7 +205,7 @@ class LineIndex:
         return start, start + self._lengths[number]
 
     def place(self, start: int, end: int) -> tuple[int, tuple[int, int]]:
-        """The line that a part begins in, and from where to where in it that part goes."""
+        """The line in which a range begins, with the columns of the range in it."""
         number = self.number(start)
         begin, line_end = self.bounds(number)
         first = min(start, line_end) - begin
@@ -249,7 +248,7 @@ class StoryChoice(NamedTuple):
 
     mode: Mode
     story: Story | None
-    """None where nothing is left that could be taken."""
+    """None where no story is left."""
 
 
 def choose_story(
@@ -259,7 +258,7 @@ def choose_story(
     left_out: Collection[str] = (),
     only: str | None = None,
 ) -> StoryChoice:
-    """Choose mode and story; ``left_out`` are ids that are not to be taken, set aside or skipped.
+    """Choose mode and story; ``left_out`` are ids that were set aside or skipped.
 
     ``only`` is the one story that the run is for. With ``skip_review`` every iteration implements,
     and takes up what an earlier run left in review.
@@ -274,7 +273,7 @@ def choose_story(
     needs = {} if mode is not Mode.BUILD else waits_for(stories)
     tasks = {task.id: task for task in stories_to_plan(stories).tasks}
     ranked = sorted(wanted.values(), key=_rank)
-    # In the order of rank: no priority of its own may come between, nor what is in progress.
+    # In the order of rank: neither priorities nor states may change it.
     plan = Plan(
         tasks=tuple(
             tasks[story.id]._replace(priority=None, state=TaskState.TODO) for story in ranked
@@ -285,7 +284,7 @@ def choose_story(
 
 
 def waits_for(stories: StoryFile) -> Mapping[str, tuple[str, ...]]:
-    """The unfinished stories that each story waits for, by id; unknown ids hold nobody up."""
+    """The unfinished stories that each story waits for, by id; unknown ids are ignored."""
     unfinished = {story.id for story in stories.stories if not story.passes}
     return {
         story.id: needed
@@ -295,7 +294,7 @@ def waits_for(stories: StoryFile) -> Mapping[str, tuple[str, ...]]:
 
 
 def mode_word(mode: Mode) -> str:
-    """What a mode is called in the files of this profile: R writes ``implement``."""
+    """The name of a mode in the files of this profile: ``implement`` for ``build``."""
     return "implement" if mode is Mode.BUILD else mode.value
 
 
@@ -306,7 +305,7 @@ def mode_named(word: str) -> Mode | None:
 
 
 _TAKEN: Mapping[Mode, Collection[ReviewStatus | None]] = {
-    # An approved story that does not pass breaks an invariant; a person can only begin it anew.
+    # An approved story that does not pass breaks an invariant; the user can only restart it.
     Mode.BUILD: {None, ReviewStatus.APPROVED},
     Mode.REVIEW: {ReviewStatus.NEEDS_REVIEW},
     Mode.REVIEW_FIX: {ReviewStatus.CHANGES_REQUESTED},
