@@ -1,7 +1,8 @@
-"""The text of ``decide.txt`` in R's form: written for a person, read back without guessing.
+"""The text of ``decide.txt``: a question for the user, and the answer that the user writes below
+it.
 
-R §1, decide.txt format; SPEC §7. The answer is what follows the last ``---`` that ``## Answer``
-follows, else the last ``---``; blank is unanswered.
+The answer is the text after the last ``---`` that ``## Answer`` follows, else after the last
+``---``; a blank one is no answer (docs/rules.md#questions).
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def iteration_asked_in(text: str) -> int | None:
 
 
 def read_halt_files(decide: str | None, blocked: str | None) -> HaltFiles:
-    """What the two files say; None stands for a file that is not there."""
+    """The contents of the two files; None for a missing file."""
     reason = None if blocked is None else blocked.strip() or "no reason given"
     if decide is None or not decide.strip():
         return HaltFiles(blocked=reason)

@@ -1,4 +1,6 @@
-"""Everything the loop may order: one closed union of small values, performed by the engine."""
+"""Effects: the orders that the loop gives, one closed union of small values that the engine
+performs.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,7 @@ class PrepareIteration:
     skip: tuple[str, ...] = ()
     """Ids of tasks that are set aside without being marked in the plan."""
     skipped: tuple[str, ...] = ()
-    """Ids of tasks that a person wants skipped in this run."""
+    """Ids of tasks that the user wants skipped in this run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +52,7 @@ class LaunchAgent(IterationEffect):
     attempt: int
     context: PromptContext
     session: str | None = None
-    """The session to go on in; None: a fresh one."""
+    """The session to continue; None: a fresh one."""
     session_cost_usd: float = 0.0
     """What that session had cost before."""
     session_usage: Usage | None = None
@@ -65,7 +67,7 @@ class LaunchAgent(IterationEffect):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StopAgent:
-    """End whatever runs for this iteration, with all its children, at once."""
+    """End every process that runs for this iteration, with all its children, at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,17 +95,17 @@ class Validate(IterationEffect):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UndoWork(IterationEffect):
-    """Take back what the iteration did; answered by ``WorkUndone``.
+    """Roll the iteration's work back; answered by ``WorkUndone``.
 
-    Performed twice, it does no more than once: its backup says whose it is.
+    Performed twice, it does no more than once: the name of its backup identifies the iteration.
     """
 
     base: Baseline
-    """As it is to be again, but for what is not the iteration's."""
+    """The tree to restore, except for changes that are not the iteration's."""
     began: datetime
-    """When it began; what people saved since is theirs."""
+    """When it began; files that users saved since are theirs."""
     persons: tuple[str, ...] = ()
-    """Commits that a person made meanwhile."""
+    """Commits that the user made meanwhile."""
     skip: tuple[str, ...] = ()
     """As for ``PrepareIteration``."""
     skipped: tuple[str, ...] = ()
@@ -112,9 +114,9 @@ class UndoWork(IterationEffect):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitWork(IterationEffect):
-    """Commit what the iteration changed; answered by ``WorkCommitted``.
+    """Commit the iteration's changes; answered by ``WorkCommitted``.
 
-    Performed twice, it makes one commit: the trailers of its message say whose it is.
+    Performed twice, it makes one commit: the trailers of its message identify the iteration.
     """
 
     base: Baseline
@@ -134,7 +136,7 @@ class PushWork(IterationEffect):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetTaskAside:
-    """Mark a task as blocked in the plan, in the plan's own form."""
+    """Mark a task as blocked in the plan, in the plan's format."""
 
     task: TaskRef
     reason: str
@@ -143,7 +145,7 @@ class SetTaskAside:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgetAttempts:
-    """Take a task's attempts out of where they are kept beyond the run."""
+    """Remove a task's attempts from the store that is kept beyond the run."""
 
     task: str
     """Its id."""
@@ -151,17 +153,17 @@ class ForgetAttempts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoteSetAside:
-    """Say in the plan that a task was set aside, without a mark that keeps it from being taken.
+    """Note in the plan that a task was set aside, without a mark that keeps it from being selected.
 
-    Nothing hangs on it: its count of attempts does that. So it is no loss where an engine dies
-    before it is written.
+    Its count of attempts keeps it out, so nothing is lost where an engine dies before this is
+    written.
     """
 
     task: TaskRef
     attempts: int
     at: datetime
     said: str = ""
-    """Why its agent gave it up by itself; empty where it merely did not come off."""
+    """Why its agent gave it up; empty where its attempts merely failed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,28 +202,28 @@ class RemoveBlocked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CloseIteration:
-    """Close the iteration's logs, write its summary row, save the snapshot."""
+    """Close the iteration's logs, write its summary row and save the snapshot."""
 
     ended: IterationEnded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitUntil:
-    """Answer with ``TimeCame`` at that time."""
+    """Answer with ``WaitElapsed`` at that time."""
 
     until: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchHaltFiles:
-    """Tell of changes to the halt files until the next iteration."""
+    """Report changes of the halt files until the next iteration."""
 
 
 class AnnouncementOccasion(StrEnum):
-    """What those outside are told of."""
+    """What an announcement is about."""
 
     QUESTION = "question"
-    """The agent asks something that only a person can say (docs/rules.md#questions)."""
+    """The agent asks something that only the user can decide (docs/rules.md#questions)."""
     PR_READY = "prReady"
     """The run is complete, and the agent reports that a pull request is ready.
 
@@ -230,7 +232,7 @@ class AnnouncementOccasion(StrEnum):
 
 
 class AnnouncementChannel(StrEnum):
-    """How they are told."""
+    """How an announcement is made."""
 
     COMMAND = "command"
     """The command of the settings: ``on_question``, ``on_pr_ready``."""
@@ -240,9 +242,9 @@ class AnnouncementChannel(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Announce(IterationEffect):
-    """Tell those outside, beside the loop; answered by ``Announced``.
+    """Announce something outside of the run, concurrently; answered by ``AnnouncementDone``.
 
-    It happens once at most: an engine that dies meanwhile leaves it to nobody.
+    Performed at most once: where the engine dies meanwhile it is not repeated.
     """
 
     occasion: AnnouncementOccasion
@@ -252,7 +254,7 @@ class Announce(IterationEffect):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finish:
-    """The run is over: let everything go."""
+    """The run is over: release everything."""
 
     exit_code: int
 

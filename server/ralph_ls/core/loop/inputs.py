@@ -1,4 +1,4 @@
-"""Everything that can move a run: one closed union, read from one queue by one owner."""
+"""Inputs: the values that can move a run, one closed union, read from one queue by one owner."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ class HeldTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanFacts:
-    """A plan as the loop decides by it."""
+    """The parts of a plan by which the loop decides."""
 
     counts: PlanCountsView = PlanCountsView()
     next_task: TaskRef | None = None
     next_traits: TaskTraits | None = None
-    """Of that task, where the plan says some."""
+    """Those of that task, where the plan has some."""
     open_tasks: tuple[TaskRef, ...] = ()
     """The first required ones that are open, at most ten."""
     held: tuple[HeldTask, ...] = ()
@@ -58,13 +58,14 @@ class PlanFacts:
     left: str = ""
     """What is left and why, where the plan has better words for it than ``held``."""
     committed_offence: str = ""
-    """Why no completion is accepted: what the plan in HEAD holds that no agent may do, and what
-    the user can do about it; empty where it holds nothing of the kind."""
+    """Why no completion is accepted: a change in HEAD's plan that agents may not make, and what the
+    user can do about it; empty where there is none.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HaltFiles:
-    """What ``decide.txt`` and ``blocked.txt`` say at one moment."""
+    """The contents of ``decide.txt`` and ``blocked.txt`` at one moment."""
 
     question: str | None = None
     """None: there is no decide file."""
@@ -86,7 +87,7 @@ class Notice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RevertedChange:
-    """Something of the agent's that was put back."""
+    """A change of the agent's that was restored."""
 
     path: str
     what: Forbidden
@@ -95,7 +96,7 @@ class RevertedChange:
     text: str = ""
     """The agent's version, cut and redacted."""
     kept: str | None = None
-    """Where the whole of it lies, in the folder of the run."""
+    """The path of the whole version, in the folder of the run."""
     why: str | None = None
     """Which rule it broke, in words, where ``what`` alone does not say it."""
     commit: str | None = None
@@ -104,7 +105,7 @@ class RevertedChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingNote:
-    """What a person told the loop while no engine ran."""
+    """A note that the user added while no engine ran."""
 
     text: str
     by: str
@@ -112,7 +113,7 @@ class PendingNote:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingReset:
-    """A task that a person reset while no engine ran."""
+    """A task that the user reset while no engine ran."""
 
     task: str
     by: str
@@ -155,7 +156,7 @@ class Started:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resumed:
-    """An earlier run goes on; what its agent left running is already gone."""
+    """An earlier run continues; processes that its agent left are already gone."""
 
     by: str
     facts: EngineFacts
@@ -175,22 +176,22 @@ class Prepared:
     baseline: Baseline
     plan: PlanFacts
     left_out: tuple[str, ...] = ()
-    """Ids of the tasks that were not to be chosen, as it was ordered."""
+    """Ids of the tasks that were excluded, as ordered."""
     attempts: Mapping[str, int] | None = None
     """Failed attempts by task id, where they are kept beyond the run; the plan is by these."""
     attempts_before: Mapping[str, int] = field(default_factory=dict)
-    """As the run had counted them when that was looked at."""
+    """As the run had counted them when the attempts were read."""
     mode: Mode = Mode.BUILD
     locked: str = ""
     """Which lock files keep git from working, in words; empty where none does."""
     must_claim: bool = False
-    """Others may take the next task too, so it is claimed before anybody works at it."""
+    """Others may take the next task too, so it is claimed before an agent works on it."""
     notices: tuple[Notice, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskClaimed:
-    """The task is this run's, or somebody else was quicker."""
+    """The task is this run's, or another run was quicker."""
 
     task: TaskRef
     refused: str = ""
@@ -232,7 +233,7 @@ class AgentFinished:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IterationRead:
-    """What the agent said, and what was seen to have changed."""
+    """The agent's result, and the changes that were found."""
 
     report: Report | None = None
     promises: tuple[Promise, ...] = ()
@@ -240,21 +241,22 @@ class IterationRead:
     errors: tuple[str, ...] = ()
     error_patterns: tuple[str, ...] = ()
     said_nothing: bool = False
-    """No character of text came from the agent."""
+    """The agent wrote no character of text."""
     failed: bool = False
     """The agent's structured output says that it failed, or has no end."""
     failure: str = ""
     """How, in words."""
     failure_kind: AgentFailure | None = None
-    """Which failure it is, also where only the agent's exit tells of it; None: it did not fail."""
+    """The kind of failure, also where only the agent's exit shows it; None: it did not fail."""
     remedy: str = ""
-    """What a person does about it, in words; empty where nobody has to."""
+    """What the user does about it, in words; empty where nothing is to be done."""
     usage: Usage | None = None
     """Of all the agents of the iteration."""
     denied_tools: tuple[str, ...] | None = None
-    """A tool's name for each call that was not permitted; None where the agent cannot tell."""
+    """A tool's name for each call that was not permitted; None where the agent cannot report them.
+    """
     limit: AccountLimit | None = None
-    """The agent's account is at its usage limit, says its structured output."""
+    """The usage limit of the agent's account, from its structured output."""
     session: SessionSeen | None = None
     question: str = ""
     """What the agent asked at its end without a signal; empty where it did not."""
@@ -263,29 +265,29 @@ class IterationRead:
     changes: Changes = Changes()
     tasks_done: tuple[str, ...] = ()
     reviewed: tuple[str, ...] = ()
-    """Ids of tasks that were set aside and that planning has changed: they are tried anew."""
+    """Ids of tasks that were set aside and that planning has changed: they are tried again."""
     moved: tuple[str, ...] = ()
-    """Ids of the tasks whose review the agent carried on as it may."""
+    """Ids of the tasks whose review the agent continued by a legal move."""
     renamed: Mapping[str, TaskRef] = field(default_factory=dict)
-    """What tasks are called now whose id has changed since the last one was read, by that id."""
+    """Tasks whose id has changed since the plan was last read, by the earlier id."""
     plan: PlanFacts = PlanFacts()
     halt: HaltFiles = HaltFiles()
     verified: tuple[TaskVerification, ...] = ()
-    """What came of the commands that the criteria of closed tasks name; a refuted one is open."""
+    """Results of the commands that the criteria of closed tasks name; a refuted task is open."""
     must_validate: bool = False
     """There is a validation script that may run."""
     ownership: Ownership = Ownership()
-    """Whose the changed files are, where another engine began the iteration."""
+    """The owners of the changed files, where another engine began the iteration."""
     left: Mapping[str, str] | None = None
-    """The iteration's work that is in no commit: each path with a hash of what it holds."""
+    """The iteration's work that is in no commit: each path with a hash of its content."""
     reverted: tuple[RevertedChange, ...] = ()
-    """What was put back before anything else was looked at."""
+    """Changes that were restored before anything else was read."""
     notices: tuple[Notice, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValidationFinished:
-    """The validation is through."""
+    """The validation has ended."""
 
     ok: bool
     exit_code: int | None
@@ -302,37 +304,37 @@ class ValidationFinished:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkUndone:
-    """What came of taking an iteration back."""
+    """The result of rolling an iteration back."""
 
     refused: str = ""
-    """Why nothing was taken back; empty where it was."""
+    """Why nothing was rolled back; empty where it was."""
     backup: str | None = None
     """The branch that keeps it; None where there was nothing."""
     commits: int = 0
     files: int = 0
     kept: tuple[str, ...] = ()
-    """The first files that a person saved meanwhile, which are as they were saved."""
+    """The first files that the user saved meanwhile, which keep what was saved."""
     plan: PlanFacts | None = None
-    """The plan after that; None: as it was read."""
+    """The plan afterwards; None: as it was read."""
     notices: tuple[Notice, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkCommitted:
-    """What came of a commit of the loop's own."""
+    """The result of a commit by the loop."""
 
     commit: str | None = None
-    """Whole; None where there was nothing to commit, or no commit came about."""
+    """The full id; None where there was nothing to commit, or the commit failed."""
     subject: str = ""
     files: int = 0
     problem: str = ""
-    """Why none came about, with what git and its hooks said; empty where nothing went wrong."""
+    """Why it failed, with the output of git and its hooks; empty where nothing went wrong."""
     notices: tuple[Notice, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkPushed:
-    """What came of a push."""
+    """The result of a push."""
 
     ok: bool = True
     remote: str = ""
@@ -343,20 +345,20 @@ class WorkPushed:
     created: bool = False
     rejected: bool = False
     problem: str = ""
-    """What git said at last; empty where it was pushed."""
+    """The last output of git; empty where it was pushed."""
     notices: tuple[Notice, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandArrived:
-    """A command lay in the inbox."""
+    """A command was in the inbox."""
 
     command: Command
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandUnreadable:
-    """Something lay in the inbox that is no command, or came when none was taken."""
+    """A file in the inbox is no command, or came when none was accepted."""
 
     id: str
     code: str
@@ -365,7 +367,7 @@ class CommandUnreadable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HaltFilesChanged:
-    """A person edited or removed ``decide.txt`` or ``blocked.txt``."""
+    """The user edited or removed ``decide.txt`` or ``blocked.txt``."""
 
     halt: HaltFiles
 
@@ -384,7 +386,7 @@ class Interrupted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnnouncementDone:
-    """What was seen beside the loop, such as how those outside were told; it moves no run."""
+    """Something happened beside the loop, such as an announcement; it moves no run."""
 
     code: str
     message: str
@@ -394,11 +396,11 @@ class AnnouncementDone:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EffectFailed:
-    """Something the loop ordered could not be done; the message says what and why."""
+    """An effect failed; the message has what and why."""
 
     message: str
     blocked: bool = False
-    """The user can put it right, and the run then goes on."""
+    """The user can fix it, and the run then continues."""
 
 
 Input = (

@@ -1,4 +1,4 @@
-"""SPEC §3's table in words, made from the profiles themselves."""
+"""The table of profiles in words, made from the profiles themselves."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ralph_ls.protocol.config.config import Config, OnBlocked
 
 
 def profile_table() -> tuple[tuple[str, ...], ...]:
-    """SPEC §3's table, made from the settings themselves: the header, then a row a subject."""
+    """The table of profiles, made from their settings: the header, then a row a subject."""
     columns = [(profile, preset_of(profile)) for profile in PROFILES.values()]
     header = ("", *(f"`{profile.name.value}`" for profile in PROFILES.values()))
     rows = ((name, *(cell(*column) for column in columns)) for name, cell in _ROWS.items())

@@ -1,8 +1,8 @@
 """Profiles: presets of settings, as data (docs/rules.md#profiles).
 
-A profile is nothing but values for the settings of ``protocol.config``, so every one of them can
-be said otherwise, and no rule may ask which profile it works for. Each states every row of SPEC's
-table, also where a row is what ``Config`` has anyway: one screen shows the whole profile.
+A profile is nothing but values for the settings of ``protocol.config``, so each of them can be
+overridden, and no rule depends on the profile itself. Each has every row of the table, also where a
+row equals the default of ``Config``: one screen shows the whole profile.
 """
 
 from __future__ import annotations
@@ -23,9 +23,11 @@ class WithoutPlan(StrEnum):
 
     REFUSE = "refuse"
     SKELETON = "skeleton"
-    """Write I's four sections, where somebody chose the profile (docs/rules.md#plan-mode)."""
+    """Write the four sections of a fix plan, where the user chose the profile
+    (docs/rules.md#plan-mode).
+    """
     PLAN = "plan"
-    """Have the agent write it, in an iteration of its own (docs/rules.md#plan-mode)."""
+    """Have the agent write it, in a separate iteration (docs/rules.md#plan-mode)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,11 +37,11 @@ class Profile:
     name: ProfileName
     plan_kind: PlanKind
     plan_files: tuple[str, ...]
-    """Where its plan is looked for, first match wins; empty where it is no file."""
+    """Paths of its plan, first match wins; empty where it is no file."""
     signs: tuple[str, ...] = ()
-    """Paths any of which tells that this profile is meant (docs/rules.md#profiles)."""
+    """Paths any of which indicates this profile (docs/rules.md#profiles)."""
     faint_signs: tuple[str, ...] = ()
-    """Paths that tell so only where nothing tells of another."""
+    """Paths that indicate it only where no other profile is indicated."""
     own_block: ReportKind = ReportKind.RALPH_STATUS
     """The status block that its prompts ask for, and that is preferred.
 
@@ -121,7 +123,7 @@ STORIES = Profile(
         "prd.json",
         "scripts/ralph/prd.json",
     ),
-    # A tasks.json in the root is as likely somebody else's.
+    # A tasks.json in the root may as likely belong to another tool.
     signs=("ralph/tasks.json", "ralph/prd.json", "prd.json", "scripts/ralph/prd.json"),
     settings=MappingProxyType(
         {
@@ -163,7 +165,7 @@ BEADS = Profile(
             "max_iterations": None,
             "gate.rule": "queue",
             "breaker.enabled": True,
-            # Its own way out is to set a task aside, so only what no other task can mend opens it.
+            # It sets tasks aside by itself, so only what no other task can fix opens the breaker.
             "breaker.no_progress_half_open": 0,
             "breaker.no_progress_open": 0,
             "breaker.failing_tests_open": 0,
@@ -222,7 +224,7 @@ def profile_of(name: ProfileName) -> Profile:
 
 
 def preset_of(profile: Profile) -> Config:
-    """The settings of a profile where nobody says otherwise."""
+    """The settings of a profile without any override."""
     tables = to_tables({"profile": profile.name, **profile.settings})
     return Config.model_validate(tables, by_alias=False, by_name=True)
 

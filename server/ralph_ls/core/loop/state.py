@@ -1,4 +1,4 @@
-"""The reducer's state, the step it returns, and the draft in which a step is put together."""
+"""The reducer's state, the step it returns, and the draft in which a step is assembled."""
 
 from __future__ import annotations
 
@@ -47,7 +47,9 @@ class IterationStamp(EventStamp):
 
 
 class Awaits(StrEnum):
-    """Whose turn it is. An answer that nobody awaits moves nothing, however late it comes."""
+    """The answer that the run waits for. An answer that is not awaited changes nothing, however
+    late.
+    """
 
     START = "an engine that takes up the run"
     PREPARED = "a look at the tree and the plan"
@@ -81,14 +83,16 @@ _ANSWERS: dict[type[Effect], Awaits] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopState:
-    """All that the loop decides by: the fold over its events, and what it holds between inputs."""
+    """The whole state by which the loop decides: the fold over its events, and values between
+    inputs.
+    """
 
     run: RunState = field(default_factory=RunState)
     awaits: Awaits = Awaits.START
     prepared: Prepared | None = None
-    """What the next iteration begins with, while its task is claimed."""
+    """The facts with which the next iteration begins, while its task is claimed."""
     settlement: IterationRead | None = None
-    """What was read of the open iteration, while it is validated, committed and pushed."""
+    """The reading of the open iteration, while it is validated, committed and pushed."""
     stopping_agent: bool = False
     """The agent was ordered to end."""
     has_begun: bool = False
@@ -97,20 +101,20 @@ class LoopState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """What follows from one input: the new state, events to tell, effects to perform.
+    """The result of one input: the new state, events to record, effects to perform.
 
-    ``first`` is performed before the events are told, ``then`` after; the two make ``effects``.
+    ``first`` is performed before the events are recorded, ``then`` after; the two make ``effects``.
     """
 
     state: LoopState
     events: tuple[Event, ...] = ()
     effects: tuple[Effect, ...] = ()
     ignored: str | None = None
-    """Why the input moved nothing, where it did not."""
+    """Why the input was ignored; None where it was not."""
 
     @property
     def first(self) -> tuple[Effect, ...]:
-        """Halt files and marks in the plan, which have to be there before the journal says so."""
+        """Halt files and marks in the plan, which must exist before the journal names them."""
         return tuple(effect for effect in self.effects if isinstance(effect, EFFECTS_BEFORE_EVENTS))
 
     @property
@@ -121,11 +125,11 @@ class Step:
 
 
 class StepDraft:
-    """One step while it is being put together; every event told is folded in at once."""
+    """One step while it is assembled; every event emitted is folded in at once."""
 
     def __init__(self, state: LoopState, now: datetime) -> None:
         self._state = state
-        # The journal keeps milliseconds, and a fold over it must give this very state.
+        # The journal keeps milliseconds, and a fold over it must yield exactly this state.
         self.now = now.replace(microsecond=now.microsecond // 1000 * 1000)
         self._events: list[Event] = []
         self._effects: list[Effect] = []
@@ -177,26 +181,26 @@ class StepDraft:
         return event
 
     def order(self, effect: Effect) -> None:
-        """Order an effect; one that will be answered says whose turn it is."""
+        """Order an effect; for one that has an answer, await that."""
         self._effects.append(effect)
         self.expect(_ANSWERS.get(type(effect), self._state.awaits))
 
     def expect(self, awaits: Awaits) -> None:
-        """Say whose turn it is."""
+        """Set the answer that the run waits for."""
         self._state = replace(self._state, awaits=awaits)
 
     def is_awaited(self, awaits: Awaits) -> bool:
-        """Whether it is that one's turn; where not, the step is told to be ignored."""
+        """Whether the run waits for this answer; where not, the step is marked as ignored."""
         if self._state.awaits is not awaits:
             self.ignore(f"what the run waits for is {self._state.awaits}")
         return self._state.awaits is awaits
 
     def keep(self, *, settlement: IterationRead | None) -> None:
-        """Hold what was read until nothing is left to do for the iteration."""
+        """Hold the reading of the open iteration until it is closed."""
         self._state = replace(self._state, settlement=settlement)
 
     def keep_prepared(self, prepared: Prepared | None) -> None:
-        """Hold what the next iteration begins with until its task is claimed."""
+        """Hold the facts with which the next iteration begins until its task is claimed."""
         self._state = replace(self._state, prepared=prepared)
 
     def mark_agent(self, *, stopping: bool) -> None:

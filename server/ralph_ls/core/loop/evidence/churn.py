@@ -1,17 +1,16 @@
-"""Churn: changes that repeat themselves, told from work by names and by content.
+"""Churn: changes that repeat themselves, distinguished from work by names and by content.
 
-An agent that gets nowhere still leaves changed files behind: a log of its test runs grows, a
-database is written, a stamp is renewed. Three things are known of such a change, and the rules of
-evidence decide by them:
+An agent without progress still leaves changed files behind: a log of its test runs grows, a
+database is written, a timestamp is renewed. Three things are known of such a change, and the rules
+of evidence decide by them:
 
 - A file looks like output if its name is in the table of ``OUTPUT_PATTERNS``, if it is binary, or
-  if nothing happened to it but lines that were appended in a shape that it had already. The shape
-  of a line is the line without its numbers, times and hashes. Rows of numbers alone are data.
-- Only the times in a file may have changed, which is output too. Of source files, data sets and
-  fixtures neither is said.
+  if its only change is appended lines in a shape that the file already had. The shape of a line is
+  the line without its numbers, times and hashes. Rows of numbers alone are data.
+- A change of times alone is output too. Neither holds for source files, data sets and fixtures.
 - A change may be one of white space alone.
 
-Everything here is about bytes and names. It must never know of git or of the run.
+All rules here are about bytes and names; nothing depends on git or on the run.
 """
 
 from __future__ import annotations
@@ -93,7 +92,7 @@ SOURCE_FOLDERS = frozenset(
         "testdata",
     }
 )
-"""Names of folders whose logs and databases are somebody's work; compared in lower case."""
+"""Names of folders whose logs and databases are source material; compared in lower case."""
 
 SOURCE_SUFFIXES = (
     *(".csv", ".jsonl", ".ndjson", ".tsv"),
@@ -109,7 +108,7 @@ SOURCE_SUFFIXES = (
 """Ends of the names of programs and data sets, whose lines repeat their shapes by nature."""
 
 SHAPES_LIMIT = 5000
-"""Lines of a file whose shapes are known; the newest say what it is like."""
+"""Lines of a file whose shapes are known: the newest ones."""
 
 _TIME = re.compile(
     r"\d{4}-\d{2}-\d{2}(?:[T_ ]\d{2}[:.]?\d{2}(?:[:.]?\d{2}(?:[.,]\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?"
@@ -171,7 +170,7 @@ def are_repeated(
 
 
 def kind_of_repetition(files: Collection[ChangedFile]) -> Again:
-    """What the change of files looks like that had just changed before."""
+    """The kind of repetition, for a change of files that had just changed before."""
     if all(_is_output(file) for file in files):
         return Again.OUTPUT
     return Again.EDITED if any(file.is_edited for file in files) else Again.SAME
@@ -188,7 +187,7 @@ def is_cosmetic(files: Iterable[ChangedFile]) -> bool:
 def _is_output(file: ChangedFile) -> bool:
     if looks_like_output(file.path):
         return True
-    # Without its earlier bytes only a binary can be told.
+    # Without its earlier bytes, only binaries can be recognised.
     return file.now is not None and is_output_change(file.path, file.was or b"", file.now)
 
 
@@ -209,7 +208,7 @@ def is_only_space(old: bytes, new: bytes) -> bool:
 
 
 def is_output_change(path: str, old: bytes, new: bytes) -> bool:
-    """Whether what became of a file is what becomes of output: binary, appended, or new times."""
+    """Whether a file changed as output does: binary, appended to, or with new times."""
     if not SOURCE_FOLDERS.isdisjoint(path.lower().split("/")):
         return False
     if is_binary(new):
@@ -229,7 +228,7 @@ def is_output_change(path: str, old: bytes, new: bytes) -> bool:
 
 
 def shape_of(line: str) -> str:
-    """A line without what differs from one time to the next: times, hashes, numbers, space."""
+    """A line without the parts that vary between runs: times, hashes, numbers, space."""
     plain = _TIME.sub(_TIME_MARK, line)
     plain = _NUMBER.sub(_NUMBER_MARK, _HEX.sub(_NUMBER_MARK, plain))
     return " ".join(plain.split())

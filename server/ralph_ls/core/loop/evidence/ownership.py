@@ -36,7 +36,7 @@ class OwnershipOrder(StrEnum):
 
 
 class FileOwner(StrEnum):
-    """Whose a changed file is."""
+    """The owner of a changed file."""
 
     AGENT = "agent"
     USER = "user"
@@ -53,7 +53,9 @@ class ChangedPath:
     """When the iteration began; None: as committed."""
     now: str
     left: str | None = None
-    """When engine and agent were both gone; None: as committed. Used where somebody looked."""
+    """When engine and agent were both gone; None: as committed. Used where the tree was inspected
+    then.
+    """
     written_at: float = 0.0
     """The later of modification and status change, in seconds since the epoch. For a path that
     is gone, that of the nearest folder that is there."""
@@ -70,20 +72,20 @@ class AgentEndFacts:
     """What is known of the agent's end. Times are seconds since the epoch."""
 
     looked_at: float | None = None
-    """When the tree was looked at, with engine and agent gone; None: it was not."""
+    """When the tree was inspected, with engine and agent gone; None: it was not."""
     died_at: float | None = None
-    """When the engine died, where that was seen."""
+    """When the engine died, where that was observed."""
     is_launched: bool = True
     """The agent had been started."""
     ended_at: float | None = None
-    """When the agent ended; None: nobody recorded it."""
+    """When the agent ended; None: not recorded."""
     alive_at: float | None = None
     """The last output byte or the last traced git command; None: there was none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ownership:
-    """Whose the changed files are; a path in none of the lists is the agent's, or unchanged."""
+    """The owners of the changed files; a path in none of the lists is the agent's, or unchanged."""
 
     users: tuple[str, ...] = ()
     both: tuple[str, ...] = ()
@@ -101,7 +103,7 @@ class Ownership:
 def ownership_of(
     facts: Iterable[ChangedPath], signs: AgentEndFacts, order: OwnershipOrder | None = None
 ) -> Ownership:
-    """Whose each of the paths is; an order of the user's settles all of them."""
+    """The owner of each of the paths; an order of the user settles all of them."""
     owners: dict[FileOwner, list[str]] = {owner: [] for owner in FileOwner}
     for one in facts:
         if one.now == one.before:
@@ -124,7 +126,7 @@ def ownership_of(
 
 
 def owner_of(facts: ChangedPath, signs: AgentEndFacts) -> FileOwner:
-    """Whose one changed path is."""
+    """The owner of one changed path."""
     if facts.is_users:
         return FileOwner.USER
     if signs.looked_at is not None:
@@ -141,7 +143,7 @@ def owner_of(facts: ChangedPath, signs: AgentEndFacts) -> FileOwner:
 
 
 def _owner_by_snapshot(facts: ChangedPath, signs: AgentEndFacts, looked_at: float) -> FileOwner:
-    """The look comes a moment after the end, so that what was written in between is the user's.
+    """By the snapshot, which is taken a moment after the end: a write in between is the user's.
 
     A file that has the same content and a later time was copied or touched since.
     """

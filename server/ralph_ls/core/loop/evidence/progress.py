@@ -1,15 +1,13 @@
-"""Evidence over claims: what counts as progress, and where a report says more than was seen.
+"""Progress: which evidence counts, and where a report claims more than the evidence shows.
 
-SPEC §6. The field's logs show agents that declare work forty iterations in a row and do none, so
-a report alone is never progress unless ``declared`` is switched on (docs/rules.md#evidence).
-What a person did meanwhile is told and is none either: a loop is not well because its owner works.
+Agents are known to declare work forty iterations in a row and do none, so a report alone is never
+progress unless ``declared`` is switched on (docs/rules.md#evidence). Work that the user did
+meanwhile is recorded and is no progress either.
 
-Two rules look away from content. A new HEAD is progress whatever it touches where ``head`` is
-switched on (docs/rules.md#stuck-count), also where the content was seen before, for a commit
-of the plan alone never changes it. And in a ``plan`` iteration the plan's change is the evidence:
-code that it wrote is not what it was for.
-
-It must never know how commits and files are found.
+Two rules ignore content. Where ``head`` is switched on, a new HEAD is progress whatever it touches
+(docs/rules.md#stuck-count), also with content that existed before, since a commit of the plan alone
+never changes it. And in a ``plan`` iteration the plan's change is the evidence; code that it wrote
+is not.
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ DECLARED_PROGRESS = "the report declares progress"
 KNOWN_STATE = "the work tree is back in a state that this run has seen before"
 
 KEPT_PATHS = 50
-"""Paths of an iteration that are kept."""
+"""Paths of an iteration that are kept in its evidence."""
 
 SHOWN_PATHS = 3
 
@@ -63,11 +61,11 @@ def judge_progress(
     plan_changed: bool = False,
     moved: Collection[str] = (),
 ) -> Evidence:
-    """Say whether there was progress, and why, in words.
+    """Decide whether there was progress, and why, in words.
 
-    ``before`` is what the run has seen already. ``moved`` are the tasks whose review went on by a
-    legal move, which is progress whatever else was changed. ``plan_changed`` says that the plan's
-    text differs from what it was at the start.
+    ``before`` is the run's history of repetitions. ``moved`` are the tasks whose review proceeded
+    by a legal move, which is progress whatever else was changed. ``plan_changed``: the plan's text
+    differs from what it was at the start.
     """
     gathered = Evidence(
         commits=changes.commits,
@@ -107,7 +105,7 @@ def contradiction(
     plan_changed: bool = False,
     moved: Collection[str] = (),
 ) -> str | None:
-    """What the report claims and evidence does not bear out; None where they agree.
+    """The report's claim that the evidence does not support; None where they agree.
 
     A changed plan is a modified file to the agent that changed it, and to have carried a task
     through its part of the review (``moved``) is to have completed it.
@@ -149,7 +147,7 @@ def _of_plan_iteration(
 
 
 def _advanced(changes: Changes, tasks_done: tuple[str, ...], moved: Collection[str]) -> bool | None:
-    """What of the plan went on, where the tasks that became done do not tell it."""
+    """The plan's progress, where the tasks that became done do not show it."""
     if tasks_done:
         return False if changes.advanced is False else None
     return True if changes.advanced or moved else None
@@ -172,12 +170,12 @@ def _by_content(
 
 
 def _why_repetition(gathered: Evidence, before: RepetitionHistory) -> str:
-    """Why what changed only repeats what was before; empty where it does not."""
+    """Why the changes only repeat earlier ones; empty where they do not."""
     is_back, is_weak = returns_to_known_state(gathered, before), is_weak_commit(gathered, before)
     is_kept = is_weak or (before.loop_commits and finishes_something(gathered))
     if is_back and not (is_kept and before.is_strict):
         return KNOWN_STATE
-    # A task that became done is what it was for.
+    # A task that became done is no repetition.
     if not before.is_strict or finishes_something(gathered):
         return ""
     if is_weak:
@@ -192,7 +190,7 @@ def _why_repetition(gathered: Evidence, before: RepetitionHistory) -> str:
 
 
 def _why_nothing(gathered: Evidence) -> str:
-    """Why nothing that was seen is progress, where something may have been."""
+    """Why none of the evidence is progress, where there is any."""
     if gathered.tasks_done:
         return "a task was ticked and nothing else changed"
     if _by_agent(gathered.commits):
@@ -230,12 +228,12 @@ def _counts(commit: CommitSeen, kinds: Collection[EvidenceKind]) -> bool:
 
 
 def _by_agent(commits: tuple[CommitSeen, ...]) -> tuple[CommitSeen, ...]:
-    """The commits that count for the agent: no user's, and none of which nothing is left."""
+    """The commits that count for the agent: none of a user's, and none that was undone."""
     return tuple(commit for commit in commits if not commit.by_person and not commit.undone)
 
 
 def _is_declared(kinds: Collection[EvidenceKind], report: Report | None) -> bool:
-    """Whether the report's word is taken for progress, and gives it (docs/rules.md#evidence)."""
+    """Whether the report's claim counts as progress, and makes one (docs/rules.md#evidence)."""
     if EvidenceKind.DECLARED not in kinds or report is None:
         return False
     return report.files_modified > 0 or report.tasks_completed > 0 or report.pr_ready

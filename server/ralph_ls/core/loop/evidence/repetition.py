@@ -1,22 +1,18 @@
-"""The end states that a run has seen, to be found at once among ten thousand.
+"""Repetition: counts over earlier iterations, by which a change that looks like progress is judged.
 
-The run's state keeps them in order, as a tuple; whoever folds many iterations would look through
-all of them at each. It must never know how an end state is told from another.
-
-Repetition: what earlier iterations did, by which a change is judged that looks like progress.
-
-Three counts, each told by the evidence of the iterations before, so that a resumed run knows them:
+Each count follows from the evidence of earlier iterations, so a resumed run has them too:
 
 - ``repeats``: iterations in a row that committed nothing and changed only what had just changed.
-  From the third on that is no progress, from the fifth where the agent says that it edited one of
-  the files, or one of them grew.
+  From the third on that is no progress; from the fifth where the agent reports that it edited one
+  of the files, or one of them grew.
 - ``weak_commits``: the tasks for which white space or modes alone were committed, or a commit that
   led back to an earlier state. The first one of a task is work: a formatter was run, a change was
   reverted. Later ones are no progress unless a task became done.
 - ``unfinished``: iterations in a row with changes in which nothing became done and nothing was
-  added, see ``unfinished.py``.
+  added, see ``machine.unfinished_tasks``.
 
-It must never know what a run does about an iteration without progress.
+``EndStates`` finds the fingerprint of an end state among ten thousand at once; the run's state
+keeps them as a tuple.
 """
 
 from __future__ import annotations
@@ -38,7 +34,7 @@ class EndStates:
         self._found: set[str] = set()
 
     def plus(self, known: tuple[str, ...], fingerprint: str) -> tuple[str, ...]:
-        """What is known with one more; the same where that is known already."""
+        """The known end states with one more; the same tuple where it is known already."""
         if known is not self._known:
             self._known, self._found = known, set(known)
         if fingerprint and fingerprint not in self._found:
@@ -56,7 +52,7 @@ REPETITION_RESET: RunChanges = {"repeats": 0, "unfinished": 0}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepetitionHistory:
-    """What the iterations before did of the same kind."""
+    """The repetitions of earlier iterations."""
 
     seen: Collection[str] = ()
     """Fingerprints of this run's earlier end states and of its start."""
@@ -65,13 +61,13 @@ class RepetitionHistory:
     is_first_weak_commit: bool = True
     """No such commit was made for the task yet."""
     loop_commits: bool = False
-    """What changed is going to be committed by the loop."""
+    """The loop is going to commit the changes."""
     is_strict: bool = True
-    """Repetitions are looked for at all (``progress.churn``)."""
+    """Repetitions are searched for at all (``progress.churn``)."""
 
 
 def repetition_history(run: RunState) -> RepetitionHistory:
-    """What is known before the open iteration is judged."""
+    """The history before the open iteration is judged."""
     return RepetitionHistory(
         seen=run.seen,
         repeats=run.repeats,
@@ -93,14 +89,14 @@ def is_committed(evidence: Evidence) -> bool:
 
 
 def returns_to_known_state(evidence: Evidence, known: RepetitionHistory) -> bool:
-    """Whether the end state was seen before."""
+    """Whether the end state occurred before."""
     return bool(evidence.fingerprint) and evidence.fingerprint in known.seen
 
 
 def is_weak_commit(evidence: Evidence, known: RepetitionHistory) -> bool:
-    """Whether what was committed is white space or modes alone, or leads back to a known state.
+    """Whether the commits are white space or modes alone, or lead back to a known state.
 
-    An agent that leaves the commits to the loop means no revert by going back.
+    An agent that leaves the commits to the loop means no revert by returning to a known state.
     """
     if is_committed(evidence):
         return bool(evidence.cosmetic) or returns_to_known_state(evidence, known)
@@ -120,7 +116,7 @@ def repeats_too_often(evidence: Evidence, known: RepetitionHistory) -> bool:
 
 
 def repetition_after_iteration(run: RunState, evidence: Evidence) -> RunChanges:
-    """What changes of a run's state with an iteration that came to its end, by what was seen."""
+    """The changes of an iteration that came to its end, by its evidence."""
     known = repetition_history(run)
     weak = is_weak_commit(evidence, known)
     task = _task_of(run)

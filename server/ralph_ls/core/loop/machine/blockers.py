@@ -1,14 +1,11 @@
-"""Whom the loop tells outside of itself, and when: questions, and a pull request that is ready.
+"""Announcements and blockers: what an iteration's agent needs the user for, and who is notified.
 
-A run never depends on it: what is told goes one way, happens beside the loop, and its failure is
-told and changes nothing (docs/rules.md#requests). Nothing here knows how it is done.
+An iteration raises a question or a blocker, never both, so that one answer or one resolved blocker
+is all that the next start needs: where it has both, the one that comes first in the gate's order.
+Each is reported once, whatever engine died, and its file is written before the journal names it.
 
-Raising what an iteration's agent needs the user for: a question, or what blocks it.
-
-An iteration raises one of them at most, so that one answer or one resolved blocker is all that the
-next start needs: where it has both, the one that the gate's order looks at first. Each is reported
-once, whatever engine died, and its file is written before the journal says so. It must never know
-whether the run parks or ends for it.
+Announcements (a question, a pull request that is ready) go out beside the loop, and a run never
+depends on them: their failure is reported and changes nothing (docs/rules.md#requests).
 """
 
 from __future__ import annotations
@@ -31,7 +28,7 @@ from ralph_ls.protocol.run.values import EndReason
 
 
 def announce_question(draft: StepDraft, asked: QuestionAsked) -> None:
-    """A question that the agent has just asked goes out where the settings say so.
+    """Announce a question that the agent has just asked, where the settings ask for it.
 
     See docs/rules.md#questions.
     """
@@ -56,7 +53,7 @@ def announce_question(draft: StepDraft, asked: QuestionAsked) -> None:
 
 
 def announce_end(draft: StepDraft, reason: EndReason) -> None:
-    """A complete run whose last report says PR_READY hands its work on (docs/rules.md#requests)."""
+    """Announce a complete run whose last report has PR_READY (docs/rules.md#requests)."""
     run = draft.run
     is_last = run.report is not None and run.report_start == run.start
     if reason is not EndReason.COMPLETE or not draft.config.on_pr_ready or not is_last:
@@ -84,7 +81,7 @@ def is_halt_raised(config: Config, settlement: SettledIteration) -> bool:
 
 
 def raise_promises(draft: StepDraft, settlement: SettledIteration) -> None:
-    """Report what the agent asked or what blocks it, and have that written to its file."""
+    """Report the agent's question or blocker, and order its file."""
     if _was_cut_off(settlement):
         return
     question, blocker = question_of(settlement.read), blocker_of(draft.config, settlement)
@@ -136,6 +133,6 @@ def _raise_blocker(draft: StepDraft, settlement: SettledIteration, reason: str) 
 
 
 def _was_cut_off(settlement: SettledIteration) -> bool:
-    """Whether what the agent said last is not its last word."""
+    """Whether the agent's last words are not its final text, since it was stopped or lost."""
     exit_event = settlement.current.exit
     return exit_event is None or exit_event.stopped

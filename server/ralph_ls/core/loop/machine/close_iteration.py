@@ -1,7 +1,8 @@
-"""Settling an iteration: what was said, what was seen, what it means for the run.
+"""Closing an iteration: reading, evidence, validation, commit, push, then attempts, breaker and
+gate.
 
-The order is that of SPEC §9: reading, evidence, validation, commit, push, then attempts, breaker
-and gate. What it all means is decided in ``verdict``. A refused COMPLETE is as if absent, and later
+The steps run in this order; each waits for the answer to the effect of the one before. What the
+result means for the run is decided in ``verdict``. A refused COMPLETE counts as absent, and later
 promises are still read (docs/rules.md#promises).
 """
 
@@ -83,7 +84,7 @@ MARKED_BLOCKED = "a person to look at it, and to take [BLOCKED] away"
 
 
 def read_iteration(draft: StepDraft, given: IterationRead) -> None:
-    """Tell what was read of the open iteration, then validate, try again, or close it."""
+    """Report the reading of the open iteration, then validate, try again, or close it."""
     current = draft.run.current
     if not draft.is_awaited(Awaits.READ) or current is None:
         return
@@ -119,7 +120,7 @@ def read_iteration(draft: StepDraft, given: IterationRead) -> None:
 
 
 def _halt_on_dispute(draft: StepDraft, given: IterationRead, iteration: int) -> None:
-    """Leave the iteration open until the user has said whose its changes are."""
+    """Leave the iteration open until the user has decided whose its changes are."""
     if (by := draft.run.stop_requested) is not None:
         run_flow.end_run(draft, EndReason.STOPPED, f"stopped by {by}", by=by)
     else:
@@ -129,10 +130,10 @@ def _halt_on_dispute(draft: StepDraft, given: IterationRead, iteration: int) -> 
 def continue_closing(
     draft: StepDraft, given: ValidationFinished | WorkUndone | WorkCommitted | WorkPushed
 ) -> None:
-    """Go on with the open iteration, for which one of its last steps is through.
+    """Continue with the open iteration after validation, rollback, commit or push.
 
-    What a failed script means stands in ``invalid``; a failed push is fatal (docs/rules.md#push),
-    and a commit that failed is told.
+    ``rules.validation`` decides about a failed script; a failed push is fatal (docs/rules.md#push),
+    and a failed commit is reported.
     """
     current, held = draft.run.current, draft.state.settlement
     if not draft.is_awaited(_AWAITED[type(given)]) or current is None or held is None:
@@ -163,7 +164,7 @@ _AWAITED = {
 
 
 def _after_validation(draft: StepDraft, given: IterationRead, evidence: Evidence) -> None:
-    """Take back what did not validate, where that is wanted; else hand the work over."""
+    """Roll back work that did not validate, where that is configured; else commit it."""
     current = draft.open_iteration
     stopped = _is_stopped(draft, current)
     order = validation.rollback_due(draft.run, current, evidence, stopped=stopped)
@@ -198,7 +199,7 @@ def _push(draft: StepDraft, given: IterationRead, evidence: Evidence) -> None:
 
 
 def _evidence(draft: StepDraft, current: CurrentIteration, given: IterationRead) -> Evidence:
-    """What was seen of the open iteration: as the journal has it, else as it is judged now."""
+    """The evidence of the open iteration: as the journal has it, else as it is judged now."""
     recorded = draft.run.evidence
     if recorded is not None and "evidenceGathered" in current.told:
         return recorded
@@ -327,7 +328,7 @@ def _settle(
 
 
 def _count_attempt(draft: StepDraft, settlement: SettledIteration) -> SettledIteration:
-    """Attempts come before the breaker, and so does a task that says BLOCKED.
+    """Count the attempt, before the breaker; a task whose agent reports BLOCKED is given up.
 
     See docs/rules.md#attempts.
     """
@@ -337,7 +338,7 @@ def _count_attempt(draft: StepDraft, settlement: SettledIteration) -> SettledIte
         task = given.renamed.get(task.id, task)
     tasks_done = () if validation.is_invalid(settlement.current) else given.tasks_done
     done = task is not None and task.id in tasks_done
-    # Whoever closes what does not hold has failed at it, whatever else was done
+    # An agent that closes a task that does not hold has failed at it, whatever else it did
     # (docs/rules.md#attempts).
     refuted = {one.task.id for one in given.verified if one.failed}
     refuted |= {one.task.id for one in settlement.current.verified if one.reopened}
@@ -371,9 +372,9 @@ def _count_attempt(draft: StepDraft, settlement: SettledIteration) -> SettledIte
 
 
 def _keeps_attempt(settlement: SettledIteration) -> bool:
-    """Whether the iteration was an attempt: its agent could be had, and nobody stopped it.
+    """Whether the iteration was an attempt: its agent was available, and it was not stopped.
 
-    A lost one was, unless the engine gave its attempt back when it ended.
+    A lost one was, unless the engine cancelled its attempt when it ended.
     """
     if settlement.lost:
         return attempts.COUNTED in settlement.current.told
@@ -385,7 +386,7 @@ def _facts(draft: StepDraft, settlement: SettledIteration) -> breaker_rules.Brea
     report = settlement.read.report
     blocked = report is not None and report.status == "BLOCKED" and not settlement.cut_short
     opens = blocked and draft.config.on_blocked is OnBlocked.OPEN
-    # A confirming iteration is there to look, so what it does beside that moves no counter; one
+    # A confirming iteration only inspects, so what it does beside that moves no counter; one
     # that fails is no progress, whatever it changed.
     is_progress = settlement.evidence.progress and not settlement.current.started.confirming
     return breaker_rules.BreakerFacts(

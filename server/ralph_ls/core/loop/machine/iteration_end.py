@@ -1,18 +1,14 @@
-"""Handing an iteration's work over to git: whether it is committed and pushed, and what is told.
+"""The end of an iteration: its commit and push, and the event with all its counters.
 
-SPEC §9.4: after the validation, before attempts, breaker and gate, so that the finishing iteration
-is committed and pushed too. What did not come to its end is not committed: it stays in the work
-tree, and the next commit takes it along. There are two exceptions. An agent whose timeout ends the
-run: its work is evidence, so it is committed, though nobody validates or pushes what is half done.
-And an iteration that lost its engine: what is known to be its own is validated and committed under
-its own task, and pushed with the next iteration that is valid.
+Commit and push come after the validation and before attempts, breaker and gate, so that the
+finishing iteration is committed and pushed too (docs/rules.md#commits). An iteration that was cut
+off is not committed: its work stays in the work tree, and the next commit includes it. There are
+two exceptions. Where the agent's timeout ends the run, its work is evidence and is committed,
+though not validated or pushed. And where the iteration lost its engine, the work that is known to
+be its agent's is validated and committed under its task, and pushed with the next valid iteration.
 
-It must never know how git is called.
-
-Closing an iteration: its end told with all its counters, and why its agent failed.
-
-One event carries everything that the next iteration is counted from, so that an engine which dies
-beside it leaves nothing half counted.
+``iterationEnded`` carries everything from which the next iteration counts, so that an engine which
+dies next to it leaves nothing half counted.
 """
 
 from __future__ import annotations
@@ -47,7 +43,7 @@ from ralph_ls.protocol.run.values import Evidence
 
 
 def kinds_of_evidence(run: RunState) -> tuple[EvidenceKind, ...]:
-    """What counts as progress; where the loop commits, what it will commit is a new HEAD."""
+    """The kinds of evidence that count; where the loop commits, the work tree replaces HEAD."""
     kinds = run.config.progress.evidence
     if run.config.commits is Committer.LOOP and EvidenceKind.HEAD in kinds:
         return (*kinds, EvidenceKind.WORKTREE)
@@ -88,7 +84,7 @@ def push_due(
     """The order to push; None where nothing is to be pushed."""
     wanted = run.config.push and current.pushed is None and not ends_by_timeout(run, current)
     if current.exit is None:
-        # Nobody saw how its agent ended: it is pushed with the next iteration that is valid.
+        # The end of its agent was not observed: it is pushed with the next iteration that is valid.
         return None
     if not wanted or not _may_commit(current, given, stopped):
         return None
@@ -97,7 +93,7 @@ def push_due(
 
 
 def emit_commit(draft: StepDraft, current: CurrentIteration, given: WorkCommitted) -> None:
-    """Tell of the commit, or of what kept it from being made; the work is there all the same."""
+    """Report the commit, or why it failed; the work is in the tree in either case."""
     iteration = current.started.iteration
     for notice in given.notices:
         warn_once(draft, notice.code, notice.message)
@@ -124,7 +120,9 @@ def emit_commit(draft: StepDraft, current: CurrentIteration, given: WorkCommitte
 
 
 def emit_push(draft: StepDraft, given: WorkPushed) -> None:
-    """Tell of the push, if there was one; one that a person ended says nothing of the remote."""
+    """Report the push, if there was one; one that the user interrupted proves nothing of the
+    remote.
+    """
     for notice in given.notices:
         warn_once(draft, notice.code, notice.message)
     if not given.tries or (not given.ok and draft.state.stopping_agent):
@@ -145,7 +143,7 @@ def emit_push(draft: StepDraft, given: WorkPushed) -> None:
 
 
 def is_uncommitted(run: RunState, current: CurrentIteration, *, cut_short: bool) -> bool:
-    """Whether there may be work of the iteration that the loop was to commit and did not."""
+    """Whether work of the iteration may be left that the loop was to commit and did not."""
     if run.config.commits is not Committer.LOOP or current.committed is not None:
         return False
     undone = current.rolled_back
@@ -158,8 +156,8 @@ def is_uncommitted(run: RunState, current: CurrentIteration, *, cut_short: bool)
 def uncommitted_work(
     run: RunState, current: CurrentIteration, given: IterationRead, *, cut_short: bool
 ) -> dict[str, str] | None:
-    """The work that the next commit takes along, by path; None where there is none, or nobody
-    knows which it is.
+    """The work that the next commit includes, by path; None where there is none, or it is not
+    known.
     """
     if not is_uncommitted(run, current, cut_short=cut_short):
         return None
@@ -179,7 +177,7 @@ KEPT_ERROR_LINES = 5
 
 
 def emit_failure(draft: StepDraft, settlement: SettledIteration) -> None:
-    """Warn of what keeps the agent from its work, and of who works on in its place."""
+    """Warn of the agent's failure, and name the agent that replaces it."""
     run, given = draft.run, settlement.read
     hold, replaced, kind = settlement.hold, settlement.replaced, given.failure_kind
     told = None if hold is None else agent_hold_words(run, hold, given)
@@ -195,7 +193,7 @@ def emit_failure(draft: StepDraft, settlement: SettledIteration) -> None:
 
 
 def end_iteration(draft: StepDraft, settlement: SettledIteration) -> None:
-    """Tell that the iteration is over, with all that the next one is to be counted from."""
+    """Report that the iteration is over, with all counters from which the next one counts."""
     run, given, current = draft.run, settlement.read, settlement.current
     cut_short = settlement.cut_short
     recommendation, missing = run.recommendation, run.missing_reports
@@ -209,7 +207,7 @@ def end_iteration(draft: StepDraft, settlement: SettledIteration) -> None:
     elif settlement.failed:
         crashes = run.crashes + 1
     denied = given.denied_tools
-    # Nobody knows how long an iteration ran before its engine died. Where the clock was set back
+    # It is unknown how long an iteration ran before its engine died. Where the clock was set back
     # meanwhile, it took as long as its agent at least, which was timed otherwise.
     seconds = 0.0 if settlement.lost else (draft.now - current.started.at).total_seconds()
     seconds = max(seconds, 0.0 if current.exit is None else current.exit.seconds)

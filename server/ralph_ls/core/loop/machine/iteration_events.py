@@ -1,7 +1,7 @@
-"""Telling what was read and decided of an open iteration: each thing once, whatever engine died.
+"""Events of an open iteration: what was read and decided, each reported once, whatever engine died.
 
-An engine that takes up an iteration which another one was settling reads its output again. What
-the journal has of it already stands; only what is missing is told.
+An engine that takes over an iteration which another one was closing reads its output again. Events
+that are in the journal already are not emitted again.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ UNREADABLE_FLAG = "unreadable-flag"
 """The code of the warning that a flag of the report is neither true nor false."""
 
 REPORTS_MISSING_TO_WARN = 3
-"""SPEC §5: a warning after three iterations without a report."""
+"""Iterations without a report after which a warning is due (docs/rules.md#status-block)."""
 
 
 def emit_once(draft: StepDraft, event: Event) -> None:
@@ -68,7 +68,7 @@ def warn_once(
 
 
 def emit_reverted(draft: StepDraft, given: IterationRead) -> None:
-    """Tell what was put back; a second reading finds nothing to put back any more."""
+    """Report restored changes; a second reading finds nothing more to restore."""
     for one in given.reverted:
         draft.emit(
             GuardReverted(
@@ -86,7 +86,7 @@ def emit_reverted(draft: StepDraft, given: IterationRead) -> None:
 
 
 def emit_rollback(draft: StepDraft, given: WorkUndone) -> None:
-    """Tell what became of taking the iteration back."""
+    """Report the result of a rollback."""
     for notice in given.notices:
         warn_once(draft, notice.code, notice.message)
     draft.emit(
@@ -103,7 +103,7 @@ def emit_rollback(draft: StepDraft, given: WorkUndone) -> None:
 
 
 def emit_verified(draft: StepDraft, given: IterationRead) -> None:
-    """Tell what was run for closed tasks; a second reading runs only what has not held yet."""
+    """Report the checks of closed tasks; a second reading runs only those that have not passed."""
     for one in given.verified:
         draft.emit(
             CriteriaVerified(
@@ -117,7 +117,7 @@ def emit_verified(draft: StepDraft, given: IterationRead) -> None:
 
 
 def gate_inputs(run: RunState, given: IterationRead) -> GateInputs:
-    """What the gate is asked about."""
+    """The gate's inputs after this iteration."""
     return GateInputs(
         report=given.report,
         promises=given.promises,
@@ -135,7 +135,7 @@ def gate_inputs(run: RunState, given: IterationRead) -> GateInputs:
 def emit_reading(
     draft: StepDraft, current: CurrentIteration, given: IterationRead, evidence: Evidence
 ) -> None:
-    """Tell report, promises, evidence and the plan's change, then what does not fit together."""
+    """Report the status block, promises, evidence and the plan's change, then contradictions."""
     if given.report is not None:
         emit_once(draft, RalphStatusUpdate(**draft.iteration_stamp, report=given.report))
     n_told = current.told.count("promiseRead")
@@ -155,7 +155,9 @@ def emit_reading(
 
 
 def emit_decisions(draft: StepDraft, settlement: SettledIteration) -> None:
-    """Tell what attempts, gate and breaker say, and warn of what goes on for too long."""
+    """Report the decisions of attempts, gate and breaker, and warn of conditions that last too
+    long.
+    """
     number = settlement.current.started.start
     aside = settlement.set_aside
     if aside is not None:
@@ -215,7 +217,7 @@ def _emit_breaker(draft: StepDraft, settlement: SettledIteration) -> None:
 
 
 def _warn_of_budgets(draft: StepDraft, settlement: SettledIteration) -> None:
-    """A person is warned once of each budget that comes to its end (docs/rules.md#budgets)."""
+    """Warn once of each budget that is nearly used up (docs/rules.md#budgets)."""
     run = draft.run
     used = budget.nearly_used_budgets(
         run.config,
@@ -229,7 +231,7 @@ def _warn_of_budgets(draft: StepDraft, settlement: SettledIteration) -> None:
 
 
 def _warn_of_question(draft: StepDraft, settlement: SettledIteration) -> None:
-    """A question without a signal cannot be answered in its place; it must not go unseen."""
+    """Warn of a question without a signal: it cannot be answered in its place."""
     is_raised = question_of(settlement.read) is not None
     if is_raised or ends_complete(draft.run, settlement) is not None:
         return
@@ -247,7 +249,7 @@ def _warn_of_claims(draft: StepDraft, given: IterationRead, evidence: Evidence) 
     claim = contradiction(given.report, evidence, plan_changed=plan_changed, moved=given.moved)
     if claim is not None:
         warn_once(draft, "claim-without-evidence", claim)
-    # To approve what others did is a review's whole work.
+    # To approve the work of others is all that a review does.
     if is_tick_alone(evidence) and not set(evidence.tasks_done) <= set(given.moved):
         ticked = ", ".join(evidence.tasks_done[:SHOWN_TASKS])
         warn_once(draft, "tick-without-change", f"ticked with no other change: {ticked}")
@@ -260,7 +262,7 @@ def _warn_of_claims(draft: StepDraft, given: IterationRead, evidence: Evidence) 
 
 
 def _warn_of_signals(draft: StepDraft, given: IterationRead) -> None:
-    """A completion signal that is not the profile's gate never ends a run; it is told.
+    """Report a completion signal that is not the profile's gate; it never ends a run.
 
     See docs/rules.md#exit-gate.
     """
@@ -272,7 +274,7 @@ def _warn_of_signals(draft: StepDraft, given: IterationRead) -> None:
 
 
 def emit_validated(draft: StepDraft, given: ValidationFinished) -> None:
-    """Tell how the scripts ended; one that was ended on a person's order says nothing."""
+    """Report the result of the scripts; where the user interrupted them there is none."""
     if given.ok or not draft.state.stopping_agent:
         draft.emit(
             Validated(

@@ -1,25 +1,26 @@
-"""One state, one input, one step: every decision of a run is taken here or one call away.
+"""The reducer: one state, one input, one step. Every decision of a run is made here or one call
+away.
 
-The theory. A run is a chain of iterations: *preparing* looks at the tree and the plan, *running*
-has an agent, *settling* reads what it said and what changed. ``settle`` closes an iteration and
-names what it means; ``course`` turns that into an end, a parked run or the next iteration;
-``steering`` answers people. The couplings:
+A run is a chain of iterations: *preparing* inspects the tree and the plan, *running* has an agent,
+*settling* reads its result and the changes. ``close_iteration`` closes an iteration and names its
+verdict; ``run_flow`` turns that into an end, a parked run or the next iteration; ``steering``
+handles users' commands. The invariants:
 
-- State changes only by events (``fold``), so a journal is enough to go on from any of its lines.
-- Events are told before effects are performed. An engine that dies between the two leaves an
-  event without its effect, never an effect without its event, and ``Resumed`` orders it again.
-  Halt files alone are written first (``Step.first``): a missing one has a meaning of its own.
-- ``step`` is total: an input that means nothing now is ignored, and says why. ``LoopState.awaits``
-  knows whose turn it is, so a late answer to an effect is never taken for another one's.
+- State changes only by events (``fold``), so a run can be resumed from any line of its journal.
+- Events are recorded before effects are performed. An engine that dies between the two leaves an
+  event without its effect, never an effect without its event, and ``Resumed`` orders it again. Halt
+  files alone are written first (``Step.first``), since a missing one has a meaning.
+- ``step`` is total: an input that means nothing now is ignored, with a reason. ``LoopState.awaits``
+  has the answer that the run waits for, so a late answer is never taken for another effect's.
 - An iteration's end carries its verdict. An engine that dies between ``iterationEnded`` and
   ``runEnded`` leaves enough to end the run as it would have ended.
 
-The awkward case is an engine that died while an iteration was open. If the agent had already come
-to its end, its recorded output is settled as if nothing had happened; what was told of it is not
-told again. If not, the iteration is ``lost``: its evidence counts, its silence does not. Either way
-only what is known to be the agent's is settled (``ownership``); where that cannot be told, the run
-is blocked until the user decides. A wish to stop or to pause dies with the engine: whoever resumes
-a run wants it to go on.
+The difficult case is an engine that died while an iteration was open. If the agent had already
+ended, its recorded output is settled as usual; events that were recorded are not repeated. If not,
+the iteration is ``lost``: its evidence counts, its silence does not. Either way only what is known
+to be the agent's is settled (``evidence.ownership``); where that is not known, the run is blocked
+until the user decides. An order to stop or to pause ends with the engine: a user who resumes a run
+wants it to run.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ from ralph_ls.protocol.run.values import EndReason, Mode, Phase
 
 
 def step(state: LoopState, given: Input, now: datetime) -> Step:
-    """What follows from ``given`` at ``now``; pure, total, and the only way a run moves."""
+    """The result of ``given`` at ``now``; pure, total, and the only way a run moves."""
     draft = StepDraft(state, now)
     if state.awaits is Awaits.START:
         _take_up(draft, given)
@@ -145,7 +146,7 @@ def _after_the_end(draft: StepDraft, given: Input) -> None:
 
 
 def _announced(draft: StepDraft, given: AnnouncementDone) -> None:
-    """Warn of it; what is about an iteration once for each, and not when that is over."""
+    """Warn of it; of an iteration's condition once an iteration, and not when that is over."""
     current = draft.run.current
     if given.start is None:
         draft.emit(Warned(**draft.stamp, code=given.code, message=given.message))
@@ -233,7 +234,7 @@ def _emit_facts(draft: StepDraft, facts: EngineFacts) -> None:
 
 
 def _emit_resets(draft: StepDraft, facts: EngineFacts) -> None:
-    """A new run counts from nothing, so only one that goes on has anything to reset."""
+    """A new run counts from nothing, so only a resumed one has anything to reset."""
     for reset in facts.resets:
         steering.reset_task(draft, reset.task, command=reset.command, by=reset.by)
 
@@ -267,21 +268,23 @@ def _prepared(draft: StepDraft, given: Prepared) -> None:
 
 
 def _wait_for_git(draft: StepDraft, locked: str) -> None:
-    """The agent's git could do nothing, and the lock may be a commit that the user is making."""
+    """Wait for the user: the agent's git would fail, and the lock may be the user's commit in
+    progress.
+    """
     if not run_flow.hold_if_wanted(draft):
         draft.emit(Warned(**draft.stamp, code=GIT_LOCKED, message=locked))
         run_flow.halt_for_user(draft, EndReason.BLOCKED, locked)
 
 
 def _is_outdated(draft: StepDraft, given: Prepared) -> bool:
-    """Whether a person had a task skipped or reset while the next one was being chosen."""
+    """Whether the user had a task skipped or reset while the next one was being chosen."""
     run = draft.run
     is_recounted = given.attempts is not None and given.attempts_before != run.attempts
     return is_recounted or set(given.left_out) != set(run_flow.untaken_tasks(run))
 
 
 def _task_claimed(draft: StepDraft, given: TaskClaimed) -> None:
-    """Begin with the task; one that somebody else has makes room for the next one."""
+    """Begin with the task; where another run has it, prepare for the next one."""
     prepared = draft.state.prepared
     if not draft.is_awaited(Awaits.CLAIM) or prepared is None:
         return
@@ -356,7 +359,7 @@ def _changed_attempts(run: RunState, given: Prepared) -> dict[str, int] | None:
 
 
 def _is_confirmation(run: RunState) -> bool:
-    """Whether an iteration without a task looks for what is left; one that mends does not."""
+    """Whether an iteration without a task is to confirm the run; one that repairs is not."""
     is_whole_plan = run.config.task is None
     return (
         is_whole_plan
@@ -436,7 +439,7 @@ def _effect_failed(draft: StepDraft, given: EffectFailed) -> None:
         draft.order(StopAgent())
     by = draft.run.stop_requested
     if draft.state.stopping_agent and by:
-        # Whoever wants an end at once ends with it whatever is being asked; that is no failure.
+        # A user who stops the run at once ends it whatever question is open; that is no failure.
         run_flow.end_run(draft, EndReason.STOPPED, f"stopped by {by}; {message}", by=by)
     else:
         run_flow.end_run(draft, EndReason.BLOCKED if given.blocked else EndReason.FATAL, message)

@@ -1,4 +1,4 @@
-"""The course of a run between iterations: go on, hold, park, or end for one named reason."""
+"""The flow of a run between iterations: continue, hold, park, or end for one named reason."""
 
 from __future__ import annotations
 
@@ -38,10 +38,11 @@ from ralph_ls.protocol.run.state import CurrentIteration, RunState
 from ralph_ls.protocol.run.values import EndReason, Mode, Phase, Verdict
 
 BY_TERM = "a TERM signal"
-"""Who ended a run that a TERM signal ended; it has a code of its own."""
+"""The name of the TERM signal where it ends a run, which has a separate exit code."""
 
 BY_CTRL_C = "Ctrl-C"
-"""Who stopped a run from its terminal: after this iteration first, at once when it comes again."""
+"""The name of Ctrl-C: it stops a run after this iteration first, and at once when it is repeated.
+"""
 
 EXIT_CODES = {
     EndReason.COMPLETE: 0,
@@ -52,7 +53,7 @@ EXIT_CODES = {
     EndReason.FATAL: 5,
     EndReason.STOPPED: 130,
 }
-"""SPEC §7; R, exit code table, for the first five."""
+"""Exit codes by reason (docs/rules.md#exit-codes)."""
 
 TERM_EXIT_CODE = 143
 
@@ -60,7 +61,7 @@ REASONS_FOR_USER = frozenset({EndReason.BLOCKED, EndReason.DECIDE, EndReason.STU
 """Ends for which a run parks instead, where it may wait (docs/rules.md#halting)."""
 
 REASONS_THAT_PERSIST = frozenset({EndReason.FATAL, EndReason.STUCK})
-"""Verdicts that an engine which takes up the run carries out before anything else."""
+"""Verdicts that an engine which resumes the run applies before anything else."""
 
 
 def end_run(draft: StepDraft, reason: EndReason, message: str, *, by: str = "") -> None:
@@ -85,7 +86,7 @@ def end_run(draft: StepDraft, reason: EndReason, message: str, *, by: str = "") 
 
 
 def halt_for_user(draft: StepDraft, reason: EndReason, message: str) -> None:
-    """A person is needed: park the run or end it, as ``on_halt`` says (docs/rules.md#halting)."""
+    """Park the run for the user or end it, as ``on_halt`` has it (docs/rules.md#halting)."""
     if draft.config.on_halt is OnHalt.WAIT:
         draft.emit(PhaseChanged(**draft.stamp, phase=Phase.PARKED, reason=reason.value))
         draft.order(WatchHaltFiles())
@@ -94,7 +95,7 @@ def halt_for_user(draft: StepDraft, reason: EndReason, message: str) -> None:
 
 
 def halt_for_review(draft: StepDraft, why: str) -> None:
-    """Park until a person approves; a run that waits for nobody ends, to be taken up again."""
+    """Park until the user approves; a run that does not wait ends, to be resumed."""
     if draft.config.on_halt is OnHalt.WAIT:
         draft.emit(PhaseChanged(**draft.stamp, phase=Phase.PARKED, reason=REVIEW))
         draft.order(WatchHaltFiles())
@@ -104,7 +105,7 @@ def halt_for_review(draft: StepDraft, why: str) -> None:
 
 
 def apply_verdict(draft: StepDraft, verdict: Verdict) -> None:
-    """Carry out what the last iteration meant for the run."""
+    """Apply the verdict of the last iteration."""
     if verdict.reason in REASONS_FOR_USER:
         halt_for_user(draft, verdict.reason, verdict.message)
     else:
@@ -114,7 +115,9 @@ def apply_verdict(draft: StepDraft, verdict: Verdict) -> None:
 
 
 def stop_run(draft: StepDraft, by: str) -> None:
-    """End a run that has no agent; a parked one ends with the code of what it waited for."""
+    """End a run that has no agent; a parked one ends with the code of the reason for which it
+    parked.
+    """
     run = draft.run
     is_halted = run.phase is Phase.PARKED and run.phase_reason != REVIEW
     if is_halted and run.phase_reason is not None:
@@ -125,7 +128,7 @@ def stop_run(draft: StepDraft, by: str) -> None:
 
 
 def begin_run(draft: StepDraft) -> None:
-    """After a start: halt on what an earlier iteration left open, else begin.
+    """After a start: halt for a question or blocker that is still open, else begin.
 
     See docs/rules.md#halting.
     """
@@ -139,9 +142,9 @@ def begin_run(draft: StepDraft) -> None:
 
 
 def next_or_hold(draft: StepDraft, *, reuse: bool = False, look_again: bool = False) -> None:
-    """To the next iteration, unless somebody wants the run held.
+    """Move to the next iteration, unless the run is to be held.
 
-    ``reuse``: an iteration has just ended. ``look_again``: what it left was changed since.
+    ``reuse``: an iteration has just ended. ``look_again``: the plan was changed since it was read.
     """
     if hold_if_wanted(draft):
         return
@@ -153,12 +156,12 @@ def next_or_hold(draft: StepDraft, *, reuse: bool = False, look_again: bool = Fa
 
 
 def wait_for_limit(draft: StepDraft, limit: AccountLimit, *, since: datetime) -> None:
-    """Wait until the agent's usage limit is reset, unless somebody wants the run held.
+    """Wait until the agent's usage limit is reset, unless the run is to be held.
 
     See docs/rules.md#usage-limits.
 
-    ``since``: when the iteration began. A reset that came while the agent was still ending is
-    waited for no more; one from before it is a stale word, which must not start agents in a row.
+    ``since``: when the iteration began. A reset that came while the agent was still ending needs no
+    wait; one from before it is outdated, and must not start agents in a row.
     """
     if hold_if_wanted(draft):
         return
@@ -169,7 +172,7 @@ def wait_for_limit(draft: StepDraft, limit: AccountLimit, *, since: datetime) ->
 
 
 def wait_for_agent(draft: StepDraft, held: AgentHold, *, since: datetime) -> None:
-    """Wait until the agent can be had, or the first that was left out, unless the run is held."""
+    """Wait until the agent, or the first one left out, is available, unless the run is held."""
     if held.limit is not None and held.back_at is None:
         wait_for_limit(draft, held.limit, since=since)
     elif not hold_if_wanted(draft):
@@ -179,7 +182,7 @@ def wait_for_agent(draft: StepDraft, held: AgentHold, *, since: datetime) -> Non
 
 
 def wait_until(draft: StepDraft, reason: str, until: datetime) -> None:
-    """Wait by itself, visibly."""
+    """Wait without the user, visibly."""
     draft.emit(WaitStarted(**draft.stamp, reason=reason, until=until))
     draft.emit(PhaseChanged(**draft.stamp, phase=Phase.WAITING, reason=reason, until=until))
     draft.order(WaitUntil(until=until))
@@ -206,7 +209,7 @@ def reread_iteration(
 
 
 def prepare_iteration(draft: StepDraft, *, reuse: bool) -> None:
-    """Look at the tree and the plan for the next iteration, as soon as an agent may start."""
+    """Order the facts for the next iteration, as soon as an agent may start."""
     run, now = draft.run, draft.now
     start = calls.next_agent_start(run.calls, run.config.max_calls_per_minute, now)
     if start is not None:
@@ -227,7 +230,7 @@ def untaken_tasks(run: RunState) -> tuple[str, ...]:
 
 
 def hold_if_wanted(draft: StepDraft) -> bool:
-    """Whether a wish to pause was fulfilled here."""
+    """Pause the run where the user asked for it, and return whether it is paused."""
     if draft.run.pause_requested:
         pause_run(draft)
         return True
@@ -235,31 +238,32 @@ def hold_if_wanted(draft: StepDraft) -> bool:
 
 
 def pause_run(draft: StepDraft) -> None:
-    """Hold the run until somebody resumes or stops it."""
+    """Hold the run until the user resumes or stops it."""
     draft.emit(PhaseChanged(**draft.stamp, phase=Phase.PAUSED))
     draft.expect(Awaits.PERSON)
 
 
-def mode_of(run: RunState, plan: PlanFacts, gate_words: Mode) -> Mode:
-    """What the next iteration is for; ``wanted`` is what settings and plan ask for.
+def mode_of(run: RunState, plan: PlanFacts, wanted: Mode) -> Mode:
+    """The mode of the next iteration; ``wanted`` is that of settings and plan.
 
     See docs/rules.md#plan-mode.
 
-    A plan with nothing left but tasks that were set aside is planned anew, once between two build
-    iterations that made progress: planning that helped nothing helps no better a second time.
+    A plan with nothing left but tasks that were set aside is planned again, once between two build
+    iterations that made progress: planning that did not help would not help a second time.
     """
     may_plan = run.config.plan_when_stuck and run.config.task is None and not run.has_planned
-    return Mode.PLAN if may_plan and plan.is_stuck and gate_words is Mode.BUILD else gate_words
+    return Mode.PLAN if may_plan and plan.is_stuck and wanted is Mode.BUILD else wanted
 
 
 def end_before_iteration(
     draft: StepDraft, plan: PlanFacts, mode: Mode = Mode.BUILD, *, owes: bool = False
 ) -> bool:
-    """Whether the run ended instead of beginning another iteration; the order is SPEC §7's.
+    """End the run instead of beginning another iteration, and return whether it ended.
 
-    A plan iteration is there to make tasks, so that none is open, or none is ready, ends no run;
-    neither does it where one has to be mended that is ticked already. ``owes``: work of the loop
-    is in no commit, so that no run is complete before an iteration has validated and committed it.
+    A plan iteration makes tasks, so it begins also where none is open or ready; so does one that
+    has to repair a task that is ticked already. ``owes``: work of the loop is in no commit, so that
+    no run is complete before an iteration has validated and committed it. The order is that of
+    docs/rules.md#exit-codes.
     """
     run, all_done = draft.run, plan.counts.open_required == 0
     if mode is Mode.PLAN or is_repair_iteration(run):
@@ -286,7 +290,7 @@ def end_before_iteration(
 
 
 def _complete(draft: StepDraft, plan: PlanFacts, message: str) -> None:
-    """End as complete, unless the user has to look at what is committed first."""
+    """End as complete, unless the user has to inspect a commit first."""
     if plan.committed_offence:
         halt_for_user(draft, EndReason.BLOCKED, plan.committed_offence)
     else:
@@ -331,7 +335,7 @@ def _budget_used_up(draft: StepDraft) -> str | None:
 
 
 def reset_breaker(draft: StepDraft, *, by: str) -> None:
-    """Close the breaker and zero the stuck count, on a person's order."""
+    """Close the breaker and zero the stuck count, on the user's order."""
     before = draft.run.breaker
     after = breaker_rules.close_by_reset(before, by=by, now=draft.now)
     draft.emit(
@@ -346,13 +350,13 @@ def reset_breaker(draft: StepDraft, *, by: str) -> None:
 
 
 def reset_if_stuck(draft: StepDraft, *, by: str) -> None:
-    """``--resume`` counts as a reset by that person (docs/rules.md#recovery)."""
+    """Count ``--resume`` as a reset by that user (docs/rules.md#recovery)."""
     if stuck_words(draft.run.breaker, draft.run.stuck_count, draft.config):
         reset_breaker(draft, by=by)
 
 
 def prompt_context(run: RunState, started: IterationStarted) -> PromptContext:
-    """What the agent of the iteration is told; a note that came after it began waits."""
+    """The context of the iteration's prompt; a note that came after it began waits."""
     question, task = run.question, started.task
     return PromptContext(
         iteration=started.iteration,
@@ -383,11 +387,11 @@ def prompt_context(run: RunState, started: IterationStarted) -> PromptContext:
 
 
 SHOWN_TASKS = 3
-"""How many of the tasks that keep a run from going on its end names."""
+"""Tasks that the end of a blocked run names."""
 
 
 def _nothing_ready(run: RunState, plan: PlanFacts) -> str:
-    """That nothing is left which could be taken, and what keeps each task.
+    """The reason that no task can be selected, and what keeps each of them.
 
     See docs/rules.md#exit-gate.
     """

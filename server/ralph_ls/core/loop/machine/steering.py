@@ -1,9 +1,9 @@
-"""Steering: commands, signals, and the halt files that people edit by hand.
+"""Steering: commands, signals, and the halt files that users edit by hand.
 
 Every command is answered, accepted or rejected with a reason, however late it comes
-(docs/rules.md#inbox). It is answered after what it did was told, so that an engine which dies in
-between loses nothing that a person was promised. Never is an answer invented: a question is
-answered by a person's text, or not at all.
+(docs/rules.md#inbox). The answer comes after the events of the command, so that an engine which
+dies in between loses nothing that it has confirmed. Answers are never invented: only the user's
+text answers a question.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def handle_command(draft: StepDraft, command: Command) -> None:
 
 
 def reject_unreadable(draft: StepDraft, given: CommandUnreadable) -> None:
-    """Answer what lay in the inbox and could not be taken."""
+    """Reject a file in the inbox that could not be read as a command."""
     if given.id in draft.run.commands:
         draft.ignore("this command was answered already")
         return
@@ -74,10 +74,10 @@ def reject_unreadable(draft: StepDraft, given: CommandUnreadable) -> None:
 
 
 def handle_signal(draft: StepDraft, by: str) -> None:
-    """Stop the run because a signal asks for it: at once, but for the first Ctrl-C.
+    """Stop the run because a signal asks for it: at once, except for the first Ctrl-C.
 
     While an iteration is open, the first Ctrl-C stops the run after it, as a graceful stop does;
-    where a stop is pending already, whoever asked for it, Ctrl-C stops the run at once.
+    where a stop is pending already, Ctrl-C stops the run at once.
     """
     run = draft.run
     if run.current is None or run.phase is Phase.PARKED:
@@ -93,10 +93,10 @@ def handle_signal(draft: StepDraft, by: str) -> None:
 
 
 def find_halt_files(draft: StepDraft, halt: HaltFiles) -> None:
-    """At a start: take over what stands in the halt files (docs/rules.md#halting).
+    """At a start: read the halt files into the run (docs/rules.md#halting).
 
-    An open iteration may have asked already, and a person may have answered meanwhile; a file
-    that the journal knows nothing of is then that iteration's, whose engine died on writing it.
+    An open iteration may have asked already, and the user may have answered meanwhile; a file that
+    the journal does not know is then that iteration's, whose engine died while writing it.
     """
     run, paths = draft.run, draft.config.paths
     if halt.blocked is not None and _same(halt.blocked, run.resolved_blocker):
@@ -128,7 +128,7 @@ def find_halt_files(draft: StepDraft, halt: HaltFiles) -> None:
 
 
 def halt_files_changed(draft: StepDraft, halt: HaltFiles) -> None:
-    """While parked: an answer written by hand counts, a question that vanished is written again."""
+    """While parked: accept an answer written by hand, and write a question that vanished again."""
     run, paths = draft.run, draft.config.paths
     if run.phase is not Phase.PARKED:
         draft.ignore(f"the run does not wait for a person while {run.phase}")
@@ -149,7 +149,7 @@ def halt_files_changed(draft: StepDraft, halt: HaltFiles) -> None:
 
 
 def reset_task(draft: StepDraft, task: str, *, command: str, by: str) -> None:
-    """Count no attempts at a task any more, and skip it no more (docs/rules.md#attempts)."""
+    """Clear the attempts at a task, and skip it no more (docs/rules.md#attempts)."""
     draft.emit(
         CommandAccepted(
             **draft.stamp,
@@ -206,7 +206,7 @@ def _skip(draft: StepDraft, command: Skip) -> None:
 
 
 def _leave_if_only_blocked_by_plan(draft: StepDraft) -> None:
-    """Look at the plan again, where the run waits for a task in it that can be taken."""
+    """Read the plan again, where the run waits for a task in it that can be selected."""
     run = draft.run
     is_parked = run.phase is Phase.PARKED and run.phase_reason == EndReason.BLOCKED.value
     if is_parked and run.blocked is None:
@@ -267,10 +267,9 @@ def _resume(draft: StepDraft, command: Resume) -> None:
 
 
 def _resolved(draft: StepDraft, blocker: Blocker, *, by: str) -> None:
-    """A person dealt with a blocker, and so with the breaker that opened for the same report.
+    """Resolve a blocker, and with it the breaker that opened for the same report.
 
-    One thing happened, and one gesture settles it. A breaker that opened for anything else waits
-    for a reset of its own.
+    A breaker that opened for another reason waits for a separate reset.
     """
     run = draft.run
     draft.emit(BlockedResolved(**draft.stamp, by=by))
@@ -318,7 +317,7 @@ def _halt_stamp(draft: StepDraft) -> EventStamp | IterationStamp:
 def _leave_if_settled(draft: StepDraft) -> None:
     """Leave the parked phase once nothing that it waits for is left."""
     run = draft.run
-    # A review is over when somebody says so, whatever else is settled meanwhile.
+    # A review ends only when the user approves, whatever else is settled meanwhile.
     if run.phase is not Phase.PARKED or run.phase_reason == REVIEW:
         return
     if run.blocked is not None:
@@ -339,7 +338,7 @@ def _wait_for(draft: StepDraft, reason: EndReason) -> None:
 
 
 def _same(one: str | None, other: str | None) -> bool:
-    """Whether two texts say the same, whatever white space a file gave them."""
+    """Whether two texts are equal except for white space."""
     return one is not None and other is not None and one.split() == other.split()
 
 

@@ -1,13 +1,12 @@
-"""What each input may lead to in each phase: the reducer's table, as data.
+"""The transition table: the phases to which each input may lead from each phase, as data.
 
-The reducer decides; this says what it may decide. A script can draw it, a test counts it: every
-(phase, input) pair has an answer, a set of phases or the reason why the input is ignored, and no
-generated run ever leaves the table. A phase in its own set means that the run may stay in it.
+The reducer decides; the table limits what it may decide. Scripts draw it and tests count it: every
+(phase, input) pair has an entry, a set of phases or the reason why the input is ignored, and no
+generated run leaves the table. A phase in its own set means that the run may stay in it.
 
-Three things are true of every row and are easily forgotten. ``starting`` is where a run is between
-two engines: only ``Started`` and ``Resumed`` find it there, and whatever phase an engine died in,
-``Resumed`` goes on from it. Any failing effect ends a run. And an ended run still answers commands,
-so its row is not empty.
+Three facts hold in every row. ``starting`` is where a run is between two engines: only ``Started``
+and ``Resumed`` find it there, and ``Resumed`` continues from whatever phase an engine died in. Any
+failing effect ends a run. And an ended run still answers commands, so its row is not empty.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ LIVE_PHASES: tuple[Phase, ...] = (
     Phase.STOPPING,
     Phase.ENDED,
 )
-"""Phases that a run under a living engine can be found in; ``crashed`` is for viewers alone."""
+"""Phases of a run under a living engine; ``crashed`` is for viewers alone."""
 
 _SETTLED = frozenset({Phase.PREPARING, Phase.WAITING, Phase.PAUSED, Phase.PARKED, Phase.ENDED})
 """Where a closed iteration can lead."""
@@ -87,7 +86,7 @@ def _to(*phases: Phase) -> LeadsTo:
 def _row(
     phase: Phase, answers: Mapping[type[Input], LeadsTo | Ignored]
 ) -> dict[type[Input], LeadsTo | Ignored]:
-    """One phase: what is not named is ignored for the reason that holds elsewhere."""
+    """One phase: inputs that are not named are ignored for the default reason."""
     defaults: dict[type[Input], LeadsTo | Ignored] = {
         Started: _HAS_ENGINE,
         Resumed: _HAS_ENGINE,
@@ -184,7 +183,7 @@ TRANSITIONS: Mapping[Phase, Mapping[type[Input], LeadsTo | Ignored]] = MappingPr
         ),
     }
 )
-"""Phase and input, under an engine that has taken up the run, to what may come of it."""
+"""By phase and input, under an engine that has started the run: the phases that may follow."""
 
 TAKE_UP: Mapping[type[Input], LeadsTo | Ignored] = MappingProxyType(
     {

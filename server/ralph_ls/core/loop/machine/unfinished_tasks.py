@@ -1,11 +1,11 @@
-"""No task forever: work that goes on and on and finishes nothing of the plan.
+"""Unfinished tasks: gives a task up whose iterations change files and finish nothing of the plan.
 
 Changes alone never end a task. Where failed attempts do not count every iteration that leaves its
-task open, iterations in a row with changes in which no task, sub-task or criterion became done and
-none was added are counted. At half of the limit that is warned about, at the limit the task is set
-aside with what its agent said last. A run without tasks, as one for a request, opens the breaker.
+task open, the loop counts iterations in a row with changes in which no task, sub-task or criterion
+became done and none was added. At half of the limit it warns, at the limit the task is set aside
+with its agent's last message. A run without tasks, such as one for a request, opens the breaker.
 
-The count itself is a part of the run's state, see ``repetition.unfinished_after``.
+The count is part of the run's state, see ``evidence.repetition.unfinished_after``.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ def limit_of(config: AttemptsConfig) -> int:
 
 
 def why_set_aside(run: RunState, settlement: SettledIteration) -> str:
-    """Why the iteration's task makes room for the next one; empty where it need not."""
+    """Why the iteration's task is set aside; empty where it is not."""
     if settlement.current.started.task is None or not _is_at_limit(run, settlement):
         return ""
     return _words(run, settlement)
 
 
 def why_stuck(run: RunState, settlement: SettledIteration) -> str | None:
-    """Why a run without tasks stops; None where it goes on."""
+    """Why a run without tasks stops; None where it continues."""
     if settlement.current.started.task is not None or not _is_at_limit(run, settlement):
         return None
     return _words(run, settlement)
 
 
 def last_message(report: Report | None) -> str:
-    """What the agent said last of what it did or needs, short; empty where it said nothing."""
+    """The agent's last summary or recommendation, short; empty where there is none."""
     if report is None:
         return ""
     said = " ".join((report.recommendation or report.work_summary).split())
@@ -55,7 +55,7 @@ def last_message(report: Report | None) -> str:
 
 
 def unfinished_warning(run: RunState, settlement: SettledIteration) -> str | None:
-    """What is told at half of the limit; None at any other time."""
+    """The warning at half of the limit; None at any other time."""
     limit = limit_of(run.config.attempts)
     count = _count(run, settlement)
     if not limit or count != (limit + 1) // 2 or count == run.unfinished or count >= limit:
@@ -66,9 +66,9 @@ def unfinished_warning(run: RunState, settlement: SettledIteration) -> str | Non
 
 
 def skipped_after(run: RunState, settlement: SettledIteration) -> tuple[str, ...]:
-    """The tasks that are not taken any more in this run, without a mark in the plan.
+    """Tasks that are no longer selected in this run, without a mark in the plan.
 
-    A plan that has no state for a task that was given up cannot keep it from being taken again.
+    A plan that has no state for a task that was given up cannot exclude it.
     """
     skipped = attempts.renamed_ids(run.skipped, settlement.read.renamed)
     aside, config = settlement.set_aside, run.config.attempts

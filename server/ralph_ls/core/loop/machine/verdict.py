@@ -1,9 +1,9 @@
-"""What a settled iteration means for its run: of several meanings the first wins.
+"""The verdict of an iteration: what it means for its run; of several meanings the first wins.
 
-SPEC §7: stopped, fatal, then the order of the gate's rule: complete if accepted, BLOCKED, DECIDE,
-stuck, limit, or for A's rule OPEN and clarification before complete. A stop after this iteration
-comes behind fatal and complete: the iteration came to its end, and what it came to is what the run
-ends with. Nothing here tells or orders anything.
+Stopped, fatal, then the order of the gate's rule (docs/rules.md#exit-codes): complete if accepted,
+BLOCKED, DECIDE, stuck, limit; for requests an open breaker and clarification come before complete.
+A stop after this iteration ranks behind fatal and complete, since the iteration came to its end.
+Nothing here emits or orders anything.
 """
 
 from __future__ import annotations
@@ -40,25 +40,26 @@ from ralph_ls.protocol.run.values import (
 )
 
 NO_REASON = "the agent reports BLOCKED and gives no reason"
-"""Why a task is set aside, or a run blocked, whose agent does not say."""
+"""The reason of a task that is set aside, or of a run that is blocked, where its agent gives none.
+"""
 
 COMMIT_FAILED = "commit-failed"
 """The warning that the loop could not commit the work of an iteration."""
 
 CRASHES_TO_FATAL = 3
-"""SPEC §9.3: three failed iterations in a row are fatal."""
+"""Failed iterations in a row after which a run ends as fatal (docs/rules.md#agent-process)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetAside:
-    """That the iteration's task makes room for the next one."""
+    """A task that is set aside, and why."""
 
     task: TaskRef
     reason: str
     attempts: int
     """Failed ones, with this."""
     said: str = ""
-    """Why its agent gave it up by itself; empty where it merely did not come off."""
+    """Why its agent gave it up; empty where its attempts merely failed."""
     unfinished: bool = False
     """Its iterations changed something each time, and finished nothing."""
 
@@ -71,13 +72,13 @@ class SettledIteration:
     read: IterationRead
     evidence: Evidence
     stopped: bool
-    """Its agent, or its validation, was ended on a person's order."""
+    """Its agent, or its validation, was ended on the user's order."""
     failed: bool
-    """Its agent came to nothing."""
+    """Its agent failed without a result."""
     hold: AgentHold | None
-    """It came to nothing because its agent could not be had."""
+    """It has no result because its agent was not available."""
     replaced: AgentOut | None = None
-    """Its agent failed once too often, and another one takes over."""
+    """Its agent failed once too often, and another one replaces it."""
     gate: GateResult
     breaker: Breaker
     attempts: Mapping[str, int]
@@ -87,18 +88,18 @@ class SettledIteration:
 
     @property
     def lost(self) -> bool:
-        """Its engine died under it."""
+        """Its engine died while it was open."""
         return self.current.exit is None
 
     @property
     def cut_short(self) -> bool:
-        """It did not come to its end: what it achieved counts, what it did not say does not."""
+        """It was cut off: its evidence counts, its silence does not."""
         return self.lost or self.stopped or self.hold is not None
 
     @property
     def counted(self) -> bool:
-        """Whether it counts for the limit: not where its agent could not be had, nor where its
-        engine died under it and it left no progress.
+        """Whether it counts for the limit: not where its agent was not available, nor where its
+        engine died and it left no progress.
         """
         return self.hold is None and (not self.lost or self.evidence.progress)
 
@@ -109,7 +110,7 @@ class SettledIteration:
 
     @property
     def works_on(self) -> bool:
-        """Another agent takes over."""
+        """Another agent replaces its agent."""
         return self.agent_out is not None and self.agent_out.successor is not None
 
     @property
@@ -133,7 +134,7 @@ def limit_of(given: IterationRead) -> AccountLimit | None:
 
 
 def question_of(given: IterationRead) -> str | None:
-    """What the agent wants decided: its DECIDE, else what its report wants clarified.
+    """The agent's question: its DECIDE, else the clarification that its report asks for.
 
     See docs/rules.md#questions.
     """
@@ -145,9 +146,7 @@ def question_of(given: IterationRead) -> str | None:
 
 
 def blocker_of(config: Config, settlement: SettledIteration) -> str | None:
-    """What blocks the agent: its BLOCKED promise, else a report of it that no task can be set
-    aside for.
-    """
+    """The agent's blocker: its BLOCKED promise, else its report where no task can be set aside."""
     given = settlement.read
     for promise in given.promises:
         if promise.kind is PromiseKind.BLOCKED:
@@ -160,7 +159,7 @@ def blocker_of(config: Config, settlement: SettledIteration) -> str | None:
 
 
 def has_no_result(exit_event: AgentExited, given: IterationRead, evidence: Evidence) -> bool:
-    """A bad exit without a result, or no word at all, and nothing done.
+    """A failed exit without a result, or no output at all, and no work.
 
     See docs/rules.md#agent-process.
     """
@@ -231,7 +230,7 @@ def _reached(run: RunState, settlement: SettledIteration) -> str | None:
         return None
     counts = settlement.read.plan.counts
     if settlement.current.started.mode is Mode.PLAN and not counts.total:
-        # It was to write the plan; without one there is nothing that could be complete.
+        # A plan iteration writes the plan; without a plan nothing can be complete.
         return None
     if run.config.task is not None:
         is_done = counts.total > 0 and counts.open_required == 0
@@ -249,7 +248,7 @@ def _reached(run: RunState, settlement: SettledIteration) -> str | None:
 
 
 def verdict(run: RunState, settlement: SettledIteration, now: datetime) -> Verdict | None:
-    """The first that holds; None: the run goes on."""
+    """The first meaning that holds; None: the run continues."""
     stop = run.stop_requested
     if stop is not None and settlement.stopped:
         return _stopped(stop)
@@ -287,7 +286,7 @@ def _meaning(
 
 
 def ends_complete(run: RunState, settlement: SettledIteration) -> str | None:
-    """Why the run will end as complete, so that nothing else its agent says is raised any more."""
+    """Why the run will end as complete, so that no other promise is raised."""
     message = completion(run, settlement)
     order = ORDERS[run.config.gate.rule]
     earlier = order[: order.index(EndReason.COMPLETE)]
@@ -306,7 +305,7 @@ def counted_iterations(run: RunState, settlement: SettledIteration) -> int:
 
 
 def fatal_end(run: RunState, settlement: SettledIteration) -> str | None:
-    """What no further iteration can mend; None where there is no such thing."""
+    """A problem that no further iteration can fix; None where there is none."""
     exit_event = settlement.current.exit
     if message := validation_fatal_words(run, settlement.current):
         return message
@@ -345,10 +344,10 @@ def _not_pushed(pushed: Pushed) -> str:
 
 
 def is_full_confirmation(settlement: SettledIteration) -> bool:
-    """Whether a confirming iteration came to its own end, with output, and nothing is invalid.
+    """Whether a confirming iteration came to its end, with output, and nothing is invalid.
 
-    One that did not is an iteration that failed, and counts as one. So does one that reports
-    BLOCKED without a task that could be set aside.
+    One that did not counts as a failed iteration, and so does one that reports BLOCKED without a
+    task that could be set aside.
     """
     given, exit_event = settlement.read, settlement.current.exit
     if exit_event is None or settlement.cut_short or is_invalid(settlement.current):

@@ -1,21 +1,14 @@
-"""Who gets an iteration: which agent, and which of its models (docs/rules.md#agents).
+"""Agent choice: which agent works on an iteration, with which model, and in which session.
 
-The first rule that fits is taken, from the most to the least particular: what a person wants for
-every iteration of the run, a tag of the task, what the iteration is for, the task's priority.
-An agent that stands in for another one that failed comes before all of them; of the rules it has
-the model of those that name it.
+The first rule that fits is taken, from the most to the least particular: the user's choice for
+every iteration of the run, a tag of the task, the iteration's mode, the task's priority. An agent
+that replaces one that failed comes before all of them; of the rules it takes the model of those
+that name it (docs/rules.md#agents).
 
-It must never know how an agent is given a model.
-
-Session continuity: whether an iteration goes on in the agent's session of the one before it.
-
-A, Architecture, "Session Continuity" (docs/rules.md#sessions); settled in SPEC §9.7: off by
-default, for a fresh context every time is what the loop is about (S). Only the id that this run's
-agent reported is ever gone on in, never an agent's "latest" session, which may be a person's own.
-It is dropped when it is too old, when the breaker opens, and with another task, mode, agent or
-model.
-
-It must never know how an agent is told to go on in a session.
+Sessions are off by default, since a fresh context for every iteration is the purpose of the loop
+(docs/rules.md#sessions). Only the session whose id this run's agent reported is ever continued,
+never an agent's "latest" one, which may be the user's. It is dropped when it is too old, when the
+breaker opens, and with another task, mode, agent or model.
 """
 
 from __future__ import annotations
@@ -36,12 +29,12 @@ from ralph_ls.protocol.run.values import BreakerState, Mode, Outcome, TaskRef
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Worker:
-    """Who gets an iteration."""
+    """The agent of an iteration."""
 
     agent: str | None = None
-    """By its name in the settings; None: the run's own."""
+    """Its name in the settings; None: the run's."""
     model: str | None = None
-    """None: the one that the agent's settings name, or its own choice."""
+    """None: the model that the agent's settings name, or the agent's choice."""
 
 
 def choose_worker(
@@ -52,10 +45,10 @@ def choose_worker(
     instead: str | None = None,
     out: Collection[str] = (),
 ) -> Worker:
-    """Who gets an iteration in this mode on a task with these traits; None: it has no task.
+    """The agent of an iteration in this mode on a task with these traits; None: it has no task.
 
-    ``instead`` is an agent that stands in for the run's own; ``out`` are agents that cannot work
-    now, whose rules are passed over.
+    ``instead`` is an agent that replaces the run's; ``out`` are agents that are not available,
+    whose rules are skipped.
     """
     own = instead or config.agent
     for rule in _fitting(config, mode, traits):
@@ -67,7 +60,7 @@ def choose_worker(
 
 
 def other_agents(config: Config) -> tuple[str, ...]:
-    """The agents that a run with these settings may start besides its own, each once."""
+    """The agents that a run with these settings may start besides its main one, each once."""
     rules = () if config.models.every is not None else config.models.others()
     named = [*config.fallback, *(rule.agent for rule in rules if rule.agent is not None)]
     return tuple(name for name in dict.fromkeys(named) if name != config.agent)
@@ -87,7 +80,7 @@ def models_for(config: Config, name: str) -> tuple[str, ...]:
 
 
 def worker_words(config: Config, agent: str, model: str | None) -> str:
-    """Who works, in words; empty where it is the run's own agent with a model of its own choice."""
+    """The agent in words; empty where it is the run's, with a model of the agent's choice."""
     if model is None:
         return "" if agent == config.agent else agent
     return f"{agent}, model {model}"
@@ -126,7 +119,7 @@ def _by_priority(config: Config, priority: Priority | None) -> Chosen | None:
 
 
 _CUT_OFF = frozenset({Outcome.LOST, Outcome.STOPPED})
-"""Nobody knows in what state an agent that was cut off left its session."""
+"""Outcomes after which the state of the agent's session is not known."""
 
 _THE_RUNS_OWN = Worker()
 
@@ -139,9 +132,9 @@ def session_to_resume(
     now: datetime,
     worker: Worker = _THE_RUNS_OWN,
 ) -> Session | None:
-    """The session in which an iteration on ``task`` goes on; None: it begins a fresh one.
+    """The session that an iteration on ``task`` continues; None: it begins a fresh one.
 
-    No agent knows the session of another one; and a session with one model is none with the next.
+    Sessions are not shared between agents, nor between models.
     """
     known, settings = run.session, run.config.session
     if not settings.resume or known is None or run.breaker.state is BreakerState.OPEN:
@@ -164,17 +157,17 @@ def session_after_iteration(
     now: datetime,
     agent: AgentStarted | None = None,
 ) -> Session | None:
-    """What is known of the agent's session after an iteration on ``task``.
+    """The agent's session after an iteration on ``task``, as far as it is known.
 
-    An iteration at its usage limit may be gone on with, also where its agent came to say nothing.
-    One that was cut off or failed leaves none, and neither does one that told none: to go on is
-    to go on in the session of the iteration before.
+    An iteration at its usage limit may be continued, also where its agent had no output. One that
+    was cut off, that failed or that reported no session leaves none: only the session of the
+    iteration before is ever continued.
     """
     seen = ended.session
     if ended.breaker.state is BreakerState.OPEN or ended.outcome in _CUT_OFF:
         return None
     if ended.failure is AgentFailure.CONTEXT_FULL or ended.agent_out is not None:
-        # What is full has no room for more, and another agent knows no session of this one.
+        # A full session has no room for more, and another agent cannot continue this one.
         return None
     if ended.outcome is Outcome.LIMITED:
         if seen is None or not seen.id:

@@ -1,11 +1,11 @@
-"""Attempts: how often a task was tried without success, and when it makes room for the next one.
+"""Attempts: counts failures to finish a task, and sets the task aside at the limit.
 
-An attempt is written when an iteration starts, for the task that it was given, also if the agent
-then works on another one. It is given back where the agent could not be had (a usage limit, an
+An attempt is counted when an iteration starts, for the task that it was assigned, also if the agent
+then works on another one. It is cancelled where the agent was not available (a usage limit, an
 overload, an API out of reach) and where the user stopped it; an engine that dies keeps it, so that
-a task that kills the machine is set aside. The task's count is cleared where the task is done.
+a task that crashes the machine is set aside. The count of a task is cleared when it is done.
 
-It must never know how a task is marked in a plan, nor what the breaker makes of one set aside.
+How a task is marked in a plan is not decided here, nor what the breaker counts.
 """
 
 from __future__ import annotations
@@ -56,10 +56,9 @@ def attempts_after_run_end(run: RunState, *, stopped: bool) -> RunChanges:
 
 
 def rename_tasks(attempts: Mapping[str, int], names: Mapping[str, TaskRef]) -> dict[str, int]:
-    """The same attempts under what the tasks are called now, by what they were called before.
+    """The same attempts under the present ids of tasks, by their earlier ones.
 
-    Whoever rewords a task makes no other one of it, so it has no more attempts for that
-    (docs/rules.md#attempts).
+    A reworded task is the same task, so it has no more attempts for that (docs/rules.md#attempts).
     """
     renamed: dict[str, int] = {}
     for known, count in attempts.items():
@@ -69,14 +68,14 @@ def rename_tasks(attempts: Mapping[str, int], names: Mapping[str, TaskRef]) -> d
 
 
 def renamed_ids(tasks: Iterable[str], names: Mapping[str, TaskRef]) -> tuple[str, ...]:
-    """The ids of the same tasks as they are called now, each once."""
+    """The present ids of the same tasks, each once."""
     return tuple(rename_tasks(dict.fromkeys(tasks, 0), names))
 
 
 def attempt_number(
     attempts: Mapping[str, int], task: TaskRef | None, config: AttemptsConfig
 ) -> int | None:
-    """Which attempt at its task an iteration is that begins now, from 1; None: none is counted."""
+    """The number of the attempt that begins now, from 1; None: none is counted."""
     if task is None or not task.id or config.limit == 0:
         return None
     return attempts.get(task.id, 0) + 1
@@ -112,7 +111,7 @@ def count_attempt(
     if count < config.limit:
         return AttemptsResult(attempts=left, count=count)
     if config.mark:
-        # The plan says that it is blocked; a person who unblocks it there wants it tried anew.
+        # The plan has it as blocked; a user who unblocks it there wants it tried again.
         del left[task.id]
     return AttemptsResult(attempts=left, set_aside=True, count=count)
 
@@ -127,10 +126,10 @@ def skipped_without_mark(attempts: Mapping[str, int], config: AttemptsConfig) ->
 def give_up_task(
     attempts: Mapping[str, int], task: TaskRef, config: AttemptsConfig
 ) -> dict[str, int]:
-    """The attempts after a task said BLOCKED, which sets it aside at once (docs/rules.md#attempts).
+    """The attempts after a report of BLOCKED, which sets a task aside at once.
 
-    With a mark in the plan its count is cleared, as in ``settle``; without one the count becomes
-    the limit, for nothing else keeps the task from being taken again.
+    With a mark in the plan its count is cleared, as in ``count_attempt``; without one the count
+    becomes the limit, since nothing else excludes the task (docs/rules.md#attempts).
     """
     others = {known: count for known, count in attempts.items() if known != task.id}
     if is_marked_in_plan(config):

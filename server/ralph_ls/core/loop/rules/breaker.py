@@ -1,36 +1,36 @@
-"""The circuit breaker: when a loop that gets nowhere is stopped, and how it recovers.
+"""Circuit breaker: stops a loop without progress, and defines how it recovers.
 
-I, Circuit Breaker Pattern; A, Pattern 2 and Component 3; settled in SPEC §6. The theory:
+The transitions (docs/rules.md#breaker):
 
 - CLOSED becomes HALF_OPEN when iterations bring no progress, and HALF_OPEN becomes OPEN when that
-  goes on; progress closes it again from HALF_OPEN.
+  lasts; progress closes it again from HALF_OPEN.
 - The other rows open it at once, from CLOSED as from HALF_OPEN: the same error, failing tests, a
-  reported BLOCKED, tools that are not permitted, completions refused in a row, tasks set aside
-  in a row.
-- OPEN never closes by progress, for no iteration runs in it. Only a person's reset, ``--resume``
+  reported BLOCKED, tools that are not permitted, completions refused in a row, tasks set aside in a
+  row.
+- OPEN never closes by progress, since no iteration runs in it. Only the user's reset, ``--resume``
   or a new run closes it. A reset zeroes the counters; the history and the total of opens stay.
-- The counts of the same error, of failing tests and of denials are not zeroed by progress (in
-  A's code the row could then never fire), but by an iteration without that error, with PASSING,
-  without a denial. Tests that were not run, a report that is missing and an agent that cannot
-  report denials leave them. A denial counts only in an iteration without progress: an agent that
-  got on with its work did not need the tool.
-- Asking is not failing: an iteration that asked the user something, or named a blocker, leaves
-  the count of no progress and the state that follows from it as they were.
-- Attempts are settled before the breaker: an iteration that set its task aside zeroes the count
-  of no progress, for the loop moves on. Two of them with no progress between are a row of their
-  own: then it is the environment that is broken.
-- A confirming iteration, which has no task, neither raises nor zeroes the counts of no progress
-  and of refused completions.
-- An iteration that was cut short (by the user, a usage limit or a kill) opens nothing and counts
-  nothing up: what it did not come to say is nobody's fault. What it did counts: its progress
-  zeroes what progress zeroes, and closes from HALF_OPEN. Only a task that is set aside for its
-  lost iterations counts as any other: two such tasks in a row are an environment that is broken.
+- The counts of the same error, of failing tests and of denials are not zeroed by progress (the row
+  could then never fire), but by an iteration without that error, with PASSING, without a denial.
+  Tests that were not run, a report that is missing and an agent that cannot report denials leave
+  them. A denial counts only in an iteration without progress: an agent that made progress did not
+  need the tool.
+- Asking is not failing: an iteration that asked the user something, or named a blocker, leaves the
+  count of no progress and the state that follows from it unchanged.
+- Attempts are counted before the breaker: an iteration that set its task aside zeroes the count of
+  no progress, since the loop moves on. Two of them with no progress between are a separate row:
+  then the environment is broken.
+- A confirming iteration, which has no task, neither raises nor zeroes the counts of no progress and
+  of refused completions.
+- An iteration that was cut short (by the user, a usage limit or a kill) opens nothing and raises no
+  count. Its evidence counts: its progress zeroes what progress zeroes, and closes from HALF_OPEN.
+  Only a task that is set aside for its lost iterations counts as any other: two such tasks in a row
+  show a broken environment.
 
-The awkward case is "the same error": error lines of an iteration rarely are equal to the last
-ones, so an error counts as the same when one normalised line stands in every iteration counted.
-Each line has its own streak, and the longest one is the count.
+The difficult case is "the same error": the error lines of an iteration rarely equal the last ones,
+so an error counts as the same when one normalised line is in every iteration counted. Each line has
+a separate streak, and the longest one is the count.
 
-It must never know what a run does about an open breaker.
+What a run does about an open breaker is decided elsewhere.
 """
 
 from __future__ import annotations
@@ -44,18 +44,18 @@ from ralph_ls.protocol.config.config import BreakerConfig
 from ralph_ls.protocol.run.values import Breaker, BreakerState
 
 HISTORY_LENGTH = 5
-"""A, Pattern 2: the error history keeps the last five."""
+"""Entries of the error history."""
 
 MAX_STREAKS = 200
-"""Error lines of one iteration that are followed; more say nothing more."""
+"""Error lines of one iteration that are tracked."""
 
 SHOWN_TOOLS = 5
-"""Tools that a reason names; after so many a person looks anyway."""
+"""Tools that a reason names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BreakerFacts:
-    """What the breaker is told of one iteration."""
+    """The facts of one iteration that the breaker counts."""
 
     iteration: int
     progress: bool
@@ -65,7 +65,8 @@ class BreakerFacts:
     """RECOMMENDATION of a report whose STATUS is BLOCKED, where that opens the breaker."""
     completion_refused: bool = False
     denied_tools: tuple[str, ...] | None = None
-    """A tool's name for each call that was not permitted; None where the agent cannot tell."""
+    """A tool's name for each call that was not permitted; None where the agent cannot report them.
+    """
     set_aside: bool = False
     """Its task was set aside."""
     endless: str | None = None
@@ -73,7 +74,7 @@ class BreakerFacts:
     asked: bool = False
     """It halted the run on a question or a blocker."""
     cut_short: bool = False
-    """Its agent did not come to its end: what it did counts, what it said does not."""
+    """Its agent was cut off: its evidence counts, its silence does not."""
     neutral: bool = False
     """It only confirmed that nothing is left to do: neither progress nor none."""
 
@@ -100,7 +101,7 @@ def count_iteration(
 
 
 def close_by_reset(breaker: Breaker, *, by: str, now: datetime) -> Breaker:
-    """Close the breaker on a person's order: counters to zero, history kept.
+    """Close the breaker on the user's order: counters to zero, history kept.
 
     See docs/rules.md#breaker.
     """
@@ -141,7 +142,7 @@ def _count_up(breaker: Breaker, facts: BreakerFacts) -> BreakerChanges:
     history = breaker.error_history
     if facts.error_patterns:
         history = (*history, " | ".join(facts.error_patterns[:10]))[-HISTORY_LENGTH:]
-    # An agent that says complete and does nothing more does not see what is open.
+    # An agent that only claims completion does not see what is open.
     refusals = breaker.consecutive_refusals + 1 if facts.completion_refused and quiet else 0
     if facts.neutral:
         refusals = breaker.consecutive_refusals
@@ -158,15 +159,15 @@ def _count_up(breaker: Breaker, facts: BreakerFacts) -> BreakerChanges:
 
 
 def _error_streaks(breaker: Breaker, facts: BreakerFacts) -> dict[str, int]:
-    """In how many iterations in a row each error line stood (docs/rules.md#breaker)."""
+    """The iterations in a row that have each error line (docs/rules.md#breaker)."""
     known = breaker.error_streaks
-    # A line that is followed already goes first, so that no flood of others breaks its streak.
+    # Lines that are tracked already go first, so that a flood of others breaks no streak.
     lines = sorted(dict.fromkeys(facts.error_patterns), key=lambda line: line not in known)
     return {line: known.get(line, 0) + 1 for line in lines[:MAX_STREAKS]}
 
 
 def _failing_tests(breaker: Breaker, tests_status: str) -> int:
-    """I, Circuit Breaker Pattern; only a report tells of tests (docs/rules.md#breaker)."""
+    """Iterations in a row with failing tests, by their reports alone (docs/rules.md#breaker)."""
     if tests_status == "FAILING":
         return breaker.consecutive_failing_tests + 1
     if tests_status == "PASSING":
@@ -184,7 +185,7 @@ def _denials(breaker: Breaker, facts: BreakerFacts) -> int:
 
 
 def _reason_to_open(counted: Breaker, facts: BreakerFacts, config: BreakerConfig) -> str | None:
-    """The rows of SPEC §6 that lead to OPEN, what a person can mend first."""
+    """The first row that opens it, those that the user can fix first (docs/rules.md#breaker)."""
     if facts.blocked_reason is not None:
         return f"the agent reports BLOCKED: {facts.blocked_reason or 'no reason given'}"
     if facts.endless is not None:

@@ -1,30 +1,18 @@
-"""The budgets of a run: iterations, duration, tokens and cost, as totals over all its resumes.
+"""Budgets: limits of iterations, duration, tokens, cost and calls, for a run and for one iteration.
 
-What an agent does not tell counts as nothing used: a budget that nobody can measure never ends
-a run by itself, so a start with one is refused by ``core.agent.metering``. Tokens are those that
-went in and came out. What a cache gave is told apart and is not added: it costs a fraction, and
-``max_cost_usd`` is the budget that weighs it.
+A run's budgets are totals over all its resumptions. An agent that does not report its use counts as
+using nothing: a budget that cannot be measured never ends a run, so ``core.agent.metering`` refuses
+a start with one. Tokens are input and output; those from a cache are reported separately and not
+added, since they cost a fraction, and ``max_cost_usd`` is the budget that weighs them.
 
-It must never know what happens to a run whose budget is used up.
+An iteration's limits of tokens and cost are checked while its agent works, together with the rest
+of the run's (docs/rules.md#budgets). An agent is ended after the turn that passes a limit, never in
+the middle of one. One that reports its use only at its end is judged then. Work done before is
+evidence as usual, and the loop continues.
 
-What one iteration may use up: tokens and cost, checked while its agent works
-(docs/rules.md#budgets).
-
-An agent is ended after the turn that passes a limit, never in the middle of one: what it has begun
-to write is worth more than the few tokens that are left of the turn. The same holds for what is
-left of the run's limits in tokens and cost. One that tells only at its end what it used is judged
-then. Work done before is evidence like any other, and the loop goes on.
-
-It must never know how an agent is ended.
-
-How many calls of its model a run's agents made lately, and when the next agent may start.
-
-``max_calls_per_minute`` counts the turns that agents tell (docs/rules.md#budgets). When exactly
-each one was, they do not tell, so the turns of an iteration are taken as spread evenly over the
-time in which its agent worked. An agent that tells no turns has made one call at least, and counts
-as that.
-
-It must never know how a run waits.
+``max_calls_per_minute`` counts the turns that agents report. Their times are not reported, so the
+turns of an iteration count as spread evenly over the time in which its agent worked. An agent
+without turns counts as one call.
 """
 
 from __future__ import annotations
@@ -46,7 +34,7 @@ if TYPE_CHECKING:
     from ralph_ls.core.agent.messages import AgentMessage
 
 NEARLY_PERCENT = 80
-"""SPEC §9.6: a person is warned at this share of a budget."""
+"""The share of a budget at which the user is warned (docs/rules.md#budgets)."""
 
 ITERATIONS_TO_WARN = 5
 """Runs of fewer iterations are over before a warning could be of use."""
@@ -55,7 +43,7 @@ ITERATIONS_TO_WARN = 5
 def limit_reached(
     config: Config, *, counted: int, seconds: float, usage: Usage | None
 ) -> str | None:
-    """Which budget is used up, in words; None where none is."""
+    """The message of a budget that is used up; None where none is."""
     for budget in _budgets(config, counted, seconds, usage):
         if budget.is_used_up:
             return budget.end
@@ -75,7 +63,7 @@ class UsedUp:
 def used_up_budgets(
     config: Config, *, counted: int, seconds: float, usage: Usage | None
 ) -> tuple[UsedUp, ...]:
-    """Each budget that is used up: what has to be raised before the run can go on."""
+    """Each budget that is used up, and must be raised before the run can continue."""
     return tuple(
         UsedUp(used=budget.shown, flag=f"{budget.flag} {budget.raised}")
         for budget in _budgets(config, counted, seconds, usage)
@@ -105,7 +93,7 @@ def is_nearly_used(used: float | None, limit: float | None) -> bool:
 
 
 def is_usage_spent(config: Config, usage: Usage | None) -> bool:
-    """Whether the tokens or the cost of a run are used up, whatever else bounds it."""
+    """Whether the tokens or the cost of a run are used up, whatever other limits it has."""
     tokens, cost = tokens_of(usage), None if usage is None else usage.cost_usd
     return (config.max_tokens is not None and (tokens or 0) >= config.max_tokens) or (
         config.max_cost_usd is not None and (cost or 0.0) >= config.max_cost_usd
@@ -113,7 +101,7 @@ def is_usage_spent(config: Config, usage: Usage | None) -> bool:
 
 
 def tokens_of(usage: Usage | None) -> int | None:
-    """In and out, as the budget counts them; None where no agent has told any."""
+    """Input and output tokens, as the budget counts them; None where no agent has reported any."""
     told = () if usage is None else (usage.input_tokens, usage.output_tokens)
     known = [count for count in told if count is not None]
     return sum(known) if known else None
@@ -156,7 +144,7 @@ class _Budget:
 def _budgets(
     config: Config, counted: int, seconds: float, usage: Usage | None
 ) -> Iterator[_Budget]:
-    """The budgets that are set, in the order in which they are told."""
+    """The budgets that are set, in the order of messages."""
     if (iterations := config.max_iterations) is not None:
         words = f"{counted} of {iterations} iterations"
         yield _budget("iterations", counted, iterations, words, flag="--max-iterations")
@@ -228,7 +216,9 @@ def iteration_limit_passed(config: Config, usage: Usage | None) -> str | None:
 
 
 def iteration_limit_words(config: Config, usage: Usage | None, *, ended: bool) -> str | None:
-    """That an iteration passed a limit, and what became of its agent; None where it did not."""
+    """The message that an iteration passed a limit, and whether its agent was ended; None where
+    not.
+    """
     how_much = iteration_limit_passed(config, usage)
     if how_much is None:
         return None
@@ -237,7 +227,7 @@ def iteration_limit_words(config: Config, usage: Usage | None, *, ended: bool) -
 
 
 class SpendingWatch:
-    """Hears what one agent process tells, and says when it has to end."""
+    """Watches the usage that one agent process reports, and decides when to end it."""
 
     def __init__(
         self,
@@ -247,10 +237,10 @@ class SpendingWatch:
         price: PriceConfig | None = None,
         run_spent: Usage | None = None,
     ) -> None:
-        """``spent`` is what an earlier attempt of the same iteration used up.
+        """``spent`` is the usage of an earlier attempt of the same iteration.
 
-        ``run_spent`` is what the run had used up before the iteration. ``price`` is that of the
-        model, for an agent that tells no cost.
+        ``run_spent`` is the run's usage before the iteration. ``price`` is that of the model, for
+        an agent that reports no cost.
         """
         self._config = config
         self._price = price
@@ -262,7 +252,7 @@ class SpendingWatch:
         """Whether the turn has ended in which a limit was passed."""
 
     def hear(self, told: Sequence[AgentMessage]) -> None:
-        """Take what it told, in its order."""
+        """Take the messages of the agent, in order."""
         # Viewers load this module for its words, and need no messages.
         from ralph_ls.core.agent.messages import (
             EmittedTodos,
@@ -274,7 +264,7 @@ class SpendingWatch:
 
         for one in told:
             if isinstance(one, EmittedUsage):
-                # The next turn is told by what it uses, so the one before it has ended; with the
+                # Usage announces the next turn, so the one before it has ended; with the
                 # cost comes the agent's own end.
                 is_next = one.usage.cost_usd is None
                 self.is_over = self.is_over or (is_next and self._has_passed)
@@ -320,11 +310,11 @@ def calls_after_iteration(run: RunState, ended: IterationEnded) -> tuple[AgentCa
 def next_agent_start(
     calls: Sequence[AgentCalls], limit: int | None, now: datetime
 ) -> datetime | None:
-    """When fewer than ``limit`` calls lie in the minute before; None where that is so now."""
+    """When fewer than ``limit`` calls are within the last minute; None where that is so now."""
     if limit is None:
         return None
     left = limit
-    # Where the clock was set back, nobody knows how long ago a call was made.
+    # Where the clock was set back, the age of a call is not known.
     for one in (known for known in reversed(calls) if known.until <= now):
         if left <= one.count:
             start = _moment_of(one, left) + CALLS_WINDOW

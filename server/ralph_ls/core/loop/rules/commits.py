@@ -1,25 +1,18 @@
-"""The base of the loop's next commit: what the work tree's changes are held against.
+"""Commits of the loop: their base, their message, and what is reported of git to the next agent.
 
-An iteration may end with work in no commit: it was stopped, its validation failed, a hook refused
-the commit. That work goes into the next commit, as long as nobody has changed it since. What the
-user wrote between two iterations does not.
+The base is the tree against which the next commit compares the work tree. An iteration may end with
+work in no commit: it was stopped, its validation failed, a hook refused the commit. That work goes
+into the next commit, unless it was changed since. The user's changes between two iterations do not.
 
-Restored changes in words: which rule an agent broke, for the next agent and for the history.
+The message has a subject that names the task, a body of what was reported and observed, and
+trailers: run and start, by which the commit is found again, and the iteration's number
+(docs/rules.md#commits). Texts of plan and agent are untrusted: each is on one line behind a fixed
+prefix, so that none can pass for a trailer.
 
-The rules are those of the guard; here they only have names. It must never know how a file is
-restored.
-
-What the loop writes into a commit of its own (docs/rules.md#commits).
-
-A subject that names the task, what was done as far as it was said and seen, and trailers: run and
-start, by which the commit is found again, and the iteration as people know it.
-Plan and agent are strangers: each of their texts is on one line behind words of ours, so that none
-can pass for a trailer.
-
-An operation of git that an agent began and did not end: a merge, a rebase, a cherry-pick.
-
-Nothing of it is committed by the loop, which would make half a merge look like finished work. The
-next agent is told, since it alone knows whether the changes are wanted.
+Restored changes are named by the rule of the guard that they broke, for the next agent and for the
+history. An unfinished operation of git (a merge, a rebase, a cherry-pick) is not committed, which
+would make half a merge look like finished work; the next agent is notified, since it alone knows
+whether the changes are wanted.
 """
 
 from __future__ import annotations
@@ -38,10 +31,10 @@ from ralph_ls.protocol.run.values import Baseline, Evidence, Mode
 def next_commit_base(
     known: Baseline | None, owed: Mapping[str, str] | None, found: Baseline
 ) -> Baseline:
-    """The base for an iteration that ``found`` the tree so.
+    """The base for an iteration that ``found`` this tree.
 
     ``known`` is the base of an earlier iteration with work in no commit, and ``owed`` that work by
-    path; None in journals that did not keep it, whose base holds for whatever comes after.
+    path; None in journals without it, whose base stays.
     """
     if known is None:
         return found
@@ -60,8 +53,8 @@ def has_uncommitted_work(
 ) -> bool:
     """Whether some of that work is still in the tree and in no commit.
 
-    For the arguments see ``next_commit_base``. Where nobody knows which work it is, whatever
-    differs from its base may be.
+    For the arguments see ``next_commit_base``. Where the work is not known, any difference from its
+    base may be part of it.
     """
     if owed is None:
         return known is not None and known.fingerprint != found.fingerprint
@@ -100,7 +93,7 @@ GUARD_RULES: Mapping[Forbidden, str] = MappingProxyType(
 
 
 def broken_rule(what: Forbidden, why: str | None) -> str:
-    """The rule that a change broke: as it was said of this very change, else of its kind."""
+    """The rule that a change broke: that of this very change, else of its kind."""
     return " ".join(why.split())[:SHOWN_WHY] if why else GUARD_RULES[what]
 
 
@@ -142,9 +135,9 @@ def commit_message(
 def restoration_message(
     run: str, start: int, paths: Sequence[str], reverted: Sequence[RevertedChange]
 ) -> str:
-    """The message of a commit that restores guarded files, with which rule was broken."""
+    """The message of a commit that restores guarded files, with the rule that was broken."""
     what = paths[0] if len(paths) == 1 else count_of(len(paths), "guarded file")
-    # No titles: what a stranger wrote there may mean something to whoever hosts the repository.
+    # No titles: untrusted text could have a meaning for the host of the repository.
     rules = dict.fromkeys(f"{one.path}: {GUARD_RULES[one.what]}" for one in reverted)
     bullets = "\n".join(f"- {_one_line(rule, SUMMARY_LIMIT)}" for rule in rules)
     return (
@@ -183,20 +176,20 @@ def _bullets(run: RunState, given: IterationRead, evidence: Evidence) -> Iterato
 
 
 def _one_line(text: str, limit: int) -> str:
-    """A stranger's text on one line, without what a terminal would obey."""
+    """An untrusted text on one line, without control characters of terminals."""
     folded = " ".join(text.split())
     plain = "".join(sign for sign in folded if sign.isprintable())
     return plain if len(plain) <= limit else f"{plain[: limit - 1].rstrip()}…"
 
 
 UNFINISHED_GIT = "git-unfinished"
-"""The warning that says so."""
+"""The code of the warning about an unfinished operation of git."""
 
 _ABORTS = {"bisect": "git bisect reset"}
 
 
 def unfinished_git_words(what: str) -> str:
-    """What was left, and how it is brought to an end."""
+    """The operation that was left, and how to end it."""
     abort = _ABORTS.get(what, f"git {what} --abort")
     return (
         f"an agent ended in the middle of a {what}, and nothing is committed before that is "
@@ -205,7 +198,7 @@ def unfinished_git_words(what: str) -> str:
 
 
 def unfinished_git_of_last_start(run: RunState, start: int) -> str:
-    """What the start before this one left, in words; empty where it left nothing."""
+    """The operation that the start before this one left, in words; empty where it left none."""
     found = [
         one.message for one in run.warnings if (one.code, one.start) == (UNFINISHED_GIT, start - 1)
     ]

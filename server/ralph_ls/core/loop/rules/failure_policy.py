@@ -1,15 +1,12 @@
-"""Which agent is asked: the run's own, or one that takes over from it (``fallback``).
+"""Failure policy: wait for an agent that failed, replace it by another one, or count a crash.
 
-The order is that of the settings, and the first that can be had works. One at its usage limit can
-be had again when that is lifted; one that failed otherwise is not asked again in this run, but by
-whoever takes the run up. It must never know which failures leave an agent out.
+Agents are asked in the order of the settings (``fallback``), and the first available one works. One
+at its usage limit is available again when that is lifted; one that failed otherwise is not asked
+again in this run before a user resumes it.
 
-What a failed agent means for its iteration: wait, hand over to another agent, or neither.
-
-An iteration whose agent could not be had at all is *held up*: it counts for nothing, as one at a
-usage limit does (docs/rules.md#usage-limits). An overload is waited out, each wait twice the one
-before; when the waits are used up it is a crash like any other. It must never know how a run waits
-or ends.
+An iteration whose agent was not available is *held*: it counts for nothing, as one at a usage limit
+does (docs/rules.md#usage-limits). An overload is waited out, each wait twice as long as the one
+before; when the waits are used up it is a crash as usual.
 """
 
 from __future__ import annotations
@@ -28,10 +25,10 @@ from ralph_ls.protocol.run.values import Outcome
 
 
 def substitute_agent(run: RunState, now: datetime) -> str | None:
-    """The agent to start in place of the run's own; None: the run's own."""
+    """The agent that replaces the run's; None: the run's agent."""
     found = _first_left(run.config.agent, run.config.fallback, run.agents_out, now)
     if found is None:
-        # The wait is over, whatever the clock says: it was for the one that is back first.
+        # The wait is over, whatever the clock shows: it was for the one that is back first.
         back = [one for one in run.agents_out if one.until is not None]
         first = min(back, key=lambda one: one.until or now, default=None)
         found = None if first is None else first.agent
@@ -39,14 +36,14 @@ def substitute_agent(run: RunState, now: datetime) -> str | None:
 
 
 def unavailable_agents(run: RunState, now: datetime) -> frozenset[str]:
-    """The agents that cannot be had now, by their names."""
+    """The names of the agents that are not available now."""
     return frozenset(one.agent for one in run.agents_out if one.until is None or one.until > now)
 
 
 def mark_unavailable(
     run: RunState, agent: str, *, until: datetime | None, now: datetime
 ) -> AgentOut | None:
-    """That ``agent`` cannot be had, and who works on; None where the run has no other at all."""
+    """The loss of ``agent``, and its replacement; None where the run has no other agent."""
     if not run.config.fallback:
         return None
     left_out = (*run.agents_out, AgentOut(agent=agent, until=until))
@@ -55,7 +52,7 @@ def mark_unavailable(
 
 
 def first_available_again(run: RunState, out: AgentOut) -> datetime | None:
-    """When the first of those that were left out can be had again; None: none will be."""
+    """When the first of the agents that were left out is available again; None: none will be."""
     known = {one.agent: one for one in (*run.agents_out, out)}
     moments = [one.until for one in known.values() if one.until is not None]
     return min(moments, default=None)
@@ -64,22 +61,22 @@ def first_available_again(run: RunState, out: AgentOut) -> datetime | None:
 def unavailable_after_iteration(
     known: tuple[AgentOut, ...], out: AgentOut | None
 ) -> tuple[AgentOut, ...]:
-    """Who is left out, with one that has just been seen."""
+    """The agents that are left out, with a new one."""
     if out is None:
         return known
     return (*(one for one in known if one.agent != out.agent), out)
 
 
 def overloads_after(run: RunState, ended: IterationEnded) -> int:
-    """Iterations in a row that came to nothing since the agent's model was overloaded."""
+    """Iterations in a row without a result since the agent's model was overloaded."""
     is_one = ended.failure is AgentFailure.OVERLOADED and ended.outcome is not Outcome.PROGRESS
     return run.overloads + 1 if is_one and ended.agent_out is None else 0
 
 
 def unavailable_after_resume(known: tuple[AgentOut, ...]) -> tuple[AgentOut, ...]:
-    """Who is still left out when somebody takes up the run: those that will be back by themselves.
+    """The agents that stay left out when a user resumes the run: those that become available again.
 
-    Whoever does so has seen why the others failed.
+    The user has had a chance to fix the others.
     """
     return tuple(one for one in known if one.until is not None)
 
@@ -87,7 +84,7 @@ def unavailable_after_resume(known: tuple[AgentOut, ...]) -> tuple[AgentOut, ...
 def _first_left(
     own: str, fallback: tuple[str, ...], left_out: tuple[AgentOut, ...], now: datetime
 ) -> str | None:
-    # Of several words about one agent the last holds.
+    # Of several entries of one agent the last holds.
     until = {one.agent: one.until for one in left_out}
     for name in dict.fromkeys((own, *fallback)):
         moment = until.get(name)
@@ -99,7 +96,7 @@ def _first_left(
 FAILURES_FOR_USER = frozenset(
     {AgentFailure.NOT_LOGGED_IN, AgentFailure.REFUSED_AS_ROOT, AgentFailure.WRONG_CALL}
 )
-"""Failures that the same agent would meet again at once, whatever is tried."""
+"""Failures that the same agent would repeat at once."""
 
 NO_SECOND_TRY = FAILURES_FOR_USER | {AgentFailure.OVERLOADED}
 """Failures after which an agent is not started once more in the same iteration."""
@@ -110,7 +107,7 @@ OUT_OF_REACH = frozenset({AgentFailure.LIMIT, AgentFailure.OVERLOADED})
 LIMITS_OF_ITS_OWN = frozenset(
     {AgentFailure.CONTEXT_FULL, AgentFailure.MAX_TURNS, AgentFailure.BUDGET}
 )
-"""Ends that an agent came to by a limit of its own: no crash, and what it did counts."""
+"""Ends by a limit of the agent itself: no crash, and its work counts."""
 
 AGENT_FAILURE_WORDS = {
     AgentFailure.CONTEXT_FULL: (
@@ -126,7 +123,7 @@ AGENT_FAILURE_WORDS = {
         "what it did until then counts; it is a setting of the agent's own",
     ),
 }
-"""Code of the warning, and what is added to what happened."""
+"""By failure: the code of the warning, and the advice in its message."""
 
 OVERLOADED = "agent-overloaded"
 FALLBACK = "agent-fallback"
@@ -135,17 +132,17 @@ FALLBACK = "agent-fallback"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentHold:
-    """Why an iteration's agent could not be had, and what the run does until one can."""
+    """Why an iteration's agent was not available, and what the run does until one is."""
 
     kind: AgentFailure
     limit: AccountLimit | None = None
-    """Of a usage limit."""
+    """The usage limit."""
     out: AgentOut | None = None
-    """The agent is left out for it; None: it is asked again."""
+    """The agent is left out; None: it is asked again."""
     retry: int = 0
     """Which wait in a row follows, from 1; 0: it is no overload that is waited for."""
     back_at: datetime | None = None
-    """When one can be had again, where none is left who could work on."""
+    """When an agent is available again, where none is left to replace it."""
 
 
 def agent_hold(
@@ -156,9 +153,9 @@ def agent_hold(
     nothing: bool,
     now: datetime,
 ) -> AgentHold | None:
-    """Why the open iteration is held up; None where it is not.
+    """Why the open iteration is held; None where it is not.
 
-    ``nothing``: its agent came to nothing. ``limit``: the usage limit that kept it from a result.
+    ``nothing``: its agent had no result. ``limit``: the usage limit that kept it from one.
     """
     kind, began = given.failure_kind, _began(run, now)
     if limit is not None:
@@ -178,13 +175,13 @@ def agent_hold(
 
 
 def agent_crash(run: RunState, *, now: datetime) -> AgentOut | None:
-    """Who takes over from an agent that failed in too many iterations in a row; None: nobody."""
+    """The replacement of an agent that failed in too many iterations; None: there is none."""
     out = mark_unavailable(run, _agent(run), until=None, now=now)
     return None if out is None or out.successor is None else out
 
 
 def retry_wait(config: Config, retry: int) -> timedelta:
-    """How long the wait of that number is, from 1."""
+    """The length of the wait of that number, from 1."""
     doubled = config.retry.first * 2.0 ** min(retry - 1, _DOUBLINGS)
     return _seconds(min(doubled, max(config.retry.longest, config.retry.first)))
 
@@ -212,13 +209,13 @@ def handed_over_words(what: str, out: AgentOut) -> str:
 
 
 def agent_crash_words(out: AgentOut, given: IterationRead, *, times: int) -> str:
-    """That another agent takes over from one that failed again and again."""
+    """The message that another agent replaces one that failed repeatedly."""
     said = f", at last: {given.failure}" if given.failure else ""
     return handed_over_words(f"{out.agent} failed in {times} iterations in a row{said}", out)
 
 
 def needs_user_words(run: RunState, given: IterationRead) -> str | None:
-    """Why no try of this agent's can help, and what to do; None where one may."""
+    """Why no retry of this agent can help, and what to do; None where one may."""
     kind = given.failure_kind
     if kind is None or kind not in FAILURES_FOR_USER:
         return None
@@ -243,12 +240,12 @@ def _handed_over(
 
 
 def _is_end(hold: AgentHold) -> bool:
-    """Nobody is left, and nobody will be back."""
+    """Whether no agent is left, and none will be back."""
     return hold.out is not None and hold.out.successor is None and hold.back_at is None
 
 
 def _agent(run: RunState) -> str:
-    """The name of the one that worked on the open iteration."""
+    """The name of the agent that worked on the open iteration."""
     started = None if run.current is None else run.current.agent
     return run.config.agent if started is None else started.agent
 
@@ -262,4 +259,4 @@ def _seconds(duration: float) -> timedelta:
 
 
 _DOUBLINGS = 30
-"""No wait needs more: a number beyond would be none any more."""
+"""The largest exponent of a wait, which exceeds any limit by far."""

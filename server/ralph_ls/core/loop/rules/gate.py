@@ -1,31 +1,25 @@
-"""Confirmation: when a run whose required tasks are all done needs another look, and when not.
+"""Exit gate: decides when a run is complete, and when it needs a confirming iteration first.
 
-Under the rules ``marker`` and ``dual`` an agent may finish the last task and not give the gate's
-signal. Then one iteration without a task confirms that nothing is left to do. A run has
-``max_confirmations`` of them: whatever such an iteration found and added to the plan is worked on,
-and the run is complete once that is done. A confirming iteration that came to nothing, asked
-something or reported failing tests does not count, and is repeated; what bounds it then is the
-breaker.
+Every profile has one gate (docs/rules.md#exit-gate), and each gate is a rule of two halves. The
+agent's half is the rule's signal: a line in the plan, two conditions in a report, a promise. The
+plan's half is the same for all: with required tasks open a completion is refused, whatever the
+agent reports, and blocked tasks are open. Where there is no task at all (a request, a trace without
+a plan) nothing is refused.
 
-It must never know what an iteration left in the tree, nor how a run ends.
+A completion signal of another rule never ends a run; it is reported, so that the user sees why the
+loop continued. Under the rules ``marker`` and ``dual`` a report of failing tests refuses a
+completion as well: by the agent's own report the work is not done. EXIT_SIGNAL together with
+BLOCKED, NEEDS_CLARIFICATION or a wish for clarification is never completion: it means "should
+processing stop" (docs/rules.md#status-block). COMPLETE with EXIT_SIGNAL false is no signal: agents
+write it for "this task".
 
-The completion gate: when a run may say that it is complete (docs/rules.md#exit-gate).
+Confirmation (docs/rules.md#confirmation): under ``marker`` and ``dual`` an agent may finish the
+last task without the gate's signal. Then one iteration without a task confirms that nothing is left
+to do. A run has ``max_confirmations`` of them: tasks that such an iteration added to the plan are
+worked on, and the run is complete when they are done. A confirming iteration that failed, asked
+something or reported failing tests does not count, and is repeated; the breaker limits that.
 
-Every profile has one gate, and each gate is a rule of two halves. The agent's half is the rule's
-own signal: a line in the plan, two conditions in a report, a promise. The plan's half is the same
-for all: with required tasks open a completion is refused, whatever the agent says, and blocked
-tasks are open. Where there is no task at all (a request, a trace without a plan) the plan has
-nothing to say, and nothing is refused.
-
-A completion signal that is not the rule's own never ends a run; it is told, so that nobody has to
-wonder why the loop went on. Under the rules ``marker`` and ``dual`` a report of failing tests
-refuses a completion as well: the agent says itself that the work is not done. EXIT_SIGNAL
-together with BLOCKED, NEEDS_CLARIFICATION or a wish for clarification is never completion: it
-means "should processing stop" (docs/rules.md#status-block). COMPLETE with EXIT_SIGNAL false is no
-signal at all: agents write it for "this task".
-
-Nothing here ends a run, tells anything, or knows what comes first when several things hold; the
-order is ``ORDERS``, and ``verdict`` goes by it.
+Nothing here ends a run. Which end comes first when several hold is in ``ORDERS``, for ``verdict``.
 """
 
 from __future__ import annotations
@@ -60,20 +54,20 @@ def confirmation_words(run: RunState) -> str:
 
 
 def has_open_work(plan: PlanFacts) -> bool:
-    """Whether the plan has a required task that is open, or another one that is to be taken."""
+    """Whether the plan has a required task that is open, or another one that can be selected."""
     return plan.next_task is not None or plan.counts.open_required > 0
 
 
 def tests_fail(rule: GateRule, report: Report | None) -> bool:
-    """Whether the report says of itself that the work is not complete, by its TESTS_STATUS."""
+    """Whether the report itself denies completion, by its TESTS_STATUS."""
     return rule in CONFIRMING_GATES and report is not None and report.tests_status == "FAILING"
 
 
 def failing_tests_after(run: RunState, event: IterationEnded) -> bool:
-    """Whether failing tests are the next iteration's first work, as the journal has it.
+    """Whether failing tests are the next iteration's first work, by the journal.
 
-    They are where the run might be complete but for them: a completion was refused, or no required
-    task is open.
+    They are where nothing else keeps the run from being complete: a completion was refused, or no
+    required task is open.
     """
     report = run.report if run.report_start == event.start else None
     is_refused = run.current is not None and "completionRefused" in run.current.told
@@ -86,13 +80,13 @@ def _is_done(counts: PlanCountsView) -> bool:
 
 
 NOT_COMPLETE = frozenset({"BLOCKED", "NEEDS_CLARIFICATION"})
-"""STATUS values that say that a person is needed, whatever else the report says.
+"""STATUS values that ask for the user, whatever else the report contains.
 
 See docs/rules.md#status-block.
 """
 
 TESTS_FAIL = "the report says TESTS_STATUS FAILING"
-"""Why a completion is refused whose agent reports failing tests."""
+"""The refusal of a completion whose agent reports failing tests."""
 
 _USUAL_ORDER = (
     EndReason.COMPLETE,
@@ -113,7 +107,7 @@ _ORDER_OF_ISSUES = (
 ORDERS: Mapping[GateRule, tuple[EndReason, ...]] = MappingProxyType(
     {rule: _ORDER_OF_ISSUES if rule is GateRule.STATUS else _USUAL_ORDER for rule in GateRule}
 )
-"""Which end of one iteration comes first, after stopped and fatal (docs/rules.md#exit-gate).
+"""The order of ends after one iteration, after stopped and fatal (docs/rules.md#exit-gate).
 
 The resilience loop checks COMPLETE, BLOCKED, DECIDE; requests check HALT, CLARIFY, COMPLETE.
 """
@@ -121,7 +115,7 @@ The resilience loop checks COMPLETE, BLOCKED, DECIDE; requests check HALT, CLARI
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateInputs:
-    """All that a gate looks at after one iteration."""
+    """The inputs of a gate after one iteration."""
 
     report: Report | None
     promises: tuple[Promise, ...] = ()
@@ -131,7 +125,7 @@ class GateInputs:
     """The plan after the iteration."""
     indicators_before: int = 0
     stale_marker: bool = False
-    """The plan's marker stood there at the start, and has not been gone since."""
+    """The plan's marker was there at the start, and has not been gone since."""
     iterations: int
     """Counted iterations, this one included."""
     min_iterations: int = 0
@@ -141,24 +135,24 @@ class GateInputs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateResult:
-    """What the gate says of one iteration."""
+    """The gate's decision about one iteration."""
 
     indicators: int
     """The sum of completion indicators after this iteration; 0 under every rule but ``dual``."""
     satisfied: bool
-    """The agent's half: the rule's own signal is there."""
+    """The agent's half: the rule's signal is there."""
     accepted: bool
     """Satisfied, and the plan agrees."""
     refusal: str | None = None
     """Why a satisfied gate was not accepted."""
     by_tests: bool = False
-    """It was refused for failing tests alone, which the breaker counts by themselves."""
+    """It was refused for failing tests alone, which the breaker counts separately."""
     why: str = ""
     """Why the run is complete, in words; empty where it is not."""
 
 
 def check_gate(given: GateInputs) -> GateResult:
-    """Hold one iteration's signals against the configured rule and the plan.
+    """Check one iteration's signals against the configured rule and the plan.
 
     See docs/rules.md#exit-gate.
     """
@@ -178,21 +172,20 @@ def check_gate(given: GateInputs) -> GateResult:
 
 
 def queue_is_empty(counts: PlanCountsView, next_task: TaskRef | None) -> bool:
-    """Whether the queue, read before an iteration, says that all is done (docs/rules.md#exit-gate).
+    """Whether the queue, read before an iteration, is empty (docs/rules.md#exit-gate).
 
-    B ends with 0 as well when all that is left is blocked. SPEC §7 keeps that apart: then a
-    required task is open, the queue is not empty, and the run ends with 2. An optional task that
-    can be taken is work; one that cannot be taken holds nothing up.
+    A queue with nothing but blocked tasks is not: a required task is open then, and the run ends as
+    blocked. An optional task that can be selected is work; one that cannot is not waited for.
     """
     return counts.open_required == 0 and next_task is None
 
 
 def foreign_signals(given: GateInputs) -> tuple[str, ...]:
-    """Completion signals of the agent that are not the rule's own, each in words.
+    """Completion signals of the agent that are not the rule's, each in words.
 
     See docs/rules.md#exit-gate.
 
-    There are none where the gate's own signal is there: what comes with it says nothing more.
+    There are none where the gate's signal is there, which they only repeat.
     """
     rule, report = given.config.rule, given.report
     if check_gate(given).satisfied:
@@ -211,7 +204,7 @@ def foreign_signals(given: GateInputs) -> tuple[str, ...]:
 
 
 def gate_words(config: GateConfig, complete_word: str) -> str:
-    """What the gate asks for, in words that follow "asks for"."""
+    """The signals of the gate, in words that follow "asks for"."""
     match config.rule:
         case GateRule.MARKER:
             return f"{config.marker} on a line of its own in the plan"
@@ -229,11 +222,11 @@ def gate_words(config: GateConfig, complete_word: str) -> str:
 
 
 def _check_marker(given: GateInputs) -> GateResult:
-    """``spec``: PROJECT_COMPLETE stands in the plan (docs/rules.md#exit-gate).
+    """``spec``: PROJECT_COMPLETE is in the plan (docs/rules.md#exit-gate).
 
-    Awkward: a marker of an earlier run stands there at the start, and the agent works on below it.
-    It says nothing about this run until it has been gone once, so ``stale_marker`` is told to us.
-    S greps the plan at any place; only a line of its own counts, which ``plan.marker`` sees to.
+    A marker of an earlier run may be there at the start, with the agent working below it. It means
+    nothing for this run until it has been gone once (``stale_marker``). Only a line with nothing
+    else counts, which ``plan.marker`` checks.
     """
     if not _has_fresh_marker(given):
         return _NOT_SATISFIED
@@ -243,11 +236,10 @@ def _check_marker(given: GateInputs) -> GateResult:
 def _check_dual(given: GateInputs) -> GateResult:
     """``fixplan``: EXIT_SIGNAL true and enough indicators (docs/rules.md#exit-gate).
 
-    Awkward: what an indicator is. It is one distinct completion pattern in the final text outside
-    of blocks, or the plan having all its required tasks done. Indicators add up over consecutive
-    iterations; an iteration with none, or with EXIT_SIGNAL false, sets the sum to 0. STATUS
-    COMPLETE is none, for it often means "this task"; and IN_PROGRESS with EXIT_SIGNAL true
-    occurs, and is a signal.
+    An indicator is one distinct completion pattern in the final text outside of blocks, or the plan
+    having all its required tasks done. Indicators add up over consecutive iterations; an iteration
+    with none, or with EXIT_SIGNAL false, sets the sum to 0. STATUS COMPLETE is none, since it often
+    means "this task"; and IN_PROGRESS with EXIT_SIGNAL true occurs, and is a signal.
     """
     report = given.report
     found = len(set(given.completion_words)) + (1 if _is_all_done(given.counts) else 0)
@@ -265,9 +257,8 @@ def _check_verified(given: GateInputs) -> GateResult:
 
     See docs/rules.md#exit-gate.
 
-    Awkward: the plan being done ends the run although the agent promises nothing. Nobody claimed
-    anything then, so nothing is refused; and an agent that asks for a person instead is heard
-    first (docs/rules.md#promises).
+    A plan that is done ends the run without the agent's promise. Nothing was claimed then, so
+    nothing is refused; and an agent that asks for the user comes first (docs/rules.md#promises).
     """
     if _promises_complete(given):
         return _ask_plan(given, f"the agent promises {given.complete_word}")
@@ -279,10 +270,10 @@ def _check_verified(given: GateInputs) -> GateResult:
 
 
 def _check_queue() -> GateResult:
-    """``beads``: nothing an iteration says completes the run (docs/rules.md#exit-gate).
+    """``beads``: no signal of an iteration completes the run (docs/rules.md#exit-gate).
 
-    Awkward: this gate has no agent's half. The queue is read before each iteration, and
-    ``queue_is_empty`` says what it means; so also a task that the last iteration added is seen.
+    This gate has no agent's half. The queue is read before each iteration, and ``queue_is_empty``
+    decides; so a task that the last iteration added is included.
     """
     return _NOT_SATISFIED
 
@@ -290,9 +281,8 @@ def _check_queue() -> GateResult:
 def _check_status(given: GateInputs) -> GateResult:
     """``issue``: STATUS COMPLETE or PR_READY true (docs/rules.md#exit-gate).
 
-    Awkward: A's picture says EXIT_SIGNAL or PR_READY, its code STATUS COMPLETE or PR_READY. The
-    code holds, since EXIT_SIGNAL is also set to ask for clarification (docs/rules.md#status-block);
-    and PR_READY of a report that asks for a person is none.
+    EXIT_SIGNAL is no signal here, since it is also set to ask for clarification
+    (docs/rules.md#status-block); and PR_READY of a report that asks for the user is none.
     """
     report = given.report
     if report is None or _asks_for_user(report):
@@ -305,7 +295,7 @@ def _check_status(given: GateInputs) -> GateResult:
 
 
 def _ask_plan(given: GateInputs, signal: str, *, indicators: int = 0) -> GateResult:
-    """The plan's half of every rule: a signal that is there is accepted or refused."""
+    """The plan's half of every rule: a signal is accepted or refused."""
     refusal = _refusal(given.counts, given.iterations, given.min_iterations)
     by_tests = refusal is None and tests_fail(given.config.rule, given.report)
     refusal = TESTS_FAIL if by_tests else refusal

@@ -1,7 +1,8 @@
-"""What around a run may spoil a night's work, and is told before it does (docs/rules.md#health).
+"""Health: warnings about the environment of a run before it fails (docs/rules.md#health).
 
-Warnings stop nothing. Each is told once, and again only after it was gone. What no run can go on
-without is no warning: whoever looks raises it as an error. This module must never look itself.
+Warnings stop nothing. Each is reported once, and again only after its condition was gone.
+Conditions without which no run can continue are errors, which the caller raises. Nothing here reads
+the environment.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from ralph_ls.core.plurals import count_of
 from ralph_ls.protocol.run.events import Warned
 
 LOW_DISK = 1_000_000_000
-"""Bytes below which a disk is nearly full (S: 1 GB)."""
+"""Bytes below which a disk is nearly full."""
 
 MAIN_BRANCHES = frozenset({"main", "master"})
 
@@ -31,18 +32,18 @@ _OF_BRANCH = frozenset({DETACHED_HEAD, MAIN_BRANCH, NO_UPSTREAM})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiskSpace:
-    """One place that a run writes to."""
+    """One place to which a run writes."""
 
     what: str
-    """What lies there, such as ``the work tree``."""
+    """The content of the place, such as ``the work tree``."""
     path: str
     free: int | None
-    """Bytes that the user may still write; None where the system does not say."""
+    """Bytes that the user may still write; None where the system does not report them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunEnvironment:
-    """What a run stands in, as somebody has just seen it."""
+    """The environment of a run at one moment."""
 
     disks: tuple[DiskSpace, ...] = ()
     branch: str | None
@@ -56,21 +57,21 @@ class RunEnvironment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthWarning:
-    """One thing that is not as it should be."""
+    """One condition that needs attention."""
 
     code: str
     about: str
-    """What it is about: the same code about something else is told anew."""
+    """Its subject: the same code about another subject is reported again."""
     message: str
 
     @property
     def key(self) -> tuple[str, str]:
-        """What makes it the same condition at another moment."""
+        """The identity of the condition over time."""
         return (self.code, self.about)
 
 
 def health_warnings(seen: RunEnvironment) -> tuple[HealthWarning, ...]:
-    """All that is not as it should be, most pressing first."""
+    """All conditions that need attention, most pressing first."""
     found = [_disk_low(disk) for disk in seen.disks if is_low(disk)]
     found += _about_branch(seen)
     if seen.dirty:
@@ -81,16 +82,18 @@ def health_warnings(seen: RunEnvironment) -> tuple[HealthWarning, ...]:
 def new_warnings(
     found: Sequence[HealthWarning], known: Collection[tuple[str, str]]
 ) -> tuple[tuple[Notice, ...], frozenset[tuple[str, str]]]:
-    """What is told now, and what is known from now on; what is gone may be told again."""
+    """The warnings to report now, and the known conditions afterwards; one that is gone is
+    forgotten.
+    """
     fresh = [condition for condition in found if condition.key not in known]
     notices = tuple(Notice(code=one.code, message=one.message) for one in fresh)
     return notices, frozenset(condition.key for condition in found)
 
 
 def current_warnings(warnings: Sequence[Warned]) -> tuple[Warned, ...]:
-    """Of what a run has warned of, what holds as far as it told; ``warnings`` by time.
+    """The warnings of a run that still hold, as far as it reported; ``warnings`` by time.
 
-    All that was told of the branch at one moment makes way for what was told of it later.
+    Warnings about the branch at one moment are replaced by those of a later one.
     """
     last = max((one.at for one in warnings if one.code in _OF_BRANCH), default=None)
     newest = {
@@ -102,7 +105,7 @@ def current_warnings(warnings: Sequence[Warned]) -> tuple[Warned, ...]:
 
 
 def is_low(disk: DiskSpace) -> bool:
-    """Whether less than S's gigabyte is free there."""
+    """Whether less than a gigabyte is free there."""
     return disk.free is not None and disk.free < LOW_DISK
 
 

@@ -1,23 +1,18 @@
-"""Which validation scripts an iteration asks for: those that name a file which was changed.
+"""Validation: which scripts an iteration runs, and what happens to work that fails them.
 
-A script says so itself, in one of its first lines: ``# ralph: globs = client/**, *.ts``. So the
-line comes and goes with the script, and ``ralph allow`` shows both together. A script without such
-a line always runs. The globs are those of ``.gitignore``, as far as they are alike everywhere: a
-glob without a slash is one of a file's name in any folder, ``**`` stands for any folders, and what
-names a folder means everything in it. This module must never know how a script is run.
+A script names the files that it checks in one of its first lines, ``# ralph: globs = client/**,
+*.ts``, so the line changes with the script, and ``ralph allow`` shows both together. A script
+without such a line always runs. The globs are those of ``.gitignore``, as far as they are alike
+everywhere: a glob without a slash matches a file's name in any folder, ``**`` any folders, and a
+folder's name everything in it.
 
-Work that did not validate: whether the run ends, takes it back, or has it mended
-(docs/rules.md#validation).
+Work that fails is handled by ``on_validate_fail`` (docs/rules.md#validation). ``stop`` ends the
+run. ``rollback`` undoes the whole iteration, which is no progress, and the breaker counts it; where
+that is impossible without changes that are not the iteration's, the run ends with the reason.
+``repair`` leaves the work, and the next iteration is for the same task, up to ``max_repairs``
+times. Work that failed completes no run, whatever its agent reports or ticks.
 
-``on_validate_fail`` says which. ``stop`` ends the run (docs/rules.md#validation). ``rollback``
-takes all of the iteration back, which is no progress, and the breaker counts it; where that cannot
-be done without touching what is not the iteration's, the run ends and says why. ``repair`` leaves
-the work where it is, and the next iteration is for the same task, as often as ``max_repairs`` says.
-Whatever was said or ticked, what did not validate completes no run.
-
-It must never know how scripts and git are called.
-
-What came of a closed task's checks, as the journal has it and as the loop reads it again.
+Nothing here runs scripts or git.
 """
 
 from __future__ import annotations
@@ -44,7 +39,7 @@ from ralph_ls.protocol.run.state import CurrentIteration, RunState
 from ralph_ls.protocol.run.values import Evidence, Mode
 
 LINES_READ = 10
-"""How many of a script's first lines are looked at."""
+"""First lines of a script that are searched."""
 
 _GLOBS = re.compile(r"\W*ralph:\s*globs\s*=(.*)", re.IGNORECASE)
 _MAY_CHANGE = re.compile(r"\W*ralph:\s*may-change\s*=(.*)", re.IGNORECASE)
@@ -79,7 +74,7 @@ def _pattern(glob: str) -> re.Pattern[str]:
     pieces = re.split(r"(^/|\*\*/|\*\*|\*|\?)", glob.removeprefix("./").rstrip("/"))
     written = "".join(_WORDS.get(piece, re.escape(piece)) for piece in pieces)
     anywhere = "(?:.*/)?" if is_name else ""
-    # What names a folder means all that lies in it.
+    # The name of a folder matches everything in it.
     return re.compile(f"{anywhere}{written}(?:/.*)?", re.DOTALL)
 
 
@@ -90,7 +85,7 @@ NOT_VALID = "what it changed did not validate"
 
 
 def is_in_script_folder(script: str) -> bool:
-    """Whether a validation script is one of several in their folder, so that it has to be named."""
+    """Whether a validation script is one of several in a folder, so that messages name it."""
     return script.rpartition("/")[0].endswith(".d")
 
 
@@ -102,20 +97,20 @@ def validation_failure_words(validated: Validated) -> str:
 
 
 def is_invalid(current: CurrentIteration) -> bool:
-    """Whether what the open iteration left did not validate."""
+    """Whether the work of the open iteration failed validation."""
     return current.validated is not None and not current.validated.ok
 
 
 def is_repair_iteration(run: RunState) -> bool:
-    """Whether the next iteration is there to mend what did not validate."""
+    """Whether the next iteration is to repair work that failed validation."""
     wanted = run.config.on_validate_fail is OnValidateFail.REPAIR
     return wanted and run.failed_validation is not None
 
 
 def repair_iteration(run: RunState, given: Prepared, *, left_out: Collection[str]) -> Prepared:
-    """The next iteration, for the task whose work did not validate, whatever the plan says of it.
+    """The next iteration, for the task whose work failed validation, whatever the plan contains.
 
-    Where that was set aside, or a person has it skipped, another one is mended with.
+    Where that task was set aside, or the user has it skipped, the repair is part of another one's.
     """
     failed = run.failed_validation
     if failed is None or not is_repair_iteration(run):
@@ -131,7 +126,7 @@ def repair_iteration(run: RunState, given: Prepared, *, left_out: Collection[str
 def rollback_due(
     run: RunState, current: CurrentIteration, evidence: Evidence, *, stopped: bool
 ) -> UndoWork | None:
-    """The order to take the iteration back; None where it stays, or was taken back already."""
+    """The order to roll the iteration back; None where it stays, or was rolled back already."""
     wanted = run.config.on_validate_fail is OnValidateFail.ROLLBACK and not stopped
     if not wanted or not is_invalid(current) or current.rolled_back is not None:
         return None
@@ -149,7 +144,7 @@ def rollback_due(
 
 
 def after_rollback(held: IterationRead, given: WorkUndone) -> IterationRead:
-    """What was read of an iteration, once nothing is left of what it did."""
+    """The reading of an iteration after its rollback."""
     if given.refused:
         return held
     plan = held.plan if given.plan is None else given.plan
@@ -159,7 +154,7 @@ def after_rollback(held: IterationRead, given: WorkUndone) -> IterationRead:
 
 
 def validation_fatal_words(run: RunState, current: CurrentIteration) -> str | None:
-    """Why the run ends for a failed validation; None where there was none, or it goes on."""
+    """Why the run ends for a failed validation; None where there was none, or it continues."""
     validated = current.validated
     if validated is None or validated.ok:
         return None
@@ -180,7 +175,7 @@ def validation_fatal_words(run: RunState, current: CurrentIteration) -> str | No
 
 
 def refuse_completion(run: RunState, current: CurrentIteration, gate: GateResult) -> GateResult:
-    """The gate's word on work that is not valid: no completion is accepted for it."""
+    """The gate's decision about work that failed validation: no completion is accepted."""
     goes_on = run.config.on_validate_fail is not OnValidateFail.STOP
     if gate.accepted and goes_on and is_invalid(current):
         return replace(gate, accepted=False, refusal=NOT_VALID, why="")
@@ -191,7 +186,7 @@ SHOWN_CHECKS = 50
 
 
 def checks_of_event(verification: TaskVerification) -> tuple[CriterionChecked, ...]:
-    """The checks of a task as an event tells them, those that failed first where there are many."""
+    """The checks of a task for an event, failed ones first where there are many."""
     checked = verification.checked
     if len(checked) > SHOWN_CHECKS:
         checked = tuple(sorted(checked, key=lambda one: not one.failed)[:SHOWN_CHECKS])
@@ -211,7 +206,7 @@ def checks_of_event(verification: TaskVerification) -> tuple[CriterionChecked, .
 
 
 def verification_of(event: CriteriaVerified) -> TaskVerification:
-    """What an event tells; the words of its commands are not told."""
+    """The verification of an event, which has no output of its commands."""
     return TaskVerification(
         task=event.task,
         reopened=event.reopened,

@@ -1,13 +1,8 @@
-"""Review points: where a run holds until a person has looked at what was done.
+"""Waits for the user: review points, and why a run does not continue without the user, in words.
 
-See docs/rules.md#review-points.
-
-Whether an iteration came to one is read off the run's state, so nobody has to remember it: the loop
-parks by it, and viewers say by it what is to be looked at.
-
-Why a run does not go on by itself, in words: the loop acts on it, and viewers show it.
-
-Viewers need no more of the loop than this, so it must never know what the loop does about it.
+Whether an iteration reached a review point (docs/rules.md#review-points) is computed from the run's
+state: the loop parks for it, and viewers show it. Viewers need no more of the loop than this
+module.
 """
 
 from __future__ import annotations
@@ -19,17 +14,17 @@ from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import Breaker, BreakerState, EndReason
 
 REVIEW = "review"
-"""The reason of a run that is parked for a review; it is no end of its own.
+"""The reason of a run that is parked for a review; it is no reason to end.
 
 See docs/rules.md#review-points.
 """
 
 BY_REVIEW_POINT = "a review point"
-"""Who ended a run that does not wait for people."""
+"""The name that ends a run which does not wait for the user."""
 
 
 def review_due(run: RunState) -> str | None:
-    """Why the work up to the last iteration is to be looked at; None where it is not."""
+    """Why a review of the work up to the last iteration is due; None where it is not."""
     if run.last is None:
         return None
     points, is_told = run.config.review_points, run.evidence_start == run.last.start
@@ -53,7 +48,7 @@ def _are(count: int) -> str:
 
 
 GIT_LOCKED = "git-locked"
-"""The warning that says which lock files keep the next iteration from beginning."""
+"""The code of the warning about lock files that block the next iteration."""
 
 
 def parked_words(run: RunState) -> str:
@@ -80,7 +75,7 @@ def parked_words(run: RunState) -> str:
 
 
 def stuck_words(breaker: Breaker, stuck_count: int, config: Config) -> str | None:
-    """Why the run must not go on by itself: the breaker is OPEN, or R's stuck count is full."""
+    """Why the run must wait for the user: the breaker is OPEN, or the stuck count is full."""
     if breaker.state is BreakerState.OPEN:
         return breaker.reason
     if config.max_stuck is not None and stuck_count >= config.max_stuck:
