@@ -103,7 +103,7 @@ def stage(project: Project) -> Stage:
     return Stage(project)
 
 
-def test_a_turn_is_told_as_that_of_any_other_agent(stage: Stage) -> None:
+def test_a_turn_is_reported_like_that_of_any_other_agent(stage: Stage) -> None:
     plan = [{"content": "Look", "priority": "high", "status": "completed"}]
     stage.play(
         [
@@ -191,7 +191,7 @@ def test_what_no_rule_permits_is_refused_and_counted(stage: Stage) -> None:
     assert stage.project.file("in/new.txt").read_text(encoding="utf-8") == "é"
 
 
-def test_it_goes_on_in_its_session_and_what_is_told_again_is_not_told(stage: Stage) -> None:
+def test_it_resumes_its_session_and_replayed_messages_are_not_reported(stage: Stage) -> None:
     again = [{"say": "An old word.\n"}, {"update": {"sessionUpdate": "tool_call", **RUNS}}]
     cost = {"sessionUpdate": "usage_update", "used": 1, "size": 10}
     turns: list[list[dict[str, Any]]] = [

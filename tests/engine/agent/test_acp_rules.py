@@ -108,7 +108,7 @@ class TestChoices:
             {"sessionId": "s", "modeId": "ask"},
         )
 
-    def test_an_option_comes_before_a_list_and_its_values_may_stand_in_groups(self) -> None:
+    def test_an_option_comes_before_a_list_and_its_values_may_be_grouped(self) -> None:
         group = {"name": "G", "options": [{"value": "big", "name": "Large"}]}
         option = {"id": "m", "category": "model", "currentValue": "x", "options": [group]}
         session = {"configOptions": [{"id": 7}, option], "models": {"availableModels": []}}
@@ -218,7 +218,7 @@ class TestPipes:
             (b'{"id":1,"error":"bad"}', {"id": 1, "error": {"message": "bad"}}),
         ],
     )
-    async def test_what_somebody_waits_for_is_passed_on_and_told(
+    async def test_what_somebody_waits_for_is_passed_on_and_reported(
         self, line: bytes, read: dict[str, Any]
     ) -> None:
         found, told = await self.received(line)
@@ -237,7 +237,7 @@ class TestPipes:
             b'{"id":1,',
         ],
     )
-    async def test_what_is_no_message_is_told_as_noise(self, line: bytes) -> None:
+    async def test_what_is_no_message_is_reported_as_noise(self, line: bytes) -> None:
         found, told = await self.received(line, b'{"id":1,"result":{}}')
         assert len(found) == 1
         assert told[0] == {"client": "noise", "text": line.decode()}
@@ -246,7 +246,7 @@ class TestPipes:
         _, told = await self.received(*([b"no"] * (MOST_NOISE_LINES + 10)))
         assert len(told) == MOST_NOISE_LINES
 
-    async def test_an_earlier_conversation_and_what_says_nothing_are_not_told(self) -> None:
+    async def test_an_earlier_conversation_and_what_says_nothing_are_not_reported(self) -> None:
         lines = [
             json.dumps({"method": "session/update", "params": params}).encode()
             for params in (
@@ -319,7 +319,7 @@ class TestDescription:
             assert choose_agent(Config(agent="claude-acp")).env == env
             assert choose_agent(Config(agent="gemini-acp")).env == {}
 
-    def test_one_that_has_no_mode_that_asks_is_told_to_ask(self) -> None:
+    def test_one_without_a_mode_that_asks_gets_a_variable_for_it(self) -> None:
         asks = Config.model_validate({"agent": "opencode-acp", "tools": {"allow": []}})
         assert choose_agent(asks).env == {"OPENCODE_PERMISSION": '{"*": "ask"}'}
         assert choose_agent(Config(agent="opencode-acp")).env == {}

@@ -75,7 +75,7 @@ class TestEach:
         assert agent.dialect is Dialect(name)
         assert agent.login == CATALOG[name].login
 
-    def test_a_model_and_a_session_stand_behind_its_flags(self, name: str) -> None:
+    def test_a_model_and_a_session_follow_its_flags(self, name: str) -> None:
         agent = chosen(name, agents={name: {"model": "small"}})
         flag = MODEL.get(name, "-m")
         resume = tuple(RESUME[name].split())
@@ -226,7 +226,7 @@ def test_a_system_prompt_becomes_a_flag(name: str, flags: tuple[str, ...]) -> No
 
 
 @pytest.mark.parametrize("name", ["cline", "gemini", "opencode", "copilot", "mine"])
-def test_where_there_is_no_flag_a_system_prompt_stands_in_front_of_the_prompt(name: str) -> None:
+def test_without_a_flag_a_system_prompt_is_in_front_of_the_prompt(name: str) -> None:
     table = {"argv": ["./it"], "system_prompt": "Be brief.\n"}
     agent = chosen(name, agents={name: table})
     assert agent.argv == ("./it",)
@@ -251,14 +251,16 @@ class TestCommand:
         with pytest.raises(ConfigError, match=rf"set argv under \[agents\.{name}\].* adapter = "):
             chosen(name, agents=agents)
 
-    def test_an_unknown_name_is_told_with_all_that_there_are(self) -> None:
+    def test_an_unknown_name_is_reported_with_all_that_there_are(self) -> None:
         with pytest.raises(
             ConfigError, match=r"no agent 'gpt'; it has: claude, codex, cline, .*x1"
         ):
             chosen("gpt", agents={"x1": {"argv": ["x"]}})
 
 
-def test_a_prompt_that_is_too_long_for_an_argument_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_prompt_that_is_too_long_for_an_argument_is_reported(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(selection, "_LONGEST_ARGUMENT", {sys.platform: 1000})
     agent = chosen("mine", agents={"mine": {"argv": ["./it"], "prompt": "argument"}})
     fits = fill_argv(agent, "ü" * 500, Path("p"))

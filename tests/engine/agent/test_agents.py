@@ -87,7 +87,7 @@ def test_an_agent_that_does_not_read_its_prompt_is_no_problem(project: Project) 
 
 
 class TestThatCannotStart:
-    def test_one_that_is_not_found_is_told_with_the_path_that_was_searched(
+    def test_one_that_is_not_found_is_reported_with_the_path_that_was_searched(
         self, project: Project
     ) -> None:
         project.plan()
@@ -103,7 +103,7 @@ class TestThatCannotStart:
             "install it, name it with its full path, or choose another agent with --agent\n"
         )
 
-    def test_one_that_is_not_executable_is_told_with_what_to_do(self, project: Project) -> None:
+    def test_one_that_is_not_executable_is_reported_with_what_to_do(self, project: Project) -> None:
         project.plan()
         program = project.kept / "agent"
         program.write_text("#!/bin/sh\n", encoding="utf-8")
@@ -146,7 +146,7 @@ class TestThatCannotStart:
 
 
 class TestThatFails:
-    def test_a_crash_is_tried_again_once_and_told(self, project: Project) -> None:
+    def test_a_crash_is_tried_again_once_and_reported(self, project: Project) -> None:
         project.agent(
             'if [ ! -e "$kept/crashed" ]; then : >"$kept/crashed"; exit 7; fi\nwork; commit; '
             + REPORT
@@ -171,7 +171,7 @@ class TestThatFails:
         done = project.run("2", "--max-stuck", "9")
         assert (done.exit_code, len(told(done, "agentStarted"))) == (1, 2)
 
-    def test_one_that_kills_itself_is_told_by_its_signal(self, project: Project) -> None:
+    def test_one_that_kills_itself_is_reported_by_its_signal(self, project: Project) -> None:
         project.agent("kill -9 $$")
         done = project.run("9")
         assert done.exit_code == 5
@@ -211,7 +211,7 @@ class TestThatPrints:
             "utf-8", errors="replace"
         )
 
-    def test_a_character_that_is_cut_in_two_writes_stays_whole_for_people(
+    def test_a_character_that_is_cut_in_two_writes_stays_whole_for_users(
         self, project: Project
     ) -> None:
         project.agent(r"printf '\346\274'; wait_here; printf '\242\345\255\227\n'; " + REPORT)

@@ -40,7 +40,7 @@ def play(project: Project, name: str, body: str, *arguments: str, **environment:
 
 @pytest.mark.slow
 class TestRun:
-    def test_the_environment_chooses_one_that_goes_on_in_its_session(
+    def test_the_environment_chooses_one_that_continues_in_its_session(
         self, project: Project
     ) -> None:
         table = '[agents.codex]\nmodel = "small"\nsystem_prompt = "Be brief."\n'

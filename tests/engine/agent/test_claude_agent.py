@@ -114,7 +114,7 @@ class TestMessageLog:
         assert len(lines) == 5
         assert log.problem is None
 
-    def test_a_file_that_cannot_be_written_is_told_once(self, tmp_path: Path) -> None:
+    def test_a_file_that_cannot_be_written_is_reported_once(self, tmp_path: Path) -> None:
         log = MessageLog(tmp_path / "nowhere" / "messages.jsonl")
         for _ in range(2):
             assert len(log.write(b"a\n")) == 1

@@ -94,7 +94,7 @@ def test_what_the_work_tree_brings_is_not_there(tmp_path: Path) -> None:
     assert settings.config.agent == "claude"
 
 
-def test_a_run_that_goes_on_keeps_its_agent(tmp_path: Path) -> None:
+def test_a_run_that_continues_keeps_its_agent(tmp_path: Path) -> None:
     settings = load_settings(tmp_path, {}, {})
     for name, expected in (("codex", "codex"), ("gone", "claude")):
         earlier = PreviousChoice(

@@ -52,7 +52,7 @@ def own_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_the_callers_environment_is_kept_and_the_iteration_is_told(tmp_path: Path) -> None:
+def test_the_callers_environment_is_kept_and_the_iteration_is_added(tmp_path: Path) -> None:
     assert build(max_iterations=20, scratch=tmp_path) == {
         **CALLER,
         **ITERATION,
@@ -61,7 +61,7 @@ def test_the_callers_environment_is_kept_and_the_iteration_is_told(tmp_path: Pat
     }
 
 
-def test_without_a_limit_and_a_scratch_folder_none_is_told() -> None:
+def test_without_a_limit_and_a_scratch_folder_neither_variable_is_set() -> None:
     assert build() == {**CALLER, **ITERATION}
 
 
@@ -205,7 +205,7 @@ def test_a_missing_program_shows_the_path_that_was_searched(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("environment", [{}, {"PATH": ""}])
-def test_an_empty_path_is_told_as_such(environment: dict[str, str], tmp_path: Path) -> None:
+def test_an_empty_path_is_reported_as_such(environment: dict[str, str], tmp_path: Path) -> None:
     with pytest.raises(AgentUnavailable, match=r"\(nothing\)"):
         find_program("sh", environment, tmp_path)
 
@@ -235,7 +235,7 @@ def test_a_name_with_a_slash_is_relative_to_the_folder_of_the_agent(tmp_path: Pa
         pytest.param("", "command is empty; set argv", id="empty"),
     ],
 )
-def test_what_cannot_be_started_is_told_with_what_to_do(
+def test_what_cannot_be_started_is_reported_with_what_to_do(
     name: str, words: str, tmp_path: Path
 ) -> None:
     put_program(tmp_path, "plain.sh", mode=0o644)
@@ -244,7 +244,7 @@ def test_what_cannot_be_started_is_told_with_what_to_do(
         find_program(name, {"PATH": str(tmp_path)}, tmp_path)
 
 
-def test_git_finds_the_repository_it_stands_in(tmp_path: Path) -> None:
+def test_git_finds_the_repository_around_it(tmp_path: Path) -> None:
     for name in ("here", "elsewhere"):
         subprocess.run(["git", "init", "-q", tmp_path / name], check=True)
     caller = {**os.environ, "GIT_DIR": str(tmp_path / "elsewhere" / ".git")}

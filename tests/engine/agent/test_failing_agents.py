@@ -186,7 +186,7 @@ def test_of_a_thread_that_is_resumed_only_what_is_new_is_used(tmp_path: Path) ->
     heard.close()
 
 
-def test_an_agent_without_counts_fills_its_window_by_what_it_is_told_and_prints(
+def test_the_window_of_an_agent_without_counts_is_estimated_from_prompt_and_output(
     tmp_path: Path,
 ) -> None:
     told_of: list[AnnouncementDone] = []

@@ -64,7 +64,7 @@ def test_one_that_is_on_the_agents_path_is_asked(root: Path, tmp_path: Path) -> 
     ("body", "why"),
     [("echo broken >&2; exit 3", "ended with code 3, broken"), ("exit 1", "ended with code 1")],
 )
-def test_one_that_fails_is_told_with_what_to_do(
+def test_one_that_fails_is_reported_with_what_to_do(
     root: Path, tmp_path: Path, body: str, why: str
 ) -> None:
     put(root, HOOK)

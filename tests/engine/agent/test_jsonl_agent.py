@@ -35,7 +35,7 @@ def allowed(project: Project, settings: str, program: str) -> Project:
     return project
 
 
-def test_the_documented_example_is_heard_like_any_agent(project: Project) -> None:
+def test_the_documented_example_is_read_like_any_agent(project: Project) -> None:
     allowed(project, example("toml"), example("python"))
     done = project.tell("run", "1")
     assert done.exit_code == 1, done.stderr

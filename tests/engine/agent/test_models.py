@@ -108,7 +108,7 @@ def test_every_agent_of_the_rules_is_ready_when_a_run_begins(tmp_path: Path) -> 
         ),
     ],
 )
-def test_a_rule_that_cannot_be_followed_is_told_at_the_start(
+def test_a_rule_that_cannot_be_followed_is_reported_at_the_start(
     settings: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(ConfigError, match=words):

@@ -101,7 +101,7 @@ class TestRun:
         line = (project.kept / f"argv-{iteration}").read_text(encoding="utf-8")
         return line.partition("--verbose")[2].strip()
 
-    def test_the_next_iteration_goes_on_until_the_task_changes(self, project: Project) -> None:
+    def test_the_next_iteration_continues_until_the_task_changes(self, project: Project) -> None:
         project.plan("First task", "Second task", files=RESUMES)
         done = project.run_claude(
             f"""\

@@ -76,7 +76,7 @@ def launch() -> LaunchAgent:
 READ = ReadIteration(start=2, iteration=2, attempt=1, baseline=BASELINE)
 
 
-def test_it_is_told_at_the_end_and_of_a_session_only_what_is_new(tmp_path: Path) -> None:
+def test_it_is_reported_at_the_end_and_of_a_session_only_what_is_new(tmp_path: Path) -> None:
     workspace = workspace_of(tmp_path)
     hearing = AgentOutputReader(workspace, clock=SystemClock())
     assert hearing.end() == []

@@ -74,7 +74,7 @@ class TestStuck:
 
 
 class TestPlanningWhenStuck:
-    def test_reviews_what_is_stuck_and_goes_on_with_it(self, work: Issues) -> None:
+    def test_reviews_what_is_stuck_and_continues_with_it(self, work: Issues) -> None:
         """B13."""
         work.issues(HARD, EASY, config="[attempts]\nlimit = 2\n")
         done = work.agent(

@@ -79,7 +79,7 @@ work; commit; {DONE}
         assert (garden["title"], garden["priority"]) == ("Garden", 3)
         assert said(done, "not-put-back") == []
 
-    def test_what_was_put_back_is_no_progress(self, work: Issues) -> None:
+    def test_what_was_restored_is_no_progress(self, work: Issues) -> None:
         work.issues(*HOUSE).agent(f"bd update bd-1 --priority 4 >/dev/null; {DONE}")
         (seen,) = told(work.work_on("1"), "evidenceGathered")
         assert not seen.evidence.progress
@@ -90,7 +90,7 @@ work; commit; {DONE}
         assert reverted(done) == {"skipped": ["bd-3"]}
         assert work.issue("bd-3")["status"] == "open"
 
-    def test_what_bd_refuses_to_put_back_is_told(self, work: Issues) -> None:
+    def test_what_bd_refuses_to_restore_is_reported(self, work: Issues) -> None:
         work.issues(*HOUSE)
         real = work.bin / "bd"
         real.rename(work.bin / "real")
@@ -230,7 +230,7 @@ esac; {DONE}
         assert end_of(done)[0] == 2
         assert work.issue("bd-1")["status"] == "in_progress"
 
-    def test_of_another_issue_it_is_told_alone(self, work: Issues) -> None:
+    def test_another_issue_is_reported_alone(self, work: Issues) -> None:
         """A person may have closed it meanwhile, so it is left as it is."""
         done = (
             work.issues(*HOUSE)

@@ -47,7 +47,7 @@ def test_an_iteration_costs_one_look_and_one_claim(work: Issues) -> None:
     assert asked == [*at_start, "update", "version", *LISTS, "update", *LISTS]
 
 
-def test_an_issue_that_goes_on_is_not_claimed_again(work: Issues) -> None:
+def test_an_issue_that_continues_is_not_claimed_again(work: Issues) -> None:
     work.issues({"id": "bd-1", "acceptance_criteria": IT_RUNS})
     work.agent("work; commit; case $RALPH_START in 2) closes bd-1;; esac; report 'STATUS: X'")
     calls = watch(work)

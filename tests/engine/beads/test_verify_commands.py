@@ -33,7 +33,7 @@ def test_allow_shows_what_issues_name(work: Issues) -> None:
     assert "verify: sh check.sh" in {claim["key"] for claim in shown["claims"]}
 
 
-def test_an_issue_that_holds_says_what_was_seen(work: Issues) -> None:
+def test_a_verified_issue_has_its_evidence(work: Issues) -> None:
     made(work, f"touch done.txt; {CLAIMS}")
     done = work.work_on("3")
     assert done.exit_code == 0, done.stdout

@@ -110,7 +110,7 @@ def test_with_nothing_open_it_changes_nothing_and_signals_the_exit(whole_run: Wh
 
 
 @pytest.mark.slow
-def test_signing_and_hooks_of_the_person_do_not_matter_to_a_run(
+def test_signing_and_hooks_of_the_user_do_not_matter_to_a_run(
     sample: Path, hostile_home: Path
 ) -> None:
     outputs = run_as_a_loop_would(sample, range(1, 8))
@@ -256,7 +256,7 @@ def test_any_other_repository_is_left_byte_for_byte_and_reported_blocked(
     assert "only knows the sample project" in promise.text
 
 
-def test_a_task_that_a_person_added_is_reported_blocked_in_any_locale(sample: Path) -> None:
+def test_a_task_that_the_user_added_is_reported_blocked_in_any_locale(sample: Path) -> None:
     plan = sample / "@fix_plan.md"
     text = plan.read_text(encoding="utf-8")
     plan.write_text(
@@ -309,7 +309,7 @@ def test_a_git_that_refuses_is_reported_with_its_words(sample: Path) -> None:
 # ---- beside others
 
 
-def test_what_a_person_has_staged_stays_staged(sample: Path) -> None:
+def test_what_the_user_has_staged_stays_staged(sample: Path) -> None:
     (sample / "mine.txt").write_text("mine\n", encoding="utf-8")
     git(sample, "add", "mine.txt")
     run_agent(sample, f"Task: {REPAIRS[0].title}\n")
@@ -332,7 +332,7 @@ def test_it_ends_quietly_when_nobody_reads_any_more(sample: Path) -> None:
     assert (finished.returncode, finished.stderr) == (1, b"")
 
 
-def test_output_that_cannot_be_written_is_told_in_one_line(sample: Path) -> None:
+def test_output_that_cannot_be_written_is_reported_in_one_line(sample: Path) -> None:
     with Path("/dev/full").open("wb") as stdout:
         finished = subprocess.run(
             AGENT,

@@ -71,7 +71,7 @@ def test_without_a_folder_it_takes_a_scratch_one(
     check_the_sample(folder)
 
 
-def test_it_needs_no_identity_no_network_and_nothing_of_the_person(
+def test_it_needs_no_identity_no_network_and_nothing_of_the_user(
     ralph: Ralph, tmp_path: Path, isolated_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A person's git that signs, runs hooks and ignores files; and no socket is ever connected.
@@ -110,7 +110,7 @@ def test_it_needs_no_identity_no_network_and_nothing_of_the_person(
     assert git(tmp_path / "sample", "log", "-1", "--format=%ae") == "demo@ralph.invalid\n"
 
 
-def test_neither_its_name_nor_what_is_around_it_nor_a_persons_settings_change_it(
+def test_neither_its_name_nor_what_is_around_it_nor_the_users_settings_change_it(
     ralph: Ralph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in {"AGENT": "nobody", "MAX_ITERATIONS": "1", "PROFILE": "stories"}.items():
@@ -146,7 +146,7 @@ def test_a_file_is_no_folder(ralph: Ralph, tmp_path: Path) -> None:
     assert (tmp_path / "file").read_text(encoding="utf-8") == "mine\n"
 
 
-def test_interrupted_it_says_how_to_go_on_and_goes_on(ralph: Ralph, tmp_path: Path) -> None:
+def test_interrupted_it_says_how_to_continue_and_continues(ralph: Ralph, tmp_path: Path) -> None:
     # Slow enough that the interrupt comes in the middle.
     with in_terminal(tmp_path, "demo", "sample", environment={"RALPH_DEMO_PACE": "60"}) as terminal:
         terminal.wait_for("Iteration 1 of")

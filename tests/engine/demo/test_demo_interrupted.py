@@ -119,7 +119,7 @@ def test_a_studied_task_that_was_begun_is_gone_on_with(sample: Path) -> None:
 
 
 @pytest.mark.slow
-def test_killed_for_real_after_every_step_that_it_tells(sample: Path, tmp_path: Path) -> None:
+def test_killed_for_real_after_every_step_that_it_reports(sample: Path, tmp_path: Path) -> None:
     repair = REPAIRS[4]
     trees: list[str] = []
     is_killed = True
@@ -167,7 +167,7 @@ def killed_after_step(folder: Path, repair: SampleRepair, n_steps: int) -> bool:
 
 
 @pytest.mark.parametrize("name", ["index", "HEAD", "refs/heads/demo"])
-def test_the_lock_of_a_killed_git_is_told_and_removed(sample: Path, name: str) -> None:
+def test_the_lock_of_a_killed_git_is_reported_and_removed(sample: Path, name: str) -> None:
     (sample / ".git" / f"{name}.lock").touch()
     finished = run_agent(sample, f"Task: {REPAIRS[0].title}\n")
     assert f"left {Path(name).name}.lock behind" in finished.stdout
@@ -216,7 +216,7 @@ def test_a_lock_that_came_later_is_never_removed(
     assert lock.exists()
 
 
-def test_a_lock_that_another_git_took_anew_is_not_an_old_one(sample: Path) -> None:
+def test_a_lock_that_another_git_took_again_is_not_an_old_one(sample: Path) -> None:
     lock = sample / ".git" / "index.lock"
     lock.touch()
     repository = open_repository(sample)
@@ -229,7 +229,7 @@ def test_a_lock_that_another_git_took_anew_is_not_an_old_one(sample: Path) -> No
 # ---- files that change under our hands
 
 
-def test_what_a_person_saves_meanwhile_is_kept(sample: Path) -> None:
+def test_what_the_user_saves_meanwhile_is_kept(sample: Path) -> None:
     path = sample / "invoice" / "lines.py"
     edit_made = REPAIRS[0].edits[0]
     saves = iter(["# saved by a person\n"])

@@ -150,7 +150,7 @@ def test_what_leads_git_elsewhere_in_the_environment_is_not_followed(
     assert git(folder, "log", "--format=%an").split("\n")[0] == "Ralph Demo"
 
 
-def test_signing_hooks_and_ignores_of_the_person_do_not_matter(
+def test_signing_hooks_and_ignores_of_the_user_do_not_matter(
     hostile_home: Path, tmp_path: Path
 ) -> None:
     folder = lay_out(tmp_path / "sample")
@@ -159,7 +159,7 @@ def test_signing_hooks_and_ignores_of_the_person_do_not_matter(
     assert not hostile_home.exists()
 
 
-def test_a_missing_git_is_told_before_anything_is_written(
+def test_a_missing_git_is_reported_before_anything_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "empty").mkdir()

@@ -87,7 +87,7 @@ def test_nothing_is_handed_on_that_is_not_ready(project: Project, agent: str, co
         ('["sh", "-c", "kill -9 $$"]', "was ended by signal 9;"),
     ],
 )
-def test_a_hand_over_that_fails_is_told_and_changes_nothing(
+def test_a_hand_over_that_fails_is_reported_and_changes_nothing(
     project: Project, argv: str, said: str
 ) -> None:
     issue_project(project, READY, config=f'profile = "issue"\non_pr_ready = {argv}\n{HOOK}')
@@ -116,7 +116,7 @@ def test_a_hand_over_can_be_ended(project: Project, by: str) -> None:
     assert "on a person's order" in told_by_hook(project, done, "on-pr-ready-failed")
 
 
-def test_a_hook_that_the_agent_changed_is_put_back_before_it_is_run(project: Project) -> None:
+def test_a_hook_that_the_agent_changed_is_restored_before_it_is_run(project: Project) -> None:
     config = f'profile = "issue"\non_pr_ready = ["./hook.sh"]\n{HOOK}'
     issue_project(project, f'echo "touch {project.kept}/harm" >>hook.sh; {READY}', config=config)
     write_hook(project, "echo fine")
@@ -157,7 +157,7 @@ def test_a_question_goes_to_no_issue_unasked(project: Project, github: Path) -> 
     assert gh.posted(github) == []
 
 
-def test_a_comment_that_fails_is_told(project: Project, github: Path) -> None:
+def test_a_comment_that_fails_is_reported(project: Project, github: Path) -> None:
     config = 'profile = "issue"\n[issue]\ngithub = "ada/invoice#12"\ncomment = true\n'
     issue_project(
         project, f'echo "{{\\"repositories\\":{{}}}}" >"$FAKE_GITHUB"; {ASKS}', config=config

@@ -159,7 +159,7 @@ def test_ctrl_c_ends_it(project: Project) -> None:
     assert (done.exit_code, end.reason) == (130, "stopped")
 
 
-def test_a_parked_run_goes_on_with_the_answer(project: Project) -> None:
+def test_a_parked_run_continues_with_the_answer(project: Project) -> None:
     agent = f'if [ "$RALPH_START" = 1 ]; then {ASKS}; else {FULFILS}; fi'
     issue_project(project, agent)
     running = project.start("9", "--issue", "issue.md", "--on-halt", "wait")

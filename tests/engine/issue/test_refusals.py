@@ -112,7 +112,7 @@ def test_a_gh_that_the_repository_brings_is_not_run(project: Project, tmp_path: 
     assert "was not found on PATH" in done.stderr
 
 
-def test_a_run_whose_request_is_gone_does_not_go_on(project: Project) -> None:
+def test_a_run_whose_request_is_gone_does_not_continue(project: Project) -> None:
     issue_project(project, WORKS)
     assert project.run("1", "--issue", "issue.md").exit_code == 1
     (project.run_folder() / "request.json").unlink()

@@ -27,7 +27,7 @@ def test_a_file_that_the_settings_name(project: Project) -> None:
     assert "Iteration 1 of 3: work on the request (mode build, " in done.stdout
 
 
-def test_settings_that_name_a_request_tell_the_profile(project: Project) -> None:
+def test_settings_that_name_a_request_decide_the_profile(project: Project) -> None:
     issue_project(project, FULFILS, config='[issue]\nfile = "issue.md"\n')
     git(project.repository, "rm", "-q", "@fix_plan.md")
     done = project.run("3")
@@ -36,7 +36,7 @@ def test_settings_that_name_a_request_tell_the_profile(project: Project) -> None
     assert started.config.profile == "issue"
 
 
-def test_a_plan_that_lies_there_is_stronger_than_the_name_of_a_request(project: Project) -> None:
+def test_an_existing_plan_is_stronger_than_the_name_of_a_request(project: Project) -> None:
     issue_project(project, "exit 9", config='[issue]\nfile = "issue.md"\n')
     (started,) = told(project.run("1"), "runStarted")
     assert started.config.profile == "fixplan"
@@ -103,7 +103,7 @@ def test_an_issue_on_github(project: Project, github: Path, named: str) -> None:
     assert "Request: Letters get lost (ada/invoice#12)" in done.stdout
 
 
-def test_an_issue_that_is_closed_is_told(project: Project, github: Path) -> None:
+def test_an_issue_that_is_closed_is_reported(project: Project, github: Path) -> None:
     gh.seed(github, i12={"title": "Over", "state": "CLOSED"})
     issue_project(project, FULFILS)
     done = project.run("3", "--issue", "ada/invoice#12")
@@ -119,7 +119,7 @@ def test_a_request_does_not_change_under_a_run(project: Project, github: Path) -
     assert "> Find out why." in project.prompt(2)
 
 
-def test_a_run_that_goes_on_keeps_its_request(project: Project, github: Path) -> None:
+def test_a_run_that_continues_keeps_its_request(project: Project, github: Path) -> None:
     issue_project(project, WORKS)
     assert project.run("1", "--issue", "ada/invoice#12").exit_code == 1
     gh.seed(github, i12={"title": "Something else"})
@@ -137,7 +137,7 @@ def test_what_the_next_agent_would_get(project: Project, github: Path) -> None:
     assert project.prompt(1) == shown.replace("iteration 1 of 20", "iteration 1 of 1")
 
 
-def test_what_the_agent_of_a_run_that_goes_on_would_get(project: Project) -> None:
+def test_what_the_agent_of_a_run_that_continues_would_get(project: Project) -> None:
     issue_project(project, ASKS)
     assert project.run("3", "--issue", "issue.md").exit_code == 3
     project.tell("answer", "those to Ada")

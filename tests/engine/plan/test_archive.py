@@ -42,7 +42,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 class TestWhatItDoes:
-    def test_the_plan_goes_with_a_summary_and_begins_anew(self, project: Project) -> None:
+    def test_the_plan_goes_with_a_summary_and_begins_again(self, project: Project) -> None:
         prompt = ".ralph/prompts/PROMPT_build.md"
         project.plan("First task", "Second task", files={prompt: "Mine {TASK}\n"})
         project.file(prompt).unlink()
@@ -131,7 +131,7 @@ class TestWhatItDoes:
         assert not project.file("IMPLEMENTATION_PLAN.md").exists()
         assert project.file("specs/login.md").exists()
 
-    def test_a_request_goes_and_what_waits_is_told(self, project: Project) -> None:
+    def test_a_request_is_archived_and_what_waits_is_reported(self, project: Project) -> None:
         settings = 'profile = "issue"\n[issue]\nfile = "issue.md"\n'
         project.plan(files={".ralph/config.toml": settings, "issue.md": "# Do it\n"})
         project.file(".ralph/decide.txt").write_text("## Question\nWhich?\n", encoding="utf-8")

@@ -7,7 +7,7 @@ from ralph_ls.engine.iteration.plan_memory import PlanSteps
 PLAN = "- [ ] a\n  - [ ] first part\n"
 
 
-def test_a_plan_goes_on_once_with_each_step() -> None:
+def test_a_plan_continues_once_with_each_step() -> None:
     steps = PlanSteps()
     steps.begin(PLAN, 1)
     ticked = PLAN.replace("[ ] first", "[x] first")

@@ -77,7 +77,7 @@ def test_what_somebody_is_at_work_on_stays(tree: Path, name: str) -> None:
     assert {path.name: path.read_bytes() for path in tree.iterdir() if path.is_file()} == before
 
 
-def test_a_start_that_was_cut_off_is_done_anew(tree: Path) -> None:
+def test_a_start_that_was_cut_off_is_done_again(tree: Path) -> None:
     # The archive was written, and then the machine was switched off; somebody committed that.
     (tree / "PROGRESS-archive.md").write_text(TITLE + OLD, encoding="utf-8")
     git(tree, "add", "-A")

@@ -70,7 +70,7 @@ def test_the_items_of_its_answer_come_back_and_nothing_is_written(
     assert "- Read `@fix_plan.md`: it has tasks already." in prompt
 
 
-def test_people_get_it_as_a_plan(ralph: Ralph, repository: Path, tmp_path: Path) -> None:
+def test_users_get_it_as_a_plan(ralph: Ralph, repository: Path, tmp_path: Path) -> None:
     command = agent(tmp_path, ANSWERS)
     said = ralph(
         repository,
@@ -81,7 +81,7 @@ def test_people_get_it_as_a_plan(ralph: Ralph, repository: Path, tmp_path: Path)
     assert "Build the smallest part" in (tmp_path / "prompt").read_text(encoding="utf-8")
 
 
-def test_what_the_agent_changed_all_the_same_is_told(
+def test_what_the_agent_changed_all_the_same_is_reported(
     ralph: Ralph, repository: Path, tmp_path: Path
 ) -> None:
     (repository / "dirty.txt").write_text("a\n")
@@ -108,7 +108,7 @@ def test_what_the_agent_changed_all_the_same_is_told(
         ("true", "it said: nothing."),
     ],
 )
-def test_an_agent_without_items_is_told(
+def test_an_agent_without_items_is_reported(
     ralph: Ralph, repository: Path, tmp_path: Path, body: str, words: str
 ) -> None:
     command = agent(tmp_path, f"cat >/dev/null\n{body}\n")
@@ -157,7 +157,7 @@ def test_a_command_that_the_repository_brings_needs_leave(
         (("--description", "x" * 100_001), "description: "),
     ],
 )
-def test_what_was_asked_wrongly_is_told(
+def test_what_was_asked_wrongly_is_reported(
     ralph: Ralph, repository: Path, arguments: tuple[str, ...], words: str
 ) -> None:
     said = ralph(repository, "propose", *arguments)

@@ -115,7 +115,7 @@ class TestEdit:
             self.aside(tmp_path)
         assert "BLOCKED" not in plan.read_text(encoding="utf-8")
 
-    def test_what_cannot_be_written_is_told(self, tmp_path: Path) -> None:
+    def test_what_cannot_be_written_is_reported(self, tmp_path: Path) -> None:
         with pytest.raises(PlanMissing, match="cannot be read"):
             self.aside(tmp_path)
         outside = tmp_path / "outside.md"

@@ -62,9 +62,7 @@ class TestCycle:
         assert git(story_project.repository, "status", "--porcelain") == ""
         assert not story_project.file(".ralph-active").exists()
 
-    def test_its_agents_are_told_what_their_mode_asks_for(
-        self, story_project: StoryProject
-    ) -> None:
+    def test_the_prompts_of_its_agents_follow_their_mode(self, story_project: StoryProject) -> None:
         story_project.stories(story(1)).agent(CYCLE)
         story_project.run("4")
         assert [story_project.active(n)["iterationMode"] for n in range(1, 5)] == [
@@ -234,7 +232,7 @@ class TestEnds:
         assert [event.stuck_count for event in told(ran, "iterationEnded")] == [1, 2, 3]
         assert [story_project.active(n)["stuckCount"] for n in (1, 2, 3)] == [0, 1, 2]
 
-    def test_a_commit_between_begins_the_count_anew(self, story_project: StoryProject) -> None:
+    def test_a_commit_between_begins_the_count_again(self, story_project: StoryProject) -> None:
         story_project.stories(story(1)).agent("if N == 2:\n    work()\n    commit()\nprint('so')\n")
         ran = story_project.run("--max-stuck", "2")
         assert ran.exit_code == 4
@@ -297,7 +295,7 @@ class TestUnusable:
         assert "ralph/tasks.json, line 1: " in message
         assert not story_project.file(".ralph-active").exists()
 
-    def test_what_is_odd_in_it_is_told_and_works(self, story_project: StoryProject) -> None:
+    def test_what_is_odd_in_it_is_reported_and_works(self, story_project: StoryProject) -> None:
         story_project.stories(story(1, reviewCount="many"), story(1)).agent(CYCLE)
         ran = story_project.run("1")
         (problems,) = [e.message for e in told(ran, "warned") if e.code == "plan-problems"]
@@ -312,7 +310,7 @@ class TestUnusable:
 
 
 class TestPlanning:
-    def test_what_is_in_review_is_opened_and_planned_anew(
+    def test_what_is_in_review_is_opened_and_planned_again(
         self, story_project: StoryProject
     ) -> None:
         begun = story(1, reviewStatus="needs_review", reviewCount=1, notes="Half done")

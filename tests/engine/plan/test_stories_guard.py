@@ -118,7 +118,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_it_is_put_back_and_told(story_project: StoryProject, case: Case) -> None:
+def test_it_is_restored_and_reported(story_project: StoryProject, case: Case) -> None:
     story_project.stories(*case.stories, **case.fields).agent(f"{case.does}\nprint('so')\n")
     before = story_project.plan
     ran = story_project.run("1", *case.arguments)
@@ -169,7 +169,7 @@ def test_a_story_that_is_gone_comes_back_where_it_was(story_project: StoryProjec
 
 
 @pytest.mark.parametrize("broken", ["{", '{"userStories": 3}', ""])
-def test_a_file_that_the_agent_broke_is_put_back_whole(
+def test_a_file_that_the_agent_broke_is_restored_whole(
     story_project: StoryProject, broken: str
 ) -> None:
     story_project.stories(story(1))
@@ -212,14 +212,14 @@ def test_its_other_words_and_bytes_stay(story_project: StoryProject) -> None:
     assert story_project.file(story_project.plan_path).read_bytes().decode() == wanted
 
 
-def test_an_iteration_that_did_not_review_is_told(story_project: StoryProject) -> None:
+def test_an_iteration_that_did_not_review_is_reported(story_project: StoryProject) -> None:
     story_project.stories(WAITS).agent("work()\ncommit()\n")
     ran = story_project.run("1")
     assert reverted(ran) == []
     assert "no-story-reviewed" in warnings(ran)
 
 
-def test_with_the_guard_off_nothing_is_put_back(story_project: StoryProject) -> None:
+def test_with_the_guard_off_nothing_is_restored(story_project: StoryProject) -> None:
     story_project.stories(story(1), files={".ralph/config.toml": "[guard]\nenabled = false\n"})
     story_project.agent("move('US-1', passes=True)\ncommit()\n")
     ran = story_project.run("1")
@@ -227,7 +227,7 @@ def test_with_the_guard_off_nothing_is_put_back(story_project: StoryProject) -> 
     assert ran.exit_code == 0
 
 
-def test_what_a_person_does_meanwhile_is_theirs(story_project: StoryProject) -> None:
+def test_what_the_user_does_meanwhile_is_theirs(story_project: StoryProject) -> None:
     """A person passes a story and changes criteria; the agent's own illegal move goes back."""
     from ralph_ls.core.plan.formats.stories import edits
     from ralph_ls.store.layout import StateFolder

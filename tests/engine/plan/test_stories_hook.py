@@ -73,7 +73,7 @@ class TestActive:
 
 
 class TestHook:
-    def test_an_agent_is_kept_until_it_has_mended_what_is_wrong(
+    def test_an_agent_is_kept_until_it_has_fixed_what_is_wrong(
         self, story_project: StoryProject
     ) -> None:
         story_project.stories(story(1)).agent(
@@ -102,7 +102,7 @@ class TestHook:
         # And what it did is put back all the same.
         assert len(told(ran, "guardReverted")) == 2
 
-    def test_what_a_person_left_uncommitted_is_not_held_against_it(
+    def test_what_the_user_left_uncommitted_is_not_held_against_it(
         self, story_project: StoryProject
     ) -> None:
         story_project.stories(story(1))
@@ -115,7 +115,7 @@ class TestHook:
         assert story_project.kept_text("first") == ""
         assert "1 file not committed: README.md" in story_project.kept_text("second")
 
-    def test_one_that_leaves_it_to_a_person_may_stop(self, story_project: StoryProject) -> None:
+    def test_one_that_leaves_it_to_the_user_may_stop(self, story_project: StoryProject) -> None:
         story_project.stories(story(1, reviewStatus="needs_review")).agent(
             "said = 'No key.\\n<promise>BLOCKED:no key</promise>'\n"
             "keep('first', hook())\nkeep('second', hook(last_assistant_message=said))\n"

@@ -102,7 +102,7 @@ def test_it_may_take_only_so_long_and_nothing_of_it_stays(project: Project) -> N
     assert marked_processes(done.events[0].run) == []
 
 
-def test_one_that_is_not_executable_is_skipped_and_told(project: Project) -> None:
+def test_one_that_is_not_executable_is_skipped_and_reported(project: Project) -> None:
     project.plan(files={SCRIPT: "#!/bin/sh\nexit 1\n"}).agent(WORKS)
     assert project.tell("allow", "--yes").exit_code == 0
     done = run(project, "2")

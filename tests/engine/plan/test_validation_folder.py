@@ -129,7 +129,7 @@ def test_one_that_an_agent_makes_changes_or_removes_is_never_run(
     assert "ralph allow" in message or "git checkout" in message
 
 
-def test_the_guard_takes_one_that_was_made_away_and_the_run_goes_on(project: Project) -> None:
+def test_the_guard_takes_one_that_was_made_away_and_the_run_continues(project: Project) -> None:
     with_scripts(project, n10_one="")
     project.agent(f"echo x >{FOLDER}/99-new; chmod +x {FOLDER}/99-new; work; {SAYS}")
     done = run(project, "1")

@@ -62,7 +62,7 @@ def test_what_is_allowed_while_the_agent_works_is_run(project: Project) -> None:
     assert "approvals-removed" not in warnings(done)
 
 
-def test_what_was_verified_stands_at_the_criterion(project: Project) -> None:
+def test_a_verified_criterion_has_its_evidence(project: Project) -> None:
     planned(project, f"touch done.txt; {TICKS}")
     done = project.run("1")
     (event,) = told(done, "criteriaVerified")
@@ -137,7 +137,7 @@ def test_what_the_commands_leave_behind_is_no_work_of_the_next_agent(project: Pr
     assert project.file("left.txt").read_text(encoding="utf-8") == "ran\n"
 
 
-def test_a_command_that_an_agent_brings_is_told_and_never_run(project: Project) -> None:
+def test_a_command_that_an_agent_brings_is_reported_and_never_run(project: Project) -> None:
     brings = "printf -- '- [x] Own task\\n  - Done when: `touch owned` works\\n' >>@fix_plan.md"
     planned(project, f"{brings}; work; commit; report 'STATUS: IN_PROGRESS'")
     done = project.run("1")
@@ -159,7 +159,9 @@ def test_nothing_is_run_that_a_shell_would_have_to_read(project: Project) -> Non
     assert "[x] First task" in plan_of(project)
 
 
-def test_what_was_never_allowed_is_told_at_the_start_and_shown_by_allow(project: Project) -> None:
+def test_what_was_never_allowed_is_reported_at_the_start_and_shown_by_allow(
+    project: Project,
+) -> None:
     planned(project, TICKS, allowed=False)
     shown = json.loads(project.tell("allow", "--json").stdout)
     assert [claim["key"] for claim in shown["claims"]] == ["verify: sh check.sh"]

@@ -150,7 +150,7 @@ def test_a_resume_ends_what_a_killed_engine_left_before_anything_else(
 
 
 @pytest.mark.slow
-def test_a_new_run_ends_and_tells_what_a_killed_engine_left(
+def test_a_new_run_ends_and_reports_what_a_killed_engine_left(
     ralph: Ralph, repository: Path, stayer: Stayer
 ) -> None:
     pids = kill_engine_under(ralph, repository, stayer)
@@ -225,7 +225,7 @@ def test_a_validation_that_outlived_its_engine_is_ended_too(ralph: Ralph, tmp_pa
 
 
 @pytest.mark.slow
-def test_what_an_agent_leaves_running_is_ended_and_told_and_the_run_goes_on(
+def test_what_an_agent_leaves_running_is_ended_and_reported_and_the_run_continues(
     ralph: Ralph, repository: Path, tmp_path: Path
 ) -> None:
     agent = write_agent(

@@ -28,7 +28,7 @@ def agent(tmp_path: Path) -> Agent:
     return Agent(tmp_path)
 
 
-async def test_output_and_exit_of_an_agent_are_told(agent: Agent) -> None:
+async def test_output_and_exit_of_an_agent_are_reported(agent: Agent) -> None:
     exit_ = await agent.run("say('hello'); complain('oh'); sys.exit(3)")
     assert (exit_.exit_code, exit_.signal) == (3, None)
     assert agent.heard.stdout == b"hello\n"
@@ -104,7 +104,7 @@ async def test_prompt_and_output_flow_at_the_same_time(agent: Agent) -> None:
     assert agent.heard.stdout == prompt
 
 
-async def test_a_signal_that_ends_the_agent_is_told(agent: Agent) -> None:
+async def test_a_signal_that_ends_the_agent_is_reported(agent: Agent) -> None:
     exit_ = await agent.run("say('half a l'); os.kill(os.getpid(), signal.SIGSEGV)")
     assert (exit_.exit_code, exit_.signal) == (None, signal.SIGSEGV)
 
@@ -144,7 +144,7 @@ async def test_a_flood_arrives_whole(agent: Agent) -> None:
     assert (agent.folder / "iteration-001.out").stat().st_size == megabytes << 20
 
 
-async def test_a_full_disk_is_told_and_the_agent_goes_on(agent: Agent) -> None:
+async def test_a_full_disk_is_reported_and_the_agent_continues(agent: Agent) -> None:
     exit_ = await agent.run(
         "say('one'); os.read(0, 1); say('two')", stdin=b".", stdout_path=Path("/dev/full")
     )

@@ -79,7 +79,7 @@ async def test_silence_ends_the_agent(agent: Agent) -> None:
     assert (exit_.timed_out, exit_.idle, exit_.stopped) == (False, True, False)
 
 
-async def test_an_agent_that_goes_on_talking_is_not_idle(
+async def test_an_agent_that_keeps_talking_is_not_idle(
     agent: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # It answers each byte with one. The loop's clock jumps; nobody really waits, nor stands still.

@@ -43,7 +43,7 @@ async def test_a_missing_program_is_refused(tmp_path: Path) -> None:
     await refused(launch_of(tmp_path, (str(tmp_path / "file" / "x"),)), "does not exist")
 
 
-async def test_a_missing_folder_is_told_as_such(tmp_path: Path) -> None:
+async def test_a_missing_folder_is_reported_as_such(tmp_path: Path) -> None:
     launch = launch_of(tmp_path, (sys.executable,), cwd=tmp_path / "gone")
     await refused(launch, "gone: there is no such folder")
 

@@ -104,7 +104,7 @@ async def test_what_a_program_of_ours_leaves_is_left_alone(agent: Agent) -> None
     os.kill(agent.daemon, signal.SIGKILL)
 
 
-async def test_a_daemon_that_people_keep_is_left_and_named(agent: Agent) -> None:
+async def test_a_daemon_that_users_keep_is_left_and_named(agent: Agent) -> None:
     program = agent.folder / "gpg-agent"
     shutil.copy(shutil.which("sleep") or "", program)
     exit_ = await agent.run(

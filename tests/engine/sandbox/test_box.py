@@ -541,7 +541,7 @@ def test_what_forbids_it_is_named(tmp_path: Path, switch: str, value: str, word:
     )
 
 
-def test_a_bwrap_that_fails_is_told_by_what_it_says(tmp_path: Path) -> None:
+def test_a_bwrap_that_fails_is_reported_by_what_it_says(tmp_path: Path) -> None:
     write_agent(
         tmp_path, "echo 'bwrap: setting up uid map: Permission denied' >&2; exit 1", name="bwrap"
     )

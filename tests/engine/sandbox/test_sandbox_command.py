@@ -70,7 +70,7 @@ def test_the_command_line_of_claude(table: dict[str, Any], argv: tuple[str, ...]
     assert filled(choose_agent(config(sandbox=table))) == argv
 
 
-def test_model_session_and_tools_stand_where_they_cannot_take_the_prompt_in() -> None:
+def test_model_session_and_tools_are_where_they_cannot_swallow_the_prompt() -> None:
     agent = choose_agent(config(sandbox={"name": "box"}, tools={"deny": ["WebFetch"]}))
     assert filled(agent, model="small", session="s1") == (
         *(*BOX, "-p", "Do it.", *FREELY, *STREAM, "--disallowedTools", "WebFetch"),
@@ -164,7 +164,7 @@ def test_doctor_says_nothing_of_a_sandbox_that_is_not_there() -> None:
     assert check_sandbox(config(), choose_agent(config())) == []
 
 
-def test_a_stop_that_fails_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stop_that_fails_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def ended(*stop: str) -> str:
         settings = config(sandbox={"prefix": ["box"], "stop": stop})
         return end_in_sandbox(settings, tmp_path, os.environ) or ""
