@@ -21,8 +21,8 @@ IN_MEMORY = $(shell file=$$(mktemp /dev/shm/ralph-XXXXXX 2>/dev/null) && printf 
 	&& df -Pk /dev/shm | awk 'NR == 2 && $$4 > 2000000 { print "/dev/shm" }'; rm -f "$$file")
 # Which agents `make agents` runs; all of them if unset.
 AGENTS ?=
-ALL_AGENTS = claude codex gemini qwen opencode cline copilot \
-	claude-acp codex-acp gemini-acp opencode-acp qwen-acp copilot-acp
+ALL_AGENTS = $(shell $(BIN)/python -c 'from ralph_ls.protocol.config.agent_catalog import \
+	ACP_VARIANTS, CATALOG; print(*CATALOG, *ACP_VARIANTS)')
 # How long `make sweep` looks; the quick form of CI if unset. SEED and ONLY=kills:7 repeat a case.
 MINUTES ?=
 SEED ?=

@@ -18,6 +18,7 @@ from ralph_ls.core.agent.usage import METERING_BY_DIALECT
 from ralph_ls.core.plan.formats.dispatch import check_plan, parse_plan
 from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.protocol.config.agent_catalog import ACP_VARIANTS, CATALOG, Adapter
+from tests.e2e.recipes import RECIPES
 
 ROOT = Path(__file__).resolve().parents[3]
 SERVER = ROOT / "server" / "ralph_ls"
@@ -125,6 +126,9 @@ class TestAgents:
         assert re.search(rf"\n\| {name}\b", pages["sandbox.md"])
         if CATALOG[name].acp is not None:
             assert f"\n| `{name}-acp` | " in pages["agents/acp.md"]
+
+    def test_each_is_run_by_the_tests_of_real_agents(self) -> None:
+        assert {*RECIPES} == {*CATALOG}
 
     @pytest.mark.parametrize("name", CATALOG)
     def test_each_has_recordings(self, name: str) -> None:
