@@ -70,7 +70,7 @@ def _answer() -> HookAnswer | None:
     if (socket := os.environ.get(VARIABLE)) is not None:
         from ralph_ls.store.run.active_run import ask_engine
 
-        asked = ask_engine(socket, goes_on=given.stop_hook_active)
+        asked = ask_engine(socket, continues=given.stop_hook_active)
         if asked is None or not asked.is_about(active):
             return None
         stops = asked

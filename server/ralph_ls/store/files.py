@@ -7,10 +7,9 @@ is listed with ``names_in``. Files of the state folder are read with ``read_if_t
 Writing is atomic: a temporary file beside the resolved target (symlinks are kept), the mode kept,
 the content compared just before the rename where the caller asks for it.
 
-Files that a living process writes, which no other one may remove.
-
-Logs of several clones lie in one folder, and a start of one removes old ones: an agent that says
-nothing for hours must not lose its log for that. The system lets go of a dead process's files.
+A file marked with ``mark_in_use`` is not removed by ``remove_unused`` of another process: the logs
+of several clones share a folder, and a start of one removes old logs. The system releases the mark
+when the process dies.
 """
 
 from __future__ import annotations
@@ -33,10 +32,10 @@ PRIVATE_FILE = 0o600
 PRIVATE_FOLDER = 0o700
 
 LARGEST_FILE = 16 << 20
-"""Bytes of a file of a repository that is read; a larger one is refused by name, never cut off."""
+"""Most bytes of a file of a repository; a larger one is refused, never truncated."""
 
 MOST_NAMES = 10_000
-"""Entries of a folder that are listed; nobody keeps more scripts, prompts or plans in one."""
+"""Most entries of a folder that is listed."""
 
 _CHUNK = 1 << 20
 
@@ -58,7 +57,7 @@ _READ_FLAGS = (
 
 
 class ChangedMeanwhile(Exception):
-    """Somebody else wrote the file between our reading and our rename."""
+    """Another process wrote the file between our reading and our rename."""
 
 
 def write_atomic(
@@ -103,7 +102,7 @@ def write_atomic(
 
 
 def write_all(descriptor: int, data: bytes) -> None:
-    """Write every byte, also where the system takes only some at a time."""
+    """Write every byte, also where the system writes only some at a time."""
     view = memoryview(data)
     while view:
         view = view[os.write(descriptor, view) :]
@@ -112,9 +111,9 @@ def write_all(descriptor: int, data: bytes) -> None:
 def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
     """Open a regular file for reading; neither opening nor reading it ever waits.
 
-    Whatever else the path names (a pipe, a device, a socket, a folder) raises ``OSError``, whose
-    words say what it is. It is looked at before it is opened, since opening a device may have
-    effects, and again afterwards, since it may have been replaced meanwhile.
+    Anything else at the path (a pipe, a device, a socket, a folder) raises ``OSError`` with its
+    kind. The kind is checked before opening, since opening a device may have effects, and again
+    afterwards, since the file may have been replaced meanwhile.
     """
     return os.fdopen(_open_regular(path), "rb")
 
@@ -136,9 +135,9 @@ def _open_regular(path: str | os.PathLike[str]) -> int:
 
 
 def open_to_append(path: Path, *, mode: int) -> int:
-    """Open a regular file to write at its end, made with ``mode`` where there is none.
+    """Open a regular file for appending, created with ``mode`` if it is missing.
 
-    Neither a link nor anything else in its place is followed or waited for: raises ``OSError``.
+    Raises ``OSError`` for a link or anything else in its place.
     """
     descriptor = os.open(path, _APPEND_FLAGS, mode)
     try:
@@ -150,10 +149,10 @@ def open_to_append(path: Path, *, mode: int) -> int:
 
 
 def read_at_most(file: BinaryIO, limit: int | None = None) -> bytes:
-    """What a file holds, up to so many bytes, without room being made for all of them first.
+    """Content of a file up to ``limit`` bytes, without allocating the limit first.
 
-    Raises ``OSError`` where it holds nothing yet: what the system makes up may let readers wait,
-    although it calls itself a regular file.
+    Raises ``OSError`` for a file of a virtual file system that would block, although it is a
+    regular file.
     """
     left = sys.maxsize if limit is None else limit
     wanted = min(os.fstat(file.fileno()).st_size + 1, left)
@@ -171,16 +170,16 @@ def read_at_most(file: BinaryIO, limit: int | None = None) -> bytes:
 
 
 def kind_of_irregular(mode: int) -> str | None:
-    """What a file of this mode is, in words, where it is not a regular one."""
+    """Kind of a file with this mode, in words; None for a regular file."""
     if stat.S_ISREG(mode):
         return None
     return next((words for is_one, words in _KINDS if is_one(mode)), "a special file")
 
 
 def read_if_there(path: Path) -> bytes | None:
-    """All bytes of one of our own files, or None where there is none; raises ``OSError``.
+    """All bytes of a file of the state folder, or None if it is missing; raises ``OSError``.
 
-    For the state folder. What a repository may have brought is read with ``read_regular``.
+    Use ``read_regular`` for files that a repository may have brought.
     """
     try:
         with open_regular(path) as file:
@@ -192,8 +191,8 @@ def read_if_there(path: Path) -> bytes | None:
 def read_regular(path: Path, limit: int = LARGEST_FILE) -> bytes | None:
     """The bytes of a file that a repository may have brought, or None where there is none.
 
-    Raises ``StateUnusable`` with what to do where it is no regular file (a pipe would be waited
-    for, a device be read for ever), is larger than ``limit`` bytes, or cannot be read.
+    Raises ``StateUnusable`` with the remedy for a file that is not regular (a pipe would block,
+    a device never end), larger than ``limit`` bytes, or unreadable.
     """
     try:
         with open_regular(path) as file:
@@ -214,14 +213,14 @@ def read_regular(path: Path, limit: int = LARGEST_FILE) -> bytes | None:
 
 
 def size_in_words(size: int) -> str:
-    """A limit in bytes, as users read it: ``16 MB``."""
+    """A limit in bytes for users: ``16 MB``."""
     return f"{size >> 20} MB" if size >= 1 << 20 and not size % (1 << 20) else f"{size:,} bytes"
 
 
 def names_in(folder: Path, limit: int = MOST_NAMES) -> list[str]:
-    """The names in a folder that a repository may have brought, sorted; none where it is missing.
+    """Names in a folder that a repository may have brought, sorted; empty if it is missing.
 
-    Raises ``StateUnusable`` where it cannot be listed, or holds more than ``limit`` of them.
+    Raises ``StateUnusable`` where it cannot be listed or has more than ``limit`` entries.
     """
     try:
         with os.scandir(folder) as entries:
@@ -239,10 +238,9 @@ def names_in(folder: Path, limit: int = MOST_NAMES) -> list[str]:
 
 
 def files_below(folder: Path, limit: int = MOST_NAMES) -> list[Path]:
-    """All that is below a folder and no folder itself, sorted; links to folders are not followed.
+    """All files below a folder, sorted; links to folders are not followed.
 
-    Raises ``StateUnusable`` where there are more than ``limit`` entries. What cannot be listed
-    holds nothing.
+    Raises ``StateUnusable`` for more than ``limit`` entries. Unreadable folders count as empty.
     """
     found: list[Path] = []
     to_list, left = [folder], limit
@@ -258,7 +256,7 @@ def files_below(folder: Path, limit: int = MOST_NAMES) -> list[Path]:
 
 
 class IrregularFile(OSError):
-    """The path names no regular file; ``strerror`` says what it is."""
+    """The path is not a regular file; ``strerror`` has its kind."""
 
 
 _KINDS = (
@@ -283,12 +281,12 @@ def _require_regular(mode: int, path: str | os.PathLike[str]) -> None:
 
 
 def content_hash(data: bytes) -> str:
-    """16 hex digits that stand for ``data``."""
+    """Hash of ``data``, 16 hex digits."""
     return hashlib.blake2b(data, digest_size=8).hexdigest()
 
 
 def make_private_folder(folder: Path) -> Path:
-    """Create ``folder`` and what is missing above it, for its owner alone."""
+    """Create ``folder`` and its missing parents, accessible to the owner only."""
     try:
         missing = [parent for parent in (folder, *folder.parents) if not parent.is_dir()]
         for parent in reversed(missing):
@@ -302,17 +300,17 @@ def make_private_folder(folder: Path) -> Path:
 
 
 def make_folders_below(root: Path, folder: Path, *, mode: int = 0o777) -> None:
-    """Create ``folder`` and what is missing between it and ``root``, which must be there.
+    """Create ``folder`` and its missing parents below ``root``.
 
-    Where somebody removed ``root`` it stays removed: raises FileNotFoundError, and any other
-    OSError of making a folder.
+    ``root`` itself is never created. Raises FileNotFoundError where it is missing, and any other
+    OSError of creating a folder.
     """
     for part in reversed([folder, *folder.parents][: len(folder.relative_to(root).parts)]):
         part.mkdir(mode=mode, exist_ok=True)
 
 
 def resolve_inside(root: Path, relative: str) -> Path:
-    """The path of one of the loop's own files in the work tree.
+    """Path of one of the loop's own files in the work tree.
 
     Raises ``StateUnusable`` where a symbolic link leads out of the tree: a cloned repository must
     not make the loop write anywhere else.
@@ -329,13 +327,13 @@ def resolve_inside(root: Path, relative: str) -> Path:
 
 
 def _discard(temporary: Path) -> None:
-    # Where not even the folder can be reached there is nothing to remove; the first error counts.
+    # Without access to the folder there is nothing to remove; the first error counts.
     with contextlib.suppress(OSError):
         temporary.unlink()
 
 
 def _holds(path: Path, expected: bytes) -> bool:
-    """Whether the file has this content; what is larger has not, and need not be read."""
+    """Whether the file has this content; a larger file is not read."""
     try:
         with open_regular(path) as file:
             return read_at_most(file, len(expected) + 1) == expected
@@ -355,15 +353,15 @@ if sys.platform != "win32":
 
 
 def mark_in_use(descriptor: int) -> None:
-    """Mark an open file as in use until it is closed; where that cannot be, it is not marked."""
-    # On Windows nobody can remove a file that is open.
+    """Mark an open file as in use until it is closed, where the system supports it."""
+    # Windows does not remove open files.
     if sys.platform != "win32":
         with contextlib.suppress(OSError):
             fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
 
 
 def remove_unused(path: Path) -> bool:
-    """Remove a file unless somebody holds it; whether it is gone. Raises OSError."""
+    """Remove a file unless it is marked as in use; whether it was removed. Raises OSError."""
     if sys.platform == "win32":
         path.unlink()
         return True

@@ -1,4 +1,4 @@
-"""Where everything lies: the work tree, its git directory, the state outside it.
+"""Layout: paths of the work tree, its git directory and its state outside of the tree.
 
 See docs/rules.md#run.
 """
@@ -54,7 +54,7 @@ class RunFiles:
 
     @property
     def view_snapshot(self) -> Path:
-        """The run as viewers show it, as it was some iterations ago."""
+        """Snapshot of the run for viewers, some iterations old."""
         return self.folder / "view.json"
 
     @property
@@ -63,30 +63,30 @@ class RunFiles:
 
     @property
     def plan_before(self) -> Path:
-        """The plan as it was when the newest iteration began."""
+        """The plan at the start of the newest iteration."""
         return self.folder / "plan.before"
 
     @property
     def plan_at_start(self) -> Path:
-        """HEAD when the run began, on the first line, and the plan as it was then."""
+        """HEAD at the start of the run on the first line, then the plan at that time."""
         return self.folder / "plan.start"
 
     @property
     def restorations(self) -> Path:
-        """The commits of the engine that restore what an agent may not change, one a line."""
+        """The engine's commits that restore forbidden changes, one a line."""
         return self.folder / "restorations.jsonl"
 
     def prompt(self, start: int) -> Path:
-        """An iteration's prompt, as the agent got it."""
+        """Prompt of an iteration."""
         return self.folder / f"iteration-{start:03d}.prompt.md"
 
     @property
     def scratch(self) -> Path:
-        """A folder for the agent, outside the tree, that lives as long as the run's files."""
+        """Folder for the agent outside the tree, kept as long as the run's files."""
         return self.folder / "scratch"
 
     def usage(self, start: int, attempt: int) -> Path:
-        """Where an agent writes what it used, that tells it in a file of its own."""
+        """Usage file of an agent that reports its usage in a separate file."""
         return self.output(start, attempt, "usage")
 
     def output(self, start: int, attempt: int, stream: str) -> Path:
@@ -107,7 +107,7 @@ class StateFolder:
 
     @property
     def saves(self) -> Path:
-        """What people saved of the plan, for the engine to know."""
+        """The user's saves of the plan, which the engine reads."""
         return self.folder / "saves.jsonl"
 
     @property
@@ -115,7 +115,7 @@ class StateFolder:
         return self.folder / "runs"
 
     def run(self, run: str) -> RunFiles:
-        """The files of the run with this id; raises ValueError for what is no run id."""
+        """Files of the run with this id; raises ValueError for an invalid id."""
         if not RUN_ID.fullmatch(run):
             raise ValueError(f"{run!r} is no run id")
         return RunFiles(folder=self.runs / run)
@@ -130,13 +130,13 @@ class StateFolder:
 
 
 def find_worktree(start: Path) -> Worktree:
-    """The git work tree that ``start`` lies in; raises ``WorkspaceMissing``."""
+    """The git work tree that contains ``start``; raises ``WorkspaceMissing``."""
     real = Path(os.path.realpath(start))
     for folder in (real, *real.parents):
         try:
             git_dir = _git_dir_of(folder)
         except (OSError, ValueError):
-            # A name that is too long, or that no file can have: nothing is there.
+            # A name that no file can have, or that is too long.
             continue
         if git_dir is not None:
             return Worktree(root=folder, git_dir=git_dir, common_dir=_common_dir_of(git_dir))
@@ -167,7 +167,7 @@ def new_run_id(now: datetime) -> str:
 
 
 _LARGEST_POINTER = 1 << 16
-"""Bytes of a file that holds one path of git's."""
+"""Bytes of a git file with one path."""
 
 
 def _git_dir_of(folder: Path) -> Path | None:

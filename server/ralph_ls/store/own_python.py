@@ -1,9 +1,9 @@
-"""Our own Python as a command line: the one place that builds ``python … -m ralph_ls``.
+"""Own Python: builds every command line of the form ``python … -m ralph_ls``.
 
-Python puts the current folder first on its import path for ``-m`` and ``-c``. The current folder of
-nearly all that is started here is a work tree, so a repository could bring a ``json.py``, or a
-whole ``ralph_ls``. ``-I`` takes the current folder, ``PYTHON*`` and the user's own packages out of
-it; ``-P`` only the current folder, where our package is one that ``-I`` would not find.
+Python puts the current folder first on its import path for ``-m`` and ``-c``. As it mostly is a
+work tree, a repository could bring a ``json.py``, or a whole ``ralph_ls``. ``-I`` removes the
+current folder, ``PYTHON*`` and the user's own packages; ``-P`` only the current folder, where
+``-I`` would not find our package.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ SEARCH_PATH = "PYTHONPATH"
 
 
 def own_command(*arguments: str) -> list[str]:
-    """The interpreter that runs this, without the current folder on its import path.
+    """The running interpreter, without the current folder on its import path.
 
-    ``arguments`` are those of Python: ``-m``, a module and that module's own.
+    ``arguments`` are those of Python: ``-m``, a module and its arguments.
     """
     return [sys.executable, isolation(os.environ), *arguments]
 
 
 def isolation(environment: Mapping[str, str]) -> str:
-    """``-I``, or ``-P`` where this package was found by ``PYTHONPATH`` or in the user's own ones.
+    """``-I``, or ``-P`` where this package is on ``PYTHONPATH`` or among the user's packages.
 
-    ``RALPH_*`` variables are read either way: ``-I`` is about those of Python alone.
+    ``RALPH_*`` variables are read either way, as ``-I`` only concerns ``PYTHON*``.
     """
     home = Path(os.path.realpath(ralph_ls.__file__)).parents[1]
     entries = [entry for entry in environment.get(SEARCH_PATH, "").split(os.pathsep) if entry]
@@ -40,10 +40,10 @@ def isolation(environment: Mapping[str, str]) -> str:
 
 
 def keep_search_path_absolute() -> None:
-    """Take entries out of ``PYTHONPATH`` that mean another folder in each process of ours.
+    """Remove relative entries from ``PYTHONPATH``.
 
-    An empty one, as ``PYTHONPATH=$PYTHONPATH:/more`` makes it, is the current folder, also with
-    ``-P``; so no process that is started in a work tree may inherit it.
+    An empty one, as in ``PYTHONPATH=$PYTHONPATH:/more``, is the current folder, even with ``-P``,
+    so no process in a work tree may inherit it.
     """
     value = os.environ.get(SEARCH_PATH)
     if value is None:

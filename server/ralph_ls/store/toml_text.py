@@ -1,7 +1,7 @@
-"""Reading TOML that a repository brought: bounded, and never with anything but a ``ValueError``.
+"""TOML text: a bounded parser for files of a repository, which only raises ``ValueError``.
 
 Python's reader recurses into nested values, takes quadratic time for a key of many dotted parts,
-and accepts whole numbers of any size, which TOML does not and which nobody can print.
+and accepts integers of any size, which TOML does not allow.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ import tomllib
 from typing import Any
 
 MOST_PARTS = 50
-"""Parts of a dotted key; no setting has more than five."""
+"""Most parts of a dotted key; no setting has more than five."""
 
 _PART = r"(?:[\w-]++|\"[^\"\n]*+\"|'[^'\n]*+')[ \t]*+"
 _LONG_KEY = re.compile(rf"(?<![\w-]){_PART}(?:\.[ \t]*+{_PART}){{{MOST_PARTS}}}", re.ASCII)
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """The tables of a text; raises ``tomllib.TOMLDecodeError``, else ``ValueError`` with the words
-    that follow "this is no sensible TOML: ".
+    """The tables of a text; raises ``tomllib.TOMLDecodeError``, else ``ValueError`` with a message
+    to follow "this is no sensible TOML: ".
     """
     found = _LONG_KEY.search(text)
     if found is not None:
@@ -38,7 +38,7 @@ def parse_toml(text: str) -> dict[str, Any]:
 
 
 def _problem_in(tables: dict[str, Any]) -> str:
-    """What in the values is none of TOML, or none that a setting could have; with its key."""
+    """The value, with its key, that is not TOML or not possible in a setting."""
     left: list[tuple[str, Any]] = [("", tables)]
     while left:
         key, value = left.pop()

@@ -242,8 +242,8 @@ class IterationWork:
         if workspace.sandbox.box is None:
             return None
 
-        def answer(goes_on: bool) -> dict[str, Any]:  # noqa: FBT001
-            return stop_state(workspace.root, workspace.worktree.git_dir, goes_on=goes_on)
+        def answer(continues: bool) -> dict[str, Any]:  # noqa: FBT001
+            return stop_state(workspace.root, workspace.worktree.git_dir, continues=continues)
 
         self._hook_socket = HookSocket(workspace.files.folder / "hook", answer)
         try:

@@ -101,8 +101,8 @@ class HookSocket:
                 f"only {STOP_STATE!r} is answered here: what a run starts must not change that "
                 "run, its work tree or what it may execute; ask from another terminal",
             )
-        goes_on = request.get("params") == {"continued": True}
-        return {"result": await asyncio.to_thread(self._answer, goes_on)}
+        continues = request.get("params") == {"continued": True}
+        return {"result": await asyncio.to_thread(self._answer, continues)}
 
 
 def _error(code: str, message: str) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""The settings of a run, from all their sources: flag > environment > file > profile > default.
+"""Configuration: settings of a run from flags, environment, file, profile and defaults, in order.
 
-SPEC §3. An error names the file, its line and the key. What the file says is kept apart, because
-only that came with the repository and needs its owner's leave before it may run anything.
+An error has the file, its line and the key. The file's own settings are kept separately, since they
+came with the repository and need approval before they may run anything (docs/rules.md#trust).
 """
 
 from __future__ import annotations
@@ -29,34 +29,34 @@ from ralph_ls.store.toml_text import parse_toml
 DEFAULT = Config().profile
 
 LARGEST_FILE = 1 << 20
-"""Bytes of a config file; a larger one is somebody else's, or meant to do harm."""
+"""Most bytes of a config file."""
 
 _KEY_PART = re.compile(r"""\s*("(?:[^"\\]|\\.)*"|'[^']*'|[\w-]+)\s*""")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedSettings:
-    """The settings as they hold, and what of them the repository brought."""
+    """Effective settings, and those that the repository brought."""
 
     config: Config
     from_file: dict[str, Any]
-    """The file's own tables, validated; empty where there is no file."""
+    """Validated tables of the file; empty without one."""
     overrides: dict[str, Any]
-    """Dotted key to value: what was given for this run alone."""
+    """Dotted key to value, for this run only."""
     names_profile: bool = False
-    """Somebody chose the profile; False: what lies there tells, or it is the default."""
+    """Whether the profile was chosen; otherwise it was detected or is the default."""
     profile_by: Origin = Origin.DEFAULT
     sign: str | None = None
-    """The path that the profile was found by, also where an earlier run found it."""
+    """The path by which the profile was detected, now or by an earlier run."""
     agent_by: Origin | None = None
-    """None: nobody named an agent."""
+    """None where no source names an agent."""
     detected: tuple[DetectedProfile, ...] = ()
-    """The profiles that fit what lies there, where nobody chose one."""
+    """The profiles that fit the repository, where none was chosen."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreviousChoice:
-    """The profile and the agent of the run that goes on."""
+    """Profile and agent of the run that is resumed."""
 
     profile: ProfileName
     profile_by: Origin
@@ -73,19 +73,19 @@ def load_settings(
 ) -> LoadedSettings:
     """Read and merge every source for the work tree at ``root``.
 
-    Where nobody names a profile it is that of the ``earlier`` run which goes on, else the one that
-    fits what lies there; where several fit, the first of them, which is for
-    ``require_one_profile`` to refuse. One that nobody chose is ``careful``. Raises ``ConfigError``
-    for the file and the environment, ``UsageError`` for ``overrides``.
+    Without a chosen profile it is that of the ``earlier`` run that is resumed, else the one that
+    fits the repository; where several fit, the first of them, which ``require_one_profile``
+    refuses. A profile that was not chosen has cautious settings. Raises ``ConfigError`` for the
+    file and the environment, ``UsageError`` for ``overrides``.
     """
     from_file = read_config_file(root / CONFIG_FILE)
     from_environment = read_environment(environment)
     given = {key: value for key, value in overrides.items() if value is not None}
     if any(_chooses_sandbox(layer) for layer in (from_environment, to_tables(given))):
-        # A sandbox that the user asked for is not the repository's to open.
+        # The repository cannot disable a sandbox that the user chose.
         from_file.pop("sandbox", None)
-    # An agent given with the run replaces the file's whole table: nothing of a table that was
-    # never allowed, such as its environment, may reach a command that a person typed.
+    # An agent given with the run replaces the file's whole table: no unapproved part of it, such
+    # as its environment, may reach a command that the user typed.
     file_layer = dict(from_file)
     if "agents" in from_file:
         file_layer["agents"] = {
@@ -134,11 +134,11 @@ def load_settings(
 
 
 CAREFUL_ITERATIONS = 20
-"""Iterations of a run whose profile nobody chose, unless the user says otherwise."""
+"""Iterations of a run with an inferred profile, unless the user sets a limit."""
 
 
 def cautious_settings(preset: Mapping[str, Any]) -> dict[str, Any]:
-    """What holds of a profile that was only found: it does not push, and its run is bounded."""
+    """Settings of an inferred profile: it does not push, and its run is limited."""
     most = preset.get("max_iterations") or CAREFUL_ITERATIONS
     return {**preset, "push": False, "max_iterations": min(most, CAREFUL_ITERATIONS)}
 
@@ -148,9 +148,7 @@ def _chooses_sandbox(layer: Mapping[str, Any]) -> bool:
 
 
 def previous_choice(run: RunState) -> PreviousChoice:
-    """What a run that goes on began with; a profile counts as found where nobody is known to have
-    chosen it.
-    """
+    """The choices of a resumed run; a profile counts as detected where its origin is unknown."""
     known = run.choices
     return PreviousChoice(
         profile=run.config.profile,
@@ -165,7 +163,7 @@ def _origin_of(key: str, layers: Mapping[Origin, Mapping[str, Any]]) -> Origin |
 
 
 RETENTION = "RALPH_LOG_RETENTION"
-"""How many of B's logs are kept (docs/rules.md#logs)."""
+"""Variable with the number of JSON-lines logs that are kept (docs/rules.md#logs)."""
 
 
 def _retention_of(environment: Mapping[str, str]) -> dict[str, Any]:
@@ -184,7 +182,7 @@ def _retention_of(environment: Mapping[str, str]) -> dict[str, Any]:
 
 
 def require_one_profile(settings: LoadedSettings) -> None:
-    """Raise ``UsageError`` where several profiles fit and nobody chose: a start must not guess."""
+    """Raise ``UsageError`` where several profiles fit and none was chosen."""
     if len(settings.detected) > 1:
         listed = ", ".join(f"{one.sign} ({one.profile.value})" for one in settings.detected)
         raise UsageError(
@@ -194,7 +192,7 @@ def require_one_profile(settings: LoadedSettings) -> None:
 
 
 def _fitting(root: Path, names: Mapping[str, Any]) -> tuple[DetectedProfile, ...]:
-    """What fits; where a plan is named that belongs to one profile, that one."""
+    """The fitting profiles; only one where the named plan belongs to it."""
     issue = names.get("issue")
     paths = names.get("paths")
     plan = paths.get("plan") if isinstance(paths, dict) else None
@@ -211,7 +209,7 @@ def _fitting(root: Path, names: Mapping[str, Any]) -> tuple[DetectedProfile, ...
 
 
 def read_config_file(path: Path) -> dict[str, Any]:
-    """The file's tables, checked; empty where there is no file. Raises ``ConfigError``."""
+    """Validated tables of the file; empty without one. Raises ``ConfigError``."""
     try:
         data = read_regular(path, LARGEST_FILE)
     except StateUnusable as error:
@@ -232,7 +230,7 @@ def read_config_file(path: Path) -> dict[str, Any]:
 
 def _parsed(path: Path, data: bytes) -> tuple[str, dict[str, Any]]:
     try:
-        # An editor may have put a mark of the byte order in front.
+        # An editor may have added a byte order mark.
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         bad_line = data.count(b"\n", 0, error.start) + 1
@@ -271,7 +269,7 @@ def read_environment(environment: Mapping[str, str]) -> dict[str, Any]:
 
 
 def validated(dotted: Mapping[str, Any]) -> Config:
-    """The settings where only these are said, by dotted key; raises pydantic's ValidationError."""
+    """The settings with only these given, by dotted key; raises pydantic's ValidationError."""
     return _validated(to_tables(dotted))
 
 
@@ -290,7 +288,7 @@ def _merge(lower: Mapping[str, Any], upper: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _leaves(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, bool]]:
-    """Every setting that one variable can hold: its dotted key, and whether it is a list."""
+    """Every setting that a variable can have: its dotted key, and whether it is a list."""
     for name, field in model.model_fields.items():
         kind = field.annotation
         if isinstance(kind, type) and issubclass(kind, BaseModel):
@@ -302,7 +300,7 @@ def _leaves(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, boo
 
 
 def _line_of(text: str, wanted: list[str]) -> int | None:
-    """The line of the key, or of the nearest table around it; None where neither is found."""
+    """Line of the key, or of the nearest enclosing table; None if neither is found."""
     table: list[str] = []
     best, best_depth = None, 0
     quotes = ""
@@ -325,7 +323,7 @@ def _line_of(text: str, wanted: list[str]) -> int | None:
 
 
 def _keys_of(line: str) -> list[str]:
-    """The parts of the dotted key that a line begins with; empty where it begins with none."""
+    """Parts of the dotted key at the beginning of a line; empty without one."""
     keys: list[str] = []
     position = 0
     while match := _KEY_PART.match(line, position):
@@ -353,7 +351,7 @@ def _advice(error: Mapping[str, Any]) -> str:
 
 
 def settings_of(profile: ProfileName, overrides: Mapping[str, Any]) -> Config:
-    """A profile's own settings with ``overrides`` over them, and nothing of file or environment.
+    """Settings of a profile with ``overrides``, without file and environment.
 
     ``overrides`` maps dotted keys to values. Raises ``UsageError``, which names the key and what is
     allowed there.
@@ -363,7 +361,7 @@ def settings_of(profile: ProfileName, overrides: Mapping[str, Any]) -> Config:
 
 
 def changed_settings(config: Config, overrides: Mapping[str, Any]) -> Config:
-    """Settings that hold already, with ``overrides`` over them; see ``settings_of``."""
+    """``config`` with ``overrides``; see ``settings_of``."""
     return _overridden(config.model_dump(), overrides)
 
 
@@ -385,7 +383,7 @@ def _overridden(tables: Mapping[str, Any], overrides: Mapping[str, Any]) -> Conf
 
 
 def _advice_for(key: str, error: Mapping[str, Any], known: Collection[str]) -> str:
-    """What may stand there instead, also where it is the key that is wrong."""
+    """The allowed values, or the allowed keys where the key is wrong."""
     inside = [name for name in known if name.startswith(f"{key}.")]
     if inside:
         return f"this is a table, set one of its keys: {', '.join(inside)}"

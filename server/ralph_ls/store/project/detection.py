@@ -1,12 +1,8 @@
-"""Which profile fits what lies in a repository (docs/rules.md#profiles).
+"""Detection: the profile that fits a repository, and the specifications in it.
 
-Only names are looked at, never what a file says, so a look costs a few calls to the system. It
-knows no rule of a profile: what tells of one is the profile's own data.
-
-Which specifications lie in a work tree.
-
-Both the loop and an editor look for them, and must find the same ones. It must never read what they
-say.
+Only names are checked, never contents, so detection takes a few system calls
+(docs/rules.md#profiles). The signs of a profile are the profile's own data. The loop and the editor
+both find specifications here, so that they agree.
 """
 
 from __future__ import annotations
@@ -22,7 +18,7 @@ from ralph_ls.protocol.config.config import ProfileName
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DetectedProfile:
-    """A profile that fits, and what tells of it."""
+    """A profile that fits, and the path that shows it."""
 
     profile: ProfileName
     sign: str
@@ -30,10 +26,10 @@ class DetectedProfile:
 
 
 def detect_profiles(root: Path) -> tuple[DetectedProfile, ...]:
-    """The profiles that fit what lies at ``root``, each once, in the order of SPEC §3.
+    """The profiles that fit ``root``, each once, in the order of docs/rules.md#profiles.
 
-    Specifications alone tell of ``spec`` only where nothing else does: other tools keep theirs in
-    the same folder. A folder that cannot be read tells of nothing.
+    Specifications alone are a sign of ``spec`` only without any other sign, as other tools use
+    the same folder. An unreadable folder is no sign.
     """
     found = [
         DetectedProfile(profile=profile.name, sign=sign)
@@ -61,14 +57,14 @@ def _is_there(path: Path) -> bool:
 
 
 MOST_SPECS = 1000
-"""Specifications that are read; more of them are no work of a person's."""
+"""Most specifications that are read."""
 
 MOST_ENTRIES = 100_000
-"""Files and folders below ``specs/`` that are looked at."""
+"""Most files and folders below ``specs/`` that are visited."""
 
 
 def find_specs(root: Path) -> tuple[str, ...]:
-    """Names within ``specs/`` of what is a specification, sorted; links to folders are left out."""
+    """Names of specifications within ``specs/``, sorted; links to folders are not followed."""
     found: list[str] = []
     top, n_entries = root / FOLDER, 0
     for folder, folders, files in os.walk(top):

@@ -1,20 +1,12 @@
-"""What people saved: their plan and their settings as an editor wrote them, no work of an agent.
+"""Plan file: reading and editing a plan where it is stored, and recording the user's edits.
 
-An append-only file beside the inbox, for its owner alone: the editor adds a line for each save and
-the engine reads them when it compares the plan before and after (docs/rules.md#user-edits). It
-keeps the newest ones only; what is lost of it makes a person's edit look like the agent's, nothing
-more.
+User edits go to an append-only file beside the inbox, accessible to the owner only: an editor adds
+a line for each save, and the engine reads them when it compares the plan before and after an
+iteration (docs/rules.md#user-edits). Only the newest are kept; a lost one makes the user's edit
+look like the agent's.
 
-A person's edit of the plan's file: in place, atomically, and known as a person's
-(docs/rules.md#user-edits).
-
-What somebody else writes meanwhile is kept: the edit is made anew on what lies there then. It must
-never know which edits there are.
-
-Where a plan is and what it is written in, for whoever reads or edits single tasks of it.
-
-A plan of ``bd`` is asked for with ``bd``, which takes its time; everything here blocks. It must
-never know which orders there are.
+An edit is atomic and in place. Where another process writes meanwhile, the edit is applied again to
+the new content. Plans of ``bd`` are read with ``bd``. Everything here blocks.
 """
 
 from __future__ import annotations
@@ -63,38 +55,38 @@ from ralph_ls.store.files import (
 from ralph_ls.store.layout import StateFolder
 
 LARGEST_TEXT = 16_384
-"""Characters of a text that is kept whole."""
+"""Most characters of a stored text."""
 
 LARGEST = 262_144
-"""Bytes from which on only the newer half is kept."""
+"""Bytes of the file above which only the newer half is kept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserSave:
-    """One save of a person."""
+    """One save by the user."""
 
     at: datetime
     path: str
-    """In the work tree, without symbolic links."""
+    """Path in the work tree, with symbolic links resolved."""
     before: str
-    """``text_hash`` of what the editor and the file had in common before."""
+    """``text_hash`` of the last content that editor and file had in common."""
     sha256: str
-    """``text_hash`` of what was written."""
+    """``text_hash`` of the saved content."""
     ticked: tuple[str, ...] = ()
-    """Ids of the tasks that became done with it."""
+    """Ids of the tasks that the save completed."""
     decided: tuple[tuple[str, str], ...] = ()
-    """What it did that an agent may not: the kind (``Forbidden``) and the task's id."""
+    """Changes that an agent may not make: kind (``Forbidden``) and task id."""
     text: str | None = None
-    """What was written, where that is no plan and not too long."""
+    """Saved content, unless it is a plan or too long."""
 
 
 def text_hash(text: str) -> str:
-    """SHA-256 of a text as UTF-8, without the mark that some editors put before it."""
+    """SHA-256 of a text as UTF-8, without a byte order mark."""
     return hashlib.sha256(text.removeprefix("\ufeff").encode("utf-8", "replace")).hexdigest()
 
 
 def record_save(state: StateFolder, saved: UserSave) -> None:
-    """Add one save; raises ``StateUnusable`` where that cannot be."""
+    """Record one save; raises ``StateUnusable`` where that fails."""
     make_private_folder(state.folder)
     values = {
         "at": to_wire_time(saved.at),
@@ -123,7 +115,7 @@ def record_save(state: StateFolder, saved: UserSave) -> None:
 
 
 def read_saves(state: StateFolder, path: str, *, since: datetime) -> Sequence[UserSave]:
-    """The saves of one file from a time on, oldest first; what cannot be read is none."""
+    """The saves of one file from a time on, oldest first; unreadable ones are skipped."""
     try:
         data = read_regular(state.saves, 4 * LARGEST) or b""
     except StateUnusable:
@@ -158,7 +150,7 @@ def _parse_save(line: bytes) -> UserSave | None:
 
 
 MERGES = 20
-"""How often an edit is made anew because somebody else was quicker."""
+"""How often an edit is retried after concurrent writes."""
 
 
 def read_plan(root: Path, path: str) -> bytes:
@@ -175,8 +167,8 @@ def read_plan(root: Path, path: str) -> bytes:
 def read_plan_file(path: Path) -> bytes | None:
     """The bytes of a plan, None where there is no such file.
 
-    Raises ``PlanUnusable`` with what to do where it is no regular file, cannot be read, or is
-    larger than a plan may be.
+    Raises ``PlanUnusable`` with the remedy where it is not a regular file, unreadable, or too
+    large.
     """
     try:
         data = read_regular(path, LARGEST_PLAN)
@@ -191,10 +183,10 @@ def read_plan_file(path: Path) -> bytes | None:
 def edit_plan(
     root: Path, path: str, change: Callable[[bytes], bytes], instead: str
 ) -> tuple[bytes, bytes]:
-    """Change the plan; gives it as it was and as it is then.
+    """Change the plan; returns it before and after.
 
-    ``instead`` says what is to be done where somebody writes it again and again. Raises
-    ``PlanMissing``, ``StateUnusable``, and whatever ``change`` does.
+    ``instead`` is the remedy where another process keeps writing it. Raises ``PlanMissing``,
+    ``StateUnusable``, and any error of ``change``.
     """
     target = resolve_inside(root, path)
     for _ in range(MERGES):
@@ -222,10 +214,10 @@ def edit_as_user(
     at: datetime,
     kind: PlanKind = PlanKind.MARKDOWN,
 ) -> bool:
-    """Change the plan on a person's order, and keep that it was one; whether it had to change.
+    """Change the plan for the user and record that; returns whether it changed.
 
-    ``change`` gets the text with what is no UTF-8 in it as half characters, which come out as the
-    same bytes. Raises as ``edit_plan``.
+    ``change`` gets invalid UTF-8 as surrogate escapes, which are written as the same bytes. Raises
+    like ``edit_plan``.
     """
 
     def in_bytes(data: bytes) -> bytes:
@@ -235,7 +227,7 @@ def edit_as_user(
     before, after = edit_plan(root, path, in_bytes, "try again")
     if before == after:
         return False
-    # Under the name that the engine looks for, which has no symbolic links in it.
+    # The engine looks for the resolved path.
     real = os.path.relpath(os.path.realpath(root / path), os.path.realpath(root))
     record_edit(
         state,
@@ -257,9 +249,9 @@ def record_edit(
     at: datetime,
     kind: PlanKind = PlanKind.MARKDOWN,
 ) -> None:
-    """Keep what a person's edit of the plan did; raises ``StateUnusable`` where that cannot be.
+    """Record the user's edit of the plan; raises ``StateUnusable`` where that fails.
 
-    ``kind`` is what it is written in where its name does not say so.
+    ``kind`` is the format of the plan, where its name does not show it.
     """
     from ralph_ls.core.plan.formats.dispatch import edit_effects
 
@@ -283,29 +275,29 @@ if TYPE_CHECKING:
 
 
 BD = "bd"
-"""What a plan is called that ``bd`` keeps."""
+"""Name of a plan that ``bd`` stores."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanLocation:
-    """The plan of a work tree."""
+    """Location and format of a work tree's plan."""
 
     path: str
-    """Relative to the root; where no file is the plan, what it is called."""
+    """Path relative to the root, or the name of a plan that is not a file."""
     kind: PlanKind = PlanKind.MARKDOWN
     environment: Mapping[str, str] = field(default_factory=dict)
-    """Where ``bd`` is looked for."""
+    """Environment in which ``bd`` is searched for."""
     parent: str | None = None
-    """The issue whose parts alone are to be done."""
+    """The issue whose children are the plan."""
 
     @property
     def is_file(self) -> bool:
-        """Whether the plan is the text of a file."""
+        """Whether the plan is a file."""
         return self.kind in {PlanKind.MARKDOWN, PlanKind.STORIES}
 
 
 def find_plan_location(path: str, config: Config, environment: Mapping[str, str]) -> PlanLocation:
-    """The plan that these settings have at ``path``."""
+    """Location of the plan at ``path`` by these settings."""
     kind = profile_of(config.profile).plan_kind
     if kind in {PlanKind.MARKDOWN, PlanKind.STORIES}:
         kind = kind_of_file(path, kind)
@@ -314,7 +306,7 @@ def find_plan_location(path: str, config: Config, environment: Mapping[str, str]
 
 
 def skipped_optional_titles(state: RunState) -> tuple[str, ...]:
-    """Titles of the open optional tasks in the plan of a run that does not work on them."""
+    """Titles of the open optional tasks, in a run that does not work on them."""
     config = state.config
     if not state.counts.open_optional or config.optional is OptionalTasks.DO or config.task:
         return ()
@@ -331,9 +323,9 @@ def skipped_optional_titles(state: RunState) -> tuple[str, ...]:
 
 
 def find_task(root: Path, place: PlanLocation, task: str, *, text: str | None = None) -> Task:
-    """The task in the plan; raises ``UsageError`` where there is none, and what to do.
+    """The task in the plan; raises ``UsageError`` with the remedy where there is none.
 
-    ``text`` is the plan's where it is known; otherwise it is read, which raises ``PlanMissing``.
+    ``text`` is the plan's, if it is known; otherwise it is read, which raises ``PlanMissing``.
     """
     from ralph_ls.core.plan.formats.dispatch import parse_plan
 
@@ -348,7 +340,7 @@ def find_task(root: Path, place: PlanLocation, task: str, *, text: str | None = 
 
 
 def text_of_plan(root: Path, place: PlanLocation) -> str:
-    """The plan's text as it is now; raises ``PlanMissing``."""
+    """Present text of the plan; raises ``PlanMissing``."""
     if place.kind is PlanKind.BEADS:
         from ralph_ls.core.plan.formats.beads.snapshot import snapshot_to_text
 
@@ -357,7 +349,7 @@ def text_of_plan(root: Path, place: PlanLocation) -> str:
 
 
 def issues_of(root: Path, place: PlanLocation) -> BeadsSnapshot:
-    """What ``bd`` says; raises ``IssuesMissing``."""
+    """The issues of ``bd``; raises ``IssuesMissing``."""
     from ralph_ls.store.external.bd import find_bd, read_snapshot
 
     return read_snapshot(find_bd(root, place.environment), parent=place.parent)

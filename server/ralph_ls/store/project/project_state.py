@@ -1,13 +1,12 @@
-"""What all clones of a project share: ``<state>/projects/<12 hex>/`` (docs/rules.md#files).
+"""Project state: what all clones of a project share, ``<state>/projects/<12 hex>/``
+(docs/rules.md#files).
 
-A project is known by the address of its remote, a repository without one by its own path. Here lie
-``attempts.txt``, ``metadata.json``, which says whose they are, and B's ``logs/``.
+A project is identified by the address of its remote, without one by its path. Its folder has
+``attempts.txt``, ``metadata.json`` with the project's identity, and the JSON-lines ``logs/``.
 
-``attempts.txt``: how often each task was tried in vain, for every clone and run
-(docs/rules.md#attempts).
-
-One line a task, ``id:count``. It is a person's to edit: who deletes it, or a line of it, has those
-tasks tried anew. Several engines may write it, so a run brings only what it has changed.
+``attempts.txt`` counts the failed attempts at each task for every clone and run
+(docs/rules.md#attempts), one ``id:count`` a line. Users may edit it: removing a line, or the file,
+resets those tasks. As several engines may write it, a run only applies its own changes.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ from ralph_ls.store.layout import StateFolder
 ATTEMPTS = "attempts.txt"
 
 KEPT_PATHS = 20
-"""Clones that are remembered, the newest last."""
+"""Remembered clones, the newest last."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +51,7 @@ class ProjectState:
 
     @property
     def attempts(self) -> Path:
-        """``id:count``, a line for each task that was tried in vain."""
+        """``id:count``, a line for each task with failed attempts."""
         return self.folder / ATTEMPTS
 
     @property
@@ -61,24 +60,24 @@ class ProjectState:
 
 
 def keeps_project_state(config: Config) -> bool:
-    """Whether a run with these settings has anything to keep here."""
+    """Whether a run with these settings uses the project state."""
     return config.log_form is LogForm.JSONL or shares_attempts(config)
 
 
 def shares_attempts(config: Config) -> bool:
-    """Whether attempts are kept beyond a run: nothing in the plan tells of them."""
+    """Whether attempts are kept beyond a run, as the plan does not record them."""
     return config.attempts.limit > 0 and not config.attempts.mark
 
 
 def find_project(root: Path, state: StateFolder) -> ProjectState:
-    """The project that the work tree at ``root`` is a clone of; asks git, writes nothing."""
+    """The project of the work tree at ``root``; runs git, writes nothing."""
     known = remote_of(root) or os.fspath(root)
     name = hashlib.sha256(known.encode("utf-8", "surrogateescape")).hexdigest()[:12]
     return ProjectState(folder=state.folder.parent.parent / "projects" / name)
 
 
 def open_project(root: Path, state: StateFolder, redact: Callable[[str], str]) -> ProjectState:
-    """The same, made where it is missing, with its ``metadata.json``; raises ``StateUnusable``."""
+    """The same, created if missing, with its ``metadata.json``; raises ``StateUnusable``."""
     project = find_project(root, state)
     make_private_folder(project.folder)
     remote = remote_of(root)
@@ -102,9 +101,9 @@ def remote_of(root: Path) -> str | None:
 
 
 def without_credentials(url: str) -> str:
-    """An address of a remote with nobody's name, password or token in it.
+    """Address of a remote without user name, password or token.
 
-    The name that ``ssh`` logs in with (``git@…``) is no secret, and part of the address.
+    The user name of ``ssh`` (``git@…``) is kept as a part of the address.
     """
     if "://" not in url:
         return url
@@ -131,14 +130,14 @@ def _known_paths(project: ProjectState) -> list[str]:
 
 
 LARGEST_FILE = 1 << 20
-"""Bytes; a larger file is none of ours."""
+"""Most bytes of the file."""
 
 LOCK_PATIENCE = 5.0
-"""Seconds; whoever writes holds it for an instant."""
+"""Seconds to wait for the lock; writers hold it for an instant."""
 
 
 def read_attempts(project: ProjectState) -> dict[str, int]:
-    """Failed attempts by task id; lines that say nothing of the kind are passed over.
+    """Failed attempts by task id; invalid lines are skipped.
 
     Raises ``StateUnusable`` where the file cannot be read.
     """
@@ -154,11 +153,10 @@ def merge_attempts(
     after: Mapping[str, int],
     renamed: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
-    """Bring the change from ``before`` to ``after`` into the file; raises ``StateUnusable``.
+    """Apply the change from ``before`` to ``after`` to the file; raises ``StateUnusable``.
 
-    What others wrote meanwhile stays: a task that was reset is counted from nothing.
-    ``renamed`` are ids of tasks by those that they had when the file was written; ``before`` and
-    ``after`` have the new ones.
+    Changes of other processes are kept: a task that was reset is counted from zero. ``renamed``
+    maps ids in the file to new ones; ``before`` and ``after`` use the new ones.
     """
     changed = {task for task in (*before, *after) if before.get(task, 0) != after.get(task, 0)}
     if not changed and not renamed:
@@ -180,7 +178,7 @@ def merge_attempts(
 
 
 def forget_attempts(project: ProjectState, task: str) -> bool:
-    """Take a task's line away; whether there was one. Raises ``StateUnusable``."""
+    """Remove a task's line; whether there was one. Raises ``StateUnusable``."""
     if task not in read_attempts(project):
         return False
     _change(project, lambda attempts: attempts.pop(task, None))
@@ -188,9 +186,9 @@ def forget_attempts(project: ProjectState, task: str) -> bool:
 
 
 def forget_project_attempts(root: Path, state: StateFolder, task: str) -> bool:
-    """The same for whoever has no engine at hand, for the project of the work tree at ``root``."""
+    """The same for the project of the work tree at ``root``, without an engine."""
     if not any((state.folder.parent.parent / "projects").glob(f"*/{ATTEMPTS}")):
-        # Most people have no such file anywhere, and git need not be asked whose it were.
+        # Most users have no such file, so git need not be run to find the project.
         return False
     return forget_attempts(find_project(root, state), task)
 

@@ -1,8 +1,7 @@
-"""Prompts on disk: the built-in wording, and the templates that people put in its place.
+"""Prompt texts: built-in prompts, and templates of the repository or the user that replace them.
 
-A repository's own templates go before those in the user's settings, since they know the project;
-they run only after ``ralph allow``. This module must never know what a text means; ``core.prompt``
-puts them together.
+A repository's templates take precedence over the user's, since they are specific to the project;
+they are used only after ``ralph allow``. `core.prompt` builds prompts from these texts.
 """
 
 from __future__ import annotations
@@ -23,13 +22,13 @@ from ralph_ls.store.files import read_regular
 FOLDER_VARIABLE = "RALPH_PROMPTS_DIR"
 
 LARGEST_PROMPT = 16 << 20
-"""Bytes; no agent takes more."""
+"""Most bytes of a prompt."""
 
 _FOLDER = Path(prompt.__path__[0]) / "wording"
 
 
 class PromptSource(StrEnum):
-    """Whose template it is."""
+    """Origin of a template."""
 
     BUILT_IN = "built-in"
     REPOSITORY = "repository"
@@ -38,32 +37,32 @@ class PromptSource(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundTemplate:
-    """The template of an iteration."""
+    """Template of an iteration."""
 
     source: PromptSource
     path: str | None = None
-    """Relative to the root for the repository's, whole for the user's; None: built in."""
+    """Relative to the root for the repository's, absolute for the user's; None: built in."""
     data: bytes | None = None
-    """The file's content; None: built in."""
+    """Content of the file; None: built in."""
     shadowed: tuple[str, ...] = ()
-    """Others that would have been taken without it."""
+    """Templates of lower precedence."""
 
     @property
     def text(self) -> str | None:
-        """None: built in."""
+        """Text of the template; None: built in."""
         return None if self.data is None else self.data.decode("utf-8", errors="replace")
 
 
 @functools.cache
 def built_in_texts() -> PromptTexts:
-    """All templates and pieces; read once."""
+    """All built-in templates and pieces; cached."""
     return PromptTexts(templates=_read(_FOLDER / "templates"), pieces=_read(_FOLDER / "pieces"))
 
 
 def find_template(
     root: Path, config: Config, mode: Mode, environment: Mapping[str, str]
 ) -> FoundTemplate:
-    """The template for iterations of that mode: the repository's, the user's, or the built-in one.
+    """Template for iterations of a mode: the repository's, the user's, or the built-in one.
 
     Raises ``StateUnusable`` where one cannot be read.
     """
@@ -100,7 +99,7 @@ def prompt_folder(environment: Mapping[str, str]) -> Path:
 
 
 def _names(config: Config, mode: Mode) -> list[str]:
-    """``stories`` writes ``implement``; who knows the other profiles finds ``build`` as well."""
+    """File names for a mode: ``stories`` also has ``implement`` for ``build``."""
     words = dict.fromkeys((mode_word(config.profile, mode), mode.value))
     return [f"PROMPT_{word}.md" for word in words]
 

@@ -1,8 +1,8 @@
-"""The request of a run: read once where it comes from, and kept in the run's folder.
+"""Request: the text that an ``issue`` run works on, from a file, standard input or a GitHub issue.
 
-SPEC §8: a file, standard input, or an issue on GitHub. It is read when a run begins and never
-again: what is asked for must not change under a run, and a run that goes on works on what it began
-with. Secrets are taken out before anything is kept or told.
+It is read once when a run starts and stored in the run's folder, so that it does not change under
+the run or when the run is resumed (docs/rules.md#requests). Secrets are redacted before it is
+stored or shown.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from ralph_ls.store.files import (
 from ralph_ls.store.project.config_file import LoadedSettings
 
 LARGEST_REQUEST = 1 << 18
-"""Bytes: an agent reads the whole of it in every iteration."""
+"""Most bytes: an agent reads all of it in every iteration."""
 
 FILE_NAME = "request.json"
-"""Where a run keeps its request, in its folder."""
+"""Name of the request's file in the folder of its run."""
 
 
 def read_request(root: Path, settings: LoadedSettings, environment: Mapping[str, str]) -> Request:
-    """The request that the settings name, without secrets.
+    """The request that the settings name, with secrets redacted.
 
     Raises ``RequestMissing`` where none is named or it cannot be read, and ``ConfigError`` where
-    two are.
+    two are named.
     """
     issue = settings.config.issue
     if issue.file and issue.github:
@@ -65,7 +65,7 @@ def read_request(root: Path, settings: LoadedSettings, environment: Mapping[str,
 
 
 def read_stdin() -> bytes:
-    """All of standard input, but no more than is too much; empty where it is closed."""
+    """Standard input, up to just above the limit; empty where it is closed."""
     data = b""
     if sys.__stdin__ is None:
         return data
@@ -77,14 +77,14 @@ def read_stdin() -> bytes:
 
 
 def save_request(folder: Path, request: Request) -> None:
-    """Keep it for as long as the run's files are kept; raises ``StateUnusable``."""
+    """Store the request with the run's files; raises ``StateUnusable``."""
     make_private_folder(folder)
     data = request.model_dump_json(by_alias=True, exclude_none=True).encode()
     write_atomic(folder / FILE_NAME, data, mode=PRIVATE_FILE)
 
 
 def load_request(folder: Path) -> Request:
-    """The request of the run whose files lie in ``folder``; raises ``RequestMissing``."""
+    """The request of the run with this folder; raises ``RequestMissing``."""
     data = read_if_there(folder / FILE_NAME)
     if data is None:
         raise RequestMissing(
@@ -105,7 +105,7 @@ def _of_file(root: Path, settings: LoadedSettings, name: str) -> Request:
     source = _display_name(root, path, name)
     brought = settings.from_file.get("issue", {}).get("file")
     if brought == name and "issue.file" not in settings.overrides and not _is_inside(root, path):
-        # What a repository names must lie in it: it could have any file sent to an agent.
+        # A path from the repository must be inside of it: it could send any file to an agent.
         raise ConfigError(
             f"issue.file in .ralph/config.toml is {name!r}, which leads out of the work tree; "
             f"if that is the request that you mean, say so: ralph run --issue {name}"
@@ -163,7 +163,7 @@ def _without_secrets(request: Request, config: Config, environment: Mapping[str,
 
 
 def _display_name(root: Path, path: Path, name: str) -> str:
-    """How a file is named: from the root where it lies below, else as it was given."""
+    """Path of a file relative to the root if it is below, else as given."""
     absolute = Path(os.path.normpath(path))
     return absolute.relative_to(root).as_posix() if absolute.is_relative_to(root) else name
 

@@ -1,15 +1,11 @@
-"""Where validation scripts lie in a work tree: the one file, and the folder beside it.
+"""Scripts: validation scripts of a work tree, and the files that a script runs with it.
 
-See docs/rules.md#validation.
+The folder of validation scripts has the name of the single file with ``.d`` at its end:
+``validate.sh`` and ``validate.d`` (docs/rules.md#validation).
 
-The folder is called as the file is, with ``.d`` at its end: ``validate.sh`` and ``validate.d``.
-This module must never know which of them an iteration asks for, nor how they are run.
-
-The files of a work tree that a script runs with it, read as they are now.
-
-A script is approved with what it runs: what it sources, and what it gives to an interpreter, and
-what those source. It is found by reading, never by running (``core.scripts``). Files are followed
-within the work tree alone, in a bounded number; what is not covered is said.
+A script is approved together with the files that it sources or passes to an interpreter, and those
+that these source. They are found by reading, never by running (`core.scripts`). Only files of the
+work tree are followed, in a bounded number; what is not covered is reported.
 """
 
 from __future__ import annotations
@@ -31,15 +27,15 @@ from ralph_ls.store.files import names_in, read_regular
 
 
 def validation_folder(config: Config) -> str:
-    """The folder of the scripts, relative to the root."""
+    """Folder of the scripts, relative to the root."""
     return PurePosixPath(config.paths.validate_script).with_suffix(".d").as_posix()
 
 
 def validation_files(root: Path, config: Config) -> list[str]:
-    """The validation scripts that are there, executable or not, in the order they are run in.
+    """Existing validation scripts, executable or not, in the order of execution.
 
-    Hidden files and an editor's copies, whose names end with ``~``, are none. Raises
-    ``StateUnusable`` where the folder cannot be listed.
+    Hidden files and editor backups (``~``) are skipped. Raises ``StateUnusable`` where the folder
+    cannot be listed.
     """
     script, folder = config.paths.validate_script, validation_folder(config)
     found = [script] if (root / script).is_file() else []
@@ -49,15 +45,15 @@ def validation_files(root: Path, config: Config) -> list[str]:
 
 
 def can_run(root: Path, path: str) -> bool:
-    """Whether the script is there and executable."""
+    """Whether the script exists and is executable."""
     return (root / path).is_file() and os.access(root / path, os.X_OK)
 
 
 MOST_FILES = 100
-"""Files that are followed from one script."""
+"""Most files that are followed from one script."""
 
 LARGEST_FOLLOWED = 256 << 10
-"""Bytes of a script that is read for what it names."""
+"""Most bytes of a script that is scanned for the files it runs."""
 
 PACKAGE = "package.json"
 
@@ -71,31 +67,31 @@ class ScriptFile:
     """A file that a script runs, or a part of one."""
 
     name: str
-    """As a person knows it: the path, or the path and what in it."""
+    """Name for the user: the path, or the path and the part of it."""
     data: bytes
     path: str | None
-    """The path, where the whole file is meant."""
+    """Path, where it is the whole file."""
     is_ignored: bool = False
-    """By git: it is not the repository's, and may hold what nobody should see."""
+    """Ignored by git: not a part of the repository, and possibly confidential."""
 
 
 @dataclass(slots=True)
 class ScriptFiles:
-    """All that was found."""
+    """The files that a script runs, and what could not be followed."""
 
     files: dict[str, ScriptFile] = field(default_factory=dict)
     not_covered: dict[str, None] = field(default_factory=dict)
-    """In words, in the order in which it was found."""
+    """In words, in order of discovery."""
 
 
 def files_run_by(
     root: Path, path: str, data: bytes, *, limit: int, approved: Collection[str] = ()
 ) -> ScriptFiles:
-    """What the script at ``path`` runs of the tree, itself not included.
+    """Files of the tree that the script at ``path`` runs, without the script itself.
 
-    ``approved`` are names that were covered when the user approved the script: they stay covered,
-    whatever has become of the file. Raises ``StateUnusable`` for one that cannot be read, or is
-    larger than ``limit``.
+    ``approved`` are names covered by the user's approval of the script: they stay covered,
+    whatever the file is now. Raises ``StateUnusable`` for an unreadable file, or one larger than
+    ``limit``.
     """
     return _ScriptWalk(root, path, data, limit, approved).run()
 
@@ -143,14 +139,14 @@ class _ScriptWalk:
             self._report(f"what {program} runs ({file}, and what the project is made of)")
 
     def _folders(self, path: str, moves: Iterable[str]) -> list[str]:
-        """Where a name of this script may be relative to: the root, its own folder, a ``cd``."""
+        """Folders that a name may be relative to: the root, the script's folder, a ``cd``."""
         own = posixpath.dirname(path)
         moved = [posixpath.join(base, move) for base in ("", own) for move in moves if move]
         inside = (posixpath.normpath(one or ".") for one in ("", own, *moved))
         return [one for one in dict.fromkeys(inside) if _is_inside(one)]
 
     def _candidates(self, folders: Sequence[str], named: str) -> Iterator[str]:
-        """The files of the tree that a name may be."""
+        """Files of the tree that a name may refer to."""
         if "\0" in named or len(named) >= 4096:
             return
         if posixpath.isabs(named):
@@ -187,7 +183,7 @@ class _ScriptWalk:
     def _take_one(self, path: str, kind: FileUse, *, is_ignored: bool) -> None:
         target = Path(os.path.realpath(self._root / path))
         if not target.is_relative_to(self._root):
-            # Where a link of the repository leads is the repository's to say, and to change.
+            # The repository can change the target of a link at any time.
             data = os.fsencode(f"a link to {target}")
             self._found.files[path] = ScriptFile(path, data, path)
             return
@@ -201,7 +197,7 @@ class _ScriptWalk:
         self._waiting.append((path, data, kind))
 
     def _ignored(self, paths: Iterable[str]) -> set[str]:
-        """Those that git ignores; none where it cannot be asked."""
+        """Those that git ignores; empty where git fails."""
         names = b"".join(os.fsencode(path) + b"\0" for path in paths)
         if not names:
             return set()
@@ -214,7 +210,7 @@ class _ScriptWalk:
         return {os.fsdecode(one) for one in printed.split(b"\0") if one}
 
     def _package_script(self, folders: Sequence[str], script: str) -> None:
-        """A script of ``package.json``, with those that run before and after it, is a shell's."""
+        """Follow a shell script of ``package.json`` with its pre and post scripts."""
         for folder in folders:
             file = posixpath.normpath(posixpath.join(folder, PACKAGE))
             known = _scripts_in(self._root / file, self._limit)
@@ -233,7 +229,7 @@ class _ScriptWalk:
                 self._follow(file, files_named_in(text))
 
     def _shebang(self, path: str, data: bytes) -> None:
-        """An interpreter that is a file of the tree."""
+        """Follow an interpreter that is a file of the tree."""
         found = _SHEBANG.match(data)
         words = [] if found is None else os.fsdecode(found[0][2:]).split()
         for word in words[:2]:
@@ -243,12 +239,12 @@ class _ScriptWalk:
 
 
 def _is_shell(path: str, data: bytes, kind: FileUse) -> bool:
-    """Whether a shell reads this file."""
+    """Whether a shell interprets this file."""
     found = _SHEBANG.match(data)
     if kind is FileUse.SHELL:
         return True
     if found is None:
-        # Without one the shell that starts it reads it; an interpreter's file has its ending.
+        # Without a shebang the calling shell interprets it; others have file extensions.
         ending = posixpath.splitext(path)[1]
         return b"\0" not in data[:8192] and ending in {"", ".sh", ".bash", ".d"}
     words = [posixpath.basename(word) for word in os.fsdecode(found[0][2:]).split()]
@@ -260,7 +256,7 @@ def _is_inside(path: str) -> bool:
 
 
 def _scripts_in(path: Path, limit: int) -> dict[str, str]:
-    """The scripts of a ``package.json``; none where there are none that can be read."""
+    """Scripts of a ``package.json``; empty where it is missing or unreadable."""
     try:
         value = json.loads(read_regular(path, limit) or b"{}")
     except (RalphError, ValueError, RecursionError):

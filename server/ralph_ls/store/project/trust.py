@@ -1,16 +1,12 @@
-"""What a repository brings that would run, and whether its owner has allowed it.
-
-See docs/rules.md#trust.
+"""Trust: what a repository brings that would run, and which of it the user has approved.
 
 A clone must not run its own commands: agent command, validation script, prompts. ``ralph allow``
-shows each and stores a hash outside the tree; a change asks again. What a person gives on the
-command line or in the environment needs no leave.
+shows each and stores a hash outside the tree; a changed one needs approval again. What the user
+gives on the command line or in the environment needs none (docs/rules.md#trust).
 
-What one run may execute: read from the approvals when its engine starts, and not again.
-
-A file that an agent can write must not decide what the loop executes next. What the user approves
-meanwhile reaches a live run as a command alone, which an iteration cannot give; an approval that
-appears in the file without one is taken out.
+`RunTrust` has the approvals of one run, read when its engine starts and never again: a file that an
+agent can write must not decide what the loop executes next. A later approval reaches a live run
+only as a command, which an iteration cannot give; one that appears in the file is removed.
 """
 
 from __future__ import annotations
@@ -48,43 +44,43 @@ from ralph_ls.store.layout import StateFolder
 from ralph_ls.store.project.scripts import files_run_by, validation_files
 
 COMMANDS = ("on_pr_ready", "on_question")
-"""Settings that name a command which is run beside the agent."""
+"""Settings with a command that runs beside the agent."""
 
 SANDBOX = "sandbox"
-"""The settings of what is put around an agent."""
+"""Settings of the sandbox."""
 
 LARGEST_FILE = 64 << 20
-"""Bytes of a file that can be shown and allowed."""
+"""Most bytes of a file that can be shown and approved."""
 
 BD_HOOKS = ".beads/hooks"
-"""Scripts of a repository that ``bd`` runs."""
+"""Folder of the scripts that ``bd`` runs."""
 
 
 VERIFY = "verify: "
-"""What the key of a command begins with that a plan names (docs/rules.md#verification)."""
+"""Prefix of the keys of commands in a plan (docs/rules.md#verification)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """One thing that the repository would have run or told to an agent."""
+    """One command, file or prompt that the repository would have run or sent to an agent."""
 
     key: str
     """``agents.command``, or the path of a file in the tree."""
     text: str
-    """What is shown before it is allowed: the setting, or the file's content."""
+    """Shown for approval: the setting, or the content of the file."""
     digest: str
     agent: str | None = None
-    """The agent that it belongs to; None for what every run uses."""
+    """The agent that it belongs to; None where every run uses it."""
     path: str | None = None
-    """The file of the tree whose content it is; None: it is a setting."""
+    """The file of the tree with this content; None for a setting."""
     is_private: bool = False
-    """A file that git ignores: it is named by its hash, and its content is not shown."""
+    """A file that git ignores: only its hash is shown, not its content."""
     not_covered: tuple[str, ...] = ()
-    """What it runs and no claim is about, in words."""
+    """What it runs that no claim covers, in words."""
 
 
 class TrustRecord(WireModel):
-    """What was allowed for one work tree: key to digest."""
+    """Approvals of one work tree: key to digest."""
 
     root: str = ""
     allowed: dict[str, str] = Field(default_factory=dict)
@@ -93,11 +89,11 @@ class TrustRecord(WireModel):
 def claims_of(
     root: Path, config: Config, from_file: Mapping[str, Any], approved: Collection[str] = ()
 ) -> tuple[Claim, ...]:
-    """Everything that this repository brings and that could run, sorted by key.
+    """Everything in this repository that could run, sorted by key.
 
-    ``approved`` are the keys of what was approved before: a file that was covered stays covered,
-    also where it now looks like something that the project builds. Raises ``StateUnusable`` for a
-    file that cannot be read, or is too large to be shown.
+    ``approved`` are the keys of earlier approvals: a covered file stays covered, even if it looks
+    like a build product now. Raises ``StateUnusable`` for a file that is unreadable or too large
+    to be shown.
     """
     claims: list[Claim] = []
     for name, table in from_file.get("agents", {}).items():
@@ -120,21 +116,21 @@ def claims_of(
 def claims_of_run(
     claims: Iterable[Claim], config: Config, overrides: Iterable[str]
 ) -> tuple[Claim, ...]:
-    """Those claims that a run would use; an agent that came with the run needs no leave."""
+    """The claims that a run would use; an agent given with the run needs no approval."""
     given = set(overrides)
     used = {name for name in (config.agent, *other_agents(config)) if f"agents.{name}" not in given}
     return tuple(claim for claim in claims if claim.agent is None or claim.agent in used)
 
 
 def claim_of_file(path: str, data: bytes) -> Claim:
-    """The claim that a file of the tree makes, with the very bytes that are going to be used."""
+    """Claim of a file of the tree, with the exact bytes that will be used."""
     return _claim(_path_key(path), data, path=_path_key(path))
 
 
 def claims_of_script(
     root: Path, path: str, data: bytes, approved: Collection[str] = ()
 ) -> tuple[Claim, ...]:
-    """The claims of a script with this content: itself, and what it runs of the tree with it."""
+    """Claims of a script with this content, and of the files that it runs."""
     return tuple(_with_what_it_runs(root, claim_of_file(path, data), data, approved))
 
 
@@ -145,11 +141,10 @@ def require_unchanged_command(
     claims: Iterable[Claim],
     is_approved: Callable[[str, str], bool] = lambda _key, _digest: False,
 ) -> None:
-    """Raise ``NotAllowed`` where a command of the repository is not what was allowed for the run.
+    """Raise ``NotAllowed`` where a command of the repository differs from the approved one.
 
-    ``claims`` are those that the run began with, ``is_approved`` says of a key and a digest whether
-    the user has approved that since. A command that the repository did not bring is the user's own,
-    and needs no approval.
+    ``claims`` are those at the start of the run; ``is_approved`` returns for a key and a digest
+    whether the user has approved it since. Commands that are not the repository's need none.
     """
     known = {claim.key: claim.digest for claim in claims}
     if key not in known:
@@ -167,17 +162,17 @@ def require_unchanged_command(
 
 
 def claims_of_commands(commands: Iterable[str]) -> tuple[Claim, ...]:
-    """The claims of commands that a plan names, so that a run would verify its tasks with them."""
+    """Claims of the verification commands in a plan."""
     return tuple(_claim(f"{VERIFY}{command}", command.encode()) for command in commands)
 
 
 def require_allowed(state: StateFolder, claims: Iterable[Claim]) -> None:
-    """Raise ``NotAllowed`` naming every claim that was not allowed as it is now."""
+    """Raise ``NotAllowed`` with every claim that is not approved in its present form."""
     refuse_claims(unapproved_claims(state, claims))
 
 
 def refuse_claims(missing: Iterable[Claim]) -> None:
-    """Raise ``NotAllowed`` naming these claims, if there are any."""
+    """Raise ``NotAllowed`` with these claims, if there are any."""
     missing = tuple(missing)
     if missing:
         names = ", ".join(claim.key for claim in missing)
@@ -188,21 +183,21 @@ def refuse_claims(missing: Iterable[Claim]) -> None:
 
 
 def unapproved_claims(state: StateFolder, claims: Iterable[Claim]) -> tuple[Claim, ...]:
-    """The claims that were never allowed, or have changed since."""
+    """The claims that were never approved, or have changed since."""
     allowed = read_record(state).allowed
     return tuple(claim for claim in claims if allowed.get(claim.key) != claim.digest)
 
 
 def digest_of(claims: Iterable[Claim]) -> str:
-    """The hash of all that these claims show, by which an approval names what was looked at."""
+    """Hash of everything that these claims show, which identifies what was approved."""
     shown = sorted(f"{claim.key}\0{claim.digest}" for claim in claims)
     return hashlib.sha256("\n".join(shown).encode("utf-8", errors="replace")).hexdigest()
 
 
 def allow(state: StateFolder, root: Path, claims: Iterable[Claim]) -> None:
-    """Remember these claims as allowed, and no others but a plan's commands.
+    """Store these claims as approved, and no others except the commands of a plan.
 
-    Those come and go with its tasks, and each is known by all that it says.
+    Those come and go with its tasks, and the key of each is its full text.
     """
     known = read_record(state).allowed
     kept = {key: digest for key, digest in known.items() if key.startswith(VERIFY)}
@@ -211,14 +206,14 @@ def allow(state: StateFolder, root: Path, claims: Iterable[Claim]) -> None:
 
 
 def write_record(state: StateFolder, record: TrustRecord) -> None:
-    """Store what was allowed; raises ``StateUnusable`` where that fails."""
+    """Store the approvals; raises ``StateUnusable`` where that fails."""
     make_private_folder(state.folder)
     data = record.model_dump_json(by_alias=True, indent=2).encode() + b"\n"
     write_atomic(_record_path(state), data, mode=PRIVATE_FILE)
 
 
 def read_record(state: StateFolder) -> TrustRecord:
-    """What was allowed; an unreadable record allows nothing."""
+    """The stored approvals; an unreadable record approves nothing."""
     data = read_if_there(_record_path(state))
     if data is None:
         return TrustRecord()
@@ -238,13 +233,13 @@ def _scripts_and_prompts(root: Path, config: Config) -> list[str]:
     names = [name for name in names_in(prompts) if fnmatch(name, "PROMPT_*.md")]
     found += [(prompts / name).relative_to(root).as_posix() for name in names]
     if profile_of(config.profile).plan_kind is PlanKind.BEADS:
-        # bd runs them by itself whenever an issue changes, also when the loop changes one.
+        # bd runs them whenever an issue changes, also when the loop changes one.
         found += [path.relative_to(root).as_posix() for path in files_below(root / BD_HOOKS)]
     return [path for path in found if (root / path).is_file()]
 
 
 def _files_named_by(root: Path, table: Mapping[str, Any]) -> Iterator[tuple[str, bytes]]:
-    """The files of the tree that an agent's table names, with what is in them."""
+    """Files of the tree that an agent's table names, with their content."""
     real_root = root.resolve()
     for word in dict.fromkeys(_words(table)):
         path = root / word
@@ -254,12 +249,12 @@ def _files_named_by(root: Path, table: Mapping[str, Any]) -> Iterator[tuple[str,
         if target.is_relative_to(real_root):
             yield word, read_regular(path, LARGEST_FILE) or b""
         elif not Path(word).is_absolute() and ".." not in Path(word).parts:
-            # Where a link of the repository leads is the repository's to say, and to change.
+            # The repository can change the target of a link at any time.
             yield word, os.fsencode(f"a link to {target}")
 
 
 def _words(table: Mapping[str, Any]) -> Iterator[str]:
-    """What in a table may name a file: arguments, words of ``sh -c``, variables such as paths."""
+    """Words of a table that may name a file: arguments, words of ``sh -c``, variables."""
     argv = [str(part) for part in table.get("argv", ())]
     yield from argv
     for option, script in itertools.pairwise(argv):
@@ -271,14 +266,14 @@ def _words(table: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _path_key(path: str) -> str:
-    """A path as a key, also where its bytes are no UTF-8."""
+    """A path as a key, also with invalid UTF-8."""
     return os.fsencode(path).decode("utf-8", errors="backslashreplace")
 
 
 def _claims_of_command(
     root: Path, key: str, argv: tuple[str, ...], approved: Collection[str]
 ) -> list[Claim]:
-    """A command of the settings, and the files of the tree that it names."""
+    """Claims of a command in the settings, and of the files that it names."""
     return _claims_of_words(root, key, argv, {"argv": argv}, approved)
 
 
@@ -291,7 +286,7 @@ def _claims_of_words(
     *,
     agent: str | None = None,
 ) -> list[Claim]:
-    """A setting that names programs, the files of the tree among them, and what those run."""
+    """Claims of a setting with programs, of its files in the tree, and of what those run."""
     is_table = isinstance(setting, dict)
     text = json.dumps(
         setting, ensure_ascii=False, indent=2 if is_table else None, sort_keys=is_table
@@ -300,14 +295,14 @@ def _claims_of_words(
     for path, data in _files_named_by(root, table):
         claim = _claim(f"{key}: {path}", data, agent=agent, path=path)
         found += _with_what_it_runs(root, claim, data, approved, owner=key)
-    # One file may be named by several words, and by another file.
+    # Several words or files may name the same file.
     return list({claim.key: claim for claim in found}.values())
 
 
 def _with_what_it_runs(
     root: Path, claim: Claim, data: bytes, approved: Collection[str], *, owner: str | None = None
 ) -> Iterator[Claim]:
-    """A script's claim, and one for each file that it runs, under its owner's key."""
+    """Claim of a script, and one for each file that it runs."""
     owner = owner or claim.key
     path = claim.path or ""
     names = {key.removeprefix(f"{owner}: ") for key in approved if key.startswith(f"{owner}: ")}
@@ -331,39 +326,39 @@ def _claim(key: str, data: bytes, *, agent: str | None = None, path: str | None 
 
 
 class RunTrust:
-    """The approvals that hold for one run."""
+    """Approvals of one run."""
 
     def __init__(self, allowed: Mapping[str, str]) -> None:
         self._allowed = dict(allowed)
         self._lock = threading.Lock()
 
     def missing(self, claims: Iterable[Claim]) -> tuple[Claim, ...]:
-        """The claims that are not approved as they are now."""
+        """The claims that are not approved in their present form."""
         return tuple(claim for claim in claims if self._allowed.get(claim.key) != claim.digest)
 
     @property
     def keys(self) -> frozenset[str]:
-        """What was approved, in whatever form."""
+        """Keys of all approvals, in any form."""
         return frozenset(self._allowed)
 
     def require(self, claims: Iterable[Claim]) -> None:
-        """Raise ``NotAllowed`` naming every claim that is not approved as it is now."""
+        """Raise ``NotAllowed`` with every claim that is not approved in its present form."""
         refuse_claims(self.missing(claims))
 
     def is_approved(self, key: str, digest: str) -> bool:
-        """Whether this very content is approved under its key."""
+        """Whether exactly this content is approved under its key."""
         return self._allowed.get(key) == digest
 
     def accept(self, approved: Mapping[str, str]) -> None:
-        """Take over what the user has approved since; it is stored by whoever asked."""
+        """Add approvals that the user gave since; the caller stores them."""
         with self._lock:
             self._allowed |= approved
 
     def remove_unapproved(self, state: StateFolder) -> tuple[str, ...]:
-        """Take out of the file what was not approved when the run began, nor accepted since.
+        """Remove approvals from the file that were neither there at the start nor accepted since.
 
-        The keys of that; one that was approved in another form gets that form back.
-        Raises ``StateUnusable`` where the file cannot be written.
+        Returns their keys; one that was approved in another form gets that form again. Raises
+        ``StateUnusable`` where the file cannot be written.
         """
         with self._lock:
             record = read_record(state)
@@ -379,7 +374,7 @@ class RunTrust:
 
 
 def read_run_trust(state: StateFolder, claims: Iterable[Claim]) -> RunTrust:
-    """The approvals as they are now; raises ``NotAllowed`` where a claim lacks one."""
+    """The present approvals; raises ``NotAllowed`` where a claim lacks one."""
     found = RunTrust(read_record(state).allowed)
     found.require(claims)
     return found

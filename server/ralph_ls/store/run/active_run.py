@@ -1,13 +1,12 @@
-"""``.ralph-active``: what a run of stories leaves in the work tree for stop hooks.
+"""Active run: ``.ralph-active`` in the work tree, and the state that stop hooks need
+(docs/rules.md#stop-hook).
 
-See docs/rules.md#stop-hook.
+The engine writes ``.ralph-active`` at the start of each iteration and only removes its own. Further
+state of the hook is in the git directory, where no agent commits it. Both files are small; a hook
+that finds only the first, as another tool may write it, works with that.
 
-It is written at the start of each iteration and removed by the engine that it names, and by nobody
-else. What the hook needs besides stands in the git directory, where no agent commits it. Both are
-small, and a hook that finds only the first one, as another tool may leave it, works with that.
-It must never know what a hook decides.
-
-Asking the engine from inside a box, where neither its process nor its files can be seen.
+Inside a box neither the engine's process nor its files are visible, so the hook asks the engine
+through a socket.
 """
 
 from __future__ import annotations
@@ -37,43 +36,43 @@ STOPS_FILE = "ralph-stops.json"
 """In the git directory of the work tree."""
 
 LARGEST = 64 << 20
-"""Bytes of such a file that are read; it holds a whole plan."""
+"""Most bytes of such a file; it contains a whole plan."""
 
 
 class StopHookState(WireModel):
-    """What a hook has to know besides, and what it remembers, of one iteration."""
+    """State of the stop hook in one iteration."""
 
     pid: int | None = None
     timestamp: Timestamp | None = None
-    """With ``pid`` the iteration that it is about: those of its ``.ralph-active``."""
+    """Identifies the iteration together with ``pid``, as in ``.ralph-active``."""
     plan: str | None = None
-    """The file of stories, relative to the root; None: it is looked for."""
+    """File of stories relative to the root; None: it is searched for."""
     task: str | None = None
-    """The story that the iteration was started for."""
+    """Story of the iteration."""
     dirty: Mapping[str, str] = Field(default_factory=dict)
-    """What was not committed when the iteration began, as ``Baseline.dirty``."""
+    """Uncommitted files at the start of the iteration, as in ``Baseline.dirty``."""
     n_active: int = 0
-    """How often the agent's program said that it goes on because of a hook."""
+    """How often the agent's program reported that it continued because of a hook."""
 
     def is_about(self, active: RalphActive) -> bool:
         return (self.pid, self.timestamp) == (active.pid, active.timestamp)
 
 
 def write_active(root: Path, git_dir: Path, active: RalphActive, stops: StopHookState) -> None:
-    """Say in the work tree that an iteration runs there; a file that is there is replaced.
+    """Mark the work tree as having an iteration; an existing file is replaced.
 
     Raises ``StateUnusable`` where it cannot be written.
     """
     _write(git_dir / STOPS_FILE, stops)
     path = root / ACTIVE_FILE
     if path.is_symlink():
-        # A repository must not make us write through a link of its own.
+        # A repository must not make us write through one of its links.
         path.unlink()
     _write(path, active)
 
 
 def remove_active(root: Path, pid: int) -> None:
-    """Take the file away if it is of the engine with this pid; any other's stays."""
+    """Remove the file if the engine with this pid wrote it."""
     path = root / ACTIVE_FILE
     active = read_active_file(root)
     if active is not None and active.pid == pid:
@@ -82,7 +81,7 @@ def remove_active(root: Path, pid: int) -> None:
 
 
 def read_active_file(root: Path) -> RalphActive | None:
-    """What ``.ralph-active`` says there; None where there is none, or nobody can read it."""
+    """Content of ``.ralph-active``; None if it is missing or unreadable."""
     try:
         data = read_regular(root / ACTIVE_FILE, LARGEST)
     except RalphError:
@@ -91,7 +90,7 @@ def read_active_file(root: Path) -> RalphActive | None:
 
 
 def is_owner_alive(active: RalphActive, git_dir: Path) -> bool:
-    """Whether the engine that wrote the file still runs; one that names no pid is believed."""
+    """Whether the engine that wrote the file still runs; True for a file without a pid."""
     pid = active.pid
     if pid is None:
         return True
@@ -107,7 +106,7 @@ def is_owner_alive(active: RalphActive, git_dir: Path) -> bool:
 
 
 def read_stops(git_dir: Path, active: RalphActive) -> StopHookState:
-    """What is known of the iteration; nothing where the file is of another one, or is none."""
+    """State of the iteration; empty where the file is of another one or missing."""
     try:
         data = read_regular(git_dir / STOPS_FILE, LARGEST)
         stops = StopHookState.model_validate_json(data or b"{}")
@@ -119,23 +118,23 @@ def read_stops(git_dir: Path, active: RalphActive) -> StopHookState:
 
 
 def count_stop(git_dir: Path, stops: StopHookState) -> StopHookState:
-    """Remember once more that the program goes on because of a hook."""
+    """Count one more continuation because of a hook."""
     counted = stops.model_copy(update={"n_active": stops.n_active + 1})
     _write(git_dir / STOPS_FILE, counted)
     return counted
 
 
-def stop_state(root: Path, git_dir: Path, *, goes_on: bool) -> dict[str, Any]:
-    """What an agent's hook has to know that cannot look at the engine itself, as JSON.
+def stop_state(root: Path, git_dir: Path, *, continues: bool) -> dict[str, Any]:
+    """State for the hook of an agent in a box, as JSON.
 
-    It is the engine that calls this, so what the work tree says to be active is: nothing of it is
-    believed but that the iteration is the engine's own.
+    The engine calls this, so an active iteration in the work tree is its own; nothing else in that
+    file is trusted.
     """
     active = read_active_file(root)
     if active is None or active.pid != os.getpid():
         return {"stops": None}
     stops = read_stops(git_dir, active)
-    if goes_on:
+    if continues:
         stops = count_stop(git_dir, stops)
     return {"stops": stops.model_dump(mode="json", by_alias=True)}
 
@@ -146,16 +145,15 @@ def _write(path: Path, model: WireModel) -> None:
 
 
 ENGINE_PATIENCE = 5.0
-"""Seconds of each step."""
+"""Seconds to wait in each step."""
 
 
-def ask_engine(path: str, *, goes_on: bool) -> StopHookState | None:
-    """What the engine knows of the open iteration; None where there is none.
+def ask_engine(path: str, *, continues: bool) -> StopHookState | None:
+    """State of the open iteration from the engine; None without an iteration.
 
-    ``goes_on`` says that the agent works on because of a hook. Raises ``OSError`` where nobody
-    answers.
+    ``continues``: the agent continues because of a hook. Raises ``OSError`` without an answer.
     """
-    params = {"continued": True} if goes_on else {}
+    params = {"continued": True} if continues else {}
     request = json.dumps({"method": STOP_STATE, "params": params}).encode() + b"\n"
     with socket.socket(socket.AF_UNIX) as link:
         link.settimeout(ENGINE_PATIENCE)

@@ -1,12 +1,12 @@
-"""Control from inside an iteration: which run started the process that asks for something.
+"""Process ancestry: whether a command comes from inside an iteration, and of which run.
 
-An agent must not steer the run that it works for: not reset its breaker, approve a script that it
-has rewritten, or answer its own question. A process belongs to a run when it or an ancestor carries
-the marker of one of its iterations, when the agent or the engine is among its ancestors. Commands
-of ``on_*`` carry a marker of another kind: they speak for the user, and may answer, note and stop.
+An agent must not control its own run: reset its breaker, approve a script that it has rewritten,
+or answer its own question. A process belongs to a run when it or an ancestor has the marker of one
+of its iterations, or when the agent or the engine is among its ancestors. Commands of ``on_*`` have
+another marker: they act for the user, and may answer, note and stop.
 
-What a process of the same user does to the files by hand cannot be prevented here. Only a sandbox
-around the agent is a boundary; this keeps the loop's own verbs and messages out of its reach.
+A process of the same user can still change files by hand. Only a sandbox is a boundary; this keeps
+the loop's own verbs and messages out of an agent's reach (docs/rules.md#control-from-inside).
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
     import psutil
 
 MARKER = "RALPH_ITERATION_ID"
-"""The variable that marks every process which a run starts: ``<run>/<start>``, ``<run>/on_…``."""
+"""Variable that marks every process of a run: ``<run>/<start>``, ``<run>/on_…``."""
 
 SAME_START = 1.0
-"""Seconds by which two readings of one process's start time may differ."""
+"""Seconds by which two readings of a process's start time may differ."""
 
 Process = tuple[int, float]
-"""A pid, and when the process was started: together they name one process for good."""
+"""Pid and start time, which together identify a process."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ancestry:
-    """A process and its ancestors, nearest first, with the markers that they carry."""
+    """A process and its ancestors, nearest first, with their markers."""
 
     processes: tuple[Process, ...] = ()
     markers: tuple[str, ...] = ()
@@ -45,15 +45,15 @@ class Ancestry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorktreeRuns:
-    """What is known of the runs of one work tree."""
+    """The runs of one work tree."""
 
     ids: frozenset[str] = frozenset()
     live: str | None = None
-    """The run that an engine has under way."""
+    """Id of the live run."""
     engine: Process | None = None
-    """That engine."""
+    """Engine of the live run."""
     agent: Process | None = None
-    """The agent that it has started last."""
+    """The agent that the engine started last."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,11 +62,11 @@ class RunMembership:
 
     run: str
     part: str = ""
-    """The start of an iteration, or the setting of a command; empty where that is not known."""
+    """Start of an iteration, or setting of a command; empty if unknown."""
 
     @property
     def is_command(self) -> bool:
-        """Whether it is a command of ``on_*``, which speaks for the user."""
+        """Whether it is a command of ``on_*``, which acts for the user."""
         return self.part.startswith("on_")
 
     def __str__(self) -> str:
@@ -80,8 +80,8 @@ def require_outside(
 ) -> None:
     """Raise ``FromInside`` where this process belongs to a run of the work tree.
 
-    ``by_command`` lets commands of ``on_*`` pass. A work tree and a state folder that an agent's
-    tests have made for themselves know nothing of its run, so everything works there.
+    ``by_command`` permits commands of ``on_*``. Work trees and state folders that an agent's tests
+    create are not its run's, so everything works there.
     """
     inside = find_membership(ancestry_of(os.getpid()), known_runs(worktree, state))
     if inside is None or (by_command and inside.is_command):
@@ -93,10 +93,9 @@ def require_outside(
 
 
 def require_own_trust(state: StateFolder, what: str) -> None:
-    """Raise ``FromInside`` where a run that has its state beside ``state`` started this process.
+    """Raise ``FromInside`` where a run with its state in the same root started this process.
 
-    An approval in the same state root is one that the user's next run would act on, whichever work
-    tree it is for.
+    The user's next run would act on an approval in that root, whichever work tree it is for.
     """
     for marker in ancestry_of(os.getpid()).markers:
         inside = _membership_of(marker)
@@ -110,9 +109,9 @@ def require_own_trust(state: StateFolder, what: str) -> None:
 
 
 def find_membership(ancestry: Ancestry, known: WorktreeRuns) -> RunMembership | None:
-    """The part of one of these runs that a process belongs to; None: it is outside of all.
+    """The part of one of these runs that a process belongs to; None for none.
 
-    An iteration anywhere in the ancestry decides: what an agent starts as a command stays its own.
+    An iteration anywhere in the ancestry decides: a command that an agent starts is the agent's.
     """
     marked = [
         inside
@@ -126,16 +125,16 @@ def find_membership(ancestry: Ancestry, known: WorktreeRuns) -> RunMembership | 
         return RunMembership(run=known.live)
     if marked:
         return marked[0]
-    # The engine itself, which answers for nobody, is not among its own ancestors.
+    # The engine itself is not among its own ancestors.
     if known.live is not None and _is_among(known.engine, ancestry.processes[1:]):
         return RunMembership(run=known.live)
     return None
 
 
 def ancestry_of(pid: int) -> Ancestry:
-    """A process and what can be read of its ancestors.
+    """A process and its readable ancestors.
 
-    One whose environment may not be read is another user's; its own ancestors are still looked at.
+    Another user's process has no readable environment; its ancestors are still included.
     """
     import psutil
 
@@ -143,7 +142,7 @@ def ancestry_of(pid: int) -> Ancestry:
     markers: list[str] = []
     own = os.environ.get(MARKER) if pid == os.getpid() else None
     if own is not None:
-        # Also where an agent's program has changed its environment since it was started.
+        # This is the environment at its start, even if the program has changed it since.
         markers.append(own)
     try:
         process: psutil.Process | None = psutil.Process(pid)
@@ -154,13 +153,13 @@ def ancestry_of(pid: int) -> Ancestry:
                 markers.append(marker)
             process = process.parent()
     except (psutil.Error, OSError, ValueError):
-        # It has ended under our eyes, or the system hides it: what was found counts.
+        # It has just ended, or the system hides it: what was found so far counts.
         pass
     return Ancestry(processes=tuple(processes), markers=tuple(markers))
 
 
 def known_runs(worktree: Worktree, state: StateFolder) -> WorktreeRuns:
-    """The runs of a work tree, by its git directory and by its state."""
+    """The runs of a work tree, from its git directory and its state."""
     owner = read_owner(worktree.git_dir)
     ids = set(state.run_ids())
     if owner is None:

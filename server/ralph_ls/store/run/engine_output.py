@@ -1,12 +1,12 @@
-"""What ralph itself writes in the work tree: where its standard streams lead to.
+"""Engine output: the files of the work tree that our own standard streams are written to.
 
-``ralph run --json > out.json`` in the repository makes a file that grows with every event, and
-``ralph run | tee out.log`` another one. Neither is anybody's work. A file is known by device and
-inode of a stream, a file behind a pipe by its newest bytes: they begin with a line of ours and are
-what was written last. What was known once stays known, under each of its names.
+``ralph run --json > out.json`` in the repository creates a file that grows with every event, and
+so does ``ralph run | tee out.log``; neither is anybody's work. A file is identified by the device
+and inode of a stream, a file behind a pipe by its newest bytes. A file that was once identified
+stays so under each of its names.
 
-The streams are those of the process, so there is one ``OUTPUT`` for each process. Renderers tell
-it what they write; it must never know of git or of a run.
+The streams are those of the process, so there is one ``OUTPUT`` a process, to which renderers
+report what they write.
 """
 
 from __future__ import annotations
@@ -23,31 +23,31 @@ from pathlib import Path
 from ralph_ls.store.files import open_regular
 
 KEPT_BYTES = 256 << 10
-"""The newest bytes that are remembered, and that are looked at in a file."""
+"""Newest bytes that are remembered, and compared with the end of a file."""
 
 KEPT_LINES = 64
-"""The newest lines of ours that are remembered."""
+"""Newest lines of ours that are remembered."""
 
 LAUNCHER_FILES = "RALPH_OUTPUT_FILES"
-"""Variable in which the process that starts a detached engine names the files of its streams."""
+"""Variable by which the starter of a detached engine passes the files of its streams."""
 
 STREAMS = (1, 2)
 
 
 class EngineOutput:
-    """The output of this process, and the files that it goes to."""
+    """Output of this process, and the files that it is written to."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._newest = bytearray()
         self._total = 0
         self._lines: deque[int] = deque(maxlen=KEPT_LINES)
-        """Where lines of ours begin, in all that was written."""
+        """Offsets of our lines in everything that was written."""
         self._known: set[tuple[int, int]] = set()
         self._found: set[Path] = set()
 
     def record_output(self, data: bytes, *, ours: bool) -> None:
-        """Remember what was written to a standard stream; ``ours``: it begins with our own line."""
+        """Remember what was written to a standard stream; ``ours``: with our line first."""
         with self._lock:
             if ours:
                 self._lines.append(self._total)
@@ -57,7 +57,7 @@ class EngineOutput:
                 del self._newest[:-KEPT_BYTES]
 
     def paths(self, root: Path, streams: Iterable[int] = STREAMS) -> frozenset[str]:
-        """The files in the work tree that streams lead to, relative to it."""
+        """Files of the work tree that streams are written to, relative to it."""
         for stream in streams:
             with suppress(OSError):
                 status = os.fstat(stream)
@@ -72,7 +72,7 @@ class EngineOutput:
         )
 
     def is_behind_pipe(self, path: Path) -> bool:
-        """Whether a file holds what was written to a pipe; knows it from then on."""
+        """Whether a file contains what was written to a pipe; remembered from then on."""
         if not self._lines:
             return False
         try:
@@ -87,7 +87,7 @@ class EngineOutput:
         return True
 
     def has_pipe(self, streams: Iterable[int] = STREAMS) -> bool:
-        """Whether a stream leads to another program, which may write a file."""
+        """Whether a stream is a pipe, so that its reader may write a file."""
         for stream in streams:
             with suppress(OSError):
                 mode = os.fstat(stream).st_mode
@@ -113,7 +113,7 @@ class EngineOutput:
             start = self._total - len(self._newest)
             lines = [line - start for line in self._lines if line >= start]
             newest = bytes(self._newest)
-        # The program behind the pipe may be late, so any of our lines may be its last one.
+        # The reader of the pipe may lag behind, so any of our lines may be its last one.
         for begin, after in zip(lines, [*lines[1:], len(newest)], strict=True):
             found = tail.rfind(newest[begin:after])
             if found >= 0 and newest.startswith(tail[found:], begin):
@@ -122,11 +122,11 @@ class EngineOutput:
 
 
 OUTPUT = EngineOutput()
-"""That of this process."""
+"""Output of this process."""
 
 
 def launcher_variable(streams: Iterable[int] = STREAMS) -> dict[str, str]:
-    """What a detached engine is told of the files of the process that starts it."""
+    """Variable for a detached engine with the files of this process's streams."""
     found: list[str] = []
     for stream in streams:
         with suppress(OSError):
@@ -139,7 +139,7 @@ def launcher_variable(streams: Iterable[int] = STREAMS) -> dict[str, str]:
 
 
 def _stream_path(stream: int) -> Path | None:
-    """Where the file of a stream is now, also after it was renamed."""
+    """Present path of a stream's file, even after a rename."""
     if sys.platform == "darwin":
         import fcntl
 

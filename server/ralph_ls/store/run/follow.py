@@ -1,7 +1,7 @@
-"""Following files that another process appends to, without polling and without waking oneself.
+"""Following: reads files that another process appends to, woken by the file system.
 
 Only modified, created and moved events count, since a read causes others; folders are never
-watched recursively. While a run is live the files are also looked at every 500 ms, because Windows,
+watched recursively. While a run is live its files are also checked every 500 ms, because Windows,
 network mounts and full inotify tables give no events (docs/rules.md#following).
 """
 
@@ -22,31 +22,31 @@ from ralph_ls.store.run.journal import PART, JournalReader
 if TYPE_CHECKING:
     from watchdog.events import FileSystemEvent
 
-# An observer that is stopped while events come in says so; nobody can act on it.
+# An observer that is stopped while events arrive logs that, to no use.
 logging.getLogger("watchdog").addHandler(logging.NullHandler())
 
 READ_LIMIT = 1 << 20
 """Bytes of one read."""
 
 LIVE_INTERVAL = 0.5
-"""Seconds between two looks at a live run's files."""
+"""Seconds between two checks of a live run's files."""
 
 Item = TypeVar("Item")
 
 
 class FolderWatch:
-    """Calls back when something in one of the folders was modified, created or moved."""
+    """Calls back when a file in one of the folders is modified, created or moved."""
 
     def __init__(self, folders: Iterable[Path], on_change: Callable[[], None]) -> None:
-        # Loaded here, since most of what follows a file looks at it once and never waits.
+        # Loaded here, since most followers read a file once and never wait.
         from watchdog.observers import Observer
 
         self._folders = tuple(folders)
-        # All that an observer asks of a handler is to take its events.
+        # An observer only calls `dispatch` of a handler.
         self._handler = cast(Any, _Handler(on_change))
         self._observer = Observer()
         self.works = False
-        """Whether the system tells us of changes; where it does not, looking again must do."""
+        """Whether the system reports changes; otherwise the followers poll."""
 
     def __enter__(self) -> FolderWatch:
         try:
@@ -71,7 +71,7 @@ class FolderWatch:
 
 
 class Tail:
-    """The bytes that a file gained since the last look; reads only when the size has changed."""
+    """New bytes of a file; reads only when its size has changed."""
 
     def __init__(self, path: Path, *, offset: int = 0) -> None:
         self.path = path
@@ -79,7 +79,7 @@ class Tail:
         self.n_reads = 0
 
     def read(self, limit: int = READ_LIMIT) -> bytes:
-        """At most ``limit`` new bytes; empty where there are none, or no such file yet."""
+        """At most ``limit`` new bytes; empty without any, or without the file."""
         try:
             if self.path.stat().st_size <= self.offset:
                 return b""
@@ -93,7 +93,7 @@ class Tail:
         return data
 
     def skip(self, backlog: int) -> int:
-        """Leave out what is more than ``backlog`` bytes behind; how many bytes that are."""
+        """Skip all but the last ``backlog`` bytes; returns the number of skipped bytes."""
         try:
             behind = self.path.stat().st_size - self.offset
         except FileNotFoundError:
@@ -105,48 +105,48 @@ class Tail:
 
 
 class JournalTail:
-    """The events that a journal gained since the last look."""
+    """New events of a journal."""
 
     def __init__(self, journal: Path, *, after_seq: int = 0, offset: int = 0) -> None:
         self._tail = Tail(journal, offset=offset)
         self._reader = JournalReader()
         self._after_seq = after_seq
         self.ended = False
-        """The run has ended, and not gone on since, within what is followed."""
+        """Whether the run has ended, and was not resumed since."""
 
     @property
     def n_reads(self) -> int:
         return self._tail.n_reads
 
     def read(self) -> list[Event | UnknownEvent]:
-        """The new events in order, also those up to ``after_seq``."""
+        """New events in order, including those up to ``after_seq``."""
         return [event for part in self.parts() for event in part]
 
     def parts(self) -> Iterator[list[Event | UnknownEvent]]:
-        """The new events in order and in parts, for a journal of any length."""
+        """New events in order and in parts, for a journal of any length."""
         while data := self._tail.read(PART):
             events = self._reader.feed(data)
             for event in events:
                 if isinstance(event, RunEnded | RunResumed):
-                    # What ended before the part that is followed may just be going on again.
+                    # A run that ended before the followed part may have been resumed.
                     self.ended = isinstance(event, RunEnded) and event.seq > self._after_seq
             if len(data) == PART:
                 yield events
                 continue
-            # Half a line may yet be cut off again, by its own engine on a full disk or by the next
-            # one that takes over; so nothing of it is kept, and it is read once more as a whole.
+            # An incomplete line may be truncated, by its engine on a full disk or by the next engine,
+            # so it is dropped and read again once it is complete.
             self._tail.offset -= self._reader.forget_partial()
             yield events
             return
 
 
 class Follower(ABC, Generic[Item]):
-    """Looks at a run's files whenever they change, until it has ended or its engine is gone."""
+    """Polls a run's files whenever they change, until it has ended or its engine is gone."""
 
     def __init__(
         self, journal: Path, *, is_live: Callable[[], bool], after_seq: int = 0, offset: int = 0
     ) -> None:
-        """The events behind ``after_seq``, none of which stands before ``offset``."""
+        """Follow the events after ``after_seq``, none of which is before ``offset``."""
         self._journal = JournalTail(journal, after_seq=after_seq, offset=offset)
         self._folder = journal.parent
         self._after_seq = after_seq
@@ -160,7 +160,7 @@ class Follower(ABC, Generic[Item]):
         return self._journal.n_reads
 
     def wake(self) -> None:
-        """Look again now, for example because the engine in this process has just ended."""
+        """Poll now, for example because the engine in this process has just ended."""
         self._changed.set()
 
     def stop(self) -> None:
@@ -172,7 +172,7 @@ class Follower(ABC, Generic[Item]):
         with FolderWatch([self._folder], self._changed.set):
             while not self._stopped.is_set():
                 self._changed.clear()
-                # Asked before the read, so that the last words of a dying engine are not missed.
+                # Checked before the read, so that the last events of a dying engine are not missed.
                 live = self._is_live()
                 for items in self._poll():
                     yield items
@@ -184,11 +184,11 @@ class Follower(ABC, Generic[Item]):
 
     @abstractmethod
     def _poll(self) -> Iterator[list[Item]]:
-        """What is new since the last look, in pieces that are never empty."""
+        """New items in non-empty batches."""
 
 
 class JournalFollower(Follower[Event | UnknownEvent]):
-    """Yields a journal's events as they come."""
+    """Yields a journal's events as they arrive."""
 
     def _poll(self) -> Iterator[list[Event | UnknownEvent]]:
         for part in self._journal.parts():
@@ -197,13 +197,13 @@ class JournalFollower(Follower[Event | UnknownEvent]):
 
 
 class _Handler:
-    """Passes on the events that are no mere reads; of a folder itself only what moves or goes."""
+    """Forwards events except reads; of a folder itself only moves and deletions."""
 
     def __init__(self, on_change: Callable[[], None]) -> None:
         self._on_change = on_change
 
     def dispatch(self, event: FileSystemEvent) -> None:
-        """Take one event, in a thread of the observer's."""
+        """Handle one event, in a thread of the observer."""
         kind = event.event_type
         if kind in {"created", "moved", "deleted"} or (
             kind == "modified" and not event.is_directory

@@ -1,6 +1,5 @@
-"""``decide.txt`` and ``blocked.txt``: views of the journal that people may edit.
-
-See docs/rules.md#questions.
+"""Halt files: ``decide.txt`` and ``blocked.txt``, editable views of the journal's questions and
+blockers (docs/rules.md#questions).
 """
 
 from __future__ import annotations
@@ -26,9 +25,9 @@ _SEPARATOR = re.compile(r"^---[ \t]*\r?$", re.MULTILINE)
 
 
 def load_halt_files(root: Path, paths: PathsConfig) -> HaltFiles:
-    """What the two files say now; bytes that are no UTF-8 are replaced.
+    """Present content of the two files; invalid UTF-8 is replaced.
 
-    Raises ``StateUnusable`` where one leads out of the tree, or is nothing that can be read.
+    Raises ``StateUnusable`` where one leads out of the tree, or cannot be read.
     """
     decide = read_regular(resolve_inside(root, paths.decide))
     blocked = read_regular(resolve_inside(root, paths.blocked))
@@ -44,9 +43,9 @@ def write_decide(
     asked_at: datetime,
     answer: str | None = None,
 ) -> Path:
-    """Write the question, with its answer once there is one; a person's own edit is kept.
+    """Write the question, with its answer once there is one; the user's edit is kept.
 
-    What stands there from another iteration is no answer to this one, though the words be the same.
+    An answer to another iteration's question does not count, even if the question is the same.
     """
     path = resolve_inside(root, paths.decide)
     known = read_regular(path)
@@ -58,7 +57,7 @@ def write_decide(
 
 
 def write_blocked(root: Path, paths: PathsConfig, reason: str) -> Path:
-    """R §1: the reason and a newline."""
+    """Write the reason and a newline (docs/rules.md#blockers)."""
     path = resolve_inside(root, paths.blocked)
     _make_folder_of(path, root)
     write_atomic(path, f"{reason.strip()}\n".encode())
@@ -66,7 +65,7 @@ def write_blocked(root: Path, paths: PathsConfig, reason: str) -> Path:
 
 
 def make_halt_folders(root: Path, paths: PathsConfig) -> list[Path]:
-    """The folders of the halt files, made where they were missing; raises ``StateUnusable``."""
+    """Create the folders of the halt files, and return them; raises ``StateUnusable``."""
     files = [resolve_inside(root, path) for path in (paths.decide, paths.blocked)]
     for file in files:
         _make_folder_of(file, root)
@@ -74,7 +73,7 @@ def make_halt_folders(root: Path, paths: PathsConfig) -> list[Path]:
 
 
 def remove_decide(root: Path, paths: PathsConfig) -> None:
-    """Remove the file if it is answered; a new, open question stays."""
+    """Remove the file if it is answered; an open question is kept."""
     path = resolve_inside(root, paths.decide)
     data = read_regular(path)
     if data is not None and parse_decide(_text(data) or "")[1] is not None:
@@ -82,12 +81,12 @@ def remove_decide(root: Path, paths: PathsConfig) -> None:
 
 
 def remove_blocked(root: Path, paths: PathsConfig) -> None:
-    """Remove the file: the blocker was resolved."""
+    """Remove the file after the blocker was resolved."""
     resolve_inside(root, paths.blocked).unlink(missing_ok=True)
 
 
 def write_answer(root: Path, paths: PathsConfig, answer: str) -> None:
-    """Put an answer below the open question of ``decide.txt``, which no engine watches.
+    """Write an answer below the open question of ``decide.txt``, without an engine.
 
     Raises FileNotFoundError where there is no question.
     """

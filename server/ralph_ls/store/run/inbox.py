@@ -1,14 +1,11 @@
-"""Where commands to a run are put: one file each, by atomic rename (docs/rules.md#inbox).
+"""Inbox: commands to a run, one file each, written by atomic rename (docs/rules.md#inbox).
 
-Notes, and tasks that people reset, while no engine runs; the next start takes them over.
+`send_command` posts a command to a live engine and waits until its id is in the journal or the
+lock is free, whichever comes first; it never hangs. ``stop --now`` waits two seconds for
+acceptance, then signals the engine.
 
-Each is a file of its own, put there by an atomic rename like a command: a note that is written
-while an engine starts is taken by this one or by the next, and never by none.
-
-Asking a living engine for something, and waiting for its answer (docs/rules.md#inbox).
-
-The asker waits for its command's id in the journal, or for the lock to be free, whichever comes
-first; it never hangs. ``stop --now`` waits two seconds for acceptance, then signals the engine.
+Without an engine, notes and task resets are stored as files as well, which the next start takes
+over: a note that is written while an engine starts is taken by this one or the next, never lost.
 """
 
 from __future__ import annotations
@@ -38,7 +35,7 @@ MAX_COMMAND_BYTES = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InboxEntry:
-    """One file of the inbox: the command in it, or why there is none."""
+    """One file of the inbox: its command, or why it has none."""
 
     path: Path
     id: str
@@ -47,7 +44,7 @@ class InboxEntry:
 
 
 def post_command(inbox: Path, command: Command) -> Path:
-    """Put a command where the engine finds it, as asked by this process, unless it names another.
+    """Post a command, in the name of this process unless it has another sender.
 
     Raises ``StateUnusable`` where that fails.
     """
@@ -62,25 +59,25 @@ def post_command(inbox: Path, command: Command) -> Path:
 
 
 def collect_commands(inbox: Path) -> list[InboxEntry]:
-    """Every command that lies in the inbox, oldest first; the files stay until ``remove``."""
+    """All commands in the inbox, oldest first; the files stay until ``remove_command``."""
     try:
         entries = [entry for entry in os.scandir(inbox) if _is_command(entry)]
     except FileNotFoundError:
         return []
     aged = [(_age_of(entry), _read_command(Path(entry.path))) for entry in entries]
-    # A file's time is coarse: of two within one tick, the time of asking tells which came first.
+    # File times are coarse: within one tick the commands' own times decide the order.
     ordered = sorted(aged, key=lambda pair: (pair[0], _asked_at(pair[1]), pair[1].path.name))
     return [posted for _, posted in ordered]
 
 
 def remove_command(posted: InboxEntry) -> None:
-    """Take a command out of the inbox once its answer stands in the journal."""
+    """Remove a command from the inbox once the journal has its answer."""
     posted.path.unlink(missing_ok=True)
 
 
 def _is_command(entry: os.DirEntry[str]) -> bool:
     is_named_so = entry.name.endswith(".json") and not entry.name.startswith(".")
-    # Anything but a plain file could hold up or lead astray whoever reads it.
+    # Anything but a regular file could block or mislead its reader.
     return is_named_so and entry.is_file(follow_symlinks=False)
 
 
@@ -115,7 +112,7 @@ def _read_command(path: Path) -> InboxEntry:
 
 
 def queue_note(state: StateFolder, text: str, *, by: str) -> None:
-    """Keep a note for the next start; raises ``StateUnusable`` where that cannot be."""
+    """Store a note for the next start; raises ``StateUnusable`` where that fails."""
     folder = make_private_folder(_folder(state))
     line = json.dumps({"text": text, "by": by}, ensure_ascii=False)
     data = line.encode("utf-8", errors="replace") + b"\n"
@@ -123,7 +120,7 @@ def queue_note(state: StateFolder, text: str, *, by: str) -> None:
 
 
 def queue_reset(state: StateFolder, task: str, *, by: str) -> None:
-    """Keep for a run that goes on that a task was reset; raises as ``queue_note``."""
+    """Store the reset of a task for a resumed run; raises like ``queue_note``."""
     folder = make_private_folder(_folder(state))
     name = secrets.token_hex(8)
     line = json.dumps({"task": task, "by": by, "command": name}, ensure_ascii=False)
@@ -132,9 +129,9 @@ def queue_reset(state: StateFolder, task: str, *, by: str) -> None:
 
 
 def take_resets(state: StateFolder) -> list[tuple[str, str, str]]:
-    """Every reset that was left, as task, author and id, oldest first; call ``take_notes`` first.
+    """All stored resets as task, author and id, oldest first; call ``take_notes`` first.
 
-    They stay as long as notes do.
+    They are kept as long as notes.
     """
     found = (_entry(path) for path in _notes(state, "*.taken"))
     return [
@@ -145,10 +142,10 @@ def take_resets(state: StateFolder) -> list[tuple[str, str, str]]:
 
 
 def take_notes(state: StateFolder) -> list[tuple[str, str]]:
-    """Every note that was left, as text and author, oldest first.
+    """All stored notes as text and author, oldest first.
 
-    They stay until ``remove_taken_notes``, so that an engine which is killed before its journal has
-    them leaves them to the next one.
+    They are kept until ``remove_taken_notes``, so that an engine that is killed before its journal
+    has them leaves them to the next one.
     """
     left = _notes(state, "*.json")
     for path in left:
@@ -157,13 +154,13 @@ def take_notes(state: StateFolder) -> list[tuple[str, str]]:
 
 
 def peek_notes(state: StateFolder) -> list[tuple[str, str]]:
-    """What ``take_notes`` would give, all left where it is."""
+    """The notes that ``take_notes`` would return, without taking them."""
     left = [*_notes(state, "*.taken"), *_notes(state, "*.json")]
     return [note for path in left if (note := _read_note(path)) is not None]
 
 
 def remove_taken_notes(state: StateFolder) -> None:
-    """The notes taken stand in the journal now."""
+    """Remove the taken notes, which the journal has now."""
     for path in _notes(state, "*.taken"):
         path.unlink(missing_ok=True)
 
@@ -177,7 +174,7 @@ _RESET = "reset"
 
 
 def _read_note(path: Path) -> tuple[str, str] | None:
-    """The note in a file; None for one that nobody here wrote, and for what is none."""
+    """The note in a file; None for an invalid file."""
     note = _entry(path)
     return (str(note["text"]), str(note["by"])) if {"text", "by"} <= note.keys() else None
 
@@ -200,7 +197,7 @@ STOP_NOW_PATIENCE = 2.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandReply:
-    """What became of a command."""
+    """Reply to a command."""
 
     accepted: bool
     code: str
@@ -210,14 +207,14 @@ class CommandReply:
 
 
 def new_command_id() -> str:
-    """An id that nobody else has."""
+    """A unique id."""
     return secrets.token_hex(8)
 
 
 def send_command(worktree: Worktree, run: FoundRun, command: Command) -> CommandReply:
-    """Put ``command`` to the engine of ``run`` and wait for what it says.
+    """Send ``command`` to the engine of ``run`` and wait for its reply.
 
-    Raises ``NoEngine`` where none lives, or where it ended before it read the command.
+    Raises ``NoEngine`` without a live engine, or where it ended before it read the command.
     """
     if not run.live:
         raise NoEngine(f"no engine runs in {worktree.root}; start one with: ralph run")
@@ -254,7 +251,7 @@ def _find_reply(journal: JournalTail, command_id: str) -> CommandReply | None:
 
 
 def _signal(worktree: Worktree) -> CommandReply:
-    """The engine does not listen: end it the hard way, and only it."""
+    """End an engine that does not respond by a signal, and nothing else."""
     owner = read_owner(worktree.git_dir)
     if owner is None or not is_same_process(owner.pid, owner.process_start_time):
         raise NoEngine("the engine is gone; see: ralph status")

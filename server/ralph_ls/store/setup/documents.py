@@ -1,11 +1,7 @@
-"""One file of a set-up: what is there, what it will be, and how it is written or put back.
+"""Set-up documents: plan, requirements, request and supporting files by the kind of the plan.
 
-This module must never know what a file is for.
-
-The documents that a set-up writes, by the kind of the plan: plan, requirements, request.
-
-What a person has is added to and never replaced. Nothing is written here; ``setup_files`` does
-that. This module must never know who asks.
+`FileToWrite` has a file's present and future content; `write_files` writes all of them or none.
+Existing content is extended, never replaced.
 """
 
 from __future__ import annotations
@@ -53,22 +49,22 @@ from ralph_ls.store.project.detection import find_specs
 from ralph_ls.store.project.prompt_texts import built_in_texts
 
 LARGEST_FILE = 8 << 20
-"""Bytes of a file that is changed; a larger plan is written by no person."""
+"""Most bytes of a file that is changed."""
 
 EXECUTABLE = 0o755
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileToWrite:
-    """One file of a set-up."""
+    """One file of a set-up with its present and future content."""
 
     path: str
-    """Relative to the root."""
+    """Path relative to the root."""
     before: bytes | None
-    """What is there; None: nothing."""
+    """Present content; None for a missing file."""
     after: bytes
     mode: int | None = None
-    """Of a new file; None: as any text has it."""
+    """Mode of a new file; None for the default."""
 
     @property
     def action(self) -> SetupFileAction:
@@ -82,34 +78,34 @@ class FileToWrite:
 
 
 def file_to_write(root: Path, path: str, text: str) -> FileToWrite:
-    """The file with this text; raises ``StateUnusable`` for what is no regular file."""
+    """The file with this text; raises ``StateUnusable`` if it is not a regular file."""
     data = text.encode("utf-8", errors="surrogateescape")
     return FileToWrite(path=path, before=read_existing_bytes(root, path), after=data)
 
 
 def new_file(root: Path, path: str, text: str, *, mode: int | None = None) -> FileToWrite:
-    """The file with this text where nothing is there yet; what is there stays as it is."""
+    """The file with this text if it is missing; an existing one is kept."""
     before = read_existing_bytes(root, path)
     after = text.encode() if before is None else before
     return FileToWrite(path=path, before=before, after=after, mode=mode)
 
 
 def read_existing_bytes(root: Path, path: str) -> bytes | None:
-    """What is in a file of the work tree; None where there is none."""
+    """Content of a file of the work tree; None if it is missing."""
     return read_regular(resolve_inside(root, path), LARGEST_FILE)
 
 
 def read_existing_text(root: Path, path: str) -> str | None:
-    """The same as text, of which no byte is lost."""
+    """The same as text, with invalid UTF-8 preserved."""
     data = read_existing_bytes(root, path)
     return None if data is None else data.decode("utf-8", errors="surrogateescape")
 
 
 def write_files(root: Path, files: Iterable[FileToWrite]) -> None:
-    """Write those that are new or changed, or none of them.
+    """Write the new and changed files, or none of them.
 
-    Raises ``StateUnusable`` where one cannot be written or was changed meanwhile; then those
-    written before it are put back.
+    Raises ``StateUnusable`` where one cannot be written or was changed meanwhile; those written
+    before it are restored.
     """
     written: list[FileToWrite] = []
     try:
@@ -142,7 +138,7 @@ def _write(root: Path, file: FileToWrite) -> None:
 
 
 def _restore_file(root: Path, file: FileToWrite) -> None:
-    """As it was; the error that led here is the one that is told."""
+    """Restore a file; the original error is the one to report."""
     target = root / file.path
     with contextlib.suppress(OSError, StateUnusable, ChangedMeanwhile):
         if file.before is not None:
@@ -152,7 +148,7 @@ def _restore_file(root: Path, file: FileToWrite) -> None:
 
 
 ENTRY_POINT = "ralph"
-"""The wrapper in the root (docs/rules.md#set-up)."""
+"""Wrapper script in the root (docs/rules.md#set-up)."""
 
 _PROMPT = "PROMPT_build.md"
 _RANKS = {Priority.P0: 0, Priority.P1: 1, Priority.P2: 2}
@@ -160,7 +156,7 @@ _RANKS = {Priority.P0: 0, Priority.P1: 1, Priority.P2: 2}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetupDocuments:
-    """What belongs to a profile."""
+    """The documents of a profile."""
 
     files: tuple[FileToWrite, ...] = ()
     notes: tuple[str, ...] = ()
@@ -176,10 +172,10 @@ def setup_documents(
     environment: Mapping[str, str],
     today: date,
 ) -> SetupDocuments:
-    """What is written for this order, apart from the settings.
+    """The documents of this order, without the settings.
 
-    ``plan_path`` is where the plan lies or will lie; empty where it is no file. Raises
-    ``RalphError`` for what a plan cannot take.
+    ``plan_path`` is the present or future path of the plan; empty where it is not a file. Raises
+    ``RalphError`` for items that a plan cannot take.
     """
     match profile.plan_kind:
         case PlanKind.MARKDOWN:
@@ -195,7 +191,7 @@ def setup_documents(
 
 
 def requirements_beside(plan_path: str) -> str:
-    """Where the requirements of a plan of stories lie, which its prompts name too (R)."""
+    """Path of the requirements of a plan of stories, which its prompts also name."""
     return (Path(plan_path).parent / "prd.md").as_posix()
 
 
@@ -229,7 +225,7 @@ def _of_markdown(
 def _specification(
     root: Path, description: str, *, with_index: bool, today: date
 ) -> tuple[list[FileToWrite], str | None]:
-    """The description's own file, where every agent of the loop reads it, and its path."""
+    """The file of the description, which every agent reads, and its path."""
     if not description.strip():
         return [], None
     names = find_specs(root)
@@ -256,7 +252,7 @@ def _specification(
 
 
 def _first_specification(root: Path, *, today: date) -> list[FileToWrite]:
-    """The index, and where there is no specification one to be filled in (docs/rules.md#set-up)."""
+    """The index, and a first specification where there is none (docs/rules.md#set-up)."""
     index = new_file(root, f"{FOLDER}/{INDEX}", spec_index_skeleton())
     if find_specs(root):
         return [index]
@@ -264,10 +260,10 @@ def _first_specification(root: Path, *, today: date) -> list[FileToWrite]:
 
 
 def _supporting_files(root: Path, paths: PathsConfig) -> tuple[list[FileToWrite], tuple[str, ...]]:
-    """Wrapper, prompt and an example of a validation script (docs/rules.md#set-up).
+    """Wrapper, prompt and example validation script (docs/rules.md#set-up).
 
-    The prompt is made of the built-in pieces, so it goes with them; what a project needs beyond
-    them can be written between.
+    The prompt includes the built-in pieces, so it changes with them; a project can add text
+    between them.
     """
     example = f"{paths.validate_script}.example"
     files = [
@@ -293,7 +289,7 @@ def _plan(
 def _of_stories(
     root: Path, order: SetupParams, plan_path: str, paths: PathsConfig
 ) -> SetupDocuments:
-    """Stories, their requirements, and the notes of the iterations (docs/rules.md#set-up)."""
+    """Stories, requirements and the notes of iterations (docs/rules.md#set-up)."""
     text = read_existing_text(root, plan_path)
     is_ours = text is None or Path(plan_path).parent == Path(paths.progress).parent
     if text is None or not text.strip():
@@ -326,7 +322,7 @@ def _requirements(root: Path, path: str, description: str) -> FileToWrite:
 def _of_beads(
     root: Path, order: SetupParams, environment: Mapping[str, str], *, today: date
 ) -> SetupDocuments:
-    """Nothing but the description: the issues are kept by ``bd``, which is never run unasked."""
+    """Only the description: ``bd`` stores the issues, and is never run unasked."""
     files, _ = _specification(root, order.description, with_index=False, today=today)
     notes: list[str] = []
     try:
@@ -349,7 +345,7 @@ def _creating(item: DraftItem) -> str:
 
 
 def _of_request(root: Path, order: SetupParams) -> SetupDocuments:
-    """The request as it was given in words; one that lies somewhere already stays there."""
+    """The request given as text; an existing file stays where it is."""
     if not order.description.strip():
         return SetupDocuments()
     if order.issue is not None or order.existing_plan is not None:

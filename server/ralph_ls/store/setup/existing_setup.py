@@ -1,7 +1,8 @@
-"""What another tool left in a repository, and what of it a loop here can use (docs/rules.md#files).
+"""Existing set-up: what another loop tool left in a repository that this loop can use
+(docs/rules.md#files).
 
-Its files are only read: they stay as they are, so that the other tool still works. Nothing that
-they say may run is taken over, and no value that this version would not obey.
+Its files are only read and stay as they are, so that the other tool still works. Commands in them
+are not taken over, nor settings that this version does not have.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from ralph_ls.store.project.detection import detect_profiles
 
 RC_FILE = ".ralphrc"
 LARGEST = 1 << 20
-"""Bytes of a file that is looked at."""
+"""Most bytes of a file that is read."""
 _PROMPTS = (".ralph/PROMPT.md", "PROMPT.md", "scripts/ralph/prompt.md")
 _OTHERS = (
     RC_FILE,
@@ -44,25 +45,25 @@ _BLOCK = "RALPH_STATUS"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExistingSetup:
-    """What was found, and what of it can be used."""
+    """The set-up of another tool, and what of it can be used."""
 
     profile: ProfileName
     plan: str
-    """Path relative to the root, as the others are."""
+    """Path relative to the root, like the others."""
     settings: Mapping[str, object] = field(default_factory=dict)
     """Dotted key to value, as in a config file."""
     prompt: str | None = None
-    """The file that can serve as the prompt of an iteration."""
+    """File that can be the prompt of an iteration."""
     not_taken: tuple[str, ...] = ()
-    """What is not used, and why, a sentence each."""
+    """What is not used and why, one sentence each."""
     kept: tuple[str, ...] = ()
     """The other tool's files, which stay as they are."""
 
 
 def find_existing_setup(root: Path) -> ExistingSetup | None:
-    """What another tool left at ``root``; None where nothing tells of one.
+    """The set-up of another tool at ``root``; None without one.
 
-    Raises ``StateUnusable`` for a file that is no regular one, or leads out of the work tree.
+    Raises ``StateUnusable`` for a file that is not regular, or leads out of the work tree.
     """
     kept = tuple(name for name in _OTHERS if (root / name).is_file())
     detected = detect_profiles(root)
@@ -124,7 +125,7 @@ def _settings_of(text: str) -> tuple[dict[str, object], list[str]]:
 
 
 def _literal(written: str) -> str | None:
-    """What the shell would make of a value; None where that depends on more than its text."""
+    """A value as the shell would expand it; None where that depends on more than its text."""
     single = written.lstrip().startswith("'")
     if not single and re.search(r"[$`]", written):
         return None

@@ -1,7 +1,7 @@
-"""The command that an agent's program runs as its stop hook, and whether it answers.
+"""Stop hook: the command that an agent's program runs, and a check whether it answers.
 
-Settings come with a repository, so nothing of them is run but what is surely our own hook, and
-never a program that the work tree brings.
+Settings come with a repository, so only a command that is certainly our own hook is run, and never
+a program of the work tree.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ _QUESTION = json.dumps({"hook_event_name": "Stop", "stop_hook_active": False})
 
 
 def own_launcher() -> str:
-    """The command by which this very ``ralph`` answers, whatever PATH an agent has."""
+    """Command that runs this ``ralph``, whatever the agent's PATH."""
     return launcher(own_command)
 
 
 def check_hook(root: Path, agent: str, environment: Mapping[str, str]) -> str | None:
-    """What is wrong with the stop hook in an agent's settings, and what to do; empty where it
-    answers, None where there is none.
+    """Problem of the stop hook in an agent's settings, with the remedy; empty where it works,
+    None where there is none.
 
-    ``environment`` is the agent's own, since its program starts the hook.
+    ``environment`` is the agent's, since its program starts the hook.
     """
     place = HOOK_PLACES.get(agent)
     if place is None:

@@ -1,8 +1,8 @@
-"""Setting up a loop: every file with its text first, then all of them written, or none.
+"""Set-up: computes every file with its text first, then writes all of them or none.
 
-What a person has is changed in place and as little as can be: a plan gets items, a config file
-values, ``.gitignore`` lines. Nothing is written before ``write_setup``; while an engine owns the
-work tree nothing is written at all. This module must never know who asks, nor start anything.
+Existing files are changed in place and as little as possible: a plan gets items, a config file
+values, ``.gitignore`` lines. Nothing is written before ``write_setup``, nor while an engine owns
+the work tree. Starts no process; the questions are asked by the caller.
 """
 
 from __future__ import annotations
@@ -56,33 +56,33 @@ STARTER_CONFIG = f"""\
 """
 
 PROFILES_WITHOUT_ITEMS = frozenset({ProfileName.BEADS, ProfileName.ISSUE})
-"""Profiles whose plan is not written by a set-up, so that none of its items is needed."""
+"""Profiles whose plan a set-up does not write, so that it needs no items."""
 
 KNOWN_AGENTS = frozenset({*CATALOG, *ACP_VARIANTS, "demo"})
-"""Agents that need no table of their own."""
+"""Agents that need no table in the settings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetupPlan:
-    """All that a set-up would write, in the order in which it is written."""
+    """Everything that a set-up would write, in order."""
 
     files: tuple[FileToWrite, ...]
     folders: tuple[str, ...]
-    """What has to be there beside them, relative to the root."""
+    """Folders to create, relative to the root."""
     notes: tuple[str, ...]
     config: Config
-    """The settings as they hold afterwards."""
+    """Effective settings afterwards."""
     plan_path: str
-    """Where the plan lies, relative to the root; empty where it is no file."""
+    """Path of the plan relative to the root; empty where it is not a file."""
 
     @property
     def written(self) -> list[str]:
-        """The paths of those that are new or changed."""
+        """Paths of the new and changed files."""
         return [file.path for file in self.files if file.action is not SetupFileAction.KEEP]
 
 
 def setup_problems(root: Path, order: SetupParams) -> tuple[SetupProblem, ...]:
-    """What is wrong with it by the rules of I 1.4; a plan that is there needs no items."""
+    """Problems of an order (docs/rules.md#set-up); an existing plan needs no items."""
     profile = profile_for(root, order.profile).name
     is_there = order.existing_plan is not None or order.issue is not None
     says_more = is_there or profile is ProfileName.BEADS
@@ -100,9 +100,9 @@ def plan_setup(
 ) -> SetupPlan:
     """Every file that setting up would write or keep; writes nothing.
 
-    ``environment`` says where programs lie. Raises ``UsageError`` for an order with errors,
-    ``ConfigError`` for settings that cannot be read, changed or run with, ``PlanMissing`` where a
-    plan is named that is not there, and ``RalphError`` for an item that the plan cannot take.
+    ``environment`` has the PATH for programs. Raises ``UsageError`` for an order with errors,
+    ``ConfigError`` for settings that cannot be read, changed or run with, ``PlanMissing`` for a
+    named plan that does not exist, and ``RalphError`` for an item that the plan cannot take.
     """
     errors = errors_of(setup_problems(root, order))
     if errors:
@@ -115,9 +115,9 @@ def plan_setup(
 def plan_first_files(
     root: Path, order: SetupParams, *, environment: Mapping[str, str], today: date
 ) -> SetupPlan:
-    """What a profile begins with where nobody says a task; settings that are there stay.
+    """The files of a profile without any task; existing settings are kept.
 
-    Raises as ``plan_setup`` does.
+    Raises like ``plan_setup``.
     """
     planned = _plan(root, order, environment=environment, today=today, starter=STARTER_CONFIG)
     config = planned.files[-1]
@@ -136,11 +136,11 @@ def plan_first_files(
 def write_setup(
     worktree: Worktree, state: StateFolder, planned: SetupPlan, order: SetupParams
 ) -> tuple[str, ...]:
-    """Write the files that are new or changed, and allow what came from here.
+    """Write the new and changed files, and approve what the user gave here.
 
-    What else a person should know. Raises ``WorkspaceBusy`` while an engine owns the work tree,
-    and ``StateUnusable`` where a file cannot be written or was changed meanwhile; then those
-    written before it are put back.
+    Returns notes for the user. Raises ``WorkspaceBusy`` while an engine owns the work tree, and
+    ``StateUnusable`` where a file cannot be written or was changed meanwhile; those written before
+    it are restored.
     """
     root = worktree.root
     before = _allowed(worktree, state)
@@ -152,7 +152,7 @@ def write_setup(
 
 
 def with_ignored_files(root: Path, config: Config) -> bytes | None:
-    """A ``.gitignore`` with the loop's own files in it; None where it has them all.
+    """A ``.gitignore`` with the loop's files added; None where it has them all.
 
     See docs/rules.md#files.
     """
@@ -171,13 +171,13 @@ def with_ignored_files(root: Path, config: Config) -> bytes | None:
 
 
 def existing_plan(root: Path) -> str | None:
-    """The plan that lies here for the profile that holds, relative to the root."""
+    """The existing plan of the effective profile, relative to the root."""
     config = load_settings(root, {}, {}).config
     return _find_plan(root, profile_of(config.profile), config.paths)
 
 
 def profile_for(root: Path, named: ProfileName | None) -> Profile:
-    """The profile that is set up: the one that was named, else the one that fits what lies here."""
+    """The profile to set up: the named one, else the one that fits the repository."""
     if named is not None:
         return profile_of(named)
     settings = load_settings(root, {}, {})
@@ -227,10 +227,10 @@ def _plan(
 
 
 def _values(root: Path, order: SetupParams, profile: Profile) -> dict[tuple[str, ...], Any]:
-    """What the config file is to say, by keys; what it says already and nobody chose stays.
+    """Values for the config file, by key; its other values are kept.
 
-    What holds without being said, by the profile or by default, is not written: the file then shows
-    at a glance what is special here.
+    Values that are the default of the profile are not written, so that the file shows what is
+    special here.
     """
     values: dict[tuple[str, ...], Any] = {("profile",): profile.name.value}
     config = load_settings(root, {}, {"profile": profile.name.value}).config
@@ -268,7 +268,7 @@ def _values(root: Path, order: SetupParams, profile: Profile) -> dict[tuple[str,
 
 
 def _config_text(text: str | None, values: Mapping[tuple[str, ...], Any], starter: str) -> str:
-    """The settings with these values; in a new file ``starter`` follows those of no table."""
+    """The config file with these values; in a new one ``starter`` follows the top-level values."""
     if text is not None:
         return with_settings(text, values)
     top: dict[tuple[str, ...], Any] = {
@@ -280,7 +280,7 @@ def _config_text(text: str | None, values: Mapping[tuple[str, ...], Any], starte
 
 
 def _request_of(root: Path, order: SetupParams, config: Config) -> dict[tuple[str, ...], str]:
-    """Where the request lies, unless the settings say it and nobody says otherwise."""
+    """The path of the request, unless the settings name it already."""
     named = order.issue or order.existing_plan
     if named is None:
         has_source = not order.description.strip() and (config.issue.file or config.issue.github)
@@ -299,7 +299,7 @@ def _request_of(root: Path, order: SetupParams, config: Config) -> dict[tuple[st
 
 
 def _holds(config: Config, keys: tuple[str, ...], value: object) -> bool:
-    """Whether the settings have that value anyway."""
+    """Whether the settings already have that value."""
     held: Any = config
     for key in keys:
         held = getattr(held, key, None)
@@ -312,7 +312,7 @@ def _find_plan(root: Path, profile: Profile, paths: PathsConfig) -> str | None:
 
 
 def _folders(config: Config) -> tuple[str, ...]:
-    """The folder of the logs; those in JSON lines lie outside the tree."""
+    """Folder of the logs; JSON-lines logs are outside of the tree."""
     return () if config.log_form is LogForm.JSONL else (config.paths.logs,)
 
 
@@ -334,7 +334,7 @@ def _ignoring(root: Path, config: Config) -> list[FileToWrite]:
 
 
 def _allowed(worktree: Worktree, state: StateFolder) -> Sequence[trust.Claim]:
-    """What the work tree's owner has allowed, as it is now."""
+    """The approved claims in their present form."""
     settings = load_settings(worktree.root, {}, {})
     approved = trust.read_record(state).allowed
     claims = trust.claims_of(worktree.root, settings.config, settings.from_file, approved)
@@ -349,7 +349,7 @@ def _allow_given(
     planned: SetupPlan,
     order: SetupParams,
 ) -> tuple[str, ...]:
-    """What a person has just given or had written needs no second leave; all else does."""
+    """Approve what the user has just given or had written, and nothing else."""
     settings = load_settings(worktree.root, {}, {})
     claims = trust.claims_of(worktree.root, settings.config, settings.from_file)
     written = {file.path for file in planned.files if file.action is SetupFileAction.CREATE}

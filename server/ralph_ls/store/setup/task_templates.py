@@ -1,7 +1,6 @@
-"""Templates of tasks: the built-in ones, and the user's own in ``~/.config/ralph/templates/``.
+"""Task templates: built-in ones, and the user's own in ``~/.config/ralph/templates/``.
 
-One that cannot be read or used is told in words and left out; it never keeps anybody from setting
-up. This module must never know what a template means.
+An unusable template is reported and skipped; it never prevents a set-up.
 """
 
 from __future__ import annotations
@@ -26,31 +25,31 @@ BUILT_IN = (
     "starter-web-service",
     "starter-library",
 )
-"""In the order in which they are offered."""
+"""Built-in templates in the order of the list."""
 
 FOLDER_VARIABLE = "RALPH_TEMPLATES_DIR"
 
 LARGEST_TEMPLATE = 100_000
-"""Bytes; a longer one is no description that anybody fills in."""
+"""Most bytes of a template."""
 
 MOST_OWN = 200
-"""Templates of a user's own that are read."""
+"""Most templates of the user that are read."""
 
 _BUILT_IN_FOLDER = Path(__file__).with_name("templates")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskTemplates:
-    """All templates, and what of the user's own could not be used."""
+    """All templates, and problems of the user's templates."""
 
     choices: tuple[TemplateChoice, ...]
     folder: Path
-    """Where the user's own lie, whether it is there or not."""
+    """Folder of the user's templates; may be missing."""
     problems: tuple[str, ...] = ()
 
 
 def load_templates(environment: Mapping[str, str]) -> TaskTemplates:
-    """The built-in templates and the user's own after them; never raises for what lies there."""
+    """The built-in templates, then the user's; never raises for their content."""
     folder = template_folder(environment)
     choices = [choice for name in BUILT_IN if (choice := _built_in(name)) is not None]
     problems: list[str] = []
@@ -69,9 +68,9 @@ def load_templates(environment: Mapping[str, str]) -> TaskTemplates:
 
 
 def find_template(templates: TaskTemplates, wanted: str) -> TemplateChoice:
-    """The template of that id; a user's own also without its prefix.
+    """The template with that id; the prefix of the user's templates may be omitted.
 
-    Raises ``UsageError`` which names those that there are.
+    Raises ``UsageError`` with the existing ids.
     """
     by_id = {choice.id: choice for choice in templates.choices}
     found = by_id.get(wanted) or by_id.get(f"{OWN_TEMPLATE_PREFIX}{wanted}")
