@@ -133,7 +133,7 @@ class JournalTail:
             if len(data) == PART:
                 yield events
                 continue
-            # An incomplete line may be truncated, by its engine on a full disk or by the next engine,
+            # An incomplete line may be truncated, by its engine on a full disk or by the next one,
             # so it is dropped and read again once it is complete.
             self._tail.offset -= self._reader.forget_partial()
             yield events

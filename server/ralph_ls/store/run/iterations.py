@@ -1,8 +1,6 @@
-"""Where an iteration began and what it left, as its journal tells.
+"""Iteration changes: an iteration's commits from its journal, and their differences from git.
 
-It must never ask git: whether a commit is still there is not known here.
-
-What an iteration changed: its two ends out of the journal, and what git knows between them.
+`IterationBounds` comes from the journal alone; whether a commit still exists is not known there.
 """
 
 from __future__ import annotations
@@ -27,17 +25,17 @@ from ralph_ls.store.run.runs import find_run
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IterationBounds:
-    """The two ends of an iteration."""
+    """Commits at the two ends of an iteration."""
 
     run: str
     start: int
     iteration: int
     base: str | None
-    """What HEAD was when it began; None: there was no commit yet."""
+    """HEAD at its start; None before the first commit."""
     head: str | None
-    """The last commit of its agent; None where it made none, or goes on."""
+    """Last commit of its agent; None without one, or while it runs."""
     next_base: str | None
-    """What HEAD was when the next iteration of the run began; None where there is no next one."""
+    """HEAD at the start of the run's next iteration; None without one."""
     is_newest: bool
     is_settled: bool
 
@@ -45,9 +43,9 @@ class IterationBounds:
 def find_bounds(
     worktree: Worktree, state: StateFolder, *, run: str | None, start: int
 ) -> IterationBounds:
-    """The ends of an iteration of a run, of the newest one where ``run`` is None.
+    """Ends of an iteration of a run; of the newest run where ``run`` is None.
 
-    Raises ``UsageError`` where there is no such run, or where it had no such start.
+    Raises ``UsageError`` where there is no such run or no such start.
     """
     found = find_run(worktree, state)
     if found is not None:
@@ -60,7 +58,7 @@ def find_bounds(
 
 
 def first_starts(worktree: Worktree, state: StateFolder) -> tuple[int, ...]:
-    """The first start of each iteration of the newest run, in their order."""
+    """The first start of each iteration of the newest run, in order."""
     found = find_run(worktree, state)
     if found is None:
         return ()
@@ -72,9 +70,9 @@ def first_starts(worktree: Worktree, state: StateFolder) -> tuple[int, ...]:
 
 
 def commits_of_runs(state: StateFolder) -> Iterator[frozenset[str]]:
-    """What the agents of each run committed in the work tree itself, the newest run first.
+    """Commits of the agents of each run in the work tree itself, the newest run first.
 
-    What a person committed meanwhile is not among them.
+    The user's commits are not included.
     """
     for run in reversed(state.run_ids()):
         found: set[str] = set()
@@ -129,11 +127,11 @@ def _bounds_of(run: str, start: int, events: Iterable[Event]) -> IterationBounds
 def changes_of(
     worktree: Worktree, state: StateFolder, *, run: str | None, start: int
 ) -> ChangesResult:
-    """What an iteration changed, by git; blocks.
+    """Changes of an iteration, from git; blocks.
 
-    The newest one that made no commit is held against the work tree, and so is one that goes on.
-    An earlier one ends where the next one began. Raises ``UsageError`` where there is no such
-    iteration, and ``StateUnusable`` where git has its commits no more.
+    A running one, or the newest without a commit, is compared with the work tree. An earlier one
+    ends where the next one starts. Raises ``UsageError`` where there is no such iteration, and
+    ``StateUnusable`` where git no longer has its commits.
     """
     ends = find_bounds(worktree, state, run=run, start=start)
     base = ends.base or empty_tree(_any_head(worktree))
@@ -163,7 +161,7 @@ def _head_of(ends: IterationBounds) -> str | None:
 
 
 def _has_head(ends: IterationBounds) -> bool:
-    """Whether commits can lie between the ends; before the first commit there are none."""
+    """Whether there can be commits between the ends; not before the first commit."""
     return ends.base is not None or _head_of(ends) is not None
 
 

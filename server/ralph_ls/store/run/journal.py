@@ -1,12 +1,11 @@
-"""The append-only record of a run: one JSON line an event, from which all state is folded.
+"""Journal: the append-only record of a run, one JSON line an event, from which all state is folded.
 
-Every event is flushed when it is written; ``sync`` puts it on the disk and is called at iteration
-boundaries, beside the next start. A torn last line is dropped and told (docs/rules.md#journal).
+Every event is flushed when it is written; ``sync`` writes it to the disk and is called at iteration
+boundaries, in parallel with the next start. A torn last line is dropped and reported
+(docs/rules.md#journal).
 
-Which versions of journals this program reads and goes on with.
-
-Readers understand journals one major version back, and of newer ones what they know. An engine goes
-on with no newer one: it would decide by events that it cannot read.
+Readers understand journals one major version back, and the known part of newer ones. An engine does
+not resume a newer one: it would decide by events that it cannot read.
 """
 
 from __future__ import annotations
@@ -32,44 +31,44 @@ from ralph_ls.store.files import (
 )
 
 _PIECE = 1 << 20
-"""Bytes that are copied at a time."""
+"""Bytes of one copy."""
 
 PART = 128 << 10
 """Bytes of one read: a journal of any length is read in parts of that size.
 
-Larger ones take longer, since the events of a part are all in memory at once.
+Larger parts are slower, since all events of a part are in memory at once.
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JournalRead:
-    """What stands in a journal."""
+    """Content of a journal."""
 
     events: tuple[Event | UnknownEvent, ...]
     size: int
-    """Bytes up to and with the last whole line."""
+    """Bytes up to the end of the last complete line."""
     torn: int
-    """Bytes of a torn last line, which were dropped."""
+    """Dropped bytes of a torn last line."""
     unreadable: tuple[int, ...]
-    """Numbers, from 1, of whole lines that are no events."""
+    """Numbers, from 1, of complete lines that are not events."""
 
 
 class JournalReader:
-    """Makes events of bytes as they come, in any cuts; keeps a partial last line for later."""
+    """Parses events from chunks of bytes of any size; buffers a partial last line."""
 
     def __init__(self, *, n_lines: int = 0, kinds: Collection[str] | None = None) -> None:
-        """``n_lines``: how many lines stand before the first one that is fed.
+        """``n_lines``: number of lines before the first one that is fed.
 
-        ``kinds``: the only ones to give; lines of others are not even parsed.
+        ``kinds``: only these are returned; lines of others are not parsed.
         """
         self._partial = b""
         self._kinds = None if kinds is None else frozenset(kind.encode() for kind in kinds)
         self.n_lines = n_lines
-        """Whole lines so far."""
+        """Complete lines so far."""
         self.unreadable: list[int] = []
 
     def feed(self, data: bytes) -> list[Event | UnknownEvent]:
-        """The events that ``data`` completes."""
+        """The events completed by ``data``."""
         *lines, self._partial = (self._partial + data).split(b"\n")
         events: list[Event | UnknownEvent] = []
         for line in lines:
@@ -84,20 +83,20 @@ class JournalReader:
 
     @property
     def pending(self) -> int:
-        """Bytes of the line that is not whole yet."""
+        """Bytes of the incomplete line."""
         return len(self._partial)
 
     def forget_partial(self) -> int:
-        """Drop the line that is not whole yet, to read it again; says how many bytes that were."""
+        """Drop the incomplete line, to read it again; returns its number of bytes."""
         n_bytes, self._partial = len(self._partial), b""
         return n_bytes
 
 
 class Journal:
-    """The writing end, owned by the one engine."""
+    """Writer of a journal, owned by its engine."""
 
     def __init__(self, path: Path, *, size: int = 0) -> None:
-        """Open ``path`` for appending after its first ``size`` bytes; what follows them is cut."""
+        """Open ``path`` for appending after its first ``size`` bytes; the rest is truncated."""
         self.path = path
         self._size = size
         try:
@@ -109,12 +108,12 @@ class Journal:
             raise _unusable(path, error) from error
 
     def append(self, events: Sequence[EventBase]) -> None:
-        """Write the events, all or none: a failed write leaves nothing of them, and raises."""
+        """Write all of the events, or none and raise."""
         lines = b"".join(dump_event(event) + b"\n" for event in events)
         try:
             write_all(self._descriptor, lines)
         except OSError as error:
-            # Where even that fails, the first error is still the one to tell.
+            # If that fails too, the first error is still the one to raise.
             with contextlib.suppress(OSError):
                 os.ftruncate(self._descriptor, self._size)
             raise _unusable(self.path, error) from error
@@ -126,9 +125,9 @@ class Journal:
         return self._size
 
     def renew(self) -> bool:
-        """Write the journal again where its file was deleted or replaced; says whether it was.
+        """Write the journal again if its file was deleted or replaced; returns whether it was.
 
-        What was written is still there behind the open file. Raises ``StateUnusable``.
+        The open file still has its content. Raises ``StateUnusable``.
         """
         with contextlib.suppress(OSError):
             if os.path.samestat(self.path.stat(), os.fstat(self._descriptor)):
@@ -153,7 +152,7 @@ class Journal:
         return True
 
     def sync(self) -> None:
-        """Put what was written on the disk; blocking, so call it beside other work."""
+        """Write to the disk (fsync); blocks, so call it in parallel with other work."""
         try:
             os.fsync(self._descriptor)
         except OSError as error:
@@ -164,7 +163,7 @@ class Journal:
 
 
 class JournalParts:
-    """A journal's events in parts, so that nobody holds all events of a long run at once.
+    """A journal's events in parts, so that the events of a long run are never all in memory.
 
     A missing journal is empty. Raises ``StateUnusable`` where it cannot be read.
     """
@@ -172,7 +171,7 @@ class JournalParts:
     def __init__(
         self, path: Path, *, kinds: Collection[str] | None = None, offset: int = 0
     ) -> None:
-        """From ``offset`` on, where a line begins; ``kinds`` as of ``JournalReader``."""
+        """Read from ``offset``, the beginning of a line; ``kinds`` as in ``JournalReader``."""
         self._path = path
         self._reader = JournalReader(kinds=kinds)
         self._n_bytes = offset
@@ -192,22 +191,22 @@ class JournalParts:
 
     @property
     def size(self) -> int:
-        """Bytes up to and with the last whole line, as far as it was read."""
+        """Bytes up to the end of the last complete line that was read."""
         return self._n_bytes - self._reader.pending
 
     @property
     def torn(self) -> int:
-        """Bytes of a torn last line."""
+        """Bytes of a torn last line, if any."""
         return self._reader.pending
 
     @property
     def unreadable(self) -> tuple[int, ...]:
-        """Numbers, from 1, of whole lines that are no events."""
+        """Numbers, from 1, of complete lines that are not events."""
         return tuple(self._reader.unreadable)
 
 
 def read_journal(path: Path) -> JournalRead:
-    """Read a whole journal, with all of its events at once; a missing one is empty."""
+    """Read a whole journal at once; a missing one is empty."""
     parts = JournalParts(path)
     events = tuple(event for part in parts for event in part)
     return JournalRead(events=events, size=parts.size, torn=parts.torn, unreadable=parts.unreadable)
@@ -216,15 +215,15 @@ def read_journal(path: Path) -> JournalRead:
 def each_event(
     path: Path, *, kinds: Collection[str] | None = None
 ) -> Iterator[Event | UnknownEvent]:
-    """The events of a journal one after the other; ``kinds``: only those."""
+    """The events of a journal in order; with ``kinds`` only those."""
     for part in JournalParts(path, kinds=kinds):
         yield from part
 
 
 def offset_behind(path: Path, seq: int) -> int:
-    """Where to begin reading for the events behind ``seq``: no such event stands before it.
+    """Offset from which to read the events after ``seq``; there is none before it.
 
-    The lines of a journal are in order, so this looks at a handful of them, however many there are.
+    The lines of a journal are in order, so this is a binary search over few lines.
     """
     low = 0
     try:
@@ -245,7 +244,7 @@ def offset_behind(path: Path, seq: int) -> int:
 
 
 def last_line(path: Path, end: int) -> int:
-    """Where the last line begins of those that stand before ``end``."""
+    """Offset of the last line before ``end``."""
     begin, after = end, b""
     try:
         with open_regular_unbuffered(path) as file:
@@ -264,23 +263,23 @@ def last_line(path: Path, end: int) -> int:
 
 
 _NEAR = 64 << 10
-"""Bytes that are rather read than searched."""
+"""Bytes that are read rather than searched."""
 
 _HEAD = re.compile(
     rb'\{"v":\d+,"seq":(\d+),"at":"[^"]*","run":"[^"]*",'
     rb'(?:"iteration":\d+,)?(?:"start":\d+,)?"kind":"(\w+)"'
 )
-"""What each line begins with; the kind stands behind what every event has."""
+"""Beginning of each line; the kind follows the fields that every event has."""
 
 
 def _may_be_of(kinds: Collection[bytes], line: bytes) -> bool:
-    """False only for a line as this version writes it, of another kind."""
+    """Whether a line may be of these kinds; False only for a line of this version with another."""
     found = _HEAD.match(line)
     return found is None or found[2] in kinds
 
 
 def _first_line(file: FileIO, start: int, end: int) -> tuple[int, int] | None:
-    """Offset and sequence number of the first line that begins behind ``start``."""
+    """Offset and sequence number of the first line that begins after ``start``."""
     while start < end:
         file.seek(start)
         data = file.read(_NEAR)
@@ -308,11 +307,11 @@ def _unusable(path: Path, error: OSError) -> StateUnusable:
 OLDEST = max(0, SCHEMA_VERSION - 1)
 
 _TAIL = 1 << 16
-"""Bytes at the end of a journal in which its last whole line is looked for first."""
+"""Bytes at the end of a journal in which its last complete line is searched for first."""
 
 
 def version_of(journal: Path) -> int | None:
-    """The version that wrote last into a journal; None where nothing there says one."""
+    """The version that wrote last into a journal; None where it records none."""
     try:
         with open_regular(journal) as file:
             size = file.seek(0, 2)
@@ -331,7 +330,7 @@ def version_of(journal: Path) -> int | None:
 
 
 def why_unreadable(journal: Path) -> str | None:
-    """Why this program does not understand all of a journal, in words; None where it does."""
+    """Why this version cannot understand all of a journal, in words; None where it can."""
     version = version_of(journal)
     if version is None or OLDEST <= version <= SCHEMA_VERSION:
         return None
@@ -343,7 +342,7 @@ def why_unreadable(journal: Path) -> str | None:
 
 
 def require_understood(journal: Path) -> None:
-    """Raise ``StateUnusable`` where nobody may act on what a journal says."""
+    """Raise ``StateUnusable`` where an engine must not act on a journal."""
     if (why := why_unreadable(journal)) is not None:
         raise StateUnusable(
             f"{why}; use that version of ralph for this run, or begin a new one with: ralph run"

@@ -1,13 +1,11 @@
-"""The one port that starts a process of ours for a viewer: a run that outlives whoever asked.
+"""Launch: starts an engine in the background, or runs one of our commands.
 
-A work tree's own modules are kept off its import path (``own_python``).
-The new process has a session of its own, so closing the terminal or the editor does not end it;
-its standard error goes to ``engine.err`` beside the run's journal (docs/rules.md#run).
+The new process has a separate session, so closing the terminal or the editor does not end it. Its
+standard error goes to ``engine.err`` beside the run's journal (docs/rules.md#run). The work tree's
+modules are kept off its import path (`own_python`).
 
-Starting a run in the background, for whoever asks: a terminal or an editor.
-
-What keeps a run from starting is found by the engine itself, in a process of its own; it says
-which error of ours it was beside the words, so that the asker can raise the very same one.
+The engine itself finds what keeps a run from starting. It names the class of its error beside the
+message, so that the caller can raise the same error.
 """
 
 from __future__ import annotations
@@ -43,17 +41,17 @@ ERROR_TAIL = 4000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaunchResult:
-    """What became of a start."""
+    """Result of a launch."""
 
     pid: int
     started: bool
     exit_code: int | None = None
     error: str = ""
-    """What the process said on its standard error, where it did not start."""
+    """Standard error of the process, where the run did not start."""
 
 
 def command_line(arguments: Sequence[str]) -> list[str]:
-    """Our own program as a command line."""
+    """Command line of our program."""
     return own_command("-m", "ralph_ls", *arguments)
 
 
@@ -65,9 +63,9 @@ def launch_detached(
     files: RunFiles,
     given: bytes = b"",
 ) -> LaunchResult:
-    """Start an engine in the background and wait until its run has begun, or it has failed.
+    """Start an engine in the background and wait until its run has started or failed.
 
-    ``given`` is what it finds on its standard input.
+    ``given`` is its standard input.
     """
     make_private_folder(files.folder)
     before = files.journal.stat().st_size if files.journal.exists() else 0
@@ -80,7 +78,7 @@ def launch_detached(
             changed.clear()
             exit_code = process.poll()
             if _has_begun(tail, reader):
-                # Whoever started it reaps it, however long that one lives.
+                # Its starter reaps it, however long it runs.
                 threading.Thread(target=process.wait, name="reaper", daemon=True).start()
                 return LaunchResult(pid=process.pid, started=True)
             if exit_code is not None:
@@ -93,20 +91,20 @@ def launch_detached(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompletedCommand:
-    """How a program of ours ended."""
+    """Result of one of our commands."""
 
     exit_code: int
     out: str
     error: str
-    """The end of what it said on its standard error."""
+    """End of its standard error."""
 
 
 def run_to_end(
     arguments: Sequence[str], *, cwd: Path, environment: Mapping[str, str]
 ) -> CompletedCommand:
-    """Run our own program, in a process of its own, and wait for its end; nothing is typed to it.
+    """Run our own program in a separate process and wait for its end; it has no input.
 
-    It is not ended with the process that waits for it: what it changes it changes whole.
+    It is not ended with the waiting process, so that its changes are complete.
     """
     done = subprocess.run(
         command_line(arguments),
@@ -164,13 +162,13 @@ def _error_of(path: Path, offset: int) -> str:
 
 
 EDITOR_LIMIT = 20
-"""Iterations of a start that names no limit, where the settings have none either.
+"""Iterations of a start without a limit, where the settings have none either.
 
 See docs/rules.md#budgets.
 """
 
 REFUSED = "ralph-refused: "
-"""How a launched engine's line on standard error begins that names the error's class."""
+"""Prefix of the line on a launched engine's standard error with the class of its error."""
 
 FLAGS = {
     "profile": "--profile",
@@ -190,11 +188,11 @@ FLAGS = {
 }
 
 REPEATED = {"tools.allow": "--allow-tool", "tools.deny": "--deny-tool"}
-"""Flags that are given once for each value."""
+"""Flags that are repeated for each value."""
 
 
 class EngineStartFailed(RalphError):
-    """A launched engine ended before its run began, and named none of our errors."""
+    """A launched engine ended before its run started, without one of our errors."""
 
     def __init__(self, message: str, exit_code: int) -> None:
         super().__init__(message)
@@ -203,21 +201,21 @@ class EngineStartFailed(RalphError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartOrder:
-    """What somebody wants run in the background."""
+    """Order to start a run in the background."""
 
     environment: Mapping[str, str]
     overrides: Mapping[str, Any] = field(default_factory=dict)
-    """Dotted snake_case key to value: what was given for this run alone."""
+    """Dotted snake_case key to value, for this run only."""
     resume: bool = False
-    """Go on with the last run that did not end with 0."""
+    """Resume the last run that did not end with 0."""
     settle: OwnershipOrder | None = None
-    """What is to be done with all that an open iteration of it left."""
+    """What to do with the changes of its open iteration."""
     by: str | None = None
-    """Who resumes it, where that is not the terminal."""
+    """Who resumes it, unless it is the terminal."""
     read_stdin: Callable[[], bytes] | None = None
-    """What came on standard input, for a request that is there; None: nothing can."""
+    """Reads a request from standard input; None where there is no input."""
     default_limit: int | None = None
-    """Iterations, where neither the order nor the settings have a limit; None: refuse that."""
+    """Iterations, where neither the order nor the settings have a limit; None: raise instead."""
 
 
 _FLAGS = {OwnershipOrder.TAKE_ALL: "--take-all", OwnershipOrder.LEAVE: "--leave"}
@@ -225,22 +223,22 @@ _FLAGS = {OwnershipOrder.TAKE_ALL: "--take-all", OwnershipOrder.LEAVE: "--leave"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartedRun:
-    """A run that goes on in the background."""
+    """A run that was started in the background."""
 
     run: str
     pid: int
     limit: int | None
-    """Iterations that it may take; None where only its duration is limited."""
+    """Limit of iterations; None where only the duration is limited."""
     files: RunFiles
 
 
 def start_detached(
     worktree: Worktree, state: StateFolder, order: StartOrder, now: datetime
 ) -> StartedRun:
-    """Start an engine and wait until its run has begun.
+    """Start an engine and wait until its run has started; blocks.
 
-    Raises the ``RalphError`` that the engine was refused with, ``UsageError`` without a limit,
-    ``NoEngine`` where there is no run to resume. Blocks.
+    Raises the ``RalphError`` of the engine, ``UsageError`` without a limit, and ``NoEngine`` where
+    there is no run to resume.
     """
     given = {key: value for key, value in order.overrides.items() if value is not None}
     known, earlier = given, None
@@ -263,7 +261,7 @@ def start_detached(
     arguments = [*run_arguments({**given, "on_halt": on_halt.value}), "--run-id", run]
     arguments += ["--resume"] if order.resume else []
     arguments += [] if order.settle is None else [_FLAGS[order.settle]]
-    # In one word with its flag, so that a name which begins with a dash is still a name.
+    # In one word with its flag, so that a name may begin with a dash.
     arguments += [f"--by={order.by}"] if order.by else []
     is_on_stdin = config.profile is ProfileName.ISSUE and config.issue.file == STDIN
     launched = launch_detached(
@@ -280,7 +278,7 @@ def start_detached(
 
 
 def _require_limit(config: Config) -> None:
-    """Raise ``UsageError`` where nothing is sure to end the run."""
+    """Raise ``UsageError`` where no limit ends the run."""
     is_metered = config.max_cost_usd is not None or config.max_tokens is not None
     is_bound = config.max_iterations is not None or config.max_duration is not None
     if not is_bound and (config.allow_unmetered or not is_metered):
@@ -288,7 +286,7 @@ def _require_limit(config: Config) -> None:
 
 
 def run_arguments(overrides: Mapping[str, Any]) -> list[str]:
-    """The command line that gives these overrides again, for a process of its own."""
+    """Command line with these overrides, for a separate process."""
     arguments = ["run"]
     if overrides.get("max_iterations") is not None:
         arguments.append(str(overrides["max_iterations"]))
@@ -313,7 +311,7 @@ def run_arguments(overrides: Mapping[str, Any]) -> list[str]:
 
 @contextmanager
 def reporting_refusals() -> Iterator[None]:
-    """Around a launched engine: name the error that keeps its run from beginning."""
+    """Context of a launched engine that reports the error which keeps its run from starting."""
     try:
         yield
     except RalphError as error:
@@ -322,7 +320,7 @@ def reporting_refusals() -> Iterator[None]:
 
 
 def _refusal_of(launched: LaunchResult, files: RunFiles) -> RalphError:
-    """The error that the engine ended with, in its own words."""
+    """The error of an engine, with its message."""
     refusal = parse_refusal(launched.error)
     if refusal is not None:
         return refusal
@@ -337,7 +335,7 @@ def _refusal_of(launched: LaunchResult, files: RunFiles) -> RalphError:
 
 
 def parse_refusal(errors: str) -> RalphError | None:
-    """The error of ours that a process named on its standard error, in its own words."""
+    """The error that one of our processes reported on standard error, with its message."""
     lines = errors.splitlines()
     for index in reversed(range(len(lines))):
         if lines[index].startswith(REFUSED):
@@ -349,7 +347,7 @@ def parse_refusal(errors: str) -> RalphError | None:
 
 
 def _errors() -> dict[str, type[RalphError]]:
-    """Every error of ours that is made of a message alone, by its name."""
+    """All of our errors that take only a message, by name."""
     found: dict[str, type[RalphError]] = {}
     waiting: list[type[RalphError]] = [RalphError]
     while waiting:

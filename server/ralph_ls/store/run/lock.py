@@ -1,11 +1,11 @@
 """Engine lock: one engine per work tree, by operating-system locks that die with their holder.
 
 ``ralph-engine`` in the git directory is empty and never removed; ``ralph.json`` beside it names the
-process that holds or last held it, so that a viewer finds the state there first, also of an ended
-run. ``ralph.lock`` is held as well, for engines and viewers of the release before, and so is a file
-in the state folder: ``rm .git/*.lock``, a habit of agents, deletes the one, and ``rm -rf
-.git/ralph*`` both in the git directory. ``renew`` takes again what was deleted under its holder.
-What can lock and what knows processes is loaded where it is used: most who look need neither.
+process that holds or last held it, so that a viewer finds the state, also of an ended run.
+``ralph.lock`` is held as well, for engines and viewers of the previous release, and so is a file in
+the state folder: ``rm .git/*.lock``, a habit of agents, deletes the former, and
+``rm -rf .git/ralph*`` both in the git directory. ``renew`` locks again what was deleted. Libraries
+for locks and processes are imported where they are used, since most callers need neither.
 """
 
 from __future__ import annotations
@@ -32,41 +32,41 @@ if TYPE_CHECKING:
     from filelock import BaseFileLock
 
 LOCK = "ralph-engine"
-"""In the git directory; a name that no glob for git's own lock files matches."""
+"""Lock file in the git directory; no glob for git's lock files matches its name."""
 
 EARLIER_LOCK = "ralph.lock"
-"""What the release before holds and looks at."""
+"""Lock file of the previous release."""
 
 STATE_LOCK = "engine"
-"""In the folder of the work tree's state."""
+"""Lock file in the work tree's state folder."""
 
 OWNER = "ralph.json"
 
 PROBE_PATIENCE = 1.0
-"""Seconds an engine tries for a dead owner's lock: a viewer's probe holds it for an instant."""
+"""Seconds to try for a dead owner's lock: a viewer's probe holds it for an instant."""
 
 RELEASE_PATIENCE = 0.1
-"""The same where the owner lives, which may be about to leave and have let the lock go."""
+"""The same where the owner is alive, which may be exiting and have released the lock."""
 
 _STARTED_BEFORE = 2.0
-"""Seconds by which a process may seem to be younger than what it wrote first."""
+"""Seconds by which a process may seem younger than its first event."""
 
 
 class LockOwner(WireModel):
-    """Who holds, or last held, the work tree."""
+    """The process that holds, or last held, the work tree."""
 
     pid: int
     process_start_time: float
     run: str
     state_dir: str
-    """The folder of this work tree's state, ``<state>/worktrees/<hash>``."""
+    """State folder of the work tree, ``<state>/worktrees/<hash>``."""
 
 
 class EngineLock:
-    """The lock of one work tree, held from ``acquire`` to ``release`` or to the process's end."""
+    """Lock of one work tree, held from ``acquire`` to ``release`` or the end of the process."""
 
     def __init__(self, git_dir: Path, state: Path | None = None) -> None:
-        """``state`` is the folder of this work tree's state, for engines that run loops there."""
+        """``state`` is the state folder of the work tree, for engines that run loops there."""
         self._git_dir = git_dir
         self._paths = [git_dir / LOCK, git_dir / EARLIER_LOCK]
         self._state = () if state is None else (state,)
@@ -75,7 +75,7 @@ class EngineLock:
         self._owner: LockOwner | None = None
 
     def acquire(self) -> None:
-        """Take the lock; raises ``WorkspaceBusy`` naming the pid and the run that hold it."""
+        """Take the lock; raises ``WorkspaceBusy`` with the pid and the run that hold it."""
         for folder in self._state:
             make_private_folder(folder)
         try:
@@ -107,7 +107,7 @@ class EngineLock:
             raise WorkspaceBusy(_busy_message(self._living_owner())) from None
 
     def _living_owner(self) -> LockOwner | None:
-        """The owner, unless it is the last one of an engine that is only just starting."""
+        """The living owner; None while a starting engine has not claimed the lock yet."""
         for folder in (self._git_dir, *self._state):
             owner = read_owner(folder)
             if owner is not None and is_same_process(owner.pid, owner.process_start_time):
@@ -115,17 +115,17 @@ class EngineLock:
         return None
 
     def claim(self, owner: LockOwner) -> None:
-        """Write down who holds the lock; call it only while holding it."""
+        """Record the owner of the lock; call it only while holding it."""
         self._owner = owner
         data = owner.model_dump_json(by_alias=True).encode() + b"\n"
         for folder in (self._git_dir, *self._state):
             write_atomic(folder / OWNER, data, mode=PRIVATE_FILE)
 
     def renew(self) -> tuple[Path, ...]:
-        """Take again what was deleted or replaced under us; gives the files that were.
+        """Lock files again that were deleted or replaced; returns those files.
 
-        A file that another process just now holds is left to the next call. Raises
-        ``WorkspaceBusy`` where another living engine has claimed the work tree.
+        A file that another process holds at the moment is left to the next call. Raises
+        ``WorkspaceBusy`` where another live engine has claimed the work tree.
         """
         from filelock import Timeout
 
@@ -177,9 +177,9 @@ class EngineLock:
 
 
 def read_owner(folder: Path) -> LockOwner | None:
-    """Who holds or last held the work tree, by its git directory or the folder of its state.
+    """The owner of a work tree, from its git directory or its state folder.
 
-    None where nobody ever did, or it is unreadable.
+    None where there never was one, or it is unreadable.
     """
     try:
         data = read_if_there(folder / OWNER)
@@ -195,19 +195,19 @@ def read_owner(folder: Path) -> LockOwner | None:
 
 def is_held(git_dir: Path) -> bool:
     """Whether an engine holds the work tree now."""
-    # The named owner may be dead and another engine just starting, which only the lock can tell.
+    # The named owner may be dead and another engine be starting, which only the lock shows.
     if read_owner(git_dir) is None:
         return False
     return is_locked(git_dir / LOCK) or is_locked(git_dir / EARLIER_LOCK)
 
 
 def is_state_held(state: Path) -> bool:
-    """Whether an engine runs loops by this folder of a work tree's state now."""
+    """Whether an engine runs with this state folder now."""
     return is_locked(state / STATE_LOCK)
 
 
 def is_same_process(pid: int, start_time: float) -> bool:
-    """Whether the process that was started then still lives; a zombie does not."""
+    """Whether the process with this start time is alive; a zombie is not."""
     import psutil
 
     try:
@@ -219,9 +219,9 @@ def is_same_process(pid: int, start_time: float) -> bool:
 
 
 def is_engine(pid: int | None, since: datetime | None) -> bool:
-    """Whether the engine that wrote its pid into a journal at that moment still lives.
+    """Whether the engine that wrote its pid into a journal at that time is alive.
 
-    A process with that number which was there before then can be no other one.
+    A process with that pid that is older than the event must be the engine.
     """
     import psutil
 
@@ -236,24 +236,24 @@ def is_engine(pid: int | None, since: datetime | None) -> bool:
 
 
 def own_start_time() -> float:
-    """This process's start time, as other processes will read it."""
+    """Start time of this process, as other processes read it."""
     import psutil
 
     return psutil.Process().create_time()
 
 
 class _LockedFile:
-    """One lock file, locked by this process, and which file it was."""
+    """A lock file that this process has locked, with its identity."""
 
     def __init__(self, path: Path, *, patience: float = 0.0) -> None:
-        """Raises filelock's ``Timeout`` where another process holds it, and ``OSError``."""
+        """Lock the file; raises filelock's ``Timeout`` if it is held, and ``OSError``."""
         self._path = path
         self._lock = _file_lock(path)
         self._lock.acquire(timeout=patience, poll_interval=0.02)
         self._file = _identity(path)
 
     def is_in_place(self) -> bool:
-        """Whether the file of that name is still the one that is locked."""
+        """Whether the file at the path is still the locked one."""
         return self._file is not None and _identity(self._path) == self._file
 
     def release(self) -> None:
@@ -263,7 +263,7 @@ class _LockedFile:
 def _file_lock(path: Path) -> BaseFileLock:
     from filelock import FileLock
 
-    # Not bound to a thread: whichever one ends the engine lets the lock go.
+    # Not bound to a thread: any thread may end the engine and release the lock.
     return FileLock(path, timeout=0, mode=PRIVATE_FILE, thread_local=False)
 
 

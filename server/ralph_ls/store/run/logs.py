@@ -1,13 +1,9 @@
-"""The logs for people: S's frames or R's files (docs/rules.md#logs).
+"""Logs: the text logs of a run (frames or separate files), and its JSON-lines log
+(docs/rules.md#logs).
 
-They are renderings, never read back by anything of ours. A log is never overwritten: what an
-earlier run left moves to ``logs/run-<id>/``. A log that cannot be written does not end a run; the
-first failure is kept and told.
-
-B's log of a run, in the state of its project: every line JSON, one file a run (docs/rules.md#logs).
-
-It is a rendering for people and their ``jq``, never read back. A log that cannot be written does
-not end a run; the first failure is kept and told.
+They are written for users and never read by the loop. A log is never overwritten: logs of earlier
+runs move to ``logs/run-<id>/``. A log that cannot be written does not end a run; the first failure
+is kept in ``problem`` and reported.
 """
 
 from __future__ import annotations
@@ -40,7 +36,7 @@ from ralph_ls.store.files import (
 from ralph_ls.store.run.summary_file import SummaryFile
 
 MOST_LOGS = 100_000
-"""Names in the folder of the logs that are looked at."""
+"""Most names in the folder of the logs."""
 
 _OUR_LOGS = re.compile(
     r"(iteration-\d{3,}|\d{4}-\d\d-\d\d_\d{3,}|\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d)\.log"
@@ -50,7 +46,7 @@ _OLD_FILES = re.compile(r"(iteration-\d{3,}\.log|summary\.csv)")
 
 
 class TextLog:
-    """The log files of one run, written while it goes on."""
+    """Text logs of one run, written during the run."""
 
     def __init__(
         self,
@@ -61,9 +57,9 @@ class TextLog:
         started: datetime,
         mode_word: Callable[[Mode], str] = str,
     ) -> None:
-        """``folder`` lies below ``root``; ``started`` is local time, and names a run's file.
+        """``folder`` is below ``root``; ``started`` is local time, and part of the file name.
 
-        ``mode_word`` says what a mode is called in the summary.
+        ``mode_word`` returns the name of a mode for the summary.
         """
         self.folder = root / folder
         self.summary_file = SummaryFile(root, self.folder, mode_word=mode_word)
@@ -89,7 +85,7 @@ class TextLog:
         mode: Mode = Mode.BUILD,
         task: str | None = None,
     ) -> None:
-        """Open the iteration's frame."""
+        """Write the frame before an iteration."""
         del mode, task
         try:
             self._open(start)
@@ -98,11 +94,11 @@ class TextLog:
         self._write(frame_head(iteration, branch, now).encode())
 
     def write(self, data: bytes) -> None:
-        """The agent's output, both streams as they come."""
+        """Write the agent's output, both streams as they arrive."""
         self._write(data)
 
     def end(self, ended: IterationEnded, now: datetime, *, exit_code: int | None = None) -> None:
-        """Close the frame and add the summary's row, before the next agent starts.
+        """Write the frame after an iteration and the row of the summary, before the next agent.
 
         See docs/rules.md#logs.
         """
@@ -120,7 +116,7 @@ class TextLog:
     def _open(self, start: int) -> None:
         if self._descriptor is not None and self._file is not None and self._file.exists():
             return
-        # An agent that cleans the tree takes the log with it.
+        # An agent that cleans the tree may delete the log.
         self.close()
         make_folders_below(self._root, self.folder)
         if self._form is LogForm.ITERATION:
@@ -143,14 +139,14 @@ class TextLog:
 
 
 def move_earlier_logs(folder: Path, earlier_run: str | None) -> Path | None:
-    """Move what an earlier run left to ``logs/run-<id>/``; None where there was nothing.
+    """Move logs of an earlier run to ``logs/run-<id>/``; None where there are none.
 
-    Raises ``StateUnusable`` where it cannot be moved: it would be written over.
+    Raises ``StateUnusable`` where they cannot be moved, since they would be overwritten.
     """
     try:
         names = [name for name in names_in(folder, MOST_LOGS) if _OLD_FILES.fullmatch(name)]
     except StateUnusable:
-        # Nothing there, or nothing that can be written into: the log itself tells that.
+        # Missing or not writable, which the log itself reports.
         return None
     if not names:
         return None
@@ -174,10 +170,10 @@ def move_earlier_logs(folder: Path, earlier_run: str | None) -> Path | None:
 def find_old_logs(
     folder: Path, retention: LogRetention, now: datetime, *, kept_since: datetime | None = None
 ) -> list[Path]:
-    """The logs that need not be kept, oldest first: neither new enough nor among the newest.
+    """Logs to remove, oldest first: neither new enough nor among the newest.
 
-    By time of change; only files that are named as ours, in ``folder`` and its ``run-<id>/``. With
-    no rule at all everything is kept. What was written since ``kept_since`` is kept in any case.
+    By time of change; only files with our names, in ``folder`` and its ``run-<id>/``. Without any
+    rule everything is kept. Files changed since ``kept_since`` are always kept.
     """
     if retention.days is None and retention.newest is None:
         return []
@@ -203,7 +199,7 @@ def find_old_logs(
 
 
 def remove_logs(paths: Iterable[Path]) -> int:
-    """Remove logs, and folders of runs that are empty then; how many of them are gone."""
+    """Remove logs and then empty run folders; returns the number of removed logs."""
     removed = 0
     for path in paths:
         with contextlib.suppress(OSError):
@@ -237,7 +233,7 @@ STDOUT, STDERR, VALIDATION = "stdout", "stderr", "validation"
 
 
 class JsonlLog:
-    """The log file of one run, written while it goes on."""
+    """JSON-lines log of one run, written during the run."""
 
     def __init__(
         self,
@@ -247,7 +243,7 @@ class JsonlLog:
         started: datetime,
         now: Callable[[], datetime],
     ) -> None:
-        """``folder``: None where no log is wanted; ``started``, local time, names the file."""
+        """``folder``: None for no log; ``started``, local time, is part of the file name."""
         self.summary_file = summary
         self._folder = folder
         self._started = started
@@ -274,20 +270,20 @@ class JsonlLog:
         mode: Mode,
         task: str | None,
     ) -> None:
-        """Write the loop's line before the agent's."""
+        """Write the loop's record before an iteration."""
         del start, branch
         self._write(iteration_start(iteration=iteration, issue=task, mode=mode.value, at=now))
 
     def write_output(self, stream: str, data: bytes) -> None:
-        """What the agent prints on one of its streams."""
+        """Write the agent's output on one of its streams."""
         self._write(self._streams[stream].feed(data, self._now()))
 
     def write(self, data: bytes) -> None:
-        """What something else prints, such as the validation script."""
+        """Write other output, such as the validation script's."""
         self.write_output(VALIDATION, data)
 
     def end(self, ended: IterationEnded, now: datetime, *, exit_code: int | None) -> None:
-        """Write the loop's line after the agent's, and the row of the summary."""
+        """Write the loop's record after an iteration, and the row of the summary."""
         self._finish_lines(now)
         self._write(
             iteration_end(
@@ -297,7 +293,7 @@ class JsonlLog:
         self.summary_file.add(ended)
 
     def close(self) -> None:
-        """Write what has no newline yet, and close the file; idempotent."""
+        """Write an incomplete last line, and close the file; idempotent."""
         self._finish_lines(self._now())
         if self._descriptor is not None:
             os.close(self._descriptor)
@@ -319,7 +315,7 @@ class JsonlLog:
             write_all(descriptor, data)
         except OSError as error:
             self._note(error)
-            # Half a line is none, and would spoil the next one.
+            # An incomplete line would spoil the next one.
             with contextlib.suppress(OSError):
                 os.ftruncate(descriptor, size)
 
@@ -340,7 +336,7 @@ class JsonlLog:
             try:
                 self._descriptor = os.open(self._file, flags, PRIVATE_FILE)
             except FileExistsError:
-                # Another clone's run began in the same second, or this one before it was resumed.
+                # Another clone's run started in the same second, or this one before it was resumed.
                 self._started += timedelta(seconds=1)
         mark_in_use(self._descriptor)
         return self._descriptor

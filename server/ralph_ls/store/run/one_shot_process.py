@@ -1,8 +1,8 @@
-"""A short errand: a process of ours that an editor waits for, and may call back.
+"""One-shot process: one of our processes that an editor waits for and may cancel.
 
-The other port beside ``launch``: what is started here lives no longer than whoever asked. It gets
-its request as one line on standard input, which stays open until somebody calls it back; where
-that closes, also because the asker died, it ends by itself with all that it started.
+Unlike a launched engine it lives no longer than its caller. It gets its request as one line on
+standard input, which stays open until it is cancelled; when that closes, also because the caller
+died, it ends with all that it started.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from ralph_ls.store.external.supervisor import end_family
 from ralph_ls.store.run.launch import ERROR_TAIL, command_line, parse_refusal
 
 PATIENCE = 10.0
-"""Seconds that it has to end what it started before it is ended itself."""
+"""Seconds it has to end its processes before it is killed."""
 
 
 class OneShotProcess:
-    """A process that is on its way; ``run`` may be called once."""
+    """A started process; ``run`` may be called once."""
 
     def __init__(
         self, arguments: Sequence[str], *, cwd: Path, environment: Mapping[str, str]
@@ -39,7 +39,7 @@ class OneShotProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            # Ctrl-C in the asker's terminal is for the asker, who then closes standard input.
+            # Ctrl-C in the terminal is for the caller, which then closes standard input.
             start_new_session=sys.platform != "win32",
             creationflags=flags,
         )
@@ -50,10 +50,10 @@ class OneShotProcess:
         return self._process.pid
 
     def run(self, request: bytes = b"") -> bytes:
-        """What it prints; blocks until it has ended.
+        """Returns its output; blocks until it has ended.
 
-        ``request`` is one line. Raises the ``RalphError`` that it was refused with, and
-        ``RalphError`` where it ended badly without one.
+        ``request`` is one line. Raises the ``RalphError`` that it reported, or ``RalphError``
+        where it failed without one.
         """
         errors: list[bytes] = []
         stderr = cast("IO[bytes]", self._process.stderr)
@@ -75,7 +75,7 @@ class OneShotProcess:
         return printed
 
     def cancel(self) -> None:
-        """Let it end what it does; returns at once, and ``run`` then raises."""
+        """Cancel it; returns at once, and ``run`` then raises."""
         self._close()
         threading.Thread(target=self._force_end, name="errand end", daemon=True).start()
 

@@ -29,14 +29,14 @@ from ralph_ls.store.run.runs import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunView:
-    """A run after some of its events."""
+    """State, history and rows of a run after some of its events."""
 
     state: RunState = field(default_factory=RunState)
     history: History = field(default_factory=History)
     rows: IterationRows = field(default_factory=IterationRows)
 
     def plus(self, events: Iterable[Event | UnknownEvent]) -> RunView:
-        """The run after these events as well."""
+        """The run after these further events."""
         events = tuple(events)
         return RunView(
             state=fold(events, self.state),
@@ -47,7 +47,7 @@ class RunView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewPosition:
-    """A run after the first ``offset`` bytes of its journal, which hold ``n_lines`` lines."""
+    """A run after the first ``offset`` bytes, ``n_lines`` lines, of its journal."""
 
     view: RunView = field(default_factory=RunView)
     offset: int = 0
@@ -55,14 +55,14 @@ class ViewPosition:
 
 
 class ViewSnapshot(JournalSnapshot):
-    """What ``view.json`` holds."""
+    """Content of ``view.json``."""
 
     n_lines: int
     view: RunView
 
 
 def load_view(files: RunFiles) -> ViewPosition:
-    """Where a viewer may begin to read: at the snapshot, or before the first event."""
+    """Position where a viewer starts to read: the snapshot, or before the first event."""
     found = load_snapshot(
         files.view_snapshot, files.journal, ViewSnapshot, lambda found: found.view.state.seq
     )
@@ -72,7 +72,7 @@ def load_view(files: RunFiles) -> ViewPosition:
 
 
 def read_view(files: RunFiles, *, until: int | None = None) -> ViewPosition:
-    """The run as it stands, or as it stood after ``until`` bytes of its journal; in parts."""
+    """The run now, or after ``until`` bytes of its journal; reads in parts."""
     known = load_view(files)
     if until is not None and known.offset > until:
         known = ViewPosition()
@@ -87,7 +87,7 @@ def read_view(files: RunFiles, *, until: int | None = None) -> ViewPosition:
 
 
 def state_before(files: RunFiles, seq: int) -> RunState:
-    """The run as it stood right before the event ``seq``."""
+    """State of the run just before the event ``seq``."""
     known = load_view(files)
     if known.view.state.seq >= seq:
         known = ViewPosition()
@@ -105,7 +105,7 @@ def state_before(files: RunFiles, seq: int) -> RunState:
 
 
 def save_view(files: RunFiles, known: ViewPosition) -> None:
-    """Leave a snapshot for the viewers that come later; raises ``StateUnusable``."""
+    """Write a snapshot for later viewers; raises ``StateUnusable``."""
     at = snapshot_mark(files.journal, offset=known.offset, seq=known.view.state.seq)
     snapshot = ViewSnapshot(**at, n_lines=known.n_lines, view=known.view)
     save_snapshot(files.view_snapshot, snapshot)

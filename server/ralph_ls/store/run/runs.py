@@ -1,9 +1,11 @@
-"""Runs of a work tree: finding and reading them, and snapshots of what their journals fold to.
+"""Runs: finding the runs of a work tree, and reading their state and metrics.
 
-A snapshot holds only for the very journal, the very place in it and the very version of the fold
-that it was made of; one that does not fit is ignored. The journal is on the disk before it is, so
-one that is ahead of its journal belongs to a tail that was lost. ``state.json`` is the fold at the
-last boundary; deleting it loses nothing (docs/rules.md#journal).
+A snapshot caches the fold of a journal up to an offset, and is only used with exactly the journal,
+offset and fold version that it was made of (docs/rules.md#journal). The journal is synced before
+its snapshot, so a snapshot beyond its journal is from a lost tail and is ignored. Deleting
+snapshots loses nothing: ``state.json`` is the fold of the state at the last boundary.
+
+Metrics are read from journals one run at a time, keeping only numbers.
 """
 
 from __future__ import annotations
@@ -37,22 +39,22 @@ if TYPE_CHECKING:
     from ralph_ls.protocol.json_output import RunMetrics, Statistics
 
 FOLD_VERSION = 1
-"""Raise it where the same journal folds to another state, history or rows than before."""
+"""Increase it when the same journal folds to another state, history or rows than before."""
 
 WINDOW = 4096
-"""Bytes before a snapshot's place in the journal that tell one journal from another: the last
-lines, with their times and numbers."""
+"""Bytes before a snapshot's offset whose digest identifies the journal: the last lines, with their
+times and numbers."""
 
 
 class JournalSnapshot(WireModel):
-    """A snapshot: what it was folded from, and in a subclass what came of it."""
+    """Mark of a snapshot; subclasses add the folded values."""
 
     made_by: str
-    """The version of the fold."""
+    """Version of the fold."""
     offset: int
-    """How many bytes of the journal were folded."""
+    """Folded bytes of the journal."""
     digest: str
-    """Of the last of those bytes, and of the number of the last event in them."""
+    """Digest of the last of those bytes and of the number of the last event in them."""
 
 
 Snapshot = TypeVar("Snapshot", bound=JournalSnapshot)
@@ -60,9 +62,9 @@ Snapshot = TypeVar("Snapshot", bound=JournalSnapshot)
 
 @cache
 def fold_version() -> str:
-    """What tells one fold from another: this package's version, and the names of what it fills.
+    """Version of the fold: this package's version and the names of all folded fields.
 
-    The names make sure that no snapshot lacks a field that was added without a new version.
+    The names ensure that no snapshot lacks a field that was added without a new version.
     """
     models: tuple[type[BaseModel], ...] = (RunState, CurrentIteration, IterationFacts, IterationRow)
     names = [name for model in models for name in model.model_fields]
@@ -72,10 +74,10 @@ def fold_version() -> str:
 
 
 def snapshot_mark(journal: Path, *, offset: int, seq: int) -> dict[str, Any]:
-    """What a snapshot of the first ``offset`` bytes is marked with, as the journal stands now.
+    """Mark of a snapshot of the journal's first ``offset`` bytes.
 
     ``seq`` is the number of the last event in them. Raises ``StateUnusable`` where the journal is
-    not as long, or cannot be read.
+    shorter or unreadable.
     """
     try:
         digest = _digest(journal, offset, seq)
@@ -85,7 +87,7 @@ def snapshot_mark(journal: Path, *, offset: int, seq: int) -> dict[str, Any]:
 
 
 def save_snapshot(path: Path, snapshot: JournalSnapshot) -> None:
-    """Write it whole, for its owner alone; raises ``StateUnusable``."""
+    """Write a snapshot atomically, for its owner only; raises ``StateUnusable``."""
     data = snapshot.model_dump_json(by_alias=True, exclude_none=True)
     write_atomic(path, data.encode(), mode=PRIVATE_FILE)
 
@@ -93,9 +95,9 @@ def save_snapshot(path: Path, snapshot: JournalSnapshot) -> None:
 def load_snapshot(
     path: Path, journal: Path, kind: type[Snapshot], seq_of: Callable[[Snapshot], int]
 ) -> Snapshot | None:
-    """The snapshot, where it was made by this version of this journal's beginning; else None.
+    """The snapshot, if this version made it from this journal; else None.
 
-    ``seq_of`` gives the number of the last event that it was folded from.
+    ``seq_of`` returns the number of its last folded event.
     """
     try:
         data = read_if_there(path)
@@ -106,13 +108,13 @@ def load_snapshot(
             return None
         digest = _digest(journal, found.offset, seq_of(found))
     except (OSError, ValidationError):
-        # The journal says all that it could have said.
+        # The journal contains everything that it could have contained.
         return None
     return found if found.digest == digest else None
 
 
 def _digest(journal: Path, offset: int, seq: int) -> str:
-    """Raises OSError where the journal is not as long, or has no whole line there."""
+    """Raises OSError where the journal is shorter, or no line ends there."""
     if offset < 0:
         raise OSError(f"{journal} has no byte {offset}")
     n_bytes = min(WINDOW, offset)
@@ -125,31 +127,31 @@ def _digest(journal: Path, offset: int, seq: int) -> str:
 
 
 class StateSnapshot(JournalSnapshot):
-    """What ``state.json`` holds."""
+    """Content of ``state.json``."""
 
     state: RunState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundRun:
-    """The newest run of a work tree, as its files tell it."""
+    """The newest run of a work tree, from its files."""
 
     files: RunFiles
     state: RunState
     owner: LockOwner | None
     live: bool
-    """An engine holds the work tree now."""
+    """Whether an engine holds the work tree now."""
 
     @property
     def phase(self) -> Phase:
-        """The phase as a viewer shows it: without an engine, only ``parked`` and ``ended`` last."""
+        """Phase as viewers show it: without an engine only ``parked`` and ``ended`` are kept."""
         if self.live or self.state.phase in {Phase.ENDED, Phase.PARKED}:
             return self.state.phase
         return Phase.CRASHED
 
 
 def save_state(files: RunFiles, state: RunState, *, offset: int) -> None:
-    """Write the fold of the journal's first ``offset`` bytes for viewers that come later.
+    """Write the fold of the journal's first ``offset`` bytes for later viewers.
 
     Raises ``StateUnusable``.
     """
@@ -158,7 +160,7 @@ def save_state(files: RunFiles, state: RunState, *, offset: int) -> None:
 
 
 def load_state(files: RunFiles) -> RunState:
-    """The run as it stands: the snapshot, and what the journal says beyond it."""
+    """State of the run: the snapshot and the events after it."""
     known = load_snapshot(
         files.snapshot, files.journal, StateSnapshot, lambda found: found.state.seq
     )
@@ -172,11 +174,11 @@ def load_state(files: RunFiles) -> RunState:
 
 
 def find_run(worktree: Worktree, state: StateFolder) -> FoundRun | None:
-    """The newest run of the work tree; None where there was never one.
+    """The newest run of the work tree; None where there never was one.
 
-    The owner's file in the git directory says where, also when the state lies elsewhere than this
-    process would put it; without it the newest run in ``state`` is taken. A run whose engine was
-    killed before its first event never was.
+    The owner's file in the git directory has its location, which may differ from this process's
+    state folder; without it the newest run in ``state`` is taken. A run whose engine was killed
+    before its first event does not count.
     """
     owner = read_owner(worktree.git_dir)
     if owner is not None and not _is_credible(owner, worktree, state):
@@ -194,10 +196,10 @@ def find_run(worktree: Worktree, state: StateFolder) -> FoundRun | None:
 
 
 def _is_credible(owner: LockOwner, worktree: Worktree, state: StateFolder) -> bool:
-    """Whether the owner's file may say where the state lies.
+    """Whether the location of the state in the owner's file is trusted.
 
-    A git directory that came out of an archive could name a journal beside it, whose commands a
-    resumed run would take for the ones that a person gave.
+    A git directory from an archive could name a journal beside it, whose commands a resumed run
+    would take for the user's.
     """
     if "\0" in owner.state_dir:
         return False
@@ -209,7 +211,7 @@ def _is_credible(owner: LockOwner, worktree: Worktree, state: StateFolder) -> bo
 
 
 def size_of(path: Path) -> int:
-    """Bytes of a file; 0 where there is none."""
+    """Bytes of a file; 0 if it is missing."""
     try:
         return path.stat().st_size
     except FileNotFoundError:
@@ -219,7 +221,7 @@ def size_of(path: Path) -> int:
 def read_statistics(
     worktree: Worktree, state: StateFolder, *, run: str | None = None
 ) -> Statistics:
-    """What the runs here came to, or one of them; raises ``UsageError`` where it is not there."""
+    """Metrics of all runs here, or of one; raises ``UsageError`` for an unknown run."""
     from ralph_ls.core.views.report.metrics import total_of
     from ralph_ls.protocol.json_output import Statistics
 
@@ -230,12 +232,12 @@ def read_statistics(
 def read_runs(
     worktree: Worktree, state: StateFolder, *, run: str | None = None
 ) -> list[RunMetrics]:
-    """The runs, oldest first; raises as ``read_statistics`` does."""
+    """Metrics of the runs, oldest first; raises like ``read_statistics``."""
     from ralph_ls.core.views.report.metrics import measure_run
 
     found = find_run(worktree, state)
     if found is not None:
-        # The newest run knows where the state really lies.
+        # The newest run has the actual location of the state.
         state = StateFolder(folder=found.files.folder.parent.parent)
     live = found.state.run if found is not None and found.live else None
     wanted = [one for one in state.run_ids() if run is None or one == run]
@@ -246,7 +248,7 @@ def read_runs(
     measured = (
         measure_run(each_event(state.run(one).journal), is_live=one == live) for one in wanted
     )
-    # Ids of runs that began in the same second do not tell which was first.
+    # Ids of runs that started in the same second are not in order.
     return sorted((one for one in measured if one is not None), key=_start_of)
 
 

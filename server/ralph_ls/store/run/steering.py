@@ -1,14 +1,9 @@
-"""Steering a run from anywhere: a living engine is asked, and without one the files are written.
+"""Steering: the user's orders to a run and to single tasks, with or without a live engine.
 
-A living engine is asked through the inbox and answers in its journal. Without one an answer, a
-note and the resolving of a blocker go into their files, and the run may be taken up
-(docs/rules.md#inbox). Everything here blocks. Who shows the outcome, and who asks whether to go on,
-is not known here.
-
-What a person orders about one task: to skip it, to try it again, or an edit of it in the plan.
-
-A living engine is asked through the inbox as for any order; the plan is the person's to edit, so
-whoever asks edits it, in the file or in a document that an editor has open. Everything here blocks.
+A live engine gets a command through the inbox and replies in its journal. Without one, answers,
+notes and resolved blockers go into their files, and the run may be resumable
+(docs/rules.md#inbox). The plan belongs to the user, so task edits are made by the caller's process,
+in the file or in a document that an editor has open. Everything here blocks.
 """
 
 from __future__ import annotations
@@ -51,30 +46,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandContext:
-    """Where somebody steers, and who it is."""
+    """Work tree, state folder and sender of an order."""
 
     worktree: Worktree
     state: StateFolder
     by: str
-    """In words for a person: ``ralph stop``, ``Neovim``."""
+    """Sender in words: ``ralph stop``, ``Neovim``."""
     now: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandOutcome:
-    """What became of an order."""
+    """Outcome of an order."""
 
     reply: CommandReply
     run: str | None = None
-    """The run that it was about."""
+    """The run that it concerned."""
     waits: bool = False
-    """Nobody runs: what was done counts once the run goes on."""
+    """No engine runs: the order counts once the run is resumed."""
     can_resume: bool = False
-    """The run can be taken up: by ``ralph run --resume``."""
+    """Whether ``ralph run --resume`` would resume the run."""
 
     @property
     def hint(self) -> str:
-        """What to do next, where nobody runs."""
+        """The next step without an engine."""
         return start_hint(can_resume=self.can_resume)
 
 
@@ -84,12 +79,12 @@ def stop(context: CommandContext, *, now: bool = False) -> CommandOutcome:
 
 
 def pause(context: CommandContext) -> CommandOutcome:
-    """Hold the run after this iteration. Raises ``NoEngine``."""
+    """Pause the run after this iteration. Raises ``NoEngine``."""
     return _ask(context, require_run(context), orders.Pause)
 
 
 def resume(context: CommandContext) -> CommandOutcome:
-    """Go on after a pause, or call what blocked the run resolved. Raises ``NoEngine``."""
+    """Continue after a pause, or resolve the blocker. Raises ``NoEngine``."""
     found = require_run(context)
     if found.live:
         return _ask(context, found, orders.Resume)
@@ -147,7 +142,7 @@ def answer(context: CommandContext, text: str) -> CommandOutcome:
 
 
 def note(context: CommandContext, text: str) -> CommandOutcome:
-    """Tell the loop something; the next iteration's agent reads it."""
+    """Send a note, which the next iteration's agent reads."""
     found = find_run(context.worktree, context.state)
     if found is not None and found.live:
         return _ask(context, found, orders.Note, text=text)
@@ -157,7 +152,7 @@ def note(context: CommandContext, text: str) -> CommandOutcome:
 
 
 def allow(context: CommandContext, approvals: Mapping[str, str]) -> CommandReply | None:
-    """Let a living run use what was approved: keys and digests. None where no run needs to know."""
+    """Send approvals (key to digest) to a live run; None where there is none."""
     found = find_run(context.worktree, context.state)
     if found is None or not found.live or not approvals:
         return None
@@ -176,7 +171,7 @@ def require_run(context: CommandContext) -> FoundRun:
 
 
 def can_resume(found: FoundRun) -> bool:
-    """Whether ``ralph run --resume`` would take up this run."""
+    """Whether ``ralph run --resume`` would resume this run."""
     state = found.state
     if found.phase in {Phase.PARKED, Phase.CRASHED}:
         return True
@@ -184,7 +179,7 @@ def can_resume(found: FoundRun) -> bool:
 
 
 def start_hint(*, can_resume: bool) -> str:
-    """What to do next where nobody runs, to follow a semicolon."""
+    """The next step without an engine, to follow a semicolon."""
     return "go on with: ralph run --resume" if can_resume else "start a run with: ralph run"
 
 
@@ -209,9 +204,9 @@ SHOWN_TITLE = 60
 
 
 def skip_task(context: CommandContext, task: str) -> CommandOutcome:
-    """Have a task taken no more in the run that goes on; the plan is not edited.
+    """Skip a task for the rest of the live run; the plan is not edited.
 
-    Raises ``NoEngine`` where none lives, and ``UsageError`` where its plan has no such task.
+    Raises ``NoEngine`` without a live engine, and ``UsageError`` for an unknown task.
     """
     found = require_run(context)
     if not found.live:
@@ -231,9 +226,9 @@ def skip_task(context: CommandContext, task: str) -> CommandOutcome:
 
 
 def reset_task(context: CommandContext, task: str, *, plan: PlanLocation) -> CommandOutcome:
-    """Open a task again in the plan, and count no attempts at it any more (docs/rules.md#attempts).
+    """Reopen a task in the plan and clear its attempts (docs/rules.md#attempts).
 
-    Raises ``RalphError`` where the plan has no such task, or where it cannot be opened.
+    Raises ``RalphError`` where the plan has no such task or it cannot be reopened.
     """
     from ralph_ls.core.plan.formats.dispatch import byte_exact_edit, retry_edit
     from ralph_ls.store.project.plan_file import edit_as_user, find_task
@@ -249,10 +244,10 @@ def reset_task(context: CommandContext, task: str, *, plan: PlanLocation) -> Com
 
 
 def forget_attempts(context: CommandContext, task: str, *, done: str) -> CommandOutcome:
-    """Have the run count no attempts at a task; ``done`` says what was done to the plan before.
+    """Clear the attempts at a task; ``done`` describes the preceding change of the plan.
 
-    Without an engine it counts once the run goes on: a new one counts from nothing, or from what
-    is kept for all runs of the project, where the task is taken out at once.
+    Without an engine this is applied when the run is resumed. The attempts that the project's
+    runs share are cleared at once.
     """
     found = find_run(context.worktree, context.state)
     if found is not None and found.live:
@@ -298,7 +293,7 @@ def edit_task(
 
 
 def edit_summary(title: str, edit: TaskEdit, *, plan: str, changed: bool) -> str:
-    """What became of a task, for whoever edited it."""
+    """Result of a task edit, for the user."""
     from ralph_ls.core.plan.edit.user_edits import describe_user_edit
 
     name = repr(title[:SHOWN_TITLE])
@@ -308,7 +303,7 @@ def edit_summary(title: str, edit: TaskEdit, *, plan: str, changed: bool) -> str
 
 
 def _task_of_run(context: CommandContext, found: FoundRun, task: str) -> Task:
-    """The task in the plan of a run; what ``bd`` has was read when the iteration began."""
+    """The task in the plan of a run; issues of ``bd`` are those at the iteration's start."""
     from ralph_ls.store.project.plan_file import find_plan_location, find_task
 
     place = find_plan_location(found.state.plan, found.state.config, _NOWHERE)
@@ -323,7 +318,7 @@ _NOWHERE: Mapping[str, str] = {}
 
 
 def _reset_issue(context: CommandContext, task: str, plan: PlanLocation) -> CommandOutcome:
-    """The same for an issue, which ``bd`` opens."""
+    """Reset an issue, which ``bd`` reopens."""
     from ralph_ls.core.plan.formats.beads import commands
     from ralph_ls.store.external.bd import apply_commands, find_bd
     from ralph_ls.store.project.plan_file import issues_of
@@ -341,7 +336,7 @@ def _name(task: Task) -> str:
 
 
 def _state(context: CommandContext) -> StateFolder:
-    """Where the newest run has its state, which may lie elsewhere than here."""
+    """State folder of the newest run, which may differ from the context's."""
     found = find_run(context.worktree, context.state)
     return context.state if found is None else _state_of(found)
 

@@ -1,6 +1,7 @@
-"""``summary.csv``: R's eight columns, one row an iteration, in every profile (docs/rules.md#logs).
+"""Summary file: ``summary.csv`` with eight columns and one row an iteration, in every profile
+(docs/rules.md#logs).
 
-It is a view: the journal holds the original, so it is written again where somebody removed it.
+It is a view of the journal, so it is written again where it was removed.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ NAME = "summary.csv"
 
 
 class SummaryFile:
-    """The summary of one run, written while it goes on."""
+    """Summary of one run, written during the run."""
 
     def __init__(
         self,
@@ -33,9 +34,9 @@ class SummaryFile:
         mode: int = 0o644,
         mode_word: Callable[[Mode], str] = str,
     ) -> None:
-        """``folder`` lies below ``root``, which must be there; ``mode`` is a new file's.
+        """``folder`` is below ``root``, which must exist; ``mode`` is that of a new file.
 
-        ``mode_word`` says what an iteration's mode is called.
+        ``mode_word`` returns the name of an iteration's mode.
         """
         self.path = folder / NAME
         self.problem: str | None = None
@@ -44,9 +45,9 @@ class SummaryFile:
         self._mode = mode
         self._mode_word = mode_word
         self._rows = [_as_csv([CSV_HEADER])]
-        """As they stand in the file, the head among them."""
+        """Rows as in the file, including the header."""
         self._size = len(self._rows[0])
-        """Of the whole file, which is not put together anew for each row of a long run."""
+        """Bytes of the whole file, so that it is not joined again for each row."""
 
     def add(self, ended: IterationEnded) -> None:
         """Add the iteration's row, before the next agent starts (docs/rules.md#logs)."""
@@ -54,7 +55,7 @@ class SummaryFile:
         self._write()
 
     def load_rows(self, ended: Iterable[IterationEnded]) -> None:
-        """Take over the rows of the iterations that this run had under an earlier engine."""
+        """Add the rows of iterations that this run had under an earlier engine."""
         del self._rows[1:]
         self._size = len(self._rows[0])
         self._add(ended)
@@ -67,7 +68,7 @@ class SummaryFile:
         self._size += sum(map(len, rows))
 
     def _write(self) -> None:
-        """Append the newest row; write all again where somebody removed or cut the file."""
+        """Append the newest row; write all rows where the file was removed or truncated."""
         try:
             make_folders_below(self._root, self.path.parent)
             size = self.path.stat().st_size if self.path.exists() else -1
@@ -87,26 +88,26 @@ class SummaryFile:
 
 
 def summary_folder(root: Path, config: Config, files: RunFiles) -> Path:
-    """Where a run's summary lies: in the tree, but for B's, which leaves nothing there."""
+    """Folder of a run's summary: in the tree, except with JSON-lines logs."""
     return files.folder if config.log_form is LogForm.JSONL else root / config.paths.logs
 
 
 def shown_summary(config: Config, files: RunFiles) -> str:
-    """The same for people: the file, relative to the work tree where it lies in it."""
+    """Path of the summary for users, relative to the work tree if it is inside."""
     if config.log_form is LogForm.JSONL:
         return str(files.folder / NAME)
     return f"{config.paths.logs}/{NAME}"
 
 
 def has_row(ended: IterationEnded) -> bool:
-    """Whether the summary has a row for it: a start that does not count has none."""
+    """Whether the summary has a row for it: only starts that count have one."""
     return ended.counted
 
 
 def write_summary(
     folder: Path, ended: Iterable[IterationEnded], *, mode_word: Callable[[Mode], str] = str
 ) -> None:
-    """Write the whole summary of a run that is over; raises ``StateUnusable``."""
+    """Write the whole summary of an ended run; raises ``StateUnusable``."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -1,7 +1,7 @@
-"""Following a whole run: its events, and the agent's output between them, in order.
+"""Watching a run: its events with the agent's output between them, in order.
 
-What ``ralph run`` and ``ralph watch`` show is read from the files like any other viewer's, so a
-terminal that stands still never holds up the engine.
+``ralph run`` and ``ralph watch`` read the files like any other viewer, so a terminal that blocks
+never delays the engine.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from ralph_ls.store.layout import RunFiles
 from ralph_ls.store.run.follow import READ_LIMIT, Follower, Tail
 
 OUTPUT_BACKLOG = 8192
-"""Bytes of a running agent's earlier output that a late viewer is shown."""
+"""Bytes of a running agent's earlier output that a late viewer gets."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputChunk:
-    """Bytes that the agent printed, redacted; they may end inside a character.
+    """Redacted output of the agent; may end inside a character.
 
-    Of an agent that prints records, not words, they are what the records say to people.
+    For an agent that prints records, it is their text for users.
     """
 
     stream: str
@@ -45,7 +45,7 @@ RunItem = Event | UnknownEvent | OutputChunk
 
 
 class RunFollower(Follower[RunItem]):
-    """Yields what happens in a run, the agent's output where it belongs between the events."""
+    """Yields the events of a run, and between them the agent's output."""
 
     def __init__(
         self,
@@ -57,13 +57,13 @@ class RunFollower(Follower[RunItem]):
         output: bool = True,
         catch_up: int = OUTPUT_BACKLOG,
     ) -> None:
-        """``catch_up``: how many bytes of earlier output are shown of an agent that still runs.
+        """``catch_up``: bytes of earlier output to show of an agent that still runs.
 
-        ``offset``: where in the journal to begin; no event behind ``after_seq`` stands before it.
+        ``offset``: where in the journal to start; no event after ``after_seq`` is before it.
         """
         super().__init__(files.journal, is_live=is_live, after_seq=after_seq, offset=offset)
         self.backlog: int | None = None
-        """Bytes of output that a viewer may be behind; what is more is passed over, and told."""
+        """Bytes of output that a viewer may lag; more is skipped with a notice."""
         self._files = files
         self._output = output
         self._catch_up = catch_up
@@ -76,12 +76,12 @@ class RunFollower(Follower[RunItem]):
         yield from self._read_output()
 
     def _show(self, part: list[Event | UnknownEvent]) -> Iterator[list[RunItem]]:
-        """These events, and what an agent had said by then that ended with one of them."""
+        """These events, with the remaining output of an agent that ended in one of them."""
         events: list[RunItem] = []
         for event in part:
             is_new = event.seq > self._after_seq
             if isinstance(event, AgentExited | IterationEnded | RunEnded):
-                # What an agent said that had ended by then is no news.
+                # The output of an agent that had ended before is not shown.
                 if is_new and self._tails:
                     if events:
                         yield events
@@ -111,7 +111,7 @@ class RunFollower(Follower[RunItem]):
         self._tails = tuple(tails)
 
     def _read_output(self) -> Iterator[list[RunItem]]:
-        """Piece by piece, however much there is: nobody holds all of a flood in memory."""
+        """New output in chunks, so that a flood is never in memory as a whole."""
         for stream, tail in self._tails:
             while True:
                 if self.backlog is not None and (passed := tail.skip(self.backlog)):
@@ -125,10 +125,10 @@ class RunFollower(Follower[RunItem]):
 
 
 class MessageTail:
-    """What one iteration's agent says, in lines for people, as ``messages.jsonl`` gains it."""
+    """An iteration's messages as lines for users, as ``messages.jsonl`` grows."""
 
     def __init__(self, path: Path, start: int, *, offset: int = 0) -> None:
-        """``offset`` may lie in the middle of a line, which is then passed over."""
+        """``offset`` may be in the middle of a line, which is then skipped."""
         self._tail = Tail(path, offset=max(0, offset - 1))
         self._is_aligned = offset == 0
         self._is_over = False
@@ -136,11 +136,11 @@ class MessageTail:
 
     @property
     def offset(self) -> int:
-        """Up to where lines were read."""
+        """Offset up to which lines were read."""
         return self._tail.offset
 
     def skip(self, backlog: int) -> int:
-        """As of any file; what is read next may lie in the middle of a line."""
+        """Skip like `Tail.skip`; the next read may start in the middle of a line."""
         passed = 0 if self._is_over else self._tail.skip(backlog)
         self._is_aligned = self._is_aligned and not passed
         return passed
@@ -155,13 +155,13 @@ class MessageTail:
         return b""
 
     def _take(self, data: bytes, start: int) -> bytes:
-        """What whole lines say; half a line is read once more when it is whole."""
+        """Text of complete lines; an incomplete one is read again later."""
         shown, position = [], 0
         while (end := data.find(b"\n", position)) >= 0:
             line = data[position:end]
             found = _START.match(line) if self._is_aligned else None
             if found and int(found[1]) > self._start:
-                # They are the next iteration's, which a slow viewer comes to later.
+                # They are the next iteration's, which a slow viewer reads later.
                 self._is_over = True
                 break
             if found and int(found[1]) == self._start:
@@ -169,26 +169,26 @@ class MessageTail:
             self._is_aligned = True
             position = end + 1
         if len(data) == READ_LIMIT and not position:
-            # Nobody could read such a line on a screen.
+            # Such a line is not readable on a screen.
             self._is_aligned, position = False, len(data)
         self._tail.offset = start + position
         return b"".join(shown)
 
 
 class _Source(Protocol):
-    """Where an agent's output is read from."""
+    """Source of an agent's output."""
 
     def read(self) -> bytes:
-        """What is new; empty where there is nothing."""
+        """New output; empty without any."""
         ...
 
     def skip(self, backlog: int) -> int:
-        """Leave out what is more than ``backlog`` bytes behind; how many bytes that are."""
+        """Skip all but the last ``backlog`` bytes; returns the number of skipped bytes."""
         ...
 
 
 _START = re.compile(rb'\{"(?:start|iteration)":(\d+),')
-"""What a message begins with; files of earlier versions call its start the iteration."""
+"""Beginning of a message; files of earlier versions call the start iteration."""
 
 
 def _words_of(line: bytes) -> bytes:
@@ -198,6 +198,6 @@ def _words_of(line: bytes) -> bytes:
     try:
         text = message_line(MESSAGE_ADAPTER.validate_json(line))
     except ValidationError:
-        # A newer engine's message.
+        # A message of a newer engine.
         return b""
     return f"{text}\n".encode("utf-8", errors="replace") if text else b""
