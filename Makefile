@@ -30,7 +30,7 @@ ONLY ?=
 # Where `make demo` puts its project; a scratch folder if unset.
 DIR ?=
 
-# Tests start our program hundreds of times; compiling it anew each time would take half of theirs.
+# Tests start our program hundreds of times; compiling it again each time would take half of theirs.
 export PYTHONDONTWRITEBYTECODE :=
 
 READY := .venv/.set-up
@@ -39,7 +39,7 @@ CLIENT_READY := client-vscode/node_modules/.package-lock.json
 WITH_NODE := $(BIN)/python client-vscode/scripts/with_node.py
 NPM := $(WITH_NODE) npm --prefix client-vscode
 
-.PHONY: help demo test check format-check lint types imports generated client fix generate bench \
+.PHONY: help demo test check format-check lint types imports generated gates-check client fix gates generate bench \
 	mutants sweep e2e agents vsix build changelog lock clean
 
 help: ## show this
@@ -48,17 +48,22 @@ help: ## show this
 demo: $(READY) ## set up, then watch a whole loop repair a small project (DIR=folder)
 	@$(BIN)/ralph demo $(if $(DIR),"$(DIR)")
 
-# The core is measured by its quick tests with known inputs alone (tests/conftest.py marks them), in
-# one process beside the others: to measure those, or several processes, would double the time.
+# Coverage is measured in one process beside the others, by quick tests with known inputs alone
+# (tests/conftest.py marks them): the core by its own tests, the other packages by theirs.
+# To measure all tests, or several processes, would double the time.
+MEASURED = $(BIN)/python -m pytest -n 0 --reruns $(RERUNS) -m measured --cov-report=
 test: export TMPDIR := $(or $(TMPDIR),$(IN_MEMORY),/tmp)
-test: $(READY) $(CLIENT_READY) ## run all tests but e2e; the core has every branch covered
+test: $(READY) $(CLIENT_READY) ## run all tests but e2e; coverage of each package may only improve
 ifneq ($(strip $(ARGS)),)
 	@$(BIN)/python -m pytest -n $(WORKERS) --reruns $(RERUNS) $(ARGS)
 else
 	@set -e; data=$$(mktemp -d); trap 'rm -rf "$$data"' EXIT; \
 	export COVERAGE_FILE="$$data/coverage"; \
-	{ $(BIN)/python -m pytest -n 0 -m measured --cov=ralph_ls.core --cov-report= tests/unit && \
-	$(BIN)/python -m coverage report --include='*/ralph_ls/core/*' --fail-under=100; \
+	{ $(MEASURED) --cov=ralph_ls.core tests/unit/core && \
+	$(BIN)/python -m coverage report --include='*/ralph_ls/core/*' --fail-under=100 && \
+	export COVERAGE_FILE="$$data/coverage-of-others" && \
+	$(MEASURED) --cov=ralph_ls --ignore=tests/unit/core tests/unit tests/editor && \
+	$(BIN)/python .ci/gates.py --coverage "$$COVERAGE_FILE"; \
 	} >"$$data/measured" 2>&1 & measured=$$!; \
 	others=0; $(BIN)/python -m pytest -n $(WORKERS) --reruns $(RERUNS) -m "not measured" || others=$$?; \
 	core=0; wait $$measured || core=$$?; cat "$$data/measured"; \
@@ -66,7 +71,7 @@ else
 	$(NPM) run --silent test -- --retry=$(RERUNS)
 endif
 
-check: format-check lint types imports generated client ## look at everything without running it
+check: format-check lint types imports generated gates-check client ## look at everything without running it
 
 format-check: $(READY)
 	@$(BIN)/ruff format --check .
@@ -81,17 +86,24 @@ types: $(READY)
 imports: $(READY)
 	@$(BIN)/lint-imports --no-logo
 
+# Words, modules, complexity and unused names, compared with .ci/gates.toml.
+gates-check: $(READY)
+	@$(BIN)/python .ci/gates.py
+
 generated: $(READY)
 	@$(BIN)/python schemas/generate.py --check
 
 client: $(CLIENT_READY)
 	@$(NPM) run --silent check
 
-fix: $(READY) $(CLIENT_READY) ## format, and mend what the linters can mend
+fix: $(READY) $(CLIENT_READY) ## format, and fix what the linters can fix
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format --quiet .
 	@$(NPM) run --silent fix
+
+gates: $(READY) ## write the figures of .ci/gates.toml that improved
+	@$(BIN)/python .ci/gates.py --update
 
 generate: $(READY) ## write the schemas again from the protocol
 	@$(BIN)/python schemas/generate.py --write

@@ -1,7 +1,7 @@
-"""Makes ``.venv``: exactly the packages of requirements.lock, and this project as it lies here.
+"""Makes ``.venv``: exactly the packages of requirements.lock, and this project as it is here.
 
 It runs before anything is installed, so it knows nothing but the standard library.
-Two makes at once are told apart by a lock on requirements.lock: the second waits, then finds the
+Two makes at once are kept apart by a lock on requirements.lock: the second waits, then finds the
 work done. An environment that could not be finished is removed at once, or, where we were killed,
 by the next set-up: nobody meets half of one.
 """

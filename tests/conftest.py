@@ -62,8 +62,18 @@ settings.load_profile(
     os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev")
 )
 
-UNIT = Path(__file__).parent / "unit"
-CORE = UNIT / "core"
+TESTS = Path(__file__).parent
+CORE = TESTS / "unit" / "core"
+MEASURED = (
+    CORE,
+    TESTS / "unit" / "cli",
+    TESTS / "unit" / "protocol",
+    TESTS / "unit" / "store",
+    TESTS / "editor" / "documents",
+    TESTS / "editor" / "features",
+    TESTS / "editor" / "worktree",
+)
+"""Folders whose quick tests with known inputs are measured: they run in this process."""
 
 _numbers = itertools.count(1)
 
@@ -83,29 +93,29 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests which cover the core: quick ones with known inputs, the same every time.
+    """Mark the tests whose coverage is measured: quick ones with known inputs, the same every time.
 
-    To watch every line makes a test three times as slow, and what only chance covers is uncovered.
+    To trace every line makes a test slower, and what only chance covers is uncovered.
     """
     for item in items:
         is_quick = item.get_closest_marker("slow") is None
         is_known = not is_hypothesis_test(getattr(item, "obj", None))
-        if is_quick and is_known and _is_of_core(item.path):
+        if is_quick and is_known and _is_measured(item.path):
             item.add_marker("measured")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Do not even import a file of which ``make test`` would put every test aside."""
-    if collection_path.suffix != ".py" or not collection_path.is_relative_to(UNIT):
+    if collection_path.suffix != ".py" or not collection_path.is_relative_to(TESTS):
         return None
     match config.option.markexpr:
         case "measured":
-            is_put_aside = not _is_of_core(collection_path)
+            is_put_aside = not _is_measured(collection_path)
         case "not measured":
             text = collection_path.read_text(encoding="utf-8")
             # What those that are not measured are told by, see above.
             may_hold_others = "hypothesis" in text or "slow" in text
-            is_put_aside = _is_of_core(collection_path) and not may_hold_others
+            is_put_aside = _is_measured(collection_path) and not may_hold_others
         case _:
             is_put_aside = False
     return is_put_aside or None
@@ -129,11 +139,16 @@ def _is_put_aside(collector: pytest.Module | pytest.Class, name: str, obj: objec
         and inspect.isfunction(obj)
         and collector.funcnamefilter(name)
         and not is_hypothesis_test(obj)
-        and _is_of_core(collector.path)
+        and _is_measured(collector.path)
         and collector.get_closest_marker("slow") is None
         # Its own marks, and those that it gives to some of its parameters.
         and "slow" not in repr(getattr(obj, "pytestmark", ()))
     )
+
+
+@functools.cache
+def _is_measured(path: Path) -> bool:
+    return any(path.is_relative_to(folder) for folder in MEASURED)
 
 
 @functools.cache
