@@ -131,7 +131,7 @@ def counts_with_progress(row: Row) -> bool:
 
 
 def is_set_back(row: Row, between: BreakerFacts) -> bool:
-    """Whether the count begins anew after an iteration of the other kind."""
+    """Whether the count begins again after an iteration of the other kind."""
     moved = moves_after(row, BreakerState.CLOSED)
     breaker = Breaker()
     needed = moved[0] if moved else ENOUGH

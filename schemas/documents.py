@@ -68,7 +68,7 @@ def document_parts(root: Path) -> dict[str, str]:
 def _catalogue(
     models: Sequence[type[BaseModel]], base: type[BaseModel], schema: Json, golden: Path
 ) -> str:
-    """Models that are told apart by ``kind``: what all of them share is left to the page."""
+    """Models that ``kind`` distinguishes: what all of them share is left to the page."""
     shared = {field.alias or name for name, field in base.model_fields.items()} | {"kind"}
     kinds = {str(model.model_fields["kind"].default): model for model in models}
     rows = [
@@ -195,7 +195,7 @@ def _left_out(value: Any) -> Any:
 
 
 def _folded(lines: list[str]) -> list[str]:
-    """For whoever wants to see it."""
+    """For readers who open it."""
     if len(lines) <= LONG_EXAMPLE:
         return lines
     return ["<details>", "<summary>An example</summary>", "", *lines, "", "</details>"]

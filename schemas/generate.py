@@ -2,7 +2,7 @@
 
 Everything here follows from the models, their docstrings and the golden files, from the loop's
 table of transitions, from its breaker and its profiles, so it is never edited by hand: ``--write``
-makes it, ``--check`` says what is stale. It must never be imported by the product, which knows its
+makes it, ``--check`` says what is stale. The product does not import it and knows its
 vocabulary without reading any schema.
 """
 
@@ -56,7 +56,7 @@ def write(root: Path) -> int:
 
 
 def check(root: Path) -> int:
-    """Name every stale file and what mends it; 1 if there is one."""
+    """Name every stale file and what fixes it; 1 if there is one."""
     stale = stale_files(root)
     for path in stale:
         print(f"{path.relative_to(root)} is stale; run: {REMEDY}", file=sys.stderr)
@@ -64,7 +64,7 @@ def check(root: Path) -> int:
 
 
 def stale_files(root: Path) -> dict[Path, str]:
-    """What should stand in each file that does not hold it yet."""
+    """The content of each file that does not hold it yet."""
     wanted = {root / "schemas" / name: text for name, text in schema_files().items()}
     for name, parts in page_parts(root).items():
         page = root / "docs" / name

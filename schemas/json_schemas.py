@@ -1,7 +1,7 @@
 """The JSON schemas of the vocabulary: one for each file of a run, and one for each way of talking.
 
-Whoever is told something ignores what it does not know, so those schemas allow more fields;
-whatever is asked forbids them.
+A receiver ignores what it does not know, so the schemas of what is sent allow more fields;
+those of requests forbid them.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def methods_schema() -> Json:
     """A message of ours between editor and language server, and the table of all of them.
 
     ``methods`` and ``initializationOptions`` are no keywords of JSON Schema: a checker passes over
-    them, and whoever writes a client reads the result of each request there.
+    them, and the author of a client reads the result of each request there.
     """
     asked = [method.params for method in METHODS.values() if method.is_request]
     told = [method.params for method in METHODS.values() if not method.is_request]
@@ -167,7 +167,7 @@ def _require_kinds(schema: Json) -> None:
     for definition in schema["$defs"].values():
         kind = definition.get("properties", {}).get("kind", {})
         if "const" in kind:
-            # What tells the members apart must be there, whatever its default in Python.
+            # What distinguishes the members must be there, whatever its default in Python.
             kind.pop("default", None)
             definition["required"] = ["kind", *definition.get("required", [])]
 

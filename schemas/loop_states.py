@@ -1,6 +1,6 @@
 """The generated parts of docs/loop-states.md: what moves a run, drawn and in full.
 
-What leads where comes from ``core.loop.transitions``; only the words on the arrows stand here. A
+What leads where comes from ``core.loop.transitions``; only the words on the arrows are here. A
 new arrow without words, and words without an arrow, are errors: nothing is drawn that is not so.
 """
 

@@ -1,6 +1,6 @@
-"""The generated runs of docs/profiles.md: what a terminal shows of a recorded run, and its endings.
+"""Generated runs of docs/profiles.md: what a terminal shows of a recorded run, and its endings.
 
-They come from the histories, which the real engine has told, so the page shows nothing that a run
+They come from the histories, which the real engine wrote, so the page shows nothing that a run
 would not.
 """
 

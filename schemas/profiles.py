@@ -24,7 +24,7 @@ class Setting:
     """One key of ``.ralph/config.toml``."""
 
     table: str
-    """``breaker`` for ``breaker.enabled``; empty for what stands in no table."""
+    """``breaker`` for ``breaker.enabled``; empty for what is in no table."""
     key: str
     type_name: str
     default: str
@@ -109,7 +109,7 @@ def _type_of(kind: Any, field: FieldInfo) -> str:
         return "table of texts" if len(_alternatives(get_args(only)[1])) == 1 else "table of these"
     if isinstance(only, type) and issubclass(only, StrEnum):
         return ", ".join(f"`{member.value}`" for member in only)
-    # A mark such as the one of a duration stands at the field, or inside of an optional one.
+    # A mark such as the one of a duration is at the field, or inside of an optional one.
     if to_seconds.__name__ in repr(field) + repr(only):
         return "duration"
     named = {bool: "`true`, `false`", int: "whole number", float: "number"}

@@ -3,8 +3,8 @@
 ``client-vscode/src/generated/protocol.ts`` holds every message of
 ``ralph_ls.protocol.lsp.methods``, every event, the state, the panel and the messages of agents:
 interfaces, unions discriminated by ``kind``, and lists of the values of each enum. It follows from
-the models and the strings below their fields, so it is never edited by hand. It must never be
-imported by the product.
+the models and the strings below their fields, so it is never edited by hand. The product does not
+import it.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def _asked() -> list[type[BaseModel]]:
 
 
 class _Told(GenerateJsonSchema):
-    """A duration is a number in what is told, however it was given."""
+    """A duration is a number in what is sent, however it was given."""
 
     def function_before_schema(
         self, schema: core_schema.BeforeValidatorFunctionSchema
@@ -135,7 +135,7 @@ def _declaration(name: str, schema: Json, said: Mapping[str, str], *, is_told: b
     for key, value in schema.get("properties", {}).items():
         kind, may_be_null = _type_of(value)
         optional = may_be_null if is_told else key not in required
-        # A field with one value is what tells the members of a union apart.
+        # A field with one value is what distinguishes the members of a union.
         optional = optional and "const" not in value
         fields.append(_comment(said.get(key, ""), indent="  "))
         fields.append(f"  readonly {_key(key)}{'?' if optional else ''}: {kind};\n")
@@ -275,7 +275,7 @@ def _setting(model: type[BaseModel], name: str, docstrings: Docstrings) -> Json:
         said = docstrings(type(default))
         setting["enumDescriptions"] = [said.get(value, "") for value in schema["enum"]]
     setting["default"] = json.loads(json.dumps(default))
-    # A field without words of its own has those of what it holds, or of what it belongs to.
+    # A field without a docstring has that of what it holds, or of what it belongs to.
     speaker = type(default) if isinstance(default, Enum) else model
     whole = (speaker.__doc__ or "").partition("\n\n")[0]
     setting["description"] = docstrings(model).get(name) or " ".join(whole.split())

@@ -43,7 +43,7 @@ class CommandWorktree:
         return found
 
     def has_plan(self) -> bool:
-        """Whether the plan lies here that ``ralph run`` would take, and could work on."""
+        """Whether there is a plan here that ``ralph run`` would take, and could work on."""
         from ralph_ls.core.loop.profiles import profile_of
         from ralph_ls.core.plan.model import PlanKind
 
@@ -104,7 +104,7 @@ class CommandWorktree:
 
 
 def _plan_names(config: Config) -> tuple[str, ...]:
-    """Where the plan may lie, relative to the root."""
+    """The possible paths of the plan, relative to the root."""
     from ralph_ls.core.loop.profiles import profile_of
 
     chosen = config.paths.plan

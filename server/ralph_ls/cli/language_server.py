@@ -1,11 +1,7 @@
-"""Log of the language server: where it goes, how much of it is kept, and what is kept out of it.
+"""``ralph-ls`` and ``ralph serve``: the language server as editors start it, and its log.
 
-Nothing slow is imported here: an editor waits for the start.
-
-``ralph-ls`` and ``ralph serve``: the language server, as editors start it.
-
-Nothing slow is imported here, nor anything of the command line: an editor waits for the start.
-Standard output carries the protocol alone, so everything for people goes to standard error.
+Imports nothing slow and nothing of the command line: an editor waits for the start. Standard output
+carries the protocol alone, so all text for users goes to standard error.
 """
 
 from __future__ import annotations
@@ -53,7 +49,7 @@ def start_logging(*, level: str = DEFAULT_LEVEL, path: Path | None = None) -> No
         handler, head = _open_file(path), f"%(asctime)s [{os.getpid()}] "
     handler.setFormatter(_SafeFormatter(f"{head}%(levelname)s %(name)s: %(message)s"))
     logging.basicConfig(handlers=[handler], level=LEVELS[level], force=True)
-    # The one tells every message; the other that it was stopped while something happened.
+    # The one logs every message; the other that it was stopped while something happened.
     logging.getLogger("pygls").setLevel(logging.WARNING)
     logging.getLogger("watchdog").setLevel(logging.CRITICAL)
     logging.getLogger("asyncio").setLevel(max(LEVELS[level], logging.INFO))
@@ -108,7 +104,7 @@ class _SafeFormatter(logging.Formatter):
 
 
 USAGE = 64
-"""SPEC §7: bad flags."""
+"""Bad flags."""
 CANNOT_WRITE = 73
 """The log file cannot be made."""
 

@@ -1,7 +1,6 @@
 """The program ``ralph``: its streams, and how errors become codes (docs/rules.md#exit-codes).
 
-A verb's own module, and all that it needs, is loaded when that verb is called. This module must
-never import more than every command line needs.
+A verb's module is loaded when that verb is called. Imports no more than every command line needs.
 """
 
 from __future__ import annotations
@@ -19,12 +18,12 @@ BARE_SANDBOX = "--sandbox"
 """A flag whose word may be left out."""
 
 USAGE = 64
-"""SPEC §7: bad flags."""
+"""Bad flags."""
 
 INTERRUPTED = 130
 
 UNFORESEEN = 5
-"""SPEC §7, fatal: the system refused something that every run needs."""
+"""Fatal: the system refused something that every run needs."""
 
 
 def run() -> None:
@@ -41,7 +40,7 @@ def run_language_server() -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Run one command line and give its exit code; every error is told on standard error."""
+    """Run one command line and give its exit code; every error is reported on standard error."""
     keep_search_path_absolute()
     _open_missing_streams()
     _open_closed_streams()
@@ -57,15 +56,15 @@ def main(arguments: list[str]) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except (BrokenPipeError, SystemExit):
-        # Whoever read has seen enough; click says it by leaving, and by nothing else does it leave.
+        # The reader is gone; click raises SystemExit then, and in no other case.
         _silence_stdout()
         return 0
     except OSError as error:
-        # What nobody foresaw of files and folders is still told as what it is.
+        # Unforeseen errors of files and folders are still reported as what they are.
         print_error(f"{error.strerror or error}: {error.filename or 'no file is named'}")
         return UNFORESEEN
     except Exception as error:
-        # Typer carries its own copy of click, so its errors are told by what they can do.
+        # Typer carries its own copy of click, so its errors are known by their methods.
         in_words = getattr(error, "format_message", None)
         if callable(in_words) and hasattr(error, "exit_code"):
             print_error(f"{str(in_words()).rstrip('.')}; see: ralph --help")
@@ -77,7 +76,7 @@ def main(arguments: list[str]) -> int:
 
 def _answer(arguments: list[str]) -> object:
     if arguments == ["--version"]:
-        # Whoever looks for this program asks for it, and it needs none of the rest.
+        # Programs that look for this one ask for it, and it needs none of the rest.
         sys.stdout.write(f"ralph {__version__}\n")
         return 0
     if arguments == ["hook", "stop"]:
@@ -97,7 +96,7 @@ def _answer(arguments: list[str]) -> object:
 
 
 def _open_missing_streams() -> None:
-    """Who starts us may have closed them: then nothing is read or shown, and the run goes on.
+    """The parent may have closed them: then nothing is read or shown, and the run continues.
 
     Done first, so that no file which is opened later gets the number of a standard stream.
     """

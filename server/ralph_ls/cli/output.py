@@ -1,6 +1,6 @@
-"""What a command line says: to people on either stream, to programs as JSON.
+"""Output of the command line: text for users on either stream, JSON for programs.
 
-Every verb says something, so nothing may be imported here that takes time.
+Every verb needs it, so it imports nothing slow.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from ralph_ls.core.views.model.control_chars import escape_control_chars, escape
 
 
 def print_error(message: str) -> None:
-    """Tell an error."""
+    """Print an error."""
     sys.stderr.write(f"ralph: {escape_control_chars(message)}\n")
 
 
 def print_text(message: str) -> None:
-    """Tell a person something, plainly; what strangers wrote in it steers no terminal."""
+    """Print text for the user, with control characters escaped."""
     sys.stdout.write(f"{escape_control_chars(message)}\n")
 
 

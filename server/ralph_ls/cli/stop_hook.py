@@ -1,9 +1,9 @@
 """The answer of ``ralph hook stop``: whether the agent may stop (docs/rules.md#stop-hook).
 
 It reads one JSON document from standard input, and prints an answer that keeps the agent at work,
-or nothing. Whatever comes, its exit code is 0: a hook that fails would keep an agent from stopping
-for ever, or hide why. It runs each time that an agent wants to stop, also where no run is going on,
-so everything is loaded where it is needed, and ``cli.main`` calls it without a command line.
+or nothing. Its exit code is always 0: a hook that fails would keep an agent from stopping for ever,
+or hide why. It runs each time that an agent wants to stop, also without a run, so everything is
+imported where it is needed, and ``cli.main`` calls it without a command line.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
-"""Which verbs change a run, its work tree or what may be executed, and who may use them.
+"""Table of verbs: the module of each, who may use it, and the command line made of them.
 
-Each verb says so in the table of verbs. One that changes something is refused to a process that an
-iteration of the work tree has started, before it looks at anything else.
-
-Which verbs ``ralph`` has, where each of them lives, and the command line that is made of them.
-
-Loading all of them takes longer than most commands do, so a command line is made with the one verb
-that it calls. Help, errors and completion, which may name any verb, are made with all.
+A verb that changes a run, its work tree or what may be executed is refused to a process that an
+iteration of the work tree has started, before it does anything else. Loading all verbs takes longer
+than most commands do, so a command line is made with the one verb that it calls; help, errors and
+completion, which may name any verb, are made with all.
 """
 
 from __future__ import annotations
@@ -122,7 +119,7 @@ VERBS: Mapping[str, VerbEntry] = {
 }
 """Each verb's module in this package and its function there, in the order of the help.
 
-``demo``, ``propose`` and ``serve`` change no run: the first makes a repository of its own, the
+``demo``, ``propose`` and ``serve`` change no run: the first makes a separate repository, the
 second writes nothing, and the requests to the third are looked at one by one.
 """
 

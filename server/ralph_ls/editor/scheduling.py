@@ -1,13 +1,9 @@
-"""Blocking work beside the event loop, each in a thread of its own that nobody has to wait for.
+"""Scheduling of blocking work: a thread for each piece of work, and a throttle for repeated work.
 
-A pool would be full as soon as a few of them hang, for example on an engine that the system holds;
-and a process would wait for its pool before it ends. It must never know what the work is.
-
-When work is done that many small things ask for: at once, and then not more often than it can.
-
-A key that is typed, or an event of a run, asks for the same diagnostics again and again. The first
-one is obeyed at once; what comes while the work runs or rests is one more time together. It must
-never know what the work is.
+A pool would be full as soon as a few threads hang, for example on an engine that the system holds,
+and a process waits for its pool before it ends. A key that is typed, or an event of a run, asks for
+the same diagnostics again and again: the throttle runs the first request at once, and all that come
+while the work runs or rests as one more.
 """
 
 from __future__ import annotations
@@ -34,7 +30,7 @@ async def run_in_thread(work: Callable[[], Result], *, name: str) -> Result:
     def run() -> None:
         try:
             found = work()
-        except BaseException as error:  # noqa: BLE001 -- whoever waits is told, whatever it is
+        except BaseException as error:  # noqa: BLE001 -- the future carries any of them
             told = error
             tell = lambda: future.set_exception(told)  # noqa: E731
         else:
@@ -52,14 +48,14 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 class FailureLog:
-    """What went wrong, told once in the log until it goes well again."""
+    """Failures, logged once until the same thing succeeds again."""
 
     def __init__(self, doing: str) -> None:
         self._doing = doing
         self._told: dict[Hashable, str] = {}
 
     def tell(self, about: Hashable, error: BaseException) -> None:
-        """Log it with its traceback, unless the same has just been told of the same thing."""
+        """Log it with its traceback, unless the same was just logged of the same thing."""
         words = f"{type(error).__name__}: {error}"
         if self._told.get(about) != words:
             self._told[about] = words

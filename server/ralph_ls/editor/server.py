@@ -1,13 +1,8 @@
-"""What the client has told about itself: its name, and its options (``protocol.options``).
-
-Options that make no sense are told in the log and left out one by one, so that a wrong setting of
-one thing never takes away another. It must never know what an option is used for.
-
-The language server: its handshake, its requests, and the features that it is put together of.
+"""The language server: the client's options, the handshake, the requests and the features.
 
 Nothing heavy is imported before ``initialize`` is answered, since an editor waits for that
-(docs/rules.md#speed): a handler imports what it needs when it is first called. It must never know
-what a feature does.
+(docs/rules.md#speed): a handler imports what it needs when it is first called. Options that make no
+sense are logged and ignored one by one, so that one wrong setting never takes away another.
 """
 
 from __future__ import annotations
@@ -58,17 +53,17 @@ _CONTROL_CHARS = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 
 
 class ClientSettings:
-    """The options as the client last told them; they are read when they are first needed."""
+    """The options as the client last sent them; parsed when they are first needed."""
 
     def __init__(self, *, read_only: bool = False) -> None:
-        """``read_only`` holds whatever the client tells: whoever started this server said so."""
+        """``read_only`` holds whatever the client sends: it is a flag of the process."""
         self._read_only = read_only
         self._told: dict[str, Any] = {}
         self._options: EditorOptions | None = None
 
     @property
     def has_prefix(self) -> bool:
-        """Whether the client has commands of its own, so that the server registers none."""
+        """Whether the client registers the commands, so that the server does not."""
         prefix = self._told.get("commandPrefix")
         return isinstance(prefix, str) and _PREFIX.fullmatch(prefix) is not None
 
@@ -89,7 +84,7 @@ class ClientSettings:
         return self.options() != before
 
     def options(self) -> EditorOptions:
-        """All of them, with the defaults where nothing was told."""
+        """All of them, with the defaults for what was not sent."""
         if self._options is None:
             told = {**self._told, "readOnly": True} if self._read_only else self._told
             self._options = _read_options(told)
@@ -97,7 +92,7 @@ class ClientSettings:
 
 
 def client_name(client: types.ClientInfo | None) -> str:
-    """Who asks, in words for a person."""
+    """The client's name, as shown to users."""
     name = "" if client is None else _CONTROL_CHARS.sub(" ", client.name).strip()
     return name[:LONGEST_NAME] or UNKNOWN_CLIENT
 
@@ -159,7 +154,7 @@ FEATURES = (
 
 
 def make_server(*, now: Callable[[], datetime], read_only: bool = False) -> RalphLanguageServer:
-    """A server with everything registered; ``now`` tells the present in UTC.
+    """A server with everything registered; ``now`` returns the present in UTC.
 
     With ``read_only`` nothing is ever started or changed, whatever the client's options say.
     """
@@ -359,6 +354,6 @@ def _folders_of(params: types.InitializeParams) -> list[str]:
 
 
 def _import_the_rest() -> None:
-    """All that is needed as soon as a work tree is opened: beside the loop, which goes on."""
+    """Import what is needed as soon as a work tree is opened, beside the event loop."""
     from ralph_ls.editor.push import subscriptions  # noqa: F401
     from ralph_ls.editor.worktree import follower, scanner  # noqa: F401

@@ -1,6 +1,7 @@
-"""``ralph doctor``: all that a run needs, and what the last one ran into. It changes nothing.
+"""Verbs before a first run: ``doctor``, ``allow`` and ``demo``.
 
-Before a first run: ``allow`` what a repository brings, and ``demo`` one of ours.
+``doctor`` checks everything that a run needs and changes nothing, ``allow`` approves what a
+repository brings, and ``demo`` runs a sample project.
 """
 
 from __future__ import annotations
@@ -97,7 +98,7 @@ SHOWN_BYTES = 100_000
 """A longer text is named by its hash: nobody reads it in a terminal."""
 
 DEMO_SETTINGS = {"agent": "demo", "profile": "fixplan", "max_iterations": 20}
-"""Given like flags, so that nothing which a person has set for other runs changes the demo."""
+"""Given like flags, so that nothing which the user has set for other runs changes the demo."""
 
 STOPPED = frozenset({130, 143})
 """How a run ends that somebody ended."""

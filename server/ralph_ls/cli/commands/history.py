@@ -1,6 +1,7 @@
-"""``ralph archive``: put the documents of work that is done away, and begin anew.
+"""Verbs about finished work: ``archive``, ``stats`` and ``export``.
 
-``ralph stats`` and ``ralph export``: what the runs here came to. They change nothing.
+``archive`` moves the documents of finished work away and resets the plan; the others change
+nothing.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ if TYPE_CHECKING:
     from ralph_ls.protocol.json_output import Statistics
 
 SHOWN = 20
-"""Runs and iterations that a person is shown of each, the newest."""
+"""How many runs and iterations are shown, the newest."""
 
 WIDTH_IN_A_PIPE = 140
 """Columns, where nobody knows how wide the reader's terminal is."""

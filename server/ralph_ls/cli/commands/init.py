@@ -1,12 +1,8 @@
-"""``ralph init``: an empty plan, or a whole set-up by flags or by questions in a terminal.
+"""``ralph init``: an empty plan, a set-up by flags or prompts, or the stop hook (``--hooks``).
 
-Questions are asked in a terminal alone, never in a pipe, by the rules that the wizard of an editor
-has too; nothing is written before the last answer.
-
-``ralph init --hooks``: the stop hook in the settings of the agent's program
-(docs/rules.md#stop-hook).
-
-What would change is shown before anything is written, and a person is asked.
+Prompts appear in a terminal alone, never in a pipe, by the rules of an editor's wizard; nothing is
+written before the last answer. The hook goes into the settings of the agent's program
+(docs/rules.md#stop-hook); the difference is shown and confirmed first.
 """
 
 from __future__ import annotations
@@ -220,7 +216,7 @@ def _write_first_files(
 
 
 def _next_step(root: Path, planned: SetupPlan) -> str:
-    """What a person does before the first run."""
+    """The user's next step before the first run."""
     match planned.config.profile:
         case ProfileName.FIXPLAN:
             return f"write your tasks into {planned.plan_path}"
@@ -347,7 +343,7 @@ def _merged(root: Path, where: HookPlace) -> FileToWrite:
 
 
 def _difference(file: FileToWrite) -> list[str]:
-    """What changes, as ``diff -u`` tells it."""
+    """The changes in the format of ``diff -u``."""
     texts = [(data or b"").decode("utf-8", errors="replace") for data in (file.before, file.after)]
     before, after = ([line.rstrip("\r") for line in text.split("\n")] for text in texts)
     old = "/dev/null" if file.before is None else f"a/{file.path}"

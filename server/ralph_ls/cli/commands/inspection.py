@@ -124,7 +124,7 @@ _RECORDS = re.compile(rb"\s*\{\"[\w.-]+\": *[\[{\"\d]")
 
 
 def _config_for(profile: str | None) -> tuple[Config, bool]:
-    """The settings here with that profile, and whether a person or a file chose any.
+    """The settings here with that profile, and whether a flag or a file chose any.
 
     An output can be read anywhere, also where the settings are broken.
     """
@@ -246,7 +246,7 @@ def _indented(value: str) -> str:
 
 
 def _show_stream_facts(found: output_parser.ParsedOutput, dialect: Dialect) -> None:
-    """What only an agent that prints records can tell."""
+    """Facts that only an agent which prints records reports."""
     if found.failed:
         print_text(f"Failed: {found.why or 'the agent says so'}")
     if found.limit is not None:
@@ -263,7 +263,7 @@ def _show_stream_facts(found: output_parser.ParsedOutput, dialect: Dialect) -> N
 
 
 def _unknown(found: output_parser.ParsedOutput, dialect: Dialect) -> list[str]:
-    """What is known of an agent that tells more, in words."""
+    """Names of the facts that this output does not report."""
     usage = found.usage
     facts = {
         "failure": dialect is Dialect.TEXT,

@@ -61,7 +61,7 @@ def prompt_verb(
             }
         )
         return
-    # A terminal is shown what would steer it; whoever reads on gets every byte.
+    # A terminal gets control characters escaped; a pipe gets every byte.
     sys.stdout.write(escape_control_chars(seen.prompt) if sys.stdout.isatty() else seen.prompt)
     sys.stdout.flush()
     if seen.instead:

@@ -269,7 +269,7 @@ def run_in_foreground(
         running.clear()
         all_shown = not viewers or viewers[0].finish()
     if not all_shown:
-        # Whoever should read does not; the run is over and must not hang on them.
+        # The reader does not read; the run is over and must not hang on it.
         os._exit(code)
     _show_summary(run_files[0], as_json=as_json)
     return code
@@ -326,7 +326,7 @@ def _show_preview(overrides: dict[str, Any], *, as_json: bool) -> None:
 
 
 def _show_summary(files: RunFiles, *, as_json: bool) -> None:
-    """R's summary; on standard error when standard output is for a program.
+    """The summary of the run; on standard error when standard output is for a program.
 
     See docs/rules.md#exit-codes.
     """

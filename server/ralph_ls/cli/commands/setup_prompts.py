@@ -1,11 +1,9 @@
-"""From flags, and in a terminal from answers, to the order of a set-up.
+"""Set-up order: built from flags, and in a terminal from prompts.
 
-The rules are those of ``core.setup.rules``: what is wrong is told in their words, errors ask again
-in a terminal and end the command in a pipe; warnings are told, and can be passed over.
-
-``ralph init --from-existing``: use what another tool of this kind left (docs/rules.md#files).
-
-It shows what it would write, asks, and writes only our own files; those of the other tool stay.
+The rules are those of ``core.setup.draft``: a terminal prompts again after an error, a pipe ends
+the command; warnings are shown and can be skipped. ``--from-existing`` imports what another tool of
+this kind left (docs/rules.md#files): it shows what it would write, asks, and writes only our own
+files.
 """
 
 from __future__ import annotations
@@ -120,7 +118,7 @@ def collect_setup_order(given: SetupFlags, root: Path, *, asks: bool, dry_run: b
 
 
 def _with_profile(given: SetupFlags, root: Path) -> SetupFlags:
-    """With the profile that a person chooses, and where the request of an issue lies."""
+    """With the profile that the user chooses, and the path of an issue's request."""
     from ralph_ls.cli.commands.wizard import profile_choices
 
     profile = given.profile
@@ -252,7 +250,7 @@ def _ask_valid(
 
 
 def _report_problems(problems: tuple[SetupProblem, ...]) -> None:
-    """Errors end the command; the rest is told on standard error, where no program reads on."""
+    """Errors end the command; the rest goes to standard error, which no program parses."""
     _require(problems)
     for problem in problems:
         print_error(f"{problem.severity.value}: {problem.message}")
@@ -296,7 +294,7 @@ def import_existing(
 ) -> list[str] | None:
     """Show, ask and write, ``gitignore`` too where it is given; the files written.
 
-    None where nothing was written, since the person said no or a program only looked.
+    None where nothing was written, since the user said no or a program only looked.
 
     Raises ``UsageError`` where there is nothing to take over, or nobody to ask.
     """
@@ -331,7 +329,7 @@ def import_existing(
 
 
 def _writes(root: Path, found: ExistingSetup) -> list[_Write]:
-    """What is missing here; what is there already is a person's, and stays."""
+    """The files that are missing here; existing ones are the user's, and stay."""
     writes: list[_Write] = []
     if not (root / CONFIG_FILE).exists():
         source = RC_FILE if found.settings else found.plan

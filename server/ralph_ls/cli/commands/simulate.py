@@ -1,7 +1,7 @@
 """``ralph simulate``: what a policy would have made of a trace, or of the journal of a run.
 
 The file is read line by line and nothing of it is kept, so it may be of any length. What in it
-cannot be used is told on standard error, each kind of problem once. Nothing is run or changed.
+cannot be used is reported on standard error, each kind of problem once. Nothing is run or changed.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from ralph_ls.store.files import open_regular
 from ralph_ls.store.project.config_file import DEFAULT, changed_settings, settings_of
 
 LONGEST_LINE = 64 << 20
-"""Bytes of a line; a longer one is left out and told, whatever it holds."""
+"""Bytes of a line; a longer one is skipped and reported, whatever it holds."""
 
 KINDS_OF_PROBLEMS = 100
-"""How many are told one by one; of more, only how many there were."""
+"""How many are reported one by one; of more, only the count."""
 
 HELP = """\
 Tell what a policy would have made of a trace or a journal.
@@ -154,7 +154,7 @@ def _toml_value(text: str) -> object:
 
 
 class _Problems:
-    """What cannot be used of the file: told when it is met, each kind once."""
+    """Problems of the file: reported when they are met, each kind once."""
 
     def __init__(self, name: str) -> None:
         self._name = "standard input" if name == "-" else name
@@ -181,7 +181,7 @@ class _Problems:
 
 
 _Line = tuple[int, bytes]
-"""A line's number, and what stands in it."""
+"""A line's number and its content."""
 
 
 def _open(path: str) -> BinaryIO:

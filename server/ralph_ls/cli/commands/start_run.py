@@ -1,8 +1,6 @@
-"""Asking which plan is meant, where several lie there and there is somebody to ask.
+"""Starting a run: the prompt for its profile, and the detached start of an engine.
 
-See docs/rules.md#profiles.
-
-Starting an engine in the background, for every verb that may go on with a run.
+The prompt appears if several plans are here and a terminal can ask (docs/rules.md#profiles).
 """
 
 from __future__ import annotations
@@ -26,7 +24,7 @@ from ralph_ls.store.run.runs import load_state
 
 
 def prompt_profile(overrides: Mapping[str, Any]) -> str | None:
-    """The profile that a person chooses; None where nothing is to be asked, or nobody there.
+    """The profile that the user chooses; None without a choice or without a terminal.
 
     What is wrong with the settings is said by the start, which reads them again.
     """

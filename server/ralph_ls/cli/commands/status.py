@@ -1,4 +1,4 @@
-"""``ralph status``: how the newest run here stands. It runs and changes nothing."""
+"""``ralph status``: the state of the newest run here. It changes nothing."""
 
 from __future__ import annotations
 

@@ -1,11 +1,9 @@
-"""Steering a run from anywhere: ``stop``, ``pause``, ``resume``, ``reset``, ``answer``, ``note``.
+"""Steering verbs: ``stop``, ``pause``, ``resume``, ``reset``, ``answer``, ``note`` and more.
 
-A living engine is asked through the inbox and answers in its journal. Without one, an answer, a
-note and the resolving of a blocker are written to their files, and going on is offered.
-
-What a person orders about one task: ``skip`` and ``reset-task``.
-
-``rollback``: take the branch back to before an iteration, after showing what that undoes.
+A living engine gets the order through the inbox and answers in its journal. Without one, an answer,
+a note and a resolved blocker are written to their files, and the verb offers to resume the run.
+``skip`` and ``reset-task`` order something about one task; ``rollback`` takes the branch back to
+before an iteration, after a preview.
 """
 
 from __future__ import annotations
@@ -84,7 +82,7 @@ def command_context(verb: str) -> CommandContext:
 
 
 def _finish(steered: CommandOutcome, go_on: bool | None, *, as_json: bool) -> None:
-    """What a living engine said, or the offer to go on without one."""
+    """Report a living engine's reply, or offer to resume the run without one."""
     if steered.waits:
         _offer_to_continue(steered, go_on, as_json=as_json)
     else:
@@ -102,7 +100,7 @@ def report_reply(reply: CommandReply, *, as_json: bool) -> None:
 
 
 def _offer_to_continue(steered: CommandOutcome, go_on: bool | None, *, as_json: bool) -> None:
-    """SPEC §2: answer, resolve and reset offer "and continue" as the default."""
+    """Offer to continue the run, which is the default of answer, resolve and reset."""
     done, can_resume = steered.reply.text, steered.can_resume
     wanted = go_on
     if wanted is None:
@@ -154,7 +152,7 @@ def reset_task(task: TaskArgument, as_json: Json = False) -> None:
 
 
 SHOWN = 20
-"""Commits and files that a person is shown of each."""
+"""How many commits and files are shown."""
 
 
 def rollback(

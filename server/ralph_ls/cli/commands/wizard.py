@@ -1,6 +1,6 @@
-"""What can be chosen when a loop is set up here, for a wizard; only looked at, nothing written.
+"""Choices of a set-up for a wizard, and ``ralph propose``. Nothing is written.
 
-``ralph propose``: let an agent break a task down into plan items; nothing is written.
+``propose`` lets an agent break a task down into plan items.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Showing a run as it goes: a live panel in a terminal, plain lines elsewhere, JSON for programs.
+"""Live display of a run: a panel in a terminal, plain lines elsewhere, JSON for programs.
 
-Everything shown is read from the run's files by a thread of its own; a terminal that stands still
-or a pipe that nobody reads never holds up the engine (docs/rules.md#journal).
+Everything shown is read from the run's files by a separate thread; a stopped terminal or a pipe
+without a reader never holds up the engine (docs/rules.md#journal).
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class RunViewer:
         self._follower.backlog = renderer.backlog
         try:
             for seen in self._follower:
-                # In small pieces, so that a slow reader is told from one that does not read.
+                # In small pieces, so that a slow reader differs from one that does not read.
                 for start in range(0, len(seen), 50):
                     renderer.show(seen[start : start + 50])
                     self._n_shown += 1
@@ -107,6 +107,6 @@ def choose_own_renderer(*, as_json: bool, state: RunState | None = None) -> Call
 
 
 def _discard_stdout() -> None:
-    """The reader is gone; the run goes on, and nothing more is written to it."""
+    """The reader is gone; the run continues, and nothing more is written to it."""
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, sys.stdout.fileno())

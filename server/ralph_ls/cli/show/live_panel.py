@@ -57,7 +57,7 @@ TESTS_WORDS = {"PASSING": ("✓ passing", "green"), "FAILING": ("✗ failing", "
 
 
 class LiveRenderer:
-    """A panel at the bottom that tells how the run stands, everything else scrolling above it."""
+    """A panel at the bottom with the state of the run, everything else scrolling above it."""
 
     backlog: int | None = 1 << 20
     """Nobody reads more as it scrolls by, and drawing it takes about a second."""
@@ -139,7 +139,7 @@ class LiveRenderer:
             words.append(f"  {escape_control_chars(breaker.reason)}", style="")
         table.add_row("Breaker", words)
         table.add_row("Tests", _tests(state))
-        # Between two events of a long iteration time goes on.
+        # Between two events of a long iteration time passes.
         seconds, config = active_seconds(state, self._clock.now()), state.config
         table.add_row("Time", duration_words(seconds, config.max_duration))
         estimated = is_estimated(state.usage)

@@ -145,7 +145,7 @@ def lines_of(event: EventBase, before: RunState) -> list[EventLine]:
 
 
 def header_of(state: RunState) -> list[str]:
-    """What stands above a run, with the folder of its project where it keeps one.
+    """The header of a run, with the folder of its project where it keeps one.
 
     See docs/rules.md#files.
     """

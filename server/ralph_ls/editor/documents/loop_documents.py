@@ -1,8 +1,8 @@
-"""The texts of a loop's files: as the client has them open, else as they lie on the disk.
+"""Loop documents: the texts of a loop's files, as the client has them open, else from the disk.
 
-The features ask here for a sight of a file: its text, read as a plan where it is one, beside the
-newest run. A text is parsed once, however many features ask, and a big one never in the event
-loop's thread. It must never know what a feature shows.
+Features get a ``DocumentSnapshot`` here: a file's text, parsed if it is a plan, beside the newest
+run. A text is parsed once, however many features ask, and a big one never in the event loop's
+thread. Does not know what a feature shows.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class DocumentEvent(Enum):
 
 
 class DocumentSave(NamedTuple):
-    """A person saved a document."""
+    """The user saved a document."""
 
     uri: str
     before: str
@@ -68,7 +68,7 @@ class DocumentSave(NamedTuple):
 
 
 class DocumentFinder(Protocol):
-    """Tells which file of which work tree a document is."""
+    """Resolves which file of which work tree a document is."""
 
     def of_document(self, uri: str) -> tuple[WorkspaceView, FileKind] | None: ...
 
@@ -98,11 +98,11 @@ class LoopDocuments:
         self._listeners.append(listener)
 
     def on_save(self, listener: Callable[[DocumentSave], None]) -> None:
-        """Call ``listener`` with each document that a person saves, before the edit is told."""
+        """Call ``listener`` with each document that the user saves, before the edit is reported."""
         self._save_listeners.append(listener)
 
     def seen(self, view: WorkspaceView, kind: FileKind) -> DocumentContext:
-        """The file as it stands, empty where there is none; it may block."""
+        """The file as it is now, empty if there is none; it may block."""
         source = self._source(view, kind, None)
         sight = read_document_snapshot(source, self._parses)
         return sight.seen if isinstance(sight, DocumentSnapshot) else context_without_file(source)
@@ -136,7 +136,7 @@ class LoopDocuments:
 
     @property
     def is_over(self) -> bool:
-        """Whether the client has said ``shutdown``: from then on it is told nothing more."""
+        """Whether the client has said ``shutdown``: from then on nothing more is sent to it."""
         return self._server.protocol.exit_code == 0
 
     def open_uris(self) -> list[str]:

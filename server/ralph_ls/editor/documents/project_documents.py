@@ -1,9 +1,8 @@
-"""The texts that people write for a loop, as a client has them open, else as they lie on the disk.
+"""Project documents: plan, specifications and finished work, as open in the client or on disk.
 
-Beside the plan these are its specifications and what was done. Each text is looked over once,
-however many features ask. What is open is pinned down in the event loop's thread before anything is
-read, so that a text that changes meanwhile is never seen half old and half new. It must never know
-what a feature shows.
+Each text is scanned once, however many features ask. Open texts are captured in the event loop's
+thread before anything is read, so that a text that changes meanwhile is never half old and half
+new. Does not know what a feature shows.
 """
 
 from __future__ import annotations
@@ -84,7 +83,7 @@ class _Place(NamedTuple):
 
 
 class ProjectContext:
-    """A page with those around it, as they stood when it was asked for; it may block."""
+    """A page with those around it, as they were when it was requested; it may block."""
 
     def __init__(
         self,
@@ -346,5 +345,5 @@ def _same(shown: ProjectDocument) -> ProjectDocument:
 
 
 def _name_in(root: Path, path: Path) -> str | None:
-    """The path within the work tree; None where it lies elsewhere."""
+    """The path within the work tree; None if it is elsewhere."""
     return path.relative_to(root).as_posix() if path.is_relative_to(root) else None

@@ -1,13 +1,9 @@
-"""What a document and its file had in common last, so that two who write it lose nothing.
+"""Document snapshot: one file of a loop at one moment; merge base of a document and its file.
 
-An editor reloads a file that was changed on the disk only while the document has no changes of its
-own. With both changed, what they have in common is the base for a merge. It belongs to one open
-document; looks come from any thread. It must never know what is shown of it, and it never writes.
-
-One look at one of the loop's files: what to read is pinned down first, then read and parsed.
-
-Pinning down belongs to the event loop's thread, reading to any: so a text that changes meanwhile
-cannot be seen half old and half new. It must never know who looks, nor what is shown.
+Capturing belongs to the event loop's thread, reading and parsing to any: so a text that changes
+meanwhile cannot be half old and half new. An editor reloads a file that changed on the disk only
+while the document has no unsaved changes; with both changed, their last common text is the base for
+a merge. Nothing is written here.
 """
 
 from __future__ import annotations
@@ -59,7 +55,7 @@ class MergeBase:
         """Merged text to the file's text that is in it."""
 
     def changed(self, text: str) -> None:
-        """The document was changed: perhaps it was loaded anew, or a merge was taken."""
+        """The document was changed: perhaps it was reloaded, or a merge was accepted."""
         with self._lock:
             if text == self._disk:
                 self._base = text
@@ -151,7 +147,7 @@ class DocumentSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentSnapshot:
-    """One file of a work tree as it stands, and how the client calls it."""
+    """One file of a work tree as it is now, and how the client calls it."""
 
     uri: str
     version: int | None
@@ -192,7 +188,7 @@ class ParseCache:
         self._known: OrderedDict[Path, _CachedParse] = OrderedDict()
 
     def parse(self, path: Path, text: str, how: PlanParseOptions) -> ParsedPlan:
-        """The plan in ``text``; whoever asks while another parses the same file waits for it."""
+        """The plan in ``text``; concurrent callers for the same file wait for one parse."""
         with self._lock:
             known = self._known.setdefault(path, _CachedParse())
             self._known.move_to_end(path)
@@ -363,7 +359,7 @@ def real_path(uri: str) -> str:
 
 
 def text_of(path: Path) -> str | None:
-    """The file's text; None where there is none that a person could read."""
+    """The file's text; None if there is none that is readable text."""
     text = _text_at(path)
     return None if isinstance(text, UnreadableDocument) else text
 

@@ -1,12 +1,7 @@
-"""Edits of one story as code actions: whether it passes, its review, notes and place.
+"""Task edits as code actions: state, review, notes, place, priority, log of finished tasks.
 
-Each is worked out when a person asks for it, and what cannot be done says why. It must never know
-how a story is written: that is the plan's.
-
-Edits of one task as code actions: its state, notes, place, priority, and the log of the done.
-
-Each is worked out when a person asks for it, and what cannot be done says why. It must never know
-how a task is written: that is the plan's.
+Each is computed when the user asks for it; one that is impossible says why. How a task or a story
+is written is the plan's format to know.
 """
 
 from __future__ import annotations
@@ -26,7 +21,7 @@ if TYPE_CHECKING:
     from ralph_ls.core.plan.model import Plan, Task
 
 TEXT_PLACEHOLDER = "\N{HORIZONTAL ELLIPSIS}"
-"""Stands where a person writes what is meant."""
+"""The placeholder for what the user writes."""
 
 
 class PlanEditOption(NamedTuple):
@@ -84,7 +79,7 @@ NEW_TITLE = "New task"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgressLogText:
-    """The log of finished tasks, as it stands."""
+    """The log of finished tasks, as it is now."""
 
     name: str
     target: EditTarget
@@ -100,7 +95,7 @@ def task_edit_actions(
     *,
     log: ProgressLogText | None = None,
 ) -> Iterator[types.CodeAction]:
-    """What can be made of the task that the selection lies in, if it lies in just one.
+    """The edits of the task that the selection is in, if it is in just one.
 
     Without ``log`` nobody has asked but the cursor, which moves all the time: then it is those
     alone that set the state, and none in a long plan, since each is read again as it would be.
@@ -171,7 +166,7 @@ def _others(sight: DocumentSnapshot, plan: Plan, task: Task) -> Iterator[PlanEdi
 
 
 _PRIVATE = range(0xE000, 0xF8FF)
-"""Characters that mean nothing: one stands for what is to be written while its place is made."""
+"""Characters that mean nothing: placeholders for what is to be written."""
 _SHORT = 7
 """Characters of a commit's hash."""
 

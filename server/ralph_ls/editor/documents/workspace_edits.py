@@ -1,12 +1,7 @@
-"""The least edits, line by line, that make one text of another.
+"""Workspace edits: the smallest line edits between two texts, as a client takes them.
 
-What an edit does not touch keeps its folds, its marks and the cursor in it. It must never know
-what the texts are about.
-
-Edits as a client takes them: with versions, with a preview, or a file that is to be made.
-
-A client makes them in its own text, saved or not, so nothing is written behind its back. It must
-never know what an edit is for.
+Lines that an edit does not touch keep their folds, marks and cursor. Edits carry versions and,
+where the client can, a preview; the client applies them to its own text, saved or not.
 """
 
 from __future__ import annotations
@@ -85,7 +80,7 @@ def workspace_edit(
 ) -> types.WorkspaceEdit:
     """Put edits together; with versions, a document that was changed meanwhile is left alone.
 
-    ``ask`` names what the person is to look at first, where the client can show that.
+    ``ask`` names what the user is to confirm first, where the client can show that.
     """
     if not abilities.versions:
         return types.WorkspaceEdit(changes={target.uri: list(edits) for target, edits in changes})

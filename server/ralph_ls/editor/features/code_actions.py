@@ -1,7 +1,8 @@
-"""Code actions: what a person can settle at a remark, running one task alone, and its edits.
+"""Code actions: what the user can settle at a remark, running one task alone, and its edits.
 
-They are the same actions that the lenses and the panel offer, with the same arguments, and edits
-for remarks on the plan itself. It must never know when an action is due, or how a plan is written.
+They are the actions that the lenses and the panel offer, with the same arguments, and edits for
+remarks on the plan itself. When an action is due, and how a plan is written, is decided in the
+core.
 """
 
 from __future__ import annotations
@@ -147,7 +148,7 @@ def _fixes(
 def _repairs(
     sight: DocumentSnapshot, remarks: Sequence[types.Diagnostic], *, abilities: EditCapabilities
 ) -> Iterator[types.CodeAction]:
-    """The edit that settles a remark on the plan, where it still stands where it was told."""
+    """The edit that settles a remark on the plan, if the remark is still in its place."""
     from ralph_ls.core.plan.lint.quick_fixes import quick_fix_edit
     from ralph_ls.core.plan.lint.remarks import CheckCode
     from ralph_ls.core.views.document.quick_fixes import check_remarks
@@ -200,7 +201,7 @@ def _merges(
 def _accept_edits(
     sight: DocumentSnapshot, remarks: Sequence[types.Diagnostic], *, abilities: EditCapabilities
 ) -> Iterator[types.CodeAction]:
-    """What the guard put back made undone; where that cannot be, the reason."""
+    """Undoes what the guard restored; if that is impossible, the reason."""
     from ralph_ls.core.views.document.quick_fixes import (
         REVERTED_CODE,
         all_reverted_edits,
@@ -289,7 +290,7 @@ def _log_of(view: WorkspaceView, documents: LoopDocuments, now: datetime) -> Pro
 def _run_alone(
     sight: DocumentSnapshot, where: types.Range, prefix: str
 ) -> Iterator[types.CodeAction]:
-    """Running one task, where the selection lies in just that one."""
+    """Running one task, if the selection is in just that one."""
     from ralph_ls.core.plan.model import ParsedPlan, Plan
     from ralph_ls.core.views.document.lenses import lenses
     from ralph_ls.protocol.lsp.options import TaskLenses
@@ -326,6 +327,6 @@ def _wants(context: types.CodeActionContext, kind: types.CodeActionKind | str) -
 
 
 def _is_asked_for(context: types.CodeActionContext, kind: types.CodeActionKind) -> bool:
-    """Whether a person asked, and not the cursor's moving on."""
+    """Whether the user asked, and not a move of the cursor."""
     is_automatic = context.trigger_kind is types.CodeActionTriggerKind.Automatic
     return not is_automatic and _wants(context, kind)

@@ -1,7 +1,4 @@
-"""What may be written next in plans and specifications.
-
-It must never know what is worth offering.
-"""
+"""Completions in plans and specifications."""
 
 from __future__ import annotations
 

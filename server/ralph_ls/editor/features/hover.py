@@ -1,9 +1,4 @@
-"""What is told of the line under the pointer, with links to the files that say more.
-
-See docs/rules.md#diagnostics.
-
-It must never know what is worth telling.
-"""
+"""Hover: the text for the line under the pointer, with links (docs/rules.md#diagnostics)."""
 
 from __future__ import annotations
 

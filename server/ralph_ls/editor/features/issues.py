@@ -1,11 +1,8 @@
-"""The plan of a work tree whose tasks ``bd`` keeps, so that no file is the plan.
+"""Issues as a plan: the tasks of a work tree that ``bd`` keeps (docs/rules.md#beads).
 
-See docs/rules.md#beads.
-
-While an engine works on it, what it read from ``bd`` last is the plan: it lies in its run's folder.
-Else ``bd`` is asked, in a thread, and only when something of its files has changed since; never
-in a folder that nobody trusts, since it is a program that the repository's own scripts may follow.
-It must never know what is shown of it.
+While an engine works on it, the plan is what the engine read from ``bd`` last, in its run's folder.
+Else ``bd`` is asked, in a thread, and only after something of its files has changed; never in an
+untrusted folder, since the repository's own scripts may hook into it.
 """
 
 from __future__ import annotations

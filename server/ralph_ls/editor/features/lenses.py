@@ -1,18 +1,9 @@
-"""What a client keeps of a document until it is told to ask again: its lenses, its hints.
+"""Code lenses and inlay hints, and when a client is to request them again.
 
-A client asks when it shows a document and when its text was changed. When the run changes what it
-would be given, it is told so, if it can be told, once for each difference and for all documents
-together. It must never know what is kept.
-
-Code lenses on the loop's files: its controls, and how it stands, above the lines they are about.
-
-The client asks for them when it shows a file; when a run changes them it is told to ask again, if
-it can be told. It must never know what a lens does: that is the command's that it names.
-
-Inlay hints in the plan: behind each task that this run finished, its iteration and its commit.
-
-A client asks for the part that it shows; when a run changes what it would be given it is told to
-ask again, if it can be told. It must never know what a hint says, nor how a commit is opened.
+A client asks when it shows a document and when its text was changed. When the run changes the
+answer, the client is asked to refresh, if it can, once for each difference and for all documents
+together. Lenses are a loop's controls and state above the lines they are about; hints are the
+iteration and commit behind each task that this run finished.
 """
 
 from __future__ import annotations
@@ -35,7 +26,7 @@ SHORTEST_REST = 0.25
 """Seconds between two requests to the client to ask again."""
 
 ANSWER_PATIENCE = 10.0
-"""Seconds after which a client that does not answer such a request is asked anew."""
+"""Seconds after which a client that does not answer such a request is asked again."""
 
 Item = TypeVar("Item")
 
@@ -94,7 +85,7 @@ class RefreshTracker(Generic[Item]):
         return found
 
     def take_change(self, view: WorkspaceView) -> None:
-        """The run or a file of a work tree changed, or time went on."""
+        """The run or a file of a work tree changed, or time passed."""
         for uri in [] if self._documents.is_over else self.uris():
             place = self._workspaces.of_document(uri)
             if place is None or place[0] is view:
@@ -112,7 +103,7 @@ class RefreshTracker(Generic[Item]):
         if self._documents.is_over:
             return
         if found != self._kept.get(uri, found):
-            # Remembered as kept, so that one difference is told once.
+            # Remembered as kept, so that one difference is reported once.
             self._kept[uri] = found
             if self._can_refresh():
                 self._refresh.ask("all")
@@ -149,7 +140,7 @@ def register_lenses(
     documents: LoopDocuments,
     options: Callable[[], EditorOptions],
 ) -> None:
-    """Answer requests for lenses, and tell the client when they change."""
+    """Answer requests for lenses, and notify the client when they change."""
     kept = _Lenses(server, workspaces, documents, options).kept
 
     @server.feature(types.TEXT_DOCUMENT_CODE_LENS)
@@ -263,7 +254,7 @@ if TYPE_CHECKING:
     from ralph_ls.protocol.lsp.options import EditorOptions
 
 OPEN_COMMIT = "openCommit"
-"""What a client with commands of its own does when a hint is clicked (``commandPrefix``)."""
+"""The command of the client when a hint is clicked (``commandPrefix``)."""
 
 
 def register_hints(
@@ -272,7 +263,7 @@ def register_hints(
     documents: LoopDocuments,
     options: Callable[[], EditorOptions],
 ) -> None:
-    """Answer requests for hints, and tell the client when they change."""
+    """Answer requests for hints, and notify the client when they change."""
 
     async def make(uri: str) -> list[types.InlayHint] | None:
         place = workspaces.of_document(uri)

@@ -1,7 +1,6 @@
 """Links in plans and specifications: to files of the work tree, and to the tasks that are meant.
 
-A link leads to a file that is there, in the work tree and nowhere else. It must never know how a
-link is written.
+A link leads to a file that is there, in the work tree and nowhere else.
 """
 
 from __future__ import annotations

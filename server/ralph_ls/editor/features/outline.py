@@ -1,10 +1,6 @@
-"""The sections and tasks of plans and specifications, for an outline and for "go to symbol".
+"""Document symbols and folds: the sections and tasks of plans and specifications.
 
-What is done is struck through where a client can show that. It must never know what a symbol says.
-
-What of plans and specifications can be folded away.
-
-It must never know what a fold holds.
+What is done is struck through where a client can show that.
 """
 
 from __future__ import annotations

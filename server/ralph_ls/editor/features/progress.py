@@ -1,9 +1,7 @@
-"""Each run that goes on as work-done progress, for clients that show such.
+"""Work-done progress: one for each run in progress, for clients that show such.
 
-See docs/rules.md#language-server.
-
-Cancelling it asks the run to stop after its iteration, as the stop command does. It must never
-know what a run does.
+See docs/rules.md#language-server. Cancelling it asks the run to stop after its iteration, as the
+stop command does.
 """
 
 from __future__ import annotations
@@ -93,7 +91,7 @@ class _Progress:
             self._pacer.ask(view)
 
     async def cancel(self, token: types.ProgressToken) -> None:
-        """The person pressed the button beside the progress."""
+        """The user pressed the button beside the progress."""
         for view, shown in self._shown.items():
             if shown.token == token:
                 await self._stop(view)

@@ -1,9 +1,6 @@
-"""Saves by people of the plan and the settings, kept where the engine finds them.
+"""Saves: the user's edits of plan and settings, recorded for the engine (docs/rules.md#user-edits).
 
-See docs/rules.md#user-edits.
-
-Each says what it did to the tasks, as the editor had the plan before. It must never know what the
-engine makes of that.
+Each record says what the save did to the tasks, as the editor had the plan before.
 """
 
 from __future__ import annotations
@@ -79,7 +76,7 @@ def register(
 
 
 def _unless_inside(view: WorkspaceView, state: StateFolder, keep_it: Callable[[], None]) -> None:
-    """What an agent writes through a server of its own is no edit of the user's."""
+    """What an agent writes through another server is no edit of the user's."""
     from ralph_ls.store.run.ancestry import require_outside
 
     try:
@@ -103,7 +100,7 @@ def record_document_save(
     at: datetime,
     kind: PlanKind,
 ) -> None:
-    """Keep one save; it blocks, and a save that cannot be kept is told in the log."""
+    """Keep one save; it blocks, and a save that cannot be kept is logged."""
     from ralph_ls.store.project.plan_file import record_edit
 
     try:

@@ -1,18 +1,9 @@
-"""Every place of a task's id, in the plan, in what was done and in the specifications.
+"""Task ids: references and renaming, in the plan, the finished work and the specifications.
 
-The specifications and what was done speak of the work tree's own plan; another plan stands alone.
-It must never know a request.
-
-Where a task is meant, and where it stands: by its id, in every file that people write.
-
-It must never know how an id is found.
-
-Renaming: of a task's id wherever it is written, and as a way to answer in any editor.
-
-Right at an explicit id "rename" is what its name says: of the task, and of all that names it. On
-the line of the open question, and anywhere in the decide file, it asks for a text with nothing in
-it yet, and what is typed is the answer, by which no text is ever changed. It must never know how an
-answer reaches the run, nor where ids stand.
+The specifications and the finished work belong to the work tree's own plan; any other plan is
+separate. At an explicit id "rename" renames it everywhere. On the line of the open question, and in
+the decide file, it asks for a text with nothing in it yet, and what is typed is the answer: no text
+is changed. So any editor can answer.
 """
 
 from __future__ import annotations
@@ -39,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskIdLocation:
-    """One use of an id, and the page that it stands in."""
+    """One use of an id, and the page that it is in."""
 
     shown: ProjectDocument
     use: TaskIdUse
@@ -63,7 +54,7 @@ class TaskIdAtCursor:
 
 
 def find_task_id(around: ProjectContext, position: types.Position) -> TaskIdAtCursor | None:
-    """The id that a cursor stands at; None where none of this plan stands."""
+    """The id at a cursor; None if no id of this plan is there."""
     from ralph_ls.core.views.document.task_ids import task_id_at
 
     here, known = around.here, known_task_ids(around)
@@ -101,7 +92,7 @@ def task_id_uses_in(shown: ProjectDocument, asked: TaskIdAtCursor) -> Iterator[T
 def task_id_edit(
     around: ProjectContext, position: types.Position, new_name: str, *, versioned: bool
 ) -> types.WorkspaceEdit | None:
-    """The edit that gives a task another id; None where no id that could be changed stands.
+    """The edit that gives a task another id; None if no id is there that could be changed.
 
     ``versioned``: edits may say which version of a document they are for. Raises ``RalphError``
     where the new id cannot be taken.
@@ -340,7 +331,7 @@ def question_at(sight: DocumentSnapshot, line: int) -> QuestionAtLine | None:
     waits, action = open_question(seen), answer_action(seen)
     if waits is None or action is None or seen.file is FileKind.BLOCKED:
         return None
-    # The lens that says so stands above the first line, too.
+    # The lens that says so is above the first line, too.
     lines = {0, document_positions(seen).span_of_start(waits.start).line}
     if seen.file is FileKind.PLAN and line not in lines:
         return None

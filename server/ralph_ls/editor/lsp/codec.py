@@ -1,15 +1,10 @@
-"""Strict structuring: a field of LSP takes the JSON type that it names, and no other.
+"""Codec: bodies to typed messages and back, strictly.
 
-Left alone, cattrs makes ``"3"`` of 3, ``"None"`` of null and a list of letters of a string, so that
-a client's slip becomes a wrong edit instead of an answer.
-
-Bodies to messages and back: JSON, and the typed params of the methods in our table.
-
-Sans-IO: it must never know what a method does, nor how bytes come and go. LSP's own types go
-through lsprotocol's converter.
-
-Our models are imported where they are first needed: an editor waits for the answer to initialize,
-and pydantic would make it wait half as long again (docs/rules.md#speed).
+Sans-IO. LSP's own types go through lsprotocol's converter, our methods through their models, which
+are imported when first needed: an editor waits for the answer to initialize, and pydantic would
+make it wait half as long again (docs/rules.md#speed). A field takes the JSON type that it names and
+no other: cattrs alone makes ``"3"`` of 3, ``"None"`` of null and a list of letters of a string, so
+that a client's slip becomes a wrong edit instead of an answer.
 """
 
 from __future__ import annotations
@@ -222,7 +217,7 @@ def write_notification(method: str, params: WireModel) -> bytes:
 
 
 def write_messages(workspace: str, run: str, messages: Iterable[bytes], skipped: int) -> bytes:
-    """A framed ``ralph/messages``, whose messages are the JSON that stands in the run's file."""
+    """A framed ``ralph/messages``, whose messages are the JSON of the run's file."""
     told = b'"skipped":%d,' % skipped if skipped else b""
     place = b'"workspace":%b,"run":%b' % (json.dumps(workspace).encode(), json.dumps(run).encode())
     params = b'{%b,%b"messages":[%b]}' % (place, told, b",".join(messages))
@@ -236,7 +231,7 @@ def write_result(message_id: str | int, result: WireModel) -> bytes:
 
 
 def to_json(model: WireModel) -> bytes:
-    """A model as it stands in the journal, too: camelCase, a field without a value left out."""
+    """A model as in the journal: camelCase, a field without a value left out."""
     return model.model_dump_json(by_alias=True, exclude_none=True).encode()
 
 
@@ -247,7 +242,7 @@ def is_wire_model(cls: Any) -> bool:
 
 
 def make_converter() -> Converter:
-    """Lsprotocol's converter, which knows our models too, also deep inside of its own types."""
+    """Lsprotocol's converter, which knows our models too, also deep inside of LSP's types."""
     converter = get_converter()
     require_json_types(converter)
     converter.register_unstructure_hook_func(is_wire_model, _to_builtins)

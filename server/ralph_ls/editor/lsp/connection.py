@@ -1,12 +1,7 @@
-"""What the protocol stands on, and what it does while there is nothing to stand on.
+"""Connection: what the protocol sends through, its handshake, and the trace of messages.
 
-It must never know what a message says.
-
-The handshake of a client and its server: which request may come when, and what failures mean.
-
-Trace of messages: what ``$/setTrace`` asks for, sent as ``$/logTrace``, and the debug log.
-
-It must never know what a message means.
+The handshake says which request may come when, and what failures mean. The trace is what
+``$/setTrace`` asks for, sent as ``$/logTrace``, and the debug log.
 """
 
 from __future__ import annotations
@@ -81,7 +76,7 @@ def check_stage(method: str, stage: HandshakeStage, *, is_shut_down: bool) -> No
 
 
 def log_failure(error: BaseException, doing: str) -> None:
-    """Expected errors are for the client; only the others are for whoever mends the server."""
+    """Expected errors are for the client; only the others are for the server's maintainers."""
     if not isinstance(error, RalphError | JsonRpcException):
         logger.error("%s failed", doing, exc_info=error)
 
@@ -95,7 +90,7 @@ UNTRACED = frozenset(
 
 
 class MessageTrace:
-    """Tells the client, and the log at its debug level, of each message that came and went."""
+    """Reports each message to the client, and to the log at its debug level."""
 
     def __init__(self, send: Callable[[types.LogTraceParams], None]) -> None:
         self._send = send

@@ -1,12 +1,8 @@
-"""URIs of files: what a client sends, read without ever raising.
+"""Conversion between neutral values and LSP's: URIs, positions, links, markdown.
 
-pygls raises for ``http://[::1``, takes ``;`` for the beginning of parameters, and makes paths with
-a NUL in them. It must never know a document.
-
-Neutral words into LSP's: columns into code units, links into URIs, markdown into plain text.
-
-Everything here is a function over values; what a client can show is read once from its
-capabilities. It must never know a feature, nor decide what is worth showing.
+Functions over values; what a client can show is read once from its capabilities. URIs are read
+without ever raising: pygls raises for ``http://[::1``, takes ``;`` for the beginning of parameters,
+and makes paths with a NUL in them.
 """
 
 from __future__ import annotations
@@ -143,7 +139,7 @@ def code_units(text: str, encoding: Encoding) -> int:
 
 
 def characters(line: str, units: int, encoding: Encoding) -> int:
-    """How many characters of ``line`` lie before ``units``.
+    """How many characters of ``line`` are before ``units``.
 
     A place inside a character is the one before it; one behind the end of the line is the end.
     """

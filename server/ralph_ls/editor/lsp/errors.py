@@ -1,9 +1,7 @@
-"""Problems of params in JSON's words: a client's author reads them, who may know no Python.
+"""Errors of requests: the one place where a failure becomes a response error.
 
-The one place where what went wrong becomes what a client is told.
-
-A client gets a code it can branch on, a sentence for a person and, where its params were wrong,
-the field. It never gets a traceback: that is for the log on standard error.
+A client gets a code it can branch on, a sentence for the user and, for wrong params, the field in
+JSON's words: its author may know no Python. Tracebacks go to the log on standard error alone.
 """
 
 from __future__ import annotations
@@ -141,7 +139,7 @@ def code_of(error: RalphError) -> str:
 
 
 def to_response_error(error: BaseException, doing: str) -> ResponseError:
-    """What a client is told of ``error``, which came up in ``doing``, a method or a command."""
+    """The response for ``error``, which came up in ``doing``, a method or a command."""
     match error:
         case RalphError():
             data = {"code": code_of(error)}
@@ -205,7 +203,7 @@ def _problems_of(error: Exception) -> Iterator[tuple[ParamPath, str]]:
         for each in error.errors(include_url=False):
             yield each["loc"], describe_in_json_terms(each)
     else:
-        # Of a whole message only the params are the client's to mend.
+        # Of a whole message only the params are the client's to fix.
         for field, message in _leaves(error, ()):
             yield (field[1:] if field[:1] == ("params",) else field), message
 
@@ -217,7 +215,7 @@ def _is_of_pydantic(error: BaseException) -> TypeGuard[ValidationError]:
 
 
 def _leaves(error: BaseException, field: ParamPath) -> Iterator[tuple[ParamPath, str]]:
-    """Every single problem under a group of cattrs, with where it stands."""
+    """Every single problem under a group of cattrs, with its place."""
     field = (*field, *_steps(getattr(error, "__notes__", ())))
     if isinstance(error, BaseValidationError):
         for inner in error.exceptions:

@@ -2,8 +2,8 @@
 
 Sans-IO: it is fed bytes and gives bodies. A frame that cannot be read costs itself alone: the
 reader reports it and resumes at the next header. That is safe because a header cannot occur within
-a JSON body: there a line end is either escaped, or surrounded by punctuation. It must never know
-what a message says.
+a JSON body: there a line end is either escaped, or surrounded by punctuation. Does not know what a
+message says.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _UTF_8 = frozenset({b"utf-8", b"utf8"})
 
 @dataclass(frozen=True, slots=True)
 class MalformedFrame:
-    """A frame that is no message; the stream goes on after it."""
+    """A frame that is no message; the stream continues after it."""
 
     problem: str
 
@@ -121,7 +121,7 @@ class FrameReader:
         return None
 
     def _lose(self, problem: str) -> MalformedFrame:
-        """Report what makes no sense, once for all that lies between two messages."""
+        """Report what makes no sense, once for all of it between two messages."""
         first, self._lost = not self._lost, True
         return MalformedFrame(problem) if first else _SKIPPED
 

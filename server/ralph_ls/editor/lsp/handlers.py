@@ -1,11 +1,8 @@
-"""The arguments of an executeCommand, typed by the signature of the command's handler.
+"""Handlers: their arguments, and running one so that it can be awaited and cancelled whole.
 
-They are LSP's one loosely typed corner: a list of JSON values. It must never know a command.
-
-Running a handler, of whatever kind it is, so that it can be waited for and cancelled whole.
-
-A handler may be a function, a coroutine, a function for a thread, or one of pygls' own generators,
-which hand over to others. This module must never know what a message is, nor who is answered.
+A handler may be a function, a coroutine, a function for a thread, or one of pygls' generators,
+which delegate to others. The arguments of ``workspace/executeCommand``, a list of JSON values, are
+typed by the handler's signature.
 """
 
 from __future__ import annotations
@@ -94,7 +91,7 @@ def start_handler(
     settled: Future[Any] = Future()
     try:
         settled.set_result(handler(*args, **named))
-    except Exception as error:  # noqa: BLE001 -- whoever asked is told, whatever it is
+    except Exception as error:  # noqa: BLE001 -- the future carries any of them
         settled.set_exception(error)
     return settled
 

@@ -1,7 +1,7 @@
-"""pygls as an editor needs it: every request is answered, and nothing blocks, leaks or outlives.
+"""The language server on pygls: every request is answered, and nothing blocks, leaks or outlives.
 
-The public face of this package's wire: ``RalphLanguageServer`` to hang features on, ``run_stdio``
-to run it. It must never know a feature.
+The public face of the protocol: ``RalphLanguageServer`` to register features on, ``run_stdio`` to
+run it.
 """
 
 from __future__ import annotations
@@ -97,12 +97,12 @@ class RalphLanguageServer(LanguageServer):
         return 0 if self._pipe is None else self._pipe.backlog
 
     async def drained(self) -> None:
-        """Wait until the client keeps up: whoever has much to tell asks before telling on."""
+        """Wait until the client keeps up: a sender of much output waits before it sends more."""
         if self._pipe is not None:
             await self._pipe.drained()
 
     def report_server_error(self, error: Exception, source: Any) -> None:
-        """Tell of what nobody waits for an answer to; in the log, since a pop-up steals keys."""
+        """Report an error of a notification; in the log, since a pop-up steals keys."""
         if source is not FeatureRequestError:
             told = types.LogMessageParams(type=types.MessageType.Error, message=str(error))
             self.window_log_message(told)
@@ -119,7 +119,7 @@ class RalphLanguageServer(LanguageServer):
         run_stdio(self)
 
     def start_tcp(self, host: str, port: int) -> NoReturn:
-        """Refused: pygls' own stream serves one client and has the faults that are mended here."""
+        """Refused: pygls' own stream serves one client and has the defects that are fixed here."""
         raise NotImplementedError(f"{host}:{port} is not served; see serve()")
 
     def start_ws(self, host: str, port: int) -> NoReturn:
@@ -129,7 +129,7 @@ class RalphLanguageServer(LanguageServer):
     async def serve(self, descriptors: StdioDescriptors, *, client: int | None = None) -> int:
         """Serve one client until it leaves; gives the exit code.
 
-        ``client`` is its process id, where whoever started us knows it.
+        ``client`` is its process id, if the parent knows it.
 
         0 after ``shutdown``, else 1. The client has left when it says ``exit``, closes a pipe,
         stops reading for good, or when its process ends.
@@ -224,7 +224,7 @@ async def _settle(protocol: RalphProtocol) -> None:
         done, _ = await asyncio.wait(running, timeout=CANCELLING_PATIENCE)
         for each in done:
             if not each.cancelled():
-                each.exception()  # Seen already by whoever was to answer.
+                each.exception()  # Handled already by the answering callback.
 
 
 def _insist_on_ending(code: int) -> None:

@@ -1,8 +1,8 @@
-"""What waits to be written to a client, in order, and what gives way when the client is slow.
+"""Outbox: the queue of frames to a client, in order, and what is dropped when the client is slow.
 
 A pure value: no thread, no clock, no file. Answers, events and diagnostics always wait their turn.
-What the agent says gives way: pieces that wait side by side become one frame, and above a bound the
-oldest are left out and counted, since the whole of it lies in the iteration's log.
+The agent's output is dropped first: adjacent pieces become one frame, and above a bound the oldest
+are dropped and counted, since the whole of it is in the iteration's log.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class Outbox:
             frames.append(self._take_first())
             length += len(frames[-1])
         if not self._piles and self._skipped:
-            # Nothing is left that could tell of what was left out before it.
+            # Nothing is left that could report what was dropped before it.
             frames.extend(self._to_frame(_PendingFrame(source)) for source in list(self._skipped))
         return b"".join(frames)
 
@@ -141,7 +141,7 @@ class Outbox:
         return self._to_frame(first)
 
     def _leave_out(self, pile: _PendingFrame) -> None:
-        """Empty it where it stands; the next frame of its source tells how much is missing."""
+        """Empty it in its place; the next frame of its source says how much is missing."""
         self._n_piled -= pile.length
         told = self._skipped.get(pile.source, 0)
         self._skipped[pile.source] = told + pile.skipped + pile.n_units

@@ -1,8 +1,8 @@
-"""pygls' protocol with its corners closed: every request gets one answer, whatever happens.
+"""LSP protocol on pygls with its defects fixed: every request gets one answer.
 
-A message goes ``receive`` → checked → typed → its handler → answer; each step that can fail says so
-to the client. ``tests/editor/lsp/test_patched_requests.py`` shows each mended corner beside the
-stock behaviour. It must never know a feature, nor how bytes come and go.
+A message goes ``receive`` → checked → typed → its handler → answer; each step that can fail reports
+it to the client. ``tests/editor/lsp/test_patched_requests.py`` shows each fix beside the stock
+behaviour. Does not know a feature, nor how bytes come and go.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class RalphProtocol(LanguageServerProtocol):
         self._afterwards: dict[MsgId, list[Callable[[], None]]] = {}
         self._trace = MessageTrace(partial(self.notify, types.LOG_TRACE))
         self.experimental: dict[str, Any] | None = None
-        """What is told at ``initialize`` as experimental capabilities."""
+        """What ``initialize`` answers as experimental capabilities."""
         super().__init__(server, converter)
         self.progress = ReleasingProgress(self)
 
@@ -103,7 +103,7 @@ class RalphProtocol(LanguageServerProtocol):
         """From now on send to ``connection``.
 
         ``end`` is called with the exit code when the client says ``exit``, ``watch`` with the
-        client's process id when it tells one.
+        client's process id when it sends one.
         """
         self._connection = connection
         self._end = end
@@ -139,7 +139,7 @@ class RalphProtocol(LanguageServerProtocol):
         try:
             message = read_body(body)
             check_envelope(message)
-            # Each message in a context of its own, which knows the id of its request.
+            # Each message in a separate context, which knows the id of its request.
             contextvars.copy_context().run(self._take, message)
         except JsonRpcException as error:
             logger.warning("A message makes no sense: %s", error)
@@ -213,7 +213,7 @@ class RalphProtocol(LanguageServerProtocol):
             else:
                 whole = {"result": None, **message}
                 future.set_result(self._converter.structure(whole, result_type).result)
-        except Exception as error:  # noqa: BLE001 -- whoever waits is told
+        except Exception as error:  # noqa: BLE001 -- the future carries it
             future.set_exception(invalid_params(error, f"the client's answer to {msg_id}"))
 
     def _read_params(self, method: str, message: dict[str, Any]) -> Any:
@@ -265,7 +265,7 @@ class RalphProtocol(LanguageServerProtocol):
             if row is not None and row.result is not None and not isinstance(result, row.result):
                 raise TypeError(f"{method} must answer {row.result}, not {type(result)}")
             self._send_response(msg_id, result)
-        except Exception as error:  # noqa: BLE001 -- whoever asked is told, whatever it is
+        except Exception as error:  # noqa: BLE001 -- the client gets it as an error
             log_failure(error, doing)
             self._fail(msg_id, error, doing=doing)
         else:
@@ -289,7 +289,7 @@ class RalphProtocol(LanguageServerProtocol):
     # ------------------------------------------------------------------------------------ sending
 
     def notify_messages(self, workspace: str, run: str, messages: Sequence[bytes]) -> None:
-        """Send ``ralph/messages``, each message as the JSON that stands in the run's file."""
+        """Send ``ralph/messages``, each message as the JSON of the run's file."""
         if self._connection is not None:
             self._connection.write_messages(workspace, run, messages)
 
@@ -331,14 +331,14 @@ class RalphProtocol(LanguageServerProtocol):
             self._connection.write(write_result(msg_id, result))
         else:
             self._send_data({"jsonrpc": self.VERSION, "id": msg_id, "result": result})
-        # Afterwards: before the answer to initialize a client may be told nothing.
+        # Afterwards: before the answer to initialize nothing may be sent.
         self._trace.answered(msg_id, error)
 
     def _fail(self, msg_id: MsgId | None, error: Exception, *, doing: str = "") -> None:
         self._send_response(msg_id, error=to_response_error(error, doing))
 
     def _send_data(self, data: Any) -> None:
-        """Raises TypeError or ValueError for what is no JSON; ``_answer`` tells the client."""
+        """Raises TypeError or ValueError for what is no JSON; ``_answer`` reports it."""
         message = json.dumps(data, default=self._serialize_message, separators=(",", ":"))
         if self._connection is None:
             logger.debug("Nobody is there to be told")
@@ -398,7 +398,7 @@ class RalphProtocol(LanguageServerProtocol):
 
     @lsp_method(types.EXIT)
     def lsp_exit(self, *args: Any) -> Generator[HandlerCall, Any, None]:
-        """End the process, with a code that tells whether it was asked to first."""
+        """End the process, with a code for whether ``shutdown`` came first."""
         if (handler := self.fm.features.get(types.EXIT)) is not None:
             yield handler, args, None
         self._end(self.exit_code)

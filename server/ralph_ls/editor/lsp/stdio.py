@@ -2,12 +2,11 @@
 
 Reading and writing have a thread each, which touch nothing but bytes: the event loop never waits
 for a client, and busy handlers never hold up input. Standard output itself is moved out of reach,
-so that a ``print`` lands in the log. This module must never know what the messages say.
+so that a ``print`` goes to the log.
 
-Whether the client that started us still lives: a server must not outlive its editor.
-
-A closed pipe tells it most of the time. It does not where the pipe was inherited by a third
-process, which holds it open; then only the client's process id does (LSP, ``processId``).
+The client watch ends the server with its editor. A closed pipe shows that mostly, but not if a
+third process has inherited the pipe and holds it open; then only the client's process id does (LSP,
+``processId``).
 """
 
 from __future__ import annotations
@@ -66,7 +65,7 @@ def take_stdio() -> StdioDescriptors:
         msvcrt.setmode(own.input, os.O_BINARY)
         msvcrt.setmode(own.output, os.O_BINARY)
     else:
-        # Whoever made the pipes may have made them otherwise; our threads are there to wait.
+        # The parent may have made the pipes non-blocking; our threads are there to wait.
         os.set_blocking(own.input, True)
         os.set_blocking(own.output, True)
     os.dup2(nothing, 0)
@@ -105,7 +104,7 @@ def start_reading(
 
 
 class PipeWriter:
-    """Writes messages from a thread of its own; every method may be called from any thread."""
+    """Writes messages from a separate thread; every method may be called from any thread."""
 
     def __init__(self, descriptor: int, *, on_lost: Callable[[str], None]) -> None:
         """``on_lost`` is called once, from any thread, with why nothing can be written any more."""
@@ -217,7 +216,7 @@ CHECK_INTERVAL = 5.0
 def watch_client(pid: int, on_gone: Callable[[], None]) -> Callable[[], None]:
     """Call ``on_gone`` in the running loop as soon as ``pid`` is gone; gives what ends the watch.
 
-    Linux wakes us. Elsewhere we look every few seconds, since nothing tells.
+    Linux wakes us. Elsewhere we poll every few seconds.
     """
     if pid <= 0 or not _shares_our_numbers():
         return _nothing
@@ -233,7 +232,7 @@ def watch_client(pid: int, on_gone: Callable[[], None]) -> Callable[[], None]:
 
 
 def _shares_our_numbers() -> bool:
-    """False in a container whose client stands outside: its process id means nothing in here."""
+    """False in a container whose client is outside: its process id means nothing in here."""
     return sys.platform == "win32" or os.getppid() != 0
 
 

@@ -1,8 +1,8 @@
-"""A document that a client has open, changed by what its user types.
+"""Open documents: positions and changes as an editor counts them.
 
 pygls cuts texts wherever Python sees a line end, so at a form feed or at U+2028 too. An editor does
 not, so from there on every change would go to the wrong place. pygls also rebuilds the whole text
-line by line at each key. It must never know what the document is about.
+line by line at each key.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class OpenDocument(TextDocument):
             self._source = change.text
 
     def _offset(self, text: str, position: types.Position) -> int:
-        """Where ``position`` lies in the text; one behind the end of anything is that end."""
+        """The index of ``position`` in the text; one behind the end of anything is that end."""
         start = _line_start(text, position.line)
         ending = _LINE_END.search(text, start)
         line = text[start : len(text) if ending is None else ending.start()]

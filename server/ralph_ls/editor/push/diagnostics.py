@@ -1,9 +1,7 @@
 """Diagnostics on the plan, the decide file and the blocked file, open or not.
 
-See docs/rules.md#language-server.
-
-They are pushed, since the run changes them more often than any client asks. A file is told again
-only when what is told of it differs. It must never know what a remark means.
+See docs/rules.md#language-server. They are pushed, since the run changes them more often than any
+client asks, and a file's are published again only when they differ.
 """
 
 from __future__ import annotations
@@ -54,7 +52,7 @@ def register(
 
 
 class _Publisher:
-    """Knows what the client was told of each file."""
+    """Keeps what was published to the client of each file."""
 
     def __init__(
         self, server: RalphLanguageServer, workspaces: Workspaces, documents: LoopDocuments
@@ -65,7 +63,7 @@ class _Publisher:
         self._files: dict[str, tuple[WorkspaceView, FileKind]] = {}
         self._told: dict[str, tuple[list[types.Diagnostic], int | None]] = {}
         self._forgotten: set[str] = set()
-        """Files of which the client may have dropped what it was told."""
+        """Files whose diagnostics the client may have dropped."""
         self._pacer = Throttle(self._publish, doing="diagnostics", longest_rest=LONGEST_REST)
 
     def look_around(self, view: WorkspaceView) -> None:
@@ -90,7 +88,7 @@ class _Publisher:
         if place is None:
             return
         if edit is DocumentEvent.OPENED and uri in self._told:
-            # Some clients forget what they were told of a file when they close it.
+            # Some clients forget a file's diagnostics when they close it.
             self._forgotten.add(uri)
         if edit in {DocumentEvent.OPENED, DocumentEvent.CLOSED}:
             self.look_around(place[0])
@@ -99,7 +97,7 @@ class _Publisher:
             self._pacer.ask(uri)
 
     def _take_back(self, uri: str, current: Iterable[str]) -> None:
-        """At once: what is told of the same file under another name has to come later.
+        """At once: diagnostics of the same file under another name have to come later.
 
         We may call a file by another name than the client until it opens it, such as ``%40`` for
         ``@``, and most clients know both as one.
@@ -117,7 +115,7 @@ class _Publisher:
             # It was taken back meanwhile.
             return
         told, of_version = self._told.get(uri, ([], version))
-        # An editor moves what it was told with every edit, until it is told again.
+        # An editor moves diagnostics with every edit, until they are published again.
         is_known = found == told and (version == of_version or not found)
         if self._documents.is_over or (is_known and uri not in self._forgotten):
             return
@@ -132,7 +130,7 @@ class _Publisher:
         await self._server.drained()
 
     async def _find(self, uri: str) -> tuple[list[types.Diagnostic], int | None]:
-        """What is to be told of a file; nothing where it is gone or no longer ours."""
+        """A file's diagnostics; none if it is gone or no longer ours."""
         place = self._files.get(uri)
         if place is None:
             return [], None
@@ -150,7 +148,7 @@ class _Publisher:
 
 
 def unreadable_diagnostics(found: UnreadableDocument) -> types.Diagnostic:
-    """All that is told of a file that is not read."""
+    """The diagnostics of a file that is not read."""
     from ralph_ls.core.views.model.diagnostic import DiagnosticCode
 
     beginning = types.Position(line=0, character=0)

@@ -1,16 +1,9 @@
-"""How a work tree stands, whole and in words: what ``ralph/state`` and ``ralph/view`` tell.
-
-It is put together from what is known of the run and from the plan as it stands in the editor. It
-must never know who is told, nor how often.
-
-Telling a client what happens in a run: events, the agent's words, and the whole picture.
+"""Subscriptions: ``ralph/state`` and ``ralph/view``, and the stream of a run's events and output.
 
 Each work tree has one subscription, since a server has one client. Its events come in the order of
-the journal, each once; whoever subscribes late is told what was missed before anything newer. What
-the agent prints gives way where the client reads slowly (``transport_outbox``). All of it belongs
-to the event loop's thread.
-
-Requests that look: how a work tree stands, and to be told what happens in it.
+the journal, each once; a late subscriber gets what it missed before anything newer. The agent's
+output is dropped first if the client reads slowly (``editor.lsp.outbox``). All of it belongs to the
+event loop's thread.
 """
 
 from __future__ import annotations
@@ -103,7 +96,7 @@ def _relative(plan: Path | None, root: Path) -> str:
 
 
 VIEW_INTERVAL = 0.25
-"""Seconds between two views, at least, where nothing begins or ends to need a person."""
+"""Seconds between two views, at least, if nothing begins or ends to need the user."""
 
 COSTLY = 10.0
 """How many times as long as making a view took the next one is put off, at least."""
@@ -112,7 +105,7 @@ StateOf = Callable[[WorkspaceView], Awaitable[StateResult]]
 
 
 class Subscriptions:
-    """What the client is told of each work tree."""
+    """The client's subscriptions, one for each work tree."""
 
     def __init__(
         self, server: RalphLanguageServer, workspaces: Workspaces, documents: LoopDocuments
@@ -128,9 +121,9 @@ class Subscriptions:
         documents.on_edit(self._take_edit)
 
     async def subscribe(self, view: WorkspaceView, params: SubscribeParams) -> SubscribeResult:
-        """Tell the client from now on; takes the place of an earlier subscription.
+        """Subscribe the client; replaces an earlier subscription.
 
-        What is told follows the answer to the request that is being handled.
+        Notifications follow the answer to the request that is being handled.
         """
         loop = asyncio.get_running_loop()
         wants = RunInterest(events=params.events, output=params.output, messages=params.messages)
@@ -158,7 +151,7 @@ class Subscriptions:
         return SubscribeResult(run=caught.run, seq=caught.seq, workspace=view.uri, state=state)
 
     async def unsubscribe(self, view: WorkspaceView) -> bool:
-        """Tell nothing more; whether anything was told."""
+        """Unsubscribe; whether there was a subscription."""
         known = view in self._known
         self._end(view)
         await view.do(WorktreeScanner.unsubscribe)
@@ -177,7 +170,7 @@ class Subscriptions:
             self._known[view].take(found)
 
     async def _keep_pace(self, view: WorkspaceView) -> None:
-        """Wait until the client has taken nearly all of what it was told."""
+        """Wait until the client has read nearly all of what was sent."""
         if view in self._known:
             await self._known[view].caught_up()
         await self._server.drained()
@@ -187,7 +180,7 @@ class Subscriptions:
             self._known[view].take_change()
 
     def _take_edit(self, uri: str, _edit: DocumentEvent) -> None:
-        # The plan is shown as it stands in the editor, which may come to it later than the disk.
+        # The plan is shown as it is in the editor, which may learn of it later than the disk.
         place = self._workspaces.of_document(uri)
         if place is not None:
             self._take_change(place[0])
@@ -203,7 +196,7 @@ class Subscriptions:
 
 
 class Subscription:
-    """What the client is told of one work tree, from its answer on until it wants no more."""
+    """One work tree's subscription, from its answer on until it is cancelled."""
 
     def __init__(
         self,
@@ -229,7 +222,7 @@ class Subscription:
         self._failures = FailureLog("telling how a work tree stands")
 
     def begin(self, state: StateResult, state_of: StateOf) -> None:
-        """The answer was sent: tell what was missed, and go on from there."""
+        """The answer was sent: send what was missed, and continue from there."""
         if self._held is None:
             return
         loop = asyncio.get_running_loop()
@@ -241,16 +234,16 @@ class Subscription:
         self._tasks.append(loop.create_task(self._catch_up(), name="ralph-ls catch up"))
 
     async def caught_up(self) -> None:
-        """Wait while it is told what had happened before."""
+        """Wait until it has caught up."""
         await self._caught_up.wait()
 
     async def _catch_up(self) -> None:
-        """Tell what was missed, as fast as the client takes it, and then what waits behind it."""
+        """Send what was missed, as fast as the client reads, and then what waits behind it."""
         try:
             while (part := await asyncio.to_thread(next, self.caught.earlier, None)) is not None:
                 self._tell(part)
                 await self._server.drained()
-        except Exception as error:  # noqa: BLE001 -- what comes now can be told all the same
+        except Exception as error:  # noqa: BLE001 -- what comes now can be sent all the same
             self._failures.tell("catch up", error)
         held, self._held = self._held or [], None
         for told in held:
@@ -258,10 +251,10 @@ class Subscription:
         self._caught_up.set()
 
     def take(self, found: ScanResult) -> None:
-        """Tell what was found."""
+        """Send what a scan found."""
         state = found.picture.state
         if state is not None and state.run == self._run:
-            # A journal that was cut short goes on with numbers that were there before.
+            # A journal that was cut short continues with numbers that were there before.
             self._seq = min(self._seq, state.seq)
         elif state is not None and not self._params.events:
             self._run, self._seq = state.run, 0
@@ -279,7 +272,7 @@ class Subscription:
         self._changed.set()
 
     def end(self) -> None:
-        """Tell nothing more."""
+        """Send nothing more."""
         self._held = None
         self._caught_up.set()
         for task in self._tasks:
@@ -347,7 +340,7 @@ class Subscription:
 async def state(
     workspaces: Workspaces, documents: LoopDocuments, params: StateParams
 ) -> StateResult:
-    """``ralph/state``: as it stands now, not as it was seen last."""
+    """``ralph/state``: the state now, not that of the last scan."""
     await workspaces.ready()
     view = workspaces.named(params.workspace)
     await view.look()

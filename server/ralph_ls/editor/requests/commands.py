@@ -1,8 +1,8 @@
-"""The server's own commands, ``ralph.…``: every control for a client that has none of its own.
+"""The server's own commands, ``ralph.…``: every control for a client without commands.
 
-Where a client has commands under a prefix of its own (``commandPrefix``), these are not registered:
-two owners of one name would be one too many. Each takes at most one argument; what it does stands
-in ``requests.gestures``.
+A client that has commands under a prefix (``commandPrefix``) registers its own: two owners of one
+name would be one too many. Each takes at most one argument; what it does is in
+``requests.execute_command``.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ COMMANDS = (
 def register_commands(
     server: RalphLanguageServer, workspaces: Workspaces, documents: LoopDocuments
 ) -> None:
-    """Register all of them; call it before the client is told what the server can do."""
+    """Register all of them; call it before the capabilities are sent."""
     for name in COMMANDS:
         server.command(f"{PREFIX}{name}")(_command(server, workspaces, documents, name))
 

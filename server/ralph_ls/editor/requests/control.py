@@ -1,13 +1,9 @@
-"""Orders to a run: stop, pause, resume, reset, answer, note; and the start of one.
+"""Orders to a run: stop, pause, resume, reset, answer, note, start; changes and rollback.
 
-A living engine is asked and answers in its journal; without one what a person settles is written
-to its file, and the run may be taken up (docs/rules.md#inbox). What the engine refuses is an answer
-with ``accepted`` false; what could not even be asked is an error with a code.
-
-What an iteration changed, files as they were, and the way back to before it.
-
-Looking is done here, in threads; what changes the repository is a process of its own, the same
-that a terminal would start.
+A living engine answers in its journal; without one the user's answer is written to its file, and
+the run may be resumed (docs/rules.md#inbox). A refusal by the engine is an answer with ``accepted``
+false; what could not even be asked is an error with a code. Reading is done here, in threads; what
+changes the repository is a separate process, the same that a terminal would start.
 """
 
 from __future__ import annotations
@@ -203,7 +199,7 @@ async def file_at_commit(workspaces: Workspaces, params: FileAtParams) -> FileAt
 
 
 async def rollback(workspaces: Workspaces, params: RollbackParams) -> RollbackResult:
-    """``ralph/rollback``: the person was asked by the editor, which showed a dry run."""
+    """``ralph/rollback``: the editor asked the user, and showed a dry run."""
     view = await trusted_workspace(workspaces, params.workspace)
     arguments = ["rollback", "--before", str(params.start), "--json", "--yes"]
     # In one word with its flag, so that nothing which begins with a dash is taken for another.

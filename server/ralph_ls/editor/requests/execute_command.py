@@ -1,4 +1,4 @@
-"""What a person's command does: mostly the request of the same name, with what a lens brings.
+"""Execution of commands: mostly the request of the same name, with the arguments of a lens.
 
 A lens names the run that it is about, so one that is clicked too late never steers another run.
 """
@@ -55,7 +55,7 @@ TEXT_METHODS = frozenset({ANSWER, NOTE})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandCall:
-    """A command that a person gave."""
+    """A command that the user gave."""
 
     server: RalphLanguageServer
     workspaces: Workspaces
@@ -177,7 +177,7 @@ async def _open_decide(gesture: CommandCall) -> ReplyResult:
 def _end_of(text: str) -> types.Position:
     """The end of the last line: some editors know no line after the text's last line end."""
     lines = text.removesuffix("\n").split("\n")
-    # What lies beyond a line's end means its end, in any encoding.
+    # A position beyond a line's end means its end, in any encoding.
     return types.Position(line=len(lines) - 1, character=len(lines[-1].encode()))
 
 
@@ -231,7 +231,7 @@ async def _show_file(gesture: CommandCall) -> ReplyResult:
 async def _show(
     gesture: CommandCall, view: WorkspaceView, path: Path, *, place: types.Position | None = None
 ) -> ReplyResult:
-    """Open a file where the client can; else say where it lies."""
+    """Open a file where the client can; else show its path."""
     window = gesture.server.client_capabilities.window
     able = window is not None and window.show_document is not None and window.show_document.support
     if not able:

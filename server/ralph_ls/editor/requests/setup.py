@@ -1,7 +1,7 @@
 """The set-up wizard's requests: what can be chosen, judging a draft, a proposed plan, the files.
 
-What starts a program or looks for one is done by a process of its own, since the editor's server
-knows no agent; a client that gives up waiting ends that process, and the agent with it.
+Starting or finding a program is left to a separate process, since the editor's server knows no
+agent; a client that gives up waiting ends that process, and the agent with it.
 """
 
 from __future__ import annotations

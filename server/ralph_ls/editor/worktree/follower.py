@@ -1,14 +1,10 @@
-"""Backpressure: a thread reads on only when the event loop, and a slow client, keep up.
+"""Follower: a thread that scans a work tree when its files change, with backpressure.
 
-Events of a run are never left out, so whoever reads a journal faster than the client takes them
-would keep all of them in memory. What an agent prints gives way by itself (``transport_outbox``).
-
-Following a work tree: a thread that looks when its files change, and tells what it found.
-
-The thread reads, folds and watches; the event loop is handed whole results and never waits for a
-disk. While an engine has the work tree the thread also looks every 500 ms; otherwise it does
-nothing until a file changes (docs/rules.md#following). It must never know what a client is told of
-it.
+The thread reads, folds and watches; the event loop gets whole results and never waits for a disk.
+While an engine has the work tree the thread also scans every 500 ms; otherwise it does nothing
+until a file changes (docs/rules.md#following). Events of a run are never dropped, so the thread
+reads on only when the event loop, and a slow client, keep up; the agent's output is bounded by
+``editor.lsp.outbox``.
 """
 
 from __future__ import annotations
@@ -90,7 +86,7 @@ class FileWatch:
         self._gone: set[str] = set()
         """Folders that went: one that comes again may have the very number of the old one."""
         self.works = True
-        """Whether the system tells of changes; where it does not, looking again must do."""
+        """Whether the system reports changes; if not, polling must do."""
 
     def set(self, wanted: WatchedFolders) -> bool:
         """Watch these folders and no others; whether that is any other than before.
@@ -170,7 +166,7 @@ class WorktreeFollower:
         self._wake.set()
 
     def do(self, job: Callable[[WorktreeScanner], Result]) -> Future[Result]:
-        """Have a job done in the thread, right after a look of its own at everything."""
+        """Run a job in the thread, right after a separate scan of everything."""
         future: Future[Result] = Future()
 
         def work() -> None:
@@ -178,7 +174,7 @@ class WorktreeFollower:
                 return
             try:
                 future.set_result(job(self._tree))
-            except Exception as error:  # noqa: BLE001 -- whoever asked is told
+            except Exception as error:  # noqa: BLE001 -- the future carries it
                 future.set_exception(error)
 
         self._jobs.append(work)
@@ -239,7 +235,7 @@ class WorktreeFollower:
         try:
             self._hand_over(found, taken.set)
         except RuntimeError:
-            self.stop()  # The loop is closed: nobody is there to be told.
+            self.stop()  # The loop is closed: there is no listener.
             return False
         while not taken.wait(LIVE_INTERVAL):
             if self._stopped.is_set():

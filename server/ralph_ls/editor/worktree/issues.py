@@ -1,7 +1,6 @@
-"""Reading the issues of ``bd`` for an editor: as an engine kept them, or asked for.
+"""Issues of ``bd`` for an editor: as an engine kept them, or read from ``bd``.
 
-All of it blocks, and may be called from any thread. It must never know an event loop, nor when it
-is time to look again.
+All of it blocks, and may be called from any thread.
 """
 
 from __future__ import annotations

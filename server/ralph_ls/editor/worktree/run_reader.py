@@ -1,11 +1,8 @@
-"""From an agent's bytes, cut anywhere, to text and messages that may be sent.
+"""Run reader: one run's files as they grow, the journal folded and the output cut into pieces.
 
-Sans-IO: it is fed bytes, and holds a character or a line that is not whole yet. It must never know
-where bytes come from, nor who reads what becomes of them.
-
-Reading one run's files as they grow: its journal folded, its agent's output cut into pieces.
-
-All of it blocks and belongs to one thread. It must never know the event loop, nor who watches.
+The sans-IO part is fed an agent's bytes, cut anywhere, and gives text and messages that may be
+sent; it holds a character or a line that is not whole yet. All of it blocks and belongs to one
+thread.
 """
 
 from __future__ import annotations
@@ -44,7 +41,7 @@ FRAME_LIMIT = 64 * 1024
 """Characters of output in one frame (docs/rules.md#speed)."""
 
 OUTPUT_CATCH_UP = 8 * 1024
-"""Bytes of earlier output that a viewer is told of an agent that already runs."""
+"""Bytes of earlier output that a viewer gets of an agent that already runs."""
 
 MESSAGES_CATCH_UP = 64 * 1024
 """The same of its messages."""
@@ -57,7 +54,7 @@ class TextDecoder:
     """Makes text of UTF-8 bytes as they come; what is no UTF-8 is replaced."""
 
     def __init__(self, *, within: bool = False) -> None:
-        """``within``: the first byte may lie inside a character, which is then left out."""
+        """``within``: the first byte may be inside a character, which is then left out."""
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
         self._within = within
 
@@ -76,7 +73,7 @@ class LineCutter:
     """Cuts bytes into whole lines, without their ends."""
 
     def __init__(self, *, within: bool = False) -> None:
-        """``within``: the first byte may lie inside a line, which is then left out."""
+        """``within``: the first byte may be inside a line, which is then left out."""
         self._partial: list[bytes] = []
         self._length = 0
         self._passing = within
@@ -113,8 +110,8 @@ _many = msgspec.json.Decoder(list[_Head])
 def whole_messages(lines: Sequence[bytes], *, start: int | None = None) -> list[bytes]:
     """Those lines that are messages of a kind we know, of one start where one is named.
 
-    They are passed on as they stand, so they are looked at only as far as nobody is harmed: a line
-    that is no JSON would spoil the frame that it lies in.
+    They are passed on unchanged, so they are checked only as far as safety needs: a line
+    that is no JSON would spoil the frame that it is in.
     """
     if start is None:
         try:
@@ -163,7 +160,7 @@ def _pieces(text: str) -> list[str]:
 
 
 def _without_rest_of_character(data: bytes) -> bytes:
-    """Without the bytes that go on with a character which began earlier: at most three."""
+    """Without the bytes that continue a character which began earlier: at most three."""
     n_rest = 0
     while n_rest < min(3, len(data)) and 0x80 <= data[n_rest] < 0xC0:
         n_rest += 1
@@ -181,7 +178,7 @@ class JournalLost(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunInterest:
-    """What the one client wants to be told of a run, besides how it stands."""
+    """What the one client subscribed to, besides the state of a run."""
 
     events: bool = False
     output: bool = False
@@ -211,7 +208,7 @@ class RunReader:
 
     @property
     def state(self) -> RunState:
-        """How the run stands, as far as the journal was read."""
+        """The state of the run, as far as the journal was read."""
         return self._view.state
 
     @property
@@ -250,7 +247,7 @@ class RunReader:
         return _events_between(self.files.journal, after_seq, self.state.seq)
 
     def pass_over(self, events: list[Event | UnknownEvent]) -> None:
-        """Take note of events of which nobody is to be told."""
+        """Fold events that are not to be sent."""
         for event in events:
             self._note_agent(event)
 
@@ -264,7 +261,7 @@ class RunReader:
         told: list[RunUpdate] = []
         for event in events:
             if isinstance(event, AgentExited | IterationEnded | RunEnded):
-                # All of an agent's output stands in its files before its end is told.
+                # All of an agent's output is in its files before its end is recorded.
                 for piece in self._read_agent():
                     told.append(piece)
                     if _is_large(told):
@@ -285,11 +282,11 @@ class RunReader:
             yield told
 
     def want_all(self, wants: RunInterest) -> None:
-        """Tell this of every agent, where no event was read yet."""
+        """Send this of every agent, if no event was read yet."""
         self._messages = _MessageTail(self.files) if wants.messages else None
 
     def want(self, wants: RunInterest) -> list[RunUpdate]:
-        """From now on tell this of the agent; gives the end of what a running one has said."""
+        """From now on send this of the agent; gives the end of a running one's output."""
         self._output, self._messages = _NO_OUTPUT, None
         caught_up: list[RunUpdate] = []
         if wants.messages:
@@ -368,13 +365,13 @@ class _MessageTail:
     """What the agents of one run say, decoded."""
 
     def __init__(self, files: RunFiles, *, keep: int | None = None) -> None:
-        """``keep``: how many bytes of what stands there are read; None is all of it."""
+        """``keep``: how many bytes of the existing content are read; None is all of it."""
         offset = 0 if keep is None else max(0, size_of(files.messages) - keep)
         self._tail = Tail(files.messages, offset=offset)
         self._lines = LineCutter(within=offset > 0)
 
     def catch_up(self, start: int | None) -> list[MessageLines]:
-        """The last messages of the iteration that goes on; none where none does."""
+        """The last messages of the iteration in progress; none without one."""
         lines = [line for data in iter(self._tail.read, b"") for line in self._lines.feed(data)]
         wanted = [] if start is None else whole_messages(lines, start=start)
         return [MessageLines(lines=frame) for frame in message_frames(wanted)]
@@ -401,5 +398,5 @@ def _running_agent(state: RunState) -> AgentStarted | None:
 
 
 def _is_large(told: list[RunUpdate]) -> bool:
-    """Whether it should be handed over before more of it is read: it would all lie in memory."""
+    """Whether it should be delivered before more is read: it would all be in memory."""
     return len(told) >= 16 and isinstance(told[-1], OutputPiece | MessageLines)

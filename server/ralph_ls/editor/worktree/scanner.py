@@ -1,8 +1,7 @@
-"""Looking at a work tree: which run is its newest, whether its engine lives, what its files say.
+"""Scanner: finds a work tree's newest run, whether its engine lives, and what its files hold.
 
-One look costs a handful of ``stat`` calls where nothing has changed: files are read only when they
-differ from the last look. All of it blocks and belongs to one thread. It must never know the event
-loop, nor what wakes that thread.
+A scan costs a handful of ``stat`` calls if nothing has changed: files are read only when they
+differ from the last scan. All of it blocks and belongs to one thread.
 """
 
 from __future__ import annotations
@@ -42,12 +41,12 @@ OWNER_FILE = "ralph.json"
 
 
 class WorktreeScanner:
-    """One git work tree and its newest run, as their files tell them."""
+    """One git work tree and its newest run, as read from their files."""
 
     def __init__(self, folders: LoopFolders) -> None:
         self.folders = folders
         self.held = False
-        """An engine has the work tree, so its files have to be looked at without being told."""
+        """An engine has the work tree, so its files have to be polled."""
         self._owner: LockOwner | None = None
         self._reader: RunReader | None = None
         self._wants: RunInterest | None = None
@@ -101,9 +100,9 @@ class WorktreeScanner:
             yield ScanResult(picture=picture, paths=self._paths, told=tuple(told), changed=False)
 
     def subscribe(self, wants: RunInterest, *, after_seq: int, run: str | None) -> CatchUp:
-        """From now on tell events and what else is wanted; gives what comes before that.
+        """From now on deliver events and what else is wanted; gives what comes before that.
 
-        Call it right after a look, so that nothing lies between the two.
+        Call it right after a scan, so that nothing is missed between the two.
         """
         self._wants = wants
         reader = self._reader
@@ -119,7 +118,7 @@ class WorktreeScanner:
         )
 
     def unsubscribe(self) -> None:
-        """Tell nothing any more but how it stands."""
+        """Deliver nothing any more but the state."""
         self._wants = None
         if self._reader is not None:
             self._reader.want(RunInterest())
@@ -152,7 +151,7 @@ class WorktreeScanner:
         if found is None:
             self._reader = None
         elif self._reader is None or found.files != self._reader.files:
-            # Whoever is told events is told all of a run that begins.
+            # A subscriber of events gets all of a run that begins.
             every_event = self._wants is not None and self._wants.events
             self._reader = RunReader(found.files, every_event=every_event)
             if self._wants is not None:

@@ -1,12 +1,8 @@
-"""What is known of a work tree at one moment: one immutable value that every viewer starts from.
+"""Workspace snapshot: what is known of a work tree at one moment, and where the loop's files are.
 
-It is made in a thread and handed to the event loop whole, so nobody ever sees half of a change.
-It must never know how it was read, nor who looks at it.
-
-Where the loop's own files lie in a work tree, and which folders tell of their changes.
-
-A run that goes on says itself where its files are; before and after one the settings do. Settings
-that cannot be read are somebody else's to mend: until then the defaults hold.
+One immutable value, made in a thread and handed to the event loop whole, so no reader sees half of
+a change. A run in progress names its files itself; before and after one the settings do, or their
+defaults if they cannot be read.
 """
 
 from __future__ import annotations
@@ -54,13 +50,13 @@ class WorkspaceSnapshot:
 
     @property
     def needs_person(self) -> bool:
-        """Whether nothing goes on until somebody does something."""
+        """Whether the run waits for the user."""
         return self.state is not None and needs_user(self.state, self.phase)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopPaths:
-    """Where the loop's own files lie in a work tree."""
+    """The paths of the loop's own files in a work tree."""
 
     plan: Path | None
     """None where there is no plan yet."""
@@ -103,7 +99,7 @@ class OutputPiece:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageLines:
-    """Some of the agent's messages, each the JSON that stands in ``messages.jsonl``."""
+    """Some of the agent's messages, each the JSON of a line of ``messages.jsonl``."""
 
     lines: tuple[bytes, ...]
 
@@ -125,12 +121,12 @@ class ScanResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatchUp:
-    """What a viewer that comes late is told first; what it is told later goes on right behind."""
+    """What a late viewer gets first; what it gets later continues right behind."""
 
     run: str | None
     """None: no run was ever made here."""
     seq: int
-    """Events of ``run`` behind this one are told."""
+    """Events of ``run`` behind this one are sent."""
     earlier: Iterator[list[Event | UnknownEvent]] = field(default_factory=lambda: iter(()))
     """Those of them that there are, in parts; each is read when it is asked for, which blocks."""
     told: tuple[RunUpdate, ...] = ()
@@ -170,7 +166,7 @@ def loop_folders(
 
 
 def find_loop_paths(folders: LoopFolders, state: RunState | None = None) -> LoopPaths:
-    """Where the files are, by the run that goes on or by the settings. Reads the config file."""
+    """Where the files are, by the run in progress or by the settings. Reads the config file."""
     root = folders.worktree.root
     going = state is not None and state.end is None
     config = state.config if state is not None and going else _settings(folders)
@@ -244,7 +240,7 @@ def issue_signature(root: Path) -> tuple[object, ...]:
 
 
 def watched_folders(files: Iterable[Path], root: Path) -> WatchedFolders:
-    """The folders that tell when one of these files comes, goes or changes.
+    """The folders to watch for when one of these files comes, goes or changes.
 
     A file's own folder may be made later, or be removed and made again: so each folder between it
     and the root is watched for the next one.

@@ -1,7 +1,7 @@
-"""The work trees that a client has open: one view each, whatever folders and documents name it.
+"""Workspaces: the work trees that a client has open, one view each, whatever names it.
 
-All of it belongs to the event loop's thread; the threads that follow the files hand their findings
-over. It must never know a message of the protocol, nor a feature.
+All of it belongs to the event loop's thread; the threads that follow the files pass in their
+results.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class WorkspaceView:
         return kind_of(path, self._paths, self.folders)
 
     async def look(self) -> None:
-        """Wait until everything was looked at anew; ``picture`` then holds what was found."""
+        """Wait until everything was scanned again; ``picture`` then holds the result."""
         await self.do(_nothing)
 
     async def do(self, job: Callable[[WorktreeScanner], Result]) -> Result:
@@ -135,7 +135,7 @@ class WorkspaceView:
     ) -> None:
         """Begin to follow the files; ``on_found`` is called in the running loop.
 
-        Where it was handed events to tell, no more is read before ``keep_pace`` is over.
+        If it was given events to send, no more is read before ``keep_pace`` returns.
         """
         from ralph_ls.editor.worktree.follower import BackpressuredSink, WorktreeFollower
         from ralph_ls.editor.worktree.scanner import WorktreeScanner
@@ -175,9 +175,9 @@ class Workspaces:
         self.now = now
         """The present, in UTC."""
         self.by = UNKNOWN_CLIENT
-        """Who asks, in words for a person: the client's name."""
+        """The client's name, as shown to users."""
         self.options: Callable[[], EditorOptions] = _default_options
-        """What the client has told about itself."""
+        """The client's name and options."""
         self._prepare = prepare
         self._documents = documents
         self._opening: asyncio.Task[None] | None = None
@@ -199,7 +199,7 @@ class Workspaces:
         if self._opening is None:
             opening = self._open_all()
             self._opening = asyncio.get_running_loop().create_task(opening, name="ralph-ls open")
-        # Whoever waits may be cancelled; the others wait on.
+        # A waiting caller may be cancelled; the others keep waiting.
         await asyncio.shield(self._opening)
 
     async def _open_all(self) -> None:
@@ -250,7 +250,7 @@ class Workspaces:
     def of_document(self, uri: str) -> tuple[WorkspaceView, FileKind] | None:
         """The work tree and the kind of one of the loop's files; None for any other document.
 
-        Opens the work tree where the document lies in one that no folder named.
+        Opens the work tree of a document if no folder named it.
         """
         name = path_of_uri(uri)
         if name is None or not self._open_now:
@@ -270,7 +270,7 @@ class Workspaces:
         return view, kind
 
     def around(self, uri: str) -> WorkspaceView | None:
-        """The open work tree that a document lies in, whatever it is."""
+        """The open work tree that a document is in, whatever it is."""
         name = path_of_uri(uri)
         worktree = None if name is None else _find_worktree(Path(os.path.realpath(name)).parent)
         return None if worktree is None else self._views.get(worktree.root)
@@ -304,18 +304,18 @@ class Workspaces:
         """Every open work tree, in the order in which they were opened."""
         return list(self._views.values())
 
-    # ------------------------------------------------------------------------------------ telling
+    # ------------------------------------------------------------------------------------ sending
 
     def on_change(self, listener: Callable[[WorkspaceView], None]) -> None:
         """Call ``listener`` in the loop's thread after a picture or one of the files changed.
 
         Also after a work tree was let go: it is in ``all`` no more. Several changes in a row may
-        be told as one.
+        be reported as one.
         """
         self._change_listeners.append(listener)
 
     def on_found(self, listener: Callable[[WorkspaceView, ScanResult], None]) -> None:
-        """Call ``listener`` with everything that was found, before the change is told."""
+        """Call ``listener`` with everything that was found, before the change is sent."""
         self._found_listeners.append(listener)
 
     def keep_pace(self, wait: Callable[[WorkspaceView], Awaitable[None]]) -> None:
@@ -327,7 +327,7 @@ class Workspaces:
         self._close_listeners.append(listener)
 
     def tell_change(self, view: WorkspaceView) -> None:
-        """Have the listeners told soon, also of what was not seen in a file."""
+        """Notify the listeners soon, also of changes outside of files."""
         if not self._changed:
             asyncio.get_running_loop().call_soon(self._tell_changes)
         self._changed[view] = None
@@ -359,7 +359,7 @@ class Workspaces:
     def _close(self, view: WorkspaceView) -> None:
         view.close()
         self._tell(self._close_listeners, view)
-        # Whoever shows something of it takes that away.
+        # Views of it remove what they show.
         self.tell_change(view)
 
     def _only_one(self) -> WorkspaceView:
@@ -417,4 +417,4 @@ def _nothing(tree: WorktreeScanner) -> None:
 
 
 async def _wait_for_nobody(_view: WorkspaceView) -> None:
-    """What is told is told to nobody who could be slow."""
+    """Without a client there is no backpressure."""
