@@ -359,7 +359,7 @@ class _Finder:
         number = current.started.start
         if self._is_tried_again():
             return IterationRead(
-                said_nothing=True,
+                without_output=True,
                 changes=Changes(fingerprint=current.started.baseline.fingerprint),
                 notices=self._notices(self._until("phaseChanged")),
             )
@@ -376,7 +376,7 @@ class _Finder:
             completion_words=() if end is None else end.completion_words,
             errors=() if end is None else end.errors,
             error_patterns=() if end is None else self._error_patterns(end),
-            said_nothing=self._said_nothing(end),
+            without_output=self._said_nothing(end),
             **self._failure(mine, end),
             usage=None if end is None else end.usage,
             denied_tools=None if end is None else _denied(end),

@@ -72,7 +72,7 @@ class StopAgent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadIteration(IterationEffect):
-    """Read what the agent said and what changed; answered by ``IterationRead``."""
+    """Read the agent's result and the changes; answered by ``IterationRead``."""
 
     attempt: int
     baseline: Baseline
@@ -104,7 +104,7 @@ class UndoWork(IterationEffect):
     """The tree to restore, except for changes that are not the iteration's."""
     began: datetime
     """When it began; files that users saved since are theirs."""
-    persons: tuple[str, ...] = ()
+    user_commits: tuple[str, ...] = ()
     """Commits that the user made meanwhile."""
     skip: tuple[str, ...] = ()
     """As for ``PrepareIteration``."""
@@ -162,7 +162,7 @@ class NoteSetAside:
     task: TaskRef
     attempts: int
     at: datetime
-    said: str = ""
+    agent_reason: str = ""
     """Why its agent gave it up; empty where its attempts merely failed."""
 
 

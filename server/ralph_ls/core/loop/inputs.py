@@ -240,7 +240,7 @@ class IterationRead:
     completion_words: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
     error_patterns: tuple[str, ...] = ()
-    said_nothing: bool = False
+    without_output: bool = False
     """The agent wrote no character of text."""
     failed: bool = False
     """The agent's structured output says that it failed, or has no end."""

@@ -91,7 +91,7 @@ class LoopState:
     awaits: Awaits = Awaits.START
     prepared: Prepared | None = None
     """The facts with which the next iteration begins, while its task is claimed."""
-    settlement: IterationRead | None = None
+    reading: IterationRead | None = None
     """The reading of the open iteration, while it is validated, committed and pushed."""
     stopping_agent: bool = False
     """The agent was ordered to end."""
@@ -195,18 +195,18 @@ class StepDraft:
             self.ignore(f"what the run waits for is {self._state.awaits}")
         return self._state.awaits is awaits
 
-    def keep(self, *, settlement: IterationRead | None) -> None:
+    def hold_reading(self, reading: IterationRead | None) -> None:
         """Hold the reading of the open iteration until it is closed."""
-        self._state = replace(self._state, settlement=settlement)
+        self._state = replace(self._state, reading=reading)
 
-    def keep_prepared(self, prepared: Prepared | None) -> None:
+    def hold_prepared(self, prepared: Prepared | None) -> None:
         """Hold the facts with which the next iteration begins until its task is claimed."""
         self._state = replace(self._state, prepared=prepared)
 
     def mark_agent(self, *, stopping: bool) -> None:
         self._state = replace(self._state, stopping_agent=stopping)
 
-    def mark_begun(self) -> None:
+    def mark_iteration_begun(self) -> None:
         """Note that this engine has begun an iteration."""
         self._state = replace(self._state, has_begun=True)
 

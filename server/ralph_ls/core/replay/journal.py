@@ -237,7 +237,7 @@ def _was_decided(piece: _IterationSlice) -> bool:
 def _launch(driver: ReplayDriver) -> None:
     """Launch the agent; the second launch in an iteration follows an empty first one."""
     if driver.awaits is Awaits.READ:
-        driver.feed(IterationRead(said_nothing=True))
+        driver.feed(IterationRead(without_output=True))
     driver.feed(SIMULATED_LAUNCH)
 
 
@@ -376,7 +376,7 @@ def _read(
         completion_words=ended.completion_words,
         errors=ended.errors,
         error_patterns=_error_patterns(ended) if came_to_its_end else (),
-        said_nothing=came_to_its_end and ended.crashes > 0,
+        without_output=came_to_its_end and ended.crashes > 0,
         usage=ended.usage,
         denied_tools=_denied_tools(ended),
         failed=is_limited,

@@ -98,7 +98,7 @@ class TraceLine:
     completion_words: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
     error_patterns: tuple[str, ...] = ()
-    said_nothing: bool = False
+    without_output: bool = False
     changes: Changes = Changes()
     tasks_done: tuple[str, ...] = ()
     counts: PlanCountsView | None = None
@@ -196,7 +196,7 @@ def _line_of(
         completion_words=() if final is None else final.completion,
         errors=errors,
         error_patterns=tuple(dict.fromkeys(map(normalise_error, errors))),
-        said_nothing=is_silent and report is None and not promises,
+        without_output=is_silent and report is None and not promises,
         changes=_changes_of(evidence),
         tasks_done=_tasks_of(evidence, task),
         counts=None if fields.plan is None else fields.plan.counts,
@@ -313,7 +313,7 @@ def _turn(driver: ReplayDriver, line: TraceLine) -> SimulatedTurn:
             completion_words=line.completion_words,
             errors=line.errors,
             error_patterns=line.error_patterns,
-            said_nothing=line.said_nothing,
+            without_output=line.without_output,
             # A trace reports a limit only if the agent did not recover from it.
             failed=line.limited,
             denied_tools=line.denied_tools,

@@ -133,8 +133,8 @@ class IterationRollback:
             raise _Refused("the iteration began before the first commit")
         if what := under_way(place.git_dir):
             raise _Refused(f"a {what} is under way in {self._root}; finish or abort it first")
-        if order.persons:
-            raise _Refused(f"a person committed meanwhile: {order.persons[0][:7]}")
+        if order.user_commits:
+            raise _Refused(f"a person committed meanwhile: {order.user_commits[0][:7]}")
         if head.branch != base.branch or head.commit not in (after.head, base.head):
             raise _Refused("HEAD has moved since the agent ended, by somebody else's hand")
         if not is_ancestor(self._root, base.head, head.commit):

@@ -141,7 +141,7 @@ class AgentOutputReader:
     def take(self, data: bytes) -> list[AgentMessage]:
         """Take what it prints; the messages that are complete now."""
         messages = self._messages.write(data)
-        self._spending.hear(messages)
+        self._spending.take(messages)
         self._tell_context(data, messages)
         for message in messages:
             if isinstance(message, EmittedFile) and len(self._touched) < KEPT_PATHS:

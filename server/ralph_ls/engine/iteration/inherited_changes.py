@@ -131,7 +131,7 @@ class InheritedChanges:
             taken_up_at = current.taken_up_at.timestamp() + 0.001
             ended_at = taken_up_at if ended_at is None else min(ended_at, taken_up_at)
         return AgentEndFacts(
-            looked_at=None if self._look is None else self._look.looked_at,
+            inspected_at=None if self._look is None else self._look.looked_at,
             ended_at=ended_at,
             alive_at=alive_at,
             died_at=None if self._look is None else self._look.died_at,

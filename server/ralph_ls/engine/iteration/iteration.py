@@ -365,7 +365,7 @@ class IterationWork:
             completion_words=said.completion,
             errors=said.errors[:KEPT_ERRORS],
             error_patterns=said.error_patterns[:KEPT_ERRORS],
-            said_nothing=not said.text.strip() and said.report is None,
+            without_output=not said.text.strip() and said.report is None,
             failed=said.failed,
             failure=said.why if heard.failure is None else heard.failure.text,
             failure_kind=None if heard.failure is None else heard.failure.kind,

@@ -169,7 +169,7 @@ read = st.builds(
     completion_words=st.lists(words, max_size=3).map(tuple),
     errors=errors,
     error_patterns=errors,
-    said_nothing=st.booleans(),
+    without_output=st.booleans(),
     changes=changes | st.just(Changes()),
     tasks_done=st.lists(st.just("00000001"), max_size=1).map(tuple),
     plan=plans,

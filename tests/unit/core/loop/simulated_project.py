@@ -325,7 +325,7 @@ class SimulatedProject:
             completion_words=played.words,
             errors=played.errors,
             error_patterns=played.errors,
-            said_nothing=played.silent,
+            without_output=played.silent,
             failed=bool(played.failure),
             failure=played.failure,
             failure_kind=played.failure_kind,
@@ -383,7 +383,7 @@ class SimulatedProject:
     def undo_work(self, effect: UndoWork, skip: Mapping[str, int] | None = None) -> WorkUndone:
         """Take everything back to the base, once for each iteration."""
         number = effect.start
-        if self.keeps or effect.persons:
+        if self.keeps or effect.user_commits:
             return WorkUndone(refused=self.keeps or "a person committed meanwhile")
         if number not in self.undone:
             before = self.baseline()

@@ -202,7 +202,7 @@ class TestFinalText:
         assert line.promises == (Promise(kind=PromiseKind.DECIDE, text="red or blue?"),)
         assert line.errors == ("error: no such file",)
         assert line.completion_words
-        assert not line.said_nothing
+        assert not line.without_output
 
     def test_a_report_beside_it_wins_and_what_is_told_twice_counts_once(self) -> None:
         line = line_of(
@@ -218,10 +218,10 @@ class TestFinalText:
         assert len(line.promises) == 1
 
     def test_an_empty_one_is_an_agent_that_said_nothing(self) -> None:
-        assert line_of(finalText=" \n").said_nothing
-        assert not line_of(finalText="", report={}).said_nothing
-        assert not line_of(finalText="", promise="COMPLETE").said_nothing
-        assert not line_of(exitCode=0).said_nothing
+        assert line_of(finalText=" \n").without_output
+        assert not line_of(finalText="", report={}).without_output
+        assert not line_of(finalText="", promise="COMPLETE").without_output
+        assert not line_of(exitCode=0).without_output
 
 
 class TestEvidence:

@@ -71,7 +71,7 @@ class ChangedPath:
 class AgentEndFacts:
     """What is known of the agent's end. Times are seconds since the epoch."""
 
-    looked_at: float | None = None
+    inspected_at: float | None = None
     """When the tree was inspected, with engine and agent gone; None: it was not."""
     died_at: float | None = None
     """When the engine died, where that was observed."""
@@ -129,8 +129,8 @@ def owner_of(facts: ChangedPath, signs: AgentEndFacts) -> FileOwner:
     """The owner of one changed path."""
     if facts.is_users:
         return FileOwner.USER
-    if signs.looked_at is not None:
-        return _owner_by_snapshot(facts, signs, signs.looked_at)
+    if signs.inspected_at is not None:
+        return _owner_by_snapshot(facts, signs, signs.inspected_at)
     is_late = signs.ended_at is not None and facts.written_at > signs.ended_at
     if signs.ended_at is None:
         is_known = signs.alive_at is not None and facts.written_at <= signs.alive_at
@@ -142,7 +142,7 @@ def owner_of(facts: ChangedPath, signs: AgentEndFacts) -> FileOwner:
     return FileOwner.UNKNOWN if facts.is_loops else FileOwner.USER
 
 
-def _owner_by_snapshot(facts: ChangedPath, signs: AgentEndFacts, looked_at: float) -> FileOwner:
+def _owner_by_snapshot(facts: ChangedPath, signs: AgentEndFacts, inspected_at: float) -> FileOwner:
     """By the snapshot, which is taken a moment after the end: a write in between is the user's.
 
     A file that has the same content and a later time was copied or touched since.
@@ -151,7 +151,7 @@ def _owner_by_snapshot(facts: ChangedPath, signs: AgentEndFacts, looked_at: floa
         was_changed = facts.left is not None and facts.left != facts.before
         return FileOwner.BOTH if was_changed else FileOwner.USER
     end = signs.died_at if signs.ended_at is None else signs.ended_at
-    if end is None or not end < facts.written_at <= looked_at:
+    if end is None or not end < facts.written_at <= inspected_at:
         return FileOwner.AGENT
     if not facts.is_loops:
         return FileOwner.USER

@@ -54,7 +54,7 @@ REPETITION_RESET: RunChanges = {"repeats": 0, "unfinished": 0}
 class RepetitionHistory:
     """The repetitions of earlier iterations."""
 
-    seen: Collection[str] = ()
+    end_states: Collection[str] = ()
     """Fingerprints of this run's earlier end states and of its start."""
     repeats: int = 0
     """Iterations in a row that only changed the same files again."""
@@ -69,7 +69,7 @@ class RepetitionHistory:
 def repetition_history(run: RunState) -> RepetitionHistory:
     """The history before the open iteration is judged."""
     return RepetitionHistory(
-        seen=run.seen,
+        end_states=run.seen,
         repeats=run.repeats,
         is_first_weak_commit=_task_of(run) not in run.weak_commits,
         loop_commits=run.config.commits is Committer.LOOP,
@@ -90,7 +90,7 @@ def is_committed(evidence: Evidence) -> bool:
 
 def returns_to_known_state(evidence: Evidence, known: RepetitionHistory) -> bool:
     """Whether the end state occurred before."""
-    return bool(evidence.fingerprint) and evidence.fingerprint in known.seen
+    return bool(evidence.fingerprint) and evidence.fingerprint in known.end_states
 
 
 def is_weak_commit(evidence: Evidence, known: RepetitionHistory) -> bool:

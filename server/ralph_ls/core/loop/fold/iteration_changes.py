@@ -44,7 +44,7 @@ from ralph_ls.protocol.run.state import (
 from ralph_ls.protocol.run.values import Evidence, Mode, Outcome, TaskRef
 
 OUTCOMES_WITHOUT_RESULT = frozenset({Outcome.LOST, Outcome.LIMITED, Outcome.STOPPED})
-"""Outcomes of iterations that were cut off: the next prompt repeats what theirs said."""
+"""Outcomes of iterations that were cut off: the next prompt repeats the content of theirs."""
 
 KEPT_WARNINGS = 10
 KEPT_HISTORY = 5
@@ -60,7 +60,7 @@ def changes_of_iteration(
     """The changes of an event that begins, moves or ends an iteration."""
     match event:
         case IterationStarted():
-            seen = state.seen or (event.baseline.fingerprint,)
+            end_states = state.seen or (event.baseline.fingerprint,)
             is_ours = state.config.commits is Committer.LOOP
             return {
                 "start": event.start,
@@ -71,7 +71,7 @@ def changes_of_iteration(
                 if is_ours
                 else None,
                 "counts": event.counts,
-                "seen": seen,
+                "seen": end_states,
                 "verdict": None,
                 "specs_unplanned": False,
                 "attempts": state.attempts if event.attempts is None else event.attempts,
@@ -124,7 +124,7 @@ def _iteration_ended(state: RunState, event: IterationEnded) -> RunChanges:
         ),
     }
     reverted = () if state.current is None else state.current.reverted
-    # The next prompt repeats what the prompt of an agent that was cut off said.
+    # The next prompt repeats the content of the prompt of an agent that was cut off.
     changes["reverted"] = (
         (*state.reverted, *reverted) if event.outcome in OUTCOMES_WITHOUT_RESULT else reverted
     )
@@ -132,7 +132,7 @@ def _iteration_ended(state: RunState, event: IterationEnded) -> RunChanges:
         changes["counted"] = state.counted + 1
     if event.confirmed:
         changes["confirmations"] = state.confirmations + 1
-    # Only an iteration that came to its end uses up what its prompt said.
+    # Only an iteration that came to its end uses up the content of its prompt.
     if event.outcome in OUTCOMES_WITHOUT_RESULT:
         return changes
     changes["failing_tests"] = failing_tests_after(state, event)

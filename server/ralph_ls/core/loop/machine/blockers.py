@@ -107,7 +107,7 @@ def _warn_of_second(draft: StepDraft, both: str) -> None:
 def _ask(draft: StepDraft, settlement: SettledIteration, question: str) -> None:
     number, asked = settlement.current.started.start, draft.run.question
     if asked is None or asked.start != number:
-        told = draft.emit(
+        question_asked = draft.emit(
             QuestionAsked(
                 **draft.iteration_stamp,
                 question=question,
@@ -115,7 +115,7 @@ def _ask(draft: StepDraft, settlement: SettledIteration, question: str) -> None:
                 asked_at=draft.now.replace(microsecond=0),
             )
         )
-        announce_question(draft, told)
+        announce_question(draft, question_asked)
     asked = draft.run.question
     if asked is not None and asked.start == number and asked.answer is None:
         draft.order(

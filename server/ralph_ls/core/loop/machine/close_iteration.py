@@ -113,7 +113,7 @@ def read_iteration(draft: StepDraft, given: IterationRead) -> None:
     is_over = not _is_stopped(draft, current) and limit_of(given) is None
     is_due = given.must_validate and not ends_by_timeout(draft.run, current)
     if is_due and is_over and current.validated is None:
-        draft.keep(settlement=given)
+        draft.hold_reading(given)
         draft.order(Validate(start=number, iteration=current.started.iteration))
     else:
         _after_validation(draft, given, evidence)
@@ -135,7 +135,7 @@ def continue_closing(
     ``rules.validation`` decides about a failed script; a failed push is fatal (docs/rules.md#push),
     and a failed commit is reported.
     """
-    current, held = draft.run.current, draft.state.settlement
+    current, held = draft.run.current, draft.state.reading
     if not draft.is_awaited(_AWAITED[type(given)]) or current is None or held is None:
         return
     evidence = _evidence(draft, current, held)
@@ -171,7 +171,7 @@ def _after_validation(draft: StepDraft, given: IterationRead, evidence: Evidence
     if order is None:
         _commit(draft, given, evidence)
     else:
-        draft.keep(settlement=given)
+        draft.hold_reading(given)
         draft.order(replace(order, skip=run_flow.skipped(draft.run)))
 
 
@@ -183,7 +183,7 @@ def _commit(draft: StepDraft, given: IterationRead, evidence: Evidence) -> None:
     if order is None:
         _push(draft, given, evidence)
     else:
-        draft.keep(settlement=given)
+        draft.hold_reading(given)
         draft.order(order)
 
 
@@ -194,7 +194,7 @@ def _push(draft: StepDraft, given: IterationRead, evidence: Evidence) -> None:
     if order is None:
         _close(draft, given, evidence)
     else:
-        draft.keep(settlement=given)
+        draft.hold_reading(given)
         draft.order(order)
 
 
@@ -256,7 +256,7 @@ def _try_again(
 
 def _close(draft: StepDraft, given: IterationRead, evidence: Evidence) -> None:
     current = draft.open_iteration
-    draft.keep(settlement=None)
+    draft.hold_reading(None)
     settlement = _settle(draft, current, given, evidence)
     emit_decisions(draft, settlement)
     emit_failure(draft, settlement)
@@ -268,7 +268,7 @@ def _close(draft: StepDraft, given: IterationRead, evidence: Evidence) -> None:
     if answered and draft.run.question is None and given.halt.question is not None:
         draft.order(RemoveDecide())
     if settlement.set_aside is not None:
-        _say_in_plan(draft, settlement.set_aside)
+        _note_in_plan(draft, settlement.set_aside)
     if draft.run.verdict is not None:
         run_flow.apply_verdict(draft, draft.run.verdict)
     elif (due := review_due(draft.run)) is not None:
@@ -277,7 +277,7 @@ def _close(draft: StepDraft, given: IterationRead, evidence: Evidence) -> None:
         run_flow.wait_for_agent(draft, settlement.hold, since=current.started.at)
     else:
         changes_plan = settlement.set_aside is not None
-        run_flow.next_or_hold(draft, reuse=not settlement.lost, look_again=changes_plan)
+        run_flow.next_or_hold(draft, reuse=not settlement.lost, is_plan_changed=changes_plan)
 
 
 def _settle(
@@ -352,21 +352,25 @@ def _count_attempt(draft: StepDraft, settlement: SettledIteration) -> SettledIte
         config=config,
         others_done=(*tasks_done, *given.reviewed),
     )
-    after, why, said = counted.attempts, "", ""
+    after, why, agent_reason = counted.attempts, "", ""
     if counted.set_aside:
         why = f"{count_of(counted.count, 'attempt')} without success"
     gives_up = draft.config.on_blocked is OnBlocked.SET_ASIDE and not settlement.cut_short
     if report is not None and report.status == "BLOCKED" and gives_up and task and not done:
-        why = said = report.recommendation or NO_REASON
+        why = agent_reason = report.recommendation or NO_REASON
         after = attempts.give_up_task(after, task, config)
     is_endless = not why and bool(why := unfinished_tasks.why_set_aside(draft.run, settlement))
     if is_endless:
-        said = unfinished_tasks.last_message(report)
+        agent_reason = unfinished_tasks.last_message(report)
         after = attempts.give_up_task(after, task, config) if task else after
     if task is None or not why:
         return replace(settlement, attempts=after)
     set_aside = SetAside(
-        task=task, reason=why, attempts=counted.count, said=said, unfinished=is_endless
+        task=task,
+        reason=why,
+        attempts=counted.count,
+        agent_reason=agent_reason,
+        unfinished=is_endless,
     )
     return replace(settlement, attempts=after, set_aside=set_aside)
 
@@ -409,9 +413,13 @@ def _is_neutral(settlement: SettledIteration) -> bool:
     return settlement.current.started.confirming and is_full_confirmation(settlement)
 
 
-def _say_in_plan(draft: StepDraft, set_aside: SetAside) -> None:
+def _note_in_plan(draft: StepDraft, set_aside: SetAside) -> None:
     task, reason, n_attempts = set_aside.task, set_aside.reason, set_aside.attempts
     if attempts.is_marked_in_plan(draft.config.attempts):
         draft.order(SetTaskAside(task=task, reason=reason, needs=MARKED_BLOCKED))
     else:
-        draft.order(NoteSetAside(task=task, attempts=n_attempts, at=draft.now, said=set_aside.said))
+        draft.order(
+            NoteSetAside(
+                task=task, attempts=n_attempts, at=draft.now, agent_reason=set_aside.agent_reason
+            )
+        )

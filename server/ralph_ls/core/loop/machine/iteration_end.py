@@ -180,16 +180,16 @@ def emit_failure(draft: StepDraft, settlement: SettledIteration) -> None:
     """Warn of the agent's failure, and name the agent that replaces it."""
     run, given = draft.run, settlement.read
     hold, replaced, kind = settlement.hold, settlement.replaced, given.failure_kind
-    told = None if hold is None else agent_hold_words(run, hold, given)
-    if told is not None:
-        warn_once(draft, *told)
+    held = None if hold is None else agent_hold_words(run, hold, given)
+    if held is not None:
+        warn_once(draft, *held)
     elif replaced is not None:
         message = agent_crash_words(replaced, given, times=CRASHES_TO_FATAL)
         warn_once(draft, FALLBACK, message)
     elif kind is not None and kind in AGENT_FAILURE_WORDS:
         code, advice = AGENT_FAILURE_WORDS[kind]
-        said = f": {given.failure}" if given.failure else ""
-        warn_once(draft, code, f"the agent {FAILURE_TEXTS[kind]}{said}; {advice}")
+        reason = f": {given.failure}" if given.failure else ""
+        warn_once(draft, code, f"the agent {FAILURE_TEXTS[kind]}{reason}; {advice}")
 
 
 def end_iteration(draft: StepDraft, settlement: SettledIteration) -> None:

@@ -138,8 +138,8 @@ def emit_reading(
     """Report the status block, promises, evidence and the plan's change, then contradictions."""
     if given.report is not None:
         emit_once(draft, RalphStatusUpdate(**draft.iteration_stamp, report=given.report))
-    n_told = current.told.count("promiseRead")
-    for promise in given.promises[n_told:]:
+    n_emitted = current.told.count("promiseRead")
+    for promise in given.promises[n_emitted:]:
         draft.emit(PromiseRead(**draft.iteration_stamp, promise=promise))
     emit_once(draft, EvidenceGathered(**draft.iteration_stamp, evidence=evidence))
     if given.tasks_done or given.plan.counts != current.started.counts:

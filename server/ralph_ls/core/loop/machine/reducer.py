@@ -261,7 +261,7 @@ def _prepared(draft: StepDraft, given: Prepared) -> None:
         return
     task = given.plan.next_task
     if given.must_claim and task is not None and given.mode is not Mode.PLAN:
-        draft.keep_prepared(given)
+        draft.hold_prepared(given)
         draft.order(ClaimTask(task=task))
     else:
         _begin_iteration(draft, given)
@@ -288,7 +288,7 @@ def _task_claimed(draft: StepDraft, given: TaskClaimed) -> None:
     prepared = draft.state.prepared
     if not draft.is_awaited(Awaits.CLAIM) or prepared is None:
         return
-    draft.keep_prepared(None)
+    draft.hold_prepared(None)
     if given.refused:
         message = f"{given.task.title} ({given.task.id}) is not taken: {given.refused}"
         draft.emit(Warned(**draft.stamp, code="claim-refused", message=message))
@@ -317,7 +317,7 @@ def _begin_iteration(draft: StepDraft, given: Prepared) -> None:
             attempts=_changed_attempts(draft.run, given),
         )
     )
-    draft.mark_begun()
+    draft.mark_iteration_begun()
     attempt = attempts.attempt_number(draft.run.attempts, task, config.attempts)
     if task is not None and attempt is not None:
         draft.emit(

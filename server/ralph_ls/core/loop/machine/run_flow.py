@@ -141,10 +141,10 @@ def begin_run(draft: StepDraft) -> None:
         prepare_iteration(draft, reuse=False)
 
 
-def next_or_hold(draft: StepDraft, *, reuse: bool = False, look_again: bool = False) -> None:
+def next_or_hold(draft: StepDraft, *, reuse: bool = False, is_plan_changed: bool = False) -> None:
     """Move to the next iteration, unless the run is to be held.
 
-    ``reuse``: an iteration has just ended. ``look_again``: the plan was changed since it was read.
+    ``reuse``: an iteration has just ended. ``is_plan_changed``: it changed the plan at its end.
     """
     if hold_if_wanted(draft):
         return
@@ -152,7 +152,7 @@ def next_or_hold(draft: StepDraft, *, reuse: bool = False, look_again: bool = Fa
     if cooldown > 0 and reuse:
         wait_until(draft, "cooldown", draft.now + _seconds(cooldown))
     else:
-        prepare_iteration(draft, reuse=reuse and not look_again)
+        prepare_iteration(draft, reuse=reuse and not is_plan_changed)
 
 
 def wait_for_limit(draft: StepDraft, limit: AccountLimit, *, since: datetime) -> None:
@@ -407,10 +407,10 @@ def _nothing_ready(run: RunState, plan: PlanFacts) -> str:
     if run.skipped and n_blocked != n_open:
         how = "blocked, set aside or skipped"
     several = f"all {n_open} open tasks in the plan are {how}"
-    said = several if n_open > 1 else f"the only open task in the plan is {how}"
+    summary = several if n_open > 1 else f"the only open task in the plan is {how}"
     held = [f"{one.task.title} ({one.why})" for one in plan.held[:SHOWN_TASKS]]
     more = ["…"] if held and n_open > len(held) else []
-    return ": ".join(filter(None, (said, "; ".join(held + more))))
+    return ": ".join(filter(None, (summary, "; ".join(held + more))))
 
 
 def _seconds(duration: float) -> timedelta:

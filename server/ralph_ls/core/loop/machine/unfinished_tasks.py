@@ -22,7 +22,7 @@ from ralph_ls.protocol.run.values import Mode
 UNFINISHED_LIMIT = 10
 UNFINISHED_WARNING = "task-without-end"
 QUOTED = 300
-"""Characters of what an agent said that are quoted."""
+"""Characters of an agent's message that are quoted."""
 
 
 def limit_of(config: AttemptsConfig) -> int:
@@ -50,8 +50,8 @@ def last_message(report: Report | None) -> str:
     """The agent's last summary or recommendation, short; empty where there is none."""
     if report is None:
         return ""
-    said = " ".join((report.recommendation or report.work_summary).split())
-    return said if len(said) <= QUOTED else f"{said[: QUOTED - 1].rstrip()}…"
+    message = " ".join((report.recommendation or report.work_summary).split())
+    return message if len(message) <= QUOTED else f"{message[: QUOTED - 1].rstrip()}…"
 
 
 def unfinished_warning(run: RunState, settlement: SettledIteration) -> str | None:
@@ -88,10 +88,10 @@ def _count(run: RunState, settlement: SettledIteration) -> int:
 
 def _words(run: RunState, settlement: SettledIteration, *, quoted: bool = True) -> str:
     several = count_of(_count(run, settlement), "iteration")
-    said = last_message(settlement.read.report) if quoted else ""
+    message = last_message(settlement.read.report) if quoted else ""
     is_alone = settlement.current.started.task is None or settlement.current.started.mode is not (
         Mode.BUILD
     )
     what = "nothing" if is_alone else "no task, sub-task or criterion"
     words = f"{several} in a row with changes in which {what} became done"
-    return f"{words}; the agent said last: {said}" if said else words
+    return f"{words}; the agent said last: {message}" if message else words

@@ -58,7 +58,7 @@ class SetAside:
     reason: str
     attempts: int
     """Failed ones, with this."""
-    said: str = ""
+    agent_reason: str = ""
     """Why its agent gave it up; empty where its attempts merely failed."""
     unfinished: bool = False
     """Its iterations changed something each time, and finished nothing."""
@@ -166,7 +166,7 @@ def has_no_result(exit_event: AgentExited, given: IterationRead, evidence: Evide
     if _was_ended(exit_event) or evidence.progress or given.failure_kind in LIMITS_OF_ITS_OWN:
         return False
     no_result = given.report is None and not given.promises
-    return given.said_nothing or (no_result and (given.failed or exit_event.exit_code != 0))
+    return given.without_output or (no_result and (given.failed or exit_event.exit_code != 0))
 
 
 def _was_ended(exit_event: AgentExited) -> bool:
@@ -256,8 +256,8 @@ def verdict(run: RunState, settlement: SettledIteration, now: datetime) -> Verdi
         return Verdict(reason=EndReason.FATAL, message=message)
     for reason in ORDERS[run.config.gate.rule]:
         if message := _meaning(reason, run, settlement, now):
-            is_heard = stop is None or reason is EndReason.COMPLETE
-            return Verdict(reason=reason, message=message) if is_heard else _stopped(str(stop))
+            is_first = stop is None or reason is EndReason.COMPLETE
+            return Verdict(reason=reason, message=message) if is_first else _stopped(str(stop))
     return None if stop is None else _stopped(stop)
 
 
@@ -335,9 +335,9 @@ def _not_pushed(pushed: Pushed) -> str:
             f"take them in with git pull --rebase {pushed.remote} {pushed.branch}, and go on with: "
             "ralph run --resume"
         )
-    said = " ".join(pushed.tail.split()) or "git said nothing"
+    last = " ".join(pushed.tail.split()) or "git said nothing"
     return (
-        f"pushing {where} failed {count_of(pushed.tries, 'time')}: {said}; check the network, that "
+        f"pushing {where} failed {count_of(pushed.tries, 'time')}: {last}; check the network, that "
         "you may push to this branch, that the remote has no conflicting commits (git fetch), and "
         "the remote's URL in .git/config (git remote -v); then go on with: ralph run --resume"
     )
@@ -356,7 +356,7 @@ def is_full_confirmation(settlement: SettledIteration) -> bool:
     no_result = given.report is None and not given.promises
     broke_off = no_result and (given.failed or exit_event.exit_code != 0)
     is_blocked = given.report is not None and given.report.status == "BLOCKED"
-    return not (was_ended or given.said_nothing or broke_off or is_blocked)
+    return not (was_ended or given.without_output or broke_off or is_blocked)
 
 
 def is_confirmation(run: RunState, settlement: SettledIteration) -> bool:
@@ -366,8 +366,8 @@ def is_confirmation(run: RunState, settlement: SettledIteration) -> bool:
 
 def _has_confirmed(run: RunState, settlement: SettledIteration) -> bool:
     enough = run.counted + 1 >= run.config.min_iterations
-    looked = settlement.current.started.confirming and is_full_confirmation(settlement)
-    return looked and enough and not _needs_user(settlement.read)
+    has_confirmed = settlement.current.started.confirming and is_full_confirmation(settlement)
+    return has_confirmed and enough and not _needs_user(settlement.read)
 
 
 def _needs_no_other(run: RunState, settlement: SettledIteration) -> bool:
@@ -396,8 +396,8 @@ def _clarification(report: Report) -> str:
     """
     if report.clarification_questions:
         return report.clarification_questions
-    said = report.work_summary or report.recommendation or "nothing more"
-    return f"The agent needs clarification and names no question. It says: {said}"
+    summary = report.work_summary or report.recommendation or "nothing more"
+    return f"The agent needs clarification and names no question. It says: {summary}"
 
 
 def _stopped(by: str) -> Verdict:

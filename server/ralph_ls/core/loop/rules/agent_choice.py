@@ -163,22 +163,22 @@ def session_after_iteration(
     was cut off, that failed or that reported no session leaves none: only the session of the
     iteration before is ever continued.
     """
-    seen = ended.session
+    reported = ended.session
     if ended.breaker.state is BreakerState.OPEN or ended.outcome in _CUT_OFF:
         return None
     if ended.failure is AgentFailure.CONTEXT_FULL or ended.agent_out is not None:
         # A full session has no room for more, and another agent cannot continue this one.
         return None
     if ended.outcome is Outcome.LIMITED:
-        if seen is None or not seen.id:
+        if reported is None or not reported.id:
             return known
-    elif ended.crashes or seen is None or not seen.id:
+    elif ended.crashes or reported is None or not reported.id:
         return None
-    is_same = known is not None and known.id == seen.id
+    is_same = known is not None and known.id == reported.id
     return Session(
-        id=seen.id,
-        cost_usd=seen.cost_usd,
-        usage=seen.usage,
+        id=reported.id,
+        cost_usd=reported.cost_usd,
+        usage=reported.usage,
         created_at=known.created_at if known is not None and is_same else now,
         last_used_at=now,
         task=_id_of(task),

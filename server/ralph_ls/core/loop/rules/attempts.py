@@ -50,8 +50,8 @@ def attempts_after_run_end(run: RunState, *, stopped: bool) -> RunChanges:
     current = run.current
     if current is None or not (stopped or current.agent is None):
         return {}
-    told = tuple(name for name in current.told if name != COUNTED)
-    left = replace_iteration(current, told=told)
+    kinds = tuple(name for name in current.told if name != COUNTED)
+    left = replace_iteration(current, told=kinds)
     return {"attempts": dict(failed_attempts(run)), "current": left}
 
 

@@ -102,8 +102,8 @@ def is_usage_spent(config: Config, usage: Usage | None) -> bool:
 
 def tokens_of(usage: Usage | None) -> int | None:
     """Input and output tokens, as the budget counts them; None where no agent has reported any."""
-    told = () if usage is None else (usage.input_tokens, usage.output_tokens)
-    known = [count for count in told if count is not None]
+    counts = () if usage is None else (usage.input_tokens, usage.output_tokens)
+    known = [count for count in counts if count is not None]
     return sum(known) if known else None
 
 
@@ -251,7 +251,7 @@ class SpendingWatch:
         self.is_over = False
         """Whether the turn has ended in which a limit was passed."""
 
-    def hear(self, told: Sequence[AgentMessage]) -> None:
+    def take(self, messages: Sequence[AgentMessage]) -> None:
         """Take the messages of the agent, in order."""
         # Viewers load this module for its words, and need no messages.
         from ralph_ls.core.agent.messages import (
@@ -262,7 +262,7 @@ class SpendingWatch:
         )
         from ralph_ls.protocol.run.messages import ToolState
 
-        for one in told:
+        for one in messages:
             if isinstance(one, EmittedUsage):
                 # Usage announces the next turn, so the one before it has ended; with the
                 # cost comes the agent's own end.

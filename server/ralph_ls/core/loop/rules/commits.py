@@ -161,9 +161,9 @@ def _what(run: RunState, current: CurrentIteration) -> str:
 def _bullets(run: RunState, given: IterationRead, evidence: Evidence) -> Iterator[str]:
     """Details, changes and tests status, as far as they are known (docs/rules.md#commits)."""
     report = given.report
-    if report is not None and (said := report.work_summary or report.recommendation):
+    if report is not None and (summary := report.work_summary or report.recommendation):
         what = "Summary" if report.work_summary else "Next"
-        yield f"{what}: {_one_line(said, SUMMARY_LIMIT)}"
+        yield f"{what}: {_one_line(summary, SUMMARY_LIMIT)}"
     if evidence.files:
         paths = [_one_line(path, SUMMARY_LIMIT) for path in evidence.paths[:SHOWN_PATHS]]
         more = ["…"] if evidence.files > len(paths) else []

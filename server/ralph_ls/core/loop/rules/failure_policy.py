@@ -190,8 +190,8 @@ def agent_hold_words(
     run: RunState, hold: AgentHold, given: IterationRead
 ) -> tuple[str, str] | None:
     """Code and message of the warning about it; None where the wait alone says everything."""
-    said = f": {given.failure}" if given.failure else ""
-    what = f"{_agent(run)} {FAILURE_TEXTS[hold.kind]}{said}"
+    reason = f": {given.failure}" if given.failure else ""
+    what = f"{_agent(run)} {FAILURE_TEXTS[hold.kind]}{reason}"
     if hold.retry:
         tries = run.config.retry.tries
         return OVERLOADED, f"{what}; it is tried again, wait {hold.retry} of {tries}"
@@ -210,8 +210,8 @@ def handed_over_words(what: str, out: AgentOut) -> str:
 
 def agent_crash_words(out: AgentOut, given: IterationRead, *, times: int) -> str:
     """The message that another agent replaces one that failed repeatedly."""
-    said = f", at last: {given.failure}" if given.failure else ""
-    return handed_over_words(f"{out.agent} failed in {times} iterations in a row{said}", out)
+    reason = f", at last: {given.failure}" if given.failure else ""
+    return handed_over_words(f"{out.agent} failed in {times} iterations in a row{reason}", out)
 
 
 def needs_user_words(run: RunState, given: IterationRead) -> str | None:
@@ -219,9 +219,9 @@ def needs_user_words(run: RunState, given: IterationRead) -> str | None:
     kind = given.failure_kind
     if kind is None or kind not in FAILURES_FOR_USER:
         return None
-    said = f": {given.failure}" if given.failure else ""
+    reason = f": {given.failure}" if given.failure else ""
     remedy = f"; {given.remedy}" if given.remedy else ""
-    what = f"the agent {_agent(run)} {FAILURE_TEXTS[kind]}{said}"
+    what = f"the agent {_agent(run)} {FAILURE_TEXTS[kind]}{reason}"
     return f"{what}{remedy}; then go on with: ralph run --resume"
 
 

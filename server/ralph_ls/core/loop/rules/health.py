@@ -70,12 +70,12 @@ class HealthWarning:
         return (self.code, self.about)
 
 
-def health_warnings(seen: RunEnvironment) -> tuple[HealthWarning, ...]:
+def health_warnings(environment: RunEnvironment) -> tuple[HealthWarning, ...]:
     """All conditions that need attention, most pressing first."""
-    found = [_disk_low(disk) for disk in seen.disks if is_low(disk)]
-    found += _about_branch(seen)
-    if seen.dirty:
-        found.append(_dirty(sorted(seen.dirty)))
+    found = [_disk_low(disk) for disk in environment.disks if is_low(disk)]
+    found += _about_branch(environment)
+    if environment.dirty:
+        found.append(_dirty(sorted(environment.dirty)))
     return tuple(found)
 
 
@@ -124,8 +124,8 @@ def _disk_low(disk: DiskSpace) -> HealthWarning:
     return HealthWarning(code=DISK_LOW, about=disk.path, message=message)
 
 
-def _about_branch(seen: RunEnvironment) -> list[HealthWarning]:
-    branch = seen.branch
+def _about_branch(environment: RunEnvironment) -> list[HealthWarning]:
+    branch, remote = environment.branch, environment.remote
     if branch is None:
         message = (
             "HEAD is on no branch, so commits are easily lost; make one with: "
@@ -139,10 +139,10 @@ def _about_branch(seen: RunEnvironment) -> list[HealthWarning]:
             "use a branch of its own: git switch -c my-branch"
         )
         found.append(HealthWarning(code=MAIN_BRANCH, about=branch, message=message))
-    if seen.remote is not None and not seen.has_upstream:
+    if remote is not None and not environment.has_upstream:
         message = (
-            f"{branch} follows no branch of {seen.remote} yet; the first push makes one there, "
-            f"or choose one with: git branch --set-upstream-to={seen.remote}/BRANCH"
+            f"{branch} follows no branch of {remote} yet; the first push makes one there, "
+            f"or choose one with: git branch --set-upstream-to={remote}/BRANCH"
         )
         found.append(HealthWarning(code=NO_UPSTREAM, about=branch, message=message))
     return found

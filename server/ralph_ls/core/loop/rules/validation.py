@@ -130,7 +130,7 @@ def rollback_due(
     wanted = run.config.on_validate_fail is OnValidateFail.ROLLBACK and not stopped
     if not wanted or not is_invalid(current) or current.rolled_back is not None:
         return None
-    persons = tuple(
+    user_commits = tuple(
         commit.hash for commit in evidence.commits if commit.by_person and not commit.repository
     )
     return UndoWork(
@@ -138,7 +138,7 @@ def rollback_due(
         iteration=current.started.iteration,
         base=current.started.baseline,
         began=current.started.at,
-        persons=persons,
+        user_commits=user_commits,
         skipped=run.skipped,
     )
 

@@ -27,8 +27,8 @@ def review_due(run: RunState) -> str | None:
     """Why a review of the work up to the last iteration is due; None where it is not."""
     if run.last is None:
         return None
-    points, is_told = run.config.review_points, run.evidence_start == run.last.start
-    done = run.evidence.tasks_done if run.evidence is not None and is_told else ()
+    points, is_last = run.config.review_points, run.evidence_start == run.last.start
+    done = run.evidence.tasks_done if run.evidence is not None and is_last else ()
     wanted = [name for name in points.after_tasks if _names_one_of(name, done)]
     if wanted:
         return f"done: {', '.join(wanted)}"

@@ -21,8 +21,8 @@ from ralph_ls.core.loop.evidence.ownership import (
 
 AGENT, USER, BOTH, UNKNOWN = FileOwner.AGENT, FileOwner.USER, FileOwner.BOTH, FileOwner.UNKNOWN
 
-LOOKED = AgentEndFacts(looked_at=160.0, ended_at=100.0, alive_at=90.0)
-HEARD_OF = AgentEndFacts(looked_at=160.0, ended_at=None, alive_at=90.0)
+LOOKED = AgentEndFacts(inspected_at=160.0, ended_at=100.0, alive_at=90.0)
+HEARD_OF = AgentEndFacts(inspected_at=160.0, ended_at=None, alive_at=90.0)
 ENDED = AgentEndFacts(ended_at=100.0, alive_at=90.0)
 NO_END = AgentEndFacts(alive_at=90.0)
 NOTHING = AgentEndFacts()

@@ -52,7 +52,7 @@ def judged(
     return judge_progress(
         changes,
         tasks_done=tasks_done,
-        before=RepetitionHistory(seen=seen, is_first_weak_commit=False),
+        before=RepetitionHistory(end_states=seen, is_first_weak_commit=False),
         kinds=kinds,
         report=said,
         mode=mode,
@@ -344,7 +344,7 @@ def test_a_way_back_that_finished_a_task_is_progress_once() -> None:
         evidence = judge_progress(
             Changes(files=1, fingerprint="start", advanced=advanced),
             tasks_done=("a",),
-            before=RepetitionHistory(seen=("start",), loop_commits=loop_commits),
+            before=RepetitionHistory(end_states=("start",), loop_commits=loop_commits),
             kinds=DEFAULT,
             report=None,
         )
@@ -354,7 +354,11 @@ def test_a_way_back_that_finished_a_task_is_progress_once() -> None:
 def test_output_of_ralph_itself_is_named() -> None:
     found = Changes(fingerprint="start", engine_output=("out.json",))
     evidence = judge_progress(
-        found, tasks_done=(), before=RepetitionHistory(seen=("start",)), kinds=DEFAULT, report=None
+        found,
+        tasks_done=(),
+        before=RepetitionHistory(end_states=("start",)),
+        kinds=DEFAULT,
+        report=None,
     )
     assert not evidence.progress
     assert evidence.why == "only the output of ralph itself changed: out.json"

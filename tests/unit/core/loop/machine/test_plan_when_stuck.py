@@ -113,13 +113,13 @@ class TestWhatIsSaidInThePlan:
         played = run(WORKS, WORKS, plan_when_stuck=False)
         (noted,) = played.simulated.noted
         assert noted.task == TaskRef(id="paint", title="paint")
-        assert (noted.attempts, noted.said) == (2, "")
+        assert (noted.attempts, noted.agent_reason) == (2, "")
         assert played.simulated.tasks["paint"] == "todo"
 
     def test_a_reason_that_the_agent_gave_is_in_it(self) -> None:
         gives_up = turn(STATUS="BLOCKED", RECOMMENDATION="no brush", files=1)
         played = run(gives_up, plan_when_stuck=False, on_blocked="set-aside")
-        assert [noted.said for noted in played.simulated.noted] == ["no brush"]
+        assert [noted.agent_reason for noted in played.simulated.noted] == ["no brush"]
 
     def test_the_end_has_the_words_of_the_plan_where_it_has_some(self) -> None:
         class Telling(SimulatedProject):

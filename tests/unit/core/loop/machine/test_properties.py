@@ -93,12 +93,12 @@ def check_end(before: LoopState, given_input: Input, taken: Step) -> None:
     end = taken.events[-1]
     assert isinstance(end, RunEnded)
     if end.reason is EndReason.COMPLETE:
-        looked = before.settlement
+        reading = before.reading
         if isinstance(given_input, IterationRead | Prepared):
             assert given_input.plan.counts.open_required == 0
         else:
-            assert looked is not None
-            assert looked.plan.counts.open_required == 0
+            assert reading is not None
+            assert reading.plan.counts.open_required == 0
 
 
 @pytest.mark.slow
@@ -131,7 +131,7 @@ def test_no_report_alone_is_ever_progress(report: Report | None, seen: list[str]
         evidence = judge_progress(
             Changes(),
             tasks_done=tasks_done,
-            before=RepetitionHistory(seen=seen),
+            before=RepetitionHistory(end_states=seen),
             kinds=kinds,
             report=report,
         )
@@ -152,7 +152,7 @@ def test_no_sequence_of_reports_alone_moves_the_loop(said: list[IterationRead]) 
             changes=Changes(),
             promises=(),
             must_validate=False,
-            said_nothing=False,
+            without_output=False,
             limit=None,
             failed=False,
         )

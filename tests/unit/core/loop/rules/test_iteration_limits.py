@@ -99,13 +99,13 @@ SAYS = EmittedText(start=1, offset=0, text="I go on.")
 )
 def test_an_agent_ends_after_the_turn_that_passes_it(told: list[AgentMessage], over: bool) -> None:
     watch = SpendingWatch(BOTH, None)
-    watch.hear(told)
+    watch.take(told)
     assert watch.is_over is over
 
 
 def test_what_an_earlier_attempt_used_counts() -> None:
     watch = SpendingWatch(BOTH, Usage(input_tokens=600))
-    watch.hear([uses(401), BEGINS, ENDS])
+    watch.take([uses(401), BEGINS, ENDS])
     assert watch.is_over
 
 
@@ -124,7 +124,7 @@ def test_an_agent_ends_after_the_turn_that_uses_up_the_runs_tokens(
     config: Config, before: int, told: list[AgentMessage], over: bool
 ) -> None:
     watch = SpendingWatch(config, None, run_spent=Usage(input_tokens=before))
-    watch.hear(told)
+    watch.take(told)
     assert watch.is_over is over
 
 
@@ -133,7 +133,7 @@ def test_an_agent_ends_after_the_turn_that_uses_up_the_runs_cost(before: float, 
     price = PriceConfig(input=1000)
     run_spent = Usage(cost_usd=before)
     watch = SpendingWatch(Config(max_cost_usd=1), None, price=price, run_spent=run_spent)
-    watch.hear([uses(600), BEGINS, ENDS])
+    watch.take([uses(600), BEGINS, ENDS])
     assert watch.is_over is over
 
 

@@ -171,7 +171,7 @@ class TestRollback:
         changes = replace(read.changes, commits=commits)  # type: ignore[union-attr]
         played.feed(replace(read, changes=changes))  # type: ignore[arg-type]
         played.go_on()
-        assert undone(played)[0].persons == ("a" * 40,)
+        assert undone(played)[0].user_commits == ("a" * 40,)
 
     def test_a_plan_of_which_nothing_is_known_stays_as_it_was_read(self) -> None:
         played = held(Awaits.UNDO, BAD, max_iterations=1, **ROLLBACK)
