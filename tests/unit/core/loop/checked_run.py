@@ -35,7 +35,7 @@ class SharedProject(SimulatedProject):
     """A world in which people commit as well."""
 
     by_hand: tuple[str, ...] = ()
-    """Hashes of their commits; what they hold lay in the tree before."""
+    """Hashes of their commits; their content was in the tree before."""
 
     def commit_by_hand(self) -> None:
         self.commits.append((f"{len(self.commits) + 1:040x}", 1))

@@ -49,7 +49,7 @@ KNOWN_TURNS = [
     simulated_project.turn(files=1, session=SessionSeen(id="s1")),
     simulated_project.turn(FILES_MODIFIED=9, session=SessionSeen(id="s2", cost_usd=0.5)),
 ]
-"""Whole turns, each with a point of its own."""
+"""Whole turns, each at a separate point."""
 
 TRAITS: list[tuple[str, Any]] = [
     ("files", 0),

@@ -74,7 +74,7 @@ class Turn:
     remedy: str = ""
     usage: Usage | None = None
     denied: tuple[str, ...] | None = None
-    """Tools that were not permitted; None: it cannot tell."""
+    """Tools that were not permitted; None: it cannot report them."""
     limit: AccountLimit | None = None
     session: SessionSeen | None = None
     question: str = ""
@@ -149,7 +149,7 @@ class SimulatedProject:
     n_turns: int = 0
     """Turns of the script that were played to their end."""
     content: int = 0
-    """Grows with every change of the tree; one number stands for one content."""
+    """Grows with every change of the tree; one number is one content."""
     n_contents: int = 0
     commits: list[tuple[str, int]] = field(default_factory=list)
     """Hash, and how many files it touches outside the loop's own."""
@@ -417,7 +417,7 @@ class SimulatedProject:
         )
 
     def validate(self, start: int, attempt: int) -> bool:
-        """What the validation script says; its last word stands for all later times."""
+        """The result of the validation script; the last one is repeated."""
         said = self.said[start, attempt].validates
         self.n_validated += 1
         return said[min(self.n_validated, len(said)) - 1]

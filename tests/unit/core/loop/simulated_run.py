@@ -57,7 +57,7 @@ LAUNCHED = AgentLaunched(
 )
 
 Person = Callable[["SimulatedRun"], None]
-"""What a person does; called whenever the run waits for one, and while an agent runs."""
+"""The user's behaviour; called whenever the run waits for the user, and while an agent runs."""
 
 
 def command(kind: str, *, run: str = RUN, id: str | None = None, **fields: Any) -> CommandArrived:  # noqa: A002
@@ -152,7 +152,7 @@ class SimulatedRun:
     queue: deque[Input | Callable[[], Input]] = field(default_factory=deque)
     exit_code: int | None = None
     stopping: bool = False
-    """What runs now was told to end."""
+    """The running process was ordered to end."""
 
     @property
     def run(self) -> RunState:
@@ -172,7 +172,7 @@ class SimulatedRun:
         return self
 
     def resume(self, *, by: str = "Ada", config: Config | None = None) -> SimulatedRun:
-        """A new engine takes up the journal of one that is gone, and goes on."""
+        """A new engine resumes the journal of one that is gone."""
         self.config = config or self.config
         self.take_up(by=by)
         return self.go_on()
@@ -375,7 +375,7 @@ def check_loop(
     warned: list[str] | None = None,
     **fields: Any,
 ) -> SimulatedRun:
-    """Play a script; say how it ends, and what was told on the way."""
+    """Play a script; return how it ends, and the events on the way."""
     played = play(*script, **fields)
     end = played.run.end
     if ends is not None:

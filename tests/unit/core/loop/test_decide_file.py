@@ -1,4 +1,4 @@
-"""``decide.txt``: written in R's form, read back whatever a person made of it."""
+"""``decide.txt``: written for the user, and read back whatever the user made of it."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ TABLE: dict[str, dict[str, Any]] = {
         "agent": "claude",
     },
 }
-"""SPEC §3, row by row; what §4 and §6 say besides."""
+"""The table of profiles, row by row (docs/rules.md#profiles)."""
 
 
 def value_of(config: Config, key: str) -> Any:

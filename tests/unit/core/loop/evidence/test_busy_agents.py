@@ -57,7 +57,7 @@ class Tree:
         self.files[path] = self.files.get(path, b"") + data
 
     def edit(self, path: str, text: str) -> None:
-        """Write, with a tool that the agent's stream tells of."""
+        """Write, with a tool that the agent's stream reports."""
         self.write(path, text)
         self.edited.add(path)
 

@@ -250,7 +250,7 @@ def test_a_report_alone_is_progress_only_where_it_is_asked_for(
     by_hand: tuple[CommitSeen, ...],
     fingerprint: str,
 ) -> None:
-    """And so it is beside what persons did."""
+    """The same holds beside commits of users."""
     commits = [commit.model_copy(update={"by_person": True}) for commit in by_hand]
     evidence = judged(*commits, fingerprint=fingerprint, said=said, kinds=kinds, mode=mode)
     asked = said.files_modified > 0 or said.tasks_completed > 0 or said.pr_ready

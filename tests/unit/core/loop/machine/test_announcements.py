@@ -1,4 +1,4 @@
-"""Who outside is told of a question, and of a pull request that is ready.
+"""Announcements of questions and of pull requests that are ready.
 
 See docs/rules.md#questions.
 """

@@ -139,7 +139,7 @@ def test_what_an_iteration_came_to_is_told_whole() -> None:
 
 
 def test_counters_of_the_stuck_rule() -> None:
-    # R §2, verification: two stuck, one commit, two stuck does not end at the fourth.
+    # Two stuck, one commit, two stuck does not end at the fourth.
     check_loop(
         [edits_only, edits_only, progress, edits_only, edits_only, edits_only],
         ends=("stuck", 4),

@@ -1,4 +1,4 @@
-"""Commit and push after an iteration: when they are due, what is told, and what they mean."""
+"""Commit and push after an iteration: when they are due, what is reported, and what they mean."""
 
 from __future__ import annotations
 

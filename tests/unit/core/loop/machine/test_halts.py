@@ -25,14 +25,14 @@ from tests.unit.core.loop.user_behaviours import editing
 
 
 def begin(simulated: SimulatedProject, *, wait: bool = False, **fields: Any) -> SimulatedRun:
-    """A new run in a world where something lies in the halt files already."""
+    """A new run in a project with halt files."""
     played = SimulatedRun(simulated=simulated, config=settings(wait=wait))
     given = Started(run=RUN, facts=facts(simulated, played.config, **fields))
     return played.go_on(given)
 
 
 def edited(played: SimulatedRun, **files: str | None) -> SimulatedRun:
-    """A person edits the halt files while the run waits."""
+    """The user edits the halt files while the run waits."""
     for name, text in files.items():
         setattr(played.simulated, name, text)
     return played.go_on(HaltFilesChanged(halt=played.simulated.halt))

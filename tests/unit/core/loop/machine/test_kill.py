@@ -403,7 +403,7 @@ def check_end(played: SimulatedRun, ends: tuple[str, int], where: str) -> None:
 
 
 def check_iterations(played: SimulatedRun, where: str) -> None:
-    """Every start of an agent is told of once, and has one end."""
+    """Every start of an agent is reported once, and has one end."""
     assert [event.seq for event in played.events] == list(range(1, len(played.events) + 1)), where
     told: Counter[tuple[str, int]] = Counter()
     for event in played.events:

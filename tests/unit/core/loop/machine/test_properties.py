@@ -83,7 +83,7 @@ def check_end(before: LoopState, given_input: Input, taken: Step) -> None:
     """An end is the last event; complete is only what the plan agrees with."""
     kinds = [event.kind for event in taken.events]
     if before.awaits is Awaits.NOTHING:
-        # What came of telling those outside is told also behind the end.
+        # Results of announcements are reported also after the end.
         wanted = {"warned"} if isinstance(given_input, AnnouncementDone) else {"commandRejected"}
         assert set(kinds) <= wanted
     assert "runEnded" not in kinds[:-1]

@@ -1,4 +1,4 @@
-"""Review points: where a run holds for a person's look, and what lets it go on.
+"""Review points: where a run holds for the user's review, and what lets it continue.
 
 See docs/rules.md#review-points.
 """

@@ -1,4 +1,4 @@
-"""How a run ends: every end of SPEC §7, in a run that exits and in one that waits for people."""
+"""Every end of a run (docs/rules.md#exit-codes), in a run that exits and in one that waits."""
 
 from __future__ import annotations
 

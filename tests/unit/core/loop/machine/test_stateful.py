@@ -133,7 +133,7 @@ class RunUnderChance(RuleBasedStateMachine):
         seconds=st.sampled_from([0.2, 61.0, 90000.0]),
     )
     def work_beside_it(self, work: str, state: str, seconds: float) -> None:
-        """A person commits, wants another mode or edits the plan, and time passes."""
+        """The user commits, wants another mode or edits the plan, and time passes."""
         if work == "commit":
             self.play.shared.commit_by_hand()
         elif work in {"build", "plan"}:
@@ -160,7 +160,7 @@ class RunUnderChance(RuleBasedStateMachine):
     @precondition(lambda self: not self.lives)
     @rule(settles=st.booleans())
     def run_again(self, settles: bool) -> None:
-        """``ralph run --resume``, perhaps after a person saw to what the run ended for."""
+        """``ralph run --resume``, perhaps after the user fixed what the run ended for."""
         shared = self.play.simulated
         if settles and shared.question is not None:
             shared.answer = self.text()
@@ -190,7 +190,7 @@ class RunUnderChance(RuleBasedStateMachine):
         assert min(counters) >= 0
 
     def teardown(self) -> None:
-        """Whatever happened, a person can end it; and the journal is all there is."""
+        """Whatever happened, the user can end it; and the journal is all there is."""
         played = self.play
         if played.events and self.lives:
             played.tell("stop", now=True)
@@ -225,7 +225,7 @@ class RunUnderChance(RuleBasedStateMachine):
             self.advance()
 
     def advance(self) -> None:
-        """Whoever's turn it is gives the next answer."""
+        """Give the answer that the run awaits."""
         given = self.play.queue.popleft()
         self.play.feed(given() if callable(given) else given)
 

@@ -1,6 +1,6 @@
-"""A person has one task skipped for as long as the run lasts, or reset.
+"""Commands about one task: skip it for as long as the run lasts, or reset it.
 
-See docs/rules.md#agent-process.
+See docs/rules.md#attempts.
 """
 
 from __future__ import annotations

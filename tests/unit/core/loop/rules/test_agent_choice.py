@@ -1,4 +1,4 @@
-"""Who gets an iteration: the order of the rules, and what stands in for an agent.
+"""Agent choice: the order of the rules, and replacements of an agent.
 
 See docs/rules.md#agents.
 """

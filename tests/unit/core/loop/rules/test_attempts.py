@@ -1,4 +1,4 @@
-"""When a task that does not come off makes room for the next one (docs/rules.md#attempts)."""
+"""Attempts: when a task that fails is set aside (docs/rules.md#attempts)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the breaker keeps beside its state: times, numbers, histories, and counts that begin anew.
+"""Fields of the breaker beside its state: times, numbers, histories, and counts that restart.
 
 Each of these is a change to the breaker that no other test minded.
 """
@@ -80,7 +80,7 @@ def test_a_line_that_is_followed_goes_before_others_whatever_its_name() -> None:
 
 
 def test_a_line_that_is_new_keeps_its_place() -> None:
-    """In the order of the output: what is shown of an error is what stood first."""
+    """In the order of the output: the first lines of an error are shown."""
     (breaker,) = count([errors("z", "a", "m")])
     assert list(breaker.error_streaks) == ["z", "a", "m"]
 

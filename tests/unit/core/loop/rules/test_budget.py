@@ -1,4 +1,4 @@
-"""What ends a run for want of a budget, and when a person is warned of it.
+"""Budgets: what ends a run, and when the user is warned.
 
 See docs/rules.md#budgets.
 """

@@ -72,7 +72,7 @@ def paced(*script: Turn, limit: int = 5, **fields: Any) -> Punctual:
 
 
 def held() -> SimulatedRun:
-    """A run that waits since too many calls were made, and a clock that goes on slowly."""
+    """A run that waits since too many calls were made, and a clock that advances slowly."""
     config = settings(max_calls_per_minute=5)
     return SimulatedRun(
         simulated=SimulatedProject(script=[chatty(5), finishes]), config=config
@@ -98,7 +98,7 @@ def test_a_run_waits_visibly_until_the_next_call_may_be_made() -> None:
     work = (exits[0] - began).total_seconds()
     assert first.until == exits[0] - timedelta(seconds=work * 4 / 5) + MINUTE
     assert first.until <= second_began < first.until + timedelta(seconds=5)
-    # After the second iteration four calls lie in the minute, so the third may begin at once.
+    # After the second iteration four calls are within the minute, so the third may begin at once.
     assert third_began - exits[1] < timedelta(seconds=10)
     assert [event.reason for event in played.told("waitEnded")] == ["calls", "calls"]
     phases = [(event.phase, event.reason, event.until) for event in played.told("phaseChanged")]

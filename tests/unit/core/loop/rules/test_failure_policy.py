@@ -1,4 +1,4 @@
-"""Failed agents in whole runs: what is waited for, what needs a person, and who takes over."""
+"""Failed agents in whole runs: what is waited for, what needs the user, and replacements."""
 
 from __future__ import annotations
 

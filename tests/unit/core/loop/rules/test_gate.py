@@ -109,7 +109,7 @@ def test_an_optional_task_holds_nothing_up(name: str) -> None:
     assert check_gate(replace(SATISFIED[name], counts=counts)).accepted
 
 
-# Signals that stand by themselves, so that they are there while tasks are open, too.
+# Signals that need no other, so that they are there while tasks are open, too.
 SIGNALLED: dict[str, GateInputs] = {
     "marker": inputs("marker", counts=TOO_EARLY),
     "dual": inputs(said=SIGNAL, completion_words=("done", "finished"), counts=ONE_OPEN),
@@ -371,12 +371,12 @@ class TestOrder:
 
     @pytest.mark.parametrize("rule", [rule for rule in GateRule if rule is not GateRule.STATUS])
     def test_is_that_of_the_promises(self, rule: GateRule) -> None:
-        """R4: COMPLETE, BLOCKED, DECIDE; then SPEC §7's stuck and limit."""
+        """COMPLETE, BLOCKED, DECIDE; then stuck and limit (docs/rules.md#exit-codes)."""
         names = [reason.value for reason in ORDERS[rule]]
         assert names == ["complete", "blocked", "decide", "stuck", "limit"]
 
     def test_of_an_issue_puts_halt_and_clarification_first(self) -> None:
-        """A18: HALT, CLARIFY, COMPLETE, CONTINUE."""
+        """HALT, CLARIFY, COMPLETE, CONTINUE (docs/rules.md#exit-codes)."""
         names = [reason.value for reason in ORDERS[GateRule.STATUS]]
         assert names == ["stuck", "decide", "complete", "blocked", "limit"]
 

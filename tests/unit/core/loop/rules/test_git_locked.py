@@ -1,4 +1,4 @@
-"""Git that can do nothing: the run is blocked, and goes on when the user has put that right."""
+"""A locked git: the run is blocked, and continues when the user has fixed that."""
 
 from __future__ import annotations
 

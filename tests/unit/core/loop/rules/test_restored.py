@@ -1,4 +1,4 @@
-"""What the guard restored: what the next agent is told, and when no completion is accepted."""
+"""Restored changes: what the next prompt reports, and when no completion is accepted."""
 
 from __future__ import annotations
 

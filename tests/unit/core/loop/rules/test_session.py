@@ -1,4 +1,4 @@
-"""When an iteration goes on in the session of the one before it (docs/rules.md#sessions)."""
+"""When an iteration continues the session of the one before it (docs/rules.md#sessions)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attempts that are kept beyond a run: read before each iteration, and a person's to reset."""
+"""Attempts that are kept beyond a run: read before each iteration, and reset by the user."""
 
 from __future__ import annotations
 

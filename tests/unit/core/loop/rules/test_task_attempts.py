@@ -1,4 +1,4 @@
-"""Attempts in whole runs: what does not come off makes room, and the loop really moves on."""
+"""Attempts in whole runs: a task that fails is set aside, and the loop really moves on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an agent left in the middle of a merge: the next one is told, and no later one."""
+"""An unfinished merge of an agent: reported to the next one, and to no later one."""
 
 from __future__ import annotations
 

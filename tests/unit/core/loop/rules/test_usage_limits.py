@@ -1,4 +1,4 @@
-"""Usage limits and budgets in whole runs: what is waited for, what ends a run, what is told."""
+"""Usage limits and budgets in whole runs: what is waited for, ends a run, or is reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the checks of closed tasks mean for an iteration, and how the journal tells of them."""
+"""Checks of closed tasks: what they mean for an iteration, and how the journal reports them."""
 
 from __future__ import annotations
 
