@@ -1,13 +1,12 @@
-"""Running ``bd``, which keeps the issues of a repository.
+"""Issue tracker: runs ``bd``, which stores the issues of a repository.
 
-Each command is a list of words and never a line for a shell; it has a time limit, and its whole
-process group ends with it. A ``bd`` that the work tree brings is never run. Releases differ in what
-they print and in how they fail (``core.plan.beads.answers``): one that fails may leave with 0, so
-an answer has to hold what was asked for. What is only read is asked for again where it fails, and a
-write is repeated only after the issue was read again: it may have been done all the same. This
-module must never decide what is to be done.
+Each command is a list of words, never a shell line; it has a time limit, and its whole process
+group ends with it. A ``bd`` of the work tree is never run. Releases differ in output and errors
+(`core.plan.formats.beads`): a failing one may exit with 0, so an answer must contain what was
+requested. Failed reads are retried; a write is repeated only after the issue was read again, since
+it may have succeeded.
 
-``bd`` itself runs the scripts in ``.beads/hooks`` of a repository when an issue changes.
+``bd`` itself runs the scripts in a repository's ``.beads/hooks`` when an issue changes.
 """
 
 from __future__ import annotations
@@ -52,26 +51,26 @@ from ralph_ls.store.external.supervisor import Supervisor
 
 TIMEOUT_SECONDS = 60.0
 MOST_READY = 100_000
-"""So many issues are asked for; without a number ``bd ready`` gives ten."""
+"""Number of requested issues; without one ``bd ready`` returns ten."""
 SHOWN_AT_ONCE = 50
 LARGEST_ANSWER = 256 * 1024 * 1024
 FOLDER = ".beads"
 RETRY_AFTER_SECONDS = (0.1, 0.2, 0.4)
-"""How long is waited before something is tried again; three times in all."""
+"""Delays before each of three retries."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bd:
-    """A ``bd`` that was found, and where it is run."""
+    """A ``bd`` program, and where it is run."""
 
     program: str
-    """Its path."""
+    """Path of the program."""
     root: Path
     environment: Mapping[str, str]
     timeout_seconds: float = TIMEOUT_SECONDS
     supervisor: Supervisor = field(default_factory=Supervisor)
     known: dict[str, BeadsVersion | None] = field(default_factory=dict)
-    """What was asked once: its version."""
+    """Cached version, which is asked once."""
 
 
 def find_bd(
@@ -89,7 +88,7 @@ def find_bd(
 
 
 def version_of(bd: Bd) -> BeadsVersion | None:
-    """Which release it is; None where it does not say. It is asked once."""
+    """Version of the release; None if unknown. Cached."""
     if "version" not in bd.known:
         printed = ""
         with contextlib.suppress(IssuesRefused, IssuesMissing):
@@ -99,7 +98,7 @@ def version_of(bd: Bd) -> BeadsVersion | None:
 
 
 def has_close_reasons(bd: Bd) -> bool:
-    """Whether this release says why an issue was closed; else it has to be in the notes."""
+    """Whether this release records why an issue was closed; otherwise the notes must."""
     return keeps_close_reasons(version_of(bd))
 
 
@@ -110,11 +109,11 @@ def read_snapshot(
     before: BeadsSnapshot | None = None,
     whole: Iterable[str] = (),
 ) -> BeadsSnapshot:
-    """All issues as they are now, with what ``bd ready`` offers.
+    """All issues, with those that ``bd ready`` returns.
 
-    ``before`` is what was known: an issue of it that no list has is asked for by itself, since one
-    that moves while the lists are read may be in none. So are those that have to be known
-    ``whole``, since lists leave things out. Raises ``IssuesMissing``.
+    An issue of the snapshot ``before`` that is in no list is read separately, since one that
+    changes state while the lists are read may be in none. So are the ``whole`` ones, since lists
+    omit fields. Raises ``IssuesMissing``.
     """
     try:
         return _read(bd, parent, before, whole)
@@ -125,16 +124,16 @@ def read_snapshot(
 
 
 def read_statistics(bd: Bd) -> Mapping[str, int]:
-    """The numbers of ``bd stats``; empty where it gives none."""
+    """The numbers of ``bd stats``; empty without any."""
     found = read_object(_ask(bd, ("stats",)))
     return {name: value for name, value in found.items() if type(value) is int}
 
 
 def claim_issue(bd: Bd, issue: BeadsIssue) -> BeadsIssue:
-    """Take an issue, where it is not in progress already; the issue as it is then.
+    """Claim an issue unless it is in progress already; returns it as it is then.
 
-    Raises ``IssuesRefused`` where somebody else has it. Old releases know no claim; there it is put
-    in progress.
+    Raises ``IssuesRefused`` where another user has it. Old releases have no claim; there it is set
+    to in progress.
     """
     if issue.status == IssueStatus.IN_PROGRESS:
         return issue
@@ -150,9 +149,9 @@ def claim_issue(bd: Bd, issue: BeadsIssue) -> BeadsIssue:
 
 
 def apply_commands(bd: Bd, commands: Iterable[BeadsCommand]) -> None:
-    """Have ``bd`` do this, one after the other; raises ``IssuesRefused`` at the first it refuses.
+    """Run commands in order; raises ``IssuesRefused`` at the first that is refused.
 
-    What went before stays done; who restores something reads again, and sees what is left.
+    Earlier ones are not undone; callers that restore something read the issues again.
     """
     for command in commands:
         _write(bd, command)
@@ -174,11 +173,11 @@ _FINAL = re.compile(
     r"invalid|required|read-only|already (?:claimed|exists)|blocked by|cycle|no issue found",
     re.IGNORECASE,
 )
-"""Refusals that come again however often it is tried."""
+"""Refusals that a retry does not change."""
 
 
 def _write(bd: Bd, command: BeadsCommand) -> BeadsOutput:
-    """Have it do this, again where it fails and has not done it; raises ``IssuesRefused``."""
+    """Run a write, again where it failed without effect; raises ``IssuesRefused``."""
     for seconds in RETRY_AFTER_SECONDS:
         try:
             return _do(bd, command)
@@ -199,12 +198,12 @@ def _is_final(error: IssuesRefused | IssuesMissing) -> bool:
 
 
 def _is_late(error: IssuesRefused | IssuesMissing) -> bool:
-    """Whether it did not answer in time: to wait for that again would hold up everything."""
+    """Whether it timed out: another try would delay everything."""
     return isinstance(error.__cause__, subprocess.TimeoutExpired)
 
 
 def _issue(bd: Bd, issue_id: str) -> BeadsIssue | None:
-    """One issue as it is now; None where it is gone, or cannot be read."""
+    """One issue as it is now; None if it is gone or unreadable."""
     with contextlib.suppress(IssuesRefused, IssuesMissing):
         for item in _one(bd, issue_id).values():
             return read_issue(item)[0]
@@ -244,10 +243,10 @@ def _read(
 
 
 def _is_unclear(item: Mapping[str, Any], was: BeadsIssue | None, *, has_parent: bool) -> bool:
-    """Whether a list leaves open what has to be known of an issue.
+    """Whether a list omits required fields of an issue.
 
-    Of one that is closed that is what it was part of, what it depended on, and why it was closed:
-    without these it would look as if somebody had taken a dependency away.
+    For a closed one these are its parent, its dependencies and the reason of closing: without
+    them it would look as if a dependency had been removed.
     """
     if item.get("status") != IssueStatus.CLOSED:
         return lacks_dependencies(item)
@@ -257,7 +256,7 @@ def _is_unclear(item: Mapping[str, Any], was: BeadsIssue | None, *, has_parent: 
 
 
 def _with_reason(bd: Bd, item: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A closed issue of a release that keeps no reasons, with its notes in place of one."""
+    """A closed issue of a release without reasons, with its notes as the reason."""
     notes = item.get("notes")
     lacks = item.get("status") == IssueStatus.CLOSED and not item.get("close_reason")
     if not lacks or not isinstance(notes, str) or has_close_reasons(bd):
@@ -266,7 +265,7 @@ def _with_reason(bd: Bd, item: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _lists(bd: Bd) -> tuple[list[Mapping[str, Any]], list[BeadsOddity]]:
-    """All issues at once; releases that know no such list are asked for each status."""
+    """All issues at once; releases without such a list are asked for each status."""
     try:
         answer = _answer(bd, ("list", "--all", "--limit", "0"))
     except IssuesRefused as error:
@@ -277,7 +276,7 @@ def _lists(bd: Bd) -> tuple[list[Mapping[str, Any]], list[BeadsOddity]]:
 
 
 def _lists_by_status(bd: Bd) -> tuple[list[Mapping[str, Any]], list[BeadsOddity]]:
-    """The issues of each status; a list has no more than fifty where it is not told otherwise."""
+    """The issues of each status; a list has at most fifty by default."""
     items: list[Mapping[str, Any]] = []
     oddities: list[BeadsOddity] = []
     without_end: BeadsCommand = ("--limit", "0")
@@ -292,7 +291,7 @@ def _lists_by_status(bd: Bd) -> tuple[list[Mapping[str, Any]], list[BeadsOddity]
                 without_end = ()
                 answer = _answer(bd, command)
         except IssuesRefused as error:
-            # Old releases know nothing that is put off.
+            # Old releases have no deferred issues.
             if status is IssueStatus.DEFERRED and _INVALID_STATUS.search(str(error)):
                 continue
             raise
@@ -302,7 +301,7 @@ def _lists_by_status(bd: Bd) -> tuple[list[Mapping[str, Any]], list[BeadsOddity]
 
 
 def _details(bd: Bd, ids: Sequence[str]) -> Iterator[Mapping[str, Any]]:
-    """Each of these issues whole; those that are gone are left out."""
+    """Each of these issues with all fields; deleted ones are omitted."""
     for begin in range(0, len(ids), SHOWN_AT_ONCE):
         wanted = list(ids[begin : begin + SHOWN_AT_ONCE])
         shown: dict[str, Mapping[str, Any]] = {}
@@ -327,7 +326,7 @@ def _one(bd: Bd, issue_id: str) -> dict[str, Mapping[str, Any]]:
 
 
 def _answer(bd: Bd, command: BeadsCommand) -> BeadsOutput:
-    """What it answers; what is only read is asked for again where that fails."""
+    """Output of a command; failed reads are retried."""
     for seconds in RETRY_AFTER_SECONDS:
         try:
             return _answer_once(bd, command)
@@ -345,7 +344,7 @@ def _answer_once(bd: Bd, command: BeadsCommand) -> BeadsOutput:
 
 
 def _ask(bd: Bd, command: BeadsCommand) -> str:
-    """What ``bd`` prints; raises ``IssuesRefused``, and ``IssuesMissing`` without a database."""
+    """Standard output; raises ``IssuesRefused``, and ``IssuesMissing`` without a database."""
     try:
         code, stdout, stderr = run_program(
             [bd.program, *command, "--json"],

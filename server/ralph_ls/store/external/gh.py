@@ -1,8 +1,8 @@
-"""Running ``gh``, GitHub's own command line, which reads issues and writes comments.
+"""GitHub: runs ``gh``, GitHub's command line, to read issues and write comments.
 
-Each command is a list of words and never a line for a shell; it has a time limit, and its whole
-process group ends with it. A ``gh`` that the work tree brings is never run. Who may see an issue is
-between ``gh`` and GitHub: nothing here knows a token, and none is asked for.
+Each command is a list of words, never a shell line; it has a time limit, and its whole process
+group ends with it. A ``gh`` of the work tree is never run. Authentication is between ``gh`` and
+GitHub: no token is known or requested here.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ FIELDS = ("number", "title", "body", "comments", "url", "state")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gh:
-    """A ``gh`` that was found, and where it is run."""
+    """A ``gh`` program, and where it is run."""
 
     program: str
-    """Its path."""
+    """Path of the program."""
     root: Path
     environment: Mapping[str, str]
     timeout_seconds: float = TIMEOUT_SECONDS
@@ -55,7 +55,7 @@ def find_gh(
 
 
 def view_issue(gh: Gh, reference: IssueReference) -> GithubIssue:
-    """The issue with all its comments; raises ``RequestMissing``, which says what to do."""
+    """The issue with all its comments; raises ``RequestMissing`` with the remedy."""
     words = ("issue", "view", str(reference.number), *_repository(reference))
     try:
         code, stdout, stderr = run_program(
@@ -91,13 +91,13 @@ def view_issue(gh: Gh, reference: IssueReference) -> GithubIssue:
 
 
 def comment_words(gh: Gh, reference: IssueReference) -> tuple[str, ...]:
-    """The command that adds to an issue what it is given on standard input."""
+    """The command that adds its standard input to an issue as a comment."""
     number, repository = str(reference.number), _repository(reference)
     return (gh.program, "issue", "comment", number, *repository, "--body-file=-")
 
 
 def explain_failure(reference: IssueReference, code: int, errors: str) -> str:
-    """Why ``gh`` did not get an issue, and what to do, from its exit code and its own words."""
+    """Why ``gh`` could not read an issue, with the remedy, from its exit code and errors."""
     words = " ".join(errors.split()) or f"it ended with code {code}"
     of = f" of {reference.repository}" if reference.repository else ""
     if code == NOT_LOGGED_IN or _LOGIN.search(words):
@@ -134,7 +134,7 @@ def explain_failure(reference: IssueReference, code: int, errors: str) -> str:
 
 
 NOT_LOGGED_IN = 4
-"""What ``gh`` ends with where nobody has logged in."""
+"""Exit code of ``gh`` without a login."""
 
 _CALM = {
     "GH_PROMPT_DISABLED": "1",
@@ -145,7 +145,7 @@ _CALM = {
     "GIT_TERMINAL_PROMPT": "0",
 }
 _NOISY = frozenset({"GH_FORCE_TTY", "GH_DEBUG", "CLICOLOR_FORCE", "DEBUG"})
-"""Variables with which ``gh`` would mix colours or its own log into what it prints."""
+"""Variables that would add colours or log lines to the output of ``gh``."""
 
 _LOGIN = re.compile(r"gh auth login|GH_TOKEN|HTTP 401|Bad credentials|requires authentication")
 _NO_ISSUE = re.compile(r"Could not resolve to an (?:issue|Issue)")

@@ -1,10 +1,10 @@
-"""Running git to look: the one way in which this program asks git something.
+"""Git command: runs git to read a repository; every read of git goes through `run_git`.
 
-A repository may bring settings which name programs, and the caller's environment may point git
-somewhere else; a look at the tree must neither run the one nor follow the other. Hooks, file system
-monitors, pagers and prompts are off, locks are not taken, and git looks at the tree it is given.
-Filters of a repository do run (git-lfs is one) and may hang: git has a time limit, and is ended
-with all that it started. This module must never know what the answers are for.
+A repository may have settings that name programs, and the caller's environment may redirect git to
+another repository; a read must neither run the former nor follow the latter. Hooks, file system
+monitors, pagers and prompts are off, no locks are taken, and git reads the given tree. Once a run
+trusts the repository its filters do run (git-lfs is one) and may hang: git has a time limit, and is
+ended with all that it started.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from ralph_ls.store.external.supervisor import current, run
 from ralph_ls.store.layout import find_worktree
 
 READ_SECONDS = 60.0
-"""How long git may look at something."""
+"""Default time limit of a read, in seconds."""
 
 CHANGE_SECONDS = 600.0
-"""How long it may take to write a work tree, which may fetch large files through a filter."""
+"""Time limit of writing a work tree, which may fetch large files through a filter."""
 
 _WRITES_TREE = frozenset({"checkout", "commit", "read-tree", "reset", "restore", "switch"})
 
@@ -54,9 +54,9 @@ GIT_REDIRECTIONS = frozenset(
         "GIT_WORK_TREE",
     }
 )
-"""Variables that lead git to another repository, as a git hook that started us has them set.
+"""Variables that redirect git to another repository, as set in a git hook that started us.
 
-``GIT_CONFIG_COUNT`` and its like are none: they bring settings, such as ``safe.directory`` in CI.
+``GIT_CONFIG_COUNT`` and the like are kept: they have settings such as ``safe.directory`` in CI.
 """
 
 _SAFELY = (
@@ -81,12 +81,12 @@ def run_git(
     stdin: bytes = b"",
     settings: Mapping[str, str] | None = None,
 ) -> bytes:
-    """What git prints when run in the work tree ``root``; blocks until it is done.
+    """Standard output of git in the work tree ``root``; blocks until it has ended.
 
-    With ``git_dir`` git need not find it from ``root``; ``settings`` are variables that it finds
-    besides, such as ``GIT_INDEX_FILE``. Raises ``WorkspaceMissing`` where ``root``
-    is no work tree, and ``RalphError`` with git's own words where it ends with a code that is not
-    in ``accept``, takes too long, or is ended with the run.
+    With ``git_dir`` git does not search for it from ``root``; ``settings`` are additional
+    variables, such as ``GIT_INDEX_FILE``. Raises ``WorkspaceMissing`` where ``root`` is not a work
+    tree, and ``RalphError`` with git's message where its exit code is not in ``accept``, it takes
+    too long, or is ended with the run.
     """
     program = git_program(root)
     require_git_can_read(root)
@@ -131,7 +131,7 @@ def run_git(
 def _quieting(
     root: Path, git_dir: Path | None, settings: Mapping[str, str] | None
 ) -> dict[str, str]:
-    """``settings``, and what keeps git from running what the repository's own settings name."""
+    """``settings``, and variables that keep git from running the repository's programs."""
     if git_dir is not None or settings is NO_TRANSPORT:
         return {**(settings or {})}
 
@@ -150,7 +150,7 @@ def _seconds_for(command: str) -> float:
 def _too_slow(
     root: Path, arguments: tuple[str, ...], seconds: float, waits_for: str | None
 ) -> RalphError:
-    """What to look at where git hangs: it waits for something that it was told to run or read."""
+    """Error of a git that hung, with its likely cause: something that it runs or reads."""
     shown = " ".join(["git", *arguments])
     shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
     ended = f"{shown} did not end in {seconds:g} s in {root}, so it was ended"
@@ -167,12 +167,12 @@ _SHOWN = 80
 
 
 def git_program(root: Path) -> str:
-    """Where git lies; raises ``GitMissing`` where it is not on PATH outside of the work tree."""
+    """Path of git; raises ``GitMissing`` if it is not on PATH outside of the work tree."""
     return _find_git(os.environ.get("PATH", ""), Path(os.path.realpath(root)))
 
 
 def without_git_redirections(environment: Mapping[str, str]) -> dict[str, str]:
-    """``environment`` in which git finds the repository that it stands in."""
+    """``environment`` without redirections of git to another repository."""
     return {name: value for name, value in environment.items() if name not in GIT_REDIRECTIONS}
 
 
@@ -192,13 +192,13 @@ def _no_git() -> RalphError:
 
 
 def _environment(root: Path) -> dict[str, str]:
-    """What git finds besides this process's environment; what would redirect it points home."""
+    """Additional variables for git; redirections point to the work tree's repository."""
     environment = {
         "GIT_TERMINAL_PROMPT": "0",
-        # Its complaints are read.
+        # Its error messages are parsed.
         "LANGUAGE": "C",
         "LC_ALL": "C",
-        # A nested repository that is broken must not answer for the one around it.
+        # Of a broken nested repository git must not read the one around it instead.
         "GIT_CEILING_DIRECTORIES": str(Path(os.path.realpath(root)).parent),
     }
     redirections = GIT_REDIRECTIONS.intersection(os.environ)

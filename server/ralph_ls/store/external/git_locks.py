@@ -1,9 +1,9 @@
-"""Git's lock files: which there are, what holds them, and moving one out of the way.
+"""Git locks: finds git's lock files and the processes that may hold them, and moves one away.
 
-Git writes ``NAME.lock`` and renames it to ``NAME``; while the file is there, no other git changes
-NAME. A git that is killed leaves it behind, and a ``git commit`` in an editor holds ``index.lock``
-without an open descriptor, so nothing about the file itself tells the one from the other. This
-module must never decide whose a lock is.
+Git writes ``NAME.lock`` and renames it to ``NAME``; while the file exists, no other git changes
+NAME. A killed git leaves it behind, and a ``git commit`` in an editor holds ``index.lock`` without
+an open descriptor, so the file itself does not show which of the two it is. Who owns a lock is not
+decided here.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
 SUFFIX = ".lock"
 
 _OURS = "ralph"
-"""What our own files in the git directory begin with."""
+"""Prefix of our files in the git directory."""
 
 _OF_WORKTREE = ("index.lock", "HEAD.lock", "config.worktree.lock")
 _OF_REPOSITORY = ("config.lock", "packed-refs.lock", "shallow.lock", "reftable/tables.list.lock")
 
 _PASSED_OVER = frozenset({"hooks", "lfs", "logs", "rr-cache", "worktrees", "annex"})
-"""Folders of a git directory in which git makes no lock that matters here."""
+"""Folders of a git directory without relevant locks."""
 
 _OBJECTS = ("", "info", "info/commit-graphs", "pack")
-"""The folders below ``objects`` in which there are locks."""
+"""Folders below ``objects`` with locks."""
 
 _READ_ONLY = frozenset(
     {
@@ -48,7 +48,7 @@ _READ_ONLY = frozenset(
         *("rev-list", "shortlog", "show", "var", "whatchanged"),
     }
 )
-"""Commands that hold no lock while somebody reads what they print, or that never end."""
+"""Commands that hold no lock while their output is read, or that never end."""
 
 _TAKE_VALUE = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path"})
 _PLACES_IN_ENVIRONMENT = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR")
@@ -56,7 +56,7 @@ _PLACES_IN_ENVIRONMENT = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COM
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LockFile:
-    """One lock file as it was found; equal if it is still the same file."""
+    """A lock file as found; equal if it is still the same file."""
 
     path: Path
     file: tuple[int, int]
@@ -65,22 +65,22 @@ class LockFile:
     """Seconds since the epoch."""
 
     def is_there(self) -> bool:
-        """Whether it is still that file."""
+        """Whether it is still the same file."""
         return read_lock(self.path) == self
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GitProcess:
-    """A git that works in a repository."""
+    """A git process in a repository."""
 
     pid: int
     started_at: float
     command: str
-    """As ``git commit``, without its arguments."""
+    """Command such as ``git commit``, without arguments."""
 
 
 def read_lock(path: Path) -> LockFile | None:
-    """The lock file of this name; None where there is none."""
+    """The lock file at this path; None if it is missing."""
     try:
         status = path.lstat()
     except OSError:
@@ -91,7 +91,7 @@ def read_lock(path: Path) -> LockFile | None:
 
 
 def find_locks(place: Worktree) -> dict[Path, LockFile]:
-    """The lock files of a work tree's repository; of another linked work tree none."""
+    """Lock files of a work tree's repository, without those of other linked work trees."""
     found: dict[Path, LockFile] = {}
     for path in _candidates(place):
         if (lock := read_lock(path)) is not None:
@@ -100,7 +100,7 @@ def find_locks(place: Worktree) -> dict[Path, LockFile]:
 
 
 def find_blocking(place: Worktree, branch: str | None) -> list[LockFile]:
-    """Those that keep git from working on this branch of this work tree."""
+    """The lock files that block git on this branch of this work tree."""
     paths = [place.git_dir / name for name in _OF_WORKTREE]
     paths += [place.common_dir / name for name in _OF_REPOSITORY]
     if branch is not None:
@@ -115,7 +115,7 @@ def _candidates(place: Worktree) -> Iterator[Path]:
         yield from _locks_below(common)
     else:
         yield from _locks_below(git_dir)
-        # At the top are those of the main work tree, which is another one.
+        # At the top are those of the main work tree.
         yield from (common / name for name in _OF_REPOSITORY)
         for folder in ("refs", "reftable", "modules"):
             yield from _locks_below(common / folder)
@@ -144,7 +144,7 @@ def _is_gits(name: str) -> bool:
 
 
 def find_running_git(place: Worktree) -> GitProcess | None:
-    """A git that works in this repository or one of its work trees; the first that is found."""
+    """The first git process found in this repository or one of its work trees."""
     import psutil
 
     places = _places_of(place)
@@ -166,13 +166,13 @@ def find_running_git(place: Worktree) -> GitProcess | None:
 
 
 def move_lock(lock: LockFile, place: Worktree, folder: Path) -> Path | None:
-    """Move a lock file into ``folder``; None where it is not there any more, or cannot be moved.
+    """Move a lock file into ``folder``; None if it is gone or cannot be moved.
 
-    A lock that somebody takes under the same name in this very moment stays where it is.
+    A lock that another process takes at the same path in this moment is kept.
     """
     base = place.git_dir if lock.path.is_relative_to(place.git_dir) else place.common_dir
     target = folder / lock.path.relative_to(base)
-    # On the same file system first: what is copied from elsewhere could change under the copy.
+    # A rename within the file system first: a file could change while it is copied.
     aside = lock.path.with_name(f"{_OURS}-moved-{os.getpid()}-{lock.path.name}")
     try:
         if not lock.is_there():
@@ -181,7 +181,7 @@ def move_lock(lock: LockFile, place: Worktree, folder: Path) -> Path | None:
         lock.path.rename(aside)
         moved = read_lock(aside)
         if moved is None or moved.file != lock.file:
-            # Back, unless there is another one by now; then nobody misses it.
+            # Back, unless there is another one by now.
             with contextlib.suppress(FileExistsError):
                 os.link(aside, lock.path)
             aside.unlink()
@@ -242,7 +242,7 @@ def _is_in(path: Path, places: Collection[Path]) -> bool:
 
 
 def _command_of(words: Sequence[str]) -> str:
-    """The command of a git's command line; ``commit`` of ``git -C x commit``, or ``git-commit``."""
+    """Subcommand of a git command line: ``commit`` of ``git -C x commit``, or ``git-commit``."""
     name = Path(words[0]).name.removesuffix(".exe") if words else ""
     if name.startswith("git-"):
         return name.removeprefix("git-")

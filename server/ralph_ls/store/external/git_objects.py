@@ -1,8 +1,7 @@
-"""What git knows of two commits and of the files in them, for viewers; nothing is changed.
+"""Git objects: commits, changed files and file contents from git, for viewers; read only.
 
-The ends of an iteration may be gone by now, and what lies in a repository was written by strangers:
-paths are taken literally, and no file is sent that is too large or no text. It must never know an
-iteration, nor who looks.
+The commits of an iteration may be gone, and the repository's content was written by others: paths
+are literal, and the content of binary or too large files is not returned.
 """
 
 from __future__ import annotations
@@ -17,14 +16,14 @@ from ralph_ls.store.external.git_command import run_git
 from ralph_ls.store.files import open_regular
 
 LARGEST_FILE = 5_000_000
-"""Bytes of a file that is sent to be shown."""
+"""Most bytes of a file that is returned."""
 
 SHOWN_FILES = 5000
 SHOWN_COMMITS = 500
 SHOWN_SUBJECT = 300
 
 _BINARY_PREFIX = 8000
-"""Bytes in which git looks for a NUL before it calls a file binary."""
+"""Bytes that git searches for a NUL to detect binary files."""
 
 STATUSES = {
     "A": ChangeStatus.ADDED,
@@ -39,7 +38,7 @@ _PLAINLY = ("--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitTreeEntry:
-    """What a commit has at a path."""
+    """Entry of a commit's tree at a path."""
 
     mode: str
     kind: str
@@ -47,15 +46,15 @@ class CommitTreeEntry:
 
 
 def empty_tree(commit: str | None = None) -> str:
-    """The hash of a tree without a file, in a repository that names commits like this one."""
+    """Hash of the empty tree, in a repository with hashes like this commit's."""
     algorithm = "sha256" if commit is not None and len(commit) == 64 else "sha1"
     return hashlib.new(algorithm, b"tree 0\0", usedforsecurity=False).hexdigest()
 
 
 def commits_between(root: Path, base: str, head: str) -> tuple[CommitView, ...]:
-    """The commits that ``head`` reaches and ``base`` does not, newest first, at most 500.
+    """The commits reachable from ``head`` but not from ``base``, newest first, at most 500.
 
-    ``base`` may be an empty tree: then all of them. Raises ``RalphError`` where an end is gone.
+    All of them if ``base`` is the empty tree. Raises ``RalphError`` where an end is gone.
     """
     excluded = [] if base == empty_tree(base) else [f"^{base}"]
     printed = run_git(
@@ -79,7 +78,7 @@ def commits_between(root: Path, base: str, head: str) -> tuple[CommitView, ...]:
 
 
 def files_between(root: Path, base: str, head: str | None) -> tuple[FileChange, ...]:
-    """The files that differ, by path; ``head`` None: the work tree, with its new files.
+    """The files that differ, by path; without ``head`` those of the work tree, with new files.
 
     Raises ``RalphError`` where an end is gone.
     """
@@ -97,11 +96,10 @@ def files_between(root: Path, base: str, head: str | None) -> tuple[FileChange, 
 
 
 def file_at(root: Path, commit: str, path: str) -> FileAtResult:
-    """A file as it was at a commit, or that it was not there, is no text, or is too large.
+    """A file at a commit, or that it is missing, binary or too large.
 
-    A link's text is where it points to; a submodule's says its commit, as ``git diff`` does.
-    Raises ``UsageError`` for a path that does not stay in the repository, and ``RalphError`` where
-    there is no such commit.
+    The text of a link is its target, that of a submodule its commit, as in ``git diff``. Raises
+    ``UsageError`` for a path outside of the repository, and ``RalphError`` for an unknown commit.
     """
     require_inside(path)
     entry = entry_at(root, commit, path)
@@ -120,7 +118,7 @@ def file_at(root: Path, commit: str, path: str) -> FileAtResult:
 
 
 def entry_at(root: Path, commit: str, path: str) -> CommitTreeEntry | None:
-    """What a commit has at a path; None: nothing."""
+    """Entry of a commit's tree at a path; None if there is none."""
     literally = f":(top,literal){path}"
     printed = run_git(root, "ls-tree", "-z", "--full-tree", commit, "--", literally)
     description, _, _ = printed.partition(b"\t")
@@ -131,7 +129,7 @@ def entry_at(root: Path, commit: str, path: str) -> CommitTreeEntry | None:
 
 
 def require_inside(path: str) -> None:
-    """Raise ``UsageError`` for a path that is none of a file in a repository."""
+    """Raise ``UsageError`` for a path that cannot be a file of a repository."""
     parts = PurePosixPath(path).parts
     if not parts or path.startswith("/") or "\0" in path or ".." in parts or ".git" in parts:
         raise UsageError(
@@ -141,12 +139,12 @@ def require_inside(path: str) -> None:
 
 
 def is_binary(data: bytes) -> bool:
-    """Whether git would call it binary."""
+    """Whether git treats the data as binary."""
     return b"\0" in data[:_BINARY_PREFIX]
 
 
 def _changes_in(printed: bytes) -> dict[str, FileChange]:
-    """By path, of a pair the new one: each file's status, then of each how many lines changed."""
+    """Changes by path, for a rename by the new one, from raw lines followed by line counts."""
     found: dict[str, FileChange] = {}
     tokens = iter(printed.split(b"\0"))
     for token in tokens:
@@ -166,7 +164,7 @@ def _changes_in(printed: bytes) -> dict[str, FileChange]:
             if not name:
                 next(tokens)
                 name = next(tokens)
-            # Git counts no lines of what is no text.
+            # Git counts no lines of binary files.
             path = _words(name)
             if added == b"-" and path in found:
                 found[path] = found[path].model_copy(update={"binary": True})

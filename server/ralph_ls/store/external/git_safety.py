@@ -1,17 +1,15 @@
-"""Files that git reads before it answers, where something else than a file makes it wait for ever.
+"""Git safety: keeps git from hanging on a repository's files and from running its programs.
 
-git opens ``.gitignore``, ``.gitattributes``, its configuration and its index without asking what
-they are: a named pipe in the place of one stops every command that reads it. The well-known places
-are looked at before git is started, which takes microseconds; a file of that kind deeper in the
-tree is searched for only where git takes longer than two seconds.
+git opens ``.gitignore``, ``.gitattributes``, its configuration and its index without checking their
+kind: a named pipe in the place of one blocks every command that reads it. The well-known places are
+checked before git starts, which takes microseconds; other files are searched only where git takes
+longer than two seconds.
 
-Programs that a repository's own git settings name, and how git is kept from running them.
-
-``git clone`` copies no settings, but an archive or a shared folder brings a whole ``.git``. A look
-at the tree must run nothing of it: neither a filter, which git starts to compare a file that was
-touched, nor a transport, which it starts to fetch an object that a partial clone lacks. Once the
-user has started a run there, the repository's settings are as good as theirs: the agent's own git
-follows them anyway, and without its filters a run would commit something else than git does.
+``git clone`` copies no settings, but an archive or a shared folder may contain a whole ``.git``. A
+read must not run its programs: neither a filter, which git starts to compare a touched file, nor a
+transport, which it starts to fetch an object that a partial clone lacks. Once the user has started
+a run there, the repository's settings are trusted: the agent's own git follows them anyway, and
+without its filters a run would commit something else than git does.
 """
 
 from __future__ import annotations
@@ -28,10 +26,10 @@ from ralph_ls.store.files import LARGEST_FILE, kind_of_irregular, read_regular, 
 from ralph_ls.store.layout import find_worktree
 
 TREE_FILES = (".gitignore", ".gitattributes", ".gitmodules", ".mailmap")
-"""Read by git in the work tree; the first two in every folder of it."""
+"""Files that git reads in the work tree; the first two in every folder."""
 
 SMALL_FILES = ("config", "config.worktree", "info/attributes", "info/exclude", "info/grafts")
-"""Read by git in its own folder, and written by hand."""
+"""Files of the git directory that users edit."""
 
 OWN_FILES = (
     *SMALL_FILES,
@@ -43,14 +41,14 @@ OWN_FILES = (
     "packed-refs",
     "shallow",
 )
-"""Read by git in its own folder."""
+"""Files that git reads in its directory."""
 
 MOST_SEARCHED = 200_000
-"""Files and folders that are looked at for one that git waits for."""
+"""Most files and folders that are searched for one that blocks git."""
 
 
 def require_git_can_read(root: Path) -> None:
-    """Raise ``StateUnusable`` where git would wait for one of the well-known files, naming it."""
+    """Raise ``StateUnusable`` with the well-known file that would block git, if there is one."""
     for path in _well_known(root):
         why = why_git_cannot_read(path)
         if why is not None:
@@ -58,7 +56,7 @@ def require_git_can_read(root: Path) -> None:
 
 
 def find_blocking_input(root: Path) -> str | None:
-    """After git did not answer: the first file that it may wait for, and what to do; else None.
+    """After a timeout: the first file that may block git, with the remedy; else None.
 
     A bounded search of the whole work tree and of git's references.
     """
@@ -70,11 +68,11 @@ def find_blocking_input(root: Path) -> str | None:
 
 
 def why_git_cannot_read(path: Path) -> str | None:
-    """What is wrong with a file that git reads, in words that follow its name; None: nothing."""
+    """Problem of a file that git reads, in words that follow its name; None without one."""
     try:
         status = path.stat()
     except (OSError, ValueError):
-        # git says so itself, or takes it as missing.
+        # git reports it itself, or treats it as missing.
         return None
     kind = kind_of_irregular(status.st_mode)
     if kind is not None:
@@ -96,7 +94,7 @@ def _well_known(root: Path) -> Iterator[Path]:
 
 
 def _git_folders(root: Path) -> tuple[Path, ...]:
-    """The folder of the work tree, and that of its repository where it is another one."""
+    """The git directory of the work tree, and the shared one if it differs."""
     if (root / ".git").is_dir():
         return (root / ".git",)
     try:
@@ -107,7 +105,7 @@ def _git_folders(root: Path) -> tuple[Path, ...]:
 
 
 def _deeper(root: Path) -> Iterator[Path]:
-    """Files by which git may be held up, nearest first: in all folders, then git's references."""
+    """Files that may block git, nearest first: in all folders, then git's references."""
     left = MOST_SEARCHED
     own = _git_folders(root)
     skipped = {os.path.realpath(folder) for folder in own}
@@ -127,13 +125,13 @@ def _deeper(root: Path) -> Iterator[Path]:
 
 
 Ask = Callable[..., bytes]
-"""Runs git with these arguments; its answer."""
+"""Runs git with these arguments and returns its output."""
 
 NO_TRANSPORT: Mapping[str, str] = {"GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1"}
-"""No object is fetched, whatever the settings allow."""
+"""Variables that forbid fetching objects, whatever the settings allow."""
 
 _LARGEST = 1 << 20
-"""Bytes of settings that are looked into before git is asked."""
+"""Most bytes of settings that are searched before git is run."""
 
 _LOCAL = {"local", "worktree"}
 
@@ -160,21 +158,21 @@ _PROGRAM = re.compile(
 )
 
 _SWITCHES = {"", "true", "false", "yes", "no", "on", "off", "0", "1", "never"}
-"""Values that name nothing: settings such as ``core.fsmonitor`` are a program or a switch."""
+"""Values that name no program: settings such as ``core.fsmonitor`` may be a switch."""
 
 _trusted: set[str] = set()
 _known: dict[str, tuple[object, dict[str, str]]] = {}
 
 
 def trust_git_settings(root: Path) -> None:
-    """From now on git may run in this process what this repository's settings name."""
+    """Allow git to run the programs of this repository's settings, for this process."""
     _trusted.add(os.path.realpath(root))
 
 
 def disabling_settings(root: Path, ask: Ask) -> Mapping[str, str]:
-    """Variables with which git runs nothing that the settings of this repository name.
+    """Variables that keep git from running the programs of this repository's settings.
 
-    Empty once they are trusted. Settings of the user and of the system are followed as ever.
+    Empty once they are trusted. Settings of the user and of the system are not affected.
     """
     real = os.path.realpath(root)
     if real in _trusted:
@@ -194,13 +192,13 @@ def disabling_settings(root: Path, ask: Ask) -> Mapping[str, str]:
     if any(_NAMES_FILTER.search(text) for text in texts):
         found |= _as_variables(_off(ask))
     if not any(b"include" in text.lower() for text in texts):
-        # What is included may change without these files.
+        # Included files may change without these.
         _known[real] = (texts, found)
     return found
 
 
 def programs_named(ask: Ask) -> tuple[tuple[str, str], ...]:
-    """Each setting of the repository's own that names a program, with its value."""
+    """Each setting of the repository that names a program, with its value."""
     return tuple(
         (key, value)
         for key, value in _settings(ask)
@@ -209,7 +207,7 @@ def programs_named(ask: Ask) -> tuple[tuple[str, str], ...]:
 
 
 def _off(ask: Ask) -> dict[str, str]:
-    """Settings that switch every filter off which the repository itself defines."""
+    """Settings that disable every filter of the repository's settings."""
     matches = (_FILTERS.fullmatch(key) for key, _ in _settings(ask))
     names = sorted({found["name"] for found in matches if found is not None})
     return {
@@ -220,7 +218,7 @@ def _off(ask: Ask) -> dict[str, str]:
 
 
 def _settings(ask: Ask) -> list[tuple[str, str]]:
-    """The settings of the repository's own files and of all that these include."""
+    """Settings of the repository's files, including the files that they include."""
     fields = ask("config", "-z", "--show-scope", "--includes", "--list").split(b"\0")
     found: list[tuple[str, str]] = []
     for scope, entry in zip(fields[::2], fields[1::2], strict=False):
@@ -238,7 +236,7 @@ def _text_of(path: Path) -> bytes:
 
 
 def _as_variables(settings: Mapping[str, str]) -> dict[str, str]:
-    """As variables, since a name in a ``-c`` cannot hold an equals sign; behind those there are."""
+    """As variables after existing ones, since a name in ``-c`` cannot have an equals sign."""
     first = os.environ.get("GIT_CONFIG_COUNT", "")
     start = int(first) if first.isascii() and first.isdigit() else 0
     found = {"GIT_CONFIG_COUNT": str(start + len(settings))}

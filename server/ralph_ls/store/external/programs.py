@@ -1,8 +1,7 @@
-"""Programs of others that are asked something: where they lie, and how one is run.
+"""External programs: finds ``bd``, ``gh`` and git on PATH, and runs them with a time limit.
 
-One that the work tree brings is never run. Each command is a list of words and never a line for a
-shell; it has a time limit, and everything below it ends with it (``store.supervisor``). This module
-must never know what an answer means.
+A program of the work tree is never run. Each command is a list of words, never a shell line;
+everything below it ends with it (`store.external.supervisor`).
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from ralph_ls.store.external.supervisor import Supervisor, run
 
 
 class ProgramOutput(NamedTuple):
-    """How a program ended, and what it said."""
+    """Exit code and output of a program."""
 
     code: int
     stdout: str
@@ -27,9 +26,9 @@ class ProgramOutput(NamedTuple):
 
 
 def find_trusted_program(name: str, root: Path, path: str) -> str | None:
-    """Where a program lies on this PATH, but none that the work tree ``root`` brings.
+    """Path of a program on this PATH outside of the work tree ``root``.
 
-    Relative entries of PATH are passed over: they would let a repository bring the program.
+    Relative entries of PATH are skipped, since a repository could provide the program there.
     """
     real_root = os.path.realpath(root)
     searched = [
@@ -43,7 +42,7 @@ def find_trusted_program(name: str, root: Path, path: str) -> str | None:
 
 @functools.lru_cache(maxsize=4)
 def programs_on_path(path: str) -> frozenset[str]:
-    """The names of the programs on this PATH; relative entries are passed over."""
+    """Names of the programs on this PATH; relative entries are skipped."""
     found: set[str] = set()
     for folder in filter(os.path.isabs, path.split(os.pathsep)):
         with contextlib.suppress(OSError), os.scandir(folder) as entries:
@@ -61,7 +60,7 @@ def run_program(
     supervisor: Supervisor | None = None,
     typed: str = "",
 ) -> ProgramOutput:
-    """Run it to its end; what is ``typed`` is all of its input, and its answer is cut.
+    """Run a program to its end; ``typed`` is its whole input, and its output is truncated.
 
     Raises ``OSError`` where it cannot be run, and ``subprocess.TimeoutExpired``.
     """

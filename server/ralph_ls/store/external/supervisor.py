@@ -1,19 +1,17 @@
-"""Delay of signals while a program is being started.
+"""Supervisor: runs programs to their end, each as a process group with a time limit.
 
-A signal that ends this process also ends the programs that it runs. One that came between a
-program's start and its entry in the registry would miss it, so it is delivered after that.
+Every program that this process waits for is run here: git for reads, ``bd``, ``gh``, the hook of an
+agent that ``doctor`` checks, the command that stops a sandbox. Each has a separate session, and so
+a process group; one that takes too long, or that a stop ends, gets TERM and then KILL with
+everything below it. A registry has all running programs, so that one order ends them, whichever
+thread waits. A process that not even KILL ends (it hangs in the kernel) is given up and reported,
+never waited for.
 
-Supervisor: runs programs to their end, each as a process group with a time limit.
+Agents, validation scripts, commands of ``on_*``, commits and pushes run in the event loop
+(`engine.process`) and register themselves in the same registry.
 
-Every program that this process waits for is run here: git to look at a work tree, ``bd``, ``gh``,
-the hook of an agent that ``doctor`` asks, the command that stops a sandbox. Each has a session, and
-so a process group, of its own; one that takes too long, or that a stop ends, gets TERM and then
-KILL with everything below it. A registry knows what is running, so that one order ends it all,
-whichever thread waits for it. A process that not even KILL ends (it hangs in the kernel) is given
-up and named, never waited for.
-
-Agents, validation scripts, commands of ``on_*``, commits and pushes take the event loop's way
-(``engine.process``) and enter themselves in the same registry.
+A signal that ends this process also ends its programs. One that arrives between a program's start
+and its registration would miss it, so signals are delayed until then.
 """
 
 from __future__ import annotations
@@ -32,7 +30,7 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple, cast
 
 
 class _PendingStarts:
-    """The starts that are under way in any thread, and the signal that waits for them."""
+    """Starts in progress in any thread, and the signal that waits for them."""
 
     lock = threading.RLock()
     n_now = 0
@@ -40,7 +38,7 @@ class _PendingStarts:
 
 
 def delay_signal(number: int, _frame: object = None) -> bool:
-    """Keep a signal for later, where a program is being started; whether it was kept."""
+    """Delay a signal while a program is being started; returns whether it was delayed."""
     with _PendingStarts.lock:
         if _PendingStarts.n_now:
             _PendingStarts.waiting = number
@@ -49,7 +47,7 @@ def delay_signal(number: int, _frame: object = None) -> bool:
 
 @contextlib.contextmanager
 def signals_delayed() -> Iterator[None]:
-    """What would end this process comes after the block, in whichever thread that is."""
+    """Delay ending signals until after the block, in any thread."""
     is_main = threading.current_thread() is threading.main_thread()
     raises = is_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler
     with _PendingStarts.lock:
@@ -71,7 +69,7 @@ def signals_delayed() -> Iterator[None]:
 
 
 def _deliver(number: int) -> None:
-    """Send it to the main thread, which runs the handlers and may wait for this very thread."""
+    """Send it to the main thread, which runs the handlers and may wait for this thread."""
     if hasattr(signal, "pthread_kill"):
         signal.pthread_kill(threading.main_thread().ident or 0, number)
     else:
@@ -82,23 +80,23 @@ if TYPE_CHECKING:
     import psutil
 
 GRACE_SECONDS = 0.3
-"""Between TERM and KILL; git needs a moment to remove its lock files."""
+"""Seconds between TERM and KILL; git needs a moment to remove its lock files."""
 
 ASK_AFTER = 2.0
-"""Seconds after which a program that is not done may be found to wait for ever."""
+"""Seconds after which a running program is checked for waiting for ever."""
 
 KILL_PATIENCE = 1.0
-"""Seconds that a killed process gets to be gone, before it is given up."""
+"""Seconds to wait for a killed process before it is given up."""
 
 _SLICE = 0.05
-"""Seconds between two looks where the system reports no process's end to a poll."""
+"""Seconds between two checks where the system has no event for a process's end."""
 
 _POLL_INTERVAL = 0.005
-"""Seconds between two looks at what was told to end."""
+"""Seconds between two checks of ending processes."""
 
 
 class FinishedProgram(NamedTuple):
-    """How a program ended, and what it printed."""
+    """Exit code and output of a program."""
 
     code: int
     """Negative where a signal ended it."""
@@ -107,18 +105,18 @@ class FinishedProgram(NamedTuple):
 
 
 class SurvivingProcess(NamedTuple):
-    """A process that KILL did not end."""
+    """A process that survived KILL."""
 
     pid: int
     name: str
-    """The program and its first arguments, for people."""
+    """The program and its first arguments, for the user."""
 
 
 class Supervisor:
-    """Registry of running programs; one order ends all of them and what is started later."""
+    """Registry of running programs; one order ends all of them and any started later."""
 
     def __init__(self) -> None:
-        # The handler of a signal may come while this very thread holds it.
+        # A signal handler may run while this thread holds it.
         self._lock = threading.RLock()
         self._over = threading.Event()
         self._programs: set[subprocess.Popen[bytes]] = set()
@@ -126,32 +124,32 @@ class Supervisor:
         self._unreaped: list[subprocess.Popen[bytes]] = []
         self._wakeup: int | None = None
         self.read_seconds: float | None = None
-        """How long git may look at something; None: as long as it does elsewhere."""
+        """Time limit of git's reads in seconds; None for the default."""
 
     @property
     def is_over(self) -> bool:
-        """Whether everything was ordered to end."""
+        """Whether the order to end was given."""
         return self._over.is_set()
 
     def wait(self, seconds: float) -> bool:
-        """Wait so long, or until all is to end; whether it is."""
+        """Wait for the time or the order to end; returns whether the order was given."""
         return self._over.wait(seconds)
 
     def end_in(self, seconds: float) -> None:
-        """End everything after so many seconds; what is done by then has been answered."""
+        """End everything after so many seconds."""
         timer = threading.Timer(seconds, self.end)
         timer.daemon = True
         timer.start()
 
     def end(self) -> None:
-        """End everything at once, in whichever thread it runs; idempotent."""
+        """End everything now, in any thread; idempotent."""
         with self._lock:
             self._over.set()
             if self._wakeup is not None:
                 os.eventfd_write(self._wakeup, 1)
 
     def kill(self) -> None:
-        """End everything here and now, for a process that ends without waiting for its threads."""
+        """End everything synchronously, for a process that exits without joining its threads."""
         self.end()
         with self._lock:
             programs = list(self._programs)
@@ -160,7 +158,7 @@ class Supervisor:
 
     @contextlib.contextmanager
     def track(self, process: subprocess.Popen[bytes]) -> Iterator[None]:
-        """Know of a program of ours meanwhile."""
+        """Register a running program during the block."""
         with self._lock:
             self._programs.add(process)
         try:
@@ -170,14 +168,14 @@ class Supervisor:
                 self._programs.discard(process)
 
     def pids(self) -> frozenset[int]:
-        """The programs that were started here and are not reaped yet, so they are surely ours."""
+        """Pids of programs that were started here and not reaped yet, so that they are ours."""
         with self._lock:
             return frozenset(process.pid for process in self._programs)
 
     def gave_up(
         self, survivors: Iterable[SurvivingProcess], program: subprocess.Popen[bytes] | None = None
     ) -> None:
-        """Remember processes that nothing ends, and the ``program`` that they belong to."""
+        """Record processes that survived KILL, and the ``program`` that they belong to."""
         import psutil
 
         for one in survivors:
@@ -191,7 +189,7 @@ class Supervisor:
                 self._unreaped.append(program)
 
     def survivors(self) -> tuple[SurvivingProcess, ...]:
-        """Those that live on after their KILL."""
+        """The processes that are still alive after KILL."""
         with self._lock:
             known = list(self._survivors.values())
             self._unreaped = [program for program in self._unreaped if program.poll() is None]
@@ -213,19 +211,19 @@ class Supervisor:
 
 
 class _Here:
-    """The registry that everything is entered in: that of the process, or of its run."""
+    """The active registry: that of the process, or of its run."""
 
     supervisor = Supervisor()
 
 
 def current() -> Supervisor:
-    """The registry of this process, or of the run that it is in."""
+    """The active registry: that of this process, or of its run."""
     return _Here.supervisor
 
 
 @contextlib.contextmanager
 def run_supervisor() -> Iterator[Supervisor]:
-    """A registry for one run; at its end nothing that it knows of is left."""
+    """A registry for one run; at its end all of its programs have ended."""
     before, mine = _Here.supervisor, Supervisor()
     _Here.supervisor = mine
     try:
@@ -245,15 +243,15 @@ def run(
     supervisor: Supervisor | None = None,
     waits_forever: Callable[[], bool] = lambda: False,
 ) -> FinishedProgram:
-    """Run a program to its end; ``stdin`` is all of its input.
+    """Run a program to its end; ``stdin`` is its whole input.
 
-    ``waits_forever`` is asked once, where it is not done after ``ASK_AFTER`` seconds: if so, its
-    time is over.
+    ``waits_forever`` is called once, after ``ASK_AFTER`` seconds; if it returns True, the program
+    is ended like after a timeout.
 
-    It writes into files, not pipes: a daemon that it leaves behind would keep a pipe open. Raises
-    ``OSError`` where it cannot be run, and ``subprocess.TimeoutExpired`` once it was ended because
-    it took longer than ``seconds``. Where a stop ended it, its code is that signal's, as it is
-    where nothing is to be started any more.
+    The output goes to files, not pipes, which a daemon left behind would keep open. Raises
+    ``OSError`` where it cannot be run, and ``subprocess.TimeoutExpired`` after it was ended for
+    taking longer than ``seconds``. If a stop ended it, or came before the start, its code is that
+    of the signal.
     """
     here = current()
     supervisors = [here] if supervisor is None else [here, supervisor]
@@ -266,8 +264,7 @@ def run(
         with contextlib.ExitStack() as known:
             try:
                 with signals_delayed():
-                    # In a session of its own, so that Ctrl-C reaches the loop and not what is
-                    # half done.
+                    # In a separate session, so that Ctrl-C only reaches the loop.
                     process = subprocess.Popen(
                         words,
                         cwd=cwd,
@@ -299,7 +296,7 @@ def run(
 def _wait(
     process: subprocess.Popen[bytes], seconds: float, supervisors: Sequence[Supervisor]
 ) -> bool:
-    """Wait for its end, the end of its time or an order to end; whether it ended by itself."""
+    """Wait for its end, its timeout or an order to end; whether it ended by itself."""
     if hasattr(os, "pidfd_open"):
         with contextlib.suppress(OSError):
             descriptor = os.pidfd_open(process.pid)
@@ -307,7 +304,7 @@ def _wait(
                 _poll(descriptor, seconds, supervisors)
             finally:
                 os.close(descriptor)
-            # Not reaped before its group was signalled, so that its pid is still its own.
+            # Not reaped before its group is signalled, so that its pid is not reused.
             return not _lives_unreaped(process) and process.wait() is not None
     for _ in range(math.ceil(seconds / _SLICE)):
         if any(one.is_over for one in supervisors):
@@ -332,17 +329,16 @@ def _lives_unreaped(process: subprocess.Popen[bytes]) -> bool:
     try:
         found = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError:
-        # Another thread has waited for it.
+        # Another thread has reaped it.
         return False
     return found is None
 
 
 def end_programs_with_process() -> None:
-    """Have a signal that ends this process end the programs first that it waits for.
+    """Make signals that end this process end its programs first.
 
-    They are in sessions of their own, so neither the terminal nor the caller would end them. To be
-    called by a program's main thread; signals that somebody handles or ignores are left as they
-    are.
+    Those are in separate sessions, so neither the terminal nor the caller would end them. Call it
+    in the main thread; signals with a handler, and ignored ones, are not changed.
     """
     for name in ("SIGTERM", "SIGHUP", "SIGQUIT"):
         number = getattr(signal, name, None)
@@ -359,9 +355,9 @@ def _end_by_signal(number: int, _frame: object) -> None:
 
 
 def end_family(process: subprocess.Popen[bytes], name: str) -> list[SurvivingProcess]:
-    """End a process that leads a group, and everything below it: TERM, then KILL.
+    """End a process group leader and everything below it: TERM, then KILL.
 
-    ``name`` is what people know it by; gives what lives on all the same. The process is reaped.
+    ``name`` is shown to the user. Returns the survivors. The process is reaped.
     """
     if sys.platform == "win32":
         process.kill()
@@ -369,7 +365,7 @@ def end_family(process: subprocess.Popen[bytes], name: str) -> list[SurvivingPro
         return []
     family = _below(process.pid)
     _signal(process.pid, family, signal.SIGTERM)
-    # A stopped process takes a TERM only after a CONT.
+    # A stopped process handles TERM only after CONT.
     _signal(process.pid, family, signal.SIGCONT)
     _wait_for_all(process, family, GRACE_SECONDS)
     family += [one for one in _below(process.pid) if one not in family]
@@ -386,7 +382,7 @@ def _name_of(words: Sequence[str]) -> str:
 
 
 def _below(pid: int) -> list[psutil.Process]:
-    """What it has started, also in sessions of their own; once it is gone they are unknown."""
+    """Its descendants, also in other sessions; unknown once it is gone."""
     import psutil
 
     with contextlib.suppress(psutil.Error):
@@ -397,7 +393,7 @@ def _below(pid: int) -> list[psutil.Process]:
 def _signal(group: int, others: Iterable[psutil.Process], number: int) -> None:
     import psutil
 
-    # The leader is not reaped yet, so the group is still this one's.
+    # The leader is not reaped yet, so the group id is not reused.
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(group, number)
     for one in others:
@@ -408,7 +404,7 @@ def _signal(group: int, others: Iterable[psutil.Process], number: int) -> None:
 def _wait_for_all(
     process: subprocess.Popen[bytes], others: Sequence[psutil.Process], seconds: float
 ) -> None:
-    """Wait until none of them lives, without reaping the first."""
+    """Wait until all of them are dead, without reaping the first."""
     pause = threading.Event()
     for _ in range(math.ceil(seconds / _POLL_INTERVAL)):
         if not _lives_unreaped(process) and not any(map(_lives, others)):
@@ -426,7 +422,7 @@ def _lives(process: psutil.Process) -> bool:
 
 
 def _file() -> BinaryIO:
-    """A file in memory where the system has such, so that a full disk fails no look at the tree."""
+    """A file in memory where supported, so that reads work with a full disk."""
     if hasattr(os, "memfd_create"):
         return os.fdopen(os.memfd_create("ralph"), "w+b")
     import tempfile
