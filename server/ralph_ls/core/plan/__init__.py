@@ -1,5 +1,5 @@
 """Plans as values: parsed from text, queried, edited, checked and compared.
 
-Pure functions over text and values; reading files, and knowing who changed them, belongs to the
-store and the engine.
+Pure functions over text and values; file access and the authorship of changes belong to the store
+and the engine.
 """

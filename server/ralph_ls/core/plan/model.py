@@ -35,7 +35,7 @@ class TaskKind(Enum):
 class Task(NamedTuple):
     """One item of the plan (docs/rules.md#names), with the place in the text that it was read from.
 
-    A named tuple, as elsewhere in reading: long plans have ten thousand of them.
+    A named tuple, like other values of the parser: long plans have ten thousand of them.
     """
 
     id: str
@@ -200,11 +200,11 @@ class PlanKind(StrEnum):
 
     MARKDOWN = "markdown"
     STORIES = "stories"
-    """``tasks.json`` or ``prd.json`` (R)."""
+    """``tasks.json`` or ``prd.json``."""
     BEADS = "beads"
     """``bd``."""
     REQUEST = "request"
-    """The text of a request (A)."""
+    """The text of a request."""
 
 
 def kind_of_file(path: str, kind: PlanKind) -> PlanKind:

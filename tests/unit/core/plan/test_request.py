@@ -102,7 +102,7 @@ def test_a_pull_request_is_known_by_its_address() -> None:
     assert not read().is_pull_request
 
 
-def test_an_agent_is_told_title_body_and_comments() -> None:
+def test_an_agent_is_given_title_body_and_comments() -> None:
     told = render_issue(read(), limit=10_000)
     assert told.left_out == 0
     assert told.text == (

@@ -145,7 +145,7 @@ def test_tasks_are_counted_by_state_and_need() -> None:
         ),
     ],
 )
-def test_what_became_done_is_told(
+def test_what_became_done_is_reported(
     before: tuple[str, ...], after: tuple[str, ...], expected: tuple[str, ...]
 ) -> None:
     assert newly_done(plan_of(*before), plan_of(*after)) == expected

@@ -76,7 +76,7 @@ def test_a_specification_says_what_it_is() -> None:
     assert spec.remarks == ()
 
 
-def test_names_are_read_from_where_the_specification_lies() -> None:
+def test_names_are_read_from_the_folder_of_the_specification() -> None:
     text = "---\ndependencies: [b.md, ../c.md, specs/web/d.md]\n---\n"
     assert read_spec("web/a.md", text).dependencies == ("web/b.md", "c.md", "web/d.md")
 
@@ -183,7 +183,7 @@ def codes(found: dict[str, tuple[FrontMatterProblem, ...]]) -> dict[str, list[st
         pytest.param("## Tasks\n\n1. [BLOCKED] Form: ./a.md\n", id="blocked"),
     ],
 )
-def test_implemented_with_open_tasks_is_told_at_its_status(plan: str) -> None:
+def test_implemented_with_open_tasks_is_reported_at_its_status(plan: str) -> None:
     found = check(plan, a="status: implemented", b="status: implemented")
     assert codes(found) == {"a.md": ["spec-implemented-with-open-tasks"]}
     (remark,) = found["a.md"]
@@ -216,7 +216,7 @@ def test_an_active_one_may_have_open_tasks() -> None:
     assert check("- [ ] Form (a.md)\n", a="status: active") == {}
 
 
-def test_names_of_none_and_of_itself_are_told() -> None:
+def test_names_of_none_and_of_itself_are_reported() -> None:
     found = check(
         a="dependencies: [b.md, gone.md]\nsupersedes: [archive/old.md, lost.md]",
         b="dependencies: b.md",

@@ -1,4 +1,4 @@
-"""Which steps of a plan there are, and when they go on."""
+"""The steps of a plan, and their progress."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_every_box_is_a_step() -> None:
         (PLAN.replace("- [ ] Parse 12 dates\n", ""), False),
     ],
 )
-def test_a_plan_goes_on_with_a_first_tick_and_a_new_step(after: str, *, on: bool) -> None:
+def test_a_plan_has_progress_with_a_first_tick_and_a_new_step(after: str, *, on: bool) -> None:
     assert has_progress(steps_of(PLAN), steps_of(after)) is on
 
 

@@ -82,7 +82,7 @@ def _skipped(text: str, task: Task) -> AcceptedEdit:
 
 
 def _criteria(text: str, task: Task, agents: str, theirs: Task) -> AcceptedEdit:
-    """The task's lines with the agent's criteria, where they differ from its lines in nothing else.
+    """The task's lines with the agent's criteria, if its lines differ in nothing else.
 
     The task's own line stays: it may have been begun or blocked meanwhile.
     """

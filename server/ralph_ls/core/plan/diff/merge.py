@@ -190,7 +190,7 @@ class _Merge:
         return None
 
     def _share_out(self) -> None:
-        """Give each line to the innermost unit that it belongs to, and each unit its place."""
+        """Assign each line to the innermost unit that it belongs to, and each unit to its place."""
         self._regions = [_Region() for _ in range(len(self._units) + 1)]
         for name, version in zip(("base", "mine", "theirs"), self._all(), strict=True):
             tasks = [getattr(unit, name) for unit in self._units]

@@ -30,7 +30,7 @@ class RevertEdit(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanSide:
-    """One reading of the plan, with its lines."""
+    """One parsed plan with its lines."""
 
     plan: Plan
     text: str

@@ -215,7 +215,7 @@ class LineSheet:
     def relocate(self, first: int, end: int, place: InsertionPoint, *, box: str = "") -> str:
         """Move the lines from ``first`` up to ``end``, indented and marked as at the new place.
 
-        A blank line that parts them on both sides goes along. ``box`` is put before the text.
+        A blank line that separates them on both sides moves along. ``box`` precedes the text.
         """
         pairs = self._pairs()
         if first <= place.line <= end and not place.is_apart:

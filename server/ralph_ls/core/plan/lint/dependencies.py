@@ -60,7 +60,7 @@ def read_dependencies(tasks: Sequence[Task], below: TaskBodies) -> tuple[TaskDep
     for line, written in found:
         name = _word_of(written.text)
         target = known.get(name.casefold())
-        if target is None and not _looks_like_id(name):
+        if target is None and not _has_id_form(name):
             name = written.text
             target = known.get(normalise_title(fold_whitespace(name)))
             if target is None:
@@ -119,7 +119,7 @@ def normalise_title(title: str) -> str:
 
 
 SHOWN_OF_CYCLE = 6
-"""Tasks of one ring that a remark names, and places that it points to."""
+"""The maximum number of tasks of a cycle that a remark names, and of related places."""
 
 
 class _Written(NamedTuple):
@@ -177,7 +177,7 @@ def _word_of(text: str) -> str:
     return text if found is None else found[0]
 
 
-def _looks_like_id(word: str) -> bool:
+def _has_id_form(word: str) -> bool:
     return _EXPLICIT.fullmatch(word) is not None or _DERIVED.fullmatch(word) is not None
 
 

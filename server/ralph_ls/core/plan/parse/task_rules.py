@@ -143,7 +143,7 @@ def _may_be_task(item: PlanItemDraft, context: PlanContext, *, is_in_task: bool)
 
 
 def _read_sign(item: PlanItemDraft) -> tuple[TaskState | None, str]:
-    """Split off the emoji at the beginning of an item without a box; a heading's is gone."""
+    """Split off the emoji at the beginning of an item without a box; a heading has none left."""
     if item.box is not None or item.kind is not TaskKind.ITEM:
         return item.written_state, item.text
     sign = opening_sign(item.text)

@@ -1,4 +1,4 @@
-"""Whose an issue is, and what planning has done about those that did not come off."""
+"""Issues claimed by others, and failed issues that planning changed."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_what_others_were_given_or_have_claimed_is_theirs() -> None:
     }
 
 
-def test_nobody_is_somebody_else_where_the_own_name_is_not_known() -> None:
+def test_no_issue_is_taken_by_others_where_the_own_name_is_unknown() -> None:
     assert claimed_by_others(snapshot_of(*ISSUES), ()) == {}
 
 
@@ -90,7 +90,7 @@ GIVEN_UP = "STUCK: Blocked at x: no key. Moving to next issue."
         (f"{GIVEN_UP}\n{FAILED}", "set aside after 3 attempts"),
     ],
 )
-def test_why_an_issue_was_set_aside_stands_in_its_notes(notes: str, why: str) -> None:
+def test_why_an_issue_was_set_aside_is_in_its_notes(notes: str, why: str) -> None:
     queue = queue_of({"id": "a", "notes": notes}, set_aside={"a": 3})
     assert held(queue) == [("a", "stuck", why)]
 

@@ -235,7 +235,7 @@ def test_a_line_without_the_command_verifies_nothing(criterion: str, line: str) 
     assert not check_close_reason(issue, on_path=ON_PATH).is_verified
 
 
-def test_the_command_that_has_to_be_cited_is_told() -> None:
+def test_the_command_that_has_to_be_cited_is_reported() -> None:
     issue = BeadsIssue(id="a", title="A", criteria=ASKED, close_reason="- [x] Unit tests pass")
     assert describe_close_reason(check_close_reason(issue)) == (
         "was closed with 1 criterion not verified, such as “npm test auth.test.ts exits 0”; "
@@ -321,7 +321,7 @@ def remarks(*issues: dict[str, Any], closed_before: tuple[str, ...] = ()) -> lis
     return [(one.code.value, one.place.line) for one in found]
 
 
-def test_what_is_wrong_with_issues_is_told_at_their_lines() -> None:
+def test_what_is_wrong_with_issues_is_reported_at_their_lines() -> None:
     found = remarks(
         {"id": "a", "acceptance_criteria": "works correctly\n`make` ends with 0"},
         {"id": "b"},

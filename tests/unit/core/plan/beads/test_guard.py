@@ -256,7 +256,7 @@ def seen(database: Database) -> BeadsSnapshot:
 
 
 @given(st.lists(_ORDERS, max_size=12), st.lists(_ORDERS, max_size=12))
-def test_what_is_put_back_leaves_nothing_forbidden(
+def test_what_is_restored_leaves_nothing_forbidden(
     people: list[tuple[str, ...]], agent: list[tuple[str, ...]]
 ) -> None:
     database = Database(Path("nowhere"))

@@ -1,4 +1,4 @@
-"""Issues as ``bd`` prints them, and as they stand in a snapshot."""
+"""Issues in the output of ``bd``, and in a snapshot."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_an_answer_is_read_in_each_shape(text: str, ids: list[str]) -> None:
         ),
     ],
 )
-def test_an_answer_that_is_none_is_told(text: str, answer: BeadsOutput) -> None:
+def test_an_answer_that_is_none_is_reported(text: str, answer: BeadsOutput) -> None:
     assert read_output(text) == answer
 
 
@@ -213,7 +213,7 @@ def test_fields_are_read_as_they_come(raw: dict[str, Any], name: str, value: obj
 
 
 @pytest.mark.parametrize("priority", [5, -1, "high", True, 1.5, [1], "P99999"])
-def test_a_priority_that_is_none_is_the_usual_one_and_told(priority: object) -> None:
+def test_a_priority_that_is_none_is_the_usual_one_and_reported(priority: object) -> None:
     issue, oddities = read_issue({"id": "bd-1", "priority": priority})
     assert issue is not None
     assert issue.priority == 2

@@ -1,4 +1,4 @@
-"""Whose turn it is among the issues of ``bd``, and what is told when it is nobody's."""
+"""The work queue of beads issues, and its description when no issue is ready."""
 
 from __future__ import annotations
 
@@ -303,7 +303,7 @@ def test_a_part_waits_with_the_whole() -> None:
     assert [one[:2] for one in held(queue)] == [("e", "waiting"), ("p", "waiting")]
 
 
-def test_nothing_left_is_told_as_nothing() -> None:
+def test_an_empty_queue_has_an_empty_description() -> None:
     queue = queue_of({"id": "a", "status": "closed"})
     assert (queue.is_empty, queue.is_stuck, describe_unready(queue)) == (True, False, "")
 

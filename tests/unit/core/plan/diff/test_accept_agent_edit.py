@@ -1,4 +1,4 @@
-"""What was put back is taken out again where a person wants it so, or the reason why not."""
+"""A reverted change is applied because the user accepts it, or refused with a reason."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ def test_the_change_makes_one_text_of_the_other(before: str, after: str) -> None
 
 
 @given(texts, texts, texts, texts)
-def test_no_more_is_told_than_what_changed(first: str, old: str, new: str, last: str) -> None:
+def test_only_changes_are_reported(first: str, old: str, new: str, last: str) -> None:
     start, end, piece = find_text_change(first + old + last, first + new + last)
     assert end - start <= len(old)
     assert len(piece) <= len(new)

@@ -186,7 +186,7 @@ def test_a_part_whose_task_was_finished_comes_back_at_the_depth_that_is_left() -
     )
 
 
-def test_a_part_comes_back_into_its_task_wherever_that_stands_now() -> None:
+def test_a_part_is_restored_into_its_task_wherever_that_is_now() -> None:
     before = "- [ ] Alpha\n  - [ ] Part\n- [ ] Beta\n"
     after = "- [ ] Beta\n  - [ ] Alpha\n"
     expected = "- [ ] Beta\n  - [ ] Alpha\n    - [ ] Part\n"
@@ -234,7 +234,7 @@ def test_without_a_neighbour_the_heading_says_where(after: str, expected: str) -
 
 
 @pytest.mark.parametrize("after", ["", "\n\n", "\ufeff"])
-def test_an_empty_plan_is_put_back_whole(after: str) -> None:
+def test_an_empty_plan_is_restored_whole(after: str) -> None:
     guarded = guard(PLAN, after)
     if not after.strip():
         assert guarded.text == PLAN
@@ -285,7 +285,7 @@ def test_where_nothing_else_does_the_plan_is_as_it_was() -> None:
         ("# Tasks\n1. A-1: a\n", "# Tasks\n1. [-] A-1: a\n", "# Tasks\n1. [ ] A-1: a\n"),
     ],
 )
-def test_what_is_to_be_skipped_is_for_people_to_say(before: str, after: str, expected: str) -> None:
+def test_only_the_user_skips_a_task(before: str, after: str, expected: str) -> None:
     check_put_back(before, after, expected, ("skipped", "a"))
     assert guard(before, after).violations[0].text == after.strip().split("\n")[-1]
 
@@ -425,7 +425,7 @@ def test_a_criterion_whose_place_does_not_count_gets_a_label_of_its_own() -> Non
     assert guard(before, after).text == expected
 
 
-def test_what_cannot_be_mended_is_put_back_as_a_whole() -> None:
+def test_a_plan_that_cannot_be_repaired_is_restored_as_a_whole() -> None:
     before = "- [ ] A-1: a\n  - note\n  - Done when: green\n"
     check_put_back(before, "- [ ] A-1: a\n  ```\n  - note\n", before, ("criteria", "a"))
 
@@ -438,7 +438,7 @@ def test_a_heading_that_was_reworded_is_still_the_place() -> None:
 
 
 def test_a_task_without_marks_gets_its_whole_line_back() -> None:
-    """Where a table or a heading is read as a task there is no box to mend."""
+    """Where a table or a heading is read as a task there is no box to repair."""
     row, skipped = "| Alpha | open |", "  | Alpha | skipped |"
     (task,) = parse_markdown("- [ ] Alpha").plan.tasks
     sides = [PlanSide.of(Plan(tasks=(task,)), text) for text in (row, skipped)]
@@ -453,7 +453,7 @@ def test_a_criterion_behind_an_empty_line_comes_back() -> None:
     check_put_back(before, "- [ ] A-1: a\n  - note\n", expected, ("criteria", "a"))
 
 
-def test_what_stands_nowhere_cannot_be_put_back() -> None:
+def test_a_removed_place_cannot_be_restored() -> None:
     plan = parse_markdown("- [ ] Alpha\n  - Done when: green\n").plan
     side = PlanSide.of(plan, "- [ ] Alpha\n  - Done when: green\n")
     assert restore_criteria(side, plan.tasks[0], side, plan.tasks[0], ["blue"]) == []
@@ -479,12 +479,14 @@ def test_what_shares_neither_words_nor_letters_is_no_rewording() -> None:
         ("", True),
     ],
 )
-def test_what_is_told_as_finished_in_other_words_is_no_drop(told: str, dropped: bool) -> None:
+def test_a_task_that_is_logged_as_finished_in_other_words_is_no_drop(
+    told: str, dropped: bool
+) -> None:
     before = "- [ ] A\n- [ ] Write the letter to the bank (specs/letter.md)\n"
     assert bool(guard(before, "- [ ] A\n", finished=told).violations) is dropped
 
 
-def test_what_a_person_did_is_theirs_and_the_rest_is_put_back() -> None:
+def test_changes_of_the_user_stay_and_the_rest_is_restored() -> None:
     before = "- [ ] A-1: a\n- [ ] A-2: b\n- [ ] A-3: c\n  - Done when: green\n"
     after = "- [ ] A-3: c\n"
     decided = frozenset({("dropped", "A-1"), ("criteria", "A-3")})
@@ -493,7 +495,7 @@ def test_what_a_person_did_is_theirs_and_the_rest_is_put_back() -> None:
     assert told(guarded) == [("dropped", "b")]
 
 
-def test_a_word_that_all_new_tasks_share_tells_nothing() -> None:
+def test_a_word_that_all_new_tasks_share_identifies_none() -> None:
     before = "- [ ] Invoice\n- [ ] X\n- [ ] Y\n"
     after = "- [ ] X\n" + "".join(f"- [x] Invoice {n} {n} part\n" for n in range(40))
     assert told(guard(before, after + "- [ ] Y\n")) == [("dropped", "Invoice")]
@@ -520,7 +522,7 @@ def test_notes_that_another_task_has_too_are_not_taken_for_what_was_left() -> No
     assert guard(before, after).text == before
 
 
-def test_the_iterations_own_task_may_be_told_in_other_words_and_no_other_one() -> None:
+def test_only_the_iterations_own_task_may_be_logged_in_other_words() -> None:
     before = "- [ ] A-1: Fix the bug\n- [ ] A-2: Write docs\n- [ ] A-3: Ship\n"
     plans = parse_markdown(before).plan, parse_markdown("- [ ] A-3: Ship\n").plan
     entry = "- [x] Refactored everything to use JWT"

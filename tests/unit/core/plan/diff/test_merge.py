@@ -315,7 +315,7 @@ EDITED = st.one_of(TEXTS, st.sampled_from(SAMPLES), st.text())
 
 
 @given(EDITED, EDITED)
-def test_a_version_that_nobody_changed_says_nothing(base: str, other: str) -> None:
+def test_an_unchanged_version_adds_nothing(base: str, other: str) -> None:
     assert merge_markdown(base, other, base).text == other
     assert merge_markdown(base, base, other).text == other
     assert merge_markdown(base, other, other).text == other
@@ -349,7 +349,7 @@ def test_it_is_the_same_from_both_sides_but_for_the_order(
     assert len(one.conflicts) == len(other.conflicts)
     if not one.conflicts:
         assert {*one.text.split()} == {*other.text.split()}
-    # How often a line stands that one side has twice depends on which of them is found first.
+    # How often a line appears that one side has twice depends on which of them is found first.
     if not one.conflicts and not any(map(_repeats, (base, mine, theirs))):
         assert sorted(one.text.split()) == sorted(other.text.split())
 
@@ -450,7 +450,7 @@ def test_two_tasks_with_ids_of_their_own_are_two_tasks_whatever_they_say() -> No
     assert {task.id for task in parse_markdown(merged).plan.tasks} >= {"A-2"}
 
 
-def test_a_task_that_moved_is_no_other_wording_of_one_that_stands_there_now() -> None:
+def test_a_task_that_moved_is_no_other_wording_of_one_at_its_former_place() -> None:
     base = "- [ ] A-1: write one\n- [ ] A-2: write two\n- [ ] A-3: write three\n"
     mine = "- [ ] A-3: write three\n- [ ] A-1: write one\n- [ ] A-2: write two now\n"
     merged = merge_markdown(base, mine, base.replace("- [ ] A-1", "- [x] A-1")).text

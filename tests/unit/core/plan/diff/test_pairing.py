@@ -23,7 +23,7 @@ LEFT = "- [ ] A\n"
         pytest.param("", "- A\n- Write the letter to the bank", ["A", "letter"], id="all"),
     ],
 )
-def test_what_left_the_plan_and_is_told_was_finished(
+def test_a_task_that_left_the_plan_and_is_logged_was_finished(
     after: str, told: str, finished: list[str]
 ) -> None:
     before = parse_markdown(PLAN).plan
@@ -61,7 +61,7 @@ JWT = "## 2026-11-20\n\n- [x] Refactored authentication module to use JWT\n  Com
         ),
     ],
 )
-def test_the_task_of_the_iteration_may_be_told_in_other_words(
+def test_the_task_of_the_iteration_may_be_logged_in_other_words(
     after: str, told: str, own: int | None, finished: list[int]
 ) -> None:
     before = parse_markdown(AUTH).plan
@@ -127,7 +127,7 @@ def test_an_entry_of_a_completed_section_is_one_tasks(entries: str, resolved: in
     assert len(found.resolved | (found.kept.keys() & {0, 1})) == resolved
 
 
-def test_parts_say_together_what_a_task_said() -> None:
+def test_parts_together_have_the_words_of_their_task() -> None:
     before = parse_markdown("- [ ] Alpha beta gamma delta epsilon zeta\n").plan
     after = parse_markdown(
         "- [ ] Alpha one two\n- [x] Beta three five\n- [ ] Gamma six seven\n"

@@ -48,7 +48,7 @@ def test_the_edit_is_small(before: str, after: str) -> None:
     assert len(reset.opened) == after.count(NOTE)
 
 
-def test_what_says_it_twice_is_left_alone_and_told() -> None:
+def test_what_says_it_twice_is_left_alone_and_reported() -> None:
     text = "- [~] [WIP] a\n- [~] b\n"
     reset = reset_in_progress(text)
     assert reset.text == f"- [~] [WIP] a\n- [ ] b\n  {NOTE}\n"

@@ -45,7 +45,7 @@ def test_the_right_one_of_several_is_ticked() -> None:
     assert tick_task(text, "2e7d2c03-2") == "- [ ] c\n- [x] c\n  - [ ] c\n"
 
 
-def test_an_unknown_task_is_told_with_what_to_do() -> None:
+def test_an_unknown_task_is_reported_with_what_to_do() -> None:
     told = r"no task 'A-9'.*ralph plan"
     with pytest.raises(RalphError, match=told):
         tick_task("- [ ] A-1: a\n", "A-9")
@@ -168,7 +168,7 @@ def test_blocking_says_what_the_task_needs(before: str, after: str) -> None:
     assert block_task(after, "A-1", "no key", "a key") == after
 
 
-def test_what_others_said_opens_no_comment_over_the_plan() -> None:
+def test_foreign_text_opens_no_comment_over_the_plan() -> None:
     edited = block_task("- [ ] A-1: a\n- [ ] A-2: b\n", "A-1", "see <!-- this", "<!---->")
     assert [task.id for task in parse_markdown(edited).plan.tasks] == ["A-1", "A-2"]
     assert "  - Blocked by: see <! -- this\n  - Needs: <! ---->\n" in edited

@@ -130,7 +130,7 @@ def test_a_cell_without_a_space_is_filled() -> None:
     assert add_task_note(text, last(text), "n") == text.replace("|||", "||n|")
 
 
-def test_numbered_rows_go_on() -> None:
+def test_numbered_rows_continue() -> None:
     text = "\ufeff| # | Task | Done |\n|-|-|-|\n| 7 | A | [ ] |\n| x | B | [x] |\n"
     first = parse_markdown(text).plan.tasks[0].id
     after = add_task(text, "New", after=first)
@@ -164,7 +164,7 @@ def test_a_reason_that_no_line_can_hold_goes_into_the_tag() -> None:
         ("", DONE, ""),
     ],
 )
-def test_a_word_is_said_in_the_same_way(said: str, word: StateWord, written: str) -> None:
+def test_a_word_keeps_its_case(said: str, word: StateWord, written: str) -> None:
     assert reword_state(said, word) == written
 
 

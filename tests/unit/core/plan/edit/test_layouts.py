@@ -1,4 +1,4 @@
-"""Plans of other tools, read where and as those lay them out."""
+"""Plans of other tools, read in their places and layouts."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ NONE: dict[str, str] = {
     "nothing": "",
     "no marker": "# Plan\n- [x] a\n",
     "sentence": "The PROJECT_COMPLETE marker is added when all is done.",
-    "S's own note": (
+    "a note about the marker": (
         "**Note:** The `PROJECT_COMPLETE` marker should only be added when all tasks are finished."
     ),
     "start of a sentence": "PROJECT_COMPLETE is not there yet",

@@ -89,7 +89,7 @@ class TestTheArchive:
         once = add_to_archive("", (OLDER,))
         assert add_to_archive(once, (OLD,)) == f"{ARCHIVE_TITLE}\n\n{OLD}{OLDER}"
 
-    def test_keeps_what_a_person_wrote_into_it(self) -> None:
+    def test_keeps_what_the_user_wrote_into_it(self) -> None:
         mine = "# Mine\n\nWords"
         assert add_to_archive(mine, (OLDER,)) == f"{mine}\n{OLDER}"
         assert add_to_archive(OLDER, (OLD,)) == OLD + OLDER
@@ -110,7 +110,7 @@ class TestTheArchive:
         (".progress", ".progress-archive"),
     ],
 )
-def test_lies_beside_its_log(log: str, archive: str) -> None:
+def test_is_beside_its_log(log: str, archive: str) -> None:
     assert archive_path(log) == archive
 
 

@@ -70,7 +70,7 @@ def test_it_is_open_again_and_nothing_else_changes(plan: str, expected: str) -> 
         ("- [ ] B\n\n```\nopen\n", TAKEN, "read as something else"),
     ],
 )
-def test_what_cannot_be_reopened_is_said(plan: str, removed: str, refusal: str) -> None:
+def test_what_cannot_be_reopened_is_reported(plan: str, removed: str, refusal: str) -> None:
     done = reopen_from_excerpt(plan, removed, "A-2")
     assert refusal in done.refusal
     assert not done.text

@@ -32,7 +32,7 @@ def test_words_go_before_signs(text: str, state: TaskState | None) -> None:
     assert read_state(text) is state
 
 
-def test_signs_are_found_where_they_stand() -> None:
+def test_signs_are_found_at_their_places() -> None:
     assert find_sign("1.1 🟢 a") == (4, 5)
     assert find_sign("✔️ a") == (0, 2)
     assert find_sign("🚀 a") is None

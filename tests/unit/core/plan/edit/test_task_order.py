@@ -1,4 +1,4 @@
-"""What a person orders about one task is an edit of the kind of plan that it stands in."""
+"""The user's orders about one task are edits of the kind of plan that it is in."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_an_id_that_is_made_of_words_is_looked_up_in_the_text_as_it_is() -> None
     assert "Reset for retry" in stories(text_of(story("US-1")))
 
 
-def test_what_a_save_did_is_told_for_each_kind() -> None:
+def test_what_a_save_did_is_reported_for_each_kind() -> None:
     done, decided = edit_effects(
         PlanKind.MARKDOWN, "- [ ] A-1: a\n- [ ] A-2: b\n", "- [x] A-1: a\n"
     )

@@ -1,4 +1,4 @@
-"""A person's edits of one task: blocked, unblocked, moved, tried again."""
+"""The user's edits of one task: blocked, unblocked, moved, tried again."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_task_that_cannot_be_opened_where_it_is_is_refused() -> None:
         retry_task(text, id_of(text))
 
 
-def test_a_task_is_blocked_with_a_reason_or_by_a_person() -> None:
+def test_a_task_is_blocked_with_a_reason_or_by_the_user() -> None:
     text = "- [ ] a\n"
     blocked = user_edit(TaskEdit.BLOCK, id_of(text), reason=" needs keys ")(text)
     assert blocked == "- [ ] [BLOCKED] a\n  - Blocked by: needs keys\n"

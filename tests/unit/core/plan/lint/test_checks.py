@@ -40,7 +40,7 @@ def messages(*lines: str) -> list[str]:
 
 
 class TestDuplicates:
-    def test_the_later_of_two_is_told_beside_the_first(self) -> None:
+    def test_the_later_of_two_is_reported_beside_the_first(self) -> None:
         lines = (
             "# Tasks",
             f"- [ ] {LONG}",
@@ -57,13 +57,13 @@ class TestDuplicates:
             "remove one of them, or say in the title what is still to be done"
         )
 
-    def test_an_open_one_is_told_beside_a_finished_one_wherever_they_stand(self) -> None:
+    def test_an_open_one_is_reported_beside_a_finished_one_wherever_they_are(self) -> None:
         lines = (f"- [ ] {LONG}", "## Elsewhere", f"- [x] {LONG}")
         (one,) = remarks(*lines)
         assert (one.place.line, one.related[0].place.line) == (0, 2)
         assert "is done already, on line 3" in one.message
 
-    def test_each_of_several_is_told(self) -> None:
+    def test_each_of_several_is_reported(self) -> None:
         assert [line for line, _, _ in found(*[f"- [ ] {LONG}"] * 4)] == [1, 2, 3]
 
     @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ class TestCriteria:
     def test_not_vague(self, text: str) -> None:
         assert not is_vague(text)
 
-    def test_a_vague_one_is_told_at_its_line(self) -> None:
+    def test_a_vague_one_is_reported_at_its_line(self) -> None:
         lines = (
             "- [ ] a",
             "  - Acceptance criteria:",
@@ -161,11 +161,11 @@ class TestCriteria:
             "command and what it prints"
         )
 
-    def test_one_behind_another_task_is_told_at_the_task(self) -> None:
+    def test_one_behind_another_task_is_reported_at_the_task(self) -> None:
         lines = ("- [ ] a", "  - [ ] b", "  - Done when: it works")
         assert found(*lines) == [(0, "criteria-vague", "a")]
 
-    def test_a_label_with_nothing_below_it_is_told(self) -> None:
+    def test_a_label_with_nothing_below_it_is_reported(self) -> None:
         lines = (
             "- [ ] a",
             "  - **Acceptance criteria:**",
@@ -198,7 +198,7 @@ class TestCriteria:
 
 
 class TestMarker:
-    def test_it_is_told_with_the_first_open_task(self) -> None:
+    def test_it_is_reported_with_the_first_open_task(self) -> None:
         lines = ("- [x] a", "- [~] b", "- [ ] c", "", "  **PROJECT_COMPLETE** ")
         (one,) = remarks(*lines)
         assert (one.code, marked(one.place, lines)) == (
@@ -211,7 +211,7 @@ class TestMarker:
             "remove this line until they are done"
         )
 
-    def test_a_single_open_task_is_told_as_one(self) -> None:
+    def test_a_single_open_task_is_reported_as_one(self) -> None:
         (message,) = messages("- [ ] a", "", "PROJECT_COMPLETE")
         assert message == (
             "the plan says PROJECT_COMPLETE, and a task is open, the first on line 1; "
@@ -233,7 +233,7 @@ class TestMarker:
             pytest.param(["- [ ] a", "", "Write PROJECT_COMPLETE last"], id="sentence"),
         ],
     )
-    def test_nothing_to_tell(self, lines: list[str]) -> None:
+    def test_nothing_to_report(self, lines: list[str]) -> None:
         assert found(*lines) == []
 
     def test_optional_tasks_hold_nothing_open(self) -> None:
@@ -259,7 +259,7 @@ class TestStates:
         )
 
     @pytest.mark.parametrize("heading", ["Completed", "✅ Done", "Recently completed tasks"])
-    def test_an_open_task_below_completed_is_told(self, heading: str) -> None:
+    def test_an_open_task_below_completed_is_reported(self, heading: str) -> None:
         lines = ("- [ ] a", f"## {heading}", "- [ ] b", "- [x] c", "- d", "- [!] e: f")
         assert found(*lines) == [
             (2, "open-under-completed", "b"),
@@ -376,7 +376,7 @@ class TestDependencies:
         lines = ("- [ ] a", "  ```sh", "", "  x", "  ```", "  ```a``` b", "  after: US-1")
         assert [name for _, name, _, _ in reads(*lines)] == ["US-1"]
 
-    def test_an_unknown_one_is_told_at_its_words(self) -> None:
+    def test_an_unknown_one_is_reported_at_its_words(self) -> None:
         lines = ("- [ ] a", "  - Depends on: US-001, 1a2b3c4d", "- [x] b", "  - after: US-9")
         assert found(*lines) == [
             (1, "unknown-dependency", "US-001"),
@@ -387,7 +387,7 @@ class TestDependencies:
             "title of one, or say in words what it waits for"
         )
 
-    def test_two_that_wait_for_each_other_are_told_once(self) -> None:
+    def test_two_that_wait_for_each_other_are_reported_once(self) -> None:
         lines = ("- [ ] **A-1** one", "  after: A-2", "- [ ] **A-2** two", "  after: A-1")
         (one,) = remarks(*lines)
         assert (one.code, one.place.line, marked(one.place, lines)) == (
@@ -403,19 +403,19 @@ class TestDependencies:
             "take one of the dependencies out"
         )
 
-    def test_one_that_waits_for_itself_is_told(self) -> None:
+    def test_one_that_waits_for_itself_is_reported(self) -> None:
         assert messages("- [ ] **A-1** one", "  after: A-1") == [
             "“one” depends on itself; take that out"
         ]
 
-    def test_a_long_ring_is_told_in_short(self) -> None:
+    def test_a_long_ring_is_reported_in_short(self) -> None:
         lines = [f"- [ ] **A-{n}** t{n}\n  after: A-{n % 9 + 1}" for n in range(1, 10)]
         (one,) = remarks(*lines)
         assert len(one.related) == 6
         assert one.message.count("→") == 6
         assert "…" in one.message
 
-    def test_rings_are_told_apart_and_what_leads_to_them_is_not(self) -> None:
+    def test_rings_are_reported_separately_and_what_leads_to_them_is_not(self) -> None:
         lines = (
             "- [ ] **A-1** leads\n  after: A-2, A-9",
             "- [ ] **A-2** x\n  after: A-3",
@@ -552,7 +552,7 @@ def test_any_text_is_checked_and_remarks_lie_inside_it(text: str) -> None:
     after=st.lists(_lines, max_size=4),
     indent=st.sampled_from(("  ", "  - ", "    ")),
 )
-def test_nothing_is_told_of_what_stands_in_a_fence(
+def test_nothing_in_a_fence_is_reported(
     before: list[str], inside: list[str], after: list[str], indent: str
 ) -> None:
     column = " " * len(indent)

@@ -103,7 +103,7 @@ def test_a_remark_is_settled_by_one_edit(text: str, title: str, expected: str) -
         ),
     ],
 )
-def test_what_only_a_person_can_know_has_no_edit(text: str) -> None:
+def test_what_only_the_user_can_know_has_no_edit(text: str) -> None:
     (one,) = remarks_on(text)
     assert quick_fix_edit(one, text) is None
 

@@ -22,7 +22,7 @@ SAMPLES = sorted(path.name for path in PLANS.glob("*.md"))
 
 
 def ours(text: str) -> list[tuple[int, str]]:
-    """The line of each list item, and the heading that it stands below."""
+    """The line of each list item, and the heading above it."""
     scanned = scan_block(text, sections=(open_document(),), end=len(text))
     return [(item.line, item.section.title) for item in scanned.items if item.kind is TaskKind.ITEM]
 
@@ -72,7 +72,7 @@ rules = st.sampled_from((["***"], ["- - -"], ["___"]))
 
 
 def items(inner: st.SearchStrategy[list[str]]) -> st.SearchStrategy[list[str]]:
-    """Lists of one item, whose further blocks stand where its text begins."""
+    """Lists of one item, whose further blocks are indented like its text."""
 
     def put(marker: str, box: str, text: str, blocks: list[list[str]], gap: bool) -> list[str]:
         lines = [f"{marker} {box}{text}"]

@@ -53,7 +53,7 @@ def test_what_a_flat_yaml_says(body: str, expected: dict[str, tuple[str, ...]]) 
         ("status: again", "front-matter-key-twice"),
     ],
 )
-def test_a_line_that_is_none_is_told_with_its_place_and_the_others_are_read(
+def test_a_line_that_is_none_is_reported_with_its_place_and_the_others_are_read(
     line: str, code: str
 ) -> None:
     text = f"---\r\nstatus: active\r\n{line}\r\ntags: [a]\r\n...\r\n"
@@ -87,7 +87,7 @@ def test_without_fences_there_is_none(text: str) -> None:
     assert len(matter.remarks) == text.startswith("---")
 
 
-def test_one_that_is_not_closed_is_told_at_its_first_line() -> None:
+def test_one_that_is_not_closed_is_reported_at_its_first_line() -> None:
     (remark,) = read_front_matter("---\nstatus: active\n\n# Title\n").remarks
     assert (remark.code, remark.line, remark.start, remark.end) == ("front-matter-open", 0, 0, 3)
 

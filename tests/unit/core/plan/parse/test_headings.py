@@ -98,7 +98,7 @@ def test_a_heading_may_name_a_priority(title: str, priority: Priority | None) ->
         ("Overview", "Low Priority", SectionKind.TASKS),
     ],
 )
-def test_sub_headings_go_on_from_their_heading(around: str, title: str, kind: SectionKind) -> None:
+def test_sub_headings_continue_their_heading(around: str, title: str, kind: SectionKind) -> None:
     assert section_of(title, parent=section_of(around)).kind is kind
 
 

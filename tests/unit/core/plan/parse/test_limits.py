@@ -15,6 +15,6 @@ from ralph_ls.core.plan.model import LARGEST_PLAN, MOST_LINES, size_limit_error,
         (MOST_LINES + 1, MOST_LINES + 1, "longer than 100,000 lines"),
     ],
 )
-def test_what_is_beyond_a_limit_is_said(size: int, n_lines: int, why: str | None) -> None:
+def test_what_is_beyond_a_limit_is_reported(size: int, n_lines: int, why: str | None) -> None:
     assert size_limit_error(size, n_lines) == why
     assert text_limit_error("\n" * n_lines + "x" * (size - n_lines)) == why

@@ -140,7 +140,7 @@ def test_notes_below_a_task_are_no_tasks() -> None:
     assert shown(*lines) == ["todo a", "todo b"]
 
 
-def test_boxes_still_tell_below_completed() -> None:
+def test_boxes_still_count_below_completed() -> None:
     lines = ("## Completed", "- [ ] a", "- [x] b", "- c", "- (none yet)", "- [2026-01-29] d")
     assert shown(*lines) == ["todo a", "done b", "done c"]
 
@@ -323,7 +323,7 @@ def test_problems_have_a_code_and_a_line(text: str, expected: list[tuple[str, in
         pytest.param("\n\n- [ ] a\n- [?] b [?]\n- [ ]\n", ["[?]", "[ ]"], id="several"),
     ],
 )
-def test_problems_stand_where_they_are(text: str, expected: list[str]) -> None:
+def test_problems_have_their_places(text: str, expected: list[str]) -> None:
     parsed = parse_markdown(text)
     lines = text.splitlines() or [""]
     found = [

@@ -106,7 +106,7 @@ def test_sections_say_what_is_optional_and_what_never_counts() -> None:
     }  # fmt: skip
 
 
-def test_the_place_of_the_state_is_told() -> None:
+def test_the_place_of_the_state_is_reported() -> None:
     marks = {
         "emoji_headings.md": ["🟢", "🟢", "🟡", "🔴", "⛔", None, None, "x", None],
         "table.md": ["x", " ", "~", "!", " ", "x", "-"],

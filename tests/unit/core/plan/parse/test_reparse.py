@@ -209,6 +209,6 @@ def test_known_changes_are_read_as_the_whole_is(text: str, change: tuple[int, in
     )
 
 
-def test_the_tasks_of_a_plan_that_nobody_read_are_counted() -> None:
+def test_the_tasks_of_an_unread_plan_are_counted() -> None:
     tasks = tuple(parse_markdown("- [ ] a\n- [x] b\n- [x] c\n").plan.tasks)
     assert Plan(tasks=tasks).tally() == {(TaskState.TODO, False): 1, (TaskState.DONE, False): 2}

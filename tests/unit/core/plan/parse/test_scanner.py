@@ -50,7 +50,7 @@ def test_boxes_count_where_markdown_shows_them(lines: tuple[str, ...], titles: l
         pytest.param(("- [ ] a", "  ```", "```"), [], id="end-further-left"),
     ],
 )
-def test_what_an_item_leaves_open_is_told(
+def test_what_an_item_leaves_open_is_reported(
     lines: tuple[str, ...], expected: list[tuple[str, int]]
 ) -> None:
     assert problems_of("\n".join(lines)) == expected

@@ -1,4 +1,4 @@
-"""Which tags a task has, whatever plan it stands in."""
+"""The tags of a task, in any kind of plan."""
 
 from __future__ import annotations
 

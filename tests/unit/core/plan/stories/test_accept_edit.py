@@ -1,4 +1,4 @@
-"""What was put back in a story is made again as the agent had it, where a person wants it so."""
+"""A reverted change of a story is applied because the user accepts it."""
 
 from __future__ import annotations
 

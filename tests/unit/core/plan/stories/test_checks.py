@@ -19,7 +19,7 @@ def codes(**fields: Any) -> list[str]:
     return [one.code.value for one in check_stories(stories_of(story("A", **fields)))]
 
 
-def test_a_vague_criterion_is_told_at_its_place() -> None:
+def test_a_vague_criterion_is_reported_at_its_place() -> None:
     given = story("A", acceptanceCriteria=["`make test` passes", "It works  correctly", 7])
     stories = stories_of(given, story("B", acceptanceCriteria=["done"], **PASSED))
     (one,) = check_stories(stories)
@@ -35,14 +35,14 @@ def test_criteria_that_are_no_list_are_left_to_the_reader(criteria: object) -> N
 
 
 @pytest.mark.parametrize("criteria", [None, [], [" "]])
-def test_a_story_without_criteria_is_told(criteria: object) -> None:
+def test_a_story_without_criteria_is_reported(criteria: object) -> None:
     stories = stories_of(story("A", acceptanceCriteria=criteria))
     (one,) = check_stories(stories)
     assert (one.code.value, one.task) == ("criteria-missing", "A")
     assert stories.text.splitlines()[one.place.line].strip().startswith('"acceptanceCriteria"')
 
 
-def test_what_is_missing_is_told_where_the_story_begins() -> None:
+def test_what_is_missing_is_reported_where_the_story_begins() -> None:
     given = story("A", **PASSED)
     del given["acceptanceCriteria"], given["notes"]
     stories = stories_of(given)
@@ -53,7 +53,7 @@ def test_what_is_missing_is_told_where_the_story_begins() -> None:
 
 
 @pytest.mark.parametrize("notes", ["", " ", None])
-def test_a_story_that_passes_without_a_word_is_told(notes: object) -> None:
+def test_a_story_that_passes_without_a_word_is_reported(notes: object) -> None:
     assert codes(**(PASSED | {"notes": notes})) == ["close-without-evidence"]
     assert codes(**WAITING, notes=notes) == []
 
@@ -67,7 +67,7 @@ def test_a_story_that_passes_without_a_word_is_told(notes: object) -> None:
         ("Closed:", "nothing in its notes says how that was seen"),
     ],
 )
-def test_a_story_that_passes_and_whose_notes_say_otherwise_is_told(notes: str, words: str) -> None:
+def test_a_story_that_passes_and_whose_notes_deny_it_is_reported(notes: str, words: str) -> None:
     stories = stories_of(story("A", **(PASSED | {"notes": notes})))
     (one,) = check_stories(stories)
     assert (one.code.value, one.task) == ("close-without-evidence", "A")
@@ -90,7 +90,7 @@ def test_a_story_that_passes_is_left_alone_where_nothing_speaks_against_it(notes
     assert codes(**(PASSED | {"notes": notes})) == []
 
 
-def test_one_that_nobody_has_approved_is_told() -> None:
+def test_one_without_approval_is_reported() -> None:
     assert codes(**PASSED, reviewFeedback=f"{AT_CAP} Name the key") == ["close-without-evidence"]
     assert codes(reviewFeedback=f"{AT_CAP} Name the key") == []
 

@@ -59,7 +59,7 @@ def test_one_value_changes_and_nothing_else() -> None:
                      '[{"id": "A", "notes": "old", "notes": "n"}]', id="the-last-one-counts"),
     ],
 )  # fmt: skip
-def test_a_new_field_has_the_form_of_what_stands_before_it(text: str, after: str) -> None:
+def test_a_new_field_has_the_form_of_the_one_before_it(text: str, after: str) -> None:
     assert set_fields(text, "A", {"notes": "n"}) == after
 
 
@@ -81,7 +81,7 @@ def test_true_is_not_taken_for_one() -> None:
     )
 
 
-def test_texts_are_written_as_people_write_them() -> None:
+def test_texts_are_written_without_escapes() -> None:
     after = set_fields(text_of(story("A")), "A", {"notes": 'é "x"\n\ud800'})
     assert '"notes": "é \\"x\\"\\n?"' in after
 
@@ -94,7 +94,7 @@ def test_texts_are_written_as_people_write_them() -> None:
         pytest.param(DONE, DONE, id="done"),
     ],
 )
-def test_a_person_lets_a_story_pass(before: Fields, after: Fields) -> None:
+def test_the_user_lets_a_story_pass(before: Fields, after: Fields) -> None:
     assert pass_story(text_of(story("A", **before)), "A") == text_of(story("A", **after))
 
 

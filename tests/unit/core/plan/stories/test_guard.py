@@ -98,7 +98,7 @@ def test_deleted_stories_come_back_where_they_were(ids: str, left: str, indent: 
     assert guarded(before, after)[0] == before
 
 
-def test_a_deleted_story_stands_behind_its_neighbour() -> None:
+def test_a_deleted_story_is_restored_behind_its_neighbour() -> None:
     before = text_of(story("A"), story("B"))
     after = text_of(story("A", notes="n"), story("N"))
     assert guarded(before, after)[0] == text_of(story("A", notes="n"), story("B"), story("N"))
@@ -120,14 +120,14 @@ def test_the_commands_that_verify_come_back() -> None:
     ['{"userStories": [', "", '{"stories": []}', text_of(story("A", passes="yes")),
      text_of(story("A"), story("A"))],
 )  # fmt: skip
-def test_a_broken_file_is_put_back_whole(after: str) -> None:
+def test_a_broken_file_is_restored_whole(after: str) -> None:
     before = text_of(story("A"))
     outcome = guard_stories(before, after, BUILD)
     assert (outcome.text, outcome.moves) == (before, ())
     assert outcome.broken
 
 
-def test_a_file_with_very_many_illegal_moves_is_put_back_whole() -> None:
+def test_a_file_with_very_many_illegal_moves_is_restored_whole() -> None:
     ids = [f"S{number}" for number in range(MOST_SMALL_EDITS + 1)]
     before = text_of(*map(story, ids))
     text, codes = guarded(before, text_of(story("N")))
@@ -138,18 +138,18 @@ def test_what_is_no_story_keeps_its_place() -> None:
     assert guarded('[1, {"id": "A", "title": "a"}]', "[1]")[0] == '[{"id": "A", "title": "a"}, 1]'
 
 
-def test_where_small_edits_do_not_help_the_file_is_put_back_whole() -> None:
+def test_where_small_edits_do_not_help_the_file_is_restored_whole() -> None:
     # One level more around it, and the story that comes back is nested too deeply to be read.
     deep = "[" * (DEEPEST - 2) + "]" * (DEEPEST - 2)
     before = f'[{{"id": "A", "title": "a", "x": {deep}}}]'
     assert guarded(before, '{"userStories": []}') == (before, [MoveCode.DELETED])
 
 
-def test_a_file_that_was_broken_before_is_for_a_person_to_mend() -> None:
+def test_a_file_that_was_broken_before_is_left_to_the_user() -> None:
     assert guarded("[", "[{") == ("[{", [])
 
 
-def test_what_was_left_undone_is_told_and_changes_nothing() -> None:
+def test_what_was_left_undone_is_reported_and_changes_nothing() -> None:
     text = text_of(story("A", **WAITING))
     assert guarded(text, text, ReviewRules(mode=Mode.REVIEW)) == (text, [MoveCode.NONE_REVIEWED])
     fix = text_of(story("A", **RETURNED))

@@ -1,4 +1,4 @@
-"""JSON with places: what is JSON reads as ``json`` reads it, and the rest is told and half read."""
+"""JSON with positions: valid JSON parses like ``json``; errors are reported; the rest is kept."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def read(text: str) -> object:
 
 
 def told(text: str) -> list[tuple[str, str]]:
-    """The faults: what stands there, and the message."""
+    """The faults: the text at each, and the message."""
     return [(text[fault.start : fault.end], fault.message) for fault in scan_json(text).faults]
 
 
@@ -134,7 +134,7 @@ def test_places_are_inside_what_is_around_them(text: str) -> None:
                      id="digits"),
     ],
 )  # fmt: skip
-def test_what_is_no_json_is_told_and_the_rest_is_read(
+def test_what_is_no_json_is_reported_and_the_rest_is_read(
     text: str, value: object, faults: list[tuple[str, str]]
 ) -> None:
     root = scan_json(text).root
@@ -152,7 +152,7 @@ def test_what_is_far_too_deep_is_given_up_once() -> None:
     assert "levels" in fault.message
 
 
-def test_a_flood_of_faults_is_told_in_part() -> None:
+def test_a_flood_of_faults_is_reported_in_part() -> None:
     assert len(scan_json("[" + "," * 10_000).faults) == MOST_FAULTS
 
 

@@ -32,7 +32,7 @@ FIXED: Fields = {**WAITING, "reviewCount": 1, "reviewFeedback": ""}
 
 
 def judged(before: Fields, after: Fields, mode: Mode, **rules: Any) -> list[MoveCode]:
-    """What is told of one story that became another."""
+    """The illegal moves of one story that became another."""
     was, now = stories_of(story("A", **before)), stories_of(story("A", **after))
     return [move.code for move in check_moves(was, now, ReviewRules(mode=mode, **rules))]
 
@@ -210,7 +210,7 @@ def test_of_several_the_assigned_one_may_stay() -> None:
     assert move.story == "A"
 
 
-def test_what_is_put_back_is_named() -> None:
+def test_what_is_restored_is_named() -> None:
     (move,) = checked([story("A")], [story("A", **DONE)])
     assert move.fields == ("passes", "reviewStatus", "reviewCount", "reviewFeedback")
     assert move.message.endswith(
@@ -258,13 +258,13 @@ def test_a_new_story_comes_in_fresh(mode: Mode, fields: Fields) -> None:
 
 
 @pytest.mark.parametrize("mode", list(Mode))
-def test_the_commands_that_verify_belong_to_people(mode: Mode) -> None:
+def test_the_commands_that_verify_belong_to_the_user(mode: Mode) -> None:
     was, now = stories_of(story("A")), stories_of(story("A"), verifyCommands=["true"])
     (move,) = check_moves(was, now, ReviewRules(mode=mode))
     assert (move.code, move.fields) == (MoveCode.VERIFY, ("verifyCommands",))
 
 
-def test_what_a_person_changed_is_held_against_nobody() -> None:
+def test_changes_of_the_user_are_no_illegal_moves() -> None:
     before = [story("A"), story("B", acceptanceCriteria=["x"]), story("C")]
     after = [story("A", **DONE), story("B", acceptanceCriteria=["y"])]
     assert len(checked(before, after)) == 3
@@ -272,13 +272,13 @@ def test_what_a_person_changed_is_held_against_nobody() -> None:
     assert checked(before, after, theirs=theirs) == ()
 
 
-def test_a_persons_move_is_not_the_one_of_the_iteration() -> None:
+def test_a_move_of_the_user_is_not_the_one_of_the_iteration() -> None:
     before = [story("A"), story("B")]
     after = [story("A", **WAITING), story("B", **WAITING)]
     assert checked(before, after, theirs=frozenset({("A", "reviewStatus")})) == ()
 
 
-def test_an_illegal_review_is_told_once_and_not_also_as_none() -> None:
+def test_an_illegal_review_is_reported_once_and_not_also_as_none() -> None:
     codes = [move.code for move in checked([story("A", **WAITING)], [story("A")], Mode.REVIEW)]
     assert codes == [MoveCode.REVIEW]
 

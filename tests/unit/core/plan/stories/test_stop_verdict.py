@@ -1,4 +1,4 @@
-"""The verdict of the stop hook: when the agent may stop, and what it is told otherwise."""
+"""The verdict of the stop hook: when the agent may stop, and the message if it may not."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FRESH = text_of(story("A"))
 
 
 def reason(**stop: Any) -> list[str]:
-    """What the agent is told, line by line; nothing where it may stop."""
+    """The message for the agent, line by line; empty where it may stop."""
     given: dict[str, Any] = {
         "active": IMPLEMENT,
         "path": "ralph/tasks.json",
@@ -46,7 +46,7 @@ def test_outside_a_run_of_stories_there_is_nothing_to_say() -> None:
     assert reason(active=None, after=None, uncommitted=["a.py"]) == []
 
 
-def test_a_broken_file_is_told_with_its_line() -> None:
+def test_a_broken_file_is_reported_with_its_line() -> None:
     assert reason(after='{"userStories": [\n  {"id": "A",}]}') == [
         "ralph/tasks.json:2: A has no title (story-field-missing)",
         "ralph/tasks.json:2: nothing follows this comma; JSON has none before } (json-syntax)",
@@ -57,21 +57,21 @@ def test_a_file_that_is_gone_is_asked_for() -> None:
     assert reason(after=None) == ["ralph/tasks.json is gone; put it back"]
 
 
-def test_invariants_are_told() -> None:
+def test_invariants_are_reported() -> None:
     after = text_of(story("A", dependsOn=["Z"]))
     assert reason(after=after) == [
         "ralph/tasks.json:21: A depends on Z, and there is no such story (story-dependency-unknown)"
     ]
 
 
-def test_what_was_wrong_before_is_held_against_nobody() -> None:
+def test_what_was_wrong_before_is_ignored() -> None:
     broken = text_of(story("A", dependsOn=["Z"]), story("B", **WAITING | {"passes": True}))
     assert reason(before=broken, after=broken) == []
     no_json = '{"userStories": [}'
     assert reason(before=no_json, after=no_json) == []
 
 
-def test_illegal_moves_are_told_with_what_to_do_instead() -> None:
+def test_illegal_moves_are_reported_with_what_to_do_instead() -> None:
     (told,) = reason(after=text_of(story("A", **DONE)))
     assert told.startswith("ralph/tasks.json: A: implementing sets reviewStatus from null to needs")
     assert told.endswith("(implement-illegal-move)")

@@ -1,4 +1,4 @@
-"""What a file of stories says, how it is shown as a plan, and what is told about it."""
+"""Story files: their content, the plan that they form, and their problems."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_all_fields_are_read() -> None:
     assert (one.n_reviews, one.feedback, one.depends_on) == (1, "Name the key", ("B", "3"))
 
 
-def test_a_plan_has_the_stories_as_tasks_where_they_stand() -> None:
+def test_a_plan_has_the_stories_as_tasks_with_their_places() -> None:
     plan = parse_stories(PRD).plan
     first, second = plan.tasks
     assert (first.kind, first.state, first.line, first.end_line) == (
@@ -100,7 +100,7 @@ def test_a_story_without_passes_has_no_mark() -> None:
         pytest.param({"passes": True}, TaskState.DONE, id="passes-without-a-review"),
     ],
 )
-def test_how_a_story_stands(fields: dict[str, object], state: TaskState) -> None:
+def test_the_task_state_of_a_story(fields: dict[str, object], state: TaskState) -> None:
     assert [task.state for task in parse_stories(text_of(story("A", **fields))).plan.tasks] == [
         state
     ]
@@ -115,7 +115,7 @@ def test_stories_are_counted_by_passes() -> None:
     ) == (1, 3, 2)
 
 
-def test_what_became_done_between_two_texts_is_told() -> None:
+def test_what_became_done_between_two_texts_is_reported() -> None:
     before = parse_stories(text_of(story("A", **WAITING), story("B"))).plan
     after = parse_stories(text_of(story("A", **DONE), story("B"))).plan
     assert newly_done(before, after) == ("A",)
@@ -176,7 +176,7 @@ def test_a_bare_list_of_stories_is_read() -> None:
                      [("story-field-missing", 1, "{"), ("story-field-missing", 1, "{")], id="null"),
     ],
 )  # fmt: skip
-def test_what_is_not_as_it_should_be_is_told_with_its_place(
+def test_what_is_not_as_it_should_be_is_reported_with_its_place(
     text: str, told: list[tuple[str, int, str]]
 ) -> None:
     assert problems(text) == told
@@ -213,7 +213,9 @@ def test_half_characters_are_shown_in_no_id() -> None:
         pytest.param(RETURNED, [], id="changes"),
     ],
 )  # fmt: skip
-def test_what_must_hold_between_fields_is_told(fields: dict[str, object], told: list[str]) -> None:
+def test_what_must_hold_between_fields_is_reported(
+    fields: dict[str, object], told: list[str]
+) -> None:
     assert [code for code, _, _ in problems(text_of(story("A", **fields)))] == told
 
 
@@ -259,7 +261,7 @@ def test_dependencies_of_other_tools_count_too() -> None:
         pytest.param("US-009", None, None, id="no-such-story"),
     ],
 )
-def test_where_a_story_and_its_fields_stand(
+def test_the_places_of_a_story_and_its_fields(
     story_id: str, key: str | None, place: LineSpan | None
 ) -> None:
     assert story_field_span(read_stories(PRD).stories, story_id, key) == place
@@ -284,7 +286,7 @@ def test_reading_never_fails_and_marks_places_within_lines(text: str) -> None:
     assert len(set(ids)) == len(ids)
 
 
-def test_a_file_without_a_branch_is_told_and_a_bare_list_is_not() -> None:
+def test_a_file_without_a_branch_is_reported_and_a_bare_list_is_not() -> None:
     stories = json.dumps([story("A")])
     (told,) = parse_stories(f'{{"userStories": {stories}}}').problems
     assert (told.code, told.line) == ("stories-branch-missing", 1)

@@ -75,7 +75,7 @@ def test_a_reset_opens_a_story_and_says_so_once() -> None:
     assert retry_story(once, "US-1") == once
 
 
-def test_a_person_reviews() -> None:
+def test_the_user_reviews() -> None:
     text = request_changes(text_of(story("US-1", **DONE)), "US-1", "Name the key")
     fields = fields_of(text, "US-1")
     assert fields["passes"] is False

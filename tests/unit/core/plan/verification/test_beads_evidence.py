@@ -1,4 +1,4 @@
-"""What is run for closed issues, and what ``bd`` is told of them."""
+"""The commands that are run for closed issues, and the result recorded in ``bd``."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_claim_in_other_words_is_kept_where_it_cites_the_command() -> None:
     assert check_close_reason(issue(command[3], criteria)).is_verified
 
 
-def test_the_close_reason_says_what_was_seen_and_keeps_what_was_claimed() -> None:
+def test_the_close_reason_has_the_results_and_keeps_the_claims() -> None:
     claimed = (
         "Wrote the form\n\nAcceptance criteria verified:\n"
         "- [x] Unit tests pass (true - exit 0)\n- [x] It is fast (time x - exit 0)"

@@ -16,7 +16,7 @@ def told(text: str) -> list[LintRemark]:
 
 
 class TestCriteria:
-    def test_an_open_criterion_of_a_finished_task_is_told_where_it_stands(self) -> None:
+    def test_an_open_criterion_of_a_finished_task_is_reported_at_its_place(self) -> None:
         text = (
             "- [x] Log in\n"
             "  - Acceptance criteria:\n"
@@ -57,7 +57,7 @@ class TestCloseReasons:
             ("Evidence: TBD", "only “TBD” says"),
         ],
     )
-    def test_a_missing_or_vague_one_is_told(self, line: str, words: str) -> None:
+    def test_a_missing_or_vague_one_is_reported(self, line: str, words: str) -> None:
         text = f"- [x] Log in\n  - {line}\n"
         (remark,) = told(text)
         assert words in remark.message
@@ -77,6 +77,6 @@ class TestCloseReasons:
         assert told(text) == []
 
     @given(st.text(max_size=30))
-    def test_whatever_is_said_is_judged(self, reason: str) -> None:
+    def test_any_reason_is_judged(self, reason: str) -> None:
         assert is_empty_reason(reason) in {True, False}
         assert not is_empty_reason(f"{reason} (make test - exit 0)")

@@ -109,7 +109,7 @@ def test_a_criterion_without_its_remark(criterion: str, bare: str) -> None:
     assert without_run(criterion) in {bare, ""}
 
 
-def test_evidence_tells_what_came_to_its_end() -> None:
+def test_evidence_has_the_commands_that_ended() -> None:
     seen = verification(
         "a",
         checked("Tests pass (make test - exit 0)", "make test"),
@@ -134,12 +134,12 @@ def test_evidence_tells_what_came_to_its_end() -> None:
         (checked("It", "a b", None), "It (a b - was ended by a signal)"),
     ],
 )
-def test_how_a_failure_is_told(one: CheckOutcome, said: str) -> None:
+def test_how_a_failure_is_described(one: CheckOutcome, said: str) -> None:
     assert one.failed
     assert describe_check_failure(one) == said
 
 
-def test_failures_are_told_together_and_nothing_where_none_is() -> None:
+def test_failures_are_reported_together_and_nothing_where_none_is() -> None:
     fine = checked("A", "a b")
     assert describe_check_failures(verification("t", fine)) == ""
     both = verification("t", fine, checked("B", "c d", 1), checked("C", "e f", 3))
@@ -148,7 +148,7 @@ def test_failures_are_told_together_and_nothing_where_none_is() -> None:
     )
 
 
-def test_what_was_not_run_is_told_by_its_reason() -> None:
+def test_what_was_not_run_is_reported_by_its_reason() -> None:
     seen = verification(
         "t",
         checked("A", "a b", None, not_run=NOT_ALLOWED),

@@ -66,7 +66,7 @@ def test_what_is_run_for_the_tasks_that_became_done() -> None:
         ),
     ],
 )
-def test_what_was_verified_stands_at_the_criterion(before: str, after: str) -> None:
+def test_the_evidence_is_at_the_criterion(before: str, after: str) -> None:
     seen = verification("US-1", checked(TESTS, "make test"))
     assert write_markdown_verification(before, seen) == after
     assert write_markdown_verification(after, seen) == after
@@ -87,7 +87,7 @@ def test_a_remark_of_an_earlier_run_makes_room() -> None:
     assert write_markdown_verification(before, seen) == after
 
 
-def test_where_nothing_can_be_said_of_it_the_plan_stays() -> None:
+def test_without_an_outcome_the_plan_stays() -> None:
     text = "| Task | Status |\n| --- | --- |\n| US-1: One | ✅ Done |\n"
     seen = verification("US-1", checked(TESTS, "make test"))
     assert write_markdown_verification(text, seen) == text

@@ -68,7 +68,7 @@ def test_one_that_came_in_passed_is_run_and_one_that_names_nothing_is_not() -> N
     )
 
 
-def test_what_a_person_passed_is_not_run() -> None:
+def test_what_the_user_passed_is_not_run() -> None:
     assert story_closings(file(IN_REVIEW), file(APPROVED), []) == ()
 
 
@@ -78,7 +78,7 @@ def test_what_allow_shows_is_of_all_stories_and_the_file() -> None:
     assert story_commands("no json") == ()
 
 
-def test_what_was_verified_stands_in_the_notes() -> None:
+def test_the_evidence_is_in_the_notes() -> None:
     text = file({**IN_REVIEW, "notes": "Earlier."})
     after = write_story_verification(text, PASSED, skip_review=False)
     assert story(after) == {**story(text), "notes": f"Earlier.\n{LINES}"}
@@ -88,7 +88,7 @@ def test_what_was_verified_stands_in_the_notes() -> None:
 
 
 @pytest.mark.parametrize("given", [IN_REVIEW, APPROVED])
-def test_one_that_was_refuted_goes_on_as_if_changes_were_asked_for(given: dict[str, Any]) -> None:
+def test_one_that_was_refuted_continues_as_if_changes_were_requested(given: dict[str, Any]) -> None:
     text = file(given)
     after = write_story_verification(text, FAILED, skip_review=False)
     assert story(after) == {

@@ -106,7 +106,7 @@ def revert_commands(
 
 
 _FREE = frozenset({BeadsDependencyKind.RELATED, BeadsDependencyKind.DISCOVERED_FROM, "relates-to"})
-"""Of these ``bd`` allows rings."""
+"""The kinds of which ``bd`` allows cycles."""
 
 
 def _changed(issue: BeadsIssue, now: BeadsIssue) -> list[BeadsViolation]:

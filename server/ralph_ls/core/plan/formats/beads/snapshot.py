@@ -287,9 +287,9 @@ LOGIN_VARIABLES = ("USER", "USERNAME")
 
 def claiming_actor(environment: Mapping[str, str], git_name: str | None) -> str | None:
     """The name under which ``bd`` claims in this environment; None where that is not known."""
-    said = [environment.get(name) for name in ACTOR_VARIABLES]
+    names = [environment.get(name) for name in ACTOR_VARIABLES]
     logins = [environment.get(name) for name in LOGIN_VARIABLES]
-    return next((name for name in (*said, git_name, *logins) if name), None)
+    return next((name for name in (*names, git_name, *logins) if name), None)
 
 
 def claimed_by_others(snapshot: BeadsSnapshot, own_names: Collection[str]) -> dict[str, str]:
