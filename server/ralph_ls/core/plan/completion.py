@@ -113,8 +113,8 @@ def _outside_fences(lines: list[str]) -> Iterator[int]:
         if not stripped:
             continue
         column = advance_column(0, line[: len(line) - len(stripped)])
-        strict, in_strict = _go_on(strict, column, stripped)
-        loose, in_loose = _go_on(loose, column, stripped)
+        strict, in_strict = _advance(strict, column, stripped)
+        loose, in_loose = _advance(loose, column, stripped)
         if in_strict and in_loose:
             continue
         marks = find_marks(line) if stripped[0] in _ITEM_FIRST else None
@@ -131,7 +131,7 @@ def _outside_fences(lines: list[str]) -> Iterator[int]:
                 loose = opening
 
 
-def _go_on(fence: _Fence | None, column: int, stripped: str) -> tuple[_Fence | None, bool]:
+def _advance(fence: _Fence | None, column: int, stripped: str) -> tuple[_Fence | None, bool]:
     """The fence after a line, and whether the line belongs to it; its end does."""
     if fence is None or column < fence.threshold:
         return None, False

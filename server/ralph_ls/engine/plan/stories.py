@@ -338,7 +338,7 @@ class StoriesSource(PlanSource):
             halts=iteration.halts,
             completes=iteration.completes,
             assigned=None if iteration.task is None else iteration.task.id,
-            theirs=frozenset((story, name) for name, story in iteration.decided),
+            user_changes=frozenset((story, name) for name, story in iteration.decided),
         )
 
     def _read(self, text: str) -> ParsedStories:

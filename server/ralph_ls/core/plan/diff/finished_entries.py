@@ -99,13 +99,13 @@ class FinishedEntries:
         for line in near:
             if len(mine & self._lines[line]) >= TITLE_COVERAGE * len(mine):
                 scored[line] = word_similarity(mine, self._lines[line])
-        for line in self._saying(fold_whitespace(task.title).casefold()):
+        for line in self._lines_with(fold_whitespace(task.title).casefold()):
             scored[line] = VERBATIM + word_similarity(mine, self._lines[line])
         for line in self._with_id.get(task.id.casefold(), ())[:_COMMON]:
             scored[line] = NAMED_BY_ID + scored.get(line, 0.0)
         return scored
 
-    def _saying(self, title: str) -> Iterator[int]:
+    def _lines_with(self, title: str) -> Iterator[int]:
         """The lines in which a title begins as separate words."""
         at = self._all.find(title) if title else -1
         for _ in range(_COMMON):

@@ -85,11 +85,11 @@ def guard_plan(
     """
     if before_text == after_text or (powers.may_drop and powers.may_change_criteria):
         return PlanGuardResult(text=after_text)
-    law = _Law(before=before, powers=powers, finished=finished, own=own)
-    reading = law.read(after_text, after)
+    context = _GuardContext(before=before, powers=powers, finished=finished, own=own)
+    reading = context.read(after_text, after)
     if not reading.found:
         return PlanGuardResult(text=after_text, reworded_entry=reading.pairing.reworded_entry)
-    outcome = _revert(law, PlanSide.of(before, before_text), reading)
+    outcome = _revert(context, PlanSide.of(before, before_text), reading)
     return PlanGuardResult(
         text=outcome.text,
         violations=_describe(before, reading, outcome),
@@ -125,7 +125,7 @@ class _Reading:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Law:
+class _GuardContext:
     """The inputs that stay the same while one plan is guarded."""
 
     before: Plan
@@ -158,7 +158,7 @@ def _judged(before: Plan, after: Plan, pairing: TaskPairing, powers: PlanPowers)
         if powers.may_change_criteria or became.criteria == task.criteria:
             continue
         moved = _criteria_of_new(after, pairing) if moved is None else moved
-        gone = _gone(task, became, moved)
+        gone = _lost_criteria(task, became, moved)
         if gone:
             found.append(_Found(Forbidden.CRITERIA, nth, now, gone))
     return [one for one in found if (one.what, before.tasks[one.nth].id) not in powers.decided]
@@ -171,7 +171,7 @@ def _criteria_of_new(after: Plan, pairing: TaskPairing) -> frozenset[str]:
     )
 
 
-def _gone(task: Task, became: Task, moved: frozenset[str]) -> tuple[str, ...]:
+def _lost_criteria(task: Task, became: Task, moved: frozenset[str]) -> tuple[str, ...]:
     """The criteria that a task lost; additional ones are allowed.
 
     A finished task that moved away may leave them behind.
@@ -204,22 +204,22 @@ def _without_remarks(key: str) -> Iterator[str]:
         at = key.find(opening, at + 1)
 
 
-def _revert(law: _Law, was: PlanSide, now: _Reading) -> _Reading:
+def _revert(context: _GuardContext, was: PlanSide, now: _Reading) -> _Reading:
     """Try the smallest edits first; what they leave or break is fixed by the next ones."""
     if not now.text.strip():
-        return law.read(was.text, was.plan)
+        return context.read(was.text, was.plan)
     side = PlanSide.of(now.plan, now.text)
-    fine = law.read(_finely(was, side, now.found, now.pairing))
+    fine = context.read(_finely(was, side, now.found, now.pairing))
     if not fine.found and _is_intact(now.plan, fine.plan):
         return fine
     # Failed small edits are taken out again before larger ones are tried.
     left = {(one.what, one.nth) for one in fine.found}
     done = [one for one in now.found if (one.what, one.nth) not in left]
-    fine = law.read(_finely(was, side, done, now.pairing))
+    fine = context.read(_finely(was, side, done, now.pairing))
     base = fine if _is_intact(now.plan, fine.plan) else now
-    blunt = law.read(_bluntly(was, PlanSide.of(base.plan, base.text), base.found))
+    blunt = context.read(_bluntly(was, PlanSide.of(base.plan, base.text), base.found))
     if blunt.found or not _is_intact(now.plan, blunt.plan):
-        return law.read(was.text, was.plan)
+        return context.read(was.text, was.plan)
     return blunt
 
 

@@ -82,18 +82,18 @@ class PlanSide:
             at = edit.end
         return "".join([*parts, self.text[at:]])
 
-    def behind(self, line: int, added: Sequence[str]) -> RevertEdit:
+    def insert_behind(self, line: int, added: Sequence[str]) -> RevertEdit:
         """Insert whole lines behind one."""
         at = self.starts[line] + len(self.lines[line])
         return RevertEdit(at, at, "".join(self.ending + new for new in added))
 
-    def ahead(self, line: int, added: Sequence[str]) -> RevertEdit:
+    def insert_before(self, line: int, added: Sequence[str]) -> RevertEdit:
         """Insert lines before one."""
         # A mark of the byte order stays the first sign of the file.
         at = self.starts[line] + self.lines[line].startswith("\ufeff")
         return RevertEdit(at, at, "".join(new + self.ending for new in added))
 
-    def instead(self, line: int, new: str) -> RevertEdit:
+    def replace_line(self, line: int, new: str) -> RevertEdit:
         """Replace a line."""
         begin = self.starts[line] + self.lines[line].startswith("\ufeff")
         return RevertEdit(begin, self.starts[line] + len(self.lines[line]), new)
@@ -104,7 +104,7 @@ def restore_state(was: PlanSide, task: Task, now: PlanSide, became: Task) -> lis
     old, new = (find_marks(side.lines[one.line]) for side, one in ((was, task), (now, became)))
     if old is None or new is None or new.box is None:
         (line,) = _moved_in([was.lines[task.line]], now.lines[became.line])
-        return [now.instead(became.line, line)]
+        return [now.replace_line(became.line, line)]
     inside = " " if old.box is None else was.lines[task.line][slice(*old.box)]
     begin, end = (became.start + place for place in new.box)
     return [RevertEdit(begin, end, inside)]
@@ -130,7 +130,7 @@ def restore_criteria(
         other = reworded.take(text)
         if other is not None:
             line = _reworded(mine.lines[at], theirs.lines[other])
-            edits.append(now.instead(became.line + other, line))
+            edits.append(now.replace_line(became.line + other, line))
             continue
         place, label = homes[at]
         wanted = [one for one in (label, at) if one is not None and one not in restored]
@@ -138,14 +138,14 @@ def restore_criteria(
         lines = [mine.lines[one] for one in wanted]
         depth = _indent(mine.lines[0]), _indent(theirs.lines[0])
         behind.setdefault(place, []).extend(_shifted(lines, *depth))
-    return edits + [now.behind(became.line + at, lines) for at, lines in behind.items()]
+    return edits + [now.insert_behind(became.line + at, lines) for at, lines in behind.items()]
 
 
 def append_criteria(now: PlanSide, became: Task, gone: Sequence[str]) -> list[RevertEdit]:
     """Add criteria at the end of a task, under a separate label."""
     indent = _indent(now.lines[became.line]).lstrip("\ufeff") + "  "
     lines = [f"{indent}- Acceptance criteria:", *(f"{indent}  - {text}" for text in gone)]
-    return [now.behind(became.end_line, lines)]
+    return [now.insert_behind(became.end_line, lines)]
 
 
 def restore_tasks(
@@ -195,8 +195,8 @@ def restore_tasks(
             first = was.plan.tasks[siblings[0]]
             line, lines = _in_section(was, now, first, homeless)
             behind.setdefault(line, []).extend(lines)
-    edits += [now.behind(line, lines) for line, lines in sorted(behind.items())]
-    return edits + [now.ahead(line, lines) for line, lines in sorted(ahead.items())]
+    edits += [now.insert_behind(line, lines) for line, lines in sorted(behind.items())]
+    return edits + [now.insert_before(line, lines) for line, lines in sorted(ahead.items())]
 
 
 def restore_tasks_at_top(was: PlanSide, now: PlanSide, dropped: Sequence[Task]) -> list[RevertEdit]:
@@ -210,7 +210,7 @@ def restore_tasks_at_top(was: PlanSide, now: PlanSide, dropped: Sequence[Task]) 
         text = task.title if marks is None else line[marks.text :]
         box = " " if marks is None or marks.box is None else line[slice(*marks.box)]
         lines.append(f"- [{box}] {text}")
-    return [now.ahead(0, [*lines, ""])]
+    return [now.insert_before(0, [*lines, ""])]
 
 
 def _anchors(

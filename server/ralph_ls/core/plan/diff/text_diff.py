@@ -151,7 +151,7 @@ def same_lines(one: Sequence[Hashable], other: Sequence[Hashable]) -> list[tuple
             found.extend(anchors)
             waiting.extend(_between(anchors, (begin, end, from_, to)))
         elif (end - begin) * (to - from_) <= SMALL_GAP:
-            found.extend(_by_hand(one[begin:end], other[from_:to], begin, from_))
+            found.extend(_matching_pairs(one[begin:end], other[from_:to], begin, from_))
     return sorted(found)
 
 
@@ -209,7 +209,7 @@ def _longest_growing(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     return found[::-1]
 
 
-def _by_hand(
+def _matching_pairs(
     one: Sequence[Hashable], other: Sequence[Hashable], begin: int, from_: int
 ) -> Iterator[tuple[int, int]]:
     blocks = SequenceMatcher(None, one, other, autojunk=False).get_matching_blocks()

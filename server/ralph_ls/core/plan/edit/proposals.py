@@ -189,7 +189,7 @@ def cut_fields(
         start, line = lines[number]
         field = read_field(item_text(line))
         below = lines[number + 1][1] if number + 1 < end else ""
-        if field is None or field.name not in names or _goes_on(below):
+        if field is None or field.name not in names or _continues(below):
             continue
         if len(indent_of(below)) > len(indent_of(line)) and below.strip():
             continue
@@ -217,12 +217,12 @@ def _title_end(lines: Lines, task: Task) -> int:
     """The last line of the title."""
     at = task.line
     if find_marks(lines[at][1]) is not None:
-        while at < task.end_line and _goes_on(lines[at + 1][1]):
+        while at < task.end_line and _continues(lines[at + 1][1]):
             at += 1
     return at
 
 
-def _goes_on(line: str) -> bool:
+def _continues(line: str) -> bool:
     """Whether a line inside an item continues the paragraph of the line before it."""
     stripped = line.strip(" \t")
     if not stripped or stripped.startswith(("#", ">", "<!--", "```", "~~~")):

@@ -50,7 +50,7 @@ from ralph_ls.protocol.plan import TaskState
 Ways = list[list[TextChange]]
 
 
-def ways_to_tick(text: str, task: Task) -> Ways:
+def tick_proposals(text: str, task: Task) -> Ways:
     """Ways to make it done."""
     box = _box_of(text, task)
     if box is not None:
@@ -58,7 +58,7 @@ def ways_to_tick(text: str, task: Task) -> Ways:
     return [*_states(text, task, DONE), *_tagged(text, task, "[DONE]")]
 
 
-def ways_to_reopen(text: str, task: Task) -> Ways:
+def reopen_proposals(text: str, task: Task) -> Ways:
     """Ways to make it no longer done."""
     line = text[task.start : task.end]
     at = text_start(line)
@@ -82,14 +82,14 @@ def ways_to_reopen(text: str, task: Task) -> Ways:
     return ways
 
 
-def ways_to_block(text: str, task: Task) -> Ways:
+def block_proposals(text: str, task: Task) -> Ways:
     """Proposals to mark it as blocked, where the reason is written elsewhere."""
     if task.state is TaskState.BLOCKED:
         return [[]]
     return [*_tagged(text, task, "[BLOCKED]"), *_states(text, task, BLOCKED)]
 
 
-def ways_to_block_in_line(text: str, task: Task, reason: str) -> Ways:
+def inline_block_proposals(text: str, task: Task, reason: str) -> Ways:
     """Proposals to mark it as blocked, with the reason on its line."""
     tag = f"[BLOCKED: {reason.translate(_IN_TAG)}]" if reason else "[BLOCKED]"
     if task.kind is TaskKind.ROW:
@@ -97,7 +97,7 @@ def ways_to_block_in_line(text: str, task: Task, reason: str) -> Ways:
     return _tagged(text, task, tag)
 
 
-def ways_to_unblock(text: str, task: Task) -> Ways:
+def unblock_proposals(text: str, task: Task) -> Ways:
     """Ways to take it up again."""
     line = text[task.start : task.end]
     tags = [_cut(task, *span) for span in find_tags(line, text_start(line), _BLOCKED_TAGS)]
@@ -166,7 +166,7 @@ def tick_task(text: str, task_id: str) -> str:
     plan, task = find_task(text, task_id)
     if task.state is TaskState.DONE:
         return text
-    proposals = (apply_changes(text, changes) for changes in ways_to_tick(text, task))
+    proposals = (apply_changes(text, changes) for changes in tick_proposals(text, task))
     return first_valid_proposal(
         text, plan, task, proposals, lambda now: now.state is TaskState.DONE, doing="ticked"
     )
@@ -182,7 +182,7 @@ def untick_task(text: str, task_id: str) -> str:
     plan, task = find_task(text, task_id)
     if task.state is not TaskState.DONE:
         return text
-    proposals = (apply_changes(text, changes) for changes in ways_to_reopen(text, task))
+    proposals = (apply_changes(text, changes) for changes in reopen_proposals(text, task))
     return first_valid_proposal(
         text,
         plan,
@@ -219,10 +219,10 @@ def block_task(text: str, task_id: str, reason: str, needs: str = "") -> str:
     if is_row and task.state is TaskState.BLOCKED and (not shown or task.blocked_by == shown):
         return text
     below = [] if is_row or not fields else [add_nested_items(text, lines, task, fields)]
-    ways = [] if is_row else ([*changes, *below] for changes in ways_to_block(text, task))
+    ways = [] if is_row else ([*changes, *below] for changes in block_proposals(text, task))
     proposals = (
         apply_changes(text, changes)
-        for changes in chain(ways, ways_to_block_in_line(text, task, shown))
+        for changes in chain(ways, inline_block_proposals(text, task, shown))
     )
     return first_valid_proposal(
         text,
@@ -244,7 +244,9 @@ def unblock_task(text: str, task_id: str) -> str:
     if task.state is not TaskState.BLOCKED:
         return text
     below = cut_fields(text, lines_in(text), plan, task, ("blocked by", "needs"))
-    proposals = (apply_changes(text, [*changes, *below]) for changes in ways_to_unblock(text, task))
+    proposals = (
+        apply_changes(text, [*changes, *below]) for changes in unblock_proposals(text, task)
+    )
     return first_valid_proposal(
         text,
         plan,

@@ -26,7 +26,7 @@ from ralph_ls.core.plan.edit.proposals import (
     item_text,
     lines_in,
 )
-from ralph_ls.core.plan.edit.task_edits import ways_to_reopen
+from ralph_ls.core.plan.edit.task_edits import reopen_proposals
 from ralph_ls.core.plan.edit.task_order import move_task
 from ralph_ls.core.plan.model import Plan, Task, TaskKind
 from ralph_ls.core.plan.parse.lines import find_marks, lines_of
@@ -77,7 +77,7 @@ _FORMS = (
 """The markup of a state in progress, and of an open one."""
 
 
-def ways_to_open(text: str, task: Task) -> Iterator[str]:
+def open_proposals(text: str, task: Task) -> Iterator[str]:
     """Texts in which the task may be open instead of in progress; each is to be read again."""
     for begin, until, item in _open_forms(text, task, list(lines_of(text))):
         yield text[:begin] + item + text[until:]
@@ -249,15 +249,15 @@ def _opened(text: str, task: Task) -> str:
                 text,
                 plan,
                 task,
-                _ways_to_open(text, task),
+                _all_open_proposals(text, task),
                 lambda now: now.state is TaskState.TODO,
                 doing="opened",
             )
 
 
-def _ways_to_open(text: str, task: Task) -> Iterator[str]:
-    proposals = (apply_changes(text, changes) for changes in ways_to_reopen(text, task))
-    return chain(ways_to_open(text, task), proposals)
+def _all_open_proposals(text: str, task: Task) -> Iterator[str]:
+    proposals = (apply_changes(text, changes) for changes in reopen_proposals(text, task))
+    return chain(open_proposals(text, task), proposals)
 
 
 def _has_note(text: str, task: Task) -> bool:

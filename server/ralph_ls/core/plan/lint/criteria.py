@@ -40,10 +40,10 @@ FEWEST_WITH_CRITERIA = 3
 """The minimum number of tasks with criteria in a plan that uses them."""
 
 
-def check_criteria(tasks: Sequence[Task], text: str, below: TaskBodies) -> Iterator[LintRemark]:
+def check_criteria(tasks: Sequence[Task], text: str, bodies: TaskBodies) -> Iterator[LintRemark]:
     """Vague and missing criteria; linear."""
     announced: set[str] = set()
-    for line in below.lines_with(_LABEL_WORDS, _EMPTY_LABEL):
+    for line in bodies.lines_with(_LABEL_WORDS, _EMPTY_LABEL):
         label = _EMPTY_LABEL.match(line.text, line.start)
         if label is not None and line.task.state in UNFINISHED and not line.task.criteria:
             announced.add(line.task.id)
@@ -57,7 +57,7 @@ def check_criteria(tasks: Sequence[Task], text: str, below: TaskBodies) -> Itera
             yield _missing(task, title_span(task, text))
         vague = [criterion for criterion in task.criteria if is_vague(criterion)]
         if vague:
-            yield from _vague(task, vague, below.lines_from(index), title_span(task, text))
+            yield from _vague(task, vague, bodies.lines_from(index), title_span(task, text))
 
 
 def is_vague(criterion: str) -> bool:
@@ -143,15 +143,15 @@ def _vague_at(task: Task, criterion: str, place: LineSpan) -> LintRemark:
     return LintRemark(code=CheckCode.CRITERIA_VAGUE, message=message, place=place, task=task.id)
 
 
-def check_close_reasons(tasks: Sequence[Task], below: TaskBodies) -> Iterator[LintRemark]:
+def check_close_reasons(tasks: Sequence[Task], bodies: TaskBodies) -> Iterator[LintRemark]:
     """Finished tasks whose close reasons are no evidence; linear."""
     for index, task in enumerate(tasks):
         if task.state is TaskState.DONE and task.criteria:
             criteria = frozenset(task.criteria)
-            for line in below.lines_from(index):
+            for line in bodies.lines_from(index):
                 if line.task == task and line.number > task.line and _is_open(line, criteria):
                     yield _unseen(task, line)
-    for line in below.lines_with(_REASON_LABEL_WORDS, _LABEL):
+    for line in bodies.lines_with(_REASON_LABEL_WORDS, _LABEL):
         label = _LABEL.match(line.text, line.start)
         if label is None or line.task.state is not TaskState.DONE:
             continue

@@ -49,9 +49,9 @@ class TaskDependency:
     place: LineSpan
 
 
-def read_dependencies(tasks: Sequence[Task], below: TaskBodies) -> tuple[TaskDependency, ...]:
+def read_dependencies(tasks: Sequence[Task], bodies: TaskBodies) -> tuple[TaskDependency, ...]:
     """All references to tasks, and to ids that no task has, in the order of the text."""
-    lines = list(below.lines_with(_KEYWORDS, _SHAPE))
+    lines = list(bodies.lines_with(_KEYWORDS, _SHAPE))
     found = [(line, written) for line in lines for written in _references(line)]
     if not found:
         return ()
@@ -226,29 +226,32 @@ def _cycles(waiting: Sequence[TaskDependency]) -> Iterator[list[TaskDependency]]
     )
     with suppress(CycleError):
         sorter.prepare()
-    gone: set[str] = set()
+    ordered: set[str] = set()
     while ready := sorter.get_ready():
-        gone.update(ready)
+        ordered.update(ready)
         sorter.done(*ready)
     visited: dict[str, str] = {}
     for begin in edges:
-        cycle = _walk(begin, edges, gone, visited)
+        cycle = _walk(begin, edges, ordered, visited)
         if cycle:
             yield cycle
 
 
 def _walk(
-    begin: str, edges: Mapping[str, list[TaskDependency]], gone: set[str], visited: dict[str, str]
+    begin: str,
+    edges: Mapping[str, list[TaskDependency]],
+    ordered: set[str],
+    visited: dict[str, str],
 ) -> list[TaskDependency]:
     """Follow dependencies from a task until one repeats; the cycle, if this walk closed it."""
     path: list[TaskDependency] = []
     at = begin
-    while at not in gone and at not in visited:
+    while at not in ordered and at not in visited:
         visited[at] = begin
-        step = next(one for one in edges[at] if _target_id(one) not in gone)
+        step = next(one for one in edges[at] if _target_id(one) not in ordered)
         path.append(step)
         at = _target_id(step)
-    if visited.get(at) != begin or at in gone:
+    if visited.get(at) != begin or at in ordered:
         return []
     first = next(index for index, one in enumerate(path) if one.task.id == at)
     return path[first:]

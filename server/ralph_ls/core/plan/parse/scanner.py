@@ -174,7 +174,7 @@ class _Scan:
             return
         column = advance_column(0, text[bom : len(text) - len(stripped)])
         line = MarkdownLine(number, start, text, column, stripped)
-        if not self._goes_on_in_block(line) and not self._is_code(line):
+        if not self._continues_block(line) and not self._is_code(line):
             self._take_text(line)
         self.last_line = number
 
@@ -186,7 +186,7 @@ class _Scan:
         self._close_heading(self.last_line)
         return tuple(self.items), tuple(self.findings)
 
-    def _goes_on_in_block(self, line: MarkdownLine) -> bool:
+    def _continues_block(self, line: MarkdownLine) -> bool:
         """Whether the line belongs to the open fence or comment, which is closed if it ends.
 
         An end may be further left than the item it was opened in; any other line there ends
@@ -224,10 +224,10 @@ class _Scan:
     def _take_text(self, line: MarkdownLine) -> None:
         """Take a line outside blocks by the kind that its first character gives."""
         first = line.stripped[0]
-        goes_on = self.paragraph_line == line.number - 1
-        if goes_on and not self.frames and line.column >= CODE_INDENT:
-            self._take_paragraph(line, goes_on=True)
-        elif first in _ITEM_FIRST and (marks := self._find_item(line, goes_on=goes_on)):
+        continues = self.paragraph_line == line.number - 1
+        if continues and not self.frames and line.column >= CODE_INDENT:
+            self._take_paragraph(line, continues=True)
+        elif first in _ITEM_FIRST and (marks := self._find_item(line, continues=continues)):
             self._take_item(line, marks)
         elif first == "#" and (level := heading_level(line.stripped)):
             self._take_heading(line, level)
@@ -236,17 +236,17 @@ class _Scan:
             self._open_block(line, line.stripped, line.column)
         elif first == ">":
             self._close_items(line.column)
-        elif first in "=-" and goes_on and self._turns_heading(line):
+        elif first in "=-" and continues and self._turns_heading(line):
             pass
         elif is_thematic_break(line.stripped):
             self._close_items(line.column)
         else:
-            self._take_paragraph(line, goes_on=goes_on)
+            self._take_paragraph(line, continues=continues)
 
-    def _find_item(self, line: MarkdownLine, *, goes_on: bool) -> ListMarks | None:
+    def _find_item(self, line: MarkdownLine, *, continues: bool) -> ListMarks | None:
         """Find an item; as in CommonMark, only ``1.`` or a box interrupts a paragraph of prose."""
         marks = find_marks(line.text)
-        if marks is None or self.frames or not goes_on or marks.box is not None:
+        if marks is None or self.frames or not continues or marks.box is not None:
             return marks
         is_prose = line.stripped[0].isdigit() and not line.stripped.startswith(("1.", "1)"))
         return None if is_prose else marks
@@ -354,15 +354,15 @@ class _Scan:
         self._enter_section(level=1 if bare[0] == "=" else 2, title=self.lone_line.stripped)
         return True
 
-    def _take_paragraph(self, line: MarkdownLine, *, goes_on: bool) -> None:
+    def _take_paragraph(self, line: MarkdownLine, *, continues: bool) -> None:
         """Take a line of prose; fields and labels begin a paragraph, others may continue it."""
         found = read_field(line.stripped)
-        begins = not goes_on or found is not None or line.stripped.rstrip().endswith(":")
+        begins = not continues or found is not None or line.stripped.rstrip().endswith(":")
         if begins:
             self._close_items(line.column)
         self.paragraph_line = line.number
         if not self.frames:
-            self._take_prose(line, goes_on=goes_on)
+            self._take_prose(line, continues=continues)
             return
         owner = self.frames[-1]
         owner.is_bare_label = False
@@ -371,15 +371,15 @@ class _Scan:
         if found is not None:
             note_field(owner, found)
 
-    def _take_prose(self, line: MarkdownLine, *, goes_on: bool) -> None:
+    def _take_prose(self, line: MarkdownLine, *, continues: bool) -> None:
         """Take a line outside lists: of a table, of a heading's fields, or of neither."""
-        if not goes_on:
+        if not continues:
             self.lone_line, self.before_lone, self.columns = line, self.last_line, None
         else:
             self.lone_line = None
         if self.columns is not None:
             self._take_row(line, self.columns)
-        elif goes_on:
+        elif continues:
             self.columns = read_columns(self.paragraph, line.text)
         self.paragraph = line.text
         self._update_heading(line.stripped)

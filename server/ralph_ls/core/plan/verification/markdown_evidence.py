@@ -73,14 +73,14 @@ def _evidenced(text: str, task_id: str, line: EvidenceLine) -> str:
     """The text with one line of evidence: at its criterion, else in a note below the task."""
     plan, task = find_task(text, task_id)
     remark = as_single_line(f"({line.command} - exit {line.exit_code})")
-    for changes in _ways_to_write(text, plan, task, line, remark):
+    for changes in _evidence_proposals(text, plan, task, line, remark):
         changed = apply_changes(text, changes)
         if changed == text or _reads_the_same(plan, task, changed):
             return changed
     return _noted(text, task_id, f"Verified: {line.criterion} {remark}")
 
 
-def _ways_to_write(
+def _evidence_proposals(
     text: str, plan: Plan, task: Task, line: EvidenceLine, remark: str
 ) -> Iterator[list[TextChange]]:
     for found in _lines_about(text, plan, task, line.criterion):
@@ -131,12 +131,12 @@ def _unticked(text: str, task_id: str, criterion: str) -> str:
     """The text with the criterion's box open, where it has one."""
     plan, task = find_task(text, task_id)
     ways = (
-        apply_changes(text, changes) for changes in _ways_to_untick(text, plan, task, criterion)
+        apply_changes(text, changes) for changes in _untick_proposals(text, plan, task, criterion)
     )
     return next((changed for changed in ways if _reads_the_same(plan, task, changed)), text)
 
 
-def _ways_to_untick(
+def _untick_proposals(
     text: str, plan: Plan, task: Task, criterion: str
 ) -> Iterator[list[TextChange]]:
     for found in _lines_about(text, plan, task, criterion):

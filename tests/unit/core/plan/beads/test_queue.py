@@ -50,7 +50,7 @@ def ids(queue: IssueQueue) -> list[str]:
 
 
 def held(queue: IssueQueue) -> list[tuple[str, str, str]]:
-    return [(one.task.id, one.by.value, one.why) for one in queue.held]
+    return [(one.task.id, one.reason.value, one.why) for one in queue.held]
 
 
 def task_of(**issue: Any) -> Task:
@@ -341,4 +341,4 @@ def test_each_unfinished_issue_is_ready_or_held(
     found = [*ids(queue), *(one.task.id for one in queue.held)]
     assert sorted(found) == sorted(unfinished)
     assert {task.id for task in plan.tasks} == {issue["id"] for issue in issues}
-    assert bool(describe_unready(queue)) is any(one.by != "parts" for one in queue.held)
+    assert bool(describe_unready(queue)) is any(one.reason != "parts" for one in queue.held)

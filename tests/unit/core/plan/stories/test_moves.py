@@ -269,13 +269,13 @@ def test_changes_of_the_user_are_no_illegal_moves() -> None:
     after = [story("A", **DONE), story("B", acceptanceCriteria=["y"])]
     assert len(checked(before, after)) == 3
     theirs = frozenset({("A", "passes"), ("B", "acceptanceCriteria"), ("C", "")})
-    assert checked(before, after, theirs=theirs) == ()
+    assert checked(before, after, user_changes=theirs) == ()
 
 
 def test_a_move_of_the_user_is_not_the_one_of_the_iteration() -> None:
     before = [story("A"), story("B")]
     after = [story("A", **WAITING), story("B", **WAITING)]
-    assert checked(before, after, theirs=frozenset({("A", "reviewStatus")})) == ()
+    assert checked(before, after, user_changes=frozenset({("A", "reviewStatus")})) == ()
 
 
 def test_an_illegal_review_is_reported_once_and_not_also_as_none() -> None:

@@ -86,23 +86,23 @@ def check_close_reason(issue: BeadsIssue, *, on_path: Container[str] = ()) -> Cl
     """
     criteria = read_criteria(issue.criteria)
     lines = [one for one in read_evidence(issue.close_reason) if one.is_ticked]
-    found: dict[_Worth, list[str]] = {worth: [] for worth in _Worth}
+    found: dict[_Evidence, list[str]] = {evidence: [] for evidence in _Evidence}
     wanted: list[tuple[str, CommandRun]] = []
     for criterion in criteria:
         asked = command_of(criterion, on_path=on_path)
-        worth = _by_text(criterion, lines) if asked is None else _by_command(asked, lines)
-        found[worth].append(criterion)
-        if asked is not None and worth is not _Worth.VERIFIED:
+        evidence = _by_text(criterion, lines) if asked is None else _by_command(asked, lines)
+        found[evidence].append(criterion)
+        if asked is not None and evidence is not _Evidence.VERIFIED:
             wanted.append((criterion, asked))
     if not criteria:
         failed = [one.criterion for one in lines if one.exit_code not in {0, None}]
-        found[_Worth.FAILED] += failed
+        found[_Evidence.FAILED] += failed
     reason = " ".join(issue.close_reason.split())
     return CloseReasonCheck(
         is_empty=not lines and is_empty_reason(reason),
-        missing=tuple(found[_Worth.MISSING]),
-        failed=tuple(found[_Worth.FAILED]),
-        without_command=tuple(found[_Worth.BARE]),
+        missing=tuple(found[_Evidence.MISSING]),
+        failed=tuple(found[_Evidence.FAILED]),
+        without_command=tuple(found[_Evidence.BARE]),
         wanted=tuple(wanted),
     )
 
@@ -160,7 +160,7 @@ def check_issues(
     return tuple(sorted(found, key=lambda one: one.place.line))
 
 
-class _Worth(Enum):
+class _Evidence(Enum):
     """The evidence that a reason has for one criterion."""
 
     VERIFIED = "verified"
@@ -170,25 +170,25 @@ class _Worth(Enum):
     MISSING = "missing"
 
 
-def _by_command(asked: CommandRun, lines: Sequence[EvidenceLine]) -> _Worth:
+def _by_command(asked: CommandRun, lines: Sequence[EvidenceLine]) -> _Evidence:
     """The evidence in ticked lines for a command that a criterion names."""
     runs = [run for line in lines for run in cited_runs(line)]
     cited = [run for run in runs if satisfies_command(asked.command, run.command)]
     if any(is_wanted(run.exit_code, asked.exit_code) for run in cited):
-        return _Worth.VERIFIED
-    return _Worth.FAILED if cited else _Worth.MISSING
+        return _Evidence.VERIFIED
+    return _Evidence.FAILED if cited else _Evidence.MISSING
 
 
-def _by_text(criterion: str, lines: Sequence[EvidenceLine]) -> _Worth:
+def _by_text(criterion: str, lines: Sequence[EvidenceLine]) -> _Evidence:
     """The evidence in ticked lines for a criterion that names no command."""
     about = {criterion_key(f"{one.criterion} ({one.command})"): one for one in lines}
     about |= {criterion_key(one.criterion): one for one in lines}
     line = about.get(criterion_key(criterion))
     if line is None:
-        return _Worth.MISSING
+        return _Evidence.MISSING
     if line.command is None:
-        return _Worth.BARE
-    return _Worth.VERIFIED if line.exit_code == 0 else _Worth.FAILED
+        return _Evidence.BARE
+    return _Evidence.VERIFIED if line.exit_code == 0 else _Evidence.FAILED
 
 
 def _closed(task: Task, issue: BeadsIssue) -> list[LintRemark]:

@@ -160,7 +160,7 @@ def _dependencies_back(
             edges[issue_id].discard(one.on)
     for issue_id, one in lost:
         if one.kind not in _FREE:
-            for waiter, on in _in_the_way(edges, old, issue_id, one.on):
+            for waiter, on in _conflicting_dependencies(edges, old, issue_id, one.on):
                 commands.append(remove_dependency(waiter, on))
                 edges[waiter].discard(on)
             edges.setdefault(issue_id, set()).add(one.on)
@@ -187,7 +187,7 @@ def _edges(issue: BeadsIssue) -> set[str]:
     return {one.on for one in issue.dependencies if one.kind not in _FREE}
 
 
-def _in_the_way(
+def _conflicting_dependencies(
     edges: Mapping[str, set[str]], old: Mapping[str, BeadsIssue], issue_id: str, on: str
 ) -> list[tuple[str, str]]:
     """The added dependencies that would form a cycle with a restored one."""

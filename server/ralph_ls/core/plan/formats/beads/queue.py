@@ -60,21 +60,21 @@ def find_cycles(edges: Edges) -> tuple[tuple[str, ...], ...]:
 
 def find_path(edges: Edges, start: str, goal: str) -> tuple[str, ...]:
     """A shortest way from one to another, with both ends; empty where there is none."""
-    came: dict[str, str | None] = {start: None}
+    previous: dict[str, str | None] = {start: None}
     front = [start]
-    while front and goal not in came:
+    while front and goal not in previous:
         reached: list[str] = []
         for node in front:
             for target in sorted(edges.get(node, ())):
-                if target not in came:
-                    came[target] = node
+                if target not in previous:
+                    previous[target] = node
                     reached.append(target)
         front = reached
     path: list[str] = []
-    at = goal if goal in came else None
+    at = goal if goal in previous else None
     while at is not None:
         path.append(at)
-        at = came[at]
+        at = previous[at]
     return tuple(reversed(path))
 
 
@@ -131,7 +131,7 @@ class HeldIssue:
     """An unfinished issue that cannot be taken."""
 
     task: Task
-    by: HoldReason
+    reason: HoldReason
     why: str
     """In words that follow its name."""
 
@@ -162,7 +162,7 @@ class IssueQueue:
 
         See docs/rules.md#plan-mode.
         """
-        return not self.ready and any(one.by is HoldReason.STUCK for one in self.held)
+        return not self.ready and any(one.reason is HoldReason.STUCK for one in self.held)
 
 
 def read_queue(
@@ -192,7 +192,7 @@ def read_queue(
         if found is None:
             ready.append(task)
         else:
-            held.append(HeldIssue(task=task, by=found[0], why=found[1]))
+            held.append(HeldIssue(task=task, reason=found[0], why=found[1]))
     ready.sort(key=lambda task: view.urgency(issues[task.id]))
     return IssueQueue(ready=tuple(ready), held=tuple(held), cycles=view.cycles)
 
@@ -203,12 +203,12 @@ def describe_unready(queue: IssueQueue) -> str:
     Issues that only wait for their parts are omitted, because the parts are listed.
     """
     parts: list[str] = []
-    for by, label in _LABELS.items():
-        names = [f"{one.task.id} ({one.why})" for one in queue.held if one.by is by]
+    for reason, label in _LABELS.items():
+        names = [f"{one.task.id} ({one.why})" for one in queue.held if one.reason is reason]
         if names:
             more = [f"and {len(names) - SHOWN} more"] if len(names) > SHOWN else []
             parts.append(f"{label}: {', '.join([*names[:SHOWN], *more])}")
-    if any(one.by is HoldReason.CYCLE for one in queue.held):
+    if any(one.reason is HoldReason.CYCLE for one in queue.held):
         rings = "; ".join(format_cycle(ring) for ring in queue.cycles[:SHOWN])
         parts.append(f"waiting for each other: {rings}; take one out: bd dep remove")
     return "; ".join(parts)

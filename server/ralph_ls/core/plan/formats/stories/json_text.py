@@ -199,7 +199,7 @@ class _Scanner:
         items: list[JsonNode] = []
         members: list[JsonMember] = []
         n_read, comma = 0, -1
-        while self._goes_on(opening, start, comma):
+        while self._has_next(opening, start, comma):
             if self._peek() == ",":
                 if comma >= 0 or not n_read:
                     self._report("a value is missing before the comma", self._at)
@@ -220,7 +220,7 @@ class _Scanner:
             return JsonNode(start, self._at, members=tuple(members))
         return JsonNode(start, self._at, items=tuple(items))
 
-    def _goes_on(self, opening: str, start: int, comma: int) -> bool:
+    def _has_next(self, opening: str, start: int, comma: int) -> bool:
         """Whether there is another element; consumes the end."""
         self._pass_space()
         char = self._peek()

@@ -91,7 +91,7 @@ class ReviewRules:
     """It promised COMPLETE, which has precedence over halting."""
     assigned: str | None = None
     """The story that it was started for: where several moved, this move stays."""
-    theirs: frozenset[tuple[str, str]] = frozenset()
+    user_changes: frozenset[tuple[str, str]] = frozenset()
     """The user's changes meanwhile, by story and field; the field is empty for a deletion."""
 
 
@@ -133,7 +133,7 @@ def _check(before: StoryFile, after: StoryFile, rules: ReviewRules) -> tuple[Ill
     found += [move for story in after.stories if story.id not in was for move in _check_new(story)]
     kept = [(old, now[old.id]) for old in before.stories if old.id in now]
     found += _check_reviews(kept, rules)
-    return tuple(move for move in found if not _is_theirs(move, rules))
+    return tuple(move for move in found if not _is_users(move, rules))
 
 
 def moved_reviews(before: StoryFile, after: StoryFile) -> tuple[str, ...]:
@@ -146,9 +146,9 @@ def moved_reviews(before: StoryFile, after: StoryFile) -> tuple[str, ...]:
     )
 
 
-def _is_theirs(move: IllegalMove, rules: ReviewRules) -> bool:
+def _is_users(move: IllegalMove, rules: ReviewRules) -> bool:
     """Whether the user made this change; the fields of a review count as one."""
-    return any((move.story, name) in rules.theirs for name in move.fields or ("",))
+    return any((move.story, name) in rules.user_changes for name in move.fields or ("",))
 
 
 def _check_protected(was: Mapping[str, Story], now: Mapping[str, Story]) -> Iterator[IllegalMove]:
@@ -214,7 +214,7 @@ def _check_reviews(kept: list[tuple[Story, Story]], rules: ReviewRules) -> Itera
 
 
 def _is_user_change(story: Story, rules: ReviewRules) -> bool:
-    return any((story.id, name) in rules.theirs for name in REVIEW_FIELDS)
+    return any((story.id, name) in rules.user_changes for name in REVIEW_FIELDS)
 
 
 def _check_omission(kept: list[tuple[Story, Story]], mode: Mode) -> Iterator[IllegalMove]:
