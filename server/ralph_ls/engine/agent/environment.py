@@ -80,7 +80,7 @@ def base_agent_environment(
     extra: Mapping[str, str] | None = None,
     only: Sequence[str] | None = None,
 ) -> dict[str, str]:
-    """The agent's environment outside of any iteration, to find and ask programs in."""
+    """The agent's environment outside of any iteration, for finding and running programs."""
     return agent_environment(
         caller,
         marker="",
@@ -170,7 +170,7 @@ def _split(path: str) -> list[str]:
 
 
 def _real(path: str) -> str:
-    """A comparable form of a path; of an empty one, which would be the current folder, none."""
+    """A comparable form of a path; empty for an empty one, which would be the current folder."""
     return os.path.normcase(os.path.realpath(path)) if path else ""
 
 
@@ -195,7 +195,7 @@ def in_sandbox(agent: Agent, config: Config) -> Agent:
     sandbox = config.sandbox
     if not sandbox.is_elsewhere:
         return agent
-    # Of an agent of the Agent Client Protocol our own client stays outside.
+    # Our client of the Agent Client Protocol stays outside of the sandbox.
     is_behind = agent.dialect is Dialect.ACP and agent.tail[:1] == ("--",)
     inner = agent.tail[1:] if is_behind else agent.argv
     kind = sandbox.program

@@ -53,7 +53,7 @@ def _is_tracked(root: Path, value: str) -> bool:
         words = ("grep", "--quiet", "--fixed-strings", "-I", "-f", "-")
         run_git(root, *words, stdin=pattern + b"\n")
     except RalphError:
-        return False  # Nowhere, or not to be found out: then it is hidden.
+        return False  # Not found, or unknown: then it is hidden.
     return True
 
 
@@ -185,6 +185,6 @@ def ask_hook(root: Path, config: Config, environment: Mapping[str, str]) -> str 
 
 
 def emit_silent_hook(root: Path, config: Config, environment: Mapping[str, str]) -> list[Notice]:
-    """A warning where the hook does not answer; nothing is lost, the loop looks by itself."""
+    """A warning where the hook does not answer; the loop makes the same checks itself."""
     problem = ask_hook(root, config, environment)
     return [Notice(code="hook-silent", message=problem)] if problem else []

@@ -200,10 +200,10 @@ def choose_item(prompt: str, items: tuple[SamplePlanItem, ...]) -> SamplePlanIte
 
 
 def is_study_only(environment: Mapping[str, str]) -> bool:
-    """Whether this look at the studied task changes nothing yet; counts the look.
+    """Whether this iteration on the studied task changes nothing yet; counts it.
 
     Counted in ``RALPH_SCRATCH``, a folder of the run outside the tree, and before anything else is
-    done: the third look acts, however the first two ended. Without ``RALPH_ITERATION`` there is no
+    done: the third one acts, however the first two ended. Without ``RALPH_ITERATION`` there is no
     loop to show the breaker of, and it acts at once.
     """
     iteration = environment.get("RALPH_ITERATION", "")
@@ -213,9 +213,9 @@ def is_study_only(environment: Mapping[str, str]) -> bool:
     try:
         if scratch:
             counter = Path(scratch) / COUNTER_NAME
-            # One byte a look: an append is never half done.
-            with counter.open("ab") as looks:
-                looks.write(b".")
+            # One byte each: an append is never half done.
+            with counter.open("ab") as counted:
+                counted.write(b".")
             return counter.stat().st_size <= N_STUDIES
     except OSError:
         print_paced(f"I cannot count in {scratch}; the number of the iteration has to do.")
@@ -223,7 +223,7 @@ def is_study_only(environment: Mapping[str, str]) -> bool:
 
 
 def _study(root: Path, repair: SampleRepair, tally: WorkTally) -> DemoOutcome:
-    """Look at the task without changing a file, and say so."""
+    """Report on the task without changing a file."""
     print_paced(f"Task: {repair.title}")
     print_paced("Reading specs/invoice.md and what the code does instead:")
     for line in (read_text(root, "specs/invoice.md") or "").splitlines():

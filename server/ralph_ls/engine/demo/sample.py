@@ -83,7 +83,7 @@ def _no_result(reason: str) -> SuiteResult:
 
 
 PLAN_NAME = "@fix_plan.md"
-"""I, "@fix_plan.md Structure"."""
+"""The sample's plan, of the profile ``fixplan``."""
 LARGEST_FILE_BYTES = 1_000_000
 """No file of the sample comes near; a larger one belongs to another project."""
 ENOUGH_TO_RECOGNISE = 3

@@ -76,7 +76,7 @@ def check_git_settings(root: Path) -> list[CheckResult]:
 
 
 def transports(root: Path) -> tuple[str, ...]:
-    """Those that git would start to reach a remote."""
+    """Programs that git would start to reach a remote."""
     return tuple(escape_control_chars(key) for key in _named(root) if _TRANSPORT.fullmatch(key))
 
 
@@ -259,7 +259,7 @@ def _state(state: StateFolder) -> list[CheckResult]:
 
 
 def _existing(folder: Path) -> Path:
-    """The folder, or the nearest one above it that is there."""
+    """The folder, or its nearest existing parent."""
     return next((one for one in (folder, *folder.parents) if one.exists()), folder)
 
 

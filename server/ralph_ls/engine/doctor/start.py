@@ -58,7 +58,7 @@ from ralph_ls.store.project.scripts import can_run
 from ralph_ls.store.run.halt_files import load_halt_files
 
 PATIENCE = 20.0
-"""Seconds that a program gets to say its version."""
+"""Seconds that a program gets to print its version."""
 
 _LARGEST_ANSWER = 10_000
 _VERSION = re.compile(r"\d+(?:\.\d+)+(?:[-+][0-9A-Za-z.+-]*[0-9A-Za-z])?")
@@ -159,7 +159,7 @@ ABSENT = (
 
 
 def check_box(environment: Mapping[str, str], config: Config) -> list[CheckResult]:
-    """Whether bubblewrap works here, found out by starting it; nothing on other systems."""
+    """Whether bubblewrap works here, tested by starting it; no check on other systems."""
     found = find_bubblewrap(environment.get("PATH", ""))
     if found.works:
         is_used = config.sandbox.wants_box

@@ -239,7 +239,7 @@ class BeadsSource(PlanSource):
         try:
             taken = claim_issue(self._bd, issue)
         except (IssuesRefused, IssuesMissing) as error:
-            # The next look shows who has it; where it does not, this one is passed over.
+            # The next read shows who has it; otherwise this issue is skipped.
             self._refused[task.id] = str(error)
             return ClaimedPlan(text=text, refused=str(error))
         self._refused.clear()
@@ -252,7 +252,7 @@ class BeadsSource(PlanSource):
     def finished(
         self, before: str, after: str, *, task: str | None = None, now: str | None = None
     ) -> FinishedWork:
-        """Closed issues; one that nothing speaks for is closed, and is no evidence.
+        """Closed issues; one without a valid reason is closed, and is no evidence.
 
         See docs/rules.md#evidence.
         """
@@ -357,7 +357,7 @@ class BeadsSource(PlanSource):
         return self._keep(found)
 
     def _try(self, commands: Iterable[BeadsCommand]) -> None:
-        """Have ``bd`` do this; what it refuses is reported, and ends nothing."""
+        """Run these commands of ``bd``; what it refuses is reported."""
         self._pending += emit_not_written(try_each(self._bd, commands))
 
     def _keep(self, snapshot: BeadsSnapshot) -> str:
@@ -421,7 +421,7 @@ class BeadsSource(PlanSource):
         found = find_beads_violations(was, now, decided=iteration.decided)
         if not found:
             return after, ()
-        # Lists leave things out, so nothing is restored on the word of one alone.
+        # Lists omit fields, so nothing is restored because of one alone.
         after = self._read(whole=dict.fromkeys(one.issue.id for one in found))
         now = self._snapshot(after)
         found = find_beads_violations(was, now, decided=iteration.decided)

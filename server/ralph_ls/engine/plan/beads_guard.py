@@ -26,7 +26,7 @@ SHOWN = 5
 
 
 def try_each(bd: Bd, several: Iterable[BeadsCommand]) -> list[str]:
-    """Do each of these, whatever becomes of the others; what ``bd`` refused, in its words."""
+    """Run all of these commands; returns the messages of those that ``bd`` refused."""
     problems = []
     for command in several:
         try:
@@ -83,7 +83,7 @@ def emit_not_reverted(left: Sequence[BeadsViolation], problems: Sequence[str]) -
 
 
 def emit_not_written(problems: Sequence[str]) -> tuple[Notice, ...]:
-    """Report that something could not be written into the issues; nothing where all of it was."""
+    """Notices of changes that could not be written into the issues."""
     return tuple(Notice(code="not-written", message=problem) for problem in problems[:1])
 
 

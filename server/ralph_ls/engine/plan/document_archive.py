@@ -55,7 +55,7 @@ class ArchiveOrder:
 
     today: date
     label: str | None = None
-    """None: what the branch is called."""
+    """None: the name of the branch."""
     include_logs: bool = False
     """The folder of the logs, too; by default logs stay (docs/rules.md#logs)."""
 
@@ -166,7 +166,7 @@ def _find_plan(root: Path, profile: Profile, config: Config) -> str | None:
 def _wanted(
     config: Config, profile: Profile, plan: str | None, *, include_logs: bool
 ) -> tuple[str, ...]:
-    """All that an archive is made of, whether it is there or not."""
+    """Candidates of an archive, existing or not."""
     wanted = [] if plan is None else [plan]
     if plan is not None and profile.plan_kind is PlanKind.STORIES:
         wanted.append(requirements_beside(plan))
@@ -207,7 +207,7 @@ def _fresh(config: Config, profile: Profile, plan: str | None) -> tuple[str, ...
 def _start_fresh(
     root: Path, config: Config, found: Archive, environment: Mapping[str, str], today: date
 ) -> None:
-    """Write them where the others were."""
+    """Write the new documents in the places of the archived ones."""
     profile, plan = profile_of(config.profile), found.written[0]
     try:
         documents = setup_documents(

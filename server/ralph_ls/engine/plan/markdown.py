@@ -74,7 +74,7 @@ from ralph_ls.store.files import resolve_inside, write_atomic
 from ralph_ls.store.project.config_file import LoadedSettings
 
 PLANNING_TRIES = 3
-"""Iterations in which an agent may fill a plan that holds no task."""
+"""Iterations in which an agent may fill a plan without tasks."""
 SHOWN_ENTRY = 200
 """Characters of an entry that a notice quotes."""
 
@@ -87,10 +87,10 @@ class MarkdownSource(PlanSource):
     ) -> None:
         super().__init__(root, config, path, environment)
         self._specs: SpecsSnapshot | None = None
-        """As they were when they were last looked at."""
+        """The specifications at the last check."""
         self._reported_specs: set[str] = set()
         self._is_unplanned_reported = False
-        """Whether it was reported since an iteration began last."""
+        """Whether it was reported since the last iteration began."""
 
     @classmethod
     def locate(
@@ -355,7 +355,7 @@ def _without_plan(root: Path, settings: LoadedSettings, *, resume: bool) -> Loca
     """The plan of a start without a plan file; None: the run is refused."""
     config = settings.config
     profile = profile_of(config.profile)
-    # A plan that was named for this run and is not there is a slip of the hand.
+    # A missing plan that was named for this run is a typing error.
     if config.task is not None or "paths.plan" in settings.overrides or not profile.plan_files:
         return None
     path = config.paths.plan or profile.plan_files[0]

@@ -45,7 +45,7 @@ def find_plan(root: Path, candidates: Sequence[str], chosen: str | None) -> str:
         if (root / path).is_file():
             return path
         if (root / path).exists():
-            # A pipe, or a folder: reading it says what it is.
+            # A pipe, or a folder: reading it raises with the reason.
             read_plan(root, path)
     raise PlanMissing(
         f"there is no plan in {root}: looked for {', '.join(paths)}; "

@@ -81,7 +81,7 @@ class RequestSource(PlanSource):
         return self._held().view
 
     def with_context(self, context: PromptContext, text: str) -> PromptContext:
-        # A look ahead has a text that no run began with.
+        # A preview has a text that no run began with.
         request = self._request or _request(text)
         return replace(context, request=request.text)
 

@@ -33,7 +33,7 @@ NOBODY: Mapping[str, int] = MappingProxyType({})
 """No task is set aside."""
 
 KEPT_READINGS = 4
-"""So many texts are kept as they were read: an iteration asks of each more than once."""
+"""Number of parsed texts that are cached: an iteration needs each more than once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,7 +216,7 @@ class PlanSource(ABC):
         """
         del order, run, before
 
-    def settled(self) -> None:  # noqa: B027 - most have nothing to clear away
+    def settled(self) -> None:  # noqa: B027 - most have nothing to clean up
         """No agent works any more: an iteration is settled, or the run is over."""
 
     @abstractmethod
@@ -378,13 +378,13 @@ class PlanSource(ABC):
         """
         del order
 
-    def hurry(self, seconds: float) -> None:  # noqa: B027 - a file has nothing that hangs
-        """Let nothing that is asked, now or later, last beyond so many seconds from now."""
+    def hurry(self, seconds: float) -> None:  # noqa: B027 - files need no limit
+        """Limit all calls, running and later ones, to this many seconds from now."""
 
     def stop(self) -> None:  # noqa: B027 - a file has nothing to stop
-        """Wait for nothing any more: the run is over, and what is being looked at is not needed.
+        """Cancel running calls: the run is over, and their results are not needed.
 
-        Safe in any thread; whatever waits then fails.
+        Safe in any thread; calls that are waiting fail.
         """
 
     def held(

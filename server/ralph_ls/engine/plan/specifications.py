@@ -34,7 +34,7 @@ from ralph_ls.store.project.detection import find_specs
 from ralph_ls.store.setup.documents import LARGEST_FILE
 
 LARGEST = 1 << 20
-"""Bytes; a larger one is left out."""
+"""Bytes; a larger file is skipped."""
 
 SHOWN = 3
 SHOWN_UNPLANNED = 10
@@ -42,7 +42,7 @@ SHOWN_UNPLANNED = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpecsSnapshot:
-    """The specifications at one look; what cannot be read is left out."""
+    """The specifications at one moment, without unreadable files."""
 
     specs: tuple[Spec, ...]
     hashes: Mapping[str, str]

@@ -82,7 +82,7 @@ class DaemonThreads(ThreadPoolExecutor):
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: FBT001, FBT002
-        """Take no more, and wait for what runs, but no longer than ``PATIENCE`` for each."""
+        """Refuse new work, and wait for running work, at most ``PATIENCE`` for each."""
         del cancel_futures
         with self._guard:
             if not self._is_closed:

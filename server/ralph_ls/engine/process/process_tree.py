@@ -85,7 +85,7 @@ def find_marked(marker: str, keep: Collection[str] = ()) -> list[psutil.Process]
 
 
 def find_members(*, group: int | None, marker: str | None) -> list[psutil.Process]:
-    """The living processes in the group or with the marker, never this one; one look at each."""
+    """The living processes in the group or with the marker, never this one."""
     wanted = None if marker is None else f"{MARKER}={marker}".encode()
     own = os.getpid()
     found: list[psutil.Process] = []
@@ -94,7 +94,7 @@ def find_members(*, group: int | None, marker: str | None) -> list[psutil.Proces
             continue
         with contextlib.suppress(psutil.Error):
             process = psutil.Process(pid)
-            # Looked at again, so that it is this process which belongs and not one before it.
+            # Checked again, since its pid may have been reused.
             if process.status() != psutil.STATUS_ZOMBIE and _belongs(pid, group, wanted):
                 found.append(process)
     return found
@@ -141,7 +141,7 @@ def end_tree(
 
 
 def _kill(hunt: _Hunt) -> tuple[set[psutil.Process], list[psutil.Process]]:
-    """Kill until nothing new appears; who was killed, and who lives on all the same."""
+    """Kill until nothing new appears; returns the killed and the surviving processes."""
     clock = SystemClock()
     killed: set[psutil.Process] = set()
     begun = last = clock.monotonic()
@@ -154,7 +154,7 @@ def _kill(hunt: _Hunt) -> tuple[set[psutil.Process], list[psutil.Process]]:
             break
         hunt.signal(members, force=True)
         killed.update(members)
-        # A moment only: what their deaths have set free has to be found soon.
+        # Only a moment: processes that they leave behind have to be found soon.
         wait_until_gone(members, KILL_PATIENCE / 20)
         members = hunt.scan()
     return killed, members
@@ -170,7 +170,7 @@ def end_orphan(
     reaper: int | None = None,
     keep: Collection[str] = (),
 ) -> TreeEnd:
-    """End what the agent of a dead engine left, by what the journal says of it.
+    """End the processes that the agent of a dead engine left, by the journal's record of it.
 
     The journal may be days old and its numbers in use by others: the pid counts only with its start
     time, the group only while that process lives or one of its members carries the marker. The
@@ -200,7 +200,7 @@ def find_below(pid: int) -> list[psutil.Process]:
 
 
 def wait_until_gone(processes: Iterable[psutil.Process], seconds: float) -> bool:
-    """Wait until none of them lives, at most ``seconds``; says whether that came true.
+    """Wait until none of them lives, at most ``seconds``; returns whether none does.
 
     Nothing is reaped: a zombie is gone. Polls only where the system does not signal the end.
     """
@@ -238,14 +238,14 @@ class _Hunt:
         self._judged: set[psutil.Process] = set()
 
     def add_descendants(self, pid: int) -> None:
-        """Remember the process and all below it: once a parent is gone they cannot be traced."""
+        """Record the process and its descendants: they cannot be found once a parent is gone."""
         with contextlib.suppress(psutil.Error):
             process = psutil.Process(pid)
             family = (process, *process.children(recursive=True))
             self._found.update(member for member in family if member.pid != os.getpid())
 
     def scan(self) -> list[psutil.Process]:
-        """Those that live now, without the daemons that are kept."""
+        """The living members, without the daemons that are kept."""
         if self._group is not None or self._marker is not None:
             self._found.update(find_members(group=self._group, marker=self._marker))
         if self._reaper is not None:
@@ -261,7 +261,7 @@ class _Hunt:
         return tuple(f"{name} ({process.pid})" for process, name in named.items())
 
     def _spare(self) -> None:
-        """Take out of the seen ones the daemons that are kept, and all below them."""
+        """Exclude the daemons that are kept, and their descendants."""
         for process in self._found - self._judged:
             self._judged.add(process)
             name = daemon_name(process, self._keep)
@@ -272,7 +272,7 @@ class _Hunt:
                 self._kept.setdefault(below, "")
 
     def signal(self, processes: list[psutil.Process], *, force: bool) -> None:
-        """Ask them to end, or kill them; the group as one, so that none sees another fall first."""
+        """Terminate or kill them; the group at once, before one can react to another's end."""
         if sys.platform == "win32":
             for process in processes:
                 with contextlib.suppress(psutil.Error):

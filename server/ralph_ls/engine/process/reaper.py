@@ -195,7 +195,7 @@ class ReapedAgent:
             _request(words, (stdin, out_end, err_end, status_end))
             theirs.close()
             os.set_blocking(self._pipe, False)
-            self._loop.add_reader(self._pipe, self._hear)
+            self._loop.add_reader(self._pipe, self._receive)
             ours.callback(self._loop.remove_reader, self._pipe)
             try:
                 async with asyncio.timeout(PATIENCE):
@@ -216,7 +216,7 @@ class ReapedAgent:
             self._transports.append(made[0])
 
     def close(self) -> None:
-        """Let go of the pipes; idempotent."""
+        """Close the pipes; idempotent."""
         for transport in self._transports:
             transport.close()
         if self._pipe >= 0:
@@ -224,8 +224,8 @@ class ReapedAgent:
             os.close(self._pipe)
             self._pipe = -1
 
-    def _hear(self) -> None:
-        """Take what the reaper says: that it started the agent, how that ended, and its own end."""
+    def _receive(self) -> None:
+        """Handle the reaper's messages: the agent's start, its exit status, the reaper's end."""
         is_over = False
         with contextlib.suppress(BlockingIOError):
             while data := os.read(self._pipe, 256):
@@ -287,7 +287,7 @@ def _request(words: Sequence[bytes], descriptors: Sequence[int]) -> None:
 
 
 def remember_reaper(folder: Path, pid: int) -> None:
-    """Note where the next start finds the reaper, should this engine be killed."""
+    """Record the reaper for the next start, in case this engine is killed."""
     with contextlib.suppress(OSError):
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
         descriptor = os.open(folder / FILE, flags, PRIVATE_FILE)

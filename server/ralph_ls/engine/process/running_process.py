@@ -105,7 +105,7 @@ class ProcessExit:
     leftovers: int
     """Processes that outlived the agent and had to be ended."""
     killed: bool
-    """It came to a KILL."""
+    """Something had to be killed."""
     kept: tuple[str, ...] = ()
     """Daemons that were left running, each as ``name (pid)``."""
     n_left_out: int = 0
@@ -156,7 +156,7 @@ class RunningProcess(asyncio.SubprocessProtocol):
         self._end("stopped")
 
     def end_overspent(self) -> None:
-        """As ``stop``, because it used up more than it may."""
+        """Like ``stop``, because a budget is used up."""
         self._end("overspent")
 
     async def launch(self) -> None:
@@ -245,7 +245,7 @@ class RunningProcess(asyncio.SubprocessProtocol):
             self._end("lost")
         _set_once(self._exited, self._loop.time())
 
-    # How it comes to an end.
+    # The end of the process.
 
     def _time_is_up(self) -> None:
         """End it, after adding the time in which this process was stopped."""
@@ -260,7 +260,7 @@ class RunningProcess(asyncio.SubprocessProtocol):
         return self._loop.time() - self._timers[timer].when()
 
     def _watch_idleness(self, limit: float) -> None:
-        """One timer that looks when it fires: output comes too often to set one for each piece."""
+        """One timer that checks when it fires: output is too frequent for a timer each."""
         if "idle" in self._timers and self._missed("idle") > HELD_UP:
             # Its output was not read meanwhile, so it may not have been silent.
             self._printed_at = self._loop.time()
@@ -299,7 +299,7 @@ class RunningProcess(asyncio.SubprocessProtocol):
         )
 
     async def _end_leftovers(self) -> TreeEnd:
-        """End what outlived it, where that is the agent's or had to be ended."""
+        """End processes that outlived it, unless they are the user's."""
         if self._is_given_up or (self._launch.may_leave and not self._reasons):
             return TreeEnd()
         left = await self._in_thread_end_tree(pid=None)
@@ -311,7 +311,7 @@ class RunningProcess(asyncio.SubprocessProtocol):
         current().gave_up(SurvivingProcess(pid, name) for pid in pids)
 
     async def _dismiss_reaper(self) -> None:
-        """Have the reaper end, which it does by itself unless something of the agent is left."""
+        """Wait for the reaper to exit, and kill it where a process of the agent is left."""
         if self._reaper_pid is None:
             return
         if not (await asyncio.wait((self._reaped,), timeout=REAPER_PATIENCE))[0]:
@@ -378,7 +378,7 @@ class RunningProcess(asyncio.SubprocessProtocol):
             stream.close()
 
     async def _feed(self, write_end: int | None) -> None:
-        """Write the prompt beside the reading; whether the agent reads it is its own affair."""
+        """Write the prompt while output is read; an agent need not read it."""
         if self._launch.stdin is None:
             return
         if write_end is None:

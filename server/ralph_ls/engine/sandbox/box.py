@@ -41,16 +41,16 @@ from ralph_ls.store.files import PRIVATE_FILE, make_private_folder, write_atomic
 from ralph_ls.store.layout import StateFolder, Worktree
 
 PRIVATE = "sandbox"
-"""The folder in the state of a work tree that holds what its boxes have for themselves."""
+"""The folder for private files of boxes, in the state of a work tree."""
 
 OPEN = "open.json"
-"""There while a box is open: the links that there were before."""
+"""Exists while a box is open: the links that existed before."""
 
 IGNORE_TERM = ("/bin/sh", "-c", 'trap "" TERM; exec "$@"', "sh")
-"""Bubblewrap would die of a TERM and take the agent with it, before the agent has ended itself."""
+"""Makes bubblewrap ignore TERM, which would kill the agent before it can end itself."""
 
 TAKE_TERM = ("env", "--default-signal=TERM")
-"""The agent takes a TERM as ever."""
+"""Restores the handling of TERM for the agent."""
 
 _ISOLATION = (
     *("--unshare-user-try", "--unshare-pid", "--unshare-ipc", "--unshare-uts"),
@@ -70,7 +70,7 @@ class BoxFiles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoxedCommand:
-    """A command as it is started, and what it takes to clear up after it."""
+    """A command in a box, and what cleaning up after it needs."""
 
     argv: tuple[str, ...]
     environment: Mapping[str, str]
@@ -98,7 +98,7 @@ class Box:
     own_folders: tuple[str, ...] = ()
     """Those of them that it makes files in."""
     environment: Mapping[str, str] = field(default_factory=dict)
-    """The caller's: where the home folder is."""
+    """The caller's environment, which names the home folder."""
 
     @property
     def homes(self) -> tuple[Path, ...]:
@@ -186,7 +186,7 @@ class Box:
         )
 
     def recover(self) -> None:
-        """Clear up after the box of an engine that was killed; its programs ended with it."""
+        """Clean up after the box of a killed engine, whose programs ended with it."""
         try:
             before = json.loads((self.private / OPEN).read_bytes())
             links = {Path(path): str(target) for path, target in before.items()}
@@ -321,7 +321,7 @@ def _package_of(program: Path) -> list[str]:
 
 
 def require_usable(box: Box) -> None:
-    """Raise ``ConfigError`` where the work tree cannot be kept apart from what is to be hidden."""
+    """Raise ``ConfigError`` where the work tree overlaps with hidden folders."""
     root = box.worktree.root
     if any(home.is_relative_to(root) for home in box.homes):
         raise ConfigError(

@@ -80,7 +80,7 @@ class WritePlaces:
 
 
 def links_in(places: WritePlaces) -> dict[Path, str]:
-    """Every link there; what is behind a link is not looked at."""
+    """All links there; links are not followed."""
     found = {path: os.fspath(path.readlink()) for path in places.paths if path.is_symlink()}
     for tree in places.trees:
         if tree.is_symlink():
@@ -95,7 +95,7 @@ def links_in(places: WritePlaces) -> dict[Path, str]:
 
 
 def remove_new_links(places: WritePlaces, before: Links) -> list[Path]:
-    """Remove links that were not there before, or lead elsewhere now; which those were."""
+    """Remove links that are new or have another target; returns them."""
     removed = []
     for path, target in links_in(places).items():
         if before.get(path) != target:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class HiddenPlace:
-    """Something that is not there in a box."""
+    """A place that is hidden in a box."""
 
     path: str
     why: str
@@ -104,7 +104,7 @@ TOOL_FOLDERS: Mapping[str, tuple[str, ...]] = {
     ".ivy2": ("cache", "local"),
     ".sbt": ("boot",),
 }
-"""Caches of tools: what is in one is run by the next build, so a box has its own."""
+"""Caches of tools: the next build runs their content, so a box has its own."""
 
 VARIABLES = frozenset(
     {

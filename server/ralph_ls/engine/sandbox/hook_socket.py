@@ -24,7 +24,7 @@ MOST_CONNECTIONS = 8
 MOST_REQUESTS = 32
 """Of one connection."""
 PATIENCE = 5.0
-"""Seconds of a connection that asks nothing."""
+"""Idle seconds of a connection."""
 
 Answer = Callable[[bool], dict[str, Any]]
 """The state of the iteration, given whether a hook already keeps the agent at work. Called in a
@@ -41,7 +41,7 @@ class HookSocket:
         self._open: set[asyncio.Task[Any]] = set()
 
     async def open(self) -> None:
-        """Listen; raises ``OSError`` where that cannot be."""
+        """Listen; raises ``OSError`` where that fails."""
         make_private_folder(self.folder)
         path = self.folder / NAME
         path.unlink(missing_ok=True)
@@ -59,7 +59,7 @@ class HookSocket:
         path.chmod(0o600)
 
     async def close(self) -> None:
-        """Listen no more, and end what is being asked; idempotent."""
+        """Close the socket and its connections; idempotent."""
         if self._server is not None:
             self._server.close()
             self._server = None

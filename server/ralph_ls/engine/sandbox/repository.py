@@ -87,7 +87,7 @@ def _entries(folder: Path) -> list[Path]:
 
 
 def leave_repository(worktree: Worktree) -> None:
-    """Remove what was made to be mounted."""
+    """Remove files that were created to be mounted."""
     for path in _made_for_mounts(worktree):
         with contextlib.suppress(OSError):
             path.unlink()
@@ -180,7 +180,7 @@ def hooks_folder(worktree: Worktree) -> Path:
         printed = run_git(worktree.root, *query, accept=(0, 1))
     except RalphError:
         printed = b""
-    # The last one is our own, by which no look at the tree runs a hook.
+    # The last one is our own, with which inspecting the tree runs no hook.
     found = (os.fsdecode(value) for value in printed.split(b"\0") if value)
     named = [value for value in found if value != os.devnull]
     if not named:

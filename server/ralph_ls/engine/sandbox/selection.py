@@ -55,7 +55,7 @@ class Bubblewrap:
 
 
 def find_bubblewrap(path: str) -> Bubblewrap:
-    """Look for it on this PATH, where relative entries are passed over, and try it."""
+    """Find it on this PATH, where relative entries are skipped, and run it."""
     if not sys.platform.startswith("linux"):
         return Bubblewrap(
             problem="bubblewrap runs on Linux alone",
@@ -156,7 +156,7 @@ def prepare_sandbox(
     state: StateFolder,
     environment: Mapping[str, str],
 ) -> ChosenSandbox:
-    """Choose it as ``choose_sandbox`` does, and clear up after the box of a killed engine.
+    """Choose it as ``choose_sandbox`` does, and clean up after the box of a killed engine.
 
     Only for the engine that has the work tree's lock.
     """

@@ -38,12 +38,12 @@ class SessionOffer:
 
     current: str
     values: tuple[tuple[str, str], ...]
-    """Each with what it is called."""
+    """Ids and names."""
     option: str | None
     """The configuration option that it is; None where it is a separate list."""
 
     def find(self, wanted: str) -> str | None:
-        """The value that is meant, by its id or by what it is called, in any case."""
+        """The value with this id or name, in any case."""
         for value, _ in self.values:
             if value == wanted:
                 return value
@@ -205,10 +205,10 @@ class Conversation:
     async def close(self) -> None:
         await self._connection.close()
 
-    # What we ask the agent.
+    # Requests to the agent.
 
     async def _begin(self) -> Mapping[str, Any]:
-        """Say hello; what the agent is able to."""
+        """Initialise the connection; returns the agent's capabilities."""
         # Files are read and written by the agent itself, as without us.
         able = ClientCapabilities(
             fs=FileSystemCapabilities(read_text_file=False, write_text_file=False), terminal=False
@@ -265,7 +265,7 @@ class Conversation:
         return session
 
     async def _logged_in(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Ask for something that an agent gives to those alone who have logged in."""
+        """Send a request that needs a login, and log in where that is possible."""
         try:
             return await self._request(method, params)
         except RequestError as error:
@@ -294,7 +294,7 @@ class Conversation:
             await self._set("model", offer_of(session, "model"), self._options.model)
 
     async def _set(self, sort: str, offer: SessionOffer | None, wanted: str) -> None:
-        """Choose what a setting names; gives up where it cannot be had."""
+        """Choose the value that a setting names; fails where it is not offered."""
         value = None if offer is None else offer.find(wanted)
         if offer is None:
             why = f"its {sort} was to be {wanted!r}, but it lets nobody choose a {sort}"
@@ -316,7 +316,7 @@ class Conversation:
         answer = await self._connection.send_request(method, params)
         return answer if isinstance(answer, dict) else {}
 
-    # What the agent asks us.
+    # Requests of the agent.
 
     async def _answer(self, method: str, params: Any, _is_notification: bool, /) -> Any:  # noqa: FBT001
         """Answer a request of the agent."""

@@ -41,7 +41,7 @@ class PermissionCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PermissionPolicy:
-    """Rules for what is asked; an agent that asks nothing is not held by them."""
+    """Rules for an agent's requests; they do not restrict an agent that asks nothing."""
 
     allow: tuple[str, ...] | None = None
     """When given, these and nothing else; None: everything."""

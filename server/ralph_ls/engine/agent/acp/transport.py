@@ -16,10 +16,10 @@ from ralph_ls.engine.agent.acp.command_line import OWN_RECORD, RecordWriter
 CHUNK_BYTES = 1 << 16
 
 LONGEST_MESSAGE = 64 << 20
-"""Bytes; of a longer one nothing is kept."""
+"""Bytes of a line; a longer one is dropped."""
 
 MOST_UNANSWERED = 100
-"""Requests of an agent that are open at a time; it is listened to again when one is answered."""
+"""Limit of an agent's open requests; reading continues when one is answered."""
 
 UNREPORTED = frozenset({"available_commands_update"})
 """Updates that say nothing of the work; some come again and again, with all that a tool can do."""
@@ -77,7 +77,7 @@ class AgentPipes:
         return None
 
     async def close(self) -> None:
-        """Say that nothing more will come."""
+        """Close the stream to the agent."""
         self._writer.close()
 
     def _is_reported(self, message: dict[str, Any]) -> bool:
