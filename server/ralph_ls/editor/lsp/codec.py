@@ -34,7 +34,11 @@ StructureHook = Callable[[Any, Any], Any]
 
 
 def require_json_types(converter: Converter) -> None:
-    """Have ``converter`` raise ``WrongJsonType`` where a value is of another JSON type."""
+    """Have ``converter`` raise ``WrongJsonType`` where a value is of another JSON type.
+
+    pygls 2.1.1: lsprotocol's converter coerces: ``3`` becomes ``"3"``, null becomes ``"None"`` and
+    a string a list of letters. Upstream: register strict hooks for the JSON types.
+    """
     for python_type, read in _SIMPLE.items():
         converter.register_structure_hook(python_type, _of_enums_too(python_type, read))
     _check_first(converter, attrs.has, Mapping, EXPECTED["model"])
@@ -134,6 +138,10 @@ def read_body(body: bytes) -> dict[str, Any]:
 
     Raises ``JsonRpcParseError`` for what is no JSON, ``JsonRpcInvalidRequest`` for JSON that is no
     object. A batch is none: LSP has no batches.
+
+    pygls 2.1.1: ``structure_message`` is the ``object_hook`` of ``json.loads``, so an object in the
+    params with a key ``jsonrpc`` is taken for a message, and the request is never answered.
+    Upstream: structure the outermost object alone.
     """
     try:
         text = body.decode()
@@ -247,10 +255,18 @@ def make_converter() -> Converter:
     require_json_types(converter)
     converter.register_unstructure_hook_func(is_wire_model, _to_builtins)
     converter.register_structure_hook_func(is_wire_model, _from_builtins)
-    # What is in no table stays plain JSON. Made into named tuples, keys such as `class` were lost.
+    keep_plain_params(converter)
+    return converter
+
+
+def keep_plain_params(converter: Converter) -> None:
+    """Have ``converter`` keep the params of unknown methods as plain JSON.
+
+    pygls 2.1.1: they become named tuples, which lose keys such as ``class``. Upstream: leave the
+    params of messages without a type as they are.
+    """
     for message_type in (JsonRPCRequestMessage, JsonRPCNotification, JsonRPCResponseMessage):
         converter.register_structure_hook(message_type, _plain)
-    return converter
 
 
 def _to_builtins(model: WireModel) -> Any:

@@ -39,7 +39,11 @@ class Connection(Protocol):
 
 
 class ReleasingProgress(Progress):
-    """Forgets a token when its work is done."""
+    """Progress that removes a token when its work is done.
+
+    pygls 2.1.1: ``Progress.tokens`` keeps every token for ever. Upstream: delete the token in
+    ``end``.
+    """
 
     def end(self, token: types.ProgressToken, value: types.WorkDoneProgressEnd) -> None:
         super().end(token, value)
@@ -66,7 +70,11 @@ class HandshakeStage(Enum):
 
 
 def check_stage(method: str, stage: HandshakeStage, *, is_shut_down: bool) -> None:
-    """Raises ``JsonRpcException`` for a request that may not come now."""
+    """Raise ``JsonRpcException`` for a request that may not come now.
+
+    pygls 2.1.1: requests are served before ``initialize``, and never answered after ``shutdown``.
+    Upstream: answer -32002 before ``initialize`` and -32600 after ``shutdown``.
+    """
     if is_shut_down:
         raise JsonRpcInvalidRequest("the server is shutting down; all it takes now is exit")
     if method == types.INITIALIZE and stage is not HandshakeStage.NEW:

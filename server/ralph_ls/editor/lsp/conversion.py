@@ -28,9 +28,14 @@ _UNPRINTABLE = re.compile(r"[^\x20-\x7e]")
 
 
 def path_of_uri(uri: str) -> str | None:
-    """The absolute path of a ``file:`` URI on this machine; None for whatever names no such file.
+    """The absolute path of a ``file:`` URI on this machine.
 
-    The host of a UNC path is taken on Windows alone: elsewhere it names another machine.
+    None for whatever names no such file. The host of a UNC path is accepted on Windows alone:
+    elsewhere it names another machine.
+
+    pygls 2.1.1: ``uris.to_fs_path`` raises for ``http://[::1``, takes ``;`` for the beginning of
+    parameters, and makes paths with a NUL in them. Upstream: return None for what names no local
+    file.
     """
     parts = _FILE.match(uri)
     if parts is None or len(uri) > 3 * LONGEST_PATH:

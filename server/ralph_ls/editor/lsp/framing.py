@@ -35,7 +35,12 @@ class MalformedFrame:
 
 
 class FrameReader:
-    """Cuts a stream of bytes into the bodies of messages, wherever the stream is split."""
+    """Cuts a stream of bytes into the bodies of messages, wherever the stream is split.
+
+    pygls 2.1.1: a header other than ``Content-Length: N`` in just this spelling loses the message
+    behind it, and a body that is cut short or a wrong length takes the next messages with it,
+    without an answer. Upstream: report a malformed frame with -32700 and resume at the next header.
+    """
 
     def __init__(self, *, max_body: int = MAX_BODY) -> None:
         self._max_body = max_body

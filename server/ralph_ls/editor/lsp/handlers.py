@@ -97,7 +97,11 @@ def start_handler(
 
 
 class _Chain(Future[Any]):
-    """A generator that hands over to other handlers; cancelling it cancels the one that runs."""
+    """A generator that delegates to other handlers; cancelling it cancels the one that runs.
+
+    pygls 2.1.1: cancelling a generator handler leaves the inner one running, and an inner error is
+    not thrown into the generator. Upstream: forward both.
+    """
 
     def __init__(
         self, generator: Generator[HandlerCall, Any, Any], pool: Callable[[], Executor]

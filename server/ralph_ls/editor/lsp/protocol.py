@@ -198,6 +198,11 @@ class RalphProtocol(LanguageServerProtocol):
                 self._execute_handler(str(uuid.uuid4()), handler, callback, (params,))
 
     def _take_response(self, message: dict[str, Any]) -> None:
+        """Resolve the future of a sent request with the client's answer.
+
+        pygls 2.1.1: an answer that does not fit its type raises in the reader, and the caller waits
+        for ever. Upstream: set the exception on the request's future.
+        """
         msg_id: MsgId = message.get("id", "")
         result_type = self._result_types.pop(msg_id, None)
         future = self._request_futures.pop(msg_id, None)
@@ -217,7 +222,11 @@ class RalphProtocol(LanguageServerProtocol):
             future.set_exception(invalid_params(error, f"the client's answer to {msg_id}"))
 
     def _read_params(self, method: str, message: dict[str, Any]) -> Any:
-        """The params, typed by our table or by LSP's; raises ``JsonRpcInvalidParams``."""
+        """The params, typed by our table or by LSP's; raises ``JsonRpcInvalidParams``.
+
+        pygls 2.1.1: params that do not fit their type raise before the request is looked up, so it
+        is never answered. Upstream: answer -32602 with the request's id when structuring fails.
+        """
         params = message.get("params")
         if row := find_method(method):
             return read_params(row, params)
@@ -239,6 +248,12 @@ class RalphProtocol(LanguageServerProtocol):
         args: tuple[Any, ...] | None = None,
         kwargs: dict[str, Any] | None = None,
     ) -> None:
+        """Start a handler, and keep its future only while it runs.
+
+        pygls 2.1.1: ``_request_futures`` holds the futures of handlers beside those of sent
+        requests, and keeps that of every change and command for ever. Upstream: track running
+        handlers in a separate dict and remove each when it is done.
+        """
         future = start_handler(handler, args or (), kwargs, lambda: self._server.thread_pool)
         if not future.done():
             self._running[msg_id] = future
@@ -250,7 +265,11 @@ class RalphProtocol(LanguageServerProtocol):
             del self._running[msg_id]
 
     def _handle_cancel_notification(self, msg_id: MsgId) -> None:
-        # The answer follows when the handler has ended; pygls answered and let it run on.
+        """Cancel a running request; the answer follows when its handler has ended.
+
+        pygls 2.1.1: a cancelled command is answered at once, while its handler runs on. Upstream:
+        cancel the handler's future and answer when it is done.
+        """
         if future := self._running.get(msg_id):
             future.cancel()
 
@@ -317,7 +336,11 @@ class RalphProtocol(LanguageServerProtocol):
         return future
 
     def _forget_request(self, msg_id: MsgId, _future: Future[Any]) -> None:
-        """Also where nobody waits any more, as after a timeout."""
+        """Remove a sent request that was answered, cancelled or timed out.
+
+        pygls 2.1.1: a request without an answer in time stays in ``_request_futures`` and
+        ``_result_types``. Upstream: remove both in a done callback of the future.
+        """
         self._request_futures.pop(msg_id, None)
         self._result_types.pop(msg_id, None)
 
@@ -335,10 +358,21 @@ class RalphProtocol(LanguageServerProtocol):
         self._trace.answered(msg_id, error)
 
     def _fail(self, msg_id: MsgId | None, error: Exception, *, doing: str = "") -> None:
+        """Answer a request with an error that holds a sentence and a code.
+
+        pygls 2.1.1: an internal error sends its traceback to the client. Upstream: keep the
+        traceback for the log.
+        """
         self._send_response(msg_id, error=to_response_error(error, doing))
 
     def _send_data(self, data: Any) -> None:
-        """Raises TypeError or ValueError for what is no JSON; ``_answer`` reports it."""
+        """Send a message.
+
+        Raises TypeError or ValueError for what is no JSON; ``_answer`` reports it.
+
+        pygls 2.1.1: a result that is no JSON is logged, and the request is never answered.
+        Upstream: raise, so that the caller can answer with an internal error.
+        """
         message = json.dumps(data, default=self._serialize_message, separators=(",", ":"))
         if self._connection is None:
             logger.debug("Nobody is there to be told")
@@ -358,7 +392,11 @@ class RalphProtocol(LanguageServerProtocol):
     def lsp_initialize(
         self, params: types.InitializeParams
     ) -> Generator[HandlerCall, Any, types.InitializeResult]:
-        """Greet the client, once; where that fails it may try again."""
+        """Greet the client, once; after a failure it may try again.
+
+        pygls 2.1.1: a ``rootUri`` that ``urlparse`` refuses makes ``initialize`` fail. Upstream:
+        ignore such a root.
+        """
         self._stage = HandshakeStage.STARTING
         greeted = False
         if params.root_uri is not None and path_of_uri(params.root_uri) is None:
@@ -385,11 +423,15 @@ class RalphProtocol(LanguageServerProtocol):
 
     @lsp_method(types.SHUTDOWN)
     def lsp_shutdown(self, *args: Any) -> Generator[HandlerCall, Any, None]:
-        """Cancel what still runs; from here on only ``exit`` is taken."""
+        """Cancel what still runs; from here on only ``exit`` is accepted.
+
+        pygls 2.1.1: ``shutdown`` fails while a handler runs, since the dict of futures changes
+        while it is iterated. Upstream: iterate over a copy.
+        """
         if (handler := self.fm.features.get(types.SHUTDOWN)) is not None:
             yield handler, args, None
         self._shutdown = True
-        # A copy, since whatever ends takes itself out of the original.
+        # A copy, since a handler that ends removes itself from the original.
         for msg_id, future in list(self._running.items()):
             if msg_id != self.msg_id:
                 future.cancel()
@@ -398,7 +440,12 @@ class RalphProtocol(LanguageServerProtocol):
 
     @lsp_method(types.EXIT)
     def lsp_exit(self, *args: Any) -> Generator[HandlerCall, Any, None]:
-        """End the process, with a code for whether ``shutdown`` came first."""
+        """End the process, with a code for whether ``shutdown`` came first.
+
+        pygls 2.1.1: over stdio ``exit`` calls ``sys.exit`` in a callback, where its code is lost:
+        the process ends with 0 also without ``shutdown``. Upstream: end the main loop and pass the
+        code out of it.
+        """
         if (handler := self.fm.features.get(types.EXIT)) is not None:
             yield handler, args, None
         self._end(self.exit_code)

@@ -51,6 +51,9 @@ def take_stdio() -> StdioDescriptors:
     """Move standard input and output aside, for this process and all that it starts.
 
     From here on standard input is empty and standard output goes where standard error goes.
+
+    pygls 2.1.1: a ``print`` of a handler, or of a child process, goes into the stream of messages.
+    Upstream: duplicate the descriptors at the start and point 1 at 2.
     """
     sys.stdout.flush()
     nothing = os.open(os.devnull, os.O_RDWR)
@@ -79,7 +82,11 @@ def take_stdio() -> StdioDescriptors:
 def start_reading(
     descriptor: int, deliver: Callable[[bytes], None], *, name: str = "ralph-ls reader"
 ) -> None:
-    """Have ``deliver`` called in the running loop with what comes, and with nothing at the end."""
+    """Have ``deliver`` called in the running loop with what comes, and with nothing at the end.
+
+    pygls 2.1.1: ``StdinAsyncReader`` reads in the handlers' thread pool, so busy handlers hold up
+    input. Upstream: read in a separate thread.
+    """
     loop = asyncio.get_running_loop()
     slots = threading.Semaphore(CHUNKS_AHEAD)
 
@@ -104,7 +111,11 @@ def start_reading(
 
 
 class PipeWriter:
-    """Writes messages from a separate thread; every method may be called from any thread."""
+    """Writes messages from a separate thread; every method may be called from any thread.
+
+    pygls 2.1.1: ``StdoutWriter`` writes in the event loop, so a client that does not read stops the
+    server. Upstream: queue messages and write them in a thread.
+    """
 
     def __init__(self, descriptor: int, *, on_lost: Callable[[str], None]) -> None:
         """``on_lost`` is called once, from any thread, with why nothing can be written any more."""
@@ -214,9 +225,14 @@ CHECK_INTERVAL = 5.0
 
 
 def watch_client(pid: int, on_gone: Callable[[], None]) -> Callable[[], None]:
-    """Call ``on_gone`` in the running loop as soon as ``pid`` is gone; gives what ends the watch.
+    """Call ``on_gone`` in the running loop as soon as ``pid`` is gone.
+
+    Gives what ends the watch.
 
     Linux wakes us. Elsewhere we poll every few seconds.
+
+    pygls 2.1.1: ``processId`` is not watched, so a server whose pipes are inherited outlives a
+    killed client. Upstream: end with the client's process, as LSP asks for.
     """
     if pid <= 0 or not _shares_our_numbers():
         return _nothing

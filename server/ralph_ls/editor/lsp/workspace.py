@@ -23,7 +23,11 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 class TolerantWorkspace(Workspace):
-    """Takes documents whatever their URI is; pygls raises for one that it cannot parse."""
+    """Workspace that takes documents whatever their URI is.
+
+    pygls 2.1.1: ``Workspace`` raises for a URI that cannot be parsed, and for a change of a
+    document that is not open. Upstream: keep such a document without a path, and log the change.
+    """
 
     @classmethod
     def of(cls, workspace: Workspace) -> TolerantWorkspace:
@@ -64,7 +68,12 @@ class TolerantWorkspace(Workspace):
 
 
 class OpenDocument(TextDocument):
-    """As pygls has it, with the lines of LSP."""
+    """Text document with the lines of LSP.
+
+    pygls 2.1.1: ``TextDocument`` splits lines wherever ``str.splitlines`` does, so at a form feed
+    or at U+2028 too, and rebuilds the text line by line at each change. Upstream: split at CR LF,
+    LF and CR alone, and splice.
+    """
 
     @classmethod
     def of(cls, document: TextDocument) -> OpenDocument:
