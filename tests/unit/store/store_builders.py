@@ -97,7 +97,7 @@ def repository(folder: Path) -> Path:
 
 
 def start_python(code: str, *arguments: str | Path) -> subprocess.Popen[str]:
-    """Run ``code`` in a process of its own; it talks over its stdin and stdout."""
+    """Run ``code`` in a separate process; it talks over its stdin and stdout."""
     return subprocess.Popen(
         [sys.executable, "-c", code, *map(str, arguments)],
         stdin=subprocess.PIPE,

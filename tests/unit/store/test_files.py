@@ -169,7 +169,7 @@ class TestReadRegular:
         with pytest.raises(StateUnusable, match="is larger than 10 bytes; make it smaller"):
             read_regular(tmp_path / "config.toml", 10)
 
-    def test_a_folder_in_its_place_is_told(self, tmp_path: Path) -> None:
+    def test_a_folder_in_its_place_is_reported(self, tmp_path: Path) -> None:
         with pytest.raises(StateUnusable, match="no regular file"):
             read_regular(tmp_path, 10)
 
@@ -205,7 +205,7 @@ class TestReadRegular:
         with pytest.raises(StateUnusable, match="cannot be read: embedded null byte"):
             read_regular(tmp_path / "a\0b")
 
-    def test_the_limit_is_told_in_megabytes(self, tmp_path: Path) -> None:
+    def test_the_limit_is_reported_in_megabytes(self, tmp_path: Path) -> None:
         with (tmp_path / "plan.md").open("wb") as file:
             file.truncate(LARGEST_FILE + 1)
         with pytest.raises(StateUnusable, match="is larger than 16 MB; make it smaller"):
@@ -214,7 +214,7 @@ class TestReadRegular:
             file.truncate(LARGEST_FILE)
         assert read_regular(tmp_path / "plan.md") == bytes(LARGEST_FILE)
 
-    def test_one_that_cannot_be_opened_is_told_with_the_reason(self, tmp_path: Path) -> None:
+    def test_one_that_cannot_be_opened_is_reported_with_the_reason(self, tmp_path: Path) -> None:
         (tmp_path / "config.toml").symlink_to("config.toml")
         with pytest.raises(StateUnusable, match="cannot be read: Too many levels of symbolic"):
             read_regular(tmp_path / "config.toml", 10)
@@ -288,7 +288,7 @@ class TestFolders:
             with pytest.raises(StateUnusable, match="holds more than 2 files; remove some"):
                 listing(tmp_path, 2)
 
-    def test_one_that_leads_to_itself_is_told(self, tmp_path: Path) -> None:
+    def test_one_that_leads_to_itself_is_reported(self, tmp_path: Path) -> None:
         (tmp_path / "loop").symlink_to("loop")
         with pytest.raises(StateUnusable, match="cannot be read: Too many levels"):
             list_names(tmp_path / "loop")
@@ -330,7 +330,9 @@ class TestPrivateFolder:
         assert mode_of(tmp_path) == 0o750
 
     @pytest.mark.parametrize("below", ["", "runs"], ids=["in its place", "above it"])
-    def test_a_file_in_the_way_is_told_with_what_to_do(self, tmp_path: Path, below: str) -> None:
+    def test_a_file_in_the_way_is_reported_with_what_to_do(
+        self, tmp_path: Path, below: str
+    ) -> None:
         (tmp_path / "state").write_bytes(b"")
         with pytest.raises(StateUnusable, match=r"cannot be made: .*; set RALPH_STATE_DIR"):
             make_private_folder(tmp_path / "state" / below)

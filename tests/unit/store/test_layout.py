@@ -101,7 +101,7 @@ class TestState:
         assert folder("a").parent == tmp_path / "worktrees"
         assert len(folder("a").name) == 12
 
-    def test_the_files_of_a_run_lie_together(self, tmp_path: Path) -> None:
+    def test_the_files_of_a_run_are_together(self, tmp_path: Path) -> None:
         state = StateFolder(folder=tmp_path)
         files = state.run(RUN)
         assert state.inbox == tmp_path / "inbox"
@@ -155,7 +155,7 @@ class TestState:
 
 
 class TestRunId:
-    def test_it_tells_the_time_in_utc_and_sorts_by_it(self) -> None:
+    def test_it_shows_the_time_in_utc_and_sorts_by_it(self) -> None:
         here = datetime(2026, 1, 31, 1, 2, 3, tzinfo=timezone(timedelta(hours=2)))
         run = new_run_id(here)
         assert RUN_ID.fullmatch(run)

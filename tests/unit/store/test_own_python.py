@@ -196,7 +196,7 @@ def test_no_entry_of_the_search_path_follows_the_current_folder(
 def test_ralphs_own_variables_reach_an_isolated_python(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """``-I`` is about ``PYTHON*`` alone: the state folder is where a person has put it."""
+    """``-I`` is about ``PYTHON*`` alone: the state folder is where the user has set it."""
     monkeypatch.delenv("PYTHONPATH", raising=False)
     code = "import os, sys; print(os.environ['RALPH_STATE_DIR'], sys.flags.isolated)"
     words = own_command("-c", code)

@@ -142,7 +142,7 @@ def run_of(events: Iterable[EventBase]) -> list[Event | UnknownEvent]:
 
 
 def seen(*events: EventBase, text: str = PLAN, **fields: Any) -> DocumentContext:
-    """The plan beside a run that told ``events``; with a living engine unless ``pid`` is None."""
+    """The plan beside a run with these ``events``; with a live engine unless ``pid`` is None."""
     told = run_of(events)
     state = fold(told) if told else None
     shown = Phase.ENDED if state is None else state.phase

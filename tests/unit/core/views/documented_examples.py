@@ -1,6 +1,6 @@
 """One run on one plan, drawn at some of its moments: what the documents show, and tests compare.
 
-The JSON stands under ``tests/golden``; ``UPDATE_SNAPSHOTS=1`` writes it again, so look at the
+The JSON is under ``tests/golden``; ``UPDATE_SNAPSHOTS=1`` writes it again, so look at the
 difference before you commit it.
 """
 
@@ -200,7 +200,7 @@ END = event(
 
 
 def look_at(*events: EventBase, pid: int | None = PID) -> DocumentContext:
-    """The plan beside the run as it stood after these events."""
+    """The plan beside the run after these events."""
     told = run_of(events)
     state = fold(told)
     return DocumentContext(
@@ -229,7 +229,7 @@ def tree_at(*events: EventBase) -> PlanRows:
 
 
 def state_at(*events: EventBase, pid: int | None = PID) -> StateResult:
-    """What the server tells of the work tree at that moment."""
+    """What the server sends about the work tree at that moment."""
     look = look_at(*events, pid=pid)
     assert look.state is not None
     return StateResult(

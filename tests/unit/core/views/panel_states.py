@@ -1,6 +1,6 @@
-"""A loop in every state that a person may find it in, as its panel tells it (docs/rules.md#panel).
+"""A loop in every state, as its panel shows it (docs/rules.md#panel).
 
-The JSON stands under ``tests/golden/states``, and the tests of the VS Code extension draw it:
+The JSON is under ``tests/golden/states``, and the tests of the VS Code extension draw it:
 ``UPDATE_SNAPSHOTS=1`` writes it again, so look at the difference before you commit it.
 """
 

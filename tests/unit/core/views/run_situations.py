@@ -1,4 +1,4 @@
-"""How a loop may stand, in the events that brought it there."""
+"""Situations of a loop, as the events that lead to them."""
 
 from __future__ import annotations
 

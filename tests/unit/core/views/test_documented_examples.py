@@ -27,7 +27,7 @@ def written_again() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(EXAMPLES))
-def test_an_example_is_what_a_viewer_is_told(name: str) -> None:
+def test_an_example_is_what_a_viewer_gets(name: str) -> None:
     recorded = (GOLDEN / f"{name}.json").read_text(encoding="utf-8")
     assert normalised(recorded) == normalised(pretty(name))
 

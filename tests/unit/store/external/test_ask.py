@@ -125,7 +125,7 @@ def test_where_no_engine_runs_nothing_is_posted(place: Place) -> None:
     assert collect_commands(place.state.inbox) == []
 
 
-def test_an_engine_that_ends_without_a_word_is_said_and_the_command_taken_back(
+def test_an_engine_that_ends_without_a_word_is_reported_and_the_command_taken_back(
     place: Place,
 ) -> None:
     with (

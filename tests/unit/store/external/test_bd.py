@@ -91,7 +91,7 @@ def test_the_issues_are_the_same_however_they_are_printed(
 
 
 @pytest.mark.slow
-def test_what_an_agent_did_is_put_back(root: Path) -> None:
+def test_what_an_agent_did_is_reverted(root: Path) -> None:
     bd = bd_of(root)
     before = read_snapshot(bd)
     apply_commands(
@@ -245,7 +245,7 @@ def test_git_variables_of_the_caller_are_not_passed_on(root: Path) -> None:
         pytest.param("""print('{"error":"with 0"}')""", "with 0", id="an error with code 0"),
     ],
 )
-def test_what_fails_is_told_kindly(root: Path, body: str, said: str) -> None:
+def test_what_fails_is_reported_kindly(root: Path, body: str, said: str) -> None:
     with pytest.raises(IssuesMissing) as caught:
         read_snapshot(program(root, body))
     assert caught.value.message == (
@@ -261,7 +261,7 @@ def test_an_update_that_prints_nothing_is_refused(root: Path) -> None:
 
 
 @pytest.mark.slow
-def test_prose_is_told_as_odd(root: Path) -> None:
+def test_prose_is_reported_as_odd(root: Path) -> None:
     snapshot = read_snapshot(program(root, "print('No issues found')"))
     assert (snapshot.issues, [one.code for one in snapshot.oddities]) == ((), ["no-json"])
 
@@ -283,7 +283,7 @@ def test_one_that_hangs_is_ended_with_all_that_it_started(root: Path) -> None:
         fcntl.flock(file, fcntl.LOCK_EX)
 
 
-def test_one_that_cannot_be_run_is_told(root: Path) -> None:
+def test_one_that_cannot_be_run_is_reported(root: Path) -> None:
     broken = root.parent / "other" / "bd"
     broken.parent.mkdir()
     broken.write_bytes(b"\x7fELF nothing")
@@ -298,7 +298,7 @@ def test_a_child_that_stays_behind_keeps_nobody_waiting(root: Path) -> None:
     os.mkfifo(fifo)
     body = f"import os\nif os.fork():\n    print('{{}}')\nelse:\n    open({str(fifo)!r}).read()"
     assert read_statistics(program(root, body)) == {}
-    # Whoever opens it to write waits for one who reads: the child is still there.
+    # Opening it for writing waits for a reader: the child is still there.
     fifo.write_text("go")
 
 

@@ -54,7 +54,7 @@ class TestFinding:
         with pytest.raises(RequestMissing):
             find_gh(root, {"PATH": str(outside)})
 
-    def test_it_is_calm_and_finds_the_repository_that_it_stands_in(
+    def test_it_is_calm_and_finds_the_repository_that_it_is_in(
         self, root: Path, tmp_path: Path
     ) -> None:
         install(tmp_path / "bin")

@@ -67,7 +67,7 @@ def test_a_link_to_a_device_and_a_huge_file_are_refused(root: Path) -> None:
         run_git(root, "status")
 
 
-def test_the_folder_of_a_linked_work_tree_is_looked_at(root: Path, tmp_path: Path) -> None:
+def test_the_folder_of_a_linked_work_tree_is_inspected(root: Path, tmp_path: Path) -> None:
     git(root, "worktree", "add", "-q", str(tmp_path / "linked"))
     replace_by_pipe(root / ".git/worktrees/linked/index")
     with pytest.raises(StateUnusable, match="linked/index is a named pipe"):
@@ -111,7 +111,7 @@ def test_git_that_does_not_answer_is_ended_and_what_it_waits_for_is_named(
     )
 
 
-def test_what_git_would_wait_for_is_looked_for_long_before_its_time_is_over(
+def test_what_git_would_wait_for_is_searched_for_long_before_its_time_is_over(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(supervisor, "ASK_AFTER", 0.5)

@@ -151,7 +151,7 @@ def test_a_registry_of_its_own_ends_only_what_is_run_with_it(tmp_path: Path) -> 
     assert [one.code for one in others] == [-signal.SIGTERM]
 
 
-def test_without_descriptors_of_processes_it_is_looked_at(
+def test_without_descriptors_of_processes_it_is_inspected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # As on a system that has neither: one that ends, one that is late, one that a stop ends.
@@ -230,7 +230,7 @@ def test_a_process_that_a_signal_ends_takes_its_programs_with_it(
 
 
 class TestGit:
-    def test_one_that_hangs_is_named_with_what_to_look_at(
+    def test_one_that_hangs_is_named_with_what_to_check(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(git_command, "READ_SECONDS", 0.5)

@@ -1,4 +1,4 @@
-"""``attempts.txt``: a person may edit it, and several engines may write it."""
+"""``attempts.txt``: the user may edit it, and several engines may write it."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_many_engines_at_once_lose_nothing(project: ProjectState) -> None:
 
 
 class TestTrouble:
-    def test_a_lock_that_nobody_lets_go_is_told(
+    def test_a_lock_that_nobody_lets_go_is_reported(
         self, project: ProjectState, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(project_state, "LOCK_PATIENCE", 0)
@@ -138,12 +138,12 @@ class TestTrouble:
         ):
             forget_attempts(project, "a")
 
-    def test_a_lock_that_cannot_be_made_is_told(self, project: ProjectState) -> None:
+    def test_a_lock_that_cannot_be_made_is_reported(self, project: ProjectState) -> None:
         (project.folder / ".attempts.lock").mkdir(parents=True)
         with pytest.raises(StateUnusable, match=r"attempts\.txt cannot be written"):
             merge_attempts(project, {}, {"a": 1})
 
-    def test_a_file_that_is_none_is_told(self, project: ProjectState) -> None:
+    def test_a_file_that_is_none_is_reported(self, project: ProjectState) -> None:
         project.attempts.mkdir(parents=True)
         with pytest.raises(StateUnusable, match="no regular file"):
             read_attempts(project)

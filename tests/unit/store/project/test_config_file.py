@@ -178,7 +178,7 @@ class TestPrecedence:
         assert settings.config.max_stuck == 3
         assert settings.overrides == {}
 
-    def test_an_agent_that_a_person_gives_replaces_the_files_table_whole(
+    def test_an_agent_that_the_user_gives_replaces_the_files_table_whole(
         self, tmp_path: Path
     ) -> None:
         write(
@@ -220,7 +220,7 @@ class TestPrecedence:
             for key, value in settings.items()
         }
 
-    def test_what_a_profile_says_can_be_said_otherwise(self, tmp_path: Path) -> None:
+    def test_what_a_profile_says_can_be_overridden(self, tmp_path: Path) -> None:
         write(tmp_path, 'profile = "stories"\n[gate]\nrule = "dual"\n')
         config = load(tmp_path, {"RALPH_MAX_STUCK": "9"}, breaker__enabled=True).config
         assert config.profile is ProfileName.STORIES
@@ -478,7 +478,7 @@ class TestFile:
             pytest.param("#" * (LARGEST_FILE + 1), " is larger than 1 MB", id="huge"),
         ],
     )
-    def test_what_is_no_config_is_said_with_its_line(
+    def test_what_is_no_config_is_reported_with_its_line(
         self, tmp_path: Path, text: str | bytes, start: str
     ) -> None:
         assert problem_of(tmp_path, text).startswith(start)

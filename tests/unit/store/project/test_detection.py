@@ -41,14 +41,14 @@ class TestWhatFits:
             (("IMPLEMENTATION_PLAN.md", "prd.json", ".beads/"), ["spec", "stories", "beads"]),
         ],
     )
-    def test_a_profile_is_known_by_what_lies_there(
+    def test_a_profile_is_known_by_what_is_there(
         self, tmp_path: Path, names: tuple[str, ...], fits: list[str]
     ) -> None:
         found = detect_profiles(put(tmp_path, *names))
         assert [one.profile.value for one in found] == fits
         assert all(one.sign.rstrip("/") in "/ ".join(names) for one in found)
 
-    def test_a_link_in_a_circle_tells_of_nothing(self, tmp_path: Path) -> None:
+    def test_a_link_in_a_circle_is_no_sign(self, tmp_path: Path) -> None:
         (tmp_path / "specs").symlink_to("specs")
         assert detect_profiles(tmp_path) == ()
 
@@ -71,7 +71,7 @@ class TestSettings:
         assert settings.config.profile is FIXPLAN
         require_one_profile(settings)
 
-    def test_a_run_that_goes_on_keeps_its_own(self, tmp_path: Path) -> None:
+    def test_a_run_that_continues_keeps_its_own(self, tmp_path: Path) -> None:
         put(tmp_path, "IMPLEMENTATION_PLAN.md", "prd.json")
         for by in (Origin.GIVEN, Origin.FOUND):
             earlier = PreviousChoice(profile=FIXPLAN, profile_by=by, sign="todo.md", agent="codex")
@@ -84,7 +84,7 @@ class TestSettings:
         ("plan", "profile"),
         [("IMPLEMENTATION_PLAN.md", SPEC), ("fix_plan.md", FIXPLAN), ("todo.md", FIXPLAN)],
     )
-    def test_a_plan_that_was_named_tells_of_its_own(
+    def test_a_plan_that_was_named_selects_its_profile(
         self, tmp_path: Path, plan: str, profile: ProfileName
     ) -> None:
         put(tmp_path, "@fix_plan.md", "IMPLEMENTATION_PLAN.md")

@@ -1,4 +1,4 @@
-"""A person's edit of the plan's file: whole, with what others write, and known as a person's."""
+"""The user's edit of the plan file: complete, merged with other writes, and recorded."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def root(tmp_path: Path) -> Path:
     return folder
 
 
-def test_it_is_kept_as_a_persons_and_every_other_byte_stays(root: Path, state: StateFolder) -> None:
+def test_it_is_kept_as_the_users_and_every_other_byte_stays(root: Path, state: StateFolder) -> None:
     assert edit_as_user(root, state, "plan.md", lambda text: text + "- [x] b\r\n", at=NOON)
     assert read_plan(root, "plan.md") == b"- [ ] caf\xe9\r\n- [x] b\r\n"
     (line,) = state.saves.read_text(encoding="utf-8").splitlines()
@@ -79,7 +79,7 @@ def test_a_plan_that_never_rests_is_left_alone(root: Path, monkeypatch: pytest.M
     assert b"mine" not in read_plan(root, "plan.md")
 
 
-def test_a_plan_that_is_gone_is_told(root: Path) -> None:
+def test_a_plan_that_is_gone_is_reported(root: Path) -> None:
     (root / "plan.md").unlink()
     with pytest.raises(PlanMissing, match="cannot be read"):
         edit_plan(root, "plan.md", bytes, "try again")

@@ -66,14 +66,14 @@ class TestFolder:
         assert project.metadata.stat().st_mode & 0o777 == 0o600
         assert (project.logs.name, project.attempts.name) == ("logs", "attempts.txt")
 
-    def test_cannot_be_made_where_a_file_lies(self, tmp_path: Path) -> None:
+    def test_cannot_be_made_where_a_file_is(self, tmp_path: Path) -> None:
         (tmp_path / "state").touch()
         with pytest.raises(StateUnusable, match="set RALPH_STATE_DIR"):
             open_project(repository(tmp_path / "a"), state(tmp_path), str)
 
 
 class TestMetadata:
-    def test_tells_the_project_and_its_clones(self, tmp_path: Path) -> None:
+    def test_shows_the_project_and_its_clones(self, tmp_path: Path) -> None:
         for name in ("a", "b", "a"):
             root = tmp_path / name
             root = root if root.exists() else repository(root)
@@ -89,7 +89,7 @@ class TestMetadata:
         assert told(project.metadata) == {"remoteUrl": None, "paths": [str(root)]}
 
     @pytest.mark.parametrize("text", ["", "[]", "{", '{"paths": 1}', '{"paths": [1, null]}'])
-    def test_is_mended_where_it_is_no_description(self, tmp_path: Path, text: str) -> None:
+    def test_is_repaired_where_it_is_no_description(self, tmp_path: Path, text: str) -> None:
         root = repository(tmp_path / "a")
         project = open_project(root, state(tmp_path), str)
         project.metadata.write_text(text, encoding="utf-8")
@@ -128,7 +128,7 @@ class TestMetadata:
         ("https://bob:secret@[::1/a.git", "https://[::1/a.git"),
     ],
 )
-def test_an_address_is_told_without_credentials(url: str, shown: str) -> None:
+def test_an_address_is_reported_without_credentials(url: str, shown: str) -> None:
     assert without_credentials(url) == shown
 
 

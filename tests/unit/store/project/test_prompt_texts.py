@@ -96,7 +96,7 @@ def test_implement_is_a_word_of_stories_alone(root: Path, own: Path) -> None:
     assert found_in(root, own).source is PromptSource.BUILT_IN
 
 
-def test_what_is_no_file_is_told(root: Path, own: Path) -> None:
+def test_what_is_no_file_is_reported(root: Path, own: Path) -> None:
     (root / ".ralph/prompts/PROMPT_build.md").mkdir(parents=True)
     with pytest.raises(StateUnusable, match=r"PROMPT_build\.md is a folder, no regular file"):
         found_in(root, own)
@@ -107,7 +107,7 @@ def test_bytes_that_are_no_utf_8_are_replaced(root: Path, own: Path) -> None:
     assert found_in(root, own).text == "a \ufffd b"
 
 
-def test_the_users_lie_in_the_config_folder_unless_said_otherwise(tmp_path: Path) -> None:
+def test_the_users_are_in_the_config_folder_unless_set_otherwise(tmp_path: Path) -> None:
     usual = Path(platformdirs.user_config_dir("ralph", appauthor=False)) / "prompts"
     assert prompt_folder({}) == usual
     assert prompt_folder({"RALPH_PROMPTS_DIR": ""}) == usual

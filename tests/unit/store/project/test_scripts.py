@@ -128,7 +128,7 @@ class TestFollowing:
 
 
 class TestBounds:
-    def test_the_number_of_files_is_bounded_and_that_is_said(self, root: Path) -> None:
+    def test_the_number_of_files_is_bounded_and_that_is_reported(self, root: Path) -> None:
         put(root, {f"lib/{number:03d}.sh": "" for number in range(MOST_FILES + 20)})
         seen = found(root, ". lib/*.sh")
         assert len(seen.files) == MOST_FILES

@@ -59,7 +59,7 @@ class TestClaims:
         paths = PathsConfig(validate_script="a/v.sh", prompts="./a/")
         assert keys(root, Config(paths=paths)) == ["a/PROMPT_x.md", "a/v.sh"]
 
-    def test_an_agents_table_is_shown_as_it_stands(self, root: Path) -> None:
+    def test_an_agents_table_is_shown_as_it_is(self, root: Path) -> None:
         table = {"argv": ["run", "漢字"], "env": {"A": "1"}}
         (found,) = claims_of(root, Config(), {"agents": {"mine": table}})
         assert (found.key, found.agent) == ("agents.mine", "mine")
@@ -110,7 +110,7 @@ class TestClaims:
             claim.key: claim.text for claim in claims_of(root, Config(), {"agents": {"a": table}})
         }
         assert found["agents.a: ./link.sh"] == "what real.sh holds\n"
-        # What lies outside is not the repository's, but that the link leads there is.
+        # The target outside is not the repository's, but the link to it is.
         assert found["agents.a: ./away.sh"] == f"a link to {root.parent / 'outside.sh'}"
 
     def test_a_change_changes_the_digest_and_nothing_else(self, root: Path) -> None:
@@ -129,7 +129,7 @@ class TestClaims:
         assert found.key == ".ralph/prompts/PROMPT_\\xff.md"
         assert found.text == "\ufffd\0"
 
-    def test_a_script_that_cannot_be_shown_is_said(
+    def test_a_script_that_cannot_be_shown_is_reported(
         self, root: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("ralph_ls.store.project.trust.LARGEST_FILE", 5)
@@ -246,6 +246,6 @@ class TestCommands:
         with pytest.raises(NotAllowed, match=r"on_pr_ready: \./pr\.sh changed since.*ralph allow"):
             require_unchanged_command(root, "on_pr_ready", ("./pr.sh",), claims)
 
-    def test_a_persons_own_command_needs_no_leave(self, root: Path) -> None:
+    def test_the_users_own_command_needs_no_approval(self, root: Path) -> None:
         put(root, "pr.sh")
         require_unchanged_command(root, "on_pr_ready", ("./pr.sh",), ())

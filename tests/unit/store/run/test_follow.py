@@ -23,7 +23,7 @@ PATIENCE = 60
 
 
 class Following:
-    """A follower in a thread of its own, and the batches that it has yielded so far."""
+    """A follower in a separate thread, and the batches that it has yielded so far."""
 
     def __init__(self, journal: Path, *, after_seq: int = 0) -> None:
         self.live = True
@@ -79,7 +79,7 @@ def append_bytes(path: Path, data: bytes) -> None:
 
 
 class TestFollower:
-    def test_what_stood_there_before_and_what_comes_later_arrive_once_and_in_order(
+    def test_what_was_there_before_and_what_comes_later_arrive_once_and_in_order(
         self, journal: Journal
     ) -> None:
         journal.append(notes(1, 3))
@@ -133,7 +133,7 @@ class TestFollower:
         follower = JournalFollower(journal.path, is_live=lambda: False)
         assert list(follower) == [notes(1, 2)]
 
-    def test_a_run_that_was_resumed_goes_on_after_its_first_end(self, journal: Journal) -> None:
+    def test_a_run_that_was_resumed_continues_after_its_first_end(self, journal: Journal) -> None:
         journal.append([note(1), ended(2), resumed(3)])
         with following(journal.path) as viewer:
             assert viewer.take(3) == [note(1), ended(2), resumed(3)]
@@ -225,7 +225,7 @@ class TestReads:
             assert n_reads <= 100
             while not looks.empty():
                 looks.get_nowait()
-            # The system may tell of the last append late. The follower's own reads wake nobody: if
+            # The system may report the last append late. The follower's own reads wake nobody: if
             # they did, no look would ever wait for the timer.
             last, _ = looks.get(timeout=PATIENCE)
             for _ in range(5):
@@ -246,7 +246,7 @@ class TestReads:
 
 
 class TestWithoutEvents:
-    """Windows, network mounts and full inotify tables tell nobody of a change."""
+    """Windows, network mounts and full inotify tables report no changes."""
 
     @pytest.fixture
     def silent(self, monkeypatch: pytest.MonkeyPatch) -> None:

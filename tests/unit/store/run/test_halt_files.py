@@ -82,7 +82,7 @@ class TestLooking:
 
     @pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo], ids=["folder", "pipe"])
     @pytest.mark.parametrize("name", ["decide.txt", "blocked.txt"])
-    def test_what_is_no_file_is_said_and_not_waited_for(
+    def test_what_is_no_file_is_reported_and_not_waited_for(
         self, tmp_path: Path, make: Any, name: str
     ) -> None:
         make(decide(tmp_path).with_name(name))
@@ -96,7 +96,7 @@ class TestQuestion:
         assert path == tmp_path / "ralph/decide.txt"
         assert path.read_text(encoding="utf-8") == FORM
 
-    def test_a_persons_half_written_answer_is_kept(self, tmp_path: Path) -> None:
+    def test_the_users_half_written_answer_is_kept(self, tmp_path: Path) -> None:
         ask(tmp_path)
         with decide(tmp_path).open("a", encoding="utf-8") as file:
             file.write("The fir")
@@ -168,7 +168,7 @@ class TestAnswer:
     @pytest.mark.parametrize(
         "words", ["漢字\nand more", "a\n---\nb", "## Answer", "## Question\nx", "---", "- [x] a"]
     )
-    def test_what_a_person_says_is_what_is_read(self, tmp_path: Path, words: str) -> None:
+    def test_what_the_user_says_is_what_is_read(self, tmp_path: Path, words: str) -> None:
         ask(tmp_path)
         write_answer(tmp_path, PATHS, words)
         assert answer_in(tmp_path) == words

@@ -28,7 +28,7 @@ def set_time(path: Path, seconds: int) -> None:
 
 
 class TestPost:
-    def test_a_command_lies_in_a_private_file_under_its_id(self, tmp_path: Path) -> None:
+    def test_a_command_is_in_a_private_file_under_its_id(self, tmp_path: Path) -> None:
         path = post_command(tmp_path / "state" / "inbox", COMMANDS[0])
         assert path == tmp_path / "state" / "inbox" / f"{COMMANDS[0].id}.json"
         assert path.stat().st_mode & 0o777 == 0o600
@@ -47,7 +47,7 @@ class TestPost:
         (posted,) = collect_commands(tmp_path)
         assert posted.command == answer("answer-0001", "SQLite, then")
 
-    def test_an_inbox_that_cannot_be_made_is_told(self, tmp_path: Path) -> None:
+    def test_an_inbox_that_cannot_be_made_is_reported(self, tmp_path: Path) -> None:
         lay(tmp_path, "state", b"")
         with pytest.raises(StateUnusable, match="cannot be made"):
             post_command(tmp_path / "state" / "inbox", COMMANDS[0])
@@ -108,7 +108,7 @@ class TestCollect:
         assert posted.command is None
         assert posted.problem == "pause.nwo: Extra inputs are not permitted"
 
-    def test_of_many_problems_the_first_three_are_told(self, tmp_path: Path) -> None:
+    def test_of_many_problems_the_first_three_are_reported(self, tmp_path: Path) -> None:
         lay(tmp_path, "stop.json", b'{"kind":"stop","id":"!","now":"perhaps","a":1,"b":2}')
         (posted,) = collect_commands(tmp_path)
         assert posted.problem.count("; ") == 2
@@ -138,7 +138,7 @@ class TestCollect:
         (tmp_path / "link-00001.json").symlink_to("elsewhere")
         assert collect_commands(tmp_path) == []
 
-    def test_one_that_vanished_before_it_was_looked_at_counts_as_oldest(
+    def test_one_that_vanished_before_it_was_inspected_counts_as_oldest(
         self, tmp_path: Path
     ) -> None:
         path = post_command(tmp_path, COMMANDS[0])
@@ -147,7 +147,7 @@ class TestCollect:
         path.unlink()
         assert _age_of(entry) == 0
 
-    def test_one_that_vanished_while_it_was_read_is_told_as_such(
+    def test_one_that_vanished_while_it_was_read_is_reported_as_such(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         path = post_command(tmp_path, COMMANDS[0])

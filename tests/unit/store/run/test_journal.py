@@ -103,7 +103,7 @@ class TestJournal:
         assert (read.events, read.size, read.torn, read.unreadable) == ((), 0, 0, ())
 
     @pytest.mark.parametrize("torn", [b"{", b'{"v":1,"seq":3', to_lines([note(3)])[:-1], b"\xe7"])
-    def test_a_torn_last_line_is_told_and_cut_on_reopening(
+    def test_a_torn_last_line_is_reported_and_cut_on_reopening(
         self, tmp_path: Path, torn: bytes
     ) -> None:
         path = tmp_path / "journal.jsonl"
@@ -119,7 +119,7 @@ class TestJournal:
         assert again.events == (*notes(1, 2), note(3, "after the fall"))
         assert again.torn == 0
 
-    def test_a_whole_line_that_is_no_event_is_skipped_and_told(self, tmp_path: Path) -> None:
+    def test_a_whole_line_that_is_no_event_is_skipped_and_reported(self, tmp_path: Path) -> None:
         path = tmp_path / "journal.jsonl"
         path.write_bytes(to_lines([note(1)]) + b"\0\0\0\n" + to_lines([note(2)]) + b"{}\n")
         read = read_journal(path)
@@ -136,7 +136,7 @@ class TestJournal:
         with pytest.raises(StateUnusable, match=r"the journal .* cannot be used: is a folder"):
             read_journal(tmp_path)
 
-    def test_a_disk_that_fails_to_sync_is_told(self, tmp_path: Path) -> None:
+    def test_a_disk_that_fails_to_sync_is_reported(self, tmp_path: Path) -> None:
         journal = Journal(tmp_path / "journal.jsonl")
         journal.close()
         with pytest.raises(StateUnusable, match="Bad file descriptor"):
@@ -199,7 +199,7 @@ def test_any_text_is_one_line_and_comes_back_whole(text: str) -> None:
     assert event.text == text
 
 
-def test_a_disk_that_is_full_from_the_start_is_told() -> None:
+def test_a_disk_that_is_full_from_the_start_is_reported() -> None:
     # Every write to this device fails with "no space left", like on a full disk.
     journal = Journal(Path(os.devnull).with_name("full"))
     with pytest.raises(StateUnusable, match="No space left on device"):

@@ -17,7 +17,7 @@ from tests.unit.core.views.run_states import run_started
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 
 
-def test_runs_of_the_same_second_are_told_in_their_order(tmp_path: Path) -> None:
+def test_runs_of_the_same_second_are_reported_in_their_order(tmp_path: Path) -> None:
     worktree = find_worktree(make_repository(tmp_path / "tree", ["One"]))
     state = state_folder(tmp_path / "state", worktree)
     runs = ["20260131T120000Z-ffff", "20260131T120000Z-0000", "20260131T120001Z-8888"]

@@ -128,7 +128,7 @@ def test_without_a_log_there_is_still_the_summary(tmp_path: Path) -> None:
     assert log.problem is None
 
 
-def test_the_first_failure_is_kept_and_the_run_goes_on(tmp_path: Path) -> None:
+def test_the_first_failure_is_kept_and_the_run_continues(tmp_path: Path) -> None:
     (tmp_path / "logs").touch()
     log = jsonl_log(tmp_path)
     iterate(log, 1, b"hello\n")
@@ -158,7 +158,7 @@ def test_a_full_disk_leaves_no_half_of_a_line(tmp_path: Path) -> None:
     ]
 
 
-def test_the_summary_lies_where_people_are_told(tmp_path: Path) -> None:
+def test_the_summary_is_at_the_shown_path(tmp_path: Path) -> None:
     files = RunFiles(folder=tmp_path / "state" / "runs" / "x")
     inside, outside = Config(), Config(log_form=LogForm.JSONL)
     assert summary_folder(tmp_path, inside, files) == tmp_path / ".ralph/logs"

@@ -70,7 +70,7 @@ def test_an_engine_that_cannot_start_says_why(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_what_a_run_told_before_is_no_start(tmp_path: Path) -> None:
+def test_what_a_run_reported_before_is_no_start(tmp_path: Path) -> None:
     files = RunFiles(folder=tmp_path / "run")
     files.folder.mkdir()
     files.journal.write_bytes(to_lines([run_started()]))
@@ -81,7 +81,7 @@ def test_what_a_run_told_before_is_no_start(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_of_a_long_complaint_the_end_is_told(tmp_path: Path) -> None:
+def test_of_a_long_complaint_the_end_is_reported(tmp_path: Path) -> None:
     files = RunFiles(folder=tmp_path / "run")
     launched = launch_detached(
         ["no-such-verb-" + "x" * 2 * ERROR_TAIL],

@@ -86,14 +86,14 @@ class TestAcquire:
         assert (tmp_path / "ralph.lock").read_bytes() == b""
 
     @pytest.mark.slow
-    def test_a_second_holder_is_refused_and_told_the_pid_and_the_run(self, tmp_path: Path) -> None:
+    def test_a_second_holder_is_refused_with_the_pid_and_the_run(self, tmp_path: Path) -> None:
         with holder(tmp_path) as (process, _):
             with pytest.raises(WorkspaceBusy, match=rf"\(pid {process.pid}\) .* run {RUN}; "):
                 EngineLock(tmp_path).acquire()
             assert is_held(tmp_path)
 
     @pytest.mark.slow
-    def test_one_that_has_not_said_who_it_is_refuses_a_second_all_the_same(
+    def test_one_that_has_not_recorded_its_name_refuses_a_second_all_the_same(
         self, tmp_path: Path
     ) -> None:
         with (
@@ -135,7 +135,7 @@ class TestAcquire:
         thread.join()
         assert not is_held(tmp_path)
 
-    def test_a_git_directory_that_cannot_be_written_is_told(self, tmp_path: Path) -> None:
+    def test_a_git_directory_that_cannot_be_written_is_reported(self, tmp_path: Path) -> None:
         (tmp_path / "ralph.lock").mkdir()
         with pytest.raises(StateUnusable, match=r"ralph\.lock cannot be opened: .*git directory"):
             EngineLock(tmp_path).acquire()
@@ -166,7 +166,7 @@ class TestProbe:
 
     @pytest.mark.slow
     @pytest.mark.parametrize("last_owner", [dead_process, this_process])
-    def test_a_viewer_that_looks_all_the_time_never_makes_a_start_fail(
+    def test_a_viewer_that_polls_all_the_time_never_makes_a_start_fail(
         self, tmp_path: Path, last_owner: object
     ) -> None:
         assert callable(last_owner)

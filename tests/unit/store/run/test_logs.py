@@ -94,7 +94,7 @@ class TestOneFileARun:
         log.close()
         assert (tmp_path / "logs" / "2026-02-04_1001.log").exists()
 
-    def test_what_no_iteration_said_goes_nowhere(self, tmp_path: Path) -> None:
+    def test_what_no_iteration_reported_goes_nowhere(self, tmp_path: Path) -> None:
         log = run_log(tmp_path)
         log.write(b"too early")
         log.close()
@@ -117,7 +117,7 @@ class TestOneFileAnIteration:
         assert "Iteration: 2\n" in (logs / "iteration-002.log").read_text(encoding="utf-8")
         assert "Iteration: 2\n" not in (logs / "iteration-001.log").read_text(encoding="utf-8")
 
-    def test_what_lies_there_is_added_to(self, tmp_path: Path) -> None:
+    def test_what_is_there_is_added_to(self, tmp_path: Path) -> None:
         log = run_log(tmp_path, LogForm.ITERATION)
         iterate(log, 1)
         iterate(log, 1)
@@ -160,7 +160,7 @@ class TestSummary:
         log.close()
         assert [row[0] for row in rows(log)] == ["iteration", "1", "2", "3"]
 
-    def test_a_run_that_goes_on_keeps_its_rows(self, tmp_path: Path) -> None:
+    def test_a_run_that_continues_keeps_its_rows(self, tmp_path: Path) -> None:
         log = run_log(tmp_path)
         iterate(log, 1, 2)
         log.close()
@@ -190,7 +190,7 @@ class TestSummary:
 
 class TestTrouble:
     @pytest.mark.parametrize("form", LogForm)
-    def test_a_folder_that_cannot_be_made_is_told_and_ends_nothing(
+    def test_a_folder_that_cannot_be_made_is_reported_and_ends_nothing(
         self, tmp_path: Path, form: LogForm
     ) -> None:
         (tmp_path / "logs").write_text("a file\n", encoding="utf-8")
@@ -200,7 +200,7 @@ class TestTrouble:
         assert log.problem == f"{tmp_path / 'logs'}: File exists"
         assert (tmp_path / "logs").read_text(encoding="utf-8") == "a file\n"
 
-    def test_a_full_disk_is_told_once_and_ends_nothing(self, tmp_path: Path) -> None:
+    def test_a_full_disk_is_reported_once_and_ends_nothing(self, tmp_path: Path) -> None:
         log = run_log(tmp_path)
         iterate(log, 1)
         assert log.problem is None
@@ -209,7 +209,7 @@ class TestTrouble:
         log.close()
         assert log.problem == f"{tmp_path / 'logs'}: File too large"
 
-    def test_a_summary_that_cannot_be_written_is_told(self, tmp_path: Path) -> None:
+    def test_a_summary_that_cannot_be_written_is_reported(self, tmp_path: Path) -> None:
         log = run_log(tmp_path)
         log.begin(1, 1, None, MORNING)
         with small_files(10):
@@ -266,7 +266,7 @@ class TestEarlierLogs:
             make(tmp_path / "logs")
         assert move_earlier_logs(tmp_path / "logs", None) is None
 
-    def test_what_cannot_be_moved_is_said(self, tmp_path: Path) -> None:
+    def test_what_cannot_be_moved_is_reported(self, tmp_path: Path) -> None:
         (tmp_path / "summary.csv").touch()
         with pytest.raises(StateUnusable, match="cannot be moved"):
             move_earlier_logs(tmp_path, "no/such/run")

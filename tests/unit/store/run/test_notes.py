@@ -40,7 +40,7 @@ def test_where_nobody_left_one_there_is_none(state: StateFolder) -> None:
     remove_taken_notes(state)
 
 
-def test_they_can_be_looked_at_and_stay(state: StateFolder) -> None:
+def test_they_can_be_inspected_and_stay(state: StateFolder) -> None:
     assert peek_notes(state) == []
     leave(state, "first")
     taken = take_notes(state)
@@ -64,7 +64,7 @@ def test_what_was_taken_is_kept_until_a_journal_has_it(state: StateFolder) -> No
     leave(state, "first")
     assert texts(state) == ["first"]
     leave(state, "second")
-    # The engine that took the first one was killed before it could tell it.
+    # The engine that took the first one was killed before it could record it.
     assert texts(state) == ["first", "second"]
     remove_taken_notes(state)
     assert texts(state) == []
@@ -101,7 +101,7 @@ def test_half_a_note_and_what_is_no_note_are_passed_over(state: StateFolder) -> 
     assert texts(state) == ["first"]
 
 
-def test_where_none_can_be_left_it_is_said(tmp_path: Path) -> None:
+def test_where_none_can_be_left_it_is_reported(tmp_path: Path) -> None:
     (tmp_path / "state").write_text("a file", encoding="utf-8")
     with pytest.raises(StateUnusable, match="cannot be made"):
         queue_note(StateFolder(folder=tmp_path / "state"), "first", by="Ada")

@@ -58,7 +58,7 @@ def test_one_that_reads_nothing_is_no_problem(errand: Make) -> None:
         ("", RalphError, "ended with 3: it said nothing"),
     ],
 )
-def test_a_bad_end_is_told_as_what_it_was(
+def test_a_bad_end_is_reported_as_what_it_was(
     errand: Make, said: str, kind: type[RalphError], words: str
 ) -> None:
     made = errand(f"sys.stderr.write({said!r})\nsys.exit(3)")

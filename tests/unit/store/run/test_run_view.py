@@ -89,7 +89,7 @@ class TestFold:
         chance = Chance(data)
         for _ in range(30):
             chance.move()
-        # As they stand in a journal: with times in whole milliseconds.
+        # As in a journal: with times in whole milliseconds.
         events = [parse_event(dump_event(event)) for event in chance.events]
         cut = data.draw(st.integers(0, len(events)))
         assert kept(RunView().plus(events[:cut])).plus(events[cut:]) == RunView().plus(events)
@@ -131,7 +131,7 @@ class TestSnapshot:
 
     @pytest.mark.usefixtures("small_parts")
     @pytest.mark.parametrize("n_events", [1, 17, 40])
-    def test_a_viewer_goes_on_from_it(
+    def test_a_viewer_continues_from_it(
         self, files: RunFiles, n_events: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         write(files)
@@ -200,7 +200,7 @@ class TestSnapshot:
         leave_view(files, 30)
         write(files, EVENTS[:left])
         assert read_view(files).view == RunView().plus(EVENTS[:left])
-        # The next engine goes on with the same numbers, in other words.
+        # The next engine continues with the same numbers and other text.
         others = [event.model_copy(update={"by": "another"}) for event in EVENTS[left:]]
         write(files, [*EVENTS[:left], *others])
         assert load_view(files) == ViewPosition()
@@ -210,7 +210,7 @@ class TestSnapshot:
 @pytest.mark.usefixtures("small_parts")
 @pytest.mark.parametrize("snapshot_at", [None, 3, 20, 40])
 @pytest.mark.parametrize("seq", [1, 2, 20, 21, 40, 41])
-def test_a_run_is_known_as_it_stood_before_an_event(
+def test_a_run_is_known_as_it_was_before_an_event(
     files: RunFiles, seq: int, snapshot_at: int | None
 ) -> None:
     write(files)
@@ -240,7 +240,7 @@ class TestParts:
         assert list(each_event(path, kinds=kinds)) == wanted
         assert wanted
 
-    def test_a_line_in_another_order_is_looked_at(self, files: RunFiles) -> None:
+    def test_a_line_in_another_order_is_inspected(self, files: RunFiles) -> None:
         files.journal.write_bytes(
             b'{"kind":"noteAdded","seq":1,"at":"2026-01-31T12:00:00Z","run":"r","text":"a","by":"b"}\n'
         )
@@ -249,7 +249,7 @@ class TestParts:
 
 class TestPlace:
     @given(seq=st.integers(0, 2500), text=st.integers(0, 200))
-    def test_no_event_behind_it_stands_before_it(
+    def test_no_event_behind_it_is_before_it(
         self, seq: int, text: int, tmp_path_factory: pytest.TempPathFactory
     ) -> None:
         journal = tmp_path_factory.getbasetemp() / "place.jsonl"

@@ -125,7 +125,7 @@ class TestFinding:
         assert found.files == state.run(NEW)
         assert (found.owner, found.live) == (None, False)
 
-    def test_the_owners_run_is_taken_also_where_its_state_lies_elsewhere(
+    def test_the_owners_run_is_taken_also_where_its_state_is_elsewhere(
         self, worktree: Worktree, state: StateFolder, tmp_path: Path
     ) -> None:
         elsewhere = StateFolder(folder=tmp_path / "elsewhere")
@@ -168,7 +168,7 @@ class TestFinding:
         assert found is not None
         assert found.files == state.run(NEW)
 
-    def test_a_state_in_the_tree_is_believed_where_this_person_put_it_there(
+    def test_a_state_in_the_tree_is_believed_where_this_user_put_it_there(
         self, worktree: Worktree
     ) -> None:
         state = StateFolder(folder=worktree.root / "state")

@@ -1,4 +1,4 @@
-"""What becomes of a start in the background, and how an engine tells why it did not begin."""
+"""Starts in the background, and how an engine reports why its run did not start."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ class TestRefusals:
             (f"{REFUSED}NotAllowed", f"{REFUSED}NotAllowed"),
         ],
     )
-    def test_what_it_says_otherwise_is_told_with_where_all_of_it_is(
+    def test_what_it_says_otherwise_is_reported_with_where_all_of_it_is(
         self, worktree: Worktree, state: StateFolder, said: str, last: str
     ) -> None:
         with pytest.raises(EngineStartFailed) as raised:

@@ -69,7 +69,7 @@ def follow(
     return shown([item for batch in follower for item in batch])
 
 
-def test_output_stands_between_the_events_of_its_agent(files: RunFiles) -> None:
+def test_output_is_between_the_events_of_its_agent(files: RunFiles) -> None:
     events: list[Event] = [note(1), agent_started(2), agent_exited(3), note(4), ended(5)]
     lay(files, *events, out_1=b"said\n", err_1=b"warned\n")
     assert follow(files) == [1, 2, ("out", "said\n"), ("err", "warned\n"), 3, 4, 5]
@@ -92,7 +92,7 @@ def test_each_attempt_and_iteration_has_its_own(files: RunFiles) -> None:
 @pytest.mark.parametrize(
     "closing", [iteration_ended().model_copy(update={"seq": 2}), ended(2)], ids=["lost", "ended"]
 )
-def test_an_agent_whose_end_nobody_told_is_shown_to_its_last_byte(
+def test_an_agent_without_a_reported_end_is_shown_to_its_last_byte(
     files: RunFiles, closing: Event
 ) -> None:
     lay(files, agent_started(1), closing, ended(3), out_1=b"half a li")
@@ -104,7 +104,7 @@ def test_without_output_only_events_are_shown(files: RunFiles) -> None:
     assert follow(files, output=False) == [1, 2, 3]
 
 
-def test_a_late_viewer_gets_the_end_of_what_a_running_agent_said(files: RunFiles) -> None:
+def test_a_late_viewer_gets_the_end_of_what_a_running_agent_reported(files: RunFiles) -> None:
     lay(
         files,
         note(1),
@@ -122,7 +122,7 @@ def test_a_viewer_that_is_there_from_the_start_gets_all_of_it(files: RunFiles) -
     assert output == ("out", "x" * 2 * OUTPUT_BACKLOG)
 
 
-def test_an_agent_that_has_not_said_anything_yet_is_no_trouble(files: RunFiles) -> None:
+def test_an_agent_without_output_yet_is_no_trouble(files: RunFiles) -> None:
     lay(files, note(1), agent_started(2))
     assert follow(files, after_seq=2, live=lambda: False) == []
 
@@ -180,7 +180,7 @@ def test_a_viewer_that_cannot_keep_up_passes_over_what_nobody_can_read(files: Ru
     ]
 
 
-def test_it_can_be_told_to_stop_in_the_middle_of_a_flood(files: RunFiles) -> None:
+def test_it_can_be_stopped_in_the_middle_of_a_flood(files: RunFiles) -> None:
     lay(files, agent_started(1), out_1=b"x" * 2 * READ_LIMIT)
     follower = RunFollower(files, is_live=lambda: True)
     batches = iter(follower)
@@ -190,7 +190,7 @@ def test_it_can_be_told_to_stop_in_the_middle_of_a_flood(files: RunFiles) -> Non
     assert list(batches) == []
 
 
-def test_a_run_that_goes_on_is_followed_to_its_next_end(files: RunFiles) -> None:
+def test_a_run_that_continues_is_followed_to_its_next_end(files: RunFiles) -> None:
     lay(files, note(1), ended(2), resumed(3), note(4), ended(5))
     assert follow(files, after_seq=2) == [3, 4, 5]
 
@@ -200,7 +200,7 @@ def test_an_engine_that_is_gone_ends_it(files: RunFiles) -> None:
     assert follow(files, live=lambda: False) == [1, 2, ("out", "said\n")]
 
 
-def test_it_can_be_told_to_stop(files: RunFiles) -> None:
+def test_it_can_be_stopped(files: RunFiles) -> None:
     lay(files, note(1))
     follower = RunFollower(files, is_live=lambda: True)
     batches = iter(follower)

@@ -1,4 +1,4 @@
-"""What other tools leave, as they lay it out: read, never changed."""
+"""Files of other tools: read, never changed."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ class TestWhatIsFound:
         }
 
     @pytest.mark.parametrize("names", [(), ("@fix_plan.md",), (".ralphrc",), ("ralph.sh",)])
-    def test_where_nothing_tells_of_another_tool_there_is_none(
+    def test_where_nothing_shows_of_another_tool_there_is_none(
         self, tmp_path: Path, names: tuple[str, ...]
     ) -> None:
         assert find_existing_setup(put(tmp_path, *names)) is None
 
 
 class TestSettings:
-    def test_what_has_the_same_meaning_here_is_taken_and_the_rest_is_told(
+    def test_what_has_the_same_meaning_here_is_taken_and_the_rest_is_reported(
         self, tmp_path: Path
     ) -> None:
         put(tmp_path, ".ralph/fix_plan.md", ".ralphrc")

@@ -101,7 +101,7 @@ class TestShowing:
 
 class TestDescription:
     @pytest.mark.parametrize("profile", [ProfileName.FIXPLAN, ProfileName.SPEC])
-    def test_the_agent_of_an_iteration_is_told_where_it_lies(
+    def test_the_agent_of_an_iteration_knows_its_path(
         self, tree: Worktree, state: StateFolder, profile: ProfileName
     ) -> None:
         set_up(tree, state, order(profile=profile))
@@ -145,7 +145,7 @@ class TestDescription:
 
 
 class TestPlan:
-    def test_somebodys_own_is_added_to_where_it_lies(
+    def test_somebodys_own_is_added_to_where_it_is(
         self, tree: Worktree, state: StateFolder
     ) -> None:
         (tree.root / "TODO.md").write_bytes(b"# Mine\r\n\r\n* [ ] old \xff\r\n")
@@ -156,7 +156,7 @@ class TestPlan:
         assert config.paths.plan == "TODO.md"
         assert not (tree.root / "@fix_plan.md").exists()
 
-    def test_one_that_lies_there_is_used_without_being_named(
+    def test_one_that_is_there_is_used_without_being_named(
         self, tree: Worktree, state: StateFolder
     ) -> None:
         (tree.root / "fix_plan.md").write_text("- [ ] Send a mail\n", encoding="utf-8")
@@ -167,7 +167,7 @@ class TestPlan:
         )
         assert load_settings(tree.root, {}, {}).config.paths.plan is None
 
-    def test_one_that_is_not_there_is_told(self, tree: Worktree) -> None:
+    def test_one_that_is_not_there_is_reported(self, tree: Worktree) -> None:
         with pytest.raises(PlanMissing, match=r"there is no plan .*TODO\.md"):
             plan_setup(tree.root, order(existing_plan="TODO.md"), environment={}, today=TODAY)
 
@@ -231,7 +231,7 @@ class TestSettings:
         assert (config.commits.value, config.push, config.agent) == ("loop", True, "cline")
         assert load_settings(tree.root, {}, {}).config == config
 
-    def test_the_profile_that_lies_there_is_taken(self, tree: Worktree, state: StateFolder) -> None:
+    def test_the_profile_that_is_there_is_taken(self, tree: Worktree, state: StateFolder) -> None:
         (tree.root / "IMPLEMENTATION_PLAN.md").write_text("- [ ] a\n", encoding="utf-8")
         assert set_up(tree, state, order()).config.profile is ProfileName.SPEC
 
@@ -311,7 +311,7 @@ class TestRefused:
         assert everything(tree.root) == {}
 
     @pytest.mark.parametrize("name", ["@fix_plan.md", ".ralph/config.toml"])
-    def test_what_somebody_wrote_meanwhile_stays_and_the_rest_is_put_back(
+    def test_what_somebody_wrote_meanwhile_stays_and_the_rest_is_restored(
         self, tree: Worktree, state: StateFolder, name: str
     ) -> None:
         (tree.root / ".gitignore").write_text("mine\n")

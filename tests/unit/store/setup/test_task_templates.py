@@ -1,4 +1,4 @@
-"""Templates: the built-in ones are good, the user's own are found, bad ones are told."""
+"""Templates: the built-in ones are good, the user's are found, bad ones are reported."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_ones_own_come_after_them_by_name(tmp_path: Path) -> None:
         find_template(found, "lion")
 
 
-def test_bad_ones_are_told_and_the_others_are_there(tmp_path: Path) -> None:
+def test_bad_ones_are_reported_and_the_others_are_there(tmp_path: Path) -> None:
     (tmp_path / "a-folder.md").mkdir()
     (tmp_path / "b-bytes.md").write_bytes(b"\xff\xfe\x00")
     (tmp_path / "c-empty.md").write_bytes(b"")
@@ -87,7 +87,7 @@ def test_bad_ones_are_told_and_the_others_are_there(tmp_path: Path) -> None:
         assert wanted in said
 
 
-def test_a_flood_of_them_is_cut_and_told(tmp_path: Path) -> None:
+def test_a_flood_of_them_is_cut_and_reported(tmp_path: Path) -> None:
     for number in range(MOST_OWN + 1):
         (tmp_path / f"{number:03}.md").write_text("x", encoding="utf-8")
     found = load(tmp_path)
@@ -95,7 +95,7 @@ def test_a_flood_of_them_is_cut_and_told(tmp_path: Path) -> None:
     assert found.problems == (f"of the 201 templates in {tmp_path} the first 200 are read",)
 
 
-def test_where_they_lie(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert template_folder({"RALPH_TEMPLATES_DIR": str(tmp_path)}) == tmp_path
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     assert template_folder({}) == tmp_path / "config" / "ralph" / "templates"

@@ -1,4 +1,4 @@
-"""What stands over an answer in the decide file: that it counts once saved, or who gave it."""
+"""Views of an answer in the decide file: that it counts once saved, or who gave it."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ GO_ON = ("Continue the run with this answer", Verb.RESUME, {"run": RUN, "continu
         pytest.param(seen(*asked(), text=ANSWERED, file=FileKind.BLOCKED), id="blocked"),
     ],
 )
-def test_without_an_answer_nothing_is_told(sight: DocumentContext) -> None:
+def test_without_an_answer_nothing_is_reported(sight: DocumentContext) -> None:
     assert told(sight) == []
     assert offered(sight) == []
 
@@ -83,7 +83,7 @@ def test_an_answer_that_is_not_saved_counts_once_it_is() -> None:
     assert offered(sight) == [("save to answer", Verb.NONE, {})]
 
 
-def test_nobody_looked_at_the_file_yet() -> None:
+def test_nobody_inspected_the_file_yet() -> None:
     sight = seen(*asked(), text=ANSWERED, file=FileKind.DECIDE)
     assert offered(sight) == [("save to answer", Verb.NONE, {})]
 
@@ -95,14 +95,14 @@ def test_a_saved_answer_is_taken_by_a_living_engine() -> None:
     assert offered(sight) == [("answer saved", Verb.NONE, {})]
 
 
-def test_without_an_engine_the_run_can_go_on_with_a_saved_answer() -> None:
+def test_without_an_engine_the_run_can_continue_with_a_saved_answer() -> None:
     sight = decide(*asked(), text=ANSWERED, saved=ANSWERED, pid=None)
     message = "the answer is saved; it is told when a run goes on"
     assert told(sight) == [("answer-pending", message)]
     assert offered(sight) == [("answer saved", Verb.NONE, {}), GO_ON]
 
 
-def test_without_any_run_there_is_none_to_go_on_with() -> None:
+def test_without_any_run_there_is_none_to_continue_with() -> None:
     sight = decide(text=ANSWERED, saved=ANSWERED)
     assert offered(sight) == [("answer saved", Verb.NONE, {})]
 
@@ -143,7 +143,7 @@ def test_a_long_answer_is_repeated_in_part() -> None:
 
 
 @given(data=st.data())
-def test_any_run_beside_any_text_can_be_looked_at(data: st.DataObject) -> None:
+def test_any_run_beside_any_text_can_be_inspected(data: st.DataObject) -> None:
     sight = seen_by_chance(data)
     answer_diagnostics(sight)
     answer_lenses(sight)

@@ -16,7 +16,7 @@ from tests.unit.core.plan.lint.test_checks import check_texts
 from tests.unit.core.views.document_contexts import PRINT, seen, started
 
 
-def test_a_remark_stands_at_its_words_with_the_other_place() -> None:
+def test_a_remark_is_at_its_words_with_the_other_place() -> None:
     text = "- [ ] Implement the whole parser\n- [ ] Implement the whole parser\x1b[2J\n"
     text = text.replace("parser\n", "parser\x1b[2J\n")
     (one,) = check_diagnostics(DocumentContext(text=text, parsed=parse_markdown(text)))

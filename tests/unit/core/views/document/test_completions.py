@@ -105,7 +105,7 @@ def test_a_tag_takes_the_place_of_what_was_begun(text: str, label: str, line: st
     assert taken(text, label) == line
 
 
-def test_a_tag_is_found_by_what_stands_there_already() -> None:
+def test_a_tag_is_found_by_what_is_there_already() -> None:
     [blocked, _] = offered("- [ ] b|").items
     assert (blocked.label, blocked.filter) == ("[BLOCKED]", "BLOCKED")
     assert offered("- [ ] [b|").items[0].filter == "[BLOCKED]"

@@ -99,7 +99,7 @@ def test_a_run_that_only_works_adds_nothing() -> None:
         pytest.param("NEEDS_CLARIFICATION", Severity.WARNING, id="needs-clarification"),
     ],
 )
-def test_the_last_report_stands_at_its_task_with_severity_by_status(
+def test_the_last_report_is_at_its_task_with_severity_by_status(
     status: str, severity: Severity
 ) -> None:
     look = seen(*WORKS, reports(3, STATUS=status), shows(3), ends(3), begins(4, LETTER))
@@ -110,7 +110,7 @@ def test_the_last_report_stands_at_its_task_with_severity_by_status(
     assert marked(look, one) == "Choose the storage engine"
 
 
-def test_a_report_is_told_beside_what_was_seen() -> None:
+def test_a_report_is_shown_beside_what_was_observed() -> None:
     fields = {
         "STATUS": "IN_PROGRESS",
         "FILES_MODIFIED": "5",
@@ -135,14 +135,14 @@ def test_the_evidence_of_another_iteration_is_not_held_against_a_report() -> Non
 @pytest.mark.parametrize(
     "line", [pytest.param(None, id="confirming"), pytest.param(READ, id="gone")]
 )
-def test_without_its_task_a_report_stands_on_the_first_line(line: int | None) -> None:
+def test_without_its_task_a_report_is_on_the_first_line(line: int | None) -> None:
     text = PLAN.replace("- [x] Read the law\n", "")
     look = seen(started(), begins(3, line), reports(3, STATUS="COMPLETE"), text=text)
     one = only(look, "report")
     assert (one.line, marked(look, one)) == (0, "# Invoice")
 
 
-def test_a_report_of_an_iteration_that_nobody_knows_stands_on_the_first_line() -> None:
+def test_a_report_of_an_iteration_that_nobody_knows_is_on_the_first_line() -> None:
     assert only(seen(started(), reports(3, STATUS="COMPLETE")), "report").line == 0
 
 
@@ -162,7 +162,7 @@ def test_a_viewer_without_the_history_still_knows_the_task_in_work() -> None:
         ("stray-text", Severity.INFORMATION),
     ],
 )
-def test_each_problem_of_a_report_is_told(code: str, severity: Severity) -> None:
+def test_each_problem_of_a_report_is_reported(code: str, severity: Severity) -> None:
     one = only(seen(*WORKS, reports(3, code, "bad-value")), code)
     assert (one.line, one.severity) == (CHOOSE, severity)
     assert one.message == f"the report of iteration 3: {code} it is"
@@ -237,7 +237,7 @@ def test_a_tick_with_no_other_change_is_shown_where_it_was_made() -> None:
         ),
     ],
 )
-def test_the_breaker_stands_on_the_first_line_with_its_reason(
+def test_the_breaker_is_on_the_first_line_with_its_reason(
     state: BreakerState, open_at: int, severity: Severity, message: str
 ) -> None:
     breaker = Breaker(state=state, reason="2 without progress", current_iteration=3)
@@ -248,7 +248,7 @@ def test_the_breaker_stands_on_the_first_line_with_its_reason(
     assert one.link == "start:3:3"
 
 
-def test_a_waiting_question_stands_at_its_task() -> None:
+def test_a_waiting_question_is_at_its_task() -> None:
     (one,) = found(seen(*WORKS, ASKED))
     assert (one.line, one.severity, one.code) == (CHOOSE, Severity.WARNING, "question-waiting")
     assert (one.message, one.link) == ("iteration 3 asks: a or b?", "file:.ralph/decide.txt")
@@ -266,7 +266,7 @@ def test_an_answer_closes_the_question(more: list[EventBase], halt: HaltFiles | 
     assert found(seen(*WORKS, ASKED, *more, halt=halt)) == []
 
 
-def test_what_an_earlier_run_left_open_stands_on_the_first_line() -> None:
+def test_what_an_earlier_run_left_open_is_on_the_first_line() -> None:
     halt = HaltFiles(question="a or b?", blocked="no keys")
     blocked, asked = found(seen(halt=halt))
     assert (blocked.line, blocked.message) == (0, "the loop is blocked: no keys")
@@ -322,7 +322,7 @@ def test_a_failed_validation_is_shown_with_its_last_words(
         ),
     ],
 )
-def test_what_becomes_of_work_that_failed_it_is_said(
+def test_what_becomes_of_work_that_failed_it_is_reported(
     policy: str, undone: tuple[dict[str, object], ...], words: str
 ) -> None:
     journal = [
@@ -355,7 +355,7 @@ def test_what_a_later_iteration_has_settled_is_not_shown(told: EventBase) -> Non
     assert found(seen(*WORKS, told, ends(3))) == []
 
 
-def test_a_refused_completion_stands_at_the_first_task_that_is_open() -> None:
+def test_a_refused_completion_is_at_the_first_task_that_is_open() -> None:
     gone = task(READ).model_copy(update={"id": "0000dead", "title": "Gone\nby now"})
     refused = event(
         CompletionRefused,
@@ -371,7 +371,7 @@ def test_a_refused_completion_stands_at_the_first_task_that_is_open() -> None:
     )
 
 
-def test_a_completion_refused_for_no_task_stands_on_the_first_line() -> None:
+def test_a_completion_refused_for_no_task_is_on_the_first_line() -> None:
     (one,) = found(seen(*WORKS, event(CompletionRefused, iteration=3, why="too early")))
     assert (one.line, one.message) == (
         0,
@@ -396,7 +396,7 @@ def test_a_crash_before_the_first_event_has_no_last_word() -> None:
     assert "is gone; go on" in only(timeless, "engine-gone").message
 
 
-def test_problems_of_the_plan_stand_on_their_lines() -> None:
+def test_problems_of_the_plan_are_on_their_lines() -> None:
     look = seen(text="# Plan\r\n- [ ]\r\n- [?] What\r\n```\r\n")
     assert [(one.line, one.severity, one.code, marked(look, one)) for one in found(look)] == [
         (1, Severity.HINT, "empty-task", "[ ]"),
@@ -405,12 +405,12 @@ def test_problems_of_the_plan_stand_on_their_lines() -> None:
     ]
 
 
-def test_an_empty_plan_is_told_on_its_only_line() -> None:
+def test_an_empty_plan_is_reported_on_its_only_line() -> None:
     (one,) = found(seen(text=""))
     assert (one.line, one.start, one.end, one.code) == (0, 0, 0, "no-tasks")
 
 
-def test_the_worst_stands_first_on_a_line() -> None:
+def test_the_worst_is_first_on_a_line() -> None:
     look = seen(*WORKS, ASKED, RAISED, reports(3, STATUS="IN_PROGRESS"))
     assert codes(look) == ["run-blocked", "question-waiting", "report"]
 
@@ -447,7 +447,7 @@ def test_the_blocked_file_shows_only_the_blocker() -> None:
 
 
 @pytest.mark.parametrize("path", sorted(PLANS.glob("**/*.md")), ids=lambda path: path.name)
-def test_whatever_a_real_plan_looks_like_its_tasks_can_be_marked(path: Path) -> None:
+def test_whatever_a_real_plan_is_like_its_tasks_can_be_marked(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     lines = [line for _, line in lines_of(text)]
     at = document_positions(seen(text=text))
@@ -472,7 +472,7 @@ def test_any_run_beside_any_plan_is_shown_inside_the_text(data: st.DataObject) -
             assert one.code == one.code.lower()
 
 
-def test_what_was_put_back_stands_at_its_task_until_the_next_iteration_is_settled() -> None:
+def test_what_was_reverted_is_at_its_task_until_the_next_iteration_is_settled() -> None:
     dropped = event(
         GuardReverted,
         iteration=3,

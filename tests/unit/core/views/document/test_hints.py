@@ -1,4 +1,4 @@
-"""What stands behind the words of a task that a run finished."""
+"""Inlay hints of finished tasks."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ FINISHED = (
 TICKED = PLAN.replace("- [ ] **Round** half a cent up", "- [x] **Round** half a cent up  ")
 
 
-def test_a_finished_task_tells_its_iteration_and_its_commit() -> None:
+def test_a_finished_task_shows_its_iteration_and_its_commit() -> None:
     assert hints(seen(*FINISHED)) == (
         Hint(
             line=READ,
@@ -63,7 +63,7 @@ def test_a_task_that_was_opened_again_has_none() -> None:
     assert hints(seen(*FINISHED, text=PLAN.replace("[x] Read", "[ ] Read"))) == ()
 
 
-def test_a_task_that_a_person_ticked_has_none() -> None:
+def test_a_task_that_the_user_ticked_has_none() -> None:
     ticked = PLAN.replace("- [!] Print", "- [x] Print")
     assert PRINT not in {hint.line for hint in hints(seen(*FINISHED, text=ticked))}
 
@@ -77,7 +77,7 @@ def test_other_files_have_none() -> None:
 
 
 @given(st.data())
-def test_each_stands_at_the_end_of_a_line_and_they_are_in_order(data: st.DataObject) -> None:
+def test_each_is_at_the_end_of_a_line_and_they_are_in_order(data: st.DataObject) -> None:
     look = seen_by_chance(data)
     lines = [text for _, text in lines_of(look.text)]
     found = hints(look)

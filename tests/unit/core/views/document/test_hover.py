@@ -54,11 +54,11 @@ def test_an_engine_that_is_gone_is_not_running() -> None:
     assert lines[0] == "- **Running**: no, its engine is gone"
 
 
-def test_without_a_run_it_tells_how_to_start_one() -> None:
+def test_without_a_run_it_shows_how_to_start_one() -> None:
     assert hover(seen(), 0) == "No loop has run here yet. Start one with `ralph run`."
 
 
-def test_a_task_on_the_first_line_is_told_below_the_answers() -> None:
+def test_a_task_on_the_first_line_is_reported_below_the_answers() -> None:
     text = hover(seen(text="- [ ] a"), 0)
     assert text is not None
     six, _, task = text.partition("\n\n---\n\n")
@@ -66,18 +66,18 @@ def test_a_task_on_the_first_line_is_told_below_the_answers() -> None:
     assert task == "**a**\n\n- State: open"
 
 
-def test_the_last_iterations_stand_below_the_answers() -> None:
+def test_the_last_iterations_are_below_the_answers() -> None:
     text = hover(seen(*WORKS, shows(3, files=4, commit=COMMIT), ends(3)), 0)
     assert text is not None
     assert text.splitlines()[-1] == "- **Lately**: iteration 3: progress, 4 files, 1 commit"
 
 
 @pytest.mark.parametrize("line", [1, 2, 99, -1])
-def test_a_line_without_a_task_tells_nothing(line: int) -> None:
+def test_a_line_without_a_task_shows_nothing(line: int) -> None:
     assert hover(seen(*WORKS), line) is None
 
 
-def test_a_task_that_nobody_touched_tells_where_it_stands() -> None:
+def test_a_task_that_nobody_touched_shows_its_status() -> None:
     assert told(seen(), ROUND) == [
         "**Round half a cent up**",
         "",
@@ -104,7 +104,7 @@ def test_every_state_has_a_word(line: str, expected: str) -> None:
     assert told(seen(text=f"# Plan\n{line}"), 1)[2] == f"{expected}, Plan"
 
 
-def test_what_blocks_a_task_is_told() -> None:
+def test_what_blocks_a_task_is_reported() -> None:
     assert told(seen(), PAY)[3] == "- Blocked by: no keys"
 
 
@@ -114,7 +114,7 @@ def test_an_optional_task_says_so() -> None:
     assert told(look, 1)[2] == "- State: open, Later, optional"
 
 
-def test_claim_and_evidence_stand_below_each_other() -> None:
+def test_claim_and_evidence_are_below_each_other() -> None:
     fields = {"STATUS": "IN_PROGRESS", "FILES_MODIFIED": "5", "RECOMMENDATION": "go on"}
     look = seen(
         *WORKS,
@@ -137,7 +137,7 @@ def test_claim_and_evidence_stand_below_each_other() -> None:
     ]
 
 
-def test_only_the_newest_attempt_is_told() -> None:
+def test_only_the_newest_attempt_is_reported() -> None:
     again = (begins(4, CHOOSE), shows(4, files=1))
     look = seen(*WORKS, reports(3, STATUS="IN_PROGRESS"), ends(3), *again)
     assert told(look, CHOOSE)[3:] == [
@@ -160,7 +160,7 @@ def test_many_attempts_are_counted_and_the_last_ones_named() -> None:
         (None, "- Done: in iteration 3, no commit"),
     ],
 )
-def test_a_finished_task_tells_how_it_came_to_be_done(commit: str | None, expected: str) -> None:
+def test_a_finished_task_shows_how_it_became_done(commit: str | None, expected: str) -> None:
     look = seen(*WORKS, shows(3, files=1, commit=commit, done=(READ, CHOOSE)))
     assert told(look, READ)[-1] == expected
     assert not any("Done" in line for line in told(look, CHOOSE))
@@ -170,7 +170,7 @@ def test_an_iteration_that_no_engine_works_on_was_left_open() -> None:
     assert "left open by iteration 3" in told(seen(*WORKS, phase=Phase.CRASHED), CHOOSE)[2]
 
 
-def test_what_a_task_waits_for_is_told() -> None:
+def test_what_a_task_waits_for_is_reported() -> None:
     asked = event(QuestionAsked, iteration=3, question="a\nor b?", path="d", asked_at=NOON)
     raised = event(BlockedRaised, iteration=3, reason="no keys", path="b")
     look = seen(*WORKS, asked, raised)
@@ -205,7 +205,7 @@ def test_nothing_of_a_stranger_becomes_markdown(title: str, expected: str) -> No
 
 
 @pytest.mark.parametrize("file", [FileKind.DECIDE, FileKind.BLOCKED])
-def test_other_files_tell_how_the_run_stands_and_nothing_of_tasks(file: FileKind) -> None:
+def test_other_files_show_the_status_of_the_run_and_nothing_of_tasks(file: FileKind) -> None:
     look = replace(seen(*WORKS), file=file, text="")
     assert hover(look, 0) == hover(seen(*WORKS), 0)
     assert hover(look, ROUND) is None

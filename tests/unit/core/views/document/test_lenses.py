@@ -74,7 +74,7 @@ def shown(found: tuple[Lens, ...], line: int = 0) -> list[tuple[str, str, dict[s
 
 
 def controls(look: DocumentContext) -> list[tuple[str, str, dict[str, Any]]]:
-    """The first line's lenses but the one that tells how the run stands."""
+    """The first line's lenses but the one with the status of the run."""
     *first, standing = shown(lenses(look))
     assert standing[1] in {"showLog", "none"}
     return first
@@ -222,7 +222,7 @@ def test_a_run_that_parks_for_want_of_commits_can_be_reset_too() -> None:
     assert controls(look)[0] == ("Reset breaker", "reset", OF_RUN)
 
 
-def test_what_needs_a_person_stands_first() -> None:
+def test_what_needs_the_user_is_first() -> None:
     look = seen(*WORKS, asked(), raised(), ends(3, breaker=OPEN), phase(Phase.PARKED, "blocked"))
     assert [title for title, _, _ in controls(look)] == [
         "Ralph asks: answer…",
@@ -251,7 +251,7 @@ def test_how_far_how_long_and_how_dear() -> None:
     assert shown(lenses(look))[-1][1:] == ("showLog", {"run": RUN, "start": 4})
 
 
-def test_the_time_of_a_run_without_engine_stands_still() -> None:
+def test_the_time_of_a_run_without_engine_stops() -> None:
     look = seen(*WORKS, phase=Phase.CRASHED, pid=None)
     later = NOON + timedelta(hours=2)
     assert standing(look, now=later) == "engine gone · iteration 3 of 20 · 2 min"
@@ -354,12 +354,12 @@ def test_a_task_that_was_opened_again_is_not_done() -> None:
     ]
 
 
-def test_a_task_that_a_person_ticked_says_nothing() -> None:
+def test_a_task_that_the_user_ticked_says_nothing() -> None:
     text = PLAN.replace("- [ ] **Round**", "- [x] **Round**")
     assert ROUND not in on_tasks(seen(*TRIED, text=text))
 
 
-def test_a_question_and_a_blocker_stand_at_their_tasks() -> None:
+def test_a_question_and_a_blocker_are_at_their_tasks() -> None:
     found = on_tasks(seen(*TRIED, asked(2), raised(4)))
     assert found[ROUND][0] == ("Ralph asks: answer…", "answer", OF_RUN)
     assert found[CHOOSE][0] == ("Mark blocker as resolved", "resume", OF_RUN)
@@ -374,7 +374,7 @@ def test_a_task_on_the_first_line_repeats_nothing() -> None:
     assert titles[-2:] == ["Run only this", "attempt 1"]
 
 
-def test_tasks_that_nothing_is_said_of_are_not_made() -> None:
+def test_tasks_that_nothing_is_reported_of_are_not_made() -> None:
     text = "".join(f"# {part}\n- [ ] a {part}\n- [!] b {part}\n- [ ] c\n" for part in range(9))
     look = seen(text=text)
     assert isinstance(look.plan.tasks, LazyTuple)
@@ -383,7 +383,7 @@ def test_tasks_that_nothing_is_said_of_are_not_made() -> None:
     assert not look.plan.tasks.is_made
 
 
-def test_a_confirming_iteration_has_no_task_to_stand_at() -> None:
+def test_a_confirming_iteration_has_no_task_to_be_at() -> None:
     assert set(on_tasks(seen(started(), begins(1, None)))) == {PAY, PRINT}
 
 

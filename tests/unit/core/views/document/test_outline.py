@@ -116,7 +116,7 @@ def test_a_fence_that_is_left_open_ends_with_the_next_task() -> None:
     assert [one.end_line for one in read_outline(text, {1}).blocks] == [0]
 
 
-def test_front_matter_is_a_block_unless_tasks_stand_in_it() -> None:
+def test_front_matter_is_a_block_unless_tasks_are_in_it() -> None:
     assert blocks("---", "status: active", "---", "# A") == [("frontMatter", 0, 2)]
     assert headings("---", "# no: heading", "---") == []
     assert blocks("---", "- [ ] a", "---") == []
@@ -137,7 +137,7 @@ def test_a_text_ends_with_its_last_line_that_is_not_blank() -> None:
 
 
 @pytest.mark.parametrize("path", sorted(PLANS.glob("*.md")), ids=lambda path: path.stem)
-def test_in_real_plans_each_task_stands_below_its_own_heading(path: object) -> None:
+def test_in_real_plans_each_task_is_below_its_own_heading(path: object) -> None:
     text = path.read_text(encoding="utf-8")  # type: ignore[attr-defined]
     tasks = parse_markdown(text).plan.tasks
     found = read_outline(text, {task.line for task in tasks})

@@ -1,4 +1,4 @@
-"""What the views tell of plans that are no markdown: reviews, issues, a request."""
+"""Views of plans that are not Markdown: reviews, issues, a request."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class TestStories:
             (AT_CAP, "approved since its reviews were used up"),
         ],
     )
-    def test_a_review_is_told_in_words(self, fields: dict[str, object], words: str) -> None:
+    def test_a_review_is_reported_in_words(self, fields: dict[str, object], words: str) -> None:
         look = stories(text=text_of(story("US-1", **fields)))
         assert task_reviews(look).review(look.plan.tasks[0]) == words
 
@@ -88,7 +88,7 @@ class TestStories:
             ("", False),
         ]
 
-    def test_lenses_of_all_stories_tell_reviews_and_what_they_wait_for(self) -> None:
+    def test_lenses_of_all_stories_show_reviews_and_what_they_wait_for(self) -> None:
         look = stories(text=text_of(story("US-1", **WAITING), story("US-2", dependsOn=["US-1"])))
         told = [lens.title for lens in lenses(look, tasks=TaskLenses.ALL)]
         assert told == [
@@ -99,7 +99,7 @@ class TestStories:
             "waits for US-1 (Story US-1)",
         ]
 
-    def test_a_hover_tells_a_review_with_its_feedback_and_what_a_story_waits_for(self) -> None:
+    def test_a_hover_shows_a_review_with_its_feedback_and_what_a_story_waits_for(self) -> None:
         text = text_of(story("US-1", **RETURNED), story("US-2", dependsOn=["US-1"]))
         returned, waits = (
             hover(stories(text=text), task.line) for task in stories(text=text).plan.tasks
@@ -115,7 +115,7 @@ class TestStories:
         assert "Review" not in text
         assert "Feedback" not in text
 
-    def test_a_hint_stands_behind_what_a_story_begins_with(self) -> None:
+    def test_a_hint_is_behind_what_a_story_begins_with(self) -> None:
         look = stories(
             started(),
             begins(1, None),
@@ -162,7 +162,7 @@ class TestStories:
             (Forbidden.VERIFY, "make the change in tasks.json yourself"),
         ],
     )
-    def test_what_was_put_back_in_a_story_can_be_kept(self, what: Forbidden, refusal: str) -> None:
+    def test_what_was_reverted_in_a_story_can_be_kept(self, what: Forbidden, refusal: str) -> None:
         reverted = event(
             GuardReverted,
             iteration=1,
@@ -202,7 +202,7 @@ class TestIssues:
         assert plan_rows(look, uri=None, path="").tasks == ()
         assert "waits for" not in " ".join(lens.title for lens in lenses(look))
 
-    def test_remarks_stand_in_the_panel(self) -> None:
+    def test_remarks_are_in_the_panel(self) -> None:
         (fact,) = facts(issues(text=self.ISSUES))
         assert (fact.key, fact.text) == ("plan", "1 remark")
         assert "“Log out” does not say when it is done" in fact.more
@@ -217,7 +217,7 @@ class TestIssues:
         (fact,) = facts(issues(text=snapshot_to_text(snapshot_of(*many))))
         assert fact.more.splitlines()[-1] == "and 3 more: ralph plan"
 
-    def test_where_nothing_is_wrong_nothing_is_said(self) -> None:
+    def test_where_nothing_is_wrong_nothing_is_reported(self) -> None:
         fine = {"id": "a", "title": "Log in", "acceptance_criteria": "- make test passes"}
         assert facts(issues(text=snapshot_to_text(snapshot_of(fine)))) == ()
         nothing = DocumentContext(text="", parsed=ParsedPlan(plan=Plan()), kind=PlanKind.BEADS)
@@ -231,7 +231,7 @@ class TestRequests:
         begun: RunStarted = started().model_copy(update={"request": self.ASKED})
         return seen(begun, *told, text="# Log in", parsed=ParsedPlan(plan=Plan()), **fields)
 
-    def test_its_title_stands_where_others_tell_their_tasks(self) -> None:
+    def test_its_title_is_where_others_show_their_tasks(self) -> None:
         look = self.look(begins(1, None))
         assert facts(look)[0].model_dump(include={"key", "text", "more"}) == {
             "key": "request",

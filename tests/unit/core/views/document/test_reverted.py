@@ -1,4 +1,4 @@
-"""What was put back, where it is shown, and how a person makes it undone."""
+"""Reverted edits: where they are shown, and how the user keeps them."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_task_that_is_not_in_the_plan_any_more_has_no_place() -> None:
     assert [one.task for one in all_reverted_edits(look)] == [None]
 
 
-def test_what_was_put_back_in_an_earlier_iteration_is_over() -> None:
+def test_what_was_reverted_in_an_earlier_iteration_is_over() -> None:
     look = seen(*WORKS, reverted("dropped", LETTER), ends(1), begins(2, ROUND), ends(2))
     assert all_reverted_edits(look) == ()
 
@@ -99,7 +99,7 @@ def test_the_agents_version_is_kept() -> None:
         ("criteria", (ROUND,), "[redacted token]", "held a secret"),
     ],
 )
-def test_what_cannot_be_kept_is_said(
+def test_what_cannot_be_kept_is_reported(
     what: str, lines: tuple[int, ...], agents: str | None, refusal: str
 ) -> None:
     (one,) = all_reverted_edits(seen(*WORKS, reverted(what, *lines)))

@@ -68,7 +68,7 @@ def test_each_has_its_lines_and_its_words() -> None:
     assert (law.settled, found["US-002"].settled) == (True, True)
 
 
-def test_without_headings_tasks_stand_alone_and_a_deep_one_is_no_ladder() -> None:
+def test_without_headings_tasks_are_alone_and_a_deep_one_is_no_ladder() -> None:
     assert tree(symbols(page_of("- [ ] a\n- [x] b"))) == [("a", "open"), ("b", "done")]
     deep = "".join(f"{'  ' * depth}- [ ] t{depth}\n" for depth in range(MAX_DEPTH + 3))
     found = symbols(page_of(deep))
@@ -139,7 +139,7 @@ def test_sections_tasks_fences_comments_and_front_matter_can_be_folded() -> None
 
 
 @given(pages)
-def test_any_page_has_symbols_that_lie_in_each_other(page: Page) -> None:
+def test_any_page_has_symbols_that_are_nested(page: Page) -> None:
     lines = page.outline.lines
     found = everything(symbols(page))
     assert len(found) == len(page.plan.tasks) + len(page.outline.headings)

@@ -1,4 +1,4 @@
-"""A task that a person had skipped or reset, and iterations that may be gone back before."""
+"""Tasks that the user skipped or reset, and iterations that can be rolled back."""
 
 from __future__ import annotations
 

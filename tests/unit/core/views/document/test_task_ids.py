@@ -77,7 +77,7 @@ def test_a_second_task_with_an_id_is_one_of_its_own() -> None:
     ]
 
 
-def test_what_was_done_may_be_told_twice() -> None:
+def test_what_was_done_may_be_reported_twice() -> None:
     done = page_of("- [x] US-001: a\n- [x] US-001: again\n- [x] A-9: b", PageKind.PROGRESS)
     plan = page_of("- [ ] US-001: a")
     known = known_task_ids(plan.plan, done.plan)
@@ -181,7 +181,7 @@ def test_files_that_are_named(text: str, found: list[tuple[str, str]]) -> None:
     ] == found
 
 
-def test_a_name_is_looked_for_beside_the_page_below_the_root_and_among_specifications() -> None:
+def test_a_name_is_searched_for_beside_the_page_below_the_root_and_among_specifications() -> None:
     [link] = file_links(page_of("b.md", PageKind.SPEC, name="specs/api/a.md"))
     assert link.names == ("specs/api/b.md", "b.md", "specs/b.md")
     [link] = file_links(page_of("[b](../b.png#x)", PageKind.SPEC, name="specs/a.md"))

@@ -1,4 +1,4 @@
-"""Attempts at a task and a task set aside, wherever they are told."""
+"""Attempts at a task and tasks set aside, in every view."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class TestAttempts:
             pytest.param((STARTED,), id="before-the-first"),
         ],
     )
-    def test_where_none_is_counted_none_is_told(self, events: tuple[EventBase, ...]) -> None:
+    def test_where_none_is_counted_none_is_reported(self, events: tuple[EventBase, ...]) -> None:
         state = seen(*events).state
         assert state is not None
         assert attempt_words(state) == ""
@@ -156,7 +156,7 @@ class TestSetAside:
         assert lens_titles(look)[1].startswith("set aside after 3 attempts: ")
         assert "without progress; this run takes it no more" in (hover(look, CHOOSE) or "")
 
-    def test_one_that_said_blocked_has_no_attempts_to_tell(self) -> None:
+    def test_one_that_reported_blocked_has_no_attempts_to_show(self) -> None:
         assert aside_words(aside(attempts=0)) == "set aside: 3 attempts without progress"
         look = seen(*aside_run(attempts=0), text=MARKED)
         assert on_task(look)[0].message.startswith("set aside: 3 attempts")

@@ -92,7 +92,7 @@ def test_nothing_is_shown_of_what_holds_or_was_not_run(told: tuple[CriteriaVerif
     assert "verified" not in {fact.key for fact in facts(look)}
 
 
-def test_a_person_who_resets_the_task_has_heard_of_it() -> None:
+def test_the_user_who_resets_the_task_knows_of_it() -> None:
     reset = event(
         CommandAccepted,
         command="c-1",

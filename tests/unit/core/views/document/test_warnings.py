@@ -1,4 +1,4 @@
-"""Warnings of the loop that stand at the task of their iteration."""
+"""Warnings of the loop at the task of their iteration."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def found(*events: EventBase, code: str) -> list[tuple[int, Severity, str, str |
 
 
 @pytest.mark.parametrize("code", TOLD)
-def test_what_is_shown_nowhere_else_stands_at_its_task(code: str) -> None:
+def test_what_is_shown_nowhere_else_is_at_its_task(code: str) -> None:
     expected = [(CHOOSE, SEVERITIES[code], "so it\\x07 is", "start:3:3")]
     assert found(warned(code), code=code) == expected
     assert found(warned(code), ends(3), code=code) == expected
@@ -45,7 +45,7 @@ def test_a_later_iteration_has_settled_it(code: str) -> None:
 
 
 @pytest.mark.parametrize("code", ["logs-removed", "report-missing", "error-repeating"])
-def test_other_warnings_are_told_once_and_not_shown(code: str) -> None:
+def test_other_warnings_are_reported_once_and_not_shown(code: str) -> None:
     assert found(warned(code), code=code) == []
 
 
@@ -54,7 +54,7 @@ def test_one_that_belongs_to_no_iteration_has_no_place() -> None:
 
 
 @pytest.mark.parametrize("code", ["disk-low", "detached-head", "main-branch", "dirty-tree"])
-def test_what_surrounds_a_run_stands_above_its_plan_while_it_lasts(code: str) -> None:
+def test_what_surrounds_a_run_is_above_its_plan_while_it_lasts(code: str) -> None:
     [(line, severity, message, link)] = found(warned(code, None), code=code)
     assert (line, severity, message, link) == (0, Severity.HINT, "so it\\x07 is", None)
     ended = event(RunEnded, reason="limit", exit_code=1, message="done")

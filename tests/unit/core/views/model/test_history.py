@@ -100,14 +100,14 @@ def test_a_report_and_the_evidence_of_one_iteration_are_kept_together() -> None:
 
 
 @pytest.mark.parametrize("cut", range(len(JOURNAL)))
-def test_it_goes_on_from_anywhere_and_leaves_what_it_had(cut: int) -> None:
+def test_it_continues_from_anywhere_and_leaves_what_it_had(cut: int) -> None:
     earlier = history(JOURNAL[:cut])
     copy = history((), earlier)
     assert history(JOURNAL[cut:], earlier) == history(JOURNAL)
     assert earlier == copy
 
 
-def test_another_run_begins_anew() -> None:
+def test_another_run_starts_again() -> None:
     assert history((*JOURNAL, started())) == History()
 
 
@@ -123,7 +123,7 @@ def test_a_commit_in_a_nested_repository_is_not_the_workspace_s() -> None:
     assert known.completions[task(LETTER).id].commit == COMMIT
 
 
-def test_a_person_s_commit_did_no_task() -> None:
+def test_the_users_commit_did_no_task() -> None:
     commits = (
         CommitSeen(hash=COMMIT, subject="a", files=1),
         CommitSeen(hash="2" * 40, subject="b", files=1, by_person=True),
@@ -141,13 +141,13 @@ class TestDenials:
         again = ends(2, permission_denials=1, denied_tools=("Bash", "Edit"))
         assert history([self.FIRST, again]).denied == ("Bash", "Web", "Edit")
 
-    def test_an_agent_that_cannot_tell_leaves_them(self) -> None:
+    def test_an_agent_that_cannot_report_them_leaves_them(self) -> None:
         assert history([self.FIRST, ends(2)]).denied == ("Bash", "Web")
 
     def test_an_iteration_without_one_forgets_them(self) -> None:
         assert history([self.FIRST, ends(2, permission_denials=0)]).denied == ()
 
-    def test_so_does_a_person_s_reset_and_not_the_breaker_s_own_move(self) -> None:
+    def test_so_does_the_users_reset_and_not_the_breaker_s_own_move(self) -> None:
         moved = event(
             CircuitBreakerStateChange,
             iteration=1,
@@ -187,7 +187,7 @@ def test_only_checks_that_failed_are_kept_of_a_closed_task() -> None:
     assert history(closed).verified == {}
 
 
-def test_what_an_iteration_said_is_kept_in_short_words() -> None:
+def test_what_an_iteration_reported_is_kept_in_short_words() -> None:
     told = reports(1, STATUS="COMPLETE", RECOMMENDATION="look\nat it " * 100)
     known = history([begins(1, CHOOSE), told]).recaps[task(CHOOSE).id]
     assert known.claims == "COMPLETE"

@@ -1,4 +1,4 @@
-"""How a run on a request is told where others tell of their plan."""
+"""A run on a request in the places where others show their plan."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_an_iteration_works_on_it() -> None:
         {"mode": Mode.PLAN},
     ],
 )
-def test_no_other_iteration_is_told_so(changes: dict[str, Any]) -> None:
+def test_no_other_iteration_says_so(changes: dict[str, Any]) -> None:
     fields = {"task": None, "counts": PlanCountsView(), **changes}
     line = event_line(iteration_started(**fields))
     assert line is not None
@@ -87,7 +87,9 @@ def test_the_summary_says_it_in_place_of_the_tasks() -> None:
         (EndReason.STUCK, "then: ralph run --resume"),
     ],
 )
-def test_to_go_on_the_run_is_resumed_for_it_has_the_request(reason: EndReason, step: str) -> None:
+def test_to_continue_the_run_is_resumed_for_it_has_the_request(
+    reason: EndReason, step: str
+) -> None:
     said = next_step(state(end=reason, blocked=Blocker(reason="no key")))
     assert said is not None
     assert said.endswith(step)

@@ -37,7 +37,7 @@ def test_counts_agree_with_their_noun(number: int, noun: str, expected: str) -> 
     ("names", "expected"),
     [((), ""), (("a",), "a"), (("a", "b"), "a, b"), (("a", "b", "c", "d"), "a, b and 2 more")],
 )
-def test_of_many_names_the_first_are_told(names: tuple[str, ...], expected: str) -> None:
+def test_of_many_names_the_first_are_reported(names: tuple[str, ...], expected: str) -> None:
     assert some_of(names, 2) == expected
 
 
@@ -84,7 +84,7 @@ def test_no_progress_says_why() -> None:
     )
 
 
-def test_a_person_s_commits_are_told_apart() -> None:
+def test_the_users_commits_are_distinguished() -> None:
     commits = tuple(
         CommitSeen(hash=str(number) * 40, subject="work", files=1, by_person=number > 1)
         for number in (1, 2, 3)
@@ -98,7 +98,7 @@ def test_a_person_s_commits_are_told_apart() -> None:
     )
 
 
-def test_what_happened_lately_is_told_newest_first() -> None:
+def test_what_happened_lately_is_reported_newest_first() -> None:
     recent = (
         IterationFacts(iteration=2, start=2, outcome=Outcome.PROGRESS, files=4, commits=1),
         IterationFacts(iteration=3, start=3, outcome=Outcome.LIMITED),
@@ -135,7 +135,7 @@ def test_lines_stay_and_what_steers_is_named() -> None:
         pytest.param("a" + "\u0301" * 9, 4, ("a\u0301\u0301\u0301", "\u0301" * 6), id="no-text"),
     ],
 )
-def test_a_text_is_parted_where_a_person_would(
+def test_a_text_is_parted_where_the_user_would(
     text: str, limit: int, expected: tuple[str, str]
 ) -> None:
     assert split_text(text, limit) == expected

@@ -1,4 +1,4 @@
-"""What of its budgets a run has used up, wherever it is told."""
+"""The used part of a run's budgets, in every view."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def told(sight: DocumentContext) -> dict[str, tuple[str, Tone]]:
     return {fact.key: (fact.text, fact.tone) for fact in facts(sight)}
 
 
-def test_each_is_told_beside_what_it_limits() -> None:
+def test_each_is_reported_beside_what_it_limits() -> None:
     sight = look(phase(Phase.PREPARING))
     assert sight.state is not None
     found = told(sight)
@@ -72,7 +72,7 @@ def test_without_limits_nothing_is_limited() -> None:
     assert lenses(sight)[2].title == "iteration 3 of 20 · 2 min · $0.42"
 
 
-def test_what_an_agent_does_not_tell_is_not_made_up() -> None:
+def test_what_an_agent_does_not_show_is_not_made_up() -> None:
     sight = look(usage=None)
     assert told(sight)["cost"] == ("not told, at most $5.00", Tone.PLAIN)
     assert told(sight)["tokens"] == ("not told, at most 40k", Tone.PLAIN)
@@ -103,7 +103,7 @@ def test_less_than_a_cent_is_not_nothing(amount: float, expected: str) -> None:
     assert dollar_words(amount) == expected
 
 
-def test_where_nothing_is_known_nothing_is_told() -> None:
+def test_where_nothing_is_known_nothing_is_reported() -> None:
     assert tokens_words(None, None) == ""
     assert cost_words(None, None) == ""
     assert duration_words(90, None) == "1m 30s"
@@ -113,14 +113,14 @@ def test_where_nothing_is_known_nothing_is_told() -> None:
     ("used", "limit", "nearly"),
     [(79, 100, False), (80, 100, True), (100, 100, True), (None, 100, False), (80, None, False)],
 )
-def test_a_budget_is_told_louder_from_four_fifths_on(
+def test_a_budget_is_reported_louder_from_four_fifths_on(
     used: float | None, limit: float | None, *, nearly: bool
 ) -> None:
     assert is_nearly_used(used, limit) is nearly
 
 
 @pytest.mark.parametrize("name", ["iterations", "duration", "tokens", "cost"])
-def test_a_warning_of_one_is_a_hint_while_the_run_goes_on(name: str) -> None:
+def test_a_warning_of_one_is_a_hint_while_the_run_continues(name: str) -> None:
     code = f"budget-{name}"
     warned = event(Warned, iteration=3, code=code, message=f"most of the {name}")
     (hint,) = [one for one in diagnostics(look(warned)) if one.code == code]

@@ -55,7 +55,7 @@ def buttons(made: Card) -> list[tuple[str, str, dict[str, Any]]]:
 
 
 class TestWhatAPersonMustSettle:
-    def test_a_question_stands_with_its_answer_and_its_file(self) -> None:
+    def test_a_question_comes_with_its_answer_and_its_file(self) -> None:
         made = shown(seen(*PARKED_ASKING))
         assert (made.kind, made.tone) == ("question-waiting", Tone.WARNING)
         assert (made.title, made.text) == ("Ralph asks (iteration 3)", "red or blue?")
@@ -64,7 +64,7 @@ class TestWhatAPersonMustSettle:
             ("Open decide.txt", "showFile", DECIDE),
         ]
 
-    def test_without_an_engine_the_answer_goes_on(self) -> None:
+    def test_without_an_engine_the_answer_continues(self) -> None:
         made = shown(seen(*PARKED_ASKING, pid=None))
         assert buttons(made)[0] == ("Answer and continue…", "answer", GOES_ON)
 
@@ -77,7 +77,7 @@ class TestWhatAPersonMustSettle:
         assert (made.title, made.text) == ("Ralph asks", "a?")
         assert buttons(made) == [("Answer…", "answer", {})]
 
-    def test_a_blocker_stands_with_its_file(self) -> None:
+    def test_a_blocker_comes_with_its_file(self) -> None:
         made = shown(seen(*PARKED_BLOCKED))
         assert (made.kind, made.tone) == ("run-blocked", Tone.BAD)
         assert (made.title, made.text) == ("Blocked (iteration 3)", "no keys")
@@ -110,7 +110,7 @@ class TestWhatAPersonMustSettle:
             ("Open @fix_plan.md", "showFile", PLAN),
         ]
 
-    def test_a_run_that_ended_for_want_of_a_task_tells_its_own_words(self) -> None:
+    def test_a_run_that_ended_for_want_of_a_task_shows_its_own_words(self) -> None:
         made = shown(seen(started(), ended(EndReason.BLOCKED, "all 2 are blocked"), pid=None))
         assert made.text == "all 2 are blocked"
         assert buttons(made)[0] == ("Resume run", "resume", GOES_ON)
@@ -133,7 +133,7 @@ class TestBreaker:
             ("Show log", "showLog", LOG),
         ]
 
-    def test_the_last_error_stands_below(self) -> None:
+    def test_the_last_error_is_below(self) -> None:
         failing = HALF_OPEN.model_copy(
             update={"error_streaks": {"error: a": 2}, "error_history": ("error: b", "error: a")}
         )
@@ -180,7 +180,7 @@ class TestBreaker:
             "2 of 2 tasks set aside with no progress between",
         ]
 
-    def test_a_reason_that_names_the_setting_is_not_told_twice(self) -> None:
+    def test_a_reason_that_names_the_setting_is_not_reported_twice(self) -> None:
         reason = "Bash was not permitted; see tools.allow"
         denied = OPEN.model_copy(update={"reason": reason, "consecutive_denials": 2})
         last = ends(3, breaker=denied, permission_denials=1, denied_tools=("Bash",))
@@ -188,13 +188,13 @@ class TestBreaker:
         assert made.text.count("tools.allow") == 1
         assert "a tool was not permitted in 2 of 2 iterations" in made.text
 
-    def test_a_denial_is_told_while_the_breaker_is_half_open(self) -> None:
+    def test_a_denial_is_reported_while_the_breaker_is_half_open(self) -> None:
         denied = HALF_OPEN.model_copy(update={"consecutive_denials": 1})
         last = ends(3, breaker=denied, permission_denials=1)
         made = shown(seen(*WORKS, last, phase(Phase.PREPARING)))
         assert made.text.splitlines()[1:] == ["a tool was not permitted in 1 of 2 iterations"]
 
-    def test_a_breaker_that_knows_little_tells_little(self) -> None:
+    def test_a_breaker_that_knows_little_shows_little(self) -> None:
         bare = Breaker(state=BreakerState.OPEN, reason="the agent reports BLOCKED: \x07")
         made = shown(seen(started(), ended(EndReason.STUCK), pid=None))
         assert made.kind == "run-ready"
@@ -243,12 +243,12 @@ class TestOfPhases:
         nameless = shown(seen(*WORKS, ends(3), LONG.model_copy(update={"reason": None})))
         assert (nameless.title, nameless.text) == ("Waits: for a while", "")
 
-    def test_a_pause_is_ended_by_a_person(self) -> None:
+    def test_a_pause_is_ended_by_the_user(self) -> None:
         made = shown(seen(*WORKS, ends(3), phase(Phase.PAUSED)))
         assert (made.kind, made.title) == ("run-paused", "Paused")
         assert buttons(made) == [("Resume", "resume", OF_RUN), ("Stop", "stop", OF_RUN)]
 
-    def test_what_was_settled_without_an_engine_can_go_on(self) -> None:
+    def test_what_was_settled_without_an_engine_can_continue(self) -> None:
         halt = HaltFiles(question="a?", answer="b")
         made = shown(seen(*PARKED_ASKING, halt=halt, pid=None))
         assert (made.kind, made.title) == ("run-ready", "Ready to go on")
@@ -302,7 +302,7 @@ class TestEnd:
         assert buttons(made)[0][0] == first
         assert buttons(made)[-1] == ("Show log", "showLog", LOG)
 
-    def test_what_it_cost_is_told_where_it_is_known(self) -> None:
+    def test_what_it_cost_is_reported_where_it_is_known(self) -> None:
         counts = PlanCountsView(required=1, required_done=1)
         last = ends(3, usage=Usage(cost_usd=0.425), counts=counts)
         made = shown(seen(*WORKS, last, ended(EndReason.COMPLETE), pid=None))

@@ -60,7 +60,7 @@ def by_key(look: DocumentContext) -> dict[str, tuple[str, Tone, str]]:
     return {fact.key: (fact.text, fact.tone, fact.more) for fact in facts(look)}
 
 
-def test_they_stand_in_their_order_with_their_headings() -> None:
+def test_they_are_in_their_order_with_their_headings() -> None:
     found = facts(seen(*FULL))
     assert [(fact.key, fact.heading, fact.text) for fact in found] == [
         ("report", "Report", "IN_PROGRESS"),
@@ -93,7 +93,7 @@ class TestReport:
     def test_each_status_has_its_tone(self, status: str, tone: Tone) -> None:
         assert told(*WORKS, reports(3, STATUS=status))["report"] == (status.upper(), tone, "")
 
-    def test_one_off_the_list_is_told_as_it_is_read(self) -> None:
+    def test_one_off_the_list_is_reported_as_it_is_read(self) -> None:
         assert told(*WORKS, reports(3, STATUS="TIRED"))["report"][0] == "IN_PROGRESS"
 
     @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ class TestReport:
 
 
 class TestWork:
-    def test_what_was_seen_stands_before_what_was_claimed(self) -> None:
+    def test_what_was_observed_is_before_what_was_claimed(self) -> None:
         claims = reports(3, FILES_MODIFIED="5", WORK_TYPE="BUG_FIX")
         assert told(*WORKS, claims, shows(3))["work"] == (
             "bug fix · 0 files (report 5)",
@@ -206,14 +206,14 @@ class TestNext:
         assert shown.endswith("word…")
         assert f"{shown[:-1]} {more}" == text.strip()
 
-    def test_of_two_recommendations_the_newer_one_is_told(self) -> None:
+    def test_of_two_recommendations_the_newer_one_is_reported(self) -> None:
         settled = (*WORKS, reports(3, RECOMMENDATION="old"), ends(3, recommendation="settled"))
         assert told(*settled)["next"][0] == "settled"
         assert told(*settled, begins(4, None), reports(4, RECOMMENDATION="new"))["next"][0] == "new"
 
 
 class TestTimeAndCost:
-    def test_time_goes_on_only_with_an_engine(self) -> None:
+    def test_time_continues_only_with_an_engine(self) -> None:
         later = NOON + timedelta(minutes=10)
         assert running_time(seen(*WORKS), later) == 600
         assert running_time(seen(*WORKS), None) == 120
@@ -225,7 +225,7 @@ class TestTimeAndCost:
         ("tokens", "text"),
         [(0, "0"), (950, "950"), (31_234, "31k"), (999_499, "999k"), (1_234_567, "1.2M")],
     )
-    def test_tokens_are_told_in_round_numbers(self, tokens: int, text: str) -> None:
+    def test_tokens_are_reported_in_round_numbers(self, tokens: int, text: str) -> None:
         last = ends(3, usage=Usage(input_tokens=tokens))
         assert told(*WORKS, last)["tokens"] == (text, Tone.PLAIN, "")
 
@@ -239,7 +239,7 @@ class TestTimeAndCost:
             (95, 0, "5", Tone.PLAIN),
         ],
     )
-    def test_a_full_context_is_told_louder(
+    def test_a_full_context_is_reported_louder(
         self, context: int, window: int | None, text: str, tone: Tone
     ) -> None:
         usage = Usage(output_tokens=5, context_tokens=context, context_window=window)

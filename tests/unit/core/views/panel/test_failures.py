@@ -1,4 +1,4 @@
-"""How failures, waits, full windows and estimates are shown, whoever looks."""
+"""How failures, waits, full windows and estimates are shown in every view."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ class TestWithoutRun:
 
 
 class TestRunning:
-    def test_it_is_drawn_as_it_stands(self) -> None:
+    def test_it_is_drawn_as_it_is(self) -> None:
         row = IterationRow(iteration=3, start=3)
         made = panel(seen(*WORKS), (row,), NOON + timedelta(minutes=10))
         assert (made.state, made.headline, made.short, made.tone) == (
@@ -107,13 +107,13 @@ class TestRunning:
         assert len(made.rows) == MAX_ROWS
         assert made.rows[0].iteration == 300
 
-    def test_tasks_are_counted_in_the_plan_that_is_looked_at(self) -> None:
+    def test_tasks_are_counted_in_the_plan_that_is_inspected(self) -> None:
         counts = PlanCountsView(required=9, required_done=8)
         look = seen(*WORKS, ends(3, counts=counts))
         assert panel(look).tasks == Meter(value=1, of=6)
         assert panel(replace(look, parsed=seen(text="").parsed)).tasks == Meter(value=8, of=9)
 
-    def test_a_wait_tells_its_end_while_it_lasts(self) -> None:
+    def test_a_wait_shows_its_end_while_it_lasts(self) -> None:
         until = NOON + timedelta(hours=5)
         wait = event(PhaseChanged, phase=Phase.WAITING, reason="limit", until=until)
         assert panel(seen(*WORKS, wait)).until == until
@@ -177,7 +177,7 @@ def texts(value: Any) -> Iterator[str]:
                 yield from texts(each)
 
 
-def test_no_stranger_s_text_can_steer_whoever_draws_it() -> None:
+def test_no_stranger_s_text_can_steer_its_viewer() -> None:
     fields = dict.fromkeys(("STATUS", "TESTS_STATUS", "WORK_TYPE", "RECOMMENDATION"), HOSTILE)
     start = begins(3, CHOOSE)
     assert start.task is not None

@@ -37,7 +37,7 @@ def test_where_nothing_was_asked_there_is_none() -> None:
     assert question_view(seen(started())) is None
 
 
-def test_an_open_one_stands_at_its_task_with_its_choices() -> None:
+def test_an_open_one_is_at_its_task_with_its_choices() -> None:
     assert question_view(seen(*PARKED_ASKING)) == OPEN
 
 
@@ -46,7 +46,7 @@ def test_it_keeps_its_key_when_it_is_answered_and_says_by_whom() -> None:
     assert question_view(seen(*PARKED_ASKING, ANSWER)) == answered
 
 
-def test_an_answer_that_stands_in_the_file_alone_is_nobody_s_yet() -> None:
+def test_an_answer_that_is_in_the_file_alone_is_nobody_s_yet() -> None:
     halt = HaltFiles(question="red or blue?", answer="red")
     look = seen(*PARKED_ASKING, halt=halt)
     assert question_view(look) == OPEN.model_copy(update={"answer": "red"})
@@ -60,7 +60,7 @@ def test_an_answer_that_stands_in_the_file_alone_is_nobody_s_yet() -> None:
         pytest.param("", 3, id="no-plan"),
     ],
 )
-def test_without_its_task_it_stands_on_the_first_line(text: str, number: int | None) -> None:
+def test_without_its_task_it_is_on_the_first_line(text: str, number: int | None) -> None:
     view = question_view(seen(*WORKS, asked(number), text=text))
     assert view is not None
     assert (view.task, view.line, view.iteration) == (None, 0, number)

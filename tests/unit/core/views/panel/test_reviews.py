@@ -1,4 +1,4 @@
-"""A run that waits for a person's review, wherever it is told."""
+"""A run at a review point, in every view."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def titles(look: DocumentContext) -> list[str]:
     return [action.title for action in (*actions.user_actions(look), *actions.run_actions(look))]
 
 
-def test_it_stands_as_paused_and_asks_for_a_look() -> None:
+def test_it_counts_as_paused_and_asks_for_a_review() -> None:
     look = seen(*DUE)
     stands = run_status(look)
     assert (stands.state, stands.headline) == (PanelState.PAUSED, "Waits for your review")
@@ -94,7 +94,7 @@ def test_a_blocker_comes_before_it() -> None:
     assert run_status(look).state is PanelState.BLOCKED
 
 
-def test_a_terminal_tells_what_to_look_at_and_what_to_type() -> None:
+def test_a_terminal_shows_what_to_check_and_what_to_type() -> None:
     look = seen(*DUE)
     assert look.state is not None
     told = dict(status_answers(look.state, look.phase, pid=PID))
@@ -106,7 +106,7 @@ def test_a_terminal_tells_what_to_look_at_and_what_to_type() -> None:
     assert event_line(DUE[-1]) == EventLine(text=text, weight=Weight.WARNING)
 
 
-def test_a_run_that_ended_for_it_needs_a_person() -> None:
+def test_a_run_that_ended_for_it_needs_the_user() -> None:
     by_point = event(
         RunEnded, reason=EndReason.STOPPED, exit_code=130, message="due", by="a review point"
     )

@@ -150,7 +150,7 @@ JOURNAL = run_of(
 
 
 class TestIterations:
-    def test_each_tells_what_was_claimed_and_what_was_seen(self) -> None:
+    def test_each_shows_what_was_claimed_and_what_was_observed(self) -> None:
         third, second, first = iteration_rows(JOURNAL).rows
         assert first == IterationRow(
             iteration=1,
@@ -188,13 +188,13 @@ class TestIterations:
             changes=True,
         )
 
-    def test_another_run_begins_anew(self) -> None:
+    def test_another_run_starts_again(self) -> None:
         assert iteration_rows((*JOURNAL, started(), begins(1, READ))).rows == (
             IterationRow(iteration=1, start=1, task="Read the law", started_at=NOON, changes=True),
         )
 
     @pytest.mark.parametrize("cut", range(len(JOURNAL)))
-    def test_they_go_on_from_anywhere_and_leave_what_they_had(self, cut: int) -> None:
+    def test_they_continue_from_anywhere_and_leave_what_they_had(self, cut: int) -> None:
         earlier = iteration_rows(JOURNAL[:cut])
         kept = earlier.rows
         assert iteration_rows(JOURNAL[cut:], earlier) == iteration_rows(JOURNAL)

@@ -287,7 +287,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("seen_now", "state", "headline", "short", "tone"), CASES)
-def test_a_glance_tells_how_it_stands(
+def test_a_glance_shows_its_status(
     seen_now: DocumentContext, state: str, headline: str, short: str, tone: str
 ) -> None:
     assert run_status(seen_now) == RunStatus(

@@ -1,4 +1,4 @@
-"""Every state that a person may find a loop in is shown, and is told as it is kept for viewers."""
+"""The panel of every state of a loop, as recorded for viewers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def written_again() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(STATES))
-def test_a_state_is_told_as_its_file_shows(name: str) -> None:
+def test_a_state_is_reported_as_its_file_shows(name: str) -> None:
     assert (FOLDER / f"{name}.json").read_text(encoding="utf-8") == pretty(name)
 
 

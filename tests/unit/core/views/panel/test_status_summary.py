@@ -135,10 +135,10 @@ class TestDoing:
     def of(*events: EventBase, **about: Any) -> str:
         return told(seen(*events, **about))["Doing"]
 
-    def test_before_the_first_task_it_tells_how_far_the_plan_is(self) -> None:
+    def test_before_the_first_task_it_shows_how_far_the_plan_is(self) -> None:
         assert self.of(started()) == "nothing now; 0 of 0 tasks are done"
 
-    def test_what_waits_for_a_person_is_at_its_task(self) -> None:
+    def test_what_waits_for_the_user_is_at_its_task(self) -> None:
         assert self.of(*PARKED_ASKING) == "Choose the storage engine"
         assert self.of(*PARKED_BLOCKED) == "Choose the storage engine"
         left = (*WORKS, ends(3), asked(2), phase(Phase.PARKED, "decide"))
@@ -146,7 +146,7 @@ class TestDoing:
         older = (*WORKS, ends(3), asked(None), phase(Phase.PARKED, "decide"))
         assert self.of(*older) == "nothing now; 0 of 0 tasks are done"
 
-    def test_the_mode_is_told_where_a_task_is_not_built(self) -> None:
+    def test_the_mode_is_reported_where_a_task_is_not_built(self) -> None:
         def of(mode: Mode, line: int | None, **about: Any) -> str:
             began = begins(3, line).model_copy(update={"mode": mode})
             return self.of(started(), began, phase(Phase.RUNNING), **about)
@@ -157,7 +157,7 @@ class TestDoing:
         assert of(Mode.PLAN, None) == "making the plan"
 
 
-def test_the_last_change_is_told_by_its_evidence() -> None:
+def test_the_last_change_is_reported_by_its_evidence() -> None:
     assert told(seen(*WORKS))["Last change"] == "nothing yet"
     moved = seen(*WORKS, shows(3, files=4, commit=COMMIT, done=(CHOOSE,)), ends(3, commit=COMMIT))
     assert told(moved)["Last change"] == f"#3: 1 commit, 4 files, 1 task ({COMMIT[:7]})"
@@ -165,7 +165,7 @@ def test_the_last_change_is_told_by_its_evidence() -> None:
     assert told(still)["Last change"] == "#3: nothing changed at all"
 
 
-def test_without_a_limit_none_is_told() -> None:
+def test_without_a_limit_none_is_reported() -> None:
     look = seen(*WORKS)
     assert look.state is not None
     config = look.state.config.model_copy(update={"max_iterations": None})

@@ -1,4 +1,4 @@
-"""A wait for a usage limit, wherever it is told."""
+"""A wait for a usage limit, in every view."""
 
 from __future__ import annotations
 
@@ -66,13 +66,13 @@ def test_a_wait_names_its_reason_and_its_end(
         pytest.param(NOON - timedelta(hours=16), EAST, "2026-01-31 17:05", id="the-day-before"),
     ],
 )
-def test_a_time_is_told_by_the_clock_of_whoever_looks(
+def test_a_time_is_reported_by_the_readers_clock(
     since: datetime | None, zone: timezone, expected: str
 ) -> None:
     assert clock_words(UNTIL, since=since, zone=zone) == expected
 
 
-def test_an_editor_tells_it_in_its_panel_its_lens_and_its_progress() -> None:
+def test_an_editor_shows_it_in_its_panel_its_lens_and_its_progress() -> None:
     sight = look()
     assert sight.state is not None
     shown = panel(sight)
@@ -90,7 +90,7 @@ def test_an_editor_tells_it_in_its_panel_its_lens_and_its_progress() -> None:
     )
 
 
-def test_a_terminal_tells_it_by_its_own_clock() -> None:
+def test_a_terminal_shows_it_by_its_own_clock() -> None:
     sight = look()
     assert sight.state is not None
     (_, running), *_ = status_answers(sight.state, sight.phase, pid=PID, zone=EAST)
@@ -105,7 +105,7 @@ def test_any_other_wait_keeps_its_plain_words() -> None:
     assert panel_answers(sight)[0].text == "yes, waiting, iteration 3 of 20"
 
 
-def test_a_wait_that_is_over_is_told_no_more() -> None:
+def test_a_wait_that_is_over_is_reported_no_more() -> None:
     sight = look(waits(), event(PhaseChanged, phase=Phase.PREPARING))
     assert panel(sight).headline == "Running"
     assert panel(sight).until is None
@@ -184,7 +184,7 @@ def test_an_agent_is_ended_at_the_latest_when_its_time_is_over(
     assert deadline(state) == expected
 
 
-def test_the_time_that_an_agent_has_left_is_told_where_a_clock_is_at_hand() -> None:
+def test_the_time_that_an_agent_has_left_is_reported_where_the_time_is_known() -> None:
     sight = seen(*AT_WORK)
     assert sight.state is not None
     now = began() + timedelta(minutes=25, seconds=50)

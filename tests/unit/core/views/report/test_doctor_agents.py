@@ -33,6 +33,6 @@ def test_each_that_is_here_has_a_line_and_all_others_share_one() -> None:
     assert has_no_problem(results)
 
 
-def test_nothing_is_said_of_missing_ones_where_all_are_here() -> None:
+def test_nothing_is_reported_of_missing_ones_where_all_are_here() -> None:
     assert len(check_agents([seen("claude", "/bin/claude")])) == 1
     assert check_agents([]) == []

@@ -1,4 +1,4 @@
-"""What ``ralph doctor`` says of a plan, and how it tells things."""
+"""Checks of ``ralph doctor`` about a plan, and their wording."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_plan_that_can_be_worked_off() -> None:
     ]
 
 
-def test_remarks_of_one_kind_are_told_together() -> None:
+def test_remarks_of_one_kind_are_reported_together() -> None:
     text = "- [ ] a [BLOCKED]\n- [ ] b [BLOCKED]\n- [ ] c [BLOCKED]\n"
     [_, found, blocked] = said(text, PlanFacts(counts=counts(3, 0)))
     assert found.code == "blocked-without-reason"
@@ -113,7 +113,7 @@ def test_places_that_could_not_be_read() -> None:
     assert found[1].message.endswith(" and 2 more")
 
 
-def test_criteria_of_issues_are_told_by_their_ids() -> None:
+def test_criteria_of_issues_are_reported_by_their_ids() -> None:
     # These remarks come from issues alone, which are no markdown.
     from ralph_ls.core.plan.formats.beads.evidence import check_issues
     from ralph_ls.core.plan.formats.beads.issues import read_issue
@@ -156,7 +156,7 @@ def test_attempts_that_are_used_up() -> None:
         ("not on PATH:\n  /bin\ninstall it; or not", "not on PATH:\n  /bin", "install it; or not"),
     ],
 )
-def test_an_error_is_told_in_its_two_parts(message: str, what: str, remedy: str | None) -> None:
+def test_an_error_is_reported_in_its_two_parts(message: str, what: str, remedy: str | None) -> None:
     found = check_from_message("x", message)
     assert (found.message, found.remedy, found.status) == (what, remedy, CheckStatus.PROBLEM)
 

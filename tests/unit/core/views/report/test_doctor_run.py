@@ -65,7 +65,7 @@ class TestStanding:
         assert found[0].remedy == "go on with it: ralph run --resume"
 
     @pytest.mark.parametrize(("pid", "words"), [(None, "running"), (12, "running (pid 12)")])
-    def test_one_that_goes_on_is_well(self, pid: int | None, words: str) -> None:
+    def test_one_that_continues_is_well(self, pid: int | None, words: str) -> None:
         found = checked(iteration_started(), seen=Phase.RUNNING, pid=pid)
         assert codes(found) == ["engine"]
         assert found[0].message == f"run 20260131T120000Z-0a1b goes on, {words}"
@@ -83,7 +83,7 @@ class TestStanding:
             (None, {}, "a reset: None", "ralph reset"),
         ],
     )
-    def test_one_that_waits_for_a_person_is_a_problem(
+    def test_one_that_waits_for_the_user_is_a_problem(
         self, reason: str | None, known: dict[str, Any], message: str, remedy: str
     ) -> None:
         found = checked(iteration_started(), phase(Phase.PARKED, reason), **known)
@@ -102,7 +102,7 @@ class TestStanding:
             ("blocked", 2, CheckStatus.WARNING),
         ],
     )
-    def test_an_end_is_told_with_what_comes_next(
+    def test_an_end_is_reported_with_what_comes_next(
         self, reason: str, code: int, status: CheckStatus
     ) -> None:
         found = checked(iteration_started(), iteration_ended(), ended(reason, code))

@@ -1,4 +1,4 @@
-"""What runs came to: S's metrics, and how they are told (docs/rules.md#metrics)."""
+"""Metrics of runs, and their tables (docs/rules.md#metrics)."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def one_of(*between: Event, **fields: Any) -> IterationMetrics:
 
 
 class TestAnIteration:
-    def test_is_told_with_all_that_was_seen_of_it(self) -> None:
+    def test_is_reported_with_all_that_was_observed_of_it(self) -> None:
         seen = evidence(
             files=4,
             tasks_done=("a", "b"),
@@ -120,7 +120,7 @@ class TestAnIteration:
             "contextWindow": 200000,
         }
 
-    def test_of_which_nothing_was_told_has_nothing(self) -> None:
+    def test_of_which_nothing_was_reported_has_nothing(self) -> None:
         (one,) = measured(iteration_ended(commit=None)).iterations
         assert one.task is None
         assert one.started_at is None
@@ -150,7 +150,7 @@ class TestAnIteration:
     ) -> None:
         assert one_of(*between, **fields).clean is clean
 
-    def test_what_is_told_twice_counts_once(self) -> None:
+    def test_what_is_reported_twice_counts_once(self) -> None:
         seen = evidence(files=2, commits=(CommitSeen(hash=COMMIT, subject="One"),))
         assert one_of(seen, seen).commits == 1
         assert one_of(seen, evidence(files=3)).files == 3
@@ -168,13 +168,13 @@ class TestARun:
             pytest.param([ended(EndReason.LIMIT, 1), resumed()], True, "running", None, id="again"),
         ],
     )
-    def test_says_how_it_stands(
+    def test_says_its_status(
         self, events: list[Event], is_live: bool, end: str, code: int | None
     ) -> None:
         run = measured(*events, is_live=is_live)
         assert (run.end, run.exit_code) == (end, code)
 
-    def test_its_time_is_the_one_that_it_told_itself(self) -> None:
+    def test_its_time_is_the_one_that_it_reported_itself(self) -> None:
         assert measured(iteration_ended()).seconds == 152.0
         assert measured(iteration_ended(), ended(EndReason.STOPPED, 130)).seconds == 200.0
 
@@ -215,7 +215,7 @@ class TestARun:
             pytest.param([event(NoteAdded, text="a", by="me")], (0, 0, 0), id="a-note-is-none"),
         ],
     )
-    def test_counts_a_persons_interventions(
+    def test_counts_the_users_interventions(
         self, events: list[Event], hands: tuple[int, int, int]
     ) -> None:
         run = measured(*events)
@@ -267,7 +267,7 @@ class TestTotals:
     def test_of_nothing_have_no_rates(self) -> None:
         assert total_of([]) == TotalMetrics()
 
-    def test_are_told_in_lines(self) -> None:
+    def test_are_reported_in_lines(self) -> None:
         assert dict(total_lines(total_of(two_runs()))) == {
             "Runs": "3 (complete 1, crashed 1, stuck 1)",
             "Complete": "50 % of the runs that are over",

@@ -203,7 +203,7 @@ class TestHeader:
         config = {"max_iterations": None, "max_cost_usd": 5, "timeout": 0}
         assert f"Limits: {words}" in header_lines(chosen(config=config, **known))
 
-    def test_a_detached_head_is_said(self) -> None:
+    def test_a_detached_head_is_reported(self) -> None:
         state = state_after(run_started()).model_copy(update={"branch": None})
         assert "Branch: (detached HEAD)" in header_lines(state)
 
@@ -237,7 +237,7 @@ class TestIterations:
             ),
         ],
     )
-    def test_with_the_run_before_it_a_start_tells_mode_and_time(
+    def test_with_the_run_before_it_a_start_shows_mode_and_time(
         self, profile: str, fields: dict[str, Any], told: str
     ) -> None:
         before = state_after(run_started(profile=profile))
@@ -293,13 +293,13 @@ class TestIterations:
         text = "Iteration 4: at the usage limit in 2m 32s, no commit; it does not count"
         check(iteration_ended(4, outcome=Outcome.LIMITED, commit=None), text, Weight.WARNING)
 
-    def test_a_further_attempt_is_told_and_the_first_one_is_none(self) -> None:
+    def test_a_further_attempt_is_reported_and_the_first_one_is_none(self) -> None:
         first = event(e.AttemptCounted, iteration=4, task=TASK, attempt=1, limit=3)
         assert event_line(first) is None
         again = first.model_copy(update={"attempt": 2})
         check(again, "Attempt 2 of 3", Weight.QUIET)
 
-    def test_a_task_set_aside_is_told_with_its_reason(self) -> None:
+    def test_a_task_set_aside_is_reported_with_its_reason(self) -> None:
         told = event(e.TaskSetAside, iteration=4, task=TASK, attempts=3, reason="no progress")
         text = "Round half a cent up: set aside after 3 attempts: no progress"
         check(told, text, Weight.WARNING)
@@ -356,7 +356,9 @@ class TestAgent:
             ),
         ],
     )
-    def test_an_end_out_of_the_ordinary_is_told(self, fields: dict[str, Any], text: str) -> None:
+    def test_an_end_out_of_the_ordinary_is_reported(
+        self, fields: dict[str, Any], text: str
+    ) -> None:
         check(event(e.AgentExited, iteration=1, **fields), text, Weight.WARNING)
 
     def test_a_plain_end_is_not(self) -> None:
@@ -376,7 +378,7 @@ class TestAgent:
             ),
         ],
     )
-    def test_a_report_is_told_in_one_line(self, fields: dict[str, str], text: str) -> None:
+    def test_a_report_is_shown_in_one_line(self, fields: dict[str, str], text: str) -> None:
         check(report(**fields), text)
 
     @pytest.mark.parametrize("progress", [True, False])
@@ -394,7 +396,7 @@ class TestVerdicts:
             (BreakerState.HALF_OPEN, BreakerState.CLOSED, Weight.GOOD),
         ],
     )
-    def test_the_breaker_tells_from_where_to_where_and_why(
+    def test_the_breaker_shows_from_where_to_where_and_why(
         self, old: BreakerState, new: BreakerState, weight: Weight
     ) -> None:
         told = event(
@@ -432,7 +434,7 @@ class TestVerdicts:
             ),
         ],
     )
-    def test_a_validation_tells_how_it_went_and_the_end_of_what_it_said(
+    def test_a_validation_shows_how_it_went_and_the_end_of_what_it_reported(
         self, fields: dict[str, Any], text: str
     ) -> None:
         weight = Weight.GOOD if fields["ok"] else Weight.BAD
@@ -477,7 +479,7 @@ class TestVerdicts:
             ),
         ],
     )
-    def test_a_push_tells_how_it_went(self, fields: dict[str, Any], text: str) -> None:
+    def test_a_push_shows_how_it_went(self, fields: dict[str, Any], text: str) -> None:
         told = event(
             e.Pushed, iteration=1, remote="origin", branch="main", **{"ok": True, **fields}
         )
@@ -555,7 +557,7 @@ class TestPeople:
             ),
         ],
     )
-    def test_what_people_did_or_have_to_do_is_told(
+    def test_what_users_did_or_have_to_do_is_reported(
         self, told: e.EventBase, text: str, weight: Weight
     ) -> None:
         check(told, text, weight)
@@ -569,7 +571,9 @@ class TestPeople:
             (phase(Phase.STOPPING), "Stopping"),
         ],
     )
-    def test_phases_in_which_nothing_goes_on_are_told(self, told: e.EventBase, text: str) -> None:
+    def test_phases_in_which_nothing_continues_are_reported(
+        self, told: e.EventBase, text: str
+    ) -> None:
         check(told, text, Weight.WARNING)
 
     def test_ctrl_c_says_when_it_stops_the_run(self) -> None:
@@ -599,7 +603,7 @@ class TestPeople:
         ("codex", "m", None, "Agent: codex, model m"),
     ],
 )
-def test_who_works_is_told_where_it_is_not_the_runs_agent_as_it_is(
+def test_who_works_is_reported_where_it_is_not_the_runs_agent_as_it_is(
     agent: str, model: str | None, before: RunState | None, text: str | None
 ) -> None:
     event = e.AgentStarted(

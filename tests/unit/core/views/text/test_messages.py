@@ -64,5 +64,5 @@ ITEMS = (item("a", "done"), item("b", "inProgress"), item("c", "pending"))
         ),
     ],
 )
-def test_a_message_is_told_in_its_line(message: Message, line: str) -> None:
+def test_a_message_is_reported_in_its_line(message: Message, line: str) -> None:
     assert message_line(message) == line

@@ -1,4 +1,4 @@
-"""A run in one line while it goes on, and the line that it ends with."""
+"""Progress of a run in one line, and its last line."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_a_run_in_one_line(events: tuple[EventBase, ...], line: str) -> None:
     assert words(*events) == line
 
 
-def test_without_a_limit_there_is_none_to_tell() -> None:
+def test_without_a_limit_there_is_none_to_show() -> None:
     sight = seen(started(max_iterations=None), begins(3, CHOOSE), phase(Phase.RUNNING))
     assert sight.state is not None
     assert progress_words(sight.state, sight.phase) == "iteration 3 · Choose the storage engine"

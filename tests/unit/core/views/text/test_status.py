@@ -56,7 +56,7 @@ LIVE = [
 
 
 @pytest.mark.parametrize("shown", LIVE)
-def test_while_it_goes_on_nobody_is_needed(shown: Phase) -> None:
+def test_while_it_continues_nobody_is_needed(shown: Phase) -> None:
     state = running(phase=shown)
     assert answers(state) == {
         "Running": f"yes, {shown.value}, iteration 3 of 15, run {RUN}, pid 4711",
@@ -84,7 +84,7 @@ def test_a_confirming_iteration_says_so() -> None:
 
 
 class TestLastChange:
-    def test_it_is_told_with_its_evidence(self) -> None:
+    def test_it_is_reported_with_its_evidence(self) -> None:
         state = state_after(
             run_started(), iteration_started(), report(), evidence(), iteration_ended()
         )
@@ -93,7 +93,7 @@ class TestLastChange:
             "report: IN_PROGRESS, 2 files; breaker CLOSED"
         )
 
-    def test_what_is_not_there_is_not_told(self) -> None:
+    def test_what_is_not_there_is_not_reported(self) -> None:
         state = state_after(
             run_started(),
             iteration_started(),

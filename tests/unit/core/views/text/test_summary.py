@@ -82,7 +82,7 @@ def ended(reason: EndReason, code: int = 0, **changes: Any) -> RunState:
         (90000, "25h 0m 0s"),
     ],
 )
-def test_durations_are_told_in_hours_minutes_and_seconds(seconds: float, words: str) -> None:
+def test_durations_are_reported_in_hours_minutes_and_seconds(seconds: float, words: str) -> None:
     assert format_duration(seconds) == words
 
 
@@ -120,7 +120,7 @@ class TestSummary:
     def test_every_end_has_its_name_and_code(self, reason: EndReason, code: int, line: str) -> None:
         assert f"Exit:        {line}" in summary_lines(ended(reason, code), "x.csv")
 
-    def test_a_run_that_goes_on_or_never_began_an_iteration_has_one_too(self) -> None:
+    def test_a_run_that_continues_or_never_began_an_iteration_has_one_too(self) -> None:
         lines = summary_lines(state_after(run_started(max_iterations=None)), "x.csv")
         assert lines[2:] == [
             "Exit:        RUNNING",
@@ -143,7 +143,7 @@ class TestNextStep:
         assert "{" not in step
 
     @pytest.mark.parametrize("state", [ended(EndReason.COMPLETE), state_after(run_started())])
-    def test_a_complete_run_or_one_that_goes_on_needs_nothing(self, state: RunState) -> None:
+    def test_a_complete_run_or_one_that_continues_needs_nothing(self, state: RunState) -> None:
         assert next_step(state) is None
 
     def test_a_complete_run_that_left_a_specification_unplanned_says_how_to_plan(self) -> None:
@@ -175,7 +175,7 @@ class TestNextStep:
     @pytest.mark.parametrize(
         "reason", [EndReason.LIMIT, EndReason.BLOCKED, EndReason.STUCK, EndReason.STOPPED]
     )
-    def test_where_bd_keeps_the_plan_one_looks_there_first(self, reason: EndReason) -> None:
+    def test_where_bd_keeps_the_plan_its_commands_come_first(self, reason: EndReason) -> None:
         state = ended(reason, 1)
         config = state.config.model_copy(update={"profile": ProfileName.BEADS})
         step = next_step(state.model_copy(update={"config": config})) or ""
@@ -234,5 +234,5 @@ class TestFrame:
         names = [line.partition(":")[0] for line in foot.splitlines() if ":" in line]
         assert names == ["Completed", "Duration"]
 
-    def test_a_detached_head_is_said(self) -> None:
+    def test_a_detached_head_is_reported(self) -> None:
         assert "\nBranch: (detached)\n" in frame_head(1, None, NOON)
