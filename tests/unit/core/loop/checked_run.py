@@ -162,19 +162,19 @@ class CheckedRun(SimulatedRun):
             is_new = ended.commit is not None and not given_task.started.confirming
             assert ended.stuck_count == (0 if is_new else run.stuck_count)
             # A task whose iterations were lost too often is set aside like any other.
-            if not any(one.start == ended.start for one in self.told("taskSetAside")):
+            if not any(one.start == ended.start for one in self.events_of("taskSetAside")):
                 check_nothing_counted_up(run.breaker, ended.breaker)
         if ended.outcome is Outcome.LIMITED and not self._progressed(ended):
             assert ended.breaker == run.breaker
             assert ended.verdict is None or ended.verdict.reason is not EndReason.STUCK
 
     def _progressed(self, ended: IterationEnded) -> bool:
-        gathered = self.told("evidenceGathered")
+        gathered = self.events_of("evidenceGathered")
         of_this = [event.evidence for event in gathered if event.start == ended.start]
         return bool(of_this[-1].progress)
 
     def _check_launch(self, effect: order.LaunchAgent) -> None:
-        reported = {event.session.id for event in self.told("iterationEnded") if event.session}
+        reported = {event.session.id for event in self.events_of("iterationEnded") if event.session}
         assert effect.session is None or effect.session in reported
         assert effect.session is None or self.config.session.resume
         assert effect.context.answer is None or effect.context.answer in self.answers

@@ -217,19 +217,19 @@ class SimulatedRun:
             self.person(self)
         return taken
 
-    def tell(self, kind: str, **fields: Any) -> Step:
+    def send(self, kind: str, **fields: Any) -> Step:
         """Give the run a command."""
         return self.feed(command(kind, **fields))
 
     def kinds(self) -> list[str]:
         return [event.kind for event in self.events]
 
-    def told(self, kind: str) -> list[Any]:
+    def events_of(self, kind: str) -> list[Any]:
         """Every event of one kind."""
         return [event for event in self.events if event.kind == kind]
 
     def warnings(self) -> list[str]:
-        return [event.code for event in self.told("warned")]
+        return [event.code for event in self.events_of("warned")]
 
     def _left_out(
         self, effect: order.PrepareIteration | order.ReadIteration | order.UndoWork
@@ -388,10 +388,10 @@ def check_loop(
     if iterations is not None:
         assert played.run.start == iterations
     if outcomes is not None:
-        told = [event.outcome.value for event in played.told("iterationEnded")]
+        told = [event.outcome.value for event in played.events_of("iterationEnded")]
         assert told == outcomes
     if breaker is not None:
-        moves = [event.to_state.value for event in played.told("circuitBreakerStateChange")]
+        moves = [event.to_state.value for event in played.events_of("circuitBreakerStateChange")]
         assert moves == breaker
     if warned is not None:
         assert played.warnings() == warned

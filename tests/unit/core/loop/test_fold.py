@@ -40,7 +40,7 @@ def of_kind(kind: str) -> Event:
 
 
 @pytest.mark.parametrize("cut", range(0, len(whole.events), 5))
-def test_a_fold_goes_on_from_any_snapshot(cut: int) -> None:
+def test_a_fold_continues_from_any_snapshot(cut: int) -> None:
     snapshot = fold(whole.events[:cut])
     restored = RunState.model_validate_json(snapshot.model_dump_json(by_alias=True))
     assert fold(whole.events[cut:], restored) == whole.run
@@ -100,7 +100,7 @@ def test_a_journal_that_is_empty_is_a_run_of_which_nothing_is_known() -> None:
 def test_answered_commands_and_warnings_are_kept_in_bounds() -> None:
     run = play(asks("a?"), wait=True)
     for _ in range(120):
-        run.tell("note", text="use tabs")
+        run.send("note", text="use tabs")
     assert len(run.run.commands) == 100
     assert len(run.run.notes) == 120
 

@@ -13,13 +13,13 @@ def helpful(play: SimulatedRun) -> None:
     """Answers, resolves, resets and resumes whatever the run waits for."""
     match play.run.phase, play.run.phase_reason:
         case Phase.PARKED, "decide":
-            play.tell("answer", text="polling")
+            play.send("answer", text="polling")
         case Phase.PARKED, "blocked" | "review":
-            play.tell("resume")
+            play.send("resume")
         case Phase.PARKED, _:
-            play.tell("reset")
+            play.send("reset")
         case Phase.PAUSED, _:
-            play.tell("resume")
+            play.send("resume")
 
 
 def editing(play: SimulatedRun) -> None:
@@ -30,7 +30,7 @@ def editing(play: SimulatedRun) -> None:
         play.simulated.blocked = None
         play.feed(HaltFilesChanged(halt=play.simulated.halt))
     elif play.run.phase is Phase.PAUSED:
-        play.tell("resume")
+        play.send("resume")
 
 
 def during_turn(number: int, kind: str, **fields: Any) -> Person:
@@ -38,7 +38,7 @@ def during_turn(number: int, kind: str, **fields: Any) -> Person:
 
     def person(play: SimulatedRun) -> None:
         if play.run.phase is Phase.RUNNING and play.simulated.n_turns == number:
-            play.tell(kind, **fields)
+            play.send(kind, **fields)
 
     return person
 

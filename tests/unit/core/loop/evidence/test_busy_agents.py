@@ -180,7 +180,7 @@ def play(agent: Agent, profile: ProfileName, n_turns: int, **said: str) -> Simul
 
 
 def outcomes(played: SimulatedRun) -> list[bool]:
-    return [event.outcome is Outcome.PROGRESS for event in played.told("iterationEnded")]
+    return [event.outcome is Outcome.PROGRESS for event in played.events_of("iterationEnded")]
 
 
 def committing(change: Agent) -> Agent:
@@ -384,7 +384,7 @@ def test_a_busy_agent_is_stopped(name: str, profile: ProfileName) -> None:
 def test_a_story_that_is_never_finished_is_set_aside(name: str) -> None:
     """Where a new commit is progress whatever it holds, too."""
     played = play(BUSY[name], ProfileName.STORIES, LAST)
-    aside = [event.task.id for event in played.told("taskSetAside")]
+    aside = [event.task.id for event in played.events_of("taskSetAside")]
     assert aside == list(TASKS)
     assert played.run.skipped == TASKS
     assert played.run.end is not None
@@ -394,7 +394,7 @@ def test_a_story_that_is_never_finished_is_set_aside(name: str) -> None:
 
 def test_where_attempts_count_every_iteration_nothing_else_does() -> None:
     played = play(BUSY["comments, committing"], ProfileName.BEADS, 6)
-    assert [event.attempts for event in played.told("taskSetAside")] == [3, 3]
+    assert [event.attempts for event in played.events_of("taskSetAside")] == [3, 3]
     assert "task-without-end" not in played.warnings()
 
 
@@ -546,9 +546,9 @@ def test_an_honest_agent_makes_progress_each_time(name: str, profile: ProfileNam
     agent, n = HONEST[name]
     played = play(agent, profile, n)
     assert outcomes(played) == [True] * n, [
-        event.evidence.why for event in played.told("evidenceGathered")
+        event.evidence.why for event in played.events_of("evidenceGathered")
     ]
-    assert not played.told("taskSetAside")
+    assert not played.events_of("taskSetAside")
     assert "task-without-end" not in played.warnings() or n >= 5
 
 

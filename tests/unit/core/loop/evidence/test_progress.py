@@ -26,7 +26,7 @@ HEAD = (EvidenceKind.HEAD,)
 real = CommitSeen(hash="1" * 40, subject="change", files=2)
 own = CommitSeen(hash="2" * 40, subject="plan alone", files=0)
 nested = CommitSeen(hash="3" * 40, subject="inside", files=1, repository="lib")
-persons = CommitSeen(hash="4" * 40, subject="by hand", files=3, by_person=True)
+users_commit = CommitSeen(hash="4" * 40, subject="by hand", files=3, by_person=True)
 
 undone = CommitSeen(hash="5" * 40, subject="a violation", files=1, undone=True)
 
@@ -72,15 +72,15 @@ def judged(
         (judged(real, tasks_done=("a",), kinds=(DEFAULT[0], DEFAULT[2])), "1 commit, 1 task"),
         (judged(files=2, tasks_done=("a",), kinds=(EvidenceKind.TASKS,)), "1 task"),
         (judged(real, files=3, kinds=(EvidenceKind.WORKTREE,)), "3 files"),
-        (judged(persons, real), "1 commit"),
-        (judged(persons, files=1), "1 file"),
+        (judged(users_commit, real), "1 commit"),
+        (judged(users_commit, files=1), "1 file"),
         (judged(real, fingerprint="", seen=("",)), "1 commit"),
         (
             judged(said=report(FILES_MODIFIED=1), kinds=WITH_DECLARED),
             "the report declares progress",
         ),
         (
-            judged(persons, said=report(PR_READY="true"), kinds=WITH_DECLARED),
+            judged(users_commit, said=report(PR_READY="true"), kinds=WITH_DECLARED),
             "the report declares progress",
         ),
         pytest.param(judged(own, fingerprint="start", kinds=HEAD), "1 commit", id="any new HEAD"),
@@ -124,9 +124,9 @@ NO_PROGRESS = {
     "a report": (judged(said=report(FILES_MODIFIED=3)), NOTHING),
     "a tick alone": (judged(tasks_done=("a",)), "a task was ticked and nothing else changed"),
     "a tick with a commit of the plan": (judged(own, tasks_done=("a",)), "a task was ticked"),
-    "a tick with a person's commit": (judged(persons, tasks_done=("a",)), "a task was ticked"),
+    "a tick with a person's commit": (judged(users_commit, tasks_done=("a",)), "a task was ticked"),
     "a commit of the plan": (judged(own), "the commits touch only the loop's own files"),
-    "a commit of the plan beside a person's": (judged(own, persons), "the commits touch only"),
+    "a commit of the plan beside a person's": (judged(own, users_commit), "the commits touch only"),
     "a state seen before": (
         judged(real, files=1, fingerprint="start"),
         "back in a state that this run has seen before",
@@ -140,13 +140,16 @@ NO_PROGRESS = {
         "the commits touch only",
     ),
     "a violation alone": (judged(undone, kinds=HEAD), "no agent may change, and was restored"),
-    "a violation beside a person's": (judged(persons, undone), "no agent may change"),
+    "a violation beside a person's": (judged(users_commit, undone), "no agent may change"),
     "declares nothing": (judged(said=report(), kinds=WITH_DECLARED), NOTHING),
     "no report to declare anything": (judged(kinds=WITH_DECLARED), NOTHING),
-    "a person's commit": (judged(persons), PERSONS),
-    "a person's commit that led back": (judged(persons, fingerprint="start"), PERSONS),
-    "a person's commit where HEAD counts": (judged(persons, kinds=HEAD), PERSONS),
-    "two commits of persons": (judged(persons, persons), "the only commits are a person's"),
+    "a person's commit": (judged(users_commit), PERSONS),
+    "a person's commit that led back": (judged(users_commit, fingerprint="start"), PERSONS),
+    "a person's commit where HEAD counts": (judged(users_commit, kinds=HEAD), PERSONS),
+    "two commits of users": (
+        judged(users_commit, users_commit),
+        "the only commits are a person's",
+    ),
     "a nested commit where HEAD counts": (judged(nested, kinds=HEAD), "the commits touch only"),
     "files where HEAD counts": (judged(files=2, kinds=HEAD), NOTHING),
     "a plan that changed, in a build": (judged(plan_changed=True), NOTHING),
@@ -182,7 +185,7 @@ def test_declared_progress_needs_no_change() -> None:
         (report(FILES_MODIFIED=2), judged(real), None),
         (
             report(FILES_MODIFIED=2, TASKS_COMPLETED_THIS_LOOP=1),
-            judged(persons),
+            judged(users_commit),
             "the report claims 2 modified files and 1 completed task, none was seen",
         ),
         (report(FILES_MODIFIED=1), judged(), "the report claims 1 modified file, none was seen"),
@@ -204,7 +207,7 @@ def test_a_tick_alone_is_known() -> None:
     assert not is_tick_alone(judged(real, tasks_done=("a",)))
     assert not is_tick_alone(judged(files=1, tasks_done=("a",)))
     assert not is_tick_alone(judged())
-    assert is_tick_alone(judged(persons, tasks_done=("a",)))
+    assert is_tick_alone(judged(users_commit, tasks_done=("a",)))
 
 
 def test_a_changed_plan_is_a_modified_file() -> None:
@@ -216,9 +219,9 @@ def test_a_changed_plan_is_a_modified_file() -> None:
 
 def test_a_new_head_is_the_agents_last_commit_in_the_workspace() -> None:
     assert new_head(judged()) is None
-    assert new_head(judged(persons, nested)) is None
+    assert new_head(judged(users_commit, nested)) is None
     assert new_head(judged(undone, kinds=HEAD)) is None
-    assert new_head(judged(real, own, nested, persons)) == own.hash
+    assert new_head(judged(real, own, nested, users_commit)) == own.hash
 
 
 COMMITS = st.lists(

@@ -51,13 +51,13 @@ def test_a_question_goes_to_the_command_once() -> None:
     assert "question-told" in played.warnings()
 
 
-def test_a_parked_run_tells_of_its_question_too() -> None:
+def test_a_parked_run_reports_its_question_too() -> None:
     played = play(clarify, on_question=("tell",), wait=True, **STATUS)
     assert [order.text for order in announced(played)] == ["Which?"]
     assert played.exit_code is None
 
 
-def test_a_question_that_was_told_is_not_told_by_the_next_engine() -> None:
+def test_a_question_that_was_reported_is_not_reported_by_the_next_engine() -> None:
     played = play(asks("tea or coffee?"), on_question=("tell",))
     played.resume()
     assert len(announced(played)) == 1
@@ -72,7 +72,7 @@ def test_a_question_that_was_told_is_not_told_by_the_next_engine() -> None:
         (None, True, []),
     ],
 )
-def test_a_question_goes_to_the_issue_where_somebody_wants_that(
+def test_a_question_goes_to_the_issue_where_the_settings_ask_for_it(
     request_view: RequestView | None, comment: bool, channels: list[AnnouncementChannel]
 ) -> None:
     simulated = SimulatedProject(script=[asks("tea or coffee?")], request=request_view)
@@ -93,7 +93,7 @@ def test_what_blocks_a_run_is_no_question() -> None:
     assert announced(play(is_blocked("no key"), on_question=("tell",))) == []
 
 
-def test_a_pull_request_that_is_ready_is_told_before_the_engine_lets_go() -> None:
+def test_a_pull_request_that_is_ready_is_reported_before_the_engine_lets_go() -> None:
     played = play(turn(STATUS="IN_PROGRESS"), fulfils, on_pr_ready=("make-pr",), **STATUS)
     order, finish = played.effects[-2:]
     assert isinstance(finish, Finish)
@@ -115,21 +115,21 @@ def test_a_pull_request_that_is_ready_is_told_before_the_engine_lets_go() -> Non
         ({"RECOMMENDATION": "look"}, "look"),
     ],
 )
-def test_it_is_told_with_what_was_done(fields: dict[str, str], text: str) -> None:
+def test_it_is_reported_with_what_was_done(fields: dict[str, str], text: str) -> None:
     done = turn(files=1, commit=True, ticks=ONE_TASK, STATUS="COMPLETE", PR_READY="true", **fields)
     (order,) = announced(play(done, on_pr_ready=("make-pr",), **STATUS))
     assert order.text == text
 
 
-def test_nothing_is_told_where_nobody_wants_it() -> None:
+def test_nothing_is_reported_where_nobody_wants_it() -> None:
     assert announced(play(fulfils, **STATUS)) == []
 
 
-def test_nothing_is_told_of_a_run_that_is_complete_and_has_no_pull_request() -> None:
+def test_nothing_is_reported_of_a_run_that_is_complete_and_has_no_pull_request() -> None:
     assert announced(play(fulfils_unready, on_pr_ready=("make-pr",), **STATUS)) == []
 
 
-def test_nothing_is_told_of_a_run_that_is_not_complete() -> None:
+def test_nothing_is_reported_of_a_run_that_is_not_complete() -> None:
     ready = turn(files=1, STATUS="IN_PROGRESS", PR_READY="true")
     played = play(ready, on_pr_ready=("make-pr",), max_iterations=1, **STATUS)
     assert played.exit_code == 1
@@ -156,6 +156,6 @@ def test_a_run_without_any_report_hands_nothing_on() -> None:
 def test_what_became_of_it_moves_no_run() -> None:
     played = play(progress, asks("a or b?"), on_question=("tell",), wait=True)
     before = played.run
-    (told,) = [event for event in played.told("warned") if event.code == "question-told"]
+    (told,) = [event for event in played.events_of("warned") if event.code == "question-told"]
     assert told.message == "it is done"
     assert before.phase.value == "parked"

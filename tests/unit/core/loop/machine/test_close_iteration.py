@@ -53,11 +53,11 @@ def test_an_agent_that_came_to_nothing_is_started_once_more(fails: Turn, words: 
         outcomes=["progress", "progress"],
         warned=["agent-failed"],
     )
-    assert words in played.told("warned")[0].message
-    assert [event.attempt for event in played.told("agentStarted")] == [1, 2, 1]
-    assert [event.attempt for event in played.told("agentExited")] == [1, 2, 1]
+    assert words in played.events_of("warned")[0].message
+    assert [event.attempt for event in played.events_of("agentStarted")] == [1, 2, 1]
+    assert [event.attempt for event in played.events_of("agentExited")] == [1, 2, 1]
     # What the first attempt left undone is not what the iteration came to.
-    assert len(played.told("evidenceGathered")) == 2
+    assert len(played.events_of("evidenceGathered")) == 2
 
 
 @pytest.mark.parametrize(
@@ -84,27 +84,27 @@ def test_an_agent_that_came_to_nothing_is_started_once_more(fails: Turn, words: 
 )
 def test_an_agent_that_came_to_something_is_not_started_again(works: Turn) -> None:
     played = play(works, finishes)
-    assert [event.attempt for event in played.told("agentStarted")] == [1, 1]
+    assert [event.attempt for event in played.events_of("agentStarted")] == [1, 1]
     assert played.exit_code == 0
 
 
 def test_failed_iterations_are_counted_in_a_row() -> None:
     played = play(crash, crash, crash, crash, progress, crash, crash, finishes)
-    assert [event.crashes for event in played.told("iterationEnded")] == [1, 2, 0, 1, 0]
+    assert [event.crashes for event in played.events_of("iterationEnded")] == [1, 2, 0, 1, 0]
 
 
-def test_the_last_failure_is_told_when_there_were_too_many() -> None:
+def test_the_last_failure_is_reported_when_there_were_too_many() -> None:
     fails = turn(fields=None, failure="API Error: 529")
     played = check_loop([fails] * 6, ends=("fatal", 5))
-    assert played.told("runEnded")[0].message == (
+    assert played.events_of("runEnded")[0].message == (
         "the agent failed in 3 iterations in a row; the last one ended with 0: API Error: 529"
     )
 
 
-def test_what_was_used_up_and_not_permitted_stands_at_the_end_of_its_iteration() -> None:
+def test_what_was_used_up_and_not_permitted_is_at_the_end_of_its_iteration() -> None:
     usage = Usage(input_tokens=3, cost_usd=0.25)
     played = play(turn(files=1, usage=usage, denied=("Bash", "Bash")), finishes)
-    first, last = played.told("iterationEnded")
+    first, last = played.events_of("iterationEnded")
     assert (first.usage, first.permission_denials) == (usage, 2)
     assert (last.usage, last.permission_denials) == (None, None)
 
@@ -113,22 +113,22 @@ def test_work_done_before_a_timeout_is_evidence() -> None:
     works = turn(fields=None, files=1, end=timeout.end)
     check_loop([works, finishes], ends=("complete", 0), outcomes=["progress", "progress"])
     fatal = check_loop([works], ends=("fatal", 5), on_timeout="stop")
-    assert fatal.told("evidenceGathered")[0].evidence.progress
+    assert fatal.events_of("evidenceGathered")[0].evidence.progress
 
 
 def test_the_validation_runs_after_the_evidence_and_before_the_end() -> None:
     played = play(turn(files=1, validates=(True,)), finishes)
     first = played.kinds()[: played.kinds().index("iterationEnded") + 1]
     assert first[-3:] == ["evidenceGathered", "validated", "iterationEnded"]
-    (validated,) = played.told("validated")
+    (validated,) = played.events_of("validated")
     assert (validated.ok, validated.exit_code, validated.seconds) == (True, 0, 2.0)
 
 
-def test_what_an_iteration_came_to_is_told_whole() -> None:
+def test_what_an_iteration_came_to_is_reported_whole() -> None:
     errors = tuple(f"error: {number}" for number in range(7))
     works = turn(files=2, commit=True, RECOMMENDATION="b next", errors=errors)
     played = play(works, finishes)
-    ended = played.told("iterationEnded")[0]
+    ended = played.events_of("iterationEnded")[0]
     assert ended.outcome is Outcome.PROGRESS
     assert ended.commit == "1".zfill(40)
     assert ended.recommendation == "b next"
@@ -158,7 +158,7 @@ def test_a_stopped_iteration_moves_counters_only_by_what_it_achieved() -> None:
         person=during_turn(3, "stop", now=True),
         max_stuck=9,
     )
-    before, stopped = played.told("iterationEnded")[-2:]
+    before, stopped = played.events_of("iterationEnded")[-2:]
     assert stopped.outcome is Outcome.STOPPED
     for name in ("stuck_count", "indicators", "missing_reports", "crashes", "recommendation"):
         assert getattr(stopped, name) == getattr(before, name), name
@@ -187,7 +187,7 @@ def test_a_stopped_iteration_moves_counters_only_by_what_it_achieved() -> None:
 )
 def test_indicators_add_up_over_consecutive_iterations(script: list[Turn], sums: list[int]) -> None:
     played = play(*script, max_iterations=len(script), on_blocked="nothing")
-    assert [event.indicators for event in played.told("iterationEnded")] == sums
+    assert [event.indicators for event in played.events_of("iterationEnded")] == sums
     assert played.exit_code == 1
 
 
@@ -197,10 +197,10 @@ def test_all_tasks_done_is_an_indicator_like_a_word() -> None:
     check_loop([signals], ends=("complete", 0), iterations=2, gate_indicators=3)
 
 
-def test_a_completion_with_open_tasks_is_refused_and_told() -> None:
+def test_a_completion_with_open_tasks_is_refused_and_reported() -> None:
     simulated = SimulatedProject(script=[claims_all, progress], tasks={"a": "todo", "b": "todo"})
     played = check_loop([], ends=("limit", 1), simulated=simulated, max_iterations=2)
-    (refused,) = played.told("completionRefused")
+    (refused,) = played.events_of("completionRefused")
     assert refused.why == "2 required tasks are still open in the plan"
     assert [task.id for task in refused.open_tasks] == ["a", "b"]
 
@@ -210,13 +210,15 @@ def test_a_completion_with_blocked_tasks_is_refused() -> None:
         script=[turn(**{**vars(claims_all), "files": 1, "blocks": ("a",)})]
     )
     played = check_loop([], ends=("limit", 1), simulated=simulated, max_iterations=1)
-    (refused,) = played.told("completionRefused")
+    (refused,) = played.events_of("completionRefused")
     assert refused.why.startswith("2 required tasks")
 
 
 def test_a_completion_that_comes_too_early_is_refused() -> None:
     played = play(finishes, min_iterations=2, max_iterations=1)
-    assert played.told("completionRefused")[0].why == "only 1 of at least 2 iterations have run"
+    assert (
+        played.events_of("completionRefused")[0].why == "only 1 of at least 2 iterations have run"
+    )
     assert played.exit_code == 1
 
 
@@ -256,22 +258,22 @@ def test_a_completion_that_comes_too_early_is_refused() -> None:
 def test_warnings(script: list[Turn], codes: list[str]) -> None:
     played = play(*script, max_iterations=len(script))
     assert played.warnings() == codes
-    assert all(event.iteration is not None for event in played.told("warned"))
+    assert all(event.iteration is not None for event in played.events_of("warned"))
 
 
-def test_a_claim_that_evidence_contradicts_is_told_in_words() -> None:
+def test_a_claim_that_evidence_contradicts_is_reported_in_words() -> None:
     played = play(turn(FILES_MODIFIED=3, TASKS_COMPLETED_THIS_LOOP=1), max_iterations=1)
-    assert played.told("warned")[0].message == (
+    assert played.events_of("warned")[0].message == (
         "the report claims 3 modified files and 1 completed task, none was seen"
     )
 
 
-def test_an_end_state_that_was_seen_before_is_no_progress() -> None:
+def test_an_end_state_that_occurred_before_is_no_progress() -> None:
     undone = turn(files=1, reverts=True)
     played = play(edits_only, undone, max_iterations=2)
-    outcomes = [event.outcome for event in played.told("iterationEnded")]
+    outcomes = [event.outcome for event in played.events_of("iterationEnded")]
     assert outcomes == [Outcome.PROGRESS, Outcome.NO_PROGRESS]
-    evidence: Evidence = played.told("evidenceGathered")[1].evidence
+    evidence: Evidence = played.events_of("evidenceGathered")[1].evidence
     assert evidence.why == "the work tree is back in a state that this run has seen before"
 
 
@@ -286,9 +288,9 @@ def test_declared_progress_counts_where_it_is_switched_on() -> None:
     )
 
 
-def test_the_plan_is_told_when_it_changed() -> None:
+def test_the_plan_is_reported_when_it_changed() -> None:
     played = play(turn(files=1, adds=("b",)), finishes, turn(files=1, ticks=("b",)), no_progress)
-    first, second, third = played.told("planChanged")
+    first, second, third = played.events_of("planChanged")
     assert (first.counts.total, first.done) == (2, ())
     assert (second.counts.done, second.done) == (1, ONE_TASK)
     assert third.done == ("b",)

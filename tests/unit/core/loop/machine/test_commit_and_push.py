@@ -67,8 +67,8 @@ class TestOrder:
             "iterationEnded",
             "runEnded",
         ]
-        (ended,) = played.told("iterationEnded")
-        (committed,) = played.told("committed")
+        (ended,) = played.events_of("iterationEnded")
+        (committed,) = played.events_of("committed")
         assert (ended.commit, ended.uncommitted) == (committed.commit, False)
         assert played.run.commit_base is None
 
@@ -104,7 +104,7 @@ class TestOrder:
     def test_what_is_held_against_is_the_tree_at_the_iterations_start(self) -> None:
         played = play(edits_only, edits_only, max_iterations=2, **LOOP)
         first, second = ordered(played, order.CommitWork)
-        starts = [event.baseline for event in played.told("iterationStarted")]
+        starts = [event.baseline for event in played.events_of("iterationStarted")]
         assert [first.base, second.base] == starts
         assert [first.since, second.since] == [None, played.simulated.commits[0][0]]
 
@@ -123,7 +123,7 @@ class TestNotDue:
         played = play(spoiled, max_iterations=1, **BOTH)
         is_invalid = spoiled is INVALID
         assert bool(ordered(played, order.CommitWork)) is not is_invalid
-        assert played.told("iterationEnded")[0].uncommitted is is_invalid
+        assert played.events_of("iterationEnded")[0].uncommitted is is_invalid
 
     def test_the_next_commit_takes_along_what_was_not_committed(self) -> None:
         simulated = SimulatedProject(script=[INVALID, edits_only])
@@ -134,7 +134,7 @@ class TestNotDue:
         assert played.run.commit_base is not None
         played.resume(config=settings(max_iterations=2, **BOTH))
         (commit,) = ordered(played, order.CommitWork)
-        first, second = played.told("iterationStarted")
+        first, second = played.events_of("iterationStarted")
         assert commit.base == first.baseline != second.baseline
         assert commit.since == second.baseline.head
         assert played.run.commit_base is None
@@ -157,29 +157,29 @@ class TestNotDue:
         played.simulated.afterwards = no_progress
         played.config = settings(max_iterations=2, **BOTH)
         played.resume(config=played.config)
-        lost = played.told("iterationEnded")[0]
+        lost = played.events_of("iterationEnded")[0]
         assert (lost.outcome.value, lost.uncommitted) == ("lost", False)
         first = ordered(played, order.CommitWork)[0]
-        assert first.base == played.told("iterationStarted")[0].baseline
+        assert first.base == played.events_of("iterationStarted")[0].baseline
         assert "Ralph-Iteration: 1\n" in first.message
         assert lost.commit == played.simulated.commits[0][0]
         assert [one.iteration for one in ordered(played, order.PushWork)] == [2]
 
 
 class TestCommitted:
-    def test_nothing_to_commit_is_told_with_nothing(self) -> None:
+    def test_nothing_to_commit_is_reported_with_nothing(self) -> None:
         played = play(no_progress, max_iterations=1, **BOTH)
-        assert not played.told("committed")
-        (ended,) = played.told("iterationEnded")
+        assert not played.events_of("committed")
+        (ended,) = played.events_of("iterationEnded")
         assert (ended.commit, ended.uncommitted) == (None, False)
 
-    def test_what_keeps_it_is_told_and_the_run_goes_on(self) -> None:
+    def test_what_keeps_it_is_reported_and_the_run_continues(self) -> None:
         simulated = SimulatedProject(script=[edits_only, no_progress], hook="line 7 is ugly")
         played = play(simulated=simulated, max_iterations=2, **LOOP)
-        first, second = played.told("iterationEnded")
+        first, second = played.events_of("iterationEnded")
         assert (first.outcome.value, first.commit, first.uncommitted) == ("progress", None, True)
         assert played.warnings() == ["commit-failed"] * 2
-        assert played.told("warned")[0].message == (
+        assert played.events_of("warned")[0].message == (
             "the work of iteration 1 is not committed, it is still in the work tree: line 7 is ugly"
         )
         assert (second.outcome.value, second.uncommitted) == ("noProgress", True)
@@ -199,7 +199,7 @@ class TestCommitted:
         assert played.exit_code == 0
         assert len(simulated.commits) == 1
 
-    def test_what_is_left_out_is_told(self) -> None:
+    def test_what_is_left_out_is_reported(self) -> None:
         played = held(Awaits.COMMIT)
         notices = (Notice(code="secrets-left-out", message="left out of the commit: .env"),)
         played.queue.clear()
@@ -208,7 +208,7 @@ class TestCommitted:
 
     def test_the_loops_commit_is_a_new_head(self) -> None:
         played = play(*[edits_only] * 3, max_iterations=3, max_stuck=1, **LOOP)
-        assert [event.stuck_count for event in played.told("iterationEnded")] == [0, 0, 0]
+        assert [event.stuck_count for event in played.events_of("iterationEnded")] == [0, 0, 0]
         assert played.run.stuck_iterations == 0
 
     @pytest.mark.parametrize(("commits", "progress"), [("loop", True), ("agent", False)])
@@ -216,14 +216,14 @@ class TestCommitted:
         self, commits: str, progress: bool
     ) -> None:
         played = play(edits_only, max_iterations=1, commits=commits, progress_evidence=["head"])
-        assert played.told("evidenceGathered")[0].evidence.progress is progress
+        assert played.events_of("evidenceGathered")[0].evidence.progress is progress
 
-    def test_nothing_of_it_is_told_where_a_person_stopped_it(self) -> None:
+    def test_nothing_of_it_is_reported_where_the_user_stopped_it(self) -> None:
         played = held(Awaits.COMMIT)
         played.queue.clear()
         played.go_on(*CTRL_C_TWICE, WorkCommitted(problem="it was stopped"), WorkPushed())
-        assert (played.warnings(), played.told("committed")) == ([], [])
-        (ended,) = played.told("iterationEnded")
+        assert (played.warnings(), played.events_of("committed")) == ([], [])
+        (ended,) = played.events_of("iterationEnded")
         assert (ended.outcome.value, ended.uncommitted) == ("stopped", True)
         assert played.exit_code == 130
 
@@ -236,9 +236,9 @@ class TestCommitted:
 
 
 class TestPushed:
-    def test_it_is_told(self) -> None:
+    def test_it_is_reported(self) -> None:
         played = play(edits_only, max_iterations=1, **BOTH)
-        (pushed,) = played.told("pushed")
+        (pushed,) = played.events_of("pushed")
         assert (pushed.ok, pushed.remote, pushed.branch, pushed.created) == (
             True,
             "origin",
@@ -246,11 +246,11 @@ class TestPushed:
             True,
         )
 
-    def test_nothing_to_push_is_told_with_nothing(self) -> None:
+    def test_nothing_to_push_is_reported_with_nothing(self) -> None:
         played = play(
             simulated=SimulatedProject(script=[edits_only], remote=None), max_iterations=1, **BOTH
         )
-        assert not played.told("pushed")
+        assert not played.events_of("pushed")
 
     def test_three_failures_are_fatal_with_what_to_look_at(self) -> None:
         simulated = SimulatedProject(script=[edits_only], refusals=("no route\n to host",))
@@ -262,7 +262,7 @@ class TestPushed:
             "may push to this branch, that the remote has no conflicting commits (git fetch), and "
             "the remote's URL in .git/config (git remote -v); then go on with: ralph run --resume"
         )
-        assert played.told("iterationEnded")[0].uncommitted is False
+        assert played.events_of("iterationEnded")[0].uncommitted is False
 
     def test_a_finishing_iteration_that_cannot_be_pushed_is_fatal(self) -> None:
         simulated = SimulatedProject(script=[finishes], refusals=("no route to host",))
@@ -283,19 +283,19 @@ class TestPushed:
         message = played.run.end.message
         assert message.startswith("pushing a detached HEAD failed 1 time: git said nothing; ")
 
-    def test_notices_are_told(self) -> None:
+    def test_notices_are_reported(self) -> None:
         played = held(Awaits.PUSH)
         played.queue.clear()
         played.go_on(WorkPushed(notices=(Notice(code="a", message="b"),)))
         assert "a" in played.warnings()
 
-    def test_one_that_a_person_stopped_is_not_told(self) -> None:
+    def test_one_that_the_user_stopped_is_not_reported(self) -> None:
         played = held(Awaits.PUSH)
         played.queue.clear()
         played.go_on(*CTRL_C_TWICE, WorkPushed(ok=False, tries=1))
-        assert not played.told("pushed")
+        assert not played.events_of("pushed")
         assert played.exit_code == 130
-        assert played.told("iterationEnded")[0].uncommitted is False
+        assert played.events_of("iterationEnded")[0].uncommitted is False
 
     @pytest.mark.parametrize("late", [WorkCommitted(), WorkPushed()], ids=["committed", "pushed"])
     def test_late_answers_move_nothing(self, late: WorkCommitted | WorkPushed) -> None:
@@ -306,7 +306,7 @@ class TestPushed:
 def test_a_crash_is_tried_again_before_anything_is_committed() -> None:
     played = play(crash, edits_only, max_iterations=1, **BOTH)
     assert len(ordered(played, order.CommitWork)) == 1
-    assert played.told("committed")[0].iteration == 1
+    assert played.events_of("committed")[0].iteration == 1
 
 
 def test_a_session_does_not_matter() -> None:

@@ -38,7 +38,7 @@ both_rules = pytest.mark.parametrize("rule", ["marker", "dual"])
 
 
 def confirming(played: SimulatedRun) -> list[bool]:
-    return [event.confirming for event in played.told("iterationStarted")]
+    return [event.confirming for event in played.events_of("iterationStarted")]
 
 
 @both_rules
@@ -100,7 +100,11 @@ class TestOneConfirmation:
             [ticks, looks, *then, no_progress], gate_rule=rule, ends=("complete", 0), iterations=3
         )
         assert confirming(played) == [False, True, True]
-        assert [event.confirmed for event in played.told("iterationEnded")] == [None, None, True]
+        assert [event.confirmed for event in played.events_of("iterationEnded")] == [
+            None,
+            None,
+            True,
+        ]
 
     @pytest.mark.parametrize(
         ("looks", "ends"),
@@ -183,7 +187,7 @@ class TestCounters:
             max_stuck=9,
             breaker_no_progress_open=9,
         )
-        *_, before, after = played.told("iterationEnded")[: stalls + 2]
+        *_, before, after = played.events_of("iterationEnded")[: stalls + 2]
         assert after.confirmed
         assert after.breaker.consecutive_no_progress == before.breaker.consecutive_no_progress
         assert after.breaker.state is before.breaker.state
@@ -201,10 +205,10 @@ class TestCounters:
         def stops(played: SimulatedRun) -> None:
             current = played.run.current
             if current is not None and current.started.confirming:
-                played.tell("stop", now=True)
+                played.send("stop", now=True)
 
         played = play(no_progress, ticks, progress, gate_rule="marker", person=stops)
-        *_, before, after = played.told("iterationEnded")
+        *_, before, after = played.events_of("iterationEnded")
         assert (after.outcome.value, after.confirmed) == ("stopped", None)
         assert after.stuck_count == before.stuck_count
         assert after.breaker == before.breaker
@@ -250,13 +254,13 @@ class TestFailingTests:
             TESTS_STATUS="FAILING",
         )
         played = check_loop([says, passes], gate_rule=rule, ends=("complete", 0), iterations=2)
-        (refused,) = played.told("completionRefused")
+        (refused,) = played.events_of("completionRefused")
         assert refused.why == "the report says TESTS_STATUS FAILING"
         assert [prompt.failing_tests for prompt in played.prompts] == [False, True]
 
     def test_refuse_what_the_confirming_iteration_would_complete(self, rule: str) -> None:
         played = check_loop([ticks, fails, passes], gate_rule=rule, ends=("complete", 0))
-        assert len(played.told("completionRefused")) == 1
+        assert len(played.events_of("completionRefused")) == 1
         assert [prompt.failing_tests for prompt in played.prompts] == [False, False, True]
 
     def test_refuse_what_comes_after_it(self, rule: str) -> None:
@@ -278,14 +282,14 @@ class TestFailingTests:
     def test_count_for_no_refused_completion(self, rule: str) -> None:
         says = turn(marks=True, words=("a", "b"), EXIT_SIGNAL="true", TESTS_STATUS="FAILING")
         played = play(turn(files=1, ticks=ONE_TASK), says, says, gate_rule=rule, max_iterations=3)
-        ended = played.told("iterationEnded")
+        ended = played.events_of("iterationEnded")
         assert [one.breaker.consecutive_refusals for one in ended] == [0, 0, 0]
-        assert len(played.told("completionRefused")) == 2
+        assert len(played.events_of("completionRefused")) == 2
 
-    def test_are_said_after_what_the_plan_refuses(self, rule: str) -> None:
+    def test_are_reported_after_what_the_plan_refuses(self, rule: str) -> None:
         says = turn(marks=True, words=("a", "b"), EXIT_SIGNAL="true", TESTS_STATUS="FAILING")
         played = play(says, gate_rule=rule, max_iterations=1)
-        (refused,) = played.told("completionRefused")
+        (refused,) = played.events_of("completionRefused")
         assert "still open" in refused.why
         assert played.run.failing_tests
 
@@ -299,7 +303,7 @@ class TestFailingTests:
 
     def test_say_nothing_while_tasks_are_open_and_nobody_claims_more(self, rule: str) -> None:
         played = play(fails, gate_rule=rule, max_iterations=1)
-        assert played.told("completionRefused") == []
+        assert played.events_of("completionRefused") == []
         assert not played.run.failing_tests
 
 
@@ -322,7 +326,7 @@ class TestOneHaltAtATime:
     def test_the_blocker_comes_first(self, rule: str) -> None:
         played = check_loop([turn(promises=self.both)], gate_rule=rule, ends=("blocked", 2))
         assert (played.simulated.blocked, played.simulated.question) == ("no key", None)
-        (warned,) = [one for one in played.told("warned") if one.code == "second-halt"]
+        (warned,) = [one for one in played.events_of("warned") if one.code == "second-halt"]
         assert "asks as well: which?" in warned.message
         # Resolved, it asks nobody a second time.
         played.simulated.script.append(finishes)
@@ -350,14 +354,14 @@ class TestAnEngineThatDiedWhileItAsked:
         played = self.killed("questionAsked", asks("red?"))
         played.simulated.answer = answer
         played.resume()
-        assert len(played.told("questionAsked")) == 1
+        assert len(played.events_of("questionAsked")) == 1
         assert played.exit_code == (3 if answer is None else 0)
 
     def test_its_blocker_is_raised_once(self) -> None:
         played = self.killed("blockedRaised", is_blocked("no key"))
         played.simulated.blocked = None
         played.resume()
-        assert len(played.told("blockedRaised")) == 1
+        assert len(played.events_of("blockedRaised")) == 1
         assert played.exit_code == 0
 
 
@@ -375,7 +379,7 @@ class TestAFlagThatCannotBeRead:
         said = turn(PR_READY="yes", files=1, problems=(self.problem,))
         played = play(said, gate_rule="status", max_iterations=1)
         assert played.exit_code == 1
-        (warned,) = [one for one in played.told("warned") if one.code == "unreadable-flag"]
+        (warned,) = [one for one in played.events_of("warned") if one.code == "unreadable-flag"]
         assert warned.message == "PR_READY is 'yes'"
 
     def test_one_that_asks_halts(self) -> None:

@@ -81,7 +81,7 @@ FOREIGN: dict[str, tuple[str, Turn]] = {
 
 
 @pytest.mark.parametrize("name", FOREIGN)
-def test_a_completion_signal_that_is_not_the_gate_is_told_and_ends_nothing(name: str) -> None:
+def test_a_completion_signal_that_is_not_the_gate_is_reported_and_ends_nothing(name: str) -> None:
     rule, said = FOREIGN[name]
     played = check_loop([said, works], gate_rule=rule, max_iterations=2, ends=("limit", 1))
     assert "completion-not-gate" in played.warnings()
@@ -104,7 +104,7 @@ def test_a_done_task_is_no_foreign_signal() -> None:
 )
 def test_no_gate_passes_with_a_task_open(rule: str, said: Turn) -> None:
     played = check_loop([said, works], gate_rule=rule, max_iterations=2, ends=("limit", 1))
-    assert len(played.told("completionRefused")) >= 1
+    assert len(played.events_of("completionRefused")) >= 1
 
 
 @pytest.mark.parametrize("rule", ["marker", "dual", "verified", "queue", "status"])
@@ -140,7 +140,7 @@ class TestAMarkerOfAnEarlierRun:
             [], simulated=self.simulated("todo", works, works), gate_rule="marker", max_iterations=2
         )
         assert played.exit_code == 1
-        assert played.told("completionRefused") == []
+        assert played.events_of("completionRefused") == []
 
     def test_counts_again_once_it_was_gone(self) -> None:
         removes = turn(files=1, commit=True, marks=False)
@@ -189,7 +189,7 @@ def test_a_queue_with_only_blocked_tasks_names_what_keeps_each() -> None:
 def test_only_marker_and_dual_runs_have_a_confirming_iteration(rule: str) -> None:
     adds = turn(files=1, commit=True, ticks=ONE_TASK, adds=("one more",))
     played = check_loop([adds, works], gate_rule=rule, max_iterations=2)
-    assert not any(event.confirming for event in played.told("iterationStarted"))
+    assert not any(event.confirming for event in played.events_of("iterationStarted"))
 
 
 def test_a_request_without_tasks_runs_until_its_status_says_complete() -> None:
@@ -197,7 +197,7 @@ def test_a_request_without_tasks_runs_until_its_status_says_complete() -> None:
     played = check_loop(
         [], gate_rule="status", simulated=simulated, ends=("complete", 0), iterations=2
     )
-    assert not any(event.confirming for event in played.told("iterationStarted"))
+    assert not any(event.confirming for event in played.events_of("iterationStarted"))
 
 
 class TestThePrecedenceOfTheStatusRule:
@@ -240,7 +240,7 @@ class TestClarification:
         said = turn(CLARIFICATION_NEEDED="true", WORK_SUMMARY="read the code")
         check_loop([said], ends=("decide", 3), message="names no question. It says: read the code")
 
-    def test_says_what_is_recommended_where_nothing_else_is_said(self) -> None:
+    def test_says_what_is_recommended_where_nothing_else_is_reported(self) -> None:
         said = turn(STATUS="NEEDS_CLARIFICATION", RECOMMENDATION="ask Ada")
         check_loop([said], ends=("decide", 3), message="It says: ask Ada")
         check_loop([turn(STATUS="NEEDS_CLARIFICATION")], ends=("decide", 3), message="nothing more")
@@ -248,7 +248,7 @@ class TestClarification:
     def test_gives_way_to_a_question_that_was_promised(self) -> None:
         both = asks("Red or blue?", STATUS="NEEDS_CLARIFICATION", CLARIFICATION_QUESTIONS="Port?")
         played = check_loop([both], ends=("decide", 3), message="Red or blue?")
-        assert len(played.told("questionAsked")) == 1
+        assert len(played.events_of("questionAsked")) == 1
 
     def test_is_never_completion(self) -> None:
         said = turn(
@@ -267,19 +267,19 @@ class TestClarification:
 class TestAQuestionWithoutASignal:
     said = turn(files=1, question="Shall I use Postgres?")
 
-    def test_is_told_and_answered_by_nobody(self) -> None:
+    def test_is_reported_and_answered_by_nobody(self) -> None:
         played = check_loop([self.said, finishes], ends=("complete", 0))
         assert "asked-without-signal" in played.warnings()
-        assert played.told("questionAsked") == []
-        warned = played.told("warned")[0].message
+        assert played.events_of("questionAsked") == []
+        warned = played.events_of("warned")[0].message
         assert warned.endswith("Shall I use Postgres? Tell it what you want with: ralph note")
 
-    def test_is_not_told_where_it_was_asked_properly(self) -> None:
+    def test_is_not_reported_where_it_was_asked_properly(self) -> None:
         promised = (promise("decide", "Postgres?"),)
         said = turn(promises=promised, question="Shall I use Postgres?")
         assert "asked-without-signal" not in check_loop([said]).warnings()
 
-    def test_is_not_told_of_a_run_that_is_complete(self) -> None:
+    def test_is_not_reported_of_a_run_that_is_complete(self) -> None:
         said = turn(
             files=1,
             ticks=ONE_TASK,

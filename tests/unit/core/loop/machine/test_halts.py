@@ -40,7 +40,7 @@ def edited(played: SimulatedRun, **files: str | None) -> SimulatedRun:
 
 def test_a_question_is_written_to_its_file_before_the_run_says_that_it_waits() -> None:
     played = play(progress, asks("a or b?"), wait=True)
-    (asked,) = played.told("questionAsked")
+    (asked,) = played.events_of("questionAsked")
     written = WriteDecide(question="a or b?", iteration=2, asked_at=asked.asked_at)
     assert written in played.effects
     assert asked.asked_at.microsecond == 0
@@ -64,7 +64,7 @@ def test_a_file_that_the_agent_left_behind_is_removed_after_its_iteration() -> N
     played = play(asks("a or b?"), leaves, finishes, wait=True, person=editing)
     assert played.effects.count(RemoveDecide()) == 1
     assert played.simulated.question is None
-    assert len(played.told("questionAnswered")) == 1
+    assert len(played.events_of("questionAnswered")) == 1
 
 
 def test_a_file_that_the_agent_removed_is_not_removed_again() -> None:
@@ -83,15 +83,15 @@ def test_a_new_question_takes_the_place_of_the_answered_one() -> None:
 def test_only_the_first_question_of_an_iteration_is_asked() -> None:
     two = turn(promises=(promise("decide", "a or b?"), promise("decide", "c or d?")))
     played = play(two)
-    assert [event.question for event in played.told("questionAsked")] == ["a or b?"]
-    assert len(played.told("promiseRead")) == 2
+    assert [event.question for event in played.events_of("questionAsked")] == ["a or b?"]
+    assert len(played.events_of("promiseRead")) == 2
 
 
 def test_an_answer_in_the_file_counts() -> None:
     played = play(asks("a or b?"), finishes, wait=True)
     edited(played, answer="a, please")
     assert played.exit_code == 0
-    assert played.told("questionAnswered")[0].by == ".ralph/decide.txt"
+    assert played.events_of("questionAnswered")[0].by == ".ralph/decide.txt"
 
 
 def test_a_question_that_vanished_unanswered_is_written_again() -> None:
@@ -109,7 +109,7 @@ def test_a_blocker_is_written_and_deleting_its_file_resolves_it() -> None:
     assert WriteBlocked(reason="no key") in played.effects
     edited(played, blocked=None)
     assert played.exit_code == 0
-    assert played.told("blockedResolved")[0].by == "removing .ralph/blocked.txt"
+    assert played.events_of("blockedResolved")[0].by == "removing .ralph/blocked.txt"
     assert RemoveBlocked() not in played.effects
 
 
@@ -119,12 +119,12 @@ def test_resolving_a_blocker_closes_the_breaker_that_opened_for_the_same_report(
     assert (by_file.run.breaker.state, by_file.run.phase_reason) == ("OPEN", "blocked")
     edited(by_file, blocked=None)
     assert by_file.exit_code == 0
-    assert by_file.told("circuitBreakerStateChange")[-1].reason == (
+    assert by_file.events_of("circuitBreakerStateChange")[-1].reason == (
         "reset by removing .ralph/blocked.txt"
     )
     ordered = play(said, finishes, wait=True)
     assert ordered.go_on(command("resume")).exit_code == 0
-    assert ordered.told("circuitBreakerStateChange")[-1].reason == "reset by Ada"
+    assert ordered.events_of("circuitBreakerStateChange")[-1].reason == "reset by Ada"
 
 
 def test_a_breaker_that_opened_for_something_else_waits_for_its_own_reset() -> None:
@@ -184,7 +184,7 @@ def test_an_answer_given_before_the_start_reaches_the_first_prompt() -> None:
     played = begin(SimulatedProject(script=[finishes], question="a or b?", answer="a"))
     assert played.exit_code == 0
     assert (played.prompts[0].question, played.prompts[0].answer) == ("a or b?", "a")
-    assert played.told("questionAsked")[0].iteration is None
+    assert played.events_of("questionAsked")[0].iteration is None
 
 
 def test_notes_given_while_no_engine_ran_reach_the_first_prompt() -> None:
@@ -194,7 +194,7 @@ def test_notes_given_while_no_engine_ran_reach_the_first_prompt() -> None:
     assert played.prompts[0].notes == ("use tabs",)
 
 
-def test_an_ended_run_that_was_answered_by_hand_goes_on_with_the_answer() -> None:
+def test_an_ended_run_that_was_answered_by_hand_continues_with_the_answer() -> None:
     played = play(asks("a or b?"), finishes)
     assert played.exit_code == 3
     played.simulated.answer = "a"
@@ -220,21 +220,21 @@ def test_a_blocker_whose_file_was_deleted_while_no_engine_ran_is_resolved() -> N
     played = play(is_blocked("no key"), finishes)
     played.simulated.blocked = None
     assert played.resume().exit_code == 0
-    assert len(played.told("blockedRaised")) == 1
+    assert len(played.events_of("blockedRaised")) == 1
 
 
-def test_a_blocker_that_still_stands_ends_the_resumed_run_again() -> None:
+def test_a_blocker_that_is_still_there_ends_the_resumed_run_again() -> None:
     played = play(is_blocked("no key"), finishes).resume()
     assert (played.exit_code, len(played.prompts)) == (2, 1)
-    assert len(played.told("blockedRaised")) == 1
+    assert len(played.events_of("blockedRaised")) == 1
 
 
 def test_a_resolved_blocker_whose_file_is_still_there_is_not_raised_again() -> None:
     played = play(is_blocked("no key"), turn(files=1), wait=True)
-    played.tell("resume")
+    played.send("resume")
     played.simulated.blocked = " no  key\n"
     played.resume()
-    assert len(played.told("blockedRaised")) == 1
+    assert len(played.events_of("blockedRaised")) == 1
     assert RemoveBlocked() in played.effects
     assert played.simulated.blocked is None
 
@@ -246,7 +246,7 @@ def test_a_settled_question_whose_file_is_still_there_is_not_asked_again() -> No
     played.events = played.events[: ends[1]]
     played.simulated.question, played.simulated.answer = "a or b?", "polling"
     played.resume()
-    assert len(played.told("questionAsked")) == 1
+    assert len(played.events_of("questionAsked")) == 1
     assert played.simulated.halt.question is None
 
 
@@ -260,21 +260,21 @@ def test_an_answer_that_came_while_its_iteration_was_being_settled_is_kept() -> 
     played.simulated.n_turns = 1
     played.now = played.events[-1].at
     played.take_up()
-    played.tell("answer", text="a")
+    played.send("answer", text="a")
     played.go_on()
     assert played.exit_code == 0
     assert [prompt.answer for prompt in played.prompts] == ["a"]
-    assert played.told("questionAsked")[0].iteration == 1
+    assert played.events_of("questionAsked")[0].iteration == 1
 
 
-def test_notes_are_told_once_and_kept_over_an_iteration_that_never_ended() -> None:
+def test_notes_are_reported_once_and_kept_over_an_iteration_that_never_ended() -> None:
     def person(played: SimulatedRun) -> None:
         if played.run.phase is not Phase.RUNNING:
             return
         if played.run.iteration == 1:
-            played.tell("note", text="use tabs")
+            played.send("note", text="use tabs")
         if played.run.iteration == 2 and played.simulated.n_turns == 1:
-            played.tell("stop", now=True)
+            played.send("stop", now=True)
 
     recommends = turn(files=1, RECOMMENDATION="do b next")
     played = play(recommends, asks("a?"), finishes, person=person)
@@ -291,7 +291,7 @@ def test_notes_are_told_once_and_kept_over_an_iteration_that_never_ended() -> No
 def test_a_note_that_comes_during_an_iteration_waits_for_the_next_one() -> None:
     def person(played: SimulatedRun) -> None:
         if played.run.phase is Phase.RUNNING and played.simulated.n_turns == 0:
-            played.tell("note", text="use tabs")
+            played.send("note", text="use tabs")
 
     played = play(crash, progress, finishes, person=person)
     assert [prompt.notes for prompt in played.prompts] == [(), (), ("use tabs",)]

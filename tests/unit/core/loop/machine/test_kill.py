@@ -311,7 +311,7 @@ def killed(
 
 def settled(played: SimulatedRun) -> list[dict[str, Any]]:
     """What each iteration came to, without its times."""
-    ended: list[IterationEnded] = played.told("iterationEnded")
+    ended: list[IterationEnded] = played.events_of("iterationEnded")
     return [
         event.model_dump(
             exclude={"seq": True, "at": True, "seconds": True, "breaker": {"last_change_at"}}
@@ -333,7 +333,7 @@ def test_a_killed_run_ends_as_it_would_have_ended(name: str) -> None:
         resumed = left_over.resume()
         check_end(resumed, story.ends, where)
         check_iterations(resumed, where)
-        is_lost = "lost" in {event.outcome for event in resumed.told("iterationEnded")}
+        is_lost = "lost" in {event.outcome for event in resumed.events_of("iterationEnded")}
         if damage == "nothing" and not is_lost:
             assert settled(resumed) == settled(whole), where
             assert resumed.simulated.n_turns == whole.simulated.n_turns, where
@@ -431,5 +431,5 @@ def check_same_counters(resumed: SimulatedRun, whole: SimulatedRun, where: str) 
     assert [note.text for note in mine.notes] == [note.text for note in theirs.notes], where
     asked = (mine.question, theirs.question)
     assert len({each.question if each is not None else None for each in asked}) == 1, where
-    promises = [event.promise for event in resumed.told("promiseRead")]
-    assert promises == [event.promise for event in whole.told("promiseRead")], where
+    promises = [event.promise for event in resumed.events_of("promiseRead")]
+    assert promises == [event.promise for event in whole.events_of("promiseRead")], where

@@ -59,7 +59,7 @@ class TestTakenUp:
         played = lost()
         read = take_up(played, users=("mine",), held=("a" * 40,))
         assert (read.taken_up, read.lost, read.order) == (True, True, None)
-        (resumed,) = played.told("runResumed")
+        (resumed,) = played.events_of("runResumed")
         assert (resumed.users, resumed.held) == (("mine",), ("a" * 40,))
         current = fold(played.events).current
         assert current is not None
@@ -85,9 +85,9 @@ class TestTakenUp:
         played = lost()
         take_up(played)
         played.go_on(replace(read_of(played), ownership=Ownership(users=("mine",))))
-        (named,) = [one for one in played.told("warned") if one.code == "left-to-user"]
+        (named,) = [one for one in played.events_of("warned") if one.code == "left-to-user"]
         assert named.message.endswith(": mine")
-        assert played.told("iterationEnded")[0].outcome.value == "lost"
+        assert played.events_of("iterationEnded")[0].outcome.value == "lost"
 
     def test_an_own_commit_of_a_lost_iteration_says_that_it_is_not_pushed_yet(self) -> None:
         played = lost().resume()
@@ -101,8 +101,8 @@ class TestTakenUp:
         played.simulated.said[1, 1] = turn(files=1, validates=(False,))
         played.go_on(replace(read_of(played), must_validate=True))
         assert played.exit_code == 5
-        assert not played.told("committed")
-        (ended,) = played.told("iterationEnded")
+        assert not played.events_of("committed")
+        (ended,) = played.events_of("iterationEnded")
         assert (ended.outcome.value, ended.uncommitted) == ("lost", True)
 
 
@@ -117,9 +117,9 @@ class TestDispute:
     def test_the_run_ends_as_blocked_and_nothing_is_settled(self) -> None:
         played = self.dispute()
         assert played.exit_code == 2
-        assert not played.told("iterationEnded")
+        assert not played.events_of("iterationEnded")
         assert not [one for one in played.effects if isinstance(one, order.CommitWork)]
-        (end,) = played.told("runEnded")
+        (end,) = played.events_of("runEnded")
         assert "plan.md" in end.message
         assert "--take-all" in end.message
 
@@ -127,9 +127,9 @@ class TestDispute:
         played = self.dispute()
         take_up(played, order=OwnershipOrder.TAKE_ALL)
         played.go_on()
-        assert played.told("iterationEnded")[0].outcome.value == "lost"
+        assert played.events_of("iterationEnded")[0].outcome.value == "lost"
 
-    def test_a_run_that_waits_looks_again_when_it_is_told_that_all_is_resolved(self) -> None:
+    def test_a_run_that_waits_inspects_the_tree_again_when_all_is_resolved(self) -> None:
         played = self.dispute(wait=True)
         assert (played.run.phase, played.run.phase_reason) == (Phase.PARKED, "blocked")
         played.queue.clear()
@@ -138,13 +138,13 @@ class TestDispute:
         assert isinstance(read, order.ReadIteration)
         assert (read.taken_up, read.lost) == (True, True)
         played.go_on()
-        assert played.told("iterationEnded")[0].outcome.value == "lost"
+        assert played.events_of("iterationEnded")[0].outcome.value == "lost"
 
     def test_a_run_that_waits_can_be_stopped(self) -> None:
         played = self.dispute(wait=True)
         played.feed(command("stop"))
         assert played.exit_code == 2
-        assert "whose changes" in played.told("runEnded")[0].message
+        assert "whose changes" in played.events_of("runEnded")[0].message
 
     def test_a_run_that_waits_can_be_interrupted(self) -> None:
         played = self.dispute(wait=True)
@@ -152,7 +152,7 @@ class TestDispute:
         assert played.run.phase is Phase.ENDED
 
     @pytest.mark.parametrize("wait", [True, False])
-    def test_somebody_who_stops_the_run_meanwhile_is_obeyed(self, *, wait: bool) -> None:
+    def test_another_user_who_stops_the_run_meanwhile_is_obeyed(self, *, wait: bool) -> None:
         played = lost(wait=wait)
         take_up(played)
         played.queue.clear()
@@ -181,7 +181,7 @@ class TestOwedWork:
         assert "iterationStarted" in self.prepared({"code": "c1"})
 
     @pytest.mark.parametrize("dirty", [{}, {"code": "c2"}])
-    def test_work_that_somebody_committed_or_changed_is_not_owed(
+    def test_work_that_another_user_committed_or_changed_is_not_owed(
         self, dirty: dict[str, str]
     ) -> None:
         assert self.prepared(dirty)[-1] == "runEnded"
@@ -191,7 +191,7 @@ class TestOwedWork:
         played.simulated.hook = "no"
         take_up(played)
         played.go_on(replace(read_of(played), left={"code": "c1"}))
-        first = played.told("iterationEnded")[0]
+        first = played.events_of("iterationEnded")[0]
         assert (first.uncommitted, first.left) == (True, {"code": "c1"})
         known = fold([one for one in played.events if one.seq <= first.seq])
         assert known.owed == {"code": "c1"}

@@ -36,9 +36,9 @@ def test_it_begins_whatever_the_plan_says_and_has_no_task(tasks: dict[str, str],
     simulated = planning(**tasks)
     simulated.script = [no_progress]
     played = check_loop([], simulated=simulated, max_iterations=1, gate_rule=rule, attempts_limit=1)
-    started = played.told("iterationStarted")[0]
+    started = played.events_of("iterationStarted")[0]
     assert (started.mode, started.task, started.confirming) == (Mode.PLAN, None, False)
-    assert played.told("attemptCounted") == []
+    assert played.events_of("attemptCounted") == []
     prompt = played.prompts[0]
     assert (prompt.mode, prompt.task, prompt.confirming) == (Mode.PLAN, None, False)
 
@@ -77,4 +77,4 @@ def test_status_blocked_sets_nothing_aside() -> None:
     simulated = planning(a="todo")
     simulated.script = [turn(STATUS="BLOCKED", RECOMMENDATION="no words")]
     played = check_loop([], simulated=simulated, max_iterations=1, on_blocked="set-aside")
-    assert played.told("taskSetAside") == []
+    assert played.events_of("taskSetAside") == []

@@ -35,7 +35,7 @@ def run(*script: Turn, **fields: Any) -> SimulatedRun:
 
 
 def modes_of(played: SimulatedRun) -> list[str]:
-    return [event.mode.value for event in played.told("iterationStarted")]
+    return [event.mode.value for event in played.events_of("iterationStarted")]
 
 
 @pytest.mark.parametrize(
@@ -64,10 +64,10 @@ class TestInARun:
         assert modes_of(played) == ["build", "build", "plan", "build"]
         assert played.exit_code == 0
 
-    def test_what_planning_dealt_with_is_tried_anew(self) -> None:
+    def test_what_planning_dealt_with_is_tried_again(self) -> None:
         played = run(WORKS, WORKS, turn(reviews=("paint",)), PAINTS)
         assert modes_of(played) == ["build", "build", "plan", "build"]
-        assert [one.attempt for one in played.told("attemptCounted")] == [1, 2, 1]
+        assert [one.attempt for one in played.events_of("attemptCounted")] == [1, 2, 1]
 
     def test_what_planning_left_alone_ends_the_run(self) -> None:
         played = run(WORKS, WORKS, no_progress)

@@ -20,31 +20,31 @@ from tests.unit.core.loop.simulated_run import SimulatedRun, facts, play, settin
 from tests.unit.core.loop.user_behaviours import during_turn
 
 
-def test_a_resumed_run_goes_on_with_the_next_number_and_the_same_counters() -> None:
+def test_a_resumed_run_continues_with_the_next_number_and_the_same_counters() -> None:
     played = play(no_progress, progress, finishes, person=during_turn(1, "stop", now=True))
     played.person = None
     played.resume()
     assert played.exit_code == 0
-    assert [event.iteration for event in played.told("iterationStarted")] == [1, 2, 3, 4]
-    third = played.told("iterationEnded")[2]
+    assert [event.iteration for event in played.events_of("iterationStarted")] == [1, 2, 3, 4]
+    third = played.events_of("iterationEnded")[2]
     assert third.breaker.last_progress_iteration == 3
-    (resumed,) = played.told("runResumed")
+    (resumed,) = played.events_of("runResumed")
     assert (resumed.by, resumed.run) == ("Ada", played.events[0].run)
 
 
-def test_a_resume_after_stuck_counts_as_a_reset_by_that_person() -> None:
+def test_a_resume_after_stuck_counts_as_a_reset_by_that_user() -> None:
     played = play(no_progress, no_progress, no_progress, finishes)
     assert played.exit_code == 4
     played.resume(by="Grace")
     assert played.exit_code == 0
     assert played.run.breaker.state is BreakerState.CLOSED
-    assert played.told("circuitBreakerStateChange")[-1].reason == "reset by Grace"
+    assert played.events_of("circuitBreakerStateChange")[-1].reason == "reset by Grace"
 
 
 def test_an_end_that_was_found_but_not_carried_out_is_what_a_new_engine_begins_with() -> None:
     played = play(crash, crash, crash, crash, crash, crash)
     assert played.exit_code == 5
-    last = played.told("iterationEnded")[-1].seq
+    last = played.events_of("iterationEnded")[-1].seq
     played.events = played.events[:last]
     played.resume()
     assert played.exit_code == 5
@@ -81,7 +81,7 @@ def test_a_duration_counts_engine_time_of_all_engines() -> None:
     assert (played.exit_code, played.run.iteration) == (1, 1)
 
 
-def test_what_was_said_while_no_engine_ran_is_told() -> None:
+def test_what_was_written_while_no_engine_ran_is_reported() -> None:
     played = play(progress, finishes, person=during_turn(0, "stop"))
     fresh = SimulatedRun(
         simulated=played.simulated,
@@ -102,7 +102,7 @@ def test_what_was_said_while_no_engine_ran_is_told() -> None:
     )
     fresh.go_on(given)
     assert fresh.exit_code == 0
-    assert fresh.told("runResumed")[0].orphans_ended == 2
+    assert fresh.events_of("runResumed")[0].orphans_ended == 2
     assert fresh.warnings() == ["detached"]
     assert fresh.prompts[-1].notes == ("use tabs",)
 
@@ -119,7 +119,7 @@ def test_a_complete_verdict_is_not_carried_out_on_a_plan_that_grew() -> None:
     assert played.simulated.tasks == {ONE_TASK[0]: "done", "b": "done"}
 
 
-def test_evidence_stands_as_it_was_told_though_somebody_changed_the_tree_since() -> None:
+def test_evidence_stays_as_it_was_reported_though_another_user_changed_the_tree_since() -> None:
     whole = play(no_progress, finishes, record=True)
     told = whole.kinds().index("evidenceGathered") + 1
     played = SimulatedRun(
@@ -129,11 +129,11 @@ def test_evidence_stands_as_it_was_told_though_somebody_changed_the_tree_since()
     played.simulated.said, played.simulated.n_turns = dict(whole.simulated.said), 1
     played.simulated.content = 99
     played.resume()
-    first = played.told("iterationEnded")[0]
+    first = played.events_of("iterationEnded")[0]
     assert (first.outcome.value, first.fingerprint) == ("noProgress", "0" * 16)
 
 
-def test_an_iteration_whose_evidence_was_told_is_not_tried_again() -> None:
+def test_an_iteration_whose_evidence_was_reported_is_not_tried_again() -> None:
     whole = play(crash, finishes, person=during_turn(0, "stop"))
     told = whole.kinds().index("evidenceGathered") + 1
     simulated = SimulatedProject(
@@ -144,4 +144,4 @@ def test_an_iteration_whose_evidence_was_told_is_not_tried_again() -> None:
     )
     played.resume()
     assert played.exit_code == 0
-    assert [event.attempt for event in played.told("agentStarted")] == [1, 1]
+    assert [event.attempt for event in played.events_of("agentStarted")] == [1, 1]

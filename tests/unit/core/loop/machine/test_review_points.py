@@ -90,7 +90,7 @@ def test_a_review_is_due_at_the_points_of_the_settings(run: RunState, due: str |
     assert review_due(run) == due
 
 
-def test_nothing_is_due_where_nothing_was_seen() -> None:
+def test_nothing_is_due_where_nothing_was_found() -> None:
     run = ended(4, after_tasks=["US-1"]).model_copy(update={"evidence": None})
     assert review_due(run) is None
 
@@ -106,18 +106,18 @@ def test_a_run_that_may_wait_parks_until_it_is_approved() -> None:
     played = reviewed()
     assert (played.run.phase, played.run.phase_reason) == (Phase.PARKED, "review")
     assert parked_words(played.run) == "your review: 1 iteration of this run is over"
-    played.tell("resume")
-    assert played.told("commandAccepted")[0].text == "the review is approved, the run goes on"
+    played.send("resume")
+    assert played.events_of("commandAccepted")[0].text == "the review is approved, the run goes on"
     played.go_on()
     assert played.exit_code == 0
     assert played.run.iteration == 2
 
 
-def test_what_was_said_meanwhile_is_told_to_the_next_agent() -> None:
+def test_what_was_written_meanwhile_is_reported_to_the_next_agent() -> None:
     played = reviewed()
-    played.tell("note", text="use tabs")
+    played.send("note", text="use tabs")
     assert played.run.phase is Phase.PARKED
-    played.tell("resume")
+    played.send("resume")
     played.go_on()
     assert [prompt.notes for prompt in played.prompts] == [(), ("use tabs",)]
 
@@ -125,19 +125,19 @@ def test_what_was_said_meanwhile_is_told_to_the_next_agent() -> None:
 @pytest.mark.parametrize(("kind", "answer"), [("pause", "parked"), ("answer", "no-question")])
 def test_what_means_nothing_then_is_refused(kind: str, answer: str) -> None:
     played = reviewed()
-    played.tell(kind, **({"text": "x"} if kind == "answer" else {}))
-    assert played.told("commandRejected")[0].code == answer
+    played.send(kind, **({"text": "x"} if kind == "answer" else {}))
+    assert played.events_of("commandRejected")[0].code == answer
 
 
 def test_a_reset_breaker_approves_nothing() -> None:
     played = reviewed(no_progress, finishes)
-    played.tell("reset")
+    played.send("reset")
     assert (played.run.phase, played.run.phase_reason) == (Phase.PARKED, "review")
 
 
 def test_a_run_that_is_not_approved_is_stopped() -> None:
     played = reviewed()
-    played.tell("stop")
+    played.send("stop")
     end = played.run.end
     assert end is not None
     assert (end.reason, end.exit_code, end.by) == ("stopped", 130, "Ada")
@@ -146,7 +146,7 @@ def test_a_run_that_is_not_approved_is_stopped() -> None:
     assert played.exit_code == 143
 
 
-def test_a_run_that_waits_for_nobody_ends_and_going_on_approves() -> None:
+def test_a_run_that_waits_for_nobody_ends_and_continuing_approves() -> None:
     played = check_loop(
         [progress, finishes], ends=("stopped", 130), message="ralph run --resume", **EVERY
     )
@@ -157,7 +157,7 @@ def test_a_run_that_waits_for_nobody_ends_and_going_on_approves() -> None:
     assert played.run.iteration == 2
 
 
-def test_an_engine_that_died_while_parked_is_approved_by_whoever_takes_up_the_run() -> None:
+def test_an_engine_that_died_while_parked_is_approved_by_the_user_who_takes_up_the_run() -> None:
     played = reviewed().resume()
     assert played.exit_code == 0
 
@@ -169,7 +169,7 @@ def test_the_end_of_the_run_needs_no_review() -> None:
 def test_a_question_comes_before_it_and_is_no_review() -> None:
     played = reviewed(asks("a or b?"), finishes)
     assert played.run.phase_reason == "decide"
-    played.tell("answer", text="a")
+    played.send("answer", text="a")
     played.go_on()
     assert played.exit_code == 0
 
@@ -177,7 +177,7 @@ def test_a_question_comes_before_it_and_is_no_review() -> None:
 def test_a_wish_to_pause_is_fulfilled_by_the_review() -> None:
     played = reviewed(person=during_turn(0, "pause"))
     assert played.run.phase_reason == "review"
-    played.tell("resume")
+    played.send("resume")
     played.go_on()
     assert played.exit_code == 0
 

@@ -123,18 +123,18 @@ def test_these_ends_are_the_same_whether_the_run_may_wait_or_not(name: str, wait
 
 
 @pytest.mark.parametrize("name", PARKS)
-def test_what_needs_a_person_ends_a_run_that_may_not_wait(name: str) -> None:
+def test_what_needs_the_user_ends_a_run_that_may_not_wait(name: str) -> None:
     script, ends, message, fields = PARKS[name]
     played = check_loop(script, ends=ends, message=message, **fields)
     assert played.simulated.n_turns == len(script)
 
 
 @pytest.mark.parametrize("name", PARKS)
-def test_what_needs_a_person_parks_a_run_that_may_wait(name: str) -> None:
+def test_what_needs_the_user_parks_a_run_that_may_wait(name: str) -> None:
     script, (reason, code), _, fields = PARKS[name]
     played = play(*script, wait=True, **fields)
     assert (played.run.phase, played.run.phase_reason) == (Phase.PARKED, reason)
-    played.tell("stop")
+    played.send("stop")
     assert played.run.end is not None
     assert (played.run.end.reason.value, played.exit_code) == (reason, code)
     assert played.run.end.message.startswith("stopped while waiting: ")
@@ -150,7 +150,7 @@ def test_a_signal_ends_a_parked_run_with_what_it_waited_for() -> None:
 
 def test_no_one_is_asked_to_do_what_a_stuck_run_does_not_wait_for() -> None:
     played = play(edits_only, edits_only, wait=True, max_stuck=2)
-    played.tell("stop")
+    played.send("stop")
     assert played.run.end is not None
     assert played.run.end.message == (
         "stopped while waiting: a reset: 2 iterations in a row without a commit"
@@ -176,7 +176,7 @@ def test_a_signal_ends_the_agent_and_the_run(by: str, times: int, code: int) -> 
     assert played.run.end.message == f"stopped by {by}"
     assert played.run.end.by == by
     assert StopAgent() in played.effects
-    assert [event.outcome.value for event in played.told("iterationEnded")] == [
+    assert [event.outcome.value for event in played.events_of("iterationEnded")] == [
         "progress",
         "stopped",
     ]
@@ -185,9 +185,13 @@ def test_a_signal_ends_the_agent_and_the_run(by: str, times: int, code: int) -> 
 @pytest.mark.parametrize(
     ("by", "times", "told"), [(BY_TERM, 2, 1), ("Ctrl-C", 1, 1), ("Ctrl-C", 2, 2), ("Ctrl-C", 4, 2)]
 )
-def test_a_signal_is_told_as_often_as_it_changes_anything(by: str, times: int, told: int) -> None:
+def test_a_signal_is_reported_as_often_as_it_changes_anything(
+    by: str, times: int, told: int
+) -> None:
     played = interrupted([progress], by, turn_number=0, times=times)
-    stopping = [event for event in played.told("phaseChanged") if event.phase is Phase.STOPPING]
+    stopping = [
+        event for event in played.events_of("phaseChanged") if event.phase is Phase.STOPPING
+    ]
     assert [event.reason for event in stopping] == [by] * told
     assert played.exit_code == (143 if by == BY_TERM else 130)
 
@@ -204,7 +208,7 @@ def test_the_first_ctrl_c_lets_the_iteration_come_to_its_end(
     assert played.run.end is not None
     assert (played.run.end.reason.value, played.exit_code) == (reason, code)
     assert played.run.iteration == 1
-    assert played.told("agentExited")[0].stopped is False
+    assert played.events_of("agentExited")[0].stopped is False
 
 
 @pytest.mark.parametrize("awaits", [Awaits.VALIDATION, Awaits.COMMIT, Awaits.PUSH])
@@ -229,7 +233,7 @@ def test_the_first_ctrl_c_lets_what_follows_the_agent_come_to_its_end_as_well(
 def test_ctrl_c_ends_at_once_where_a_stop_is_pending_already() -> None:
     def person(played: SimulatedRun) -> None:
         if played.run.phase is Phase.RUNNING:
-            played.tell("stop")
+            played.send("stop")
             played.feed(Interrupted(by="Ctrl-C"))
 
     played = play(progress, person=person)
@@ -249,7 +253,7 @@ def test_one_ctrl_c_ends_a_run_without_an_open_iteration_at_once(awaits: Awaits)
 def test_a_TERM_after_a_stop_command_counts_as_TERM() -> None:  # noqa: N802
     def person(played: SimulatedRun) -> None:
         if played.run.phase is Phase.RUNNING:
-            played.tell("stop")
+            played.send("stop")
             played.feed(Interrupted(by=BY_TERM))
 
     assert play(progress, person=person).exit_code == 143
@@ -290,7 +294,7 @@ def test_a_stop_now_ends_the_agent() -> None:
 def test_what_an_agent_said_that_was_cut_off_is_not_its_last_word() -> None:
     def person(played: SimulatedRun) -> None:
         if played.simulated.n_turns == 0:
-            played.tell("stop", now=True)
+            played.send("stop", now=True)
             played.simulated.said[1, 1] = asks("a or b?")
 
     played = play(finishes, person=person)
@@ -314,7 +318,7 @@ def test_several_meanings_in_one_iteration_the_first_wins() -> None:
 def test_a_refused_completion_leaves_later_promises_standing() -> None:
     refused = turn(EXIT_SIGNAL="true", words=("a", "b"), promises=(promise("decide", "a or b?"),))
     played = check_loop([refused], ends=("decide", 3))
-    assert len(played.told("completionRefused")) == 1
+    assert len(played.events_of("completionRefused")) == 1
 
 
 @pytest.mark.parametrize("wait", [False, True], ids=["exit", "wait"])
@@ -351,7 +355,7 @@ def test_what_fails_while_everything_is_ended_at_once_is_no_failure(by: str, cod
     assert (played.run.end.reason, played.exit_code) == (EndReason.STOPPED, code)
     assert played.run.end.message == f"stopped by {by}; bd was killed"
     played.resume()
-    assert played.told("iterationEnded")[0].outcome.value == "lost"
+    assert played.events_of("iterationEnded")[0].outcome.value == "lost"
 
 
 def test_an_iteration_that_an_effect_cut_off_is_closed_by_the_next_engine() -> None:
@@ -361,7 +365,7 @@ def test_an_iteration_that_an_effect_cut_off_is_closed_by_the_next_engine() -> N
 
     played = play(progress, finishes, person=person).resume()
     assert played.exit_code == 0
-    outcomes = [event.outcome.value for event in played.told("iterationEnded")]
+    outcomes = [event.outcome.value for event in played.events_of("iterationEnded")]
     assert outcomes == ["lost", "progress", "progress"]
 
 
@@ -371,8 +375,8 @@ def test_a_clock_that_is_set_back_makes_no_iteration_shorter_than_its_agent() ->
             played.now -= timedelta(hours=1)
 
     played = play(finishes, person=person)
-    (exited,), (ended,) = played.told("agentExited"), played.told("iterationEnded")
-    assert ended.at < played.told("iterationStarted")[0].at
+    (exited,), (ended,) = played.events_of("agentExited"), played.events_of("iterationEnded")
+    assert ended.at < played.events_of("iterationStarted")[0].at
     assert ended.seconds == exited.seconds > 0
 
 
@@ -429,7 +433,7 @@ def test_a_task_of_its_own_is_complete_by_the_plan_alone() -> None:
 def test_an_empty_plan_gets_a_confirming_iteration() -> None:
     simulated = SimulatedProject(script=[no_progress], tasks={})
     played = check_loop([], ends=("complete", 0), iterations=1, simulated=simulated)
-    assert played.told("iterationStarted")[0].confirming
+    assert played.events_of("iterationStarted")[0].confirming
 
 
 @pytest.mark.parametrize(
@@ -454,13 +458,13 @@ def test_only_a_confirming_iteration_that_came_to_its_end_confirms(
         pytest.param(is_blocked("no key"), ("blocked", 2), id="BLOCKED"),
     ],
 )
-def test_a_confirming_iteration_that_needs_a_person_does_not_confirm(
+def test_a_confirming_iteration_that_needs_the_user_does_not_confirm(
     looks: Turn, ends: tuple[str, int]
 ) -> None:
     check_loop([ticks_all, looks], ends=ends)
 
 
-def test_a_run_goes_on_until_it_had_its_least_iterations() -> None:
+def test_a_run_continues_until_it_had_its_least_iterations() -> None:
     check_loop(
         [finishes, no_progress, no_progress],
         ends=("complete", 0),

@@ -87,12 +87,12 @@ class RunUnderChance(RuleBasedStateMachine):
         fields = {"text": self.text()} if kind in {"answer", "note"} else {}
         if kind == "answer":
             self.play.answers.add(fields["text"])
-        self.play.tell(kind, **fields)
+        self.play.send(kind, **fields)
 
     @precondition(lambda self: self.lives)
     @rule(kind=st.sampled_from(["skip", "resetTask"]), task=st.sampled_from(TASKS))
     def say_of_a_task(self, kind: str, task: str) -> None:
-        self.play.tell(kind, task=task)
+        self.play.send(kind, task=task)
 
     @precondition(lambda self: self.lives and self.play.state.awaits is Awaits.PERSON)
     @rule()
@@ -182,7 +182,7 @@ class RunUnderChance(RuleBasedStateMachine):
     @invariant()
     def counts_are_what_was_told(self) -> None:
         run = self.play.run
-        ended = self.play.told("iterationEnded")
+        ended = self.play.events_of("iterationEnded")
         assert run.counted == sum(event.counted for event in ended)
         assert [event.start for event in ended] == sorted({event.start for event in ended})
         assert all(count > 0 for count in run.attempts.values())
@@ -193,7 +193,7 @@ class RunUnderChance(RuleBasedStateMachine):
         """Whatever happened, the user can end it; and the journal is all there is."""
         played = self.play
         if played.events and self.lives:
-            played.tell("stop", now=True)
+            played.send("stop", now=True)
             for _ in range(20):
                 if played.queue:
                     self.advance()

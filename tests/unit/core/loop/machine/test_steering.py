@@ -35,7 +35,7 @@ def waits_for(awaits: Awaits) -> SimulatedRun:
 
 def stopping() -> SimulatedRun:
     played = waits_for(Awaits.EXIT)
-    played.tell("stop")
+    played.send("stop")
     return played
 
 
@@ -93,7 +93,7 @@ TASKS = ("skip", "resetTask")
 def answer_to(played: SimulatedRun, kind: str, **fields: object) -> str:
     """How a command is answered: ``accepted``, or the code of its rejection."""
     before = len(played.events)
-    played.tell(kind, **{**FIELDS.get(kind, {}), **fields})
+    played.send(kind, **{**FIELDS.get(kind, {}), **fields})
     answers = [
         event
         for event in played.events[before:]
@@ -121,9 +121,9 @@ def test_every_command_is_answered_in_every_phase(phase: str, kind: str) -> None
 
 def test_the_engine_knows_an_approval_before_the_asker_may_store_it() -> None:
     played = HELD["running"]()
-    taken = played.tell("allow", approvals=(APPROVAL,))
+    taken = played.send("allow", approvals=(APPROVAL,))
     assert taken.first == (TakeApprovals(approvals=(APPROVAL,)),)
-    (accepted,) = played.told("commandAccepted")
+    (accepted,) = played.events_of("commandAccepted")
     assert accepted.text == "the run may use what you have approved"
 
 
@@ -179,14 +179,14 @@ def test_a_command_is_answered_after_what_it_did() -> None:
 @pytest.mark.parametrize("phase", ["preparing", "waiting", "paused"])
 def test_a_stop_without_an_agent_ends_the_run_at_once(phase: str) -> None:
     played = HELD[phase]()
-    played.tell("stop")
+    played.send("stop")
     assert played.exit_code == 130
     assert played.state.awaits is Awaits.NOTHING
 
 
 def test_what_was_on_its_way_when_the_run_was_stopped_moves_nothing() -> None:
     played = waits_for(Awaits.PREPARED)
-    played.tell("stop")
+    played.send("stop")
     n_events = len(played.events)
     played.go_on()
     assert len(played.events) == n_events
@@ -196,38 +196,40 @@ def test_what_was_on_its_way_when_the_run_was_stopped_moves_nothing() -> None:
 @pytest.mark.parametrize("first", [True, False])
 def test_a_stop_now_can_follow_a_stop_and_is_not_taken_back_by_one(first: bool) -> None:
     played = waits_for(Awaits.EXIT)
-    played.tell("stop", now=first)
-    played.tell("stop", now=not first)
+    played.send("stop", now=first)
+    played.send("stop", now=not first)
     assert StopAgent() in played.effects
-    told = [event.text for event in played.told("commandAccepted")]
+    told = [event.text for event in played.events_of("commandAccepted")]
     assert told[-1] == "the agent is ended now"
-    assert len([event for event in played.told("phaseChanged") if event.phase == "stopping"]) == 1
+    assert (
+        len([event for event in played.events_of("phaseChanged") if event.phase == "stopping"]) == 1
+    )
     assert played.go_on().exit_code == 130
 
 
 def test_an_agent_that_was_just_being_started_is_ended_as_well() -> None:
     played = waits_for(Awaits.LAUNCH)
-    played.tell("stop", now=True)
+    played.send("stop", now=True)
     played.go_on()
     assert played.exit_code == 130
     assert played.effects.count(StopAgent()) == 2
-    assert played.told("agentExited")[0].stopped
+    assert played.events_of("agentExited")[0].stopped
 
 
 def test_a_stop_now_ends_the_validation_whose_word_then_counts_for_nothing() -> None:
     played = waits_for(Awaits.VALIDATION)
-    played.tell("stop", now=True)
+    played.send("stop", now=True)
     played.go_on()
-    assert (played.exit_code, played.told("validated")) == (130, [])
-    assert played.told("iterationEnded")[0].outcome.value == "stopped"
+    assert (played.exit_code, played.events_of("validated")) == (130, [])
+    assert played.events_of("iterationEnded")[0].outcome.value == "stopped"
 
 
 def test_a_stop_lets_the_validation_come_to_its_end() -> None:
     played = waits_for(Awaits.VALIDATION)
-    played.tell("stop")
+    played.send("stop")
     played.go_on()
     assert played.exit_code == 130
-    assert played.told("validated")[0].ok
+    assert played.events_of("validated")[0].ok
 
 
 def test_a_pause_holds_the_run_after_settling_until_it_is_resumed() -> None:
@@ -235,39 +237,39 @@ def test_a_pause_holds_the_run_after_settling_until_it_is_resumed() -> None:
     assert played.run.phase is Phase.PAUSED
     assert played.kinds()[-2:] == ["iterationEnded", "phaseChanged"]
     assert not played.run.pause_requested
-    played.tell("resume")
+    played.send("resume")
     assert played.go_on().exit_code == 0
 
 
 def test_a_pause_before_the_first_iteration_holds_it() -> None:
     played = waits_for(Awaits.PREPARED)
-    played.tell("pause")
+    played.send("pause")
     played.go_on()
     assert (played.run.phase, played.run.iteration) == (Phase.PAUSED, 0)
 
 
 def test_a_pause_can_be_taken_back() -> None:
     played = waits_for(Awaits.EXIT)
-    played.tell("pause")
+    played.send("pause")
     assert answer_to(played, "resume") == OK
     assert played.go_on().exit_code == 0
-    assert "paused" not in [event.phase.value for event in played.told("phaseChanged")]
+    assert "paused" not in [event.phase.value for event in played.events_of("phaseChanged")]
 
 
 def test_a_pause_ends_a_wait() -> None:
     played = waits_for(Awaits.TIME)
-    played.tell("pause")
+    played.send("pause")
     assert played.run.phase is Phase.PAUSED
     assert played.feed(WaitElapsed()).ignored == "what the run waits for is a person"
-    played.tell("resume")
+    played.send("resume")
     assert played.go_on().exit_code == 0
 
 
-def test_a_wait_is_told_with_its_end() -> None:
+def test_a_wait_is_reported_with_its_end() -> None:
     played = check_loop([progress, finishes], ends=("complete", 0), cooldown=1.5)
-    (waited,) = played.told("waitStarted")
+    (waited,) = played.events_of("waitStarted")
     assert (waited.reason, (waited.until - waited.at).total_seconds()) == ("cooldown", 1.5)
-    assert [event.reason for event in played.told("waitEnded")] == ["cooldown"]
+    assert [event.reason for event in played.events_of("waitEnded")] == ["cooldown"]
 
 
 def test_a_reset_closes_the_breaker_and_keeps_its_history() -> None:
@@ -276,7 +278,7 @@ def test_a_reset_closes_the_breaker_and_keeps_its_history() -> None:
         progress, *[turn(errors=error)] * 3, progress, finishes, wait=True, person=helpful
     )
     assert played.exit_code == 0
-    moves = played.told("circuitBreakerStateChange")
+    moves = played.events_of("circuitBreakerStateChange")
     assert [move.to_state.value for move in moves] == ["HALF_OPEN", "OPEN", "CLOSED"]
     after = moves[-1].breaker
     assert (after.consecutive_no_progress, after.consecutive_same_error) == (0, 0)
@@ -291,12 +293,12 @@ def test_a_reset_zeroes_the_stuck_count() -> None:
         edits_only, edits_only, edits_only, finishes, max_stuck=2, wait=True, person=helpful
     )
     assert played.exit_code == 0
-    assert [event.stuck_count for event in played.told("iterationEnded")] == [1, 2, 1, 0]
+    assert [event.stuck_count for event in played.events_of("iterationEnded")] == [1, 2, 1, 0]
 
 
 def test_a_reset_while_the_agent_runs_counts_from_there() -> None:
     played = play(no_progress, no_progress, no_progress, person=during_turn(1, "reset"))
-    counts = [event.breaker.consecutive_no_progress for event in played.told("iterationEnded")]
+    counts = [event.breaker.consecutive_no_progress for event in played.events_of("iterationEnded")]
     assert counts[:3] == [1, 1, 2]
 
 
@@ -304,9 +306,9 @@ def test_no_agent_runs_while_the_breaker_is_open_whatever_else_is_settled() -> N
     asks_and_opens = asks("a or b?", STATUS="BLOCKED")
     played = play(asks_and_opens, finishes, wait=True)
     assert (played.run.phase_reason, played.run.breaker.state) == ("decide", BreakerState.OPEN)
-    played.tell("answer", text="a")
+    played.send("answer", text="a")
     assert (played.run.phase, played.run.phase_reason) == (Phase.PARKED, "stuck")
-    played.tell("reset")
+    played.send("reset")
     assert played.go_on().exit_code == 0
 
 
@@ -315,35 +317,35 @@ def both_files() -> SimulatedProject:
     return SimulatedProject(script=[finishes], question="a or b?", blocked="no key")
 
 
-def test_what_waits_for_two_people_waits_for_both() -> None:
+def test_what_waits_for_two_users_waits_for_both() -> None:
     played = play(simulated=both_files(), wait=True)
     assert played.run.phase_reason == "blocked"
     assert answer_to(played, "reset") == OK
     assert played.run.phase_reason == "blocked"
-    played.tell("resume")
+    played.send("resume")
     assert (played.run.phase, played.run.phase_reason) == (Phase.PARKED, "decide")
     assert RemoveBlocked() in played.effects
-    played.tell("answer", text="a")
+    played.send("answer", text="a")
     assert played.go_on().exit_code == 0
 
 
 def test_an_answer_may_come_before_the_blocker_is_resolved() -> None:
     played = play(simulated=both_files(), wait=True)
-    played.tell("answer", text="a")
+    played.send("answer", text="a")
     assert played.run.phase_reason == "blocked"
     assert answer_to(played, "answer") == "answered"
-    played.tell("resume")
+    played.send("resume")
     assert played.go_on().exit_code == 0
 
 
 def test_an_answer_is_written_to_its_file_and_taken_once() -> None:
     played = play(asks("a or b?"), finishes, wait=True)
-    played.tell("answer", text=" b, for now \n")
-    (asked,) = played.told("questionAsked")
+    played.send("answer", text=" b, for now \n")
+    (asked,) = played.events_of("questionAsked")
     assert played.effects[-2] == WriteDecide(
         question="a or b?", iteration=1, asked_at=asked.asked_at, answer="b, for now"
     )
-    assert played.told("questionAnswered")[0].by == "Ada"
+    assert played.events_of("questionAnswered")[0].by == "Ada"
     assert answer_to(played, "answer") == "answered"
     assert played.go_on().exit_code == 0
 
@@ -353,18 +355,18 @@ def test_blocked_tasks_are_looked_at_again_on_resume() -> None:
         script=[turn(files=1, ticks=("a",)), no_progress], tasks={"a": "blocked"}
     )
     played = play(simulated=simulated, wait=True)
-    played.tell("resume")
+    played.send("resume")
     assert played.go_on().run.phase is Phase.PARKED
     simulated.tasks["a"] = "todo"
-    played.tell("resume")
+    played.send("resume")
     assert played.go_on().exit_code == 0
 
 
-def test_commands_of_several_people_are_taken_one_after_the_other() -> None:
+def test_commands_of_several_users_are_taken_one_after_the_other() -> None:
     person = together(
         during_turn(0, "note", text="use tabs", by="Ada"),
         during_turn(0, "pause", by="Grace"),
         helpful,
     )
     played = check_loop([progress, finishes], ends=("complete", 0), person=person)
-    assert [event.by for event in played.told("commandAccepted")] == ["Ada", "Grace", "Ada"]
+    assert [event.by for event in played.events_of("commandAccepted")] == ["Ada", "Grace", "Ada"]

@@ -35,7 +35,7 @@ def held_at_claim() -> SimulatedRun:
 
 
 class TestClaiming:
-    def test_comes_before_the_agent_and_before_anything_is_told_of_the_iteration(self) -> None:
+    def test_comes_before_the_agent_and_before_anything_is_reported_of_the_iteration(self) -> None:
         held = held_at_claim()
         assert isinstance(held.effects[-1], ClaimTask)
         assert held.effects[-1].task.id == "paint"
@@ -48,11 +48,11 @@ class TestClaiming:
         assert kinds == [ClaimTask, LaunchAgent] * 2
         assert played.exit_code == 0
 
-    def test_of_a_task_that_somebody_else_has_makes_room_for_the_next_one(self) -> None:
+    def test_of_a_task_that_another_run_has_makes_room_for_the_next_one(self) -> None:
         played = play(simulated=shared(SANDS, others=("paint",)), **B_RULES)
-        assert [one.task.id for one in played.told("iterationStarted")] == ["sand"]
-        assert played.told("warned")[0].code == "claim-refused"
-        assert played.told("warned")[0].message == "paint (paint) is not taken: Bob has it"
+        assert [one.task.id for one in played.events_of("iterationStarted")] == ["sand"]
+        assert played.events_of("warned")[0].code == "claim-refused"
+        assert played.events_of("warned")[0].message == "paint (paint) is not taken: Bob has it"
         assert played.run.attempts == {}
         assert played.exit_code == 2
 
@@ -64,21 +64,21 @@ class TestClaiming:
 
     def test_that_ended_with_a_stop_starts_nothing(self) -> None:
         held = held_at_claim()
-        held.tell("stop")
+        held.send("stop")
         held.go_on()
         assert held.exit_code == 130
         assert "iterationStarted" not in held.kinds()
 
     def test_of_a_task_that_was_skipped_meanwhile_leads_to_another_look(self) -> None:
         held = held_at_claim()
-        held.tell("skip", task="paint")
+        held.send("skip", task="paint")
         held.go_on()
-        tasks = {one.task.id for one in held.told("iterationStarted")}
+        tasks = {one.task.id for one in held.events_of("iterationStarted")}
         assert tasks == {"sand"}
 
     def test_in_a_run_that_is_to_pause_leads_to_the_pause(self) -> None:
         held = held_at_claim()
-        held.tell("pause")
+        held.send("pause")
         held.go_on()
         assert held.run.phase is Phase.PAUSED
         assert "iterationStarted" not in held.kinds()
@@ -93,5 +93,5 @@ class TestClaiming:
     def test_is_done_again_by_an_engine_that_takes_over(self) -> None:
         held = held_at_claim()
         held.resume()
-        assert [one.task.id for one in held.told("iterationStarted")] == ["paint", "sand"]
+        assert [one.task.id for one in held.events_of("iterationStarted")] == ["paint", "sand"]
         assert held.exit_code == 0

@@ -38,41 +38,42 @@ def begun(
 def assigned(played: SimulatedRun) -> list[str | None]:
     """The task of each iteration."""
     return [
-        None if event.task is None else event.task.id for event in played.told("iterationStarted")
+        None if event.task is None else event.task.id
+        for event in played.events_of("iterationStarted")
     ]
 
 
 class TestSkip:
     def test_the_task_is_not_taken_any_more_and_the_plan_is_not_edited(self) -> None:
         played = begun(progress, progress, max_iterations=2).until(Awaits.EXIT)
-        played.tell("skip", task="first")
+        played.send("skip", task="first")
         played.go_on()
         assert assigned(played) == ["first", "second"]
         assert played.run.skipped == ("first",)
         assert played.simulated.tasks["first"] == "todo"
 
-    def test_the_asker_is_told_when_it_counts(self) -> None:
+    def test_the_answer_names_when_it_counts(self) -> None:
         played = begun(progress, max_iterations=1).until(Awaits.EXIT)
         for task, words in (
             ("first", "not taken any more after this iteration, for as long as the run lasts"),
             ("second", "not taken any more, for as long as the run lasts"),
         ):
-            played.tell("skip", task=task)
-            (*_, accepted) = played.told("commandAccepted")
+            played.send("skip", task=task)
+            (*_, accepted) = played.events_of("commandAccepted")
             assert (accepted.command_kind, accepted.task) == ("skip", task)
             assert accepted.text == f"the task is {words}"
 
     def test_a_second_time_is_refused(self) -> None:
         played = begun(progress, max_iterations=1).until(Awaits.EXIT)
         for _ in range(2):
-            played.tell("skip", task="second")
-        (rejected,) = played.told("commandRejected")
+            played.send("skip", task="second")
+        (rejected,) = played.events_of("commandRejected")
         assert (rejected.code, rejected.reason) == ("skipped", "the task is skipped already")
         assert played.run.skipped == ("second",)
 
     def test_it_counts_for_a_task_that_is_just_being_chosen(self) -> None:
         played = begun(progress, max_iterations=1).until(Awaits.PREPARED)
-        played.tell("skip", task="first")
+        played.send("skip", task="first")
         played.go_on()
         assert assigned(played) == ["second"]
         n_looks = sum(isinstance(effect, PrepareIteration) for effect in played.effects)
@@ -80,7 +81,7 @@ class TestSkip:
 
     def test_it_outlives_the_engine(self) -> None:
         played = begun(progress, progress, max_iterations=5).until(Awaits.EXIT)
-        played.tell("skip", task="first")
+        played.send("skip", task="first")
         played.simulated.script += [progress, progress]
         played.resume(config=settings(max_iterations=3))
         assert set(assigned(played)[1:]) == {"second"}
@@ -88,7 +89,7 @@ class TestSkip:
     def test_with_nothing_else_left_the_run_says_so(self) -> None:
         played = begun(progress, max_iterations=5).until(Awaits.EXIT)
         for task in TWO:
-            played.tell("skip", task=task)
+            played.send("skip", task=task)
         played.go_on()
         assert played.run.end is not None
         assert played.run.end.reason == "blocked"
@@ -99,14 +100,14 @@ class TestSkip:
     def test_the_one_task_of_a_run_can_be_skipped_too(self) -> None:
         tasks = {"first": "todo"}
         played = begun(progress, tasks=tasks, task="first").until(Awaits.EXIT)
-        played.tell("skip", task="first")
+        played.send("skip", task="first")
         played.go_on()
         assert played.run.end is not None
         assert played.run.end.message == "the task first is skipped on your order"
 
     def test_a_reworded_task_stays_skipped(self) -> None:
         played = begun(progress, max_iterations=5).until(Awaits.EXIT)
-        played.tell("skip", task="second")
+        played.send("skip", task="second")
         while played.state.awaits is not Awaits.READ:
             given = played.queue.popleft()
             played.feed(given() if callable(given) else given)
@@ -125,40 +126,40 @@ class TestResetTask:
         while played.run.attempts != {"first": 2}:
             given = played.queue.popleft()
             played.feed(given() if callable(given) else given)
-        played.tell("resetTask", task="first")
+        played.send("resetTask", task="first")
         assert played.run.attempts == {}
-        (accepted,) = played.told("commandAccepted")
+        (accepted,) = played.events_of("commandAccepted")
         assert (accepted.command_kind, accepted.task) == ("resetTask", "first")
 
     @pytest.mark.parametrize("is_lost", [False, True], ids=["ended", "lost"])
     def test_the_iteration_that_is_open_remains_an_attempt(self, *, is_lost: bool) -> None:
         played = begun(no_progress, attempts_limit=3, max_iterations=1).until(Awaits.EXIT)
         assert played.run.attempts == {"first": 1}
-        played.tell("resetTask", task="first")
+        played.send("resetTask", task="first")
         assert played.run.attempts == {}
         if is_lost:
             played.resume()
         else:
             played.go_on()
-        (ended, *_) = played.told("iterationEnded")
+        (ended, *_) = played.events_of("iterationEnded")
         assert (ended.outcome == "lost", ended.attempts) == (is_lost, {"first": 1})
 
     def test_a_skipped_task_is_taken_again(self) -> None:
         played = begun(progress, progress, progress, max_iterations=2).until(Awaits.EXIT)
-        played.tell("skip", task="first")
-        played.tell("skip", task="second")
-        played.tell("resetTask", task="first")
+        played.send("skip", task="first")
+        played.send("skip", task="second")
+        played.send("resetTask", task="first")
         assert played.run.skipped == ("second",)
         played.go_on()
         assert assigned(played) == ["first", "first"]
 
-    def test_a_run_that_waits_for_a_task_goes_on(self) -> None:
+    def test_a_run_that_waits_for_a_task_continues(self) -> None:
         played = begun(progress, finishes, wait=True, max_iterations=2).until(Awaits.EXIT)
         for task in TWO:
-            played.tell("skip", task=task)
+            played.send("skip", task=task)
         played.go_on()
         assert (played.run.phase, played.run.phase_reason) == (Phase.PARKED, "blocked")
-        played.tell("resetTask", task="second")
+        played.send("resetTask", task="second")
         played.go_on()
         assert assigned(played) == ["first", "second"]
 
@@ -166,10 +167,10 @@ class TestResetTask:
         played = begun(no_progress, wait=True, attempts_limit=0)
         played.start()
         assert (played.run.phase, played.run.phase_reason) == (Phase.PARKED, "stuck")
-        played.tell("resetTask", task="first")
+        played.send("resetTask", task="first")
         assert played.run.phase is Phase.PARKED
 
-    def test_one_that_was_left_without_an_engine_counts_once_the_run_goes_on(self) -> None:
+    def test_one_that_was_left_without_an_engine_counts_once_the_run_continues(self) -> None:
         played = begun(no_progress, attempts_limit=5, max_iterations=2).start()
         assert played.run.attempts == {"first": 2}
         left = PendingReset(task="first", by="Ada", command="left-0001")
@@ -177,7 +178,7 @@ class TestResetTask:
         played.state = LoopState(run=fold(played.events))
         played.config = config
         played.feed(Resumed(by="Ada", facts=facts(played.simulated, config, resets=(left,))))
-        (accepted,) = played.told("commandAccepted")
+        (accepted,) = played.events_of("commandAccepted")
         assert (accepted.command, accepted.task, accepted.by) == ("left-0001", "first", "Ada")
         assert played.run.attempts == {}
         played.go_on()

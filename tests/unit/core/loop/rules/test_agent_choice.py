@@ -97,7 +97,7 @@ def test_one_model_for_every_iteration_comes_before_all_rules() -> None:
         pytest.param((), None, ("claude",), Worker(), id="only its own rules are passed over"),
     ],
 )
-def test_an_agent_that_stands_in_gets_no_model_of_another_one(
+def test_a_replacement_gets_no_model_of_another_agent(
     tags: tuple[str, ...], instead: str | None, out: tuple[str, ...], worker: Worker
 ) -> None:
     given = choose_worker(
@@ -122,7 +122,9 @@ def test_who_may_be_started_and_with_what_is_known_beforehand() -> None:
         ("claude", "small", "claude, model small"),
     ],
 )
-def test_who_works_is_said_where_it_is_not_plain(agent: str, model: str | None, words: str) -> None:
+def test_who_works_is_reported_where_it_is_not_plain(
+    agent: str, model: str | None, words: str
+) -> None:
     assert worker_words(config(), agent, model) == words
 
 

@@ -209,7 +209,7 @@ def test_a_threshold_that_was_lowered_opens_with_what_was_counted() -> None:
     assert after.reason == "not permitted in 1 iteration: a tool; see the setting tools.allow"
 
 
-def test_of_several_reasons_a_person_is_told_what_can_be_mended_first() -> None:
+def test_of_several_reasons_the_one_that_the_user_can_fix_comes_first() -> None:
     everything = facts(
         error_patterns=("e",),
         tests_status="FAILING",

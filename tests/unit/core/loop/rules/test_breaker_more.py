@@ -85,7 +85,7 @@ def test_a_line_that_is_new_keeps_its_place() -> None:
     assert list(breaker.error_streaks) == ["z", "a", "m"]
 
 
-def test_refusals_are_counted_anew_after_an_iteration_that_claims_nothing() -> None:
+def test_refusals_are_counted_again_after_an_iteration_that_claims_nothing() -> None:
     counted = [
         breaker.consecutive_refusals
         for breaker in count([refused, refused, none, refused], no_progress_open=0)

@@ -70,7 +70,7 @@ def test_a_run_ends_where_a_budget_is_used_up(used: dict[str, Any], message: str
     assert reached(**used, **ALL) == message
 
 
-def test_long_durations_are_told_in_full() -> None:
+def test_long_durations_are_reported_in_full() -> None:
     settings: dict[str, Any] = {"max_duration": "30d"}
     assert reached(seconds=2592000, **settings) == "the duration of 2592000 s is used up"
     assert nearly(seconds=2100000.26, **settings) == {
@@ -78,7 +78,7 @@ def test_long_durations_are_told_in_full() -> None:
     }
 
 
-def test_small_costs_are_told_in_full() -> None:
+def test_small_costs_are_reported_in_full() -> None:
     usage = spent(cost=0.0123)
     assert reached(usage=usage, max_cost_usd=0.001) == "0.0123 of 0.001 US dollars are used up"
 
@@ -105,7 +105,7 @@ def test_small_costs_are_told_in_full() -> None:
         ),
     ],
 )
-def test_a_person_is_warned_at_80_percent(used: dict[str, Any], expected: dict[str, str]) -> None:
+def test_the_user_is_warned_at_80_percent(used: dict[str, Any], expected: dict[str, str]) -> None:
     assert nearly(**used, **ALL) == expected
 
 

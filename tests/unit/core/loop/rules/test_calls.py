@@ -84,15 +84,15 @@ def chatty(turns: int | None, **fields: Any) -> Turn:
 
 
 def starts(played: SimulatedRun) -> list[datetime]:
-    return [event.at for event in played.told("iterationStarted")]
+    return [event.at for event in played.events_of("iterationStarted")]
 
 
 def test_a_run_waits_visibly_until_the_next_call_may_be_made() -> None:
     played = paced(chatty(5), chatty(4), chatty(3), finishes).start()
     assert played.exit_code == 0
-    first, second = played.told("waitStarted")
+    first, second = played.events_of("waitStarted")
     assert (first.reason, second.reason) == ("calls", "calls")
-    exits = [event.at for event in played.told("agentExited")]
+    exits = [event.at for event in played.events_of("agentExited")]
     began, second_began, third_began, _ = starts(played)
     # Five calls evenly over the time from the start to the end: the first of them is the fifth.
     work = (exits[0] - began).total_seconds()
@@ -100,25 +100,27 @@ def test_a_run_waits_visibly_until_the_next_call_may_be_made() -> None:
     assert first.until <= second_began < first.until + timedelta(seconds=5)
     # After the second iteration four calls are within the minute, so the third may begin at once.
     assert third_began - exits[1] < timedelta(seconds=10)
-    assert [event.reason for event in played.told("waitEnded")] == ["calls", "calls"]
-    phases = [(event.phase, event.reason, event.until) for event in played.told("phaseChanged")]
+    assert [event.reason for event in played.events_of("waitEnded")] == ["calls", "calls"]
+    phases = [
+        (event.phase, event.reason, event.until) for event in played.events_of("phaseChanged")
+    ]
     assert (Phase.WAITING, "calls", first.until) in phases
 
 
-def test_an_agent_that_tells_no_turns_has_made_one_call() -> None:
+def test_an_agent_that_reports_no_turns_has_made_one_call() -> None:
     played = paced(progress, chatty(None), finishes, limit=2).start()
-    assert [event.reason for event in played.told("waitStarted")] == ["calls"]
+    assert [event.reason for event in played.events_of("waitStarted")] == ["calls"]
     assert [one.count for one in played.run.calls] == [1]
 
 
 def test_what_was_called_by_an_agent_that_crashed_counts_too() -> None:
     played = paced(crash, crash, finishes, limit=1).start()
-    assert len(played.told("waitStarted")) == 1
+    assert len(played.events_of("waitStarted")) == 1
 
 
 def test_a_cooldown_comes_first_and_the_calls_are_looked_at_after_it() -> None:
     played = paced(chatty(5), finishes, cooldown=10.0).start()
-    assert [event.reason for event in played.told("waitStarted")] == ["cooldown", "calls"]
+    assert [event.reason for event in played.events_of("waitStarted")] == ["cooldown", "calls"]
 
 
 def test_without_a_limit_nothing_is_kept() -> None:
@@ -132,11 +134,11 @@ def test_without_a_limit_nothing_is_kept() -> None:
 def test_calls_older_than_a_minute_are_forgotten() -> None:
     slow = chatty(2, end=AgentFinished(exit_code=0, seconds=1.0))
     played = paced(slow, slow, finishes, cooldown=90.0).start()
-    assert "calls" not in [event.reason for event in played.told("waitStarted")]
+    assert "calls" not in [event.reason for event in played.events_of("waitStarted")]
     assert len(played.run.calls) == 1
 
 
-def test_an_engine_that_takes_up_the_run_goes_on_waiting() -> None:
+def test_an_engine_that_takes_up_the_run_continues_waiting() -> None:
     played = held()
     until = played.run.until
     played.take_up()
@@ -147,25 +149,25 @@ def test_an_engine_that_takes_up_the_run_goes_on_waiting() -> None:
 def test_an_iteration_whose_engine_died_has_called_as_well() -> None:
     played = paced(finishes, limit=1).until(Awaits.EXIT)
     played.resume()
-    assert played.told("iterationEnded")[0].outcome == "lost"
-    assert [event.reason for event in played.told("waitStarted")] == ["calls"]
+    assert played.events_of("iterationEnded")[0].outcome == "lost"
+    assert [event.reason for event in played.events_of("waitStarted")] == ["calls"]
 
 
 def test_an_iteration_whose_agent_never_started_has_called_nobody() -> None:
     played = paced(finishes, limit=1).until(Awaits.LAUNCH)
     played.resume()
-    assert played.told("iterationEnded")[0].outcome == "lost"
+    assert played.events_of("iterationEnded")[0].outcome == "lost"
     assert "waitStarted" not in played.kinds()
 
 
 def test_a_pause_does_not_shorten_the_wait_and_a_stop_ends_it() -> None:
     played = held()
     until = played.run.until
-    played.tell("pause")
+    played.send("pause")
     assert played.run.phase is Phase.PAUSED
-    played.tell("resume")
+    played.send("resume")
     assert (played.run.phase, played.run.until) == (Phase.WAITING, until)
-    played.tell("stop")
+    played.send("stop")
     assert played.exit_code == 130
 
 

@@ -38,7 +38,7 @@ def message(
     )
 
 
-def test_everything_that_is_known_stands_in_it() -> None:
+def test_everything_that_is_known_is_in_it() -> None:
     fields = {"WORK_SUMMARY": "Wrote\nall of it", "TESTS_STATUS": "NOT_RUN", "RECOMMENDATION": "x"}
     evidence = Evidence(files=7, paths=tuple("abcdefg"))
     counts = PlanCountsView(total=3, done=1, required=3, required_done=1)

@@ -61,11 +61,13 @@ class TestAnOverloadedModel:
             max_stuck=1,
             retry=RETRY,
         )
-        waits = played.told("waitStarted")
+        waits = played.events_of("waitStarted")
         assert [wait.reason for wait in waits] == ["retry"] * 3
         assert [(wait.until - wait.at).total_seconds() for wait in waits] == [10, 20, 25]
-        assert [event.failure for event in played.told("iterationEnded")][:2] == ["overloaded"] * 2
-        assert played.told("warned")[1].message.endswith("; it is tried again, wait 2 of 3")
+        assert [event.failure for event in played.events_of("iterationEnded")][:2] == [
+            "overloaded"
+        ] * 2
+        assert played.events_of("warned")[1].message.endswith("; it is tried again, wait 2 of 3")
         assert agents(played) == [None] * 4, "it is not started twice in one iteration"
         assert played.run.overloads == 0
 
@@ -77,43 +79,43 @@ class TestAnOverloadedModel:
             outcomes=["limited"] * 3 + ["noProgress"] * 3,
             retry=RETRY,
         )
-        assert len(played.told("waitStarted")) == 3
+        assert len(played.events_of("waitStarted")) == 3
 
     def test_is_no_wait_at_all_where_none_is_wanted(self) -> None:
         check_loop([overloaded] * 9, ends=("fatal", 5), iterations=3, retry={"tries": 0})
 
-    def test_that_was_not_overloaded_in_between_is_waited_for_anew(self) -> None:
+    def test_that_was_not_overloaded_in_between_is_waited_for_again(self) -> None:
         played = check_loop(
             [overloaded] * 3 + [progress] + [overloaded] * 3 + [finishes],
             ends=("complete", 0),
             retry=RETRY,
         )
-        assert len(played.told("waitStarted")) == 6
+        assert len(played.events_of("waitStarted")) == 6
 
     def test_leaves_the_work_that_was_done_before(self) -> None:
         worked = fails(AgentFailure.OVERLOADED, files=1, commit=True)
         played = check_loop(
             [worked, finishes], ends=("complete", 0), outcomes=["progress", "progress"]
         )
-        assert played.told("iterationEnded")[0].failure == "overloaded"
-        assert not played.told("waitStarted")
+        assert played.events_of("iterationEnded")[0].failure == "overloaded"
+        assert not played.events_of("waitStarted")
 
     def test_can_be_stopped_and_paused_while_it_is_waited_for(self) -> None:
         for kind, phase in (("stop", Phase.ENDED), ("pause", Phase.PAUSED)):
             played = SimulatedRun(
                 simulated=SimulatedProject(script=[overloaded]), config=settings(retry=RETRY)
             )
-            played.until(Awaits.TIME).tell(kind)
+            played.until(Awaits.TIME).send(kind)
             assert played.run.phase is phase
 
-    def test_that_a_person_wants_paused_is_paused_instead(self) -> None:
+    def test_that_the_user_wants_paused_is_paused_instead(self) -> None:
         def pauses(played: SimulatedRun) -> None:
             if played.run.phase is Phase.RUNNING:
-                played.tell("pause")
+                played.send("pause")
 
         played = play(overloaded, person=pauses, retry=RETRY)
         assert played.run.phase is Phase.PAUSED
-        assert not played.told("waitStarted")
+        assert not played.events_of("waitStarted")
 
     @pytest.mark.parametrize(
         ("first", "longest", "retry", "seconds"),
@@ -165,7 +167,7 @@ class TestALimitOfTheAgentsOwn:
             (AgentFailure.BUDGET, "agent-budget"),
         ],
     )
-    def test_is_told_and_is_no_crash(self, kind: AgentFailure, code: str) -> None:
+    def test_is_reported_and_is_no_crash(self, kind: AgentFailure, code: str) -> None:
         seen = SessionSeen(id="s-1")
         played = check_loop(
             [fails(kind, "it says", session=seen), fails(kind, session=seen), finishes],
@@ -175,8 +177,8 @@ class TestALimitOfTheAgentsOwn:
             agent="command",
         )
         assert played.warnings()[0] == code
-        assert ": it says; " in played.told("warned")[0].message
-        first, *_ = played.told("iterationEnded")
+        assert ": it says; " in played.events_of("warned")[0].message
+        first, *_ = played.events_of("iterationEnded")
         assert (first.crashes, first.failure) == (0, kind)
         launched = [one.session for one in played.effects if isinstance(one, LaunchAgent)]
         is_full = kind is AgentFailure.CONTEXT_FULL
@@ -186,7 +188,7 @@ class TestALimitOfTheAgentsOwn:
         simulated = SimulatedProject(script=[fails(AgentFailure.MAX_TURNS), no_progress], tasks={})
         simulated.tasks.clear()
         played = play(simulated=simulated)
-        assert played.told("iterationEnded")[0].verdict is None
+        assert played.events_of("iterationEnded")[0].verdict is None
 
 
 class TestAFallback:
@@ -202,12 +204,12 @@ class TestAFallback:
             **self.settings,
         )
         assert agents(played) == [None, "other", "other"]
-        (told,) = played.told("warned")
+        (told,) = played.events_of("warned")
         assert told.message == (
             "command is not logged in, or its account or key is not accepted: Please run /login; "
             "other works on in its place"
         )
-        (out, *_) = played.told("iterationEnded")
+        (out, *_) = played.events_of("iterationEnded")
         assert out.agent_out == AgentOut(agent="command", successor="other")
 
     def test_takes_over_from_one_at_its_limit_until_that_is_lifted(self) -> None:
@@ -217,7 +219,7 @@ class TestAFallback:
         )
         played.start()
         assert agents(played) == [None, "other", "third", "third"]
-        assert not played.told("waitStarted")
+        assert not played.events_of("waitStarted")
         state = played.run
         moments = [state.started_at or BEGIN, BEGIN + 2 * HOUR, BEGIN + 4 * HOUR]
         assert [substitute_agent(state, moment) for moment in moments] == ["third", None, None]
@@ -231,10 +233,10 @@ class TestAFallback:
             warned=["agent-fallback"] * 3,
             **self.settings,
         )
-        (waited,) = played.told("waitStarted")
+        (waited,) = played.events_of("waitStarted")
         assert (waited.reason, waited.until) == ("limit", BEGIN + HOUR)
         assert agents(played) == [None, "other", "third", "other"]
-        assert "no agent is left, so the run waits" in played.told("warned")[-1].message
+        assert "no agent is left, so the run waits" in played.events_of("warned")[-1].message
 
     def test_with_nobody_left_the_run_ends_with_what_the_last_one_said(self) -> None:
         check_loop(
@@ -257,7 +259,7 @@ class TestAFallback:
             **self.settings,
         )
         assert agents(played) == [None] * 6 + ["other", "other"]
-        assert played.told("iterationEnded")[2].crashes == 0
+        assert played.events_of("iterationEnded")[2].crashes == 0
         assert "agent-fallback" in played.warnings()
 
     def test_starts_the_same_agent_for_a_second_try(self) -> None:
@@ -277,7 +279,7 @@ class TestAFallback:
             fallback=["other"],
         )
 
-    def test_is_over_when_somebody_takes_up_the_run_but_for_limits(self) -> None:
+    def test_is_over_when_another_user_takes_up_the_run_but_for_limits(self) -> None:
         played = SimulatedRun(
             simulated=SimulatedProject(script=[at_limit(9), *[logged_out] * 2, finishes]),
             config=settings(**self.settings),
@@ -291,12 +293,12 @@ class TestAFallback:
         assert substitute_agent(RunState(), BEGIN) is None
 
 
-def test_what_is_seen_of_an_agent_that_works_is_told_once_for_each_iteration() -> None:
+def test_what_is_seen_of_an_agent_that_works_is_reported_once_for_each_iteration() -> None:
     played = SimulatedRun(simulated=SimulatedProject(script=[no_progress]), config=settings())
     played.until(Awaits.EXIT)
     notice = AnnouncementDone(code="context-50", message="half full", start=1)
     for given in (notice, notice, AnnouncementDone(code="context-50", message="late", start=2)):
         played.feed(given)
-    (told,) = played.told("warned")
+    (told,) = played.events_of("warned")
     assert (told.iteration, told.code, told.message) == (1, "context-50", "half full")
     assert played.ignored == ["the iteration that it is about is over"]

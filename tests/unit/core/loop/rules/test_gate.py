@@ -207,7 +207,7 @@ def test_what_satisfies_no_gate_is_neither_accepted_nor_refused(name: str) -> No
     "status", ["BLOCKED", "blocked", "NEEDS_CLARIFICATION", "Needs_Clarification"]
 )
 @pytest.mark.parametrize("rule", ["dual", "status"])
-def test_a_report_that_needs_a_person_is_never_completion(rule: str, status: str) -> None:
+def test_a_report_that_needs_the_user_is_never_completion(rule: str, status: str) -> None:
     said = report(STATUS=status, EXIT_SIGNAL="true", PR_READY="true")
     given = inputs(rule, said=said, completion_words=("done", "finished"), indicators_before=9)
     assert not_satisfied(check_gate(given))
@@ -316,7 +316,7 @@ class TestForeignSignals:
 
     @pytest.mark.parametrize("rule", GateRule)
     @pytest.mark.parametrize("status", sorted(NOT_COMPLETE))
-    def test_a_report_that_needs_a_person_has_none(self, rule: GateRule, status: str) -> None:
+    def test_a_report_that_needs_the_user_has_none(self, rule: GateRule, status: str) -> None:
         said = report(STATUS=status, EXIT_SIGNAL="true", PR_READY="true")
         assert foreign_signals(inputs(rule, said=said, counts=ONE_OPEN)) == ()
 
@@ -359,7 +359,7 @@ class TestForeignSignals:
         (GateConfig(rule=GateRule.STATUS), "STATUS COMPLETE or PR_READY true"),
     ],
 )
-def test_what_a_gate_asks_for_is_said_in_words(config: GateConfig, words: str) -> None:
+def test_what_a_gate_asks_for_is_reported_in_words(config: GateConfig, words: str) -> None:
     assert gate_words(config, "SHIPPED") == words
 
 

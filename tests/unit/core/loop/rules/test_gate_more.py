@@ -9,7 +9,7 @@ from ralph_ls.protocol.config.config import GateRule
 from tests.unit.core.loop.rules.test_gate import ALL_DONE, COMPLETE, MARKED, NO_PLAN, SIGNAL, inputs
 
 
-def test_without_a_plan_nothing_is_said_of_its_tasks() -> None:
+def test_without_a_plan_nothing_is_reported_of_its_tasks() -> None:
     with_plan = check_gate(inputs("status", said=SIGNAL, counts=ALL_DONE))
     without = check_gate(inputs("status", said=SIGNAL, counts=NO_PLAN))
     assert with_plan.accepted

@@ -15,13 +15,13 @@ LOCKED = "a lock file keeps git from changing the repository: .git/index.lock (t
 def test_the_run_ends_as_blocked_and_says_by_what() -> None:
     played = play(simulated=SimulatedProject(script=[finishes], locked=LOCKED))
     assert played.exit_code == 2
-    (ended,) = played.told("runEnded")
+    (ended,) = played.events_of("runEnded")
     assert (ended.reason, ended.message) == (EndReason.BLOCKED, LOCKED)
     assert "iterationStarted" not in played.kinds()
     assert played.warnings() == ["git-locked"]
 
 
-def test_a_run_that_waits_goes_on_when_the_user_has_removed_it() -> None:
+def test_a_run_that_waits_continues_when_the_user_has_removed_it() -> None:
     simulated = SimulatedProject(script=[finishes], locked=LOCKED)
     played = SimulatedRun(simulated=simulated, config=settings(wait=True)).until(Awaits.PERSON)
     assert played.run.phase is Phase.PARKED
@@ -35,7 +35,7 @@ def test_a_run_that_is_to_pause_pauses_first() -> None:
     played = SimulatedRun(
         simulated=SimulatedProject(script=[finishes], locked=LOCKED), config=settings()
     ).until(Awaits.PREPARED)
-    played.tell("pause")
+    played.send("pause")
     played.go_on()
     assert played.run.phase is Phase.PAUSED
     assert played.warnings() == []
@@ -47,7 +47,7 @@ def test_a_repository_that_is_damaged_blocks_the_run_until_it_is_resumed() -> No
     played.queue.clear()
     played.go_on(EffectFailed(message="HEAD is gone", blocked=True))
     assert played.exit_code == 2
-    (ended,) = played.told("runEnded")
+    (ended,) = played.events_of("runEnded")
     assert (ended.reason, ended.message) == (EndReason.BLOCKED, "HEAD is gone")
     played.resume()
     assert played.exit_code == 0

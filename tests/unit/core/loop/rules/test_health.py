@@ -76,7 +76,7 @@ def test_each_says_what_to_do() -> None:
     )
 
 
-def test_it_is_told_once_and_again_after_it_was_gone() -> None:
+def test_it_is_reported_once_and_again_after_it_was_gone() -> None:
     low = HealthWarning(code="disk-low", about="/work", message="low")
     other = HealthWarning(code="disk-low", about="/state", message="low there")
     told, known = new_warnings((low,), frozenset())
@@ -93,11 +93,11 @@ def test_it_is_told_once_and_again_after_it_was_gone() -> None:
     ("count", "words"),
     [(0, "0 MB"), (999_999_999, "999 MB"), (1_250_000_000, "1.2 GB")],
 )
-def test_sizes_are_told_as_disks_are_sold(count: int, words: str) -> None:
+def test_sizes_are_reported_as_disks_are_sold(count: int, words: str) -> None:
     assert bytes_words(count) == words
 
 
-def test_what_was_told_of_the_branch_makes_way_for_what_is_told_later() -> None:
+def test_what_was_reported_of_the_branch_makes_way_for_what_is_reported_later() -> None:
     def told(code: str, second: int) -> Warned:
         at = datetime(2026, 1, 31, 12, 0, second, tzinfo=UTC)
         return Warned(seq=second + 1, at=at, run=RUN, code=code, message=f"{code} {second}")

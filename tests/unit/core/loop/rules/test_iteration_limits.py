@@ -141,7 +141,7 @@ OVERSPENT = AgentFinished(signal=15, overspent=True, seconds=9.0)
 USED = Usage(input_tokens=2000)
 
 
-def test_work_done_before_is_evidence_and_the_loop_goes_on() -> None:
+def test_work_done_before_is_evidence_and_the_loop_continues() -> None:
     said = turn(fields=None, files=1, commit=True, usage=USED, end=OVERSPENT)
     played = check_loop(
         [said, finishes],
@@ -150,9 +150,9 @@ def test_work_done_before_is_evidence_and_the_loop_goes_on() -> None:
         outcomes=["progress", "progress"],
         warned=["iteration-limit"],
     )
-    (exited, _) = played.told("agentExited")
+    (exited, _) = played.events_of("agentExited")
     assert exited.overspent
-    assert "2000 of 1000 tokens" in played.told("warned")[0].message
+    assert "2000 of 1000 tokens" in played.events_of("warned")[0].message
 
 
 def test_without_work_it_is_an_iteration_without_progress_and_no_crash() -> None:
@@ -167,7 +167,7 @@ def test_without_work_it_is_an_iteration_without_progress_and_no_crash() -> None
     assert played.warnings().count("iteration-limit") == 3
 
 
-def test_one_that_tells_it_only_at_its_end_is_warned_of_and_not_tried_again() -> None:
+def test_one_that_reports_it_only_at_its_end_is_warned_of_and_not_tried_again() -> None:
     fails = turn(fields=None, usage=USED, failure="it broke")
     played = check_loop(
         [fails, finishes],
@@ -176,7 +176,7 @@ def test_one_that_tells_it_only_at_its_end_is_warned_of_and_not_tried_again() ->
         outcomes=["noProgress", "progress"],
         warned=["iteration-limit"],
     )
-    assert "only at its end" in played.told("warned")[0].message
+    assert "only at its end" in played.events_of("warned")[0].message
 
 
 def test_a_last_look_that_was_cut_off_confirms_nothing() -> None:

@@ -39,32 +39,32 @@ DROPS = turn(STATUS="IN_PROGRESS", restores=(DROPPED, BROKEN))
 
 
 class TestNextAgent:
-    def told(self, played: SimulatedRun) -> list[tuple[str, ...]]:
+    def events_of(self, played: SimulatedRun) -> list[tuple[str, ...]]:
         return [prompt.restored for prompt in played.prompts]
 
-    def test_the_next_one_is_told_what_and_why_and_the_one_after_it_is_not(self) -> None:
+    def test_the_next_prompt_has_what_and_why_and_the_one_after_it_has_not(self) -> None:
         played = play(DROPS, no_progress, no_progress, max_iterations=3)
-        assert self.told(played) == [(), LINES, ()]
+        assert self.events_of(played) == [(), LINES, ()]
         assert all(not one.text for one in played.run.reverted)
-        (event, _) = played.told("guardReverted")
+        (event, _) = played.events_of("guardReverted")
         assert (event.commit, event.why, event.text) == ("1a2b", None, "the agent's version")
 
-    def test_one_that_failed_was_told_and_a_second_try_knows_no_more(self) -> None:
+    def test_one_that_failed_was_reported_and_a_second_try_knows_no_more(self) -> None:
         played = play(replace(crash, restores=(DROPPED,)), no_progress, max_iterations=1)
-        assert self.told(played) == [(), ()]
+        assert self.events_of(played) == [(), ()]
 
-    def test_one_that_was_cut_off_is_told_again(self) -> None:
+    def test_one_that_was_cut_off_is_reported_again(self) -> None:
         def stops(played: SimulatedRun) -> None:
             if played.run.iteration == 2 and len(played.prompts) == 2:
-                played.tell("stop", now=True)
+                played.send("stop", now=True)
 
         played = play(DROPS, no_progress, max_iterations=4, person=stops)
         assert played.run.end is not None
         played.person = None
-        assert self.told(played.resume())[2] == LINES
+        assert self.events_of(played.resume())[2] == LINES
 
-    def test_each_thing_is_told_once(self) -> None:
-        events = play(DROPS, max_iterations=1).told("guardReverted")
+    def test_each_thing_is_reported_once(self) -> None:
+        events = play(DROPS, max_iterations=1).events_of("guardReverted")
         assert restored_lines([*events, *events]) == LINES
 
 
@@ -110,7 +110,7 @@ class TestCompletion:
         assert played.exit_code == 2
         assert played.run.end is not None
         assert played.run.end.message == OFFENCE
-        assert [event.why for event in played.told("completionRefused")] == [OFFENCE]
+        assert [event.why for event in played.events_of("completionRefused")] == [OFFENCE]
         assert played.run.breaker.consecutive_refusals == 0
 
     def test_a_resumed_run_is_complete_once_it_is_gone(self) -> None:
@@ -126,7 +126,7 @@ class TestCompletion:
         def commits(played: SimulatedRun) -> None:
             if played.run.phase.value == "parked":
                 played.simulated.committed_offence = ""
-                played.tell("resume")
+                played.send("resume")
 
         assert held(COMPLETE, wait=True, person=commits).exit_code == 0
 
@@ -144,4 +144,4 @@ class TestCompletion:
             committed_offence=OFFENCE,
         )
         played = play(simulated=simulated, gate_rule="verified", max_iterations=1)
-        assert played.told("completionRefused") == []
+        assert played.events_of("completionRefused") == []

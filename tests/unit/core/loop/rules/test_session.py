@@ -75,7 +75,7 @@ def test_the_session_that_is_gone_on_in(state: RunState, expected: str | None) -
     assert (known.id if known is not None else None) == expected
 
 
-def test_iterations_without_a_task_go_on_as_well() -> None:
+def test_iterations_without_a_task_continue_as_well() -> None:
     state = run(session(task=None), **ON)
     assert session_to_resume(state, task=None, mode=Mode.BUILD, now=LATER) == state.session
 
@@ -187,7 +187,7 @@ def test_a_session_is_gone_on_in_by_who_made_it(
     assert (found is not None) is is_resumed
 
 
-def test_a_session_belongs_to_the_agent_that_told_it() -> None:
+def test_a_session_belongs_to_the_agent_that_reported_it() -> None:
     started = AgentStarted(
         seq=1,
         at=BEGIN,

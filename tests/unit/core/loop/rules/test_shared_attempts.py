@@ -54,14 +54,16 @@ def shared(kept: dict[str, int], *script: Turn, **fields: object) -> Shared:
 
 
 def tasks_of(played: SimulatedRun) -> list[str]:
-    return [event.task.id for event in played.told("iterationStarted") if event.task is not None]
+    return [
+        event.task.id for event in played.events_of("iterationStarted") if event.task is not None
+    ]
 
 
 def test_a_run_begins_with_the_attempts_of_earlier_ones() -> None:
     played = shared({"paint": 2}, max_iterations=1).start()
-    (counted,) = played.told("attemptCounted")
+    (counted,) = played.events_of("attemptCounted")
     assert (counted.attempt, counted.limit) == (3, 3)
-    assert played.told("iterationStarted")[0].attempts == {"paint": 2}
+    assert played.events_of("iterationStarted")[0].attempts == {"paint": 2}
     assert played.run.attempts == {"paint": 3}
 
 
@@ -70,20 +72,20 @@ def test_a_task_that_had_all_its_attempts_is_not_taken() -> None:
     assert tasks_of(played) == ["sand"]
 
 
-def test_where_nobody_else_changed_them_nothing_is_told() -> None:
+def test_where_nobody_else_changed_them_nothing_is_reported() -> None:
     played = shared({}, max_iterations=1).start()
-    assert played.told("iterationStarted")[0].attempts is None
+    assert played.events_of("iterationStarted")[0].attempts is None
     assert fold(played.events).attempts == {"paint": 1}
 
 
-def test_a_person_who_removes_a_line_has_the_task_tried_anew() -> None:
+def test_the_user_who_removes_a_line_has_the_task_tried_again() -> None:
     played = shared({"paint": 3}, max_iterations=2)
     played.until(Awaits.EXIT)
     assert tasks_of(played) == ["sand"]
     played.kept = {}
     played.go_on()
     assert tasks_of(played) == ["sand", "paint"]
-    assert played.told("iterationStarted")[1].attempts == {}
+    assert played.events_of("iterationStarted")[1].attempts == {}
 
 
 def test_with_nothing_left_but_them_the_run_is_blocked() -> None:
@@ -95,14 +97,14 @@ def test_with_nothing_left_but_them_the_run_is_blocked() -> None:
 
 def test_a_reset_takes_them_out_of_where_they_are_kept() -> None:
     played = shared({"paint": 2}, max_iterations=1).until(Awaits.EXIT)
-    played.tell("resetTask", task="paint")
+    played.send("resetTask", task="paint")
     assert ForgetAttempts(task="paint") in played.effects
 
 
 @pytest.mark.parametrize("rules", [{"attempts_mark": True}, {"attempts_limit": 0}])
 def test_what_is_not_kept_beyond_the_run_is_not_taken_out(rules: dict[str, object]) -> None:
     played = shared({}, max_iterations=1, **rules).until(Awaits.EXIT)
-    played.tell("resetTask", task="paint")
+    played.send("resetTask", task="paint")
     assert not any(isinstance(effect, ForgetAttempts) for effect in played.effects)
 
 
@@ -115,12 +117,12 @@ def test_a_reset_while_the_next_task_is_chosen_is_not_lost() -> None:
         played.feed(given() if callable(given) else given)
     assert played.run.attempts == {"paint": 1}
     n_looks = sum(isinstance(effect, PrepareIteration) for effect in played.effects)
-    played.tell("resetTask", task="paint")
+    played.send("resetTask", task="paint")
     played.kept = {}
     played.go_on()
     looks = [effect for effect in played.effects if isinstance(effect, PrepareIteration)]
     assert len(looks) == n_looks + 1
-    assert [event.attempt for event in played.told("attemptCounted")] == [1, 1]
+    assert [event.attempt for event in played.events_of("attemptCounted")] == [1, 1]
 
 
 def test_a_run_that_is_judged_again_knows_what_others_changed() -> None:

@@ -39,26 +39,28 @@ def run(*script: Turn, **fields: object) -> SimulatedRun:
 
 
 def tasks_of(played: SimulatedRun) -> list[str]:
-    return [event.task.id for event in played.told("iterationStarted") if event.task is not None]
+    return [
+        event.task.id for event in played.events_of("iterationStarted") if event.task is not None
+    ]
 
 
 class TestMarkedInThePlan:
     def test_three_attempts_without_progress_set_a_task_aside(self) -> None:
         played = run(*[no_progress] * 3, turn(files=1, ticks=("sand",)), **S_RULES)
         assert tasks_of(played)[:4] == ["paint", "paint", "paint", "sand"]
-        (aside,) = played.told("taskSetAside")
+        (aside,) = played.events_of("taskSetAside")
         assert (aside.task.id, aside.attempts, aside.marked) == ("paint", 3, True)
         assert played.simulated.reasons == {"paint": "3 attempts without success"}
         assert played.run.attempts == {}
 
-    def test_the_number_of_each_attempt_is_told_at_its_start(self) -> None:
+    def test_the_number_of_each_attempt_is_reported_at_its_start(self) -> None:
         played = run(*[no_progress] * 3, **S_RULES)
-        told = [(event.attempt, event.limit) for event in played.told("attemptCounted")]
+        told = [(event.attempt, event.limit) for event in played.events_of("attemptCounted")]
         assert told[:4] == [(1, 3), (2, 3), (3, 3), (1, 3)]
 
     def test_an_attempt_with_progress_does_not_count(self) -> None:
         played = run(no_progress, works, works, no_progress, works, **S_RULES)
-        assert played.told("taskSetAside") == []
+        assert played.events_of("taskSetAside") == []
         assert played.run.attempts == {"paint": 2}
 
     def test_a_task_that_is_done_has_no_attempts_any_more(self) -> None:
@@ -91,7 +93,7 @@ class TestLeftInThePlan:
     def test_a_task_with_three_attempts_is_skipped(self) -> None:
         played = run(*[works] * 3, turn(files=1, ticks=("sand",)), **B_RULES)
         assert tasks_of(played)[:4] == ["paint", "paint", "paint", "sand"]
-        (aside,) = played.told("taskSetAside")
+        (aside,) = played.events_of("taskSetAside")
         assert not aside.marked
         assert played.simulated.tasks["paint"] == "todo"
         assert played.run.attempts == {"paint": 3}
@@ -135,18 +137,18 @@ class TestReportedBlocked:
     def test_of_a_task_that_was_finished_sets_nothing_aside(self) -> None:
         said = turn(STATUS="BLOCKED", files=1, ticks=("paint",))
         played = run(said, on_blocked="set-aside")
-        assert played.told("taskSetAside") == []
+        assert played.events_of("taskSetAside") == []
 
-    def test_without_a_task_it_is_told_by_the_report_alone(self) -> None:
+    def test_without_a_task_it_is_reported_by_the_report_alone(self) -> None:
         simulated = SimulatedProject(script=[says_blocked, works], tasks={}, afterwards=works)
         played = check_loop(
             [], simulated=simulated, gate_rule="status", on_blocked="set-aside", max_iterations=2
         )
-        assert (played.exit_code, played.told("taskSetAside")) == (1, [])
+        assert (played.exit_code, played.events_of("taskSetAside")) == (1, [])
 
     def test_means_nothing_where_only_the_promise_counts(self) -> None:
         played = run(says_blocked, on_blocked="nothing")
-        assert (played.exit_code, played.told("taskSetAside")) == (1, [])
+        assert (played.exit_code, played.events_of("taskSetAside")) == (1, [])
 
 
 def test_setting_aside_gives_the_next_task_a_fresh_start_with_the_breaker() -> None:
@@ -159,13 +161,13 @@ def test_setting_aside_gives_the_next_task_a_fresh_start_with_the_breaker() -> N
         ends=("stuck", 4),
         iterations=4,
     )
-    assert [event.task.id for event in played.told("taskSetAside")] == ["paint", "sand"]
+    assert [event.task.id for event in played.events_of("taskSetAside")] == ["paint", "sand"]
 
 
 def test_a_usage_limit_gives_the_attempt_back() -> None:
     limited = turn(fields=None, limit=AccountLimit(), failure="at its limit")
     played = run(no_progress, limited, no_progress, **S_RULES)
-    assert [event.attempt for event in played.told("attemptCounted")][:4] == [1, 2, 2, 3]
+    assert [event.attempt for event in played.events_of("attemptCounted")][:4] == [1, 2, 2, 3]
 
 
 def test_no_attempts_are_counted_where_there_is_no_limit() -> None:
@@ -201,13 +203,13 @@ class TestWrittenAtTheStart:
     def test_an_engine_that_dies_keeps_it(self) -> None:
         played = lose(self.begun())
         assert played.go_on().run.attempts == {"paint": 1}
-        assert played.told("iterationEnded")[0].outcome == "lost"
+        assert played.events_of("iterationEnded")[0].outcome == "lost"
 
     @pytest.mark.parametrize("rules", [S_RULES, B_RULES])
     def test_a_task_that_kills_every_engine_is_set_aside(self, rules: dict[str, object]) -> None:
         played = lose(self.begun(**rules), times=3)
         played.go_on()
-        aside = played.told("taskSetAside")[0]
+        aside = played.events_of("taskSetAside")[0]
         assert (aside.task.id, aside.attempts, aside.start) == ("paint", 3, 3)
         assert tasks_of(played)[3] == "sand"
 
@@ -215,7 +217,7 @@ class TestWrittenAtTheStart:
         played = lose(self.begun(breaker_enabled=True), times=6)
         played.go_on()
         assert played.run.end is not None
-        assert (played.run.end.exit_code, len(played.told("taskSetAside"))) == (4, 2)
+        assert (played.run.end.exit_code, len(played.events_of("taskSetAside"))) == (4, 2)
         assert "the environment is broken" in played.run.end.message
 
     def test_a_lost_iteration_with_progress_gives_it_back_where_only_idle_ones_count(self) -> None:
@@ -223,14 +225,14 @@ class TestWrittenAtTheStart:
         played.feed(played.queue.popleft()())  # type: ignore[operator]
         played.events = [event for event in played.events if event.kind != "agentExited"]
         played.resume()
-        assert played.told("iterationEnded")[0].outcome == "lost"
-        assert played.told("iterationEnded")[0].attempts == {}
+        assert played.events_of("iterationEnded")[0].outcome == "lost"
+        assert played.events_of("iterationEnded")[0].attempts == {}
 
     def test_one_that_the_user_stops_gives_it_back(self) -> None:
         played = self.begun()
-        played.tell("stop", now=True)
+        played.send("stop", now=True)
         played.go_on()
-        assert played.told("iterationEnded")[-1].outcome == "stopped"
+        assert played.events_of("iterationEnded")[-1].outcome == "stopped"
         assert played.run.attempts == {}
 
     def test_so_does_an_agent_whose_model_stays_overloaded(self) -> None:
@@ -241,7 +243,7 @@ class TestWrittenAtTheStart:
             end=AgentFinished(exit_code=1),
         )
         played = run(*[busy] * 2, works, **S_RULES, retry={"tries": 1})
-        ended = played.told("iterationEnded")
+        ended = played.events_of("iterationEnded")
         assert [one.outcome for one in ended[:3]] == ["limited", "noProgress", "progress"]
         assert {tuple(one.attempts) for one in ended} == {()}
 
@@ -251,7 +253,7 @@ class TestWrittenAtTheStart:
         assert played.run.attempts == {}
         assert played.run.current is not None
         played.resume()
-        assert played.told("iterationEnded")[0].attempts == {}
+        assert played.events_of("iterationEnded")[0].attempts == {}
 
     def test_a_run_that_breaks_under_its_agent_keeps_it(self) -> None:
         played = self.begun()
@@ -260,13 +262,13 @@ class TestWrittenAtTheStart:
 
     def test_one_that_is_reset_meanwhile_has_this_attempt_alone(self) -> None:
         played = self.begun(**B_RULES)
-        played.tell("resetTask", task="paint")
+        played.send("resetTask", task="paint")
         assert failed_attempts(played.run) == played.run.attempts == {}
         played.go_on()
-        assert played.told("iterationEnded")[0].attempts == {"paint": 1}
+        assert played.events_of("iterationEnded")[0].attempts == {"paint": 1}
 
     def test_a_third_attempt_is_no_reason_to_pass_the_task_over_before_it_is_over(self) -> None:
         played = run(works, works, turn(files=1, ticks=("paint",)), **B_RULES)
         reads = [one for one in played.effects if isinstance(one, ReadIteration)]
         assert {one.skip for one in reads[:3]} == {()}
-        assert played.told("taskSetAside")[0].task.id == "sand"
+        assert played.events_of("taskSetAside")[0].task.id == "sand"

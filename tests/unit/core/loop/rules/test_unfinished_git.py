@@ -8,7 +8,7 @@ from tests.unit.core.loop.simulated_project import finishes, progress, turn
 from tests.unit.core.loop.simulated_run import play
 
 
-def test_the_next_agent_is_told_and_no_later_one() -> None:
+def test_the_next_agent_is_reported_and_no_later_one() -> None:
     words = unfinished_git_words("rebase")
     left = turn(files=1, commit=True, notices=(Notice(code=UNFINISHED_GIT, message=words),))
     played = play(left, progress, finishes)

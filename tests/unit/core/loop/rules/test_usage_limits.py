@@ -32,31 +32,31 @@ class TestAUsageLimit:
             outcomes=["limited", "progress"],
             max_iterations=1,
         )
-        (waited,) = played.told("waitStarted")
+        (waited,) = played.events_of("waitStarted")
         assert (waited.reason, waited.until) == ("limit", RESET)
         assert played.run.counted == 1
-        phases = [(event.phase, event.reason) for event in played.told("phaseChanged")]
+        phases = [(event.phase, event.reason) for event in played.events_of("phaseChanged")]
         assert (Phase.WAITING, "limit") in phases
 
-    def test_is_waited_for_as_long_as_is_set_where_its_end_is_not_told(self) -> None:
+    def test_is_waited_for_as_long_as_is_set_where_its_end_is_not_reported(self) -> None:
         said = turn(fields=None, limit=AccountLimit(), failure="at its limit")
         played = check_loop([said, finishes], ends=("complete", 0), limit_wait=60)
-        (ended, *_) = played.told("iterationEnded")
+        (ended, *_) = played.events_of("iterationEnded")
         waits = [effect for effect in played.effects if isinstance(effect, WaitUntil)]
         assert waits == [WaitUntil(until=ended.at + timedelta(seconds=60))]
 
     def test_from_before_the_iteration_is_waited_for_as_long_as_is_set(self) -> None:
         said = turn(fields=None, limit=AccountLimit(resets_at=BEGIN), failure="at its limit")
         played = check_loop([said, finishes], ends=("complete", 0), limit_wait=60)
-        (waited,) = played.told("waitStarted")
-        assert waited.until == played.told("iterationEnded")[0].at + timedelta(seconds=60)
+        (waited,) = played.events_of("waitStarted")
+        assert waited.until == played.events_of("iterationEnded")[0].at + timedelta(seconds=60)
 
     def test_that_was_reset_while_the_agent_ended_is_waited_for_no_more(self) -> None:
-        unlimited = play(no_progress, finishes).told("iterationStarted")[0].at
+        unlimited = play(no_progress, finishes).events_of("iterationStarted")[0].at
         reset = unlimited + timedelta(milliseconds=1)
         said = turn(fields=None, limit=AccountLimit(resets_at=reset), failure="at its limit")
         played = check_loop([said, finishes], ends=("complete", 0), limit_wait=60)
-        (waited,) = played.told("waitStarted")
+        (waited,) = played.events_of("waitStarted")
         assert waited.until == reset
         assert waited.until < waited.at
 
@@ -67,14 +67,14 @@ class TestAUsageLimit:
 
     def test_changes_neither_breaker_nor_stuck_count_nor_indicators(self) -> None:
         played = play(no_progress, limited, finishes, max_stuck=9)
-        first, second, _ = played.told("iterationEnded")
+        first, second, _ = played.events_of("iterationEnded")
         assert second.breaker == first.breaker
         assert second.stuck_count == first.stuck_count == 1
 
     def test_keeps_the_work_that_was_done_before_it(self) -> None:
         said = turn(fields=None, files=1, commit=True, limit=AccountLimit(), failure="at its limit")
         played = play(no_progress, no_progress, said, finishes)
-        half_open, limited_one = played.told("iterationEnded")[1:3]
+        half_open, limited_one = played.events_of("iterationEnded")[1:3]
         assert half_open.breaker.state == "HALF_OPEN"
         assert limited_one.breaker.state == "CLOSED"
         assert limited_one.stuck_count == 0
@@ -82,37 +82,37 @@ class TestAUsageLimit:
     def test_that_the_agent_got_over_is_none(self) -> None:
         said = turn(STATUS="IN_PROGRESS", files=1, limit=AccountLimit(resets_at=RESET))
         played = check_loop([said, finishes], ends=("complete", 0))
-        assert played.told("waitStarted") == []
+        assert played.events_of("waitStarted") == []
 
     def test_is_not_validated(self) -> None:
         said = turn(fields=None, limit=AccountLimit(), failure="at its limit", validates=(False,))
         played = check_loop([said, finishes], ends=("complete", 0))
-        assert played.told("validated") == []
+        assert played.events_of("validated") == []
 
-    def test_tells_the_next_agent_what_this_one_was_told(self) -> None:
+    def test_reports_the_next_agent_what_this_one_was_reported(self) -> None:
         played = SimulatedRun(
             simulated=SimulatedProject(script=[limited, finishes]),
             config=settings(),
         )
         played.until(Awaits.LAUNCH)
-        played.tell("note", text="be quick")
+        played.send("note", text="be quick")
         played.go_on()
         assert [prompt.notes for prompt in played.prompts] == [(), ("be quick",)]
 
-    def test_does_not_keep_a_person_from_holding_the_run(self) -> None:
+    def test_does_not_keep_the_user_from_holding_the_run(self) -> None:
         def holds(play: SimulatedRun) -> None:
             if play.run.phase is Phase.RUNNING and play.simulated.n_turns == 0:
-                play.tell("pause")
+                play.send("pause")
             elif play.run.phase is Phase.PAUSED:
-                play.tell("resume")
+                play.send("resume")
 
         played = check_loop([limited, finishes], person=holds, ends=("complete", 0))
         assert "waitStarted" not in played.kinds()
 
-    def test_does_not_keep_a_person_from_ending_the_run(self) -> None:
+    def test_does_not_keep_the_user_from_ending_the_run(self) -> None:
         played = SimulatedRun(simulated=SimulatedProject(script=[limited]), config=settings())
         played.until(Awaits.TIME)
-        played.tell("stop")
+        played.send("stop")
         assert (played.run.phase, played.exit_code) == (Phase.ENDED, 130)
 
 
@@ -184,7 +184,7 @@ class TestSessions:
             ("s-1", 0.5),
         ]
 
-    def test_that_were_told_by_nobody_are_fresh(self) -> None:
+    def test_that_were_reported_by_nobody_are_fresh(self) -> None:
         assert self.sessions(edits_only, finishes, session_resume=True) == [(None, 0.0)] * 2
 
     def test_are_dropped_with_the_task(self) -> None:
@@ -199,10 +199,10 @@ class TestSessions:
         assert told == [(None, 0.0), ("s-1", 0.5), (None, 0.0)]
 
 
-def test_denials_are_told_and_open_the_breaker() -> None:
+def test_denials_are_reported_and_open_the_breaker() -> None:
     denied = turn(STATUS="IN_PROGRESS", denied=("Bash", "Bash", "Write"))
     played = check_loop([denied, denied], ends=("stuck", 4), message="tools.allow")
-    first, _ = played.told("iterationEnded")
+    first, _ = played.events_of("iterationEnded")
     assert (first.permission_denials, first.denied_tools) == (3, ("Bash", "Write"))
 
 

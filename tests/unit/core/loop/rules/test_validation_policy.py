@@ -74,11 +74,11 @@ class TestStop:
         played = play(BAD)
         assert (played.exit_code, undone(played)) == (5, [])
         assert played.run.failed_validation is None
-        assert played.told("completionRefused") == []
+        assert played.events_of("completionRefused") == []
 
 
 class TestRollback:
-    def test_nothing_of_the_iteration_counts_and_the_run_goes_on(self) -> None:
+    def test_nothing_of_the_iteration_counts_and_the_run_continues(self) -> None:
         played = play(BAD, DONE, **ROLLBACK)
         assert played.exit_code == 0
         kinds = ("validated", "rolledBack", "iterationEnded", "runEnded")
@@ -90,15 +90,15 @@ class TestRollback:
             "iterationEnded",
             "runEnded",
         ]
-        first, second = played.told("iterationEnded")
+        first, second = played.events_of("iterationEnded")
         assert (first.outcome, first.commit, first.stuck_count) == (Outcome.NO_PROGRESS, None, 1)
         assert (first.counts.done, first.fingerprint) == (0, "")
         assert (second.outcome, second.counts.done) == (Outcome.PROGRESS, 1)
-        assert [event.task.title for event in played.told("iterationStarted")] == [
+        assert [event.task.title for event in played.events_of("iterationStarted")] == [
             "write the letter"
         ] * 2
 
-    def test_the_next_agent_is_told_once(self) -> None:
+    def test_the_next_agent_is_reported_once(self) -> None:
         quiet = turn(STATUS="IN_PROGRESS")
         played = play(BAD, quiet, quiet, max_iterations=3, **ROLLBACK)
         told = [context.failed_validation for context in played.prompts]
@@ -106,7 +106,7 @@ class TestRollback:
         assert told[1] is not None
         assert (told[1].undone, told[1].backup) == (True, "ralph/backup-1")
 
-    def test_what_was_seen_is_said_to_be_undone(self) -> None:
+    def test_what_was_found_is_reported_to_be_undone(self) -> None:
         played = play(BAD, max_iterations=1, **ROLLBACK)
         assert played.run.evidence is not None
         assert not played.run.evidence.progress
@@ -119,7 +119,7 @@ class TestRollback:
         edit = turn(files=1, validates=(False, True))
         played = play(edit, max_iterations=1, **ROLLBACK)
         again = play(edit, edit, max_iterations=2, **ROLLBACK)
-        assert [event.outcome.value for event in again.told("iterationEnded")] == [
+        assert [event.outcome.value for event in again.events_of("iterationEnded")] == [
             "noProgress",
             "progress",
         ]
@@ -132,7 +132,7 @@ class TestRollback:
 
     def test_no_completion_of_it_is_accepted(self) -> None:
         played = play(BAD, max_iterations=1, **ROLLBACK)
-        assert [event.why for event in played.told("completionRefused")] == [
+        assert [event.why for event in played.events_of("completionRefused")] == [
             "1 required task is still open in the plan"
         ]
         assert played.exit_code == 1
@@ -140,7 +140,7 @@ class TestRollback:
     def test_an_iteration_that_changed_nothing_says_so(self) -> None:
         empty = turn(STATUS="IN_PROGRESS", validates=(False,))
         played = play(empty, max_iterations=1, **ROLLBACK)
-        (told,) = played.told("rolledBack")
+        (told,) = played.events_of("rolledBack")
         assert (told.ok, told.backup) == (True, None)
         assert played.run.evidence is not None
         assert played.run.evidence.why == "what was done did not validate; it was rolled back"
@@ -155,11 +155,11 @@ class TestRollback:
             "the validation script ended with 1 after iteration 1, and it was not rolled back: "
             "it was pushed"
         )
-        (told,) = played.told("rolledBack")
+        (told,) = played.events_of("rolledBack")
         assert (told.ok, told.refused) == (False, "it was pushed")
-        assert played.told("iterationEnded")[0].counts.done == 1
+        assert played.events_of("iterationEnded")[0].counts.done == 1
 
-    def test_the_commits_of_a_person_are_named_to_whoever_takes_it_back(self) -> None:
+    def test_the_commits_of_the_user_are_named_to_the_user_who_takes_it_back(self) -> None:
         played = held(Awaits.READ, BAD, **ROLLBACK)
         read = played.queue.popleft()
         assert not callable(read)
@@ -176,28 +176,28 @@ class TestRollback:
     def test_a_plan_of_which_nothing_is_known_stays_as_it_was_read(self) -> None:
         played = held(Awaits.UNDO, BAD, max_iterations=1, **ROLLBACK)
         played.feed(WorkUndone(notices=(Notice(code="left", message="a file"),)))
-        assert played.told("iterationEnded")[0].counts.done == 1
+        assert played.events_of("iterationEnded")[0].counts.done == 1
         assert played.warnings() == ["left"]
 
-    def test_a_validation_that_a_person_ended_takes_nothing_back(self) -> None:
+    def test_a_validation_that_the_user_ended_takes_nothing_back(self) -> None:
         played = held(Awaits.VALIDATION, BAD, **ROLLBACK)
-        played.tell("stop", now=True)
+        played.send("stop", now=True)
         played.go_on()
         assert (played.exit_code, undone(played)) == (130, [])
 
     def test_a_stop_at_once_while_it_is_taken_back_waits_for_that(self) -> None:
         played = held(Awaits.UNDO, BAD, **ROLLBACK)
         played.queue.append(played.queue.popleft())
-        played.tell("stop", now=True)
+        played.send("stop", now=True)
         played.go_on()
         assert played.exit_code == 130
-        assert played.told("rolledBack")[0].ok
+        assert played.events_of("rolledBack")[0].ok
 
     def test_an_engine_that_died_before_takes_it_back_after(self) -> None:
         played = held(Awaits.UNDO, BAD, DONE, **ROLLBACK)
         played.resume()
         assert played.exit_code == 0
-        assert (len(played.told("validated")), len(played.told("rolledBack"))) == (2, 1)
+        assert (len(played.events_of("validated")), len(played.events_of("rolledBack"))) == (2, 1)
 
     def test_one_that_died_after_it_does_not_do_it_twice(self) -> None:
         played = play(BAD, max_iterations=1, record=True, **ROLLBACK)
@@ -205,27 +205,27 @@ class TestRollback:
         played.events = played.events[:at]
         played.effects.clear()
         played.resume()
-        assert (undone(played), len(played.told("rolledBack"))) == ([], 1)
-        assert played.told("iterationEnded")[0].outcome is Outcome.NO_PROGRESS
+        assert (undone(played), len(played.events_of("rolledBack"))) == ([], 1)
+        assert played.events_of("iterationEnded")[0].outcome is Outcome.NO_PROGRESS
 
     def test_where_the_loop_commits_nothing_waits_for_its_next_commit(self) -> None:
         bad, good = turn(files=1, validates=(False,)), turn(files=1, validates=(True,))
         played = play(bad, good, max_iterations=2, commits="loop", push=True, **ROLLBACK)
-        first, second = played.told("iterationEnded")
+        first, second = played.events_of("iterationEnded")
         assert (first.uncommitted, second.uncommitted) == (False, False)
-        assert len(played.told("committed")) == len(played.told("pushed")) == 1
+        assert len(played.events_of("committed")) == len(played.events_of("pushed")) == 1
 
     def test_what_earlier_ones_left_still_waits_for_it(self) -> None:
         half = turn(files=1, fields=None, silent=True, validates=(False,))
         stopped = held(Awaits.VALIDATION, half, BAD, commits="loop", **ROLLBACK)
-        stopped.tell("stop", now=True)
+        stopped.send("stop", now=True)
         stopped.go_on()
         stopped.resume(config=settings(max_iterations=2, commits="loop", **ROLLBACK))
-        assert [event.uncommitted for event in stopped.told("iterationEnded")] == [True, True]
+        assert [event.uncommitted for event in stopped.events_of("iterationEnded")] == [True, True]
 
     def test_without_a_task_nobody_counts_an_attempt(self) -> None:
         played = play(BAD, BAD, DONE, attempts_limit=2, attempts_counts="not-done", **ROLLBACK)
-        assert len(played.told("taskSetAside")) == 1
+        assert len(played.events_of("taskSetAside")) == 1
 
 
 class TestRepair:
@@ -234,7 +234,7 @@ class TestRepair:
             script=[BAD, MENDS], tasks={"write the letter": "todo", "post it": "todo"}
         )
         played = play(simulated=simulated, max_iterations=3, **REPAIR)
-        tasks = [event.task.title for event in played.told("iterationStarted")]
+        tasks = [event.task.title for event in played.events_of("iterationStarted")]
         assert tasks == ["write the letter", "write the letter", "post it"]
         told = [context.failed_validation for context in played.prompts]
         assert told[0] is told[2] is None
@@ -244,13 +244,13 @@ class TestRepair:
         assert simulated.tasks["write the letter"] == "done"
 
     @pytest.mark.parametrize("rule", ["verified", "queue", "marker", "dual"])
-    def test_a_plan_that_is_all_ticked_is_mended_before_it_is_complete(self, rule: str) -> None:
+    def test_a_plan_that_is_all_ticked_is_repaired_before_it_is_complete(self, rule: str) -> None:
         played = play(BAD, MENDS, gate_rule=rule, max_iterations=4, **REPAIR)
         assert played.exit_code == 0
-        refused = [event.why for event in played.told("completionRefused")]
+        refused = [event.why for event in played.events_of("completionRefused")]
         assert refused in ([NOT_VALID], [])
         assert bool(refused) is (rule in {"dual", "verified"})
-        first, second = played.told("iterationStarted")[:2]
+        first, second = played.events_of("iterationStarted")[:2]
         assert (first.task, second.confirming) == (second.task, False)
 
     def test_it_ends_after_so_many_in_a_row(self) -> None:
@@ -262,16 +262,16 @@ class TestRepair:
             "the 2 repairs before did not mend it"
         )
 
-    def test_one_that_is_valid_between_them_counts_anew(self) -> None:
+    def test_one_that_is_valid_between_them_counts_again(self) -> None:
         played = play(BAD, MENDS, BAD, MENDS, max_repairs=1, max_iterations=4, **REPAIR)
         assert played.run.iteration == 4 or played.exit_code == 0
 
-    def test_whoever_resumes_it_gets_all_of_them_again(self) -> None:
+    def test_the_user_who_resumes_it_gets_all_of_them_again(self) -> None:
         played = play(*[BAD] * 9, max_repairs=2, **REPAIR)
         played.resume()
         assert (played.exit_code, played.run.iteration) == (5, 6)
 
-    def test_an_iteration_that_is_not_validated_leaves_it_to_be_mended(self) -> None:
+    def test_an_iteration_that_is_not_validated_leaves_it_to_be_repaired(self) -> None:
         quiet = turn(STATUS="IN_PROGRESS")
         played = play(BAD, quiet, MENDS, max_iterations=3, **REPAIR)
         assert [context.failed_validation is None for context in played.prompts] == [
@@ -285,19 +285,19 @@ class TestRepair:
         played = held_in(simulated, Awaits.VALIDATION, **REPAIR)
         played.simulated.mode = Mode.BUILD
         played.go_on()
-        assert [event.mode for event in played.told("iterationStarted")][:2] == [
+        assert [event.mode for event in played.events_of("iterationStarted")][:2] == [
             Mode.REVIEW,
             Mode.REVIEW,
         ]
 
-    def test_a_task_that_a_person_skips_is_not_taken_for_it(self) -> None:
+    def test_a_task_that_the_user_skips_is_not_taken_for_it(self) -> None:
         simulated = SimulatedProject(
             script=[BAD, MENDS], tasks={"write the letter": "todo", "post it": "todo"}
         )
         played = held_in(simulated, Awaits.VALIDATION, max_iterations=2, **REPAIR)
         played.feed(command("skip", task="write the letter"))
         played.go_on()
-        assert [event.task.title for event in played.told("iterationStarted")] == [
+        assert [event.task.title for event in played.events_of("iterationStarted")] == [
             "write the letter",
             "post it",
         ]
@@ -311,7 +311,7 @@ class TestRepair:
         )
         fields: dict[str, Any] = {"attempts_limit": 1, "attempts_mark": mark, **REPAIR}
         played = play(simulated=simulated, max_iterations=2, **fields)
-        assert [event.task.title for event in played.told("iterationStarted")] == [
+        assert [event.task.title for event in played.events_of("iterationStarted")] == [
             "write the letter",
             "post",
         ]
@@ -322,14 +322,14 @@ class TestRepair:
         played = held_in(simulated, Awaits.VALIDATION, max_iterations=2, **REPAIR)
         simulated.mode = Mode.BUILD
         played.go_on()
-        assert [event.mode for event in played.told("iterationStarted")] == [Mode.PLAN] * 2
+        assert [event.mode for event in played.events_of("iterationStarted")] == [Mode.PLAN] * 2
 
-    def test_what_is_not_valid_is_committed_with_what_mends_it(self) -> None:
+    def test_what_is_not_valid_is_committed_with_what_repairs_it(self) -> None:
         bad, good = turn(files=1, validates=(False,)), turn(files=1, validates=(True,))
         played = play(bad, good, max_iterations=2, commits="loop", push=True, **REPAIR)
         commit = next(e for e in played.effects if isinstance(e, order.CommitWork))
-        assert commit.base == played.told("iterationStarted")[0].baseline
-        assert len(played.told("committed")) == len(played.told("pushed")) == 1
+        assert commit.base == played.events_of("iterationStarted")[0].baseline
+        assert len(played.events_of("committed")) == len(played.events_of("pushed")) == 1
 
     def test_the_limit_ends_it_too(self) -> None:
         played = play(BAD, BAD, max_iterations=1, **REPAIR)
@@ -337,7 +337,7 @@ class TestRepair:
 
     def test_a_tick_that_is_not_valid_is_a_failed_attempt(self) -> None:
         played = play(BAD, MENDS, attempts_limit=3, attempts_counts="not-done", **REPAIR)
-        assert played.told("iterationEnded")[0].attempts == {"write the letter": 1}
+        assert played.events_of("iterationEnded")[0].attempts == {"write the letter": 1}
 
 
 def held_in(simulated: SimulatedProject, awaits: Awaits, **fields: Any) -> SimulatedRun:
@@ -357,7 +357,7 @@ def test_under_its_own_settings_a_recorded_run_decides_again_as_it_did(
 ) -> None:
     played = play(BAD, BAD, DONE, MENDS, max_iterations=4, **policy)
     told = list(simulate_journal(played.events, lambda _config: played.config))
-    ended = played.told("iterationEnded")
+    ended = played.events_of("iterationEnded")
     assert [one.breaker for one in told][: len(ended)] == [one.breaker.state for one in ended]
     assert told[-1].exit_code == played.exit_code
 

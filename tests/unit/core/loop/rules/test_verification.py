@@ -40,15 +40,15 @@ def closes(seen: TaskVerification) -> Turn:
     return turn(files=1, commit=True, ticks=ONE_TASK, STATUS="IN_PROGRESS", verified=(seen,))
 
 
-def test_it_is_told_before_the_evidence_which_does_not_hold_the_task() -> None:
+def test_it_is_reported_before_the_evidence_which_does_not_hold_the_task() -> None:
     played = play(closes(verification()), finishes)
-    (told,) = played.told("criteriaVerified")
+    (told,) = played.events_of("criteriaVerified")
     assert (told.iteration, told.ok, told.reopened, told.task.title) == (1, False, True, LETTER)
     assert [(one.command, one.exit_code) for one in told.checks] == [("make 0", 1)]
     kinds = played.kinds()
     assert kinds.index("criteriaVerified") < kinds.index("evidenceGathered")
-    assert played.told("evidenceGathered")[0].evidence.tasks_done == ()
-    assert played.told("iterationEnded")[0].counts.done == 0
+    assert played.events_of("evidenceGathered")[0].evidence.tasks_done == ()
+    assert played.events_of("iterationEnded")[0].counts.done == 0
 
 
 @pytest.mark.parametrize(
@@ -62,11 +62,11 @@ def test_a_refuted_task_has_failed_whatever_else_was_done(
     seen: TaskVerification, n_attempts: int
 ) -> None:
     played = play(turn(files=1, commit=True, verified=(seen,)), **LIMITED)
-    ended = played.told("iterationEnded")[0]
+    ended = played.events_of("iterationEnded")[0]
     assert ended.attempts.get(LETTER, 0) == n_attempts
 
 
-def test_the_open_iteration_remembers_what_was_told() -> None:
+def test_the_open_iteration_remembers_what_was_reported() -> None:
     played = play(closes(verification(0)), progress)
     events = played.events
     at = next(nth for nth, one in enumerate(events) if isinstance(one, CriteriaVerified))
@@ -76,7 +76,7 @@ def test_the_open_iteration_remembers_what_was_told() -> None:
     assert "criteriaVerified" in current.told
 
 
-def test_an_event_tells_all_but_the_words_of_the_commands() -> None:
+def test_an_event_reports_all_but_the_words_of_the_commands() -> None:
     seen = verification(n_checks=2)
     event = CriteriaVerified.model_validate(
         {
@@ -95,7 +95,7 @@ def test_an_event_tells_all_but_the_words_of_the_commands() -> None:
     assert again.checked == seen.checked
 
 
-def test_an_event_tells_which_exit_code_is_wanted() -> None:
+def test_an_event_reports_which_exit_code_is_wanted() -> None:
     check = CriterionCheck(criterion="`make x` exits 2", command="make x", wanted=2)
     ref = TaskRef(id=LETTER, title=LETTER)
     seen = TaskVerification(task=ref, checked=(CheckOutcome(check=check, exit_code=2),))
@@ -115,7 +115,7 @@ def test_an_event_tells_which_exit_code_is_wanted() -> None:
     assert verification_of(event) == seen
 
 
-def test_of_many_checks_those_that_failed_are_told_first() -> None:
+def test_of_many_checks_those_that_failed_are_reported_first() -> None:
     told = checks_of_event(verification(n_checks=SHOWN_CHECKS + 9))
     assert len(told) == SHOWN_CHECKS
     assert (told[0].exit_code, told[1].exit_code) == (1, 0)

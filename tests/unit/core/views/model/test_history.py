@@ -167,7 +167,7 @@ def test_a_whole_run_is_known_by_its_tasks() -> None:
     (done,) = known.completions.values()
     assert known.attempts == {"write the letter": (1, 2, 3)}
     assert done.iteration == 3
-    assert done.commit == run.told("iterationEnded")[2].commit
+    assert done.commit == run.events_of("iterationEnded")[2].commit
 
 
 @given(st.lists(st.sampled_from(JOURNAL), max_size=20))
