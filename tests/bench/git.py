@@ -1,4 +1,4 @@
-"""Git in a tree of 10 000 files: the HEAD, one look at what has changed, and a commit.
+"""Git in a tree of 10 000 files: the HEAD, one look at what has changed, views and a commit.
 
 Ours against GitPython's ways and against a bare subprocess, in turns and in one tree. Our commit
 is the loop's own, taken from the journal of a real run: git itself takes the paths and commits,
@@ -17,6 +17,7 @@ from unittest.mock import patch
 import git as gitpython
 
 from ralph_ls.engine.git.worktree_state import GitStateCache, LoopFiles, read_head, take_baseline
+from ralph_ls.store.external.git_objects import file_at, files_between
 from ralph_ls.store.layout import find_worktree
 from tests.bench.figures import Figure
 from tests.bench.runs import Place, between, place
@@ -34,6 +35,7 @@ def measure() -> Iterator[Figure]:
         repository = gitpython.Repo(here.project)
         yield _head(here, repository)
         yield _status(here, repository)
+        yield from _views(here, repository)
         yield from _commit(here, repository)
 
 
@@ -67,6 +69,36 @@ def _status(here: Place, repository: gitpython.Repo) -> Figure:
     return _figure("one look", ours, python, process, target="one status an iteration")
 
 
+def _views(here: Place, repository: gitpython.Repo) -> Iterator[Figure]:
+    """What viewers read of an iteration's commits: the choice of docs/adr/0054."""
+    path = "src/part00/file0.txt"
+    base = repository.head.commit.hexsha
+    (here.project / path).write_text("changed\n", encoding="utf-8")
+    here.git("commit", "-q", "-m", "a view", "--", path)
+    head = repository.head.commit.hexsha
+
+    def file_by_gitpython() -> object:
+        with gitpython.Repo(here.project) as opened:
+            return (opened.commit(head).tree / path).data_stream.read()
+
+    def files_by_gitpython() -> object:
+        with gitpython.Repo(here.project) as opened:
+            return opened.commit(base).diff(opened.commit(head))
+
+    file = _medians(
+        lambda: file_at(here.project, head, path),
+        file_by_gitpython,
+        lambda: _ask(here, "show", f"{head}:{path}"),
+    )
+    yield _figure("a file at a commit", *file, target="bounded and supervised")
+    files = _medians(
+        lambda: files_between(here.project, base, head),
+        files_by_gitpython,
+        lambda: _ask(here, "diff", "--raw", "--numstat", "-z", base, head),
+    )
+    yield _figure("files between commits", *files, target="bounded and supervised")
+
+
 def _commit(here: Place, repository: gitpython.Repo) -> Iterator[Figure]:
     work = here.project / "work.txt"
 
@@ -90,7 +122,7 @@ def _commit(here: Place, repository: gitpython.Repo) -> Iterator[Figure]:
         repository.index.commit("by GitPython's index")
 
     process, command, index = _medians(by_process, by_git_command, by_index)
-    events = here.run(N_COMMITS, here.agent("echo again >> work.txt"))
+    events = here.run(N_COMMITS, here.agent("date +%s%N > new-$(date +%s%N).txt\necho done"))
     ours = statistics.median(between(events, "evidenceGathered", "committed"))
     yield Figure(
         name="git: add and commit",
@@ -106,7 +138,7 @@ def _figure(name: str, ours: float, python: float, process: float, *, target: st
         name=f"git: {name}",
         figure=f"{ours:.2f} ms (median of {N_ROUNDS})",
         ratio=f"{process / ours:.1f} x faster than git ({process:.1f}), "
-        f"{python / ours:.0f} x GitPython ({python:.1f})",
+        f"{python / ours:.1f} x GitPython ({python:.1f})",
         target=target,
     )
 
