@@ -13,16 +13,21 @@ import inspect
 import itertools
 import pkgutil
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from enum import Enum, StrEnum
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import Enum, EnumMeta, StrEnum
 
+from msgspec import structs
 from pydantic import BaseModel
 
 import ralph_ls.protocol
 from ralph_ls.protocol.base import WireModel
+from ralph_ls.protocol.run.messages import WireStruct
+
+Model = type[BaseModel] | type[WireStruct]
+"""A model, or a struct that takes the place of one."""
 
 
-def member_docstrings(word: type[BaseModel] | type[Enum]) -> dict[str, str]:
+def member_docstrings(word: Model | type[Enum]) -> dict[str, str]:
     """The string below each field or member, by its name and as JSON has it, parents included."""
     said = {
         name: plain(text)
@@ -30,23 +35,36 @@ def member_docstrings(word: type[BaseModel] | type[Enum]) -> dict[str, str]:
         if parent in words().values()
         for name, text in _strings_below_members(parent.__module__)[parent.__name__].items()
     }
-    if issubclass(word, Enum):
-        return {str(member.value): said[member.name] for member in word if member.name in said}
-    in_json = {
-        field.alias or name: said[name] for name, field in word.model_fields.items() if name in said
-    }
+    if isinstance(word, EnumMeta):
+        members: Iterable[Enum] = word
+        return {str(member.value): said[member.name] for member in members if member.name in said}
+    in_json = {alias: said[name] for name, alias in fields_of(word).items() if name in said}
     return said | in_json
 
 
+def fields_of(model: Model) -> dict[str, str]:
+    """The names of a model's fields, and each as JSON has it."""
+    if issubclass(model, BaseModel):
+        return {name: field.alias or name for name, field in model.model_fields.items()}
+    return {field.name: field.encode_name for field in structs.fields(model)}
+
+
+def kind_of(model: Model) -> str:
+    """The ``kind`` of one member of a union."""
+    if issubclass(model, BaseModel):
+        return str(model.model_fields["kind"].default)
+    return str(next(field.default for field in structs.fields(model) if field.name == "kind"))
+
+
 @functools.cache
-def words() -> Mapping[str, type[BaseModel] | type[Enum]]:
+def words() -> Mapping[str, Model | type[Enum]]:
     """Every model and every enum of the vocabulary, by its name."""
     modules = pkgutil.walk_packages(ralph_ls.protocol.__path__, "ralph_ls.protocol.")
     return {
         name: value
         for module in modules
         for name, value in vars(importlib.import_module(module.name)).items()
-        if isinstance(value, type) and issubclass(value, WireModel | StrEnum)
+        if isinstance(value, type) and issubclass(value, WireModel | WireStruct | StrEnum)
     }
 
 

@@ -8,8 +8,6 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel
-
 from ralph_ls.protocol.lsp.methods import METHODS, Direction, Method
 from ralph_ls.protocol.lsp.options import EditorOptions
 from ralph_ls.protocol.lsp.panel import Panel, PlanRows
@@ -17,7 +15,7 @@ from ralph_ls.protocol.run.commands import COMMAND_TYPES, CommandBase
 from ralph_ls.protocol.run.events import EVENT_TYPES, EventBase
 from ralph_ls.protocol.run.messages import MESSAGE_TYPES, MessageBase
 from ralph_ls.protocol.version import SCHEMA_VERSION
-from schemas.docstrings import plain
+from schemas.docstrings import Model, fields_of, kind_of, plain
 from schemas.json_schemas import (
     Json,
     commands_schema,
@@ -65,12 +63,10 @@ def document_parts(root: Path) -> dict[str, str]:
     }
 
 
-def _catalogue(
-    models: Sequence[type[BaseModel]], base: type[BaseModel], schema: Json, golden: Path
-) -> str:
+def _catalogue(models: Sequence[Model], base: Model, schema: Json, golden: Path) -> str:
     """Models that ``kind`` distinguishes: what all of them share is left to the page."""
-    shared = {field.alias or name for name, field in base.model_fields.items()} | {"kind"}
-    kinds = {str(model.model_fields["kind"].default): model for model in models}
+    shared = {*fields_of(base).values(), "kind"}
+    kinds = {kind_of(model): model for model in models}
     rows = [
         f"| [`{kind}`](#{kind.lower()}) | {_first_paragraph(model)} |"
         for kind, model in kinds.items()
@@ -249,7 +245,7 @@ def _union(names: set[str]) -> str:
     )
 
 
-def _first_paragraph(model: type[BaseModel]) -> str:
+def _first_paragraph(model: Model) -> str:
     return _in_a_cell(plain(model.__doc__ or "").partition("\n\n")[0])
 
 

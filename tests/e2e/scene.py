@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.protocol.run.messages import MESSAGE_ADAPTER, Message
+from ralph_ls.protocol.run.messages import MESSAGE_ADAPTER, AgentMessage
 from tests.e2e import agents
 from tests.e2e.recipe import Recipe, does_task
 from tests.engine.project_builder import (
@@ -96,7 +96,7 @@ class Project:
         around = {**os.environ, **self.environment, **own}
         return _until(command, given, self.repository, around, seconds)
 
-    def messages(self) -> list[Message]:
+    def messages(self) -> list[AgentMessage]:
         """What ``messages.jsonl`` of the newest run holds."""
         lines = self.run_folder().joinpath("messages.jsonl").read_bytes().splitlines()
         return [MESSAGE_ADAPTER.validate_json(line) for line in lines]

@@ -18,8 +18,9 @@ from ralph_ls.protocol.lsp.methods import METHODS, StateResult
 from ralph_ls.protocol.lsp.options import EditorOptions
 from ralph_ls.protocol.lsp.panel import Panel, PlanRows
 from ralph_ls.protocol.run.events import EventBase
-from ralph_ls.protocol.run.messages import MESSAGE_ADAPTER, MESSAGE_TYPES
+from ralph_ls.protocol.run.messages import MESSAGE_ADAPTER, MESSAGE_TYPES, WireStruct
 from ralph_ls.protocol.run.state import RunState
+from schemas.docstrings import Model, fields_of, kind_of
 from tests.settings import normalised
 from tests.unit.protocol.test_golden import GOLDEN, NEW_FIELD, files, pretty, with_new_fields
 
@@ -35,7 +36,7 @@ INVALID = {
     for folder in ("methods", "messages", "initializationOptions")
 }
 
-ON_ITS_OWN: tuple[type[BaseModel], ...] = (
+ON_ITS_OWN: tuple[Model, ...] = (
     *(RunState, EventBase, Panel, PlanRows, StateResult),
     *MESSAGE_TYPES,
 )
@@ -73,7 +74,7 @@ def test_every_method_has_its_files_and_every_file_a_method() -> None:
 
 
 def test_every_message_has_its_file_and_every_file_a_message() -> None:
-    kinds = {str(model.model_fields["kind"].default) for model in MESSAGE_TYPES}
+    kinds = {kind_of(model) for model in MESSAGE_TYPES}
     assert {path.name for path in (GOLDEN / "messages").iterdir()} == {f"{k}.json" for k in kinds}
     for kind in kinds:
         assert json.loads((GOLDEN / "messages" / f"{kind}.json").read_bytes())["kind"] == kind
@@ -82,7 +83,7 @@ def test_every_message_has_its_file_and_every_file_a_message() -> None:
 @pytest.mark.parametrize("path", PARTS, ids=[f"{p.parent.name}-{p.stem}" for p in PARTS])
 class TestEach:
     def test_comes_out_as_it_went_in(self, path: Path) -> None:
-        written = read(path).model_dump_json(by_alias=True, exclude_none=True)
+        written = adapter_of(path).dump_json(read(path), by_alias=True, exclude_none=True).decode()
         text = path.read_text(encoding="utf-8")
         assert normalised(written) == normalised(text)
         assert pretty(text) == text
@@ -99,11 +100,11 @@ class TestEach:
             assert adapter_of(path).validate_json(newer, extra="ignore") == read(path)
 
 
-def shown(value: Any) -> Iterator[tuple[type[BaseModel], str]]:
+def shown(value: Any) -> Iterator[tuple[Model, str]]:
     """Each field with a value, anywhere in the model but in those with files of their own."""
     match value:
-        case BaseModel():
-            for name in type(value).model_fields:
+        case BaseModel() | WireStruct():
+            for name in fields_of(type(value)):
                 inner = getattr(value, name)
                 if inner is not None and inner not in ((), {}, ""):
                     yield type(value), name
@@ -127,11 +128,11 @@ def groups() -> dict[str, list[Path]]:
 @pytest.mark.parametrize("group", sorted(groups()))
 def test_every_field_is_shown_somewhere(group: str) -> None:
     models = [read(path) for path in groups()[group]]
-    seen: dict[type[BaseModel], set[str]] = {type(model): set() for model in models}
+    seen: dict[Model, set[str]] = {type(model): set() for model in models}
     for model in models:
         for kind, name in shown(model):
             seen.setdefault(kind, set()).add(name)
-    missing = {kind: set(kind.model_fields) - names for kind, names in seen.items()}
+    missing = {kind: set(fields_of(kind)) - names for kind, names in seen.items()}
     assert {kind.__name__: names for kind, names in missing.items() if names} == {}
 
 

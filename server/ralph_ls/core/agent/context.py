@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ralph_ls.core.agent.messages import AgentMessage, EmittedUsage
+from ralph_ls.protocol.run.messages import AgentMessage, UsageMessage
 
 CHARACTERS_A_TOKEN = 4
 """An estimate, used where the agent reports no count."""
@@ -90,7 +90,7 @@ class ContextMonitor:
             return ()
         passed: list[ContextNotice] = []
         for one in messages:
-            if isinstance(one, EmittedUsage):
+            if isinstance(one, UsageMessage):
                 self._take_counts(one.usage.context_tokens, one.usage.context_window)
                 passed.extend(self._passed())
         if self._tokens is None:

@@ -15,7 +15,7 @@ from ralph_ls.protocol.run.report import AgentFailure, Usage
 
 if TYPE_CHECKING:
     # The loop and the viewers use results alone; they do not load the decoders.
-    from ralph_ls.core.agent.messages import AgentMessage
+    from ralph_ls.protocol.run.messages import AgentMessage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ralph_ls.core.agent.decode.dialects import decoder_for
 from ralph_ls.core.agent.decode.plain import PlainDecoder
-from ralph_ls.core.agent.messages import AgentMessage, EmittedUsage, UsageCounts, to_json_lines
+from ralph_ls.core.agent.messages import to_json_lines
 from ralph_ls.core.agent.result import AgentResult, Decoder
 from ralph_ls.core.views.text.agent_output import message_line
 from ralph_ls.engine.clock import Clock
@@ -23,6 +23,7 @@ from ralph_ls.engine.worktree.workspace import Workspace
 from ralph_ls.protocol.config.agent import JsonLinesConfig
 from ralph_ls.protocol.config.agent_catalog import Dialect
 from ralph_ls.protocol.run.events import AgentExited
+from ralph_ls.protocol.run.messages import AgentMessage, UsageCounts, UsageMessage
 from ralph_ls.protocol.run.report import Usage
 from ralph_ls.store.files import PRIVATE_FILE, IrregularFile, open_regular, write_all
 from ralph_ls.store.run.logs import STDERR, JsonlLog, TextLog
@@ -105,7 +106,7 @@ class MessageLog:
     def tell_usage(self, usage: Usage) -> list[AgentMessage]:
         """Write what the process used, which its output does not tell."""
         counts = UsageCounts(**usage.model_dump())
-        told = EmittedUsage(start=self._start, offset=self._n_bytes, usage=counts)
+        told = UsageMessage(start=self._start, offset=self._n_bytes, usage=counts)
         return self._write([told])
 
     def final(self) -> AgentResult:

@@ -13,7 +13,6 @@ from pathlib import Path
 
 from ralph_ls.core.agent.context import ContextMonitor, context_window_of
 from ralph_ls.core.agent.failures import Failure, process_failure, remedy_of
-from ralph_ls.core.agent.messages import AgentMessage, EmittedFile
 from ralph_ls.core.agent.output_parser import ParsedOutput, parse_result
 from ralph_ls.core.agent.result import AccountLimit, AgentResult, reset_time
 from ralph_ls.core.agent.usage import add_usage, price_for, with_estimated_cost
@@ -29,6 +28,7 @@ from ralph_ls.engine.plan.source import WatchedIteration
 from ralph_ls.engine.worktree.workspace import Workspace
 from ralph_ls.protocol.config.agent import JsonLinesConfig
 from ralph_ls.protocol.config.agent_catalog import Dialect
+from ralph_ls.protocol.run.messages import AgentMessage, FileMessage
 from ralph_ls.protocol.run.report import Promise, PromiseKind, SessionSeen, Usage
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import Mode
@@ -144,7 +144,7 @@ class AgentOutputReader:
         self._spending.take(messages)
         self._tell_context(data, messages)
         for message in messages:
-            if isinstance(message, EmittedFile) and len(self._touched) < KEPT_PATHS:
+            if isinstance(message, FileMessage) and len(self._touched) < KEPT_PATHS:
                 self._touched[message.path] = None
         return messages
 

@@ -14,7 +14,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ralph_ls.core.agent.messages import AgentMessage
 from ralph_ls.core.loop.effects import (
     ClaimTask,
     CommitWork,
@@ -79,6 +78,7 @@ from ralph_ls.engine.worktree.keeper import TreeKeeper
 from ralph_ls.engine.worktree.user_edits import emit_plan_edits, find_plan_edits
 from ralph_ls.engine.worktree.workspace import Workspace
 from ralph_ls.protocol.run.events import AgentExited, IterationEnded
+from ralph_ls.protocol.run.messages import AgentMessage
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import Baseline, Mode, TaskRef
 from ralph_ls.store.external.supervisor import current

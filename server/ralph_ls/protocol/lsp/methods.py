@@ -42,7 +42,7 @@ from ralph_ls.protocol.lsp.setup import (
 )
 from ralph_ls.protocol.run.commands import MAX_TEXT
 from ralph_ls.protocol.run.events import Event, UnknownEvent
-from ralph_ls.protocol.run.messages import Message
+from ralph_ls.protocol.run.messages import AgentMessage
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import Phase
 
@@ -282,7 +282,7 @@ class MessagesParams(WireModel):
 
     workspace: str
     run: str
-    messages: tuple[Message, ...]
+    messages: tuple[AgentMessage, ...]
     skipped: int = 0
     """Messages left out right before these: the client reads too slowly."""
 

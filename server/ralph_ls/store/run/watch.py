@@ -22,7 +22,6 @@ from ralph_ls.protocol.run.events import (
     RunEnded,
     UnknownEvent,
 )
-from ralph_ls.protocol.run.messages import MESSAGE_ADAPTER
 from ralph_ls.store.layout import RunFiles
 from ralph_ls.store.run.follow import READ_LIMIT, Follower, Tail
 
@@ -194,6 +193,7 @@ _START = re.compile(rb'\{"(?:start|iteration)":(\d+),')
 def _words_of(line: bytes) -> bytes:
     # Most viewers of a run start before its agent has written anything.
     from ralph_ls.core.views.text.agent_output import message_line
+    from ralph_ls.protocol.run.messages import MESSAGE_ADAPTER
 
     try:
         text = message_line(MESSAGE_ADAPTER.validate_json(line))

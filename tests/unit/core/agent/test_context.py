@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from ralph_ls.core.agent.context import CODES, ContextMonitor, context_window_of
-from ralph_ls.core.agent.messages import EmittedText, EmittedUsage, UsageCounts
+from ralph_ls.protocol.run.messages import TextMessage, UsageCounts, UsageMessage
 
 
-def used(tokens: int | None, window: int | None = None) -> EmittedUsage:
+def used(tokens: int | None, window: int | None = None) -> UsageMessage:
     counts = UsageCounts(context_tokens=tokens, context_window=window)
-    return EmittedUsage(start=1, offset=0, usage=counts)
+    return UsageMessage(start=1, offset=0, usage=counts)
 
 
-def codes(watch: ContextMonitor, *told: EmittedUsage) -> list[str]:
+def codes(watch: ContextMonitor, *told: UsageMessage) -> list[str]:
     return [notice.code for one in told for notice in watch.take(b"", [one])]
 
 
@@ -46,7 +46,7 @@ def test_a_window_that_nobody_knows_is_said_to_be_assumed() -> None:
 
 def test_without_counts_it_is_four_characters_to_a_token_of_what_was_told_and_printed() -> None:
     watch = ContextMonitor(window=100, prompt_characters=100)
-    said = EmittedText(start=1, offset=0, text="unused")
+    said = TextMessage(start=1, offset=0, text="unused")
     assert watch.take("é".encode() * 99, [said]) == ()
     (notice,) = watch.take(b"y", [used(None)])
     assert notice.code == "context-50"

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from ralph_ls.core.agent.messages import to_json_lines
 from ralph_ls.protocol.config.agent_catalog import Dialect
 from ralph_ls.protocol.run.events import AgentExited, AgentStarted, Event
-from ralph_ls.protocol.run.messages import Message, TextMessage, ToolMessage, ToolState
+from ralph_ls.protocol.run.messages import AgentMessage, TextMessage, ToolMessage, ToolState
 from ralph_ls.store.layout import RunFiles
 from ralph_ls.store.run.follow import READ_LIMIT
 from ralph_ls.store.run.journal import Journal
@@ -212,12 +213,11 @@ def test_it_can_be_stopped(files: RunFiles) -> None:
 class TestRecords:
     """An agent that prints records: people are shown what they say."""
 
-    def speaks(self, files: RunFiles, *messages: Message) -> None:
-        lines = [one.model_dump_json(by_alias=True, exclude_none=True) for one in messages]
-        with files.messages.open("a", encoding="utf-8") as file:
-            file.writelines(f"{line}\n" for line in lines)
+    def speaks(self, files: RunFiles, *messages: AgentMessage) -> None:
+        with files.messages.open("ab") as file:
+            file.write(to_json_lines(messages))
 
-    def says(self, iteration: int, text: str) -> Message:
+    def says(self, iteration: int, text: str) -> AgentMessage:
         return TextMessage(start=iteration, text=text)
 
     def started(self, seq: int, iteration: int = 1) -> AgentStarted:

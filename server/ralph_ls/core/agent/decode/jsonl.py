@@ -27,11 +27,10 @@ from ralph_ls.core.agent.decode.common.tool_calls import (
     texts_in,
     to_one_line,
 )
-from ralph_ls.core.agent.messages import UsageCounts, to_usage
 from ralph_ls.core.agent.result import AgentResult, find_account_limit
 from ralph_ls.core.agent.usage import add_known
 from ralph_ls.protocol.config.agent import Counting, JsonLinesConfig
-from ralph_ls.protocol.run.messages import FileAction, ToolState
+from ralph_ls.protocol.run.messages import FileAction, ToolState, UsageCounts
 from ralph_ls.protocol.run.report import AgentFailure, Usage
 
 JsonRecord = Mapping[str, Any]
@@ -188,7 +187,7 @@ class JsonLinesDecoder(LineDecoder):
             earlier_block=self._final_text.earlier_block,
             question=self._question,
             errors=self._errors.lines,
-            usage=None if self._counts == UsageCounts() else to_usage(self._counts),
+            usage=None if self._counts == UsageCounts() else self._counts.to_usage(),
             session_id=self._session_id,
             model=self._model,
             failed=bool(why),
@@ -321,7 +320,7 @@ def usage_in_file(data: bytes, mapping: JsonLinesConfig | None = None) -> Usage 
         if record is None
         else MappedFields(mapping or JsonLinesConfig()).counts(record)
     )
-    return None if counts == UsageCounts() else to_usage(counts)
+    return None if counts == UsageCounts() else counts.to_usage()
 
 
 _RECORD = msgspec.json.Decoder(dict[str, Any])

@@ -38,10 +38,9 @@ from ralph_ls.core.agent.decode.common.tool_calls import (
     texts_in,
 )
 from ralph_ls.core.agent.failures import failure_in_text, failure_of_status, find_error_lines
-from ralph_ls.core.agent.messages import UsageCounts, to_usage
 from ralph_ls.core.agent.result import AccountLimit, AgentResult
 from ralph_ls.core.agent.usage import add_known
-from ralph_ls.protocol.run.messages import FileAction, ToolState
+from ralph_ls.protocol.run.messages import FileAction, ToolState, UsageCounts
 from ralph_ls.protocol.run.report import AgentFailure
 
 
@@ -221,7 +220,7 @@ class OpencodeDecoder(LineDecoder):
             earlier_block=self._final_text.earlier_block,
             question=self._question,
             errors=self._errors.lines,
-            usage=None if self._used == UsageCounts() else to_usage(self._used),
+            usage=None if self._used == UsageCounts() else self._used.to_usage(),
             session_id=self._session_id,
             failed=failed,
             why=why if failed else "",

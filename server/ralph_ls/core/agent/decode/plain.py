@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ralph_ls.core.agent.decode.common.json_lines import ByteChunks
-from ralph_ls.core.agent.messages import AgentMessage, EmittedText
 from ralph_ls.core.agent.result import AgentResult
+from ralph_ls.protocol.run.messages import AgentMessage, TextMessage
 
 KEPT_BYTES = 1 << 20
 """Bytes at the end of the output that are searched for signals, as for any final text.
@@ -55,9 +55,9 @@ class PlainDecoder:
             data = _from_character(data[-self._kept :])
         return AgentResult(text=data.decode("utf-8", errors="replace"))
 
-    def _message(self, data: bytes) -> EmittedText:
+    def _message(self, data: bytes) -> TextMessage:
         text = data.decode("utf-8", errors="replace")
-        message = EmittedText(start=self._start, offset=self._offset, text=text)
+        message = TextMessage(start=self._start, offset=self._offset, text=text)
         self._offset += len(data)
         return message
 

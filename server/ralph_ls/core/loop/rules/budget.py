@@ -31,7 +31,7 @@ from ralph_ls.protocol.run.report import Usage
 from ralph_ls.protocol.run.state import AgentCalls, RunState
 
 if TYPE_CHECKING:
-    from ralph_ls.core.agent.messages import AgentMessage
+    from ralph_ls.protocol.run.messages import AgentMessage
 
 NEARLY_PERCENT = 80
 """The share of a budget at which the user is warned (docs/rules.md#budgets)."""
@@ -254,29 +254,23 @@ class SpendingWatch:
     def take(self, messages: Sequence[AgentMessage]) -> None:
         """Take the messages of the agent, in order."""
         # Viewers load this module for its words, and need no messages.
-        from ralph_ls.core.agent.messages import (
-            EmittedTodos,
-            EmittedToolCall,
-            EmittedUsage,
-            to_usage,
-        )
-        from ralph_ls.protocol.run.messages import ToolState
+        from ralph_ls.protocol.run.messages import TodoMessage, ToolMessage, ToolState, UsageMessage
 
         for one in messages:
-            if isinstance(one, EmittedUsage):
+            if isinstance(one, UsageMessage):
                 # Usage announces the next turn, so the one before it has ended; with the
                 # cost comes the agent's own end.
                 is_next = one.usage.cost_usd is None
                 self.is_over = self.is_over or (is_next and self._has_passed)
                 usage = add_usage(
-                    self._spent, with_estimated_cost(to_usage(one.usage), self._price)
+                    self._spent, with_estimated_cost(one.usage.to_usage(), self._price)
                 )
                 self._has_passed = self._passes(usage)
-            elif isinstance(one, EmittedToolCall) and one.state is ToolState.STARTED:
+            elif isinstance(one, ToolMessage) and one.state is ToolState.STARTED:
                 self._open_calls.add(one.call)
-            elif isinstance(one, EmittedToolCall):
+            elif isinstance(one, ToolMessage):
                 self._end_call(one.call)
-            elif isinstance(one, EmittedTodos):
+            elif isinstance(one, TodoMessage):
                 self._end_call(None)
 
     def _passes(self, usage: Usage | None) -> bool:

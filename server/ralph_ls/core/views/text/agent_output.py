@@ -13,19 +13,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import Any, assert_never
 
 import msgspec
 
 from ralph_ls.core.agent.decode.common.json_lines import ByteChunks
 from ralph_ls.core.plurals import count_of
 from ralph_ls.core.views.model.control_chars import escape_control_chars
-from ralph_ls.protocol.run.messages import FileAction, Message, ToolState
-from ralph_ls.protocol.run.report import Usage
-
-if TYPE_CHECKING:
-    # Readers of messages need not import the decoders.
-    from ralph_ls.core.agent.messages import AgentMessage, UsageCounts
+from ralph_ls.protocol.run.messages import AgentMessage, FileAction, ToolState, UsageCounts
 
 TOOL_MARKS = {ToolState.STARTED: "⚒", ToolState.FAILED: "✗"}
 
@@ -38,7 +33,7 @@ NOTEWORTHY = {
 }
 
 
-def message_line(message: Message | AgentMessage) -> str:
+def message_line(message: AgentMessage) -> str:
     """A message as escaped text without a final line end.
 
     Empty for uninteresting ones: a successful call, a file that was read, counts in the middle of
@@ -65,7 +60,7 @@ def message_line(message: Message | AgentMessage) -> str:
     assert_never(message)
 
 
-def _usage(usage: Usage | UsageCounts) -> str:
+def _usage(usage: UsageCounts) -> str:
     """The counts at the end of a turn; earlier ones lack the output."""
     if usage.output_tokens is None:
         return ""

@@ -10,9 +10,8 @@ from typing import Any
 import msgspec
 
 from ralph_ls.core.agent.decode.claude.decoder import ClaudeDecoder
-from ralph_ls.core.agent.messages import AgentMessage
 from ralph_ls.core.agent.result import AgentResult
-from ralph_ls.protocol.run.messages import MESSAGE_ADAPTER, Message
+from ralph_ls.protocol.run.messages import MESSAGE_ADAPTER, AgentMessage
 
 RECORDINGS = Path(__file__).resolve().parents[4] / "data" / "claude"
 
@@ -22,9 +21,15 @@ def recording(name: str) -> bytes:
     return (RECORDINGS / f"{name}.jsonl").read_bytes()
 
 
-def message_of(told: AgentMessage) -> Message:
+def message_of(told: AgentMessage) -> AgentMessage:
     """The message that readers make of what was told."""
     return MESSAGE_ADAPTER.validate_python(msgspec.to_builtins(told))
+
+
+def as_json(message: AgentMessage) -> dict[str, Any]:
+    """The message as a client gets it, with all of its fields."""
+    found: dict[str, Any] = MESSAGE_ADAPTER.dump_python(message, by_alias=True, mode="json")
+    return found
 
 
 def stream(*records: Any) -> bytes:
@@ -66,7 +71,7 @@ def result(text: str | None = "Done.", **fields: Any) -> dict[str, Any]:
     return {"subtype": "success", "is_error": False, "result": text, **fields, "type": "result"}
 
 
-def decode(*pieces: bytes, **given: Any) -> tuple[list[Message], AgentResult]:
+def decode(*pieces: bytes, **given: Any) -> tuple[list[AgentMessage], AgentResult]:
     decoder = ClaudeDecoder(7, **given)
     told = [*chain.from_iterable(map(decoder.feed, pieces)), *decoder.finish()]
     return [message_of(one) for one in told], decoder.final()
@@ -78,14 +83,14 @@ def in_pieces(data: bytes, size: int) -> list[bytes]:
 
 def told(*records: Any) -> list[dict[str, Any]]:
     """The messages of a stream but for where they were read."""
-    dumped = [message.model_dump(by_alias=True, mode="json") for message in read(*records)]
+    dumped = [as_json(message) for message in read(*records)]
     return [
         {key: value for key, value in found.items() if key not in {"start", "offset"}}
         for found in dumped
     ]
 
 
-def read(*records: Any) -> list[Message]:
+def read(*records: Any) -> list[AgentMessage]:
     return decode(stream(*records))[0]
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from ralph_ls.core.agent.decode.codex.decoder import CodexDecoder
 from ralph_ls.core.agent.result import AgentResult
-from ralph_ls.protocol.run.messages import Message
-from tests.unit.core.agent.decode.claude_streams import message_of, stream
+from ralph_ls.protocol.run.messages import AgentMessage
+from tests.unit.core.agent.decode.claude_streams import as_json, message_of, stream
 
 STARTED: list[dict[str, Any]] = [
     {"type": "thread.started", "thread_id": "a-thread"},
@@ -48,7 +48,7 @@ def error(message: str) -> dict[str, Any]:
     return {"type": "error", "message": message}
 
 
-def decode_codex(*pieces: bytes, **given: Any) -> tuple[list[Message], AgentResult]:
+def decode_codex(*pieces: bytes, **given: Any) -> tuple[list[AgentMessage], AgentResult]:
     decoder = CodexDecoder(7, **given)
     told = [*chain.from_iterable(map(decoder.feed, pieces)), *decoder.finish()]
     return [message_of(one) for one in told], decoder.final()
@@ -58,11 +58,7 @@ def told_by_codex(*records: Any, **given: Any) -> list[dict[str, Any]]:
     """The messages of a stream but for where they were read."""
     messages, _ = decode_codex(stream(*records), **given)
     return [
-        {
-            key: value
-            for key, value in message.model_dump(by_alias=True, mode="json").items()
-            if key not in {"start", "offset"}
-        }
+        {key: value for key, value in as_json(message).items() if key not in {"start", "offset"}}
         for message in messages
     ]
 

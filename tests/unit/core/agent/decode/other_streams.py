@@ -10,8 +10,8 @@ from typing import Any
 from ralph_ls.core.agent.decode.dialects import decoder_for
 from ralph_ls.core.agent.result import AgentResult
 from ralph_ls.protocol.config.agent_catalog import Dialect
-from ralph_ls.protocol.run.messages import Message
-from tests.unit.core.agent.decode.claude_streams import message_of
+from ralph_ls.protocol.run.messages import AgentMessage
+from tests.unit.core.agent.decode.claude_streams import as_json, message_of
 
 DATA = Path(__file__).resolve().parents[4] / "data"
 
@@ -25,15 +25,17 @@ def recorded(dialect: Dialect, name: str) -> bytes:
     return (DATA / dialect.value / f"{name}.jsonl").read_bytes()
 
 
-def decode_as(dialect: Dialect, *pieces: bytes, **given: Any) -> tuple[list[Message], AgentResult]:
+def decode_as(
+    dialect: Dialect, *pieces: bytes, **given: Any
+) -> tuple[list[AgentMessage], AgentResult]:
     decoder = decoder_for(dialect, 7, **given)
     told = [*chain.from_iterable(map(decoder.feed, pieces)), *decoder.finish()]
     return [message_of(one) for one in told], decoder.final()
 
 
-def dumped(messages: list[Message]) -> list[dict[str, Any]]:
+def dumped(messages: list[AgentMessage]) -> list[dict[str, Any]]:
     """The messages but for where they were read."""
-    found = [message.model_dump(by_alias=True, mode="json") for message in messages]
+    found = [as_json(message) for message in messages]
     return [
         {key: value for key, value in one.items() if key not in {"start", "offset"}}
         for one in found

@@ -10,17 +10,17 @@ import pytest
 from ralph_ls.core.agent.decode.acp.decoder import LONGEST_REST, AcpDecoder
 from ralph_ls.core.agent.decode.common.line_decoder import MAX_FINAL_TEXT, MAX_OPEN_CALLS
 from ralph_ls.core.agent.decode.dialects import decoder_for
-from ralph_ls.core.agent.messages import (
-    AgentMessage,
-    EmittedFile,
-    EmittedText,
-    EmittedTodos,
-    EmittedToolCall,
-    EmittedUsage,
-    UsageCounts,
-)
 from ralph_ls.core.agent.result import AccountLimit, AgentResult
 from ralph_ls.protocol.config.agent_catalog import Dialect
+from ralph_ls.protocol.run.messages import (
+    AgentMessage,
+    FileMessage,
+    TextMessage,
+    TodoMessage,
+    ToolMessage,
+    UsageCounts,
+    UsageMessage,
+)
 from ralph_ls.protocol.run.report import AgentFailure, Usage
 
 HELLO = {"authMethods": [{"id": "key", "name": "A key"}, {"id": "web"}, {}]}
@@ -74,17 +74,15 @@ def play(*records: Any, whole: bool = True, **more: Any) -> tuple[list[AgentMess
 
 
 def texts(told: list[AgentMessage]) -> list[str]:
-    return [one.text for one in told if isinstance(one, EmittedText)]
+    return [one.text for one in told if isinstance(one, TextMessage)]
 
 
 def tools(told: list[AgentMessage]) -> list[tuple[str, str, str]]:
-    return [
-        (one.name, one.summary, str(one.state)) for one in told if isinstance(one, EmittedToolCall)
-    ]
+    return [(one.name, one.summary, str(one.state)) for one in told if isinstance(one, ToolMessage)]
 
 
 def files(told: list[AgentMessage]) -> list[tuple[str, str]]:
-    return [(one.path, str(one.action)) for one in told if isinstance(one, EmittedFile)]
+    return [(one.path, str(one.action)) for one in told if isinstance(one, FileMessage)]
 
 
 class TestWords:
@@ -313,7 +311,7 @@ class TestTools:
             {"content": ""},
         ]
         told, _ = play(update("plan", entries=entries), update("plan", entries=entries))
-        (todo,) = (one for one in told if isinstance(one, EmittedTodos))
+        (todo,) = (one for one in told if isinstance(one, TodoMessage))
         assert [(one.text, one.state) for one in todo.items] == [
             ("a", "done"),
             ("b", "inProgress"),
@@ -431,7 +429,7 @@ class TestUsage:
         told, final = play(*BEGIN, answer(2, stopReason="end_turn", usage=given), whole=False)
         wanted = Usage(input_tokens=counts[0], output_tokens=counts[1], cached_tokens=counts[2])
         assert final.usage == wanted
-        assert isinstance(told[-1], EmittedUsage)
+        assert isinstance(told[-1], UsageMessage)
 
     @pytest.mark.parametrize(
         "quota",
@@ -447,7 +445,7 @@ class TestUsage:
         usage = {"inputTokens": 12, "outputTokens": 3, "totalTokens": 15, "cachedReadTokens": 8}
         told, final = play(chunk("", _meta={"usage": usage}), chunk("a", _meta={"usage": usage}))
         assert final.usage == Usage(input_tokens=8, output_tokens=6, cached_tokens=16, turns=2)
-        spent = [one.usage for one in told if isinstance(one, EmittedUsage)]
+        spent = [one.usage for one in told if isinstance(one, UsageMessage)]
         assert spent[0] == UsageCounts(input_tokens=4, output_tokens=3, cached_tokens=8, turns=1)
 
     @pytest.mark.parametrize(

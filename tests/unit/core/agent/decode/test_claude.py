@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from ralph_ls.core.agent.decode.claude.decoder import ClaudeDecoder
 from ralph_ls.core.agent.decode.common.line_decoder import (
@@ -17,7 +18,7 @@ from ralph_ls.core.agent.decode.common.line_decoder import (
     MAX_OPEN_CALLS,
 )
 from ralph_ls.core.agent.result import AccountLimit, AgentResult
-from ralph_ls.protocol.run.messages import Message
+from ralph_ls.protocol.run.messages import AgentMessage
 from tests.unit.core.agent.decode.claude_streams import (
     RECORDINGS,
     answer,
@@ -38,7 +39,7 @@ NAMES = sorted(path.stem for path in RECORDINGS.iterdir())
 BLOCK = "---RALPH_STATUS---\nSTATUS: IN_PROGRESS\n---END_RALPH_STATUS---"
 
 
-def kinds(messages: list[Message]) -> list[str]:
+def kinds(messages: list[AgentMessage]) -> list[str]:
     return [message.kind for message in messages]
 
 
@@ -102,7 +103,7 @@ class TestRecording:
         assert found.usage is not None
         assert found.usage.output_tokens == 34 * (found.usage.turns or 0)
         told_usage = [message for message in messages if message.kind == "usage"]
-        assert told_usage[-1].usage == found.usage
+        assert told_usage[-1].usage.to_usage() == found.usage
 
     def test_denied(self) -> None:
         assert decode(recording("denied"))[1].denied_tools == ("Bash",)
@@ -134,7 +135,7 @@ class TestRecording:
         assert "tool" not in kinds(messages)
 
 
-def told_text(messages: list[Message]) -> list[str]:
+def told_text(messages: list[AgentMessage]) -> list[str]:
     return [message.text for message in messages if message.kind == "text"]
 
 
@@ -559,8 +560,8 @@ class TestQuickWay:
         slow = {**back, "message": {"extra": 1, **content_of}, **behind}
         before = [init(), answer("Words.", *calls)]
         found, expected = (decode(stream(*before, each, result())) for each in (quick, slow))
-        assert [message.model_copy(update={"offset": 0}) for message in found[0]] == [
-            message.model_copy(update={"offset": 0}) for message in expected[0]
+        assert [structs.replace(message, offset=0) for message in found[0]] == [
+            structs.replace(message, offset=0) for message in expected[0]
         ]
         assert found[1] == expected[1]
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ralph_ls.core.agent.decode.cline.decoder import NO_END, ClineDecoder
 from ralph_ls.core.agent.result import AccountLimit, AgentResult
 from ralph_ls.protocol.run.report import AgentFailure, Usage
-from tests.unit.core.agent.decode.claude_streams import message_of, stream
+from tests.unit.core.agent.decode.claude_streams import as_json, message_of, stream
 
 BLOCK = "---RALPH_STATUS---\nSTATUS: IN_PROGRESS\n---END_RALPH_STATUS---"
 SPENT = {"inputTokens": 1200, "outputTokens": 34, "cacheReadTokens": 800, "totalCost": 0.25}
@@ -70,7 +70,7 @@ def decode_cline(*pieces: bytes, **given: Any) -> tuple[list[Any], AgentResult]:
 
 def told_by_cline(*records: Any) -> list[dict[str, Any]]:
     messages, _ = decode_cline(stream(*records), folder="/repo")
-    dumped = [message.model_dump(by_alias=True, mode="json") for message in messages]
+    dumped = [as_json(message) for message in messages]
     return [
         {key: value for key, value in one.items() if key not in {"start", "offset"}}
         for one in dumped

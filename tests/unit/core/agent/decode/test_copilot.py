@@ -16,7 +16,7 @@ from ralph_ls.core.agent.decode.dialects import apply_usage_file
 from ralph_ls.core.agent.result import AccountLimit, AgentResult
 from ralph_ls.protocol.config.agent_catalog import Dialect
 from ralph_ls.protocol.run.report import AgentFailure, Usage
-from tests.unit.core.agent.decode.claude_streams import message_of, stream
+from tests.unit.core.agent.decode.claude_streams import as_json, message_of, stream
 
 BLOCK = "---RALPH_STATUS---\nSTATUS: IN_PROGRESS\n---END_RALPH_STATUS---"
 
@@ -65,7 +65,7 @@ def decode_copilot(*pieces: bytes, **given: Any) -> tuple[list[Any], AgentResult
 
 def told_by_copilot(*records: Any) -> list[dict[str, Any]]:
     messages, _ = decode_copilot(stream(*records), folder="/repo")
-    dumped = [message.model_dump(by_alias=True, mode="json") for message in messages]
+    dumped = [as_json(message) for message in messages]
     return [
         {key: value for key, value in one.items() if key not in {"start", "offset"}}
         for one in dumped

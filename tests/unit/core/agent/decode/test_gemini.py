@@ -18,7 +18,7 @@ from ralph_ls.core.agent.decode.common.line_decoder import (
 from ralph_ls.core.agent.decode.gemini.decoder import NO_END
 from ralph_ls.core.agent.result import AccountLimit, AgentResult
 from ralph_ls.protocol.config.agent_catalog import Dialect
-from ralph_ls.protocol.run.messages import Message
+from ralph_ls.protocol.run.messages import AgentMessage
 from ralph_ls.protocol.run.report import AgentFailure, Usage
 from tests.unit.core.agent.decode.claude_streams import stream
 from tests.unit.core.agent.decode.other_streams import (
@@ -53,7 +53,7 @@ WHOLE = stream(
 )
 
 
-def decode(*pieces: bytes) -> tuple[list[Message], AgentResult]:
+def decode(*pieces: bytes) -> tuple[list[AgentMessage], AgentResult]:
     return decode_as(Dialect.GEMINI, *pieces, folder="/repo")
 
 

@@ -16,7 +16,7 @@ from ralph_ls.core.agent.result import AccountLimit, AgentResult
 from ralph_ls.protocol.config.agent import JsonLinesConfig
 from ralph_ls.protocol.config.agent_catalog import Dialect
 from ralph_ls.protocol.run.report import AgentFailure, Usage
-from tests.unit.core.agent.decode.claude_streams import message_of, stream
+from tests.unit.core.agent.decode.claude_streams import as_json, message_of, stream
 
 BLOCK = "---RALPH_STATUS---\nSTATUS: IN_PROGRESS\n---END_RALPH_STATUS---"
 OWN = {
@@ -61,10 +61,7 @@ def decode(*pieces: bytes, mapping: Any = None) -> tuple[list[Any], AgentResult]
 
 
 def told_by(*records: Any, mapping: Any = None) -> list[dict[str, Any]]:
-    dumped = [
-        message.model_dump(by_alias=True, mode="json")
-        for message in decode(stream(*records), mapping=mapping)[0]
-    ]
+    dumped = [as_json(message) for message in decode(stream(*records), mapping=mapping)[0]]
     return [
         {key: value for key, value in one.items() if key not in {"start", "offset"}}
         for one in dumped

@@ -9,9 +9,9 @@ from ralph_ls.core.agent.decode.claude.decoder import ClaudeDecoder
 from ralph_ls.core.agent.decode.codex.decoder import CodexDecoder
 from ralph_ls.core.agent.decode.dialects import decoder_for
 from ralph_ls.core.agent.decode.plain import LONGEST_MESSAGE, PlainDecoder
-from ralph_ls.core.agent.messages import EmittedText
 from ralph_ls.core.agent.result import AgentResult
 from ralph_ls.protocol.config.agent_catalog import Dialect
+from ralph_ls.protocol.run.messages import TextMessage
 
 
 @given(st.lists(st.sampled_from([b"a", b"\n", "漢".encode(), b"\xe6", b"\xbc\xa2\n", b"b\nc"])))
@@ -24,7 +24,7 @@ def test_nothing_is_lost_and_offsets_hold(pieces: list[bytes]) -> None:
     assert decoder.final() == AgentResult(text=whole.decode("utf-8", errors="replace"))
     at = 0
     for message in messages:
-        assert isinstance(message, EmittedText)
+        assert isinstance(message, TextMessage)
         assert (message.start, message.offset) == (3, at)
         at = whole.index(b"\n", at) + 1 if b"\n" in whole[at:] else len(whole)
         while message.text != whole[message.offset : at].decode("utf-8", errors="replace"):
@@ -34,10 +34,10 @@ def test_nothing_is_lost_and_offsets_hold(pieces: list[bytes]) -> None:
 
 def test_a_line_is_told_once_it_is_whole() -> None:
     decoder = PlainDecoder(1)
-    assert decoder.feed(b"one\ntw") == [EmittedText(start=1, offset=0, text="one\n")]
+    assert decoder.feed(b"one\ntw") == [TextMessage(start=1, offset=0, text="one\n")]
     assert decoder.feed(b"") == []
     assert decoder.feed(b"o") == []
-    assert decoder.feed(b"\n") == [EmittedText(start=1, offset=4, text="two\n")]
+    assert decoder.feed(b"\n") == [TextMessage(start=1, offset=4, text="two\n")]
 
 
 def test_only_the_end_is_kept_and_no_character_is_cut() -> None:
@@ -74,7 +74,7 @@ def test_a_line_without_end_is_passed_on_in_parts_and_no_character_is_cut() -> N
     messages = [message for _ in range(12) for message in decoder.feed(piece)]
     assert len(messages) == 3
     messages += decoder.finish()
-    texts = [message.text for message in messages if isinstance(message, EmittedText)]
+    texts = [message.text for message in messages if isinstance(message, TextMessage)]
     whole = (piece * 12).decode("utf-8", errors="replace")
     assert "".join(texts) == whole
     lengths = [len(text.encode("utf-8", errors="replace")) for text in texts]

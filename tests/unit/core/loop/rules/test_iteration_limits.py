@@ -7,14 +7,6 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.core.agent.messages import (
-    AgentMessage,
-    EmittedText,
-    EmittedTodos,
-    EmittedToolCall,
-    EmittedUsage,
-    UsageCounts,
-)
 from ralph_ls.core.loop.inputs import AgentFinished
 from ralph_ls.core.loop.rules.budget import (
     SpendingWatch,
@@ -23,7 +15,15 @@ from ralph_ls.core.loop.rules.budget import (
 )
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.config.tables import PriceConfig
-from ralph_ls.protocol.run.messages import ToolState
+from ralph_ls.protocol.run.messages import (
+    AgentMessage,
+    TextMessage,
+    TodoMessage,
+    ToolMessage,
+    ToolState,
+    UsageCounts,
+    UsageMessage,
+)
 from ralph_ls.protocol.run.report import Usage
 from tests.unit.core.loop.simulated_project import finishes, turn
 from tests.unit.core.loop.simulated_run import check_loop
@@ -60,12 +60,12 @@ def test_it_says_whether_the_agent_was_ended_for_it() -> None:
     assert iteration_limit_words(BOTH, None, ended=True) is None
 
 
-def uses(tokens: int, cost: float | None = None) -> EmittedUsage:
-    return EmittedUsage(start=1, offset=0, usage=UsageCounts(input_tokens=tokens, cost_usd=cost))
+def uses(tokens: int, cost: float | None = None) -> UsageMessage:
+    return UsageMessage(start=1, offset=0, usage=UsageCounts(input_tokens=tokens, cost_usd=cost))
 
 
-def tool(call: str, state: ToolState) -> EmittedToolCall:
-    return EmittedToolCall(start=1, offset=0, call=call, name="Bash", summary="", state=state)
+def tool(call: str, state: ToolState) -> ToolMessage:
+    return ToolMessage(start=1, offset=0, call=call, name="Bash", summary="", state=state)
 
 
 BEGINS, ENDS, FAILS = (
@@ -74,8 +74,8 @@ BEGINS, ENDS, FAILS = (
     tool("a", ToolState.FAILED),
 )
 SECOND, SECOND_ENDS = tool("b", ToolState.STARTED), tool("b", ToolState.DONE)
-TODO = EmittedTodos(start=1, offset=0, items=())
-SAYS = EmittedText(start=1, offset=0, text="I go on.")
+TODO = TodoMessage(start=1, offset=0, items=())
+SAYS = TextMessage(start=1, offset=0, text="I go on.")
 
 
 @pytest.mark.parametrize(

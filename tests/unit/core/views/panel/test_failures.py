@@ -19,7 +19,7 @@ from ralph_ls.core.views.text.status import wait_words
 from ralph_ls.core.views.text.summary import budget_words, cost_words, frame_foot
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.run.events import IterationEnded, Warned
-from ralph_ls.protocol.run.messages import UsageMessage
+from ralph_ls.protocol.run.messages import UsageCounts, UsageMessage
 from ralph_ls.protocol.run.report import AgentFailure, Usage
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import Outcome, Phase
@@ -120,7 +120,7 @@ class TestAnEstimate:
         state = RunState(usage=ESTIMATE, config=Config(max_cost_usd=2.0))
         assert list(budget_words(state)) == ["≈$0.50 of $2.00"]
         assert "Cost: ≈$0.50" in frame_foot(ended, NOON)
-        message = UsageMessage(start=1, usage=ESTIMATE)
+        message = UsageMessage(start=1, usage=UsageCounts(**ESTIMATE.model_dump()))
         assert message_line(message) == "∑ 1 tokens in, 1 out, ≈$0.5000"
 
     def test_counts_for_budgets_and_says_so(self) -> None:

@@ -8,29 +8,30 @@ import pytest
 
 from ralph_ls.core.views.text.agent_output import message_line
 from ralph_ls.protocol.run.messages import (
+    AgentMessage,
     FileAction,
     FileMessage,
-    Message,
     TextMessage,
     TodoItem,
     TodoMessage,
     ToolMessage,
     ToolState,
+    UsageCounts,
     UsageMessage,
 )
 from ralph_ls.protocol.run.report import Usage
 
 
-def tool(state: ToolState, summary: str = "ls") -> Message:
+def tool(state: ToolState, summary: str = "ls") -> AgentMessage:
     return ToolMessage(start=1, name="Bash", summary=summary, state=state)
 
 
-def file(action: FileAction) -> Message:
+def file(action: FileAction) -> AgentMessage:
     return FileMessage(start=1, path="a.txt", action=action)
 
 
-def usage(**counts: float) -> Message:
-    return UsageMessage(start=1, usage=Usage.model_validate(counts))
+def usage(**counts: float) -> AgentMessage:
+    return UsageMessage(start=1, usage=UsageCounts(**Usage.model_validate(counts).model_dump()))
 
 
 def item(text: str, state: Literal["pending", "inProgress", "done"]) -> TodoItem:
@@ -64,5 +65,5 @@ ITEMS = (item("a", "done"), item("b", "inProgress"), item("c", "pending"))
         ),
     ],
 )
-def test_a_message_is_reported_in_its_line(message: Message, line: str) -> None:
+def test_a_message_is_reported_in_its_line(message: AgentMessage, line: str) -> None:
     assert message_line(message) == line

@@ -40,9 +40,8 @@ from ralph_ls.core.agent.decode.common.tool_calls import (
     relative_path,
     texts_in,
 )
-from ralph_ls.core.agent.messages import AgentTodo, to_usage
 from ralph_ls.core.agent.result import AccountLimit, AgentResult, find_account_limit
-from ralph_ls.protocol.run.messages import FileAction, ToolState
+from ralph_ls.protocol.run.messages import FileAction, TodoItem, ToolState
 from ralph_ls.protocol.run.report import AgentFailure
 
 NO_END = "its output ended before its turn did"
@@ -64,7 +63,7 @@ class AcpDecoder(LineDecoder):
         self._calls: dict[str, AcpToolCall] = {}
         self._ended: dict[str, None] = {}
         """Calls that have ended; agents report more about some."""
-        self._todos: tuple[AgentTodo, ...] = ()
+        self._todos: tuple[TodoItem, ...] = ()
         self._sums = AcpUsageCounter(earlier_cost_usd)
         self._why: str | None = NO_END
         """Why the turn failed; None for success."""
@@ -82,7 +81,7 @@ class AcpDecoder(LineDecoder):
             earlier_block=self._final_text.earlier_block,
             question=self._question,
             errors=self._errors.lines,
-            usage=None if counts is None else to_usage(counts),
+            usage=None if counts is None else counts.to_usage(),
             session_cost_usd=self._sums.session_cost,
             session_id=self._session_id,
             model=self._model,

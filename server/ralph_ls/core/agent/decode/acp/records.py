@@ -31,8 +31,7 @@ from ralph_ls.core.agent.decode.common.tool_calls import (
     to_one_line,
 )
 from ralph_ls.core.agent.failures import find_error_lines
-from ralph_ls.core.agent.messages import AgentTodo, UsageCounts
-from ralph_ls.protocol.run.messages import FileAction
+from ralph_ls.protocol.run.messages import FileAction, TodoItem, UsageCounts
 from ralph_ls.protocol.run.report import AgentFailure
 
 AcpRecord = dict[str, Any]
@@ -361,10 +360,10 @@ class AcpToolCall:
             self._has_failed = any(isinstance(code, int) and code != 0 for code in codes)
 
 
-def parse_todos(update: AcpRecord) -> tuple[AgentTodo, ...]:
+def parse_todos(update: AcpRecord) -> tuple[TodoItem, ...]:
     """The agent's to-do list."""
     return tuple(
-        AgentTodo(text=text, state=_STATES.get(text_at(row, "status"), "pending"))
+        TodoItem(text=text, state=_STATES.get(text_at(row, "status"), "pending"))
         for row in rows_at(update, "entries")
         if (text := text_at(row, "content"))
     )

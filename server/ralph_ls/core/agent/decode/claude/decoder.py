@@ -56,9 +56,9 @@ from ralph_ls.core.agent.decode.common.tool_calls import (
     touched_file,
 )
 from ralph_ls.core.agent.failures import find_error_lines
-from ralph_ls.core.agent.messages import AgentMessage, MessageEmitter, UsageCounts, to_usage
+from ralph_ls.core.agent.messages import MessageEmitter
 from ralph_ls.core.agent.result import AccountLimit, AgentResult
-from ralph_ls.protocol.run.messages import ToolState
+from ralph_ls.protocol.run.messages import AgentMessage, ToolState, UsageCounts
 
 ENDS = {
     "error_max_turns": "it reached its limit of turns",
@@ -126,7 +126,7 @@ class ClaudeDecoder:
             earlier_block=self._final_text.earlier_block,
             question=self._question,
             errors=self._errors.lines,
-            usage=None if counts is None else to_usage(counts),
+            usage=None if counts is None else counts.to_usage(),
             session_cost_usd=None if result is None else result.total_cost_usd,
             session_id=self._session_id,
             model=self._model,

@@ -15,9 +15,9 @@ from ralph_ls.core.agent.decode.claude.records import (
     ClaudeResultRecord,
     ClaudeTokens,
 )
-from ralph_ls.core.agent.messages import AgentMessage, UsageCounts, to_usage
 from ralph_ls.core.agent.result import AccountLimit, AgentResult
 from ralph_ls.core.agent.usage import add_usage, subtract_known
+from ralph_ls.protocol.run.messages import AgentMessage, UsageCounts
 from ralph_ls.protocol.run.report import AgentFailure, Usage
 
 
@@ -39,7 +39,7 @@ class QwenDecoder:
 
     def final(self) -> AgentResult:
         found, whole = self._inner.final(), self._meter.whole
-        counted = None if whole is None else to_usage(whole)
+        counted = None if whole is None else whole.to_usage()
         is_limit = found.failure is AgentFailure.LIMIT
         return replace(
             found,

@@ -27,8 +27,8 @@ from ralph_ls.core.agent.decode.common.json_lines import (
     to_plain_line,
 )
 from ralph_ls.core.agent.failures import failure_in_text, failure_of_status
-from ralph_ls.core.agent.messages import UsageCounts
 from ralph_ls.core.agent.usage import add_known
+from ralph_ls.protocol.run.messages import UsageCounts
 from ralph_ls.protocol.run.report import AgentFailure
 
 

@@ -47,9 +47,8 @@ from ralph_ls.core.agent.decode.common.tool_calls import (
     texts_in,
 )
 from ralph_ls.core.agent.failures import find_error_lines
-from ralph_ls.core.agent.messages import UsageCounts, to_usage
 from ralph_ls.core.agent.result import AccountLimit, AgentResult, find_account_limit
-from ralph_ls.protocol.run.messages import ToolState
+from ralph_ls.protocol.run.messages import ToolState, UsageCounts
 from ralph_ls.protocol.run.report import AgentFailure
 
 NO_END = "its output ended without a result"
@@ -98,7 +97,7 @@ class ClineDecoder(LineDecoder):
             earlier_block=self._final_text.earlier_block,
             question=self._question,
             errors=self._errors.lines,
-            usage=None if counts is None else to_usage(counts),
+            usage=None if counts is None else counts.to_usage(),
             session_id=self._session_id,
             model=self._model,
             failed=bool(why),

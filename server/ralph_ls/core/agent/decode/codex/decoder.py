@@ -52,16 +52,10 @@ from ralph_ls.core.agent.decode.common.tool_calls import (
     texts_in,
 )
 from ralph_ls.core.agent.failures import failure_in_text, find_error_lines
-from ralph_ls.core.agent.messages import (
-    AgentMessage,
-    AgentTodo,
-    MessageEmitter,
-    UsageCounts,
-    to_usage,
-)
+from ralph_ls.core.agent.messages import MessageEmitter
 from ralph_ls.core.agent.result import AccountLimit, AgentResult, find_account_limit
 from ralph_ls.core.agent.usage import subtract_known
-from ralph_ls.protocol.run.messages import ToolState
+from ralph_ls.protocol.run.messages import AgentMessage, TodoItem, ToolState, UsageCounts
 from ralph_ls.protocol.run.report import AgentFailure, Usage
 
 NO_END = "its output ended before its turn did"
@@ -81,7 +75,7 @@ class CodexDecoder:
         self._question = ""
         self._calls: dict[str, tuple[str, str]] = {}
         """Name and summary of each open call."""
-        self._todos: tuple[AgentTodo, ...] = ()
+        self._todos: tuple[TodoItem, ...] = ()
         self._errors = ErrorLines()
         self._denied: list[str] = []
         self._tokens: CodexTokens | None = None
@@ -107,8 +101,8 @@ class CodexDecoder:
             earlier_block=self._final_text.last_block,
             question=self._question,
             errors=self._errors.lines,
-            usage=None if own is None else to_usage(own),
-            session_usage=None if whole is None else to_usage(whole),
+            usage=None if own is None else own.to_usage(),
+            session_usage=None if whole is None else whole.to_usage(),
             session_id=self._thread_id,
             failed=why is not None,
             why=first_line(why or ""),

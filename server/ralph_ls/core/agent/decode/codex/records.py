@@ -26,8 +26,7 @@ from ralph_ls.core.agent.decode.common.tool_calls import (
     summarise_arguments,
     to_one_line,
 )
-from ralph_ls.core.agent.messages import AgentTodo
-from ralph_ls.protocol.run.messages import FileAction
+from ralph_ls.protocol.run.messages import FileAction, TodoItem
 
 
 class CodexFileChange(msgspec.Struct, gc=False):
@@ -243,10 +242,10 @@ def changed_files(changes: Sequence[CodexFileChange], folder: str) -> list[tuple
     ]
 
 
-def to_todos(steps: Sequence[CodexTodoStep]) -> tuple[AgentTodo, ...]:
+def to_todos(steps: Sequence[CodexTodoStep]) -> tuple[TodoItem, ...]:
     """The agent's to-do list; it does not show the current step."""
     return tuple(
-        AgentTodo(text=step.text, state="done" if step.completed else "pending") for step in steps
+        TodoItem(text=step.text, state="done" if step.completed else "pending") for step in steps
     )
 
 

@@ -17,7 +17,8 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 from ralph_ls.core.agent.decode.common.json_lines import LineSplitter
-from ralph_ls.core.agent.messages import AgentMessage, MessageEmitter
+from ralph_ls.core.agent.messages import MessageEmitter
+from ralph_ls.protocol.run.messages import AgentMessage
 
 Call = TypeVar("Call")
 

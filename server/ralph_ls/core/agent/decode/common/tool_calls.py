@@ -13,8 +13,7 @@ from typing import Any, Literal
 import msgspec
 
 from ralph_ls.core.agent.decode.common.json_lines import decode, object_type
-from ralph_ls.core.agent.messages import AgentTodo
-from ralph_ls.protocol.run.messages import FileAction
+from ralph_ls.protocol.run.messages import FileAction, TodoItem
 
 LONGEST_SUMMARY = 200
 """Characters."""
@@ -112,10 +111,10 @@ class TodoList:
     """The agent's to-do list, assembled from the calls that change it."""
 
     def __init__(self) -> None:
-        self._items: dict[str, AgentTodo] = {}
+        self._items: dict[str, TodoItem] = {}
 
     @property
-    def items(self) -> tuple[AgentTodo, ...]:
+    def items(self) -> tuple[TodoItem, ...]:
         return tuple(self._items.values())
 
     def take(self, name: str, arguments: Mapping[str, Any], result: msgspec.Raw) -> None:
@@ -146,7 +145,7 @@ class TodoList:
             return
         text = str(arguments.get("subject", known.text))
         state = known.state if status is None else _item(text, status).state
-        self._items[task_id] = AgentTodo(text=text, state=state)
+        self._items[task_id] = TodoItem(text=text, state=state)
 
 
 def _rows(todos: object) -> list[dict[str, Any]]:
@@ -154,8 +153,8 @@ def _rows(todos: object) -> list[dict[str, Any]]:
     return [row for row in rows if isinstance(row, dict)]
 
 
-def _item(text: str, status: object) -> AgentTodo:
-    return AgentTodo(text=text, state=_STATES.get(str(status), "pending"))
+def _item(text: str, status: object) -> TodoItem:
+    return TodoItem(text=text, state=_STATES.get(str(status), "pending"))
 
 
 SUB_AGENT_TEXT = "a sub-agent's words"

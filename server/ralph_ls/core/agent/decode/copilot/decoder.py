@@ -31,10 +31,9 @@ from ralph_ls.core.agent.decode.common.tool_calls import (
 )
 from ralph_ls.core.agent.decode.copilot import records
 from ralph_ls.core.agent.failures import failure_of_status, find_error_lines
-from ralph_ls.core.agent.messages import UsageCounts, to_usage
 from ralph_ls.core.agent.result import AccountLimit, AgentResult, find_account_limit
 from ralph_ls.core.agent.usage import add_known, subtract_known
-from ralph_ls.protocol.run.messages import FileAction, ToolState
+from ralph_ls.protocol.run.messages import FileAction, ToolState, UsageCounts
 from ralph_ls.protocol.run.report import AgentFailure, Usage
 
 NO_END = "its output ended without a result"
@@ -80,7 +79,7 @@ class CopilotDecoder(LineDecoder):
             earlier_block=self._final_text.earlier_block,
             question=self._question,
             errors=self._errors.lines,
-            usage=None if counts is None else to_usage(counts),
+            usage=None if counts is None else counts.to_usage(),
             session_id=self._session_id,
             model=self._model,
             failed=bool(why),

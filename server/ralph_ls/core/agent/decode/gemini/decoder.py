@@ -50,9 +50,8 @@ from ralph_ls.core.agent.decode.gemini.records import (
     succeeded_call_id,
 )
 from ralph_ls.core.agent.failures import find_error_lines
-from ralph_ls.core.agent.messages import AgentTodo, UsageCounts, to_usage
 from ralph_ls.core.agent.result import AgentResult
-from ralph_ls.protocol.run.messages import ToolState
+from ralph_ls.protocol.run.messages import TodoItem, ToolState, UsageCounts
 from ralph_ls.protocol.run.report import AgentFailure
 
 NO_END = "its output ended without a result"
@@ -81,7 +80,7 @@ class GeminiDecoder(LineDecoder):
             earlier_block=self._final_text.earlier_block,
             question=self._question,
             errors=self._errors.lines,
-            usage=None if counts is None else to_usage(counts),
+            usage=None if counts is None else counts.to_usage(),
             session_id=self._session_id,
             model=self._model,
             failed=failed is not None,
@@ -251,7 +250,7 @@ class _Call(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     name: str
     summary: str
     path: str | None
-    todos: tuple[AgentTodo, ...] | None
+    todos: tuple[TodoItem, ...] | None
     """The to-do list that the call writes, if it is such a call."""
 
 

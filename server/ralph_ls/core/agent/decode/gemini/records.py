@@ -22,9 +22,8 @@ from ralph_ls.core.agent.decode.common.json_lines import (
     to_plain_line,
 )
 from ralph_ls.core.agent.failures import failure_in_text, failure_of_status
-from ralph_ls.core.agent.messages import AgentTodo
 from ralph_ls.core.agent.result import AccountLimit
-from ralph_ls.protocol.run.messages import FileAction
+from ralph_ls.protocol.run.messages import FileAction, TodoItem
 from ralph_ls.protocol.run.report import AgentFailure
 
 
@@ -256,11 +255,11 @@ def is_own_tool(name: str) -> bool:
     return name in _OWN
 
 
-def parse_todos(given: Mapping[str, Any]) -> tuple[AgentTodo, ...]:
+def parse_todos(given: Mapping[str, Any]) -> tuple[TodoItem, ...]:
     """The to-do list of a call; cancelled tasks are left out."""
     rows = given.get("todos")
     return tuple(
-        AgentTodo(text=row["description"], state=_STATES.get(str(row.get("status")), "pending"))
+        TodoItem(text=row["description"], state=_STATES.get(str(row.get("status")), "pending"))
         for row in (rows if isinstance(rows, list) else [])
         if isinstance(row, dict)
         and isinstance(row.get("description"), str)
