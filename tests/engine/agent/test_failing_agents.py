@@ -147,7 +147,7 @@ def hearing(folder: Path, config: Config, told_of: list[AnnouncementDone]) -> Ag
         environment={},
         redactor=Redactor(secrets={}),
     )
-    return AgentOutputReader(workspace, clock=SystemClock(), tell=told_of.append)
+    return AgentOutputReader(workspace, clock=SystemClock(), emit=told_of.append)
 
 
 def launch(**fields: Any) -> LaunchAgent:

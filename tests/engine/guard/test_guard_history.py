@@ -112,18 +112,18 @@ class Place:
         look: Callable[[], IterationCommits] | None = None,
         *,
         by: Guard | None = None,
-        is_told: bool = False,
+        is_reported: bool = False,
     ) -> GuardRestoration:
         """The iteration is over."""
         settled = FinishedIteration(
             start=3,
             has_evidence=lambda: False,
-            seen=WatchedIteration(mode=Mode.BUILD),
+            watched=WatchedIteration(mode=Mode.BUILD),
             began=None,
             commits=look or self.look,
-            is_told=is_told,
+            is_reported=is_reported,
         )
-        return (by or self.guarding).put_back(settled)
+        return (by or self.guarding).restore(settled)
 
     def in_head(self, name: str) -> str:
         return self.repository.git("show", f"HEAD:{name}")
@@ -376,7 +376,7 @@ def test_an_engine_that_takes_over_finds_the_commit_and_reports_it_once(place: P
     assert place.head() == head
     assert done.reverted == tuple(replace(one, commit=head) for one in first.reverted)
     assert place.is_clean()
-    assert place.settle(by=later, is_told=True).reverted == ()
+    assert place.settle(by=later, is_reported=True).reverted == ()
 
 
 def test_an_engine_that_takes_over_before_the_commit_makes_it(place: Place) -> None:

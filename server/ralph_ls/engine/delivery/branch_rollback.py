@@ -1,8 +1,8 @@
-"""Taking a branch back to before an iteration, on a person's order (docs/rules.md#rollback).
+"""Branch rollback: takes a branch back to before an iteration, on the user's order.
 
-Nothing is lost by it: the tree must be clean, and what is undone stays on a branch of its own. It
-is refused while an engine works, and over commits that no iteration made. Nothing is pushed. The
-journals stay as they are: they tell what happened, and it did happen.
+Nothing is lost: the tree must be clean, and what is undone stays on a separate branch. It is
+refused while an engine works, and over commits that no iteration made. Nothing is pushed. Journals
+stay as they are, as a record of what happened (docs/rules.md#rollback).
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def roll_back(
     *,
     expected: RollbackResult | None = None,
 ) -> RollbackResult:
-    """Undo it, or say why not. With ``expected``, only what a person was shown there is undone."""
+    """Roll back, or say why not. With ``expected``, only what the user was shown is undone."""
     return _outcome(worktree, state, wanted, now, act=True, expected=expected)
 
 
@@ -303,7 +303,7 @@ def _folders_of(path: str) -> list[str]:
 
 
 def _is_taken(worktree: Worktree, place: str, *, is_folder: bool) -> bool:
-    """Whether something is there that git does not know and a person would miss."""
+    """Whether there is a file that git does not know and the user would miss."""
     path = worktree.root / place
     if not path.is_symlink() and path.is_dir():
         if is_folder:

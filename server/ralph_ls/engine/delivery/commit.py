@@ -1,9 +1,9 @@
-"""Committing what an iteration changed, where the loop commits (docs/rules.md#commits).
+"""Commit of an iteration's changes, where the loop commits (docs/rules.md#commits).
 
 Git itself commits, with its hooks and its signing, and only what is the iteration's: files that
 were changed before are left out, whether they are staged or not, and so are new files that look
-like secrets and repositories inside this one. Whatever is left out is told, once. A commit is known
-again by its trailers, so an engine that takes up the iteration of a dead one never makes a second.
+like secrets and repositories inside this one. What is left out is reported once. A commit is
+recognised by its trailers, so an engine that takes over an iteration never makes a second one.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class IterationCommitter:
     ) -> WorkCommitted:
         """Commit what differs from the order's base, of what ``after`` has.
 
-        ``restored`` are guarded files that were put back in this iteration, ``users`` what was
+        ``restored`` are guarded files that were restored in this iteration, ``users`` what was
         changed by others since its agent ended. Raises a
         ``RalphError`` where git cannot be asked.
         """
@@ -156,7 +156,7 @@ class IterationCommitter:
         return read_head(place.git_dir, place.common_dir).commit
 
     def _rewritten(self, before: str | None) -> WorkCommitted | None:
-        """The commit that was made just now, whose message a hook has written anew."""
+        """The commit that was just made, whose message a hook has rewritten."""
         head = self._head()
         if head is None or head == before:
             return None

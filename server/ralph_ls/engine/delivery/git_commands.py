@@ -1,8 +1,8 @@
-"""Having the user's own git do something: to commit and to push, with hooks, filters and signing.
+"""Git commands of the user's own git: to commit and to push, with hooks, filters and signing.
 
-Unlike a look at the tree (``store.git_command``) it runs what a person's own call of git would run,
-in the person's environment, and may take long. So it is a process of the iteration like an agent:
-it has a timeout, and ``stop`` ends it with all that it started. It never asks anybody anything.
+Unlike a query (``store.external.git_command``) it runs all that a call of git by the user would
+run, in the user's environment, and may take long. So it is a process of the iteration like an
+agent: it has a timeout, and ``stop`` ends it with all that it started. It never prompts.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ async def run_own_git(
 def ssh_without_questions(environment: Mapping[str, str], configured: str) -> dict[str, str]:
     """The variable that keeps ssh from asking; ``configured`` is git's ``core.sshCommand``.
 
-    A program that ``GIT_SSH`` names takes options of its own, so it is left as it is.
+    A program that ``GIT_SSH`` names takes other options, so it is left as it is.
     """
     command = environment.get("GIT_SSH_COMMAND") or configured
     if not command and environment.get("GIT_SSH"):

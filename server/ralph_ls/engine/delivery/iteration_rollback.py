@@ -1,14 +1,13 @@
-"""Taking an iteration back that did not validate (SPEC §9, ``on_validate_fail = rollback``).
+"""Iteration rollback: undoes one that did not validate (docs/rules.md#rollback).
 
-Nothing is lost by it: all that it undoes, uncommitted work included, stays on a branch of its own.
-And nothing else is touched: files that were changed before the iteration are again as they were
-then, and a plan that a person saved meanwhile, what git ignores, and new files that look like
-secrets stay as they are. Where that cannot be promised nothing is done at all, and the refusal says
-why.
+Nothing is lost: all that it undoes, uncommitted work included, stays on a separate branch. Nothing
+else is touched: files that were changed before the iteration are as they were then, and a plan that
+the user saved meanwhile, what git ignores, and new files that look like secrets stay as they are.
+Where that cannot be guaranteed nothing is done at all, and the refusal says why.
 
-Git does the work, by way of an index of our own: it writes no file that has changed since it was
-looked at. Each step finds out by itself whether an engine that died has done it already.
-Slow, for git is asked: call it in threads. It must never decide what a failure means for the loop.
+Git does the work with a temporary index: it writes no file that has changed since it was read. Each
+step finds out by itself whether an engine that died has done it already. Slow: call it in threads.
+What a failure means for the loop is decided elsewhere.
 """
 
 from __future__ import annotations
@@ -29,8 +28,7 @@ from ralph_ls.engine.delivery.restoration_commits import BY_RALPH, index_info
 from ralph_ls.engine.git.history import differing_paths, is_ancestor
 from ralph_ls.engine.git.status import DELETED, GITLINK, dirty_paths, journal_path
 from ralph_ls.engine.git.worktree_state import read_head, under_way
-from ralph_ls.engine.worktree.user_edits import saves_of
-from ralph_ls.engine.worktree.workspace import Workspace
+from ralph_ls.engine.worktree.workspace import Workspace, saves_of
 from ralph_ls.protocol.config.config import OnValidateFail
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.run.values import Baseline
@@ -49,7 +47,7 @@ class _Refused(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Entry:
-    """How one path stands in two trees, as git writes it: mode and hash."""
+    """One path in two trees, as git writes it: mode and hash."""
 
     before: tuple[bytes, bytes]
     now: tuple[bytes, bytes]
@@ -81,9 +79,9 @@ class IterationRollback:
         self._root = workspace.root
 
     def remember(self, start: int, base: Baseline) -> None:
-        """Keep what lies in no commit, right before the agent begins.
+        """Keep what is in no commit, right before the agent begins.
 
-        What cannot be kept is no reason to begin nothing: only the iteration cannot be taken back.
+        Where it cannot be kept the iteration begins all the same, but cannot be rolled back.
         """
         is_wanted = self._workspace.config.on_validate_fail is OnValidateFail.ROLLBACK
         if not is_wanted or base.head is None or not {**base.dirty, **base.own}:
@@ -180,7 +178,7 @@ class IterationRollback:
     def _choose(
         self, order: UndoWork, after: Baseline, now: str, committed: Mapping[str, object]
     ) -> tuple[dict[bytes, _Entry], tuple[str, ...]]:
-        """The paths that are the iteration's, and those that a person saved meanwhile."""
+        """The paths that are the iteration's, and those that the user saved meanwhile."""
         workspace, base = self._workspace, order.base
         ours = {*workspace.source.own_files, workspace.config.paths.progress}
         covers = workspace.own_files.covers
@@ -192,7 +190,7 @@ class IterationRollback:
             is_iterations = name in committed or values[0] != values[1]
             if not is_iterations or (covers(name) and name not in ours):
                 continue
-            # Editors tell of saves of the plan and the settings alone.
+            # Editors report saves of the plan and the settings alone.
             if name in ours and saves_of(workspace, name, since=order.began):
                 kept.append(name)
             else:
@@ -321,7 +319,7 @@ class IterationRollback:
 
 
 class _Index:
-    """A file for an index of our own, while it is used."""
+    """Path of a temporary index, while it is used."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -1,12 +1,10 @@
-"""Writing into an index by plumbing, and a committer for commits that no person makes.
+"""Restoration commits: restore guarded paths in the branch, and are recorded to be recognised.
 
-Commits that restore guarded paths in the branch, and the record by which they are known again.
-
-Such a commit differs from HEAD in the given paths alone. It is made by plumbing, with an index of
-its own: what is staged stays staged, no hook runs, nothing is signed, and HEAD moves only where it
-is still what was looked at. Its hash is recorded in the run's folder before HEAD moves, so an
-engine that takes over knows it from an agent's or the user's commit, whatever a message says.
-This module must never judge what is to be restored.
+Such a commit differs from HEAD in the given paths alone. It is made by plumbing with a temporary
+index: what is staged stays staged, no hook runs, nothing is signed, and HEAD moves only where it
+is still what was read. Its hash is recorded in the run's folder before HEAD moves, so an engine
+that takes over can distinguish it from an agent's or the user's commit, whatever a message says.
+What is to be restored is decided elsewhere.
 """
 
 from __future__ import annotations
@@ -36,7 +34,7 @@ BY_RALPH = {
     for who in ("AUTHOR", "COMMITTER")
     for what, value in (("NAME", "ralph"), ("EMAIL", "ralph@localhost"))
 }
-"""Who makes a snapshot: no person does, and there may be no name to commit with."""
+"""Author and committer of snapshots: there may be no name to commit with."""
 
 
 def index_info(lines: Iterable[tuple[bytes, bytes, bytes]]) -> bytes:

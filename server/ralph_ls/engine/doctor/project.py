@@ -36,8 +36,12 @@ from ralph_ls.core.views.report.doctor_checks import (
 )
 from ralph_ls.engine.clock import SystemClock
 from ralph_ls.engine.delivery.git_commands import NO_QUESTIONS, ssh_without_questions
-from ralph_ls.engine.delivery.git_delivery import require_branch_to_push, require_identity
-from ralph_ls.engine.delivery.push import find_remote, without_users
+from ralph_ls.engine.delivery.git_delivery import (
+    find_remote,
+    require_branch_to_push,
+    require_identity,
+    without_users,
+)
 from ralph_ls.engine.git import worktree_state
 from ralph_ls.engine.git.worktree_state import read_head
 from ralph_ls.engine.iteration.health import disks_of

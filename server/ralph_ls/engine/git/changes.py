@@ -56,13 +56,13 @@ def changes_between(
     is_persons: IsUserCommit = no_user_commit,
     touched: Sequence[str] = (),
 ) -> Changes:
-    """What happened to the work tree between two baselines; ``after`` is how it is now.
+    """The changes of the work tree between two baselines; ``after`` is how it is now.
 
     Commits are those that ``after`` reaches and ``before`` does not, the newest 200, oldest first;
     also in nested repositories. Where HEAD went to another branch or history, commits from before
     ``since`` were there already and do not count. A file counts when its content differs: to commit
-    what was dirty before is a commit and changes no file. One that differs by a person's commits
-    alone does not count, unless it is among ``touched``: what the agent says that it wrote.
+    what was dirty before is a commit and changes no file. One that differs by the user's commits
+    alone does not count, unless it is among ``touched``: files that the agent reports as written.
     Subjects are not redacted.
     """
     differing = differing_paths(root, before.head, after.head)
@@ -96,10 +96,10 @@ def _by_users(
     before: Baseline,
     after: Baseline,
 ) -> set[str]:
-    """The paths that differ by a person's commits alone, as far as that can be told.
+    """The paths that differ by the user's commits alone, as far as that can be determined.
 
-    Nothing of the agent's lay there before or lies there now. What the agent wrote in between, and
-    a person committed, looks just the same as what the person wrote.
+    They were clean before and are clean now. What the agent wrote in between, and the user
+    committed, looks the same as what the user wrote.
     """
     if len(commits) >= COMMITS_LIMIT:
         return set()
@@ -144,7 +144,7 @@ def _changed(
                 if value != committed_before:
                     yield path
             case _, None, _:
-                # Clean now: committed as it was, put back, or changed and committed.
+                # Clean now: committed as it was, restored, or changed and committed.
                 now = None if committed is None else committed[1]
                 if was not in (now, _value_on_disk(root / path, str(was), after, own.inside(path))):
                     yield path
@@ -305,7 +305,7 @@ def _read_files(
         size = sizes.get(path)
         has_grown = size is not None and data is not None and len(data) > size
         if path in before.dirty and size is not None and data is not None:
-            # What was there before is in no commit; that it still is there can be told.
+            # What was there before is in no commit; that it still exists can be determined.
             value = blob_value(data[:size], algorithm=hash_algorithm(before.head))
             if before.dirty[path].endswith(value):
                 was[path] = data[:size]

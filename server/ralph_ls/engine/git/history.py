@@ -1,23 +1,17 @@
-"""What lies between two commits: the commits on the way, and the paths that differ.
+"""History between two commits: the commits on the way, the paths that differ, and commit owners.
 
 Either end may be missing (before the first commit), gone (collected after a rebase), older than the
-other or of another history. This module must never know of the work tree's dirty files.
+other or of another history. Dirty files are not looked at.
 
-Telling an agent's commits from a person's by descent (docs/rules.md#evidence).
+Ancestry by trace: git writes down what it does where ``GIT_TRACE2_EVENT`` names a file, and every
+process that the agent starts inherits that variable. So a commit that was made when none of those
+processes ran is not the agent's. It counts as the user's only where the trace is known to reach the
+agent's git: a sandbox or a changed environment may keep it out, and the agent's work counted as the
+user's would end a run as stuck. An undecided commit is the agent's (docs/rules.md#evidence).
 
-Git writes down what it does where ``GIT_TRACE2_EVENT`` names a file, and every process that the
-agent starts inherits that variable. So a commit that was made when none of those processes ran is
-not the agent's. It is held to be a person's only where the trace is known to reach the agent's own
-git: a sandbox or a changed environment may keep it out, and work that is taken for somebody else's
-would end a run as stuck. Whatever cannot be told is the agent's. This module must never ask git
-anything, nor know what a commit is worth.
-
-Owners of an iteration's commits: the agent, the user, or nobody can tell.
-
-A commit is the agent's where its traced git was at work when it was made, and the user's where it
-was not (``engine.descent``). Where the trace does not reach the agent's git, where the commit is
-older than the iteration and was only brought along, or where there are more commits than are read,
-nobody can tell. This module never asks what a commit changed, only which paths it touches.
+Owners: a commit is the agent's where its traced git was at work when it was made, and the user's
+where it was not. Undecided are commits of an agent without a trace, those that are older than the
+iteration and were only brought along, and those beyond the number that is read.
 """
 
 from __future__ import annotations
@@ -45,7 +39,7 @@ Counts = Callable[[str], bool]
 """Whether a path counts, relative to the repository it is in."""
 
 IsUserCommit = Callable[[int], bool]
-"""Whether a commit was made by a person, by its committer's time in seconds since the epoch."""
+"""Whether a commit is the user's, by its committer's time in seconds since the epoch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +53,7 @@ class CommitPaths:
 
 
 def no_user_commit(_made_at: int) -> bool:
-    """No commit is a person's: what cannot be told is the agent's (docs/rules.md#evidence)."""
+    """No commit is the user's: an undecided one is the agent's (docs/rules.md#evidence)."""
     return False
 
 
@@ -106,7 +100,7 @@ def commits_between(
     try:
         printed = _log(root, f"--max-count={COMMITS_LIMIT}", new, *base)
     except RalphError:
-        # The old end was collected: what can be told is that there is a new one.
+        # The old end was collected: all that is known is that there is a new one.
         printed = _log(root, "--max-count=1", new)
     earliest = None if since is None else int(since.timestamp())
     commits = [
@@ -128,7 +122,7 @@ def commits_between(
 
 
 def is_ancestor(root: Path, old: str | None, new: str) -> bool:
-    """Whether ``new`` goes on from ``old``; every history goes on from nothing."""
+    """Whether ``old`` is an ancestor of ``new``; no commit is the ancestor of every history."""
     if old is None:
         return True
     try:
@@ -250,7 +244,7 @@ class CommitAncestry:
     """One process was there to change something, so the trace reaches the agent's own git."""
 
     def is_persons(self, made_at: int) -> bool:
-        """Whether a commit with this committer's time was made, or brought, by a person."""
+        """Whether a commit with this committer's time was made, or brought, by the user."""
         if not self.began <= made_at <= self.read_at:
             return not self.windows
         return not any(
@@ -261,7 +255,7 @@ class CommitAncestry:
 def with_git_trace(environment: Mapping[str, str], folder: Path) -> dict[str, str]:
     """The environment with a trace into a new file in ``folder``, which is made for it.
 
-    Where the caller has git traced already, that stays as it is, and nothing can be told.
+    Where the caller traces git already, that stays as it is, and owners cannot be determined.
     """
     if TARGET in environment:
         return dict(environment)

@@ -1,7 +1,7 @@
-"""What has become of a repository in which git fails under a run, and what the user can do.
+"""Damage of a repository in which git fails during a run, and what the user can do.
 
 An agent may delete, rename or break the git directory, or the whole work tree. The run then ends as
-blocked: nothing that is broken is repaired here, and nothing of the run lies in the work tree.
+blocked: nothing that is broken is repaired here, and nothing of the run is in the work tree.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""What a work tree holds beyond its commit: every dirty path, with a value that tells its content.
+"""Status of a work tree: every path that differs from its commit, with a value of its content.
 
-A value is ``<mode> <16 hex>``, with git's own modes and the beginning of git's own hash of the
-bytes as they lie on the disk, so that it can be held against a tree without asking git again. A
-file that is converted on its way in (line endings, large file storage) has another hash in the
-tree; such a file is then told from itself by its bytes alone. ``deleted`` stands for nothing there.
-This module must never know which of the differences count.
+A value is ``<mode> <16 hex>``, with git's modes and the beginning of git's hash of the bytes on the
+disk, so that it can be compared with a tree without asking git again. A file that is converted on
+its way in (line endings, large file storage) has another hash in the tree; such a file is compared
+with its earlier bytes alone. ``deleted`` is the value of a missing file. Which of the differences
+count is decided elsewhere.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ DELETED = "deleted"
 UNREADABLE = "unreadable"
 GITLINK = "160000"
 HEX = 16
-"""How many digits of a hash stand in a value."""
+"""How many digits of a hash a value has."""
 
 WHOLE_FILE_LIMIT = 64 << 20
 SAMPLE = 1 << 20
@@ -36,13 +36,13 @@ class DirtyPath:
     """One path that git calls changed or untracked."""
 
     name: str
-    """As it is told: ``/``-separated, relative to the root; what is no UTF-8 as ``\\xNN``."""
+    """``/``-separated, relative to the root; what is no UTF-8 as ``\\xNN``."""
     path: Path
-    """Where it lies."""
+    """On the disk."""
     committed: str
     """Its value in HEAD, ``deleted`` where HEAD has none."""
     is_repository: bool
-    """A submodule, or another repository that lies in this one."""
+    """A submodule, or another repository inside this one."""
 
 
 def dirty_paths(root: Path) -> Iterator[DirtyPath]:
@@ -74,7 +74,7 @@ def dirty_paths(root: Path) -> Iterator[DirtyPath]:
                 path = record[2:]
             case _:
                 continue
-        # A file can be told twice: removed from the index, and there as an untracked one.
+        # A file can be listed twice: removed from the index, and there as an untracked one.
         committed.setdefault(path.rstrip(b"/"), tree_value(mode, commit_hash))
         if submodule.startswith(b"S") or path.endswith(b"/"):
             repositories.add(path.rstrip(b"/"))
@@ -127,7 +127,7 @@ def _is_changed(submodule: Path) -> bool:
 
 
 def journal_path(path: bytes) -> str:
-    """A path as it stands in the journal, which is UTF-8."""
+    """A path as in the journal, which is UTF-8."""
     return path.decode("utf-8", "backslashreplace")
 
 
@@ -139,10 +139,10 @@ def tree_value(mode: bytes, full_hash: bytes) -> str:
 
 
 def disk_value(path: Path, *, algorithm: str) -> str:
-    """The value of what lies at ``path`` now; ``algorithm`` is the repository's, sha1 or sha256.
+    """The value of ``path`` now; ``algorithm`` is the repository's, sha1 or sha256.
 
     A symbolic link counts by its target's name. Of a file above 64 MB only size, time of change,
-    first and last megabyte are looked at. Whatever else lies there is nothing to git.
+    first and last megabyte count. What is neither file nor link is nothing to git.
     """
     try:
         status = path.lstat()
@@ -168,7 +168,7 @@ def disk_value(path: Path, *, algorithm: str) -> str:
 
 
 def blob_value(data: bytes, *, algorithm: str) -> str:
-    """The part of a file's value that tells its content."""
+    """The part of a file's value that depends on its content."""
     return _blob_hash(data, algorithm)
 
 

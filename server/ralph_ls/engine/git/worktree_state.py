@@ -71,12 +71,12 @@ class LoopFiles:
     folders: tuple[str, ...] = ()
 
     def covers(self, path: str) -> bool:
-        """Whether a ``/``-separated path is one of them, or lies in one of the folders."""
+        """Whether a ``/``-separated path is one of them, or inside one of the folders."""
         folders = tuple(f"{folder.rstrip('/')}/" for folder in self.folders)
         return path in self.paths or f"{path}/".startswith(folders)
 
     def inside(self, folder: str) -> LoopFiles:
-        """Those that lie in ``folder``, relative to it."""
+        """Those in ``folder``, relative to it."""
         start = f"{folder}/"
         return LoopFiles(
             paths=frozenset(_moved(self.paths, start)), folders=tuple(_moved(self.folders, start))
@@ -92,9 +92,9 @@ class GitStateCache:
 
 
 def read_head(git_dir: Path, common_dir: Path) -> Head:
-    """Where HEAD points, read from files; git itself is asked only where they are unusual.
+    """The commit and branch of HEAD, read from files; git is asked only where they are unusual.
 
-    Raises ``RalphError`` where even git cannot tell.
+    Raises ``RalphError`` where even git cannot resolve it.
     """
     head = _read_small(git_dir / "HEAD")
     if (git_dir / "HEAD").is_symlink():

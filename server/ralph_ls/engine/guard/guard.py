@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from ralph_ls.core.loop.inputs import Notice, RevertedChange
+from ralph_ls.core.loop.inputs import Notice, PlanFacts, RevertedChange
 from ralph_ls.core.plan.diff.pairing import is_unfinished
 from ralph_ls.core.plan.model import LARGEST_PLAN, MOST_LINES, Task
 from ralph_ls.core.plan.parse.titles import escape_surrogates
@@ -38,8 +38,7 @@ from ralph_ls.engine.guard.protected_files import (
     printable_path,
 )
 from ralph_ls.engine.plan.source import GuardedPlan, WatchedIteration
-from ralph_ls.engine.worktree.user_edits import saves_of
-from ralph_ls.engine.worktree.workspace import Workspace
+from ralph_ls.engine.worktree.workspace import Workspace, saves_of
 from ralph_ls.protocol.errors import PlanMissing, RalphError, StateUnusable
 from ralph_ls.protocol.run.iteration_events import Forbidden
 from ralph_ls.protocol.run.values import TaskRef
@@ -58,12 +57,12 @@ UNREADABLE_PLAN = (
 """What an agent broke that left something in the plan's place that cannot be read as one."""
 
 MERGES = 20
-"""How often the plan is guarded anew because somebody else was quicker."""
+"""Attempts to guard the plan again because another process was quicker."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuardRestoration:
-    """What was put back after one iteration."""
+    """What was restored after one iteration."""
 
     reverted: tuple[RevertedChange, ...] = ()
     notices: tuple[Notice, ...] = ()
@@ -77,14 +76,14 @@ class FinishedIteration:
     """An iteration whose agent is gone, as the guard has to know it."""
 
     start: int
-    seen: WatchedIteration
+    watched: WatchedIteration
     began: datetime | None
     """When it did, where this engine has not seen that."""
     commits: Callable[[], IterationCommits]
     """Looks at what was committed since."""
     has_evidence: Callable[[], bool]
     """Looks whether files other than the plan and the log of finished tasks were changed."""
-    is_told: bool = False
+    is_reported: bool = False
     """What an engine that died had restored is in the journal already."""
 
 
@@ -114,7 +113,7 @@ class Guard:
         self._since = self._clock.now()
         self._files.remember()
         self._text = text
-        # A plan that a person has linked from elsewhere is not ours to write.
+        # A plan that the user has linked from elsewhere is not ours to write.
         self._plan = None if self._leads_out() else self._read_plan()
         self._committed.begin(text)
         self._progress = self._read_progress()
@@ -135,7 +134,7 @@ class Guard:
         if self._text is not None:
             self._text = text
 
-    def put_back(self, settled: FinishedIteration) -> GuardRestoration:
+    def restore(self, settled: FinishedIteration) -> GuardRestoration:
         """Restore what the agent may not have changed, and say what that was.
 
         First in the work tree, then in the branch. Raises ``StateUnusable`` where a file cannot be
@@ -149,12 +148,12 @@ class Guard:
         guarded = self._files.paths(path for _, made in commits.made for path in made.paths)
         files = tuple(self._files.restore(keeper, commits, since=self._since))
         if self._workspace.source.file is None:
-            plan, known = self._issues_back(keeper, settled.seen), None
+            plan, known = self._issues_back(keeper, settled.watched), None
         else:
             plan, known = self._plan_back(keeper, settled, commits)
         reverted = (*files, *plan.reverted)
         recalled: tuple[RevertedChange, ...] = ()
-        if not settled.is_told:
+        if not settled.is_reported:
             recalled = self._history.recall(settled.start, commits)
         done = self._history.restore(
             settled.start,
@@ -168,6 +167,15 @@ class Guard:
             notices=(*plan.notices, *done.notices),
             undone=done.undone,
         )
+
+    def with_offence(self, facts: PlanFacts, text: str) -> PlanFacts:
+        """The facts with the reason why HEAD keeps the run from being complete, where it could be.
+
+        ``text`` is the plan as it is in the work tree.
+        """
+        if facts.counts.open_required:
+            return facts
+        return replace(facts, committed_offence=self.committed_offence(text))
 
     def committed_offence(self, text: str) -> str:
         """Why no completion is accepted for what the plan in HEAD holds; empty where none is.
@@ -189,7 +197,7 @@ class Guard:
             return GuardRestoration(), None
         if version is not None:
             before = version.data
-        watched = replace(settled.seen, finished=self.newly_told())
+        watched = replace(settled.watched, finished=self.newly_reported())
         if before is None:
             return GuardRestoration(), KnownPlan(path=path, before=None, seen=watched)
         target = self._workspace.root / path
@@ -339,7 +347,7 @@ class Guard:
         except RalphError:
             return ""
 
-    def newly_told(self) -> str:
+    def newly_reported(self) -> str:
         """The lines that PROGRESS.md got since the iteration began."""
         new = Counter(self._read_progress().splitlines())
         return "\n".join((new - Counter(self._progress.splitlines())).elements())

@@ -1,26 +1,20 @@
-"""Copies of what an agent left where it may not write, in the folder of the run.
-
-Nothing that somebody wrote is lost by restoring a file. This module must never know which files
-are guarded.
-
-Files that git reads, kept readable: what makes git wait for ever is taken out of its way.
-
-An agent that leaves a named pipe in the place of ``.gitignore`` or of git's own configuration stops
-every later git command, the loop's and the user's. Such a file is replaced by what was there when
-the iteration began, before git is asked anything. Whatever else an agent does to these files is
-its work, and stays.
-
-Guarded files: settings, prompts, scripts and whatever else ``ralph allow`` covers.
+"""Protected files: settings, prompts, scripts and whatever else ``ralph allow`` covers.
 
 They are remembered when an iteration begins and restored in the work tree after it, as they were,
 or as the user has saved or committed them meanwhile. An engine that takes over from a killed one
-has not seen the beginning; trust (``store.trust``) stands in for it then.
-This module must never know the plan.
+has no record of the beginning and uses the approvals (``store.project.trust``) instead. What an
+agent left in their place is copied to the run's folder first, so that nothing is lost.
 
-The approvals file while a run lives: what appears in it without the user's command is removed.
+Files that git reads are kept readable: an agent that leaves a named pipe in the place of
+``.gitignore`` or of git's configuration would block every later git command, the loop's and the
+user's. Such a file is replaced by what was there when the iteration began, before git is asked
+anything. Whatever else an agent does to these files is its work, and stays.
 
-An agent of the same user can write that file by hand, or bring a ``ralph`` of another version that
-does not refuse it. So the engine looks at it whenever something that it started has ended.
+The approvals file is checked whenever a process that the engine started has ended: an agent of the
+same user can write it by hand, or bring a ``ralph`` of another version that does not refuse it.
+What appears in it without the user's command is removed.
+
+The plan is guarded elsewhere.
 """
 
 from __future__ import annotations
@@ -29,7 +23,7 @@ import contextlib
 import os
 import shutil
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from fnmatch import fnmatch
@@ -39,8 +33,7 @@ from ralph_ls.core.loop.inputs import AnnouncementDone, RevertedChange
 from ralph_ls.engine.delivery.restoration_commits import same_lines
 from ralph_ls.engine.git.history import IterationCommits
 from ralph_ls.engine.guard.branch_guard import BranchGuard, UserVersion
-from ralph_ls.engine.worktree.user_edits import saves_of
-from ralph_ls.engine.worktree.workspace import Workspace
+from ralph_ls.engine.worktree.workspace import Workspace, saves_of
 from ralph_ls.protocol.config.config import CONFIG_FILE
 from ralph_ls.protocol.errors import StateUnusable
 from ralph_ls.protocol.run.iteration_events import Forbidden
@@ -84,7 +77,7 @@ class DisplacedFiles:
             _move(target, self._place(target.name))
 
     def clear_way(self, target: Path) -> None:
-        """Move away what stands where folders were, or leads elsewhere than into the tree."""
+        """Move away what is in the place of folders, or leads out of the tree."""
         way = [parent for parent in target.parents if parent.is_relative_to(self._root)]
         for parent in reversed(way):
             real_root = os.path.realpath(self._root)
@@ -94,7 +87,7 @@ class DisplacedFiles:
         make_folders_below(self._root, target.parent)
 
     def shown(self, data: bytes) -> str:
-        """What of the agent's version is told."""
+        """The part of the agent's version that is reported."""
         text = self._redactor.redact_bytes(data).decode("utf-8", errors="replace")
         return text[:SHOWN_CHARACTERS]
 
@@ -364,36 +357,19 @@ SHOWN = 10
 """Keys that are named in one warning."""
 
 
-class ApprovalsGuard:
-    """Removes added approvals, and reports them as warnings."""
-
-    def __init__(
-        self, workspace: Workspace, *, tell: Callable[[AnnouncementDone], None] | None
-    ) -> None:
-        self._workspace = workspace
-        self._tell = tell
-        self._found: list[AnnouncementDone] = []
-
-    def check(self) -> None:
-        """Look at the file, which may take a moment; ``report`` says what was found."""
-        try:
-            added = self._workspace.trust.remove_unapproved(self._workspace.state)
-        except StateUnusable as error:
-            message = f"approvals cannot be checked: {error.message}"
-            self._found.append(AnnouncementDone(code="approvals-not-checked", message=message))
-            return
-        if added:
-            names = ", ".join(added[:SHOWN]) + (", …" if len(added) > SHOWN else "")
-            message = (
-                f"approvals that appeared while the run went on were removed: {names}; the run was "
-                "not asked, as ralph allow does it from another terminal, so the agent may have "
-                "written them; look at what changed, then allow it with: ralph allow"
-            )
-            self._found.append(AnnouncementDone(code="approvals-removed", message=message))
-
-    def report(self) -> None:
-        """Warn of what was found; call it in the event loop's thread."""
-        found, self._found = self._found, []
-        for one in found:
-            if self._tell is not None:
-                self._tell(one)
+def remove_added_approvals(workspace: Workspace) -> tuple[AnnouncementDone, ...]:
+    """Remove approvals that appeared during the run, and return the warnings; may block."""
+    try:
+        added = workspace.trust.remove_unapproved(workspace.state)
+    except StateUnusable as error:
+        message = f"approvals cannot be checked: {error.message}"
+        return (AnnouncementDone(code="approvals-not-checked", message=message),)
+    if not added:
+        return ()
+    names = ", ".join(added[:SHOWN]) + (", …" if len(added) > SHOWN else "")
+    message = (
+        f"approvals that appeared while the run went on were removed: {names}; the run was "
+        "not asked, as ralph allow does it from another terminal, so the agent may have "
+        "written them; look at what changed, then allow it with: ralph allow"
+    )
+    return (AnnouncementDone(code="approvals-removed", message=message),)

@@ -41,7 +41,7 @@ def decode_recorded(
     earlier_usage: Usage | None = None,
     mapping: JsonLinesConfig | None = None,
 ) -> AgentResult:
-    """What a process came to whose output lies in ``path``; nothing where there is no file."""
+    """Decode the output of a process in ``path``; an empty result where there is no file."""
     decoder = decoder_for(
         dialect,
         start,
@@ -78,10 +78,10 @@ class MessageLog:
         earlier_usage: Usage | None = None,
         mapping: JsonLinesConfig | None = None,
     ) -> None:
-        """What follows belongs to a new process, in this iteration, which works in ``folder``.
+        """What follows belongs to a new process of this iteration, which works in ``folder``.
 
-        ``earlier_cost_usd`` and ``earlier_usage`` are what a session that it goes on in had cost
-        and used before, ``mapping`` says what JSON lines mean.
+        ``earlier_cost_usd`` and ``earlier_usage`` are those of the session that it continues, as of
+        its last process; ``mapping`` says what JSON lines mean.
         """
         self.flush()
         self._start, self._n_bytes = start, 0
@@ -103,8 +103,8 @@ class MessageLog:
         """Write what a last line holds that has no end."""
         return self._write(self._decoder.finish())
 
-    def tell_usage(self, usage: Usage) -> list[AgentMessage]:
-        """Write what the process used, which its output does not tell."""
+    def emit_usage(self, usage: Usage) -> list[AgentMessage]:
+        """Write the process's usage where its output does not have it."""
         counts = UsageCounts(**usage.model_dump())
         told = UsageMessage(start=self._start, offset=self._n_bytes, usage=counts)
         return self._write([told])
@@ -139,7 +139,7 @@ Log = TextLog | JsonlLog
 
 
 def make_log(workspace: Workspace, clock: Clock) -> Log:
-    """The log that the settings ask for; B's can be left out, all but its summary."""
+    """The log of the settings' form; a run's own can be left out, all but its summary."""
     config, outside = workspace.config, workspace.log_folder_outside
     mode_word = workspace.source.mode_word
     if outside is None:
@@ -160,7 +160,7 @@ def make_log(workspace: Workspace, clock: Clock) -> Log:
 
 
 def log_output(log: Log, stream: str, data: bytes, dialect: Dialect) -> None:
-    """Log what the agent prints. B's log has all of it; of records others have only the words."""
+    """Log what the agent prints: all of it in a run's log, only the words of records in others."""
     if isinstance(log, JsonlLog):
         log.write_output(stream, data)
     elif stream == STDERR or dialect is Dialect.TEXT:
@@ -177,7 +177,7 @@ def log_messages(log: Log, messages: list[AgentMessage], dialect: Dialect) -> No
 
 
 def exit_code_of(exited: AgentExited | None) -> int | None:
-    """As a shell tells it; None where nobody saw the end."""
+    """The exit code in the form of a shell; None where the end is not known."""
     if exited is None or exited.signal is None:
         return None if exited is None else exited.exit_code
     return 128 + exited.signal

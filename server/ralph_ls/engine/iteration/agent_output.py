@@ -57,21 +57,21 @@ class AgentOutput:
     failure: Failure | None = None
     """How the last one failed; None where it did not."""
     remedy: str = ""
-    """What a person does about that, in words."""
+    """What the user can do about that, in words."""
 
 
 class AgentOutputReader:
-    """What is heard of the agents of one run."""
+    """Reader of the output of the agents of one run."""
 
     def __init__(
         self,
         workspace: Workspace,
         *,
         clock: Clock,
-        tell: Callable[[AnnouncementDone], None] | None = None,
+        emit: Callable[[AnnouncementDone], None] | None = None,
     ) -> None:
-        """``tell`` takes what is seen of an agent while it works."""
-        self._tell = tell
+        """``emit`` takes warnings and usage while the agent works."""
+        self._emit = emit
         self._workspace = workspace
         self._clock = clock
         self._messages = MessageLog(workspace.files.messages)
@@ -93,11 +93,11 @@ class AgentOutputReader:
         self._spending = SpendingWatch(workspace.config, None)
         self._context = ContextMonitor()
         self._window: int | None = None
-        """Of the model, as an agent of this run has told it."""
+        """Of the model, as an agent of this run has reported it."""
         self._model: str | None = None
         """The model that the agent was given which was begun last."""
         self._before: Usage | None = None
-        """What the session had used in which the agent went on that was begun last."""
+        """The earlier usage of the session that the newest agent continues."""
         self._mapping: JsonLinesConfig | None = None
         """What the records of that agent mean."""
 
@@ -112,7 +112,7 @@ class AgentOutputReader:
         return self._messages.problem
 
     def begin(self, effect: LaunchAgent, *, prompt_characters: int = 0) -> None:
-        """What follows is said by a new process, which was told so many characters."""
+        """What follows is output of a new process, whose prompt has so many characters."""
         if effect.attempt == 1:
             self._spent, self._denied_before = None, ()
             self._touched.clear()
@@ -142,29 +142,29 @@ class AgentOutputReader:
         """Take what it prints; the messages that are complete now."""
         messages = self._messages.write(data)
         self._spending.take(messages)
-        self._tell_context(data, messages)
+        self._emit_context(data, messages)
         for message in messages:
             if isinstance(message, FileMessage) and len(self._touched) < KEPT_PATHS:
                 self._touched[message.path] = None
         return messages
 
-    def _tell_context(self, data: bytes, messages: list[AgentMessage]) -> None:
-        """Tell how full the window of the agent is, while it works."""
+    def _emit_context(self, data: bytes, messages: list[AgentMessage]) -> None:
+        """Report how full the agent's context window is, while it works."""
         start = None if self._heard is None else self._heard[0]
         for notice in self._context.take(data, messages):
-            if self._tell is not None:
+            if self._emit is not None:
                 told = AnnouncementDone(code=notice.code, message=notice.message, start=start)
-                self._tell(told)
+                self._emit(told)
 
     def end(self) -> list[AgentMessage]:
-        """The last messages of a process that has ended, with what a file of its own tells."""
+        """The last messages of a process that has ended, with those of its usage file."""
         told = self._messages.flush()
         if self._heard is None:
             return told
         final = self._messages.final()
         usage = self._with_file(final).usage
         if usage is not None and usage != final.usage:
-            told = [*told, *self._messages.tell_usage(usage)]
+            told = [*told, *self._messages.emit_usage(usage)]
         return told
 
     def flush(self) -> list[AgentMessage]:
@@ -251,14 +251,14 @@ class AgentOutputReader:
         return finals[-1]
 
     def _with_file(self, final: AgentResult) -> AgentResult:
-        """What the agent came to that this engine listened to, with what its file tells."""
+        """The result of the agent that this engine started, with that of its usage file."""
         if self._heard is None:
             return final
         path = self._workspace.files.usage(*self._heard)
         return with_usage_file(final, path, self.dialect, self._mapping, self._before)
 
     def _model_of(self, run: RunState) -> str | None:
-        """The model that the open iteration's agent was given, where it told none itself."""
+        """The model that the open iteration's agent was given, where it has reported none."""
         agent = None if run.current is None else run.current.agent
         return self._model if agent is None or agent.model is None else agent.model
 
@@ -288,7 +288,7 @@ class AgentOutputReader:
 
 
 def _session_of(final: AgentResult) -> SessionSeen | None:
-    """The session that may be gone on in; an id of an odd shape is none."""
+    """The session that may be continued; an id of an odd shape is none."""
     if final.session_id is None or not is_session_id(final.session_id):
         return None
     return SessionSeen(
@@ -309,7 +309,7 @@ def _read_tail(path: Path) -> str:
 
 
 def emit_denials(heard: AgentOutput) -> tuple[Notice, ...]:
-    """Tell what the agent was not allowed to do: it works around it, or fails without a word."""
+    """Report what the agent was not allowed to do: it works around it, or fails silently."""
     if not heard.reading.denied_tools:
         return ()
     names = ", ".join(dict.fromkeys(heard.reading.denied_tools))

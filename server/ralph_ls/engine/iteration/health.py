@@ -1,11 +1,9 @@
-"""What an engine has to tell besides its events, each thing once for as long as it lives.
-
-A look around before each iteration: what it cannot do without, and what is to be told.
+"""Health checks before each iteration, and notices that are reported once for an engine's life.
 
 What is fatal is raised as a ``RalphError`` that says what to do, so that the run ends with 5 before
-an agent is started in vain (docs/rules.md#health). Repository and plan are looked at by
-those who read them. It costs a handful of system calls and no process, except where a loop that
-pushes finds itself on another branch. Call it in threads.
+an agent is started (docs/rules.md#health). Repository and plan are checked where they are read. A
+check costs a handful of system calls and no process, except where a loop that pushes finds itself
+on another branch. Call it in threads.
 """
 
 from __future__ import annotations
@@ -19,8 +17,7 @@ from ralph_ls.core.loop.profiles import WithoutPlan, profile_of
 from ralph_ls.core.loop.rules.health import DiskSpace, RunEnvironment, health_warnings, new_warnings
 from ralph_ls.core.plan.specs import FOLDER
 from ralph_ls.engine.agent.environment import base_agent_environment, find_program
-from ralph_ls.engine.delivery.git_delivery import require_branch_to_push
-from ralph_ls.engine.delivery.push import Remote, find_remote
+from ralph_ls.engine.delivery.git_delivery import Remote, find_remote, require_branch_to_push
 from ralph_ls.engine.git import worktree_state
 from ralph_ls.engine.worktree.workspace import Workspace
 from ralph_ls.protocol.config.config import Config
@@ -29,14 +26,14 @@ from ralph_ls.protocol.run.values import Baseline
 
 
 class Notices:
-    """Collected as they come up, and handed on with what is told next."""
+    """Notices: collected as they come up, and taken with the next report."""
 
     def __init__(self) -> None:
         self._known: dict[str, Notice] = {}
         self._taken: set[str] = set()
 
     def add(self, code: str, message: str) -> None:
-        """Tell this, unless something with its code was told already."""
+        """Report this, unless something with its code was reported already."""
         self._known.setdefault(code, Notice(code=code, message=message))
 
     def take(self) -> tuple[Notice, ...]:
@@ -47,7 +44,7 @@ class Notices:
 
 
 def free_bytes(path: Path) -> int | None:
-    """How much may still be written where ``path`` lies; None where the system does not say."""
+    """Free bytes on the disk of ``path``; None where the system does not say."""
     try:
         return shutil.disk_usage(path).free
     except OSError:
@@ -66,9 +63,9 @@ class Health:
         """Where each branch is pushed to that this engine has been on."""
 
     def check(self, baseline: Baseline, *, is_first: bool) -> tuple[Notice, ...]:
-        """What is to be told before the next iteration.
+        """The warnings before the next iteration.
 
-        ``is_first`` says that the run has had none yet, so that what is changed is a person's.
+        ``is_first``: the run has had none yet, so that uncommitted changes are the user's.
         Raises a ``RalphError`` for what the iteration cannot do without.
         """
         workspace = self._workspace
@@ -112,7 +109,7 @@ class Health:
 
 
 def disks_of(root: Path, state: Path) -> tuple[DiskSpace, ...]:
-    """Where a run writes: beside the code, and where its state lies, each disk once."""
+    """The disks that a run writes to: of the code and of its state, each once."""
     places = [("the work tree", root)]
     if _device(state) != _device(root):
         places.append(("the loop's state", state))

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ralph_ls.core.loop.effects import ReadIteration
 from ralph_ls.core.loop.evidence.ownership import (
     SHOWN_PATHS,
     AgentEndFacts,
@@ -61,7 +62,7 @@ class InheritedChanges:
         self._wrote: set[str] = set()
         """The loop's files that this engine has written while it settled."""
 
-    def look(
+    def inspect(
         self,
         run: RunState,
         now: Baseline,
@@ -215,6 +216,17 @@ def are_issues_touched(workspace: Workspace) -> bool:
 
 
 _DATABASES = frozenset({".db", ".db-wal", ".json", ".jsonl"})
+
+
+def emit_issues_left(workspace: Workspace, effect: ReadIteration) -> tuple[Notice, ...]:
+    """Report that issues which were changed after the agent's end count for nothing."""
+    if not effect.taken_up or not workspace.issues_touched:
+        return ()
+    message = (
+        "issues were changed in bd after the agent's end, so all that changed in them is left "
+        "as it is, and counts for nothing in this iteration"
+    )
+    return (Notice(code="issues-left-to-user", message=message),)
 
 
 def emit_unsettled(

@@ -1,8 +1,6 @@
-"""The prompt of an iteration: somebody's own template or the built-in one, filled.
+"""Launch of an agent: its prompt, command line and environment, and the reports of start and end.
 
-What is started for an iteration, what its agent is told, and how its end is told of.
-
-Nothing is started here, so that ``iteration`` has every running process in one hand.
+The prompt is the user's template or the built-in one, filled. Processes are started elsewhere.
 """
 
 from __future__ import annotations
@@ -60,7 +58,7 @@ def which_wins(found: FoundTemplate) -> str | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IterationPrompt:
-    """What an agent is told."""
+    """The prompt of an agent."""
 
     text: str
     passed_over: str | None
@@ -156,7 +154,7 @@ def emit_launch(
     prompt: IterationPrompt,
     started: running_process.RunningProcess,
 ) -> AgentLaunched:
-    """What the loop is told of an agent that lives; the prompt stands in no argument there."""
+    """The report that the agent has started; its arguments are without the prompt."""
     agent = workspace.agent_for(effect.agent)
     return AgentLaunched(
         agent=agent.name,
@@ -182,7 +180,7 @@ def leave_sandbox(workspace: Workspace, ended: running_process.ProcessExit) -> s
 
 
 def emit_agent_end(ended: running_process.ProcessExit) -> AgentFinished:
-    """What the loop is told of an agent that has ended."""
+    """The report that the agent has ended."""
     return AgentFinished(
         exit_code=ended.exit_code,
         signal=ended.signal,

@@ -1,21 +1,16 @@
-"""What is remembered of the plan between two looks at it: its text, and when that was read.
+"""Memory of the plan between iterations: its text, its steps, the names of its tasks, attempts.
 
-The text is kept in the run's folder as well, without secrets, so that an engine that takes up an
-open iteration can tell what became of it. This module must never know what a text means.
+The text is kept in the run's folder as well, with secrets redacted, so that an engine that takes up
+an open iteration can compare the plan with it.
 
-What the tasks of a run are called while people and agents reword them (docs/rules.md#plans).
+A task without an explicit id is called by its title. ``TaskNames`` follows rewordings, so that a
+reworded task keeps its attempts (docs/rules.md#plans).
 
-A task without an explicit id is called by its title. So that a reworded one keeps its attempts, and
-the one task of a run stays the one, it is told apart here from one that is gone and another that
-is new. It must never know what hangs on a task.
-
-Attempts that outlive a run: those of tasks which nothing in the plan marks
-(docs/rules.md#attempts).
-
-They are read before each iteration, so that deleting ``attempts.txt``, or a line of it, has those
-tasks tried again, and so that clones of one project know of each other's. An attempt is written
-before its agent starts, so that it outlives an engine that is killed. A file that cannot be used
-ends no run: attempts are counted on as the run has them, with a warning.
+``SharedAttempts`` outlive a run where nothing in the plan marks a failed task
+(docs/rules.md#attempts). They are read before each iteration, so that deleting ``attempts.txt`` or
+a line of it has those tasks tried again, and clones of one project share their counts. An attempt
+is written before its agent starts, so that it outlives a killed engine. A file that cannot be used
+ends no run: attempts are then counted for the run alone, with a warning.
 """
 
 from __future__ import annotations
@@ -25,6 +20,8 @@ from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
 
+from ralph_ls.core.loop.effects import PrepareIteration, ReadIteration, UndoWork
+from ralph_ls.core.loop.inputs import PlanFacts
 from ralph_ls.core.loop.rules import attempts
 from ralph_ls.core.plan.completion import has_progress, merge_steps, steps_of
 from ralph_ls.engine.plan.source import PlanSource
@@ -46,13 +43,17 @@ from ralph_ls.store.project.project_state import (
 
 
 class PlanMemory:
-    """The plan as the open iteration, or the last one, found it."""
+    """The plan as the open iteration, or the last one, found it, and what is known of its tasks."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
+        self._source = workspace.source
+        self.names = TaskNames(workspace.source)
+        self.steps = PlanSteps()
+        self.attempts = SharedAttempts(workspace)
         self._text: str | None = None
         self.read_at: datetime | None = None
-        """When the plan was last read; what people save later is new."""
+        """When the plan was last read; what the user saves later is new."""
 
     @property
     def text(self) -> str:
@@ -61,7 +62,7 @@ class PlanMemory:
 
     @property
     def open_text(self) -> str | None:
-        """The same, unless it holds what may not be written elsewhere."""
+        """The same; None where it holds a secret."""
         return self.text if self._workspace.redactor.redact(self.text) == self.text else None
 
     def remember(self, text: str) -> None:
@@ -73,11 +74,32 @@ class PlanMemory:
         self._text = text
 
     def recall(self, fallback: str) -> str:
-        """What was kept, by another engine too; ``fallback`` where nobody did."""
+        """The text that this or an earlier engine kept; ``fallback`` where there is none."""
         if self._text is None:
             data = read_if_there(self._workspace.files.plan_before)
             self._text = fallback if data is None else data.decode("utf-8", "replace")
         return self._text
+
+    def advance(self, text: str, done: Collection[str]) -> bool | None:
+        """Whether the plan has advanced to this text; see ``PlanSteps.advance``."""
+        return self.steps.advance(text, done, self._source.counts(text).total)
+
+    def facts(
+        self,
+        text: str,
+        effect: PrepareIteration | ReadIteration | UndoWork,
+        run: RunState,
+        renamed: Mapping[str, TaskRef],
+    ) -> PlanFacts:
+        """What the loop has to know of a plan with this text."""
+        limit = self._workspace.config.attempts.limit
+        failed = {task: run.attempts.get(task, limit) for task in effect.skip}
+        return self._source.facts(
+            text,
+            task=self.names.only,
+            set_aside=attempts.rename_tasks(failed, renamed),
+            skipped=attempts.renamed_ids(effect.skipped, renamed),
+        )
 
 
 class PlanSteps:
@@ -95,7 +117,7 @@ class PlanSteps:
             self._text, self._steps, self._n_tasks = text, steps_of(text), n_tasks
 
     def advance(self, text: str, done: Collection[str], n_tasks: int) -> bool | None:
-        """Whether the plan went on to this text, with so many tasks, of which these became done.
+        """Whether the plan advanced to this text, with so many tasks, of which these became done.
 
         True: a step became done or was added. False: nothing but tasks became done that had been
         done before. None: neither.

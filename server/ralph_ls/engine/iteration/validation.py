@@ -1,24 +1,19 @@
-"""The validation scripts: which are due, and one run of each with its own timeout.
-
-See docs/rules.md#validation.
+"""Validation scripts and commands of criteria: which are due, and one run of each with a timeout.
 
 ``validate.sh`` comes first, then those of ``validate.d`` by name; the first that fails ends it.
 A script that names globs runs where a file that it names was changed since everything was last
-valid: what a stopped or a refused iteration changed is looked at with the next one, and so is all
-after an engine died. Each runs as a process group like an agent, and only as it was allowed. This
-module must never judge what a failure means for the loop.
+valid: changes of a stopped or refused iteration are validated with the next one, and so is
+everything after an engine died (docs/rules.md#validation).
 
-Running what the criteria of closed tasks name, and telling what of a plan may not be run.
-
-Each command runs as words, in the agent's environment and as a process group of its own, with a
-timeout, and only where ``ralph allow`` has shown it (docs/rules.md#trust). It must never judge what
-a failure means for the loop, nor know how a plan is written.
+A criterion's command runs as words, in the agent's environment, and only where ``ralph allow`` has
+shown it (docs/rules.md#verification). Each script and command is a process group like an agent, and
+runs only as it was allowed (docs/rules.md#trust). What a failure means is decided elsewhere.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -58,9 +53,9 @@ TAIL_CHARACTERS = 2000
 class ScriptValidation:
     """The validation scripts for one engine."""
 
-    def __init__(self, hands: ProcessLauncher) -> None:
-        self._hands = hands
-        self._workspace = hands.workspace
+    def __init__(self, launcher: ProcessLauncher) -> None:
+        self._launcher = launcher
+        self._workspace = launcher.workspace
         self._at_start = tuple(self._runnable())
         """Those that could run when this engine began: they cannot go away unseen."""
         self._unvalidated: frozenset[str] | None = None
@@ -77,9 +72,9 @@ class ScriptValidation:
     def look(
         self, changed: Iterable[str], *, nothing: bool = False
     ) -> tuple[bool, tuple[Notice, ...]]:
-        """Whether scripts have to run for an iteration, and what is to be told about them.
+        """Whether scripts have to run for an iteration, and the notices about them.
 
-        ``nothing`` says that its engine died under it and that it had changed nothing.
+        ``nothing``: its engine died, and it had changed nothing.
         """
         self._before_this = self._unvalidated
         if self._unvalidated is not None:
@@ -93,7 +88,7 @@ class ScriptValidation:
         self._due = tuple(
             path for path in [*known, *there] if path not in not_executable and self._is_asked(path)
         )
-        return bool(self._due), self._tell_skipped(not_executable)
+        return bool(self._due), self._skipped_notices(not_executable)
 
     def undone(self) -> None:
         """What the open iteration changed was taken back."""
@@ -108,7 +103,7 @@ class ScriptValidation:
         for number, path in enumerate(self._due, start=1):
             ended, tail = await self._run(path, order, number)
             seconds += ended.seconds
-            if ended.exit_code != 0 or ended.timed_out or self._hands.is_stopping():
+            if ended.exit_code != 0 or ended.timed_out or self._launcher.is_stopping():
                 return ValidationFinished(
                     ok=False,
                     exit_code=ended.exit_code,
@@ -156,7 +151,7 @@ class ScriptValidation:
     def _read(self, path: str) -> bytes:
         return read_regular(self._workspace.root / path, trust.LARGEST_FILE) or b""
 
-    def _tell_skipped(self, paths: Iterable[str]) -> tuple[Notice, ...]:
+    def _skipped_notices(self, paths: Iterable[str]) -> tuple[Notice, ...]:
         """Each script that cannot be executed, once for as long as the engine lives."""
         fresh = [path for path in paths if path not in self._told]
         if not fresh:
@@ -201,13 +196,13 @@ class ScriptValidation:
         printed = bytearray()
 
         def keep(_stream: str, data: bytes) -> None:
-            self._hands.on_output(data)
+            self._launcher.on_output(data)
             printed.extend(data)
             del printed[: -4 * (TAIL_CHARACTERS + 1)]
 
         launch, leave_box = in_box(workspace.box_for_checks, launch)
         started = await running_process.start(launch, redactor=workspace.redactor, on_output=keep)
-        self._hands.on_start(started)
+        self._launcher.on_start(started)
         ended = await started.wait()
         await asyncio.to_thread(leave_box)
         return ended, printed.decode("utf-8", errors="replace")[-TAIL_CHARACTERS:]
@@ -225,21 +220,10 @@ _CODES = {
 class CriteriaVerification:
     """Runs the commands of one iteration's closings, each of them once."""
 
-    def __init__(
-        self,
-        workspace: Workspace,
-        order: ReadIteration,
-        *,
-        on_output: Callable[[bytes], None],
-        on_start: Callable[[running_process.RunningProcess], None],
-        is_stopping: Callable[[], bool],
-    ) -> None:
-        self._workspace = workspace
+    def __init__(self, launcher: ProcessLauncher, order: ReadIteration) -> None:
+        self._launcher = launcher
+        self._workspace = launcher.workspace
         self._order = order
-        self._on_output = on_output
-        self._on_start = on_start
-        """Gets each process as soon as there is one, so that it can be stopped."""
-        self._is_stopping = is_stopping
         self._ran: dict[tuple[str, ...], CheckOutcome] = {}
 
     async def close(
@@ -284,7 +268,7 @@ class CriteriaVerification:
         known = self._ran.get(check.argv)
         if known is not None:
             return replace(known, check=check)
-        if self._is_stopping():
+        if self._launcher.is_stopping():
             return CheckOutcome(check=check, not_run=STOPPED)
         ran = await self._run(check)
         self._ran[check.argv] = ran
@@ -323,16 +307,16 @@ class CriteriaVerification:
         printed = bytearray()
 
         def keep(_stream: str, data: bytes) -> None:
-            self._on_output(data)
+            self._launcher.on_output(data)
             printed.extend(data)
             del printed[: -4 * (TAIL_CHARACTERS + 1)]
 
-        self._on_output(f"$ {check.command}\n".encode("utf-8", errors="replace"))
+        self._launcher.on_output(f"$ {check.command}\n".encode("utf-8", errors="replace"))
         launch, leave_box = in_box(
             workspace.box_for_checks, launch, files=BoxFiles(writable=(workspace.files.scratch,))
         )
         started = await running_process.start(launch, redactor=workspace.redactor, on_output=keep)
-        self._on_start(started)
+        self._launcher.on_start(started)
         ended = await started.wait()
         await asyncio.to_thread(leave_box)
         return CheckOutcome(

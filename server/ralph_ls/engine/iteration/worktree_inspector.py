@@ -95,7 +95,7 @@ class AgentCommits:
         self._remembered.add(start)
         if self._times is not None:
             self._times += times
-        # Without it a commit is only told as somebody else's.
+        # Without it a commit is merely reported as another author's.
         with contextlib.suppress(OSError):
             path = self._workspace.files.folder / NAME
             line = (
@@ -354,7 +354,7 @@ class WorktreeInspector:
         return self._own_commits.among(commits, start=started.start, began=started.at)
 
     def _with_own_commits(self, found: Changes, run: RunState, until: float | None) -> Changes:
-        """The same changes, in which no commit is a person's that the agent has made before."""
+        """The same changes, without commits of the user that the agent has made before."""
         doubtful = [one.hash for one in found.commits if one.by_person and not one.repository]
         if until is not None or not doubtful:
             return found
@@ -426,7 +426,7 @@ def _is_users(known: CommitAncestry | None, until: float | None) -> IsUserCommit
 
 
 def emit_user_commits(found: Changes) -> tuple[Notice, ...]:
-    """Tell what a person committed while the agent worked."""
+    """Report what the user committed while the agent worked."""
     commits = [commit for commit in found.commits if commit.by_person]
     if not commits:
         return ()

@@ -1,8 +1,8 @@
-"""Telling those outside: the commands ``on_question`` and ``on_pr_ready``, and comments on GitHub.
+"""Announcements to the world outside: ``on_question``, ``on_pr_ready``, comments on GitHub.
 
-One process each, started once, with a time limit and ended with the run's other processes. What it
-is told goes into its environment and, as JSON, to its standard input; nothing that an agent or a
-stranger wrote becomes part of a command line. That it fails is told and moves no run.
+One process each, started once, with a time limit, ended with the run's other processes. Its payload
+is in its environment and, as JSON, on its standard input; nothing that an agent or a stranger wrote
+becomes part of a command line. A failure is reported and changes nothing in the run.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ SETTINGS: Mapping[AnnouncementOccasion, str] = {
     AnnouncementOccasion.QUESTION: "on_question",
     AnnouncementOccasion.PR_READY: "on_pr_ready",
 }
-"""The key under which a person has put the command."""
+"""The key of the setting that has the command."""
 
 
 class Announcements:
@@ -52,7 +52,7 @@ class Announcements:
         self._n_told = 0
 
     async def announce(self, order: Announce, run: RunState) -> AnnouncementDone:
-        """Tell them, and say what came of it; raises nothing that an agent or they could cause."""
+        """Run the command or post the comment, and return the outcome; agents cannot break it."""
         name = SETTINGS[order.occasion]
         match order.channel:
             case AnnouncementChannel.COMMAND:
@@ -157,7 +157,7 @@ class Announcements:
         return (str(program), *argv[1:]), environment, given
 
     def _told(self, order: Announce, run: RunState) -> dict[str, object]:
-        """What they are told: SPEC §9's payload, and what a pull request is made of."""
+        """The payload of a command, and what a pull request is made of (docs/rules.md#commits)."""
         workspace, redact = self._workspace, self._workspace.redactor.redact
         head = worktree_state.read_head(workspace.worktree.git_dir, workspace.worktree.common_dir)
         request, task = run.request, None if run.current is None else run.current.started.task
@@ -200,9 +200,9 @@ def _transcript_tail(printed: str) -> str:
 
 
 def _comment(question: str) -> str:
-    """The comment's text; what the agent wrote stands in a fence that it cannot close.
+    """The comment's text; the agent's part is in a fence that it cannot close.
 
-    Within a fence nobody is mentioned, and nothing is made of what looks like markup.
+    Within a fence nobody is mentioned, and no markup is interpreted.
     """
     runs = [len(found[0]) for found in re.finditer(r"`{3,}", question)]
     fence = "`" * (max(runs, default=2) + 1)

@@ -1,13 +1,11 @@
-"""Snapshots of the run for viewers, so that none of them folds a long run from its beginning.
+"""Effect runner: performs what the reducer orders, and answers with an input or ``EffectFailed``.
 
-The engine needs nothing of what viewers show, so it reads its own journal for it, as they do: from
-the last snapshot on, in a thread beside the agent, and seldom. This module must never be needed:
-without a snapshot a viewer takes longer, and knows the same.
+Quick effects happen at once, so that a decide file exists before the run reports that it waits;
+slow ones run as tasks. ``StopAgent`` ends every running process.
 
-Performing what the reducer orders. Each effect answers with an input, or with ``EffectFailed``.
-
-Quick effects happen at once, so that a decide file lies there before the run says that it waits;
-slow ones run as tasks. Every running process can be ended by ``StopAgent``.
+Also snapshots of the run for viewers, so that none of them folds a long run from its beginning. The
+engine makes them from its own journal, in a thread beside the agent, and seldom. They are only a
+cache: without one a viewer takes longer, and shows the same.
 """
 
 from __future__ import annotations
@@ -128,7 +126,7 @@ class EffectRunner:
         self._clock = clock
         self._journal = journal
         self._deliver = deliver
-        self._work = IterationWork(workspace, clock=clock, tell=deliver, keeper=keeper)
+        self._work = IterationWork(workspace, clock=clock, emit=deliver, keeper=keeper)
         self._announcing = Announcements(workspace)
         self._tasks: set[asyncio.Task[None]] = set()
         self._halt_watch: Wakeup | None = None
@@ -194,7 +192,7 @@ class EffectRunner:
                 self._start("pushing", self._answer(self._work.push(effect)))
 
     def look_at_clock(self) -> None:
-        """End a wait whose time has come while the machine slept, when no timer goes on."""
+        """End a wait whose time has come while the machine slept and no timer ran."""
         if self._timer is not None and self._until is not None and self._clock.now() >= self._until:
             self._time_came()
 
@@ -203,7 +201,7 @@ class EffectRunner:
         self._deliver(WaitElapsed())
 
     def write_first(self, effects: Iterable[Effect]) -> str | None:
-        """Write what has to lie there before the journal tells of it; the first problem, if any."""
+        """Write what has to exist before the journal reports it; the first problem, if any."""
         problems = (self._write(effect) for effect in effects)
         return next((problem for problem in problems if problem is not None), None)
 
@@ -219,9 +217,9 @@ class EffectRunner:
         self._work.log.summary_file.load_rows(ended)
 
     def end_soon(self) -> None:
-        """Have ``finish`` end what still runs, or give it up: somebody wants an end at once.
+        """Have ``finish`` end what still runs, or give it up: an end at once is ordered.
 
-        Those outside are told for a moment longer. Idempotent.
+        Announcements get a moment longer. Idempotent.
         """
         if self._hurry is not None:
             return
@@ -371,7 +369,7 @@ class EffectRunner:
             try:
                 found = halt_files.load_halt_files(root, paths)
             except RalphError:
-                return  # It is looked at again; whoever broke it may be about to mend it.
+                return  # It is looked at again; its author may be about to fix it.
             moment = self._clock.monotonic()
             if found != changed:
                 changed, changed_at = found, moment

@@ -1,6 +1,6 @@
-"""Everything that has to be true before a run begins: settings, trust, plan, agent, orphans.
+"""Preparation of a run: settings, trust, plan, agent and orphans, before the first event.
 
-What is wrong is found here, before the first event, and told as an error that says what to do.
+What is wrong is found here and raised as an error that says what to do.
 """
 
 from __future__ import annotations
@@ -205,12 +205,12 @@ def prepare_start(
 def _resumed(
     request: RunRequest, looking: WorktreeInspector, run: RunState, facts: EngineFacts, orphans: int
 ) -> Resumed:
-    """The run goes on; what was done while no engine ran is the user's."""
+    """The input that resumes the run; what was done while no engine ran is the user's."""
     workspace = looking.workspace
     inheriting = InheritedChanges(workspace, workspace.last_look)
     users: tuple[str, ...] = ()
     if run.current is not None and request.order is None:
-        users = inheriting.look(run, looking.look()).ownership.users
+        users = inheriting.inspect(run, looking.look()).ownership.users
     return Resumed(
         by=request.by,
         facts=facts,
@@ -224,9 +224,9 @@ def _resumed(
 def _settings(
     request: RunRequest, root: Path, overrides: Mapping[str, Any], earlier: RunState | None
 ) -> tuple[LoadedSettings, list[Notice]]:
-    """The settings as they hold, with the profile and the agent that the run takes.
+    """The effective settings, with the profile and the agent of the run.
 
-    A run that goes on keeps those that it began with.
+    A resumed run keeps those that it began with.
     """
     known = None if earlier is None else previous_choice(earlier)
     settings = load_settings(root, request.environment, overrides, earlier=known)
@@ -250,7 +250,7 @@ def _agents(
 
 
 def _earlier_run(worktree: Worktree, state: StateFolder) -> tuple[StateFolder, RunState]:
-    """The run that ``--resume`` means; raises ``UsageError`` where there is none to go on with."""
+    """The run that ``--resume`` means; raises ``UsageError`` where there is none to resume."""
     found = find_run(worktree, state)
     if found is None:
         raise UsageError("there is no run to resume here; start one with: ralph run")
@@ -298,7 +298,7 @@ def _facts(
 
 
 def _exclude(workspace: Workspace) -> list[Notice]:
-    """Keep ``git status`` clean: what is not meant for commit is excluded, and told.
+    """Keep ``git status`` clean: exclude what is not meant for commit, and report it.
 
     See docs/rules.md#files.
     """
@@ -346,10 +346,10 @@ def claims_here(
 def require_program(
     name: str, environment: Mapping[str, str], worktree: Worktree, settings: LoadedSettings
 ) -> Path:
-    """Where the agent's program lies; raises what keeps it from starting before a run begins.
+    """Path of the agent's program; raises what keeps it from starting before a run begins.
 
-    A program that PATH finds in the work tree comes with the repository, but nobody was shown it:
-    ``NotAllowed``, unless a person named it for this run.
+    A program that PATH finds in the work tree comes with the repository and was never shown to the
+    user: ``NotAllowed``, unless the user named it for this run.
     """
     config = settings.config
     around = base_agent_environment(
@@ -370,7 +370,7 @@ def require_program(
 
 
 def _require_utf8(*paths: Path) -> None:
-    """The journal and everything that is told of a run is UTF-8, its places included."""
+    """Raise ``StateUnusable`` for a path that is not UTF-8, as the journal and all reports are."""
     for path in paths:
         try:
             str(path).encode()

@@ -48,7 +48,7 @@ from ralph_ls.store.run.runs import find_run
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NextPrompt:
-    """What the next agent would be told."""
+    """The prompt of the next agent."""
 
     prompt: str
     """Empty where no agent would be started."""
@@ -61,13 +61,13 @@ class NextPrompt:
     task_id: str | None
     source: PromptSource | None
     template: str | None
-    """Where the template lies; None: it is the built-in one."""
+    """Path of the template; None: it is the built-in one."""
     passed_over: str | None
     """Which templates were passed over for it, in words."""
     not_allowed: tuple[str, ...]
     """What the repository brings that a run would use, and nobody allowed."""
     worker: Worker = Worker()
-    """Who would be told."""
+    """The agent that would get it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,10 +129,10 @@ def _about(
 
 
 def next_prompt(request: RunRequest, now: datetime, *, mode: Mode | None = None) -> NextPrompt:
-    """What the next agent would be told: of the living run, of one that goes on, or of a new one.
+    """Preview of the next prompt: of the living run, of one that is resumed, or of a new one.
 
-    ``request.resume`` goes on with the last run. ``mode`` is what the iteration is to be for, in
-    place of what it would be. Raises ``UsageError`` where there is no run to go on with.
+    ``request.resume`` resumes the last run. ``mode`` replaces the mode that the iteration would
+    have. Raises ``UsageError`` where there is no run to resume.
     """
     place = _Place.of(request, can_resume=True)
     plan = locate_plan(
@@ -154,9 +154,9 @@ class _Place:
     state: StateFolder
     settings: LoadedSettings
     run: RunState | None
-    """The run that goes on; None: a new one begins."""
+    """The run that is resumed; None: a new one begins."""
     folder: Path | None
-    """Where that run's files lie."""
+    """The files of that run."""
 
     @classmethod
     def of(cls, request: RunRequest, *, can_resume: bool) -> _Place:

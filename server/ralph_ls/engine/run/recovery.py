@@ -1,18 +1,13 @@
-"""What an earlier run left behind: its agent's processes, and its logs (docs/rules.md#recovery).
+"""Recovery from an earlier run: its agent's processes, its logs, and files of older loops.
 
-A start looks here before anything else. This module must never touch what belongs to a run whose
-engine lives: the caller holds the work tree's lock.
+A start calls this before anything else, while holding the work tree's lock; what belongs to a run
+whose engine lives is left alone (docs/rules.md#recovery). Files of an older loop are only reported,
+with what to do (docs/rules.md#files).
 
-What an older loop left in the tree, told at a start with what to do (docs/rules.md#files).
-
-Nothing of it is read, moved or removed here.
-
-Old entries of the progress log go to a file beside it when a run starts
-(docs/rules.md#specifications).
-
-Only where a person has set ``progress.keep_days``, and only in files that git shows no change of:
-what somebody is at work on is nobody else's to move. The archive is written first, so that an entry
-is never lost; one that then stands in both is not added again.
+Old entries of the progress log are moved to a file beside it when a run starts, if
+``progress.keep_days`` is set and git shows no change of these files: what the user works on is not
+moved (docs/rules.md#specifications). The archive is written first, so that no entry is lost; one
+that is in both files then is not added again.
 """
 
 from __future__ import annotations
@@ -193,11 +188,10 @@ def remove_old_logs(
     kept_since: datetime | None,
     outside: Path | None = None,
 ) -> list[Notice]:
-    """Remove the logs that the settings do not keep (docs/rules.md#logs); what is gone is told.
+    """Remove the logs that the settings do not keep, and report it (docs/rules.md#logs).
 
-    What was written since ``kept_since`` belongs to the run that goes on. Logs that somebody has
-    committed are no business of ours. ``outside``: the folder of the logs, where it lies outside
-    the tree.
+    Logs since ``kept_since`` belong to the run that is resumed. Committed logs are kept.
+    ``outside``: the folder of the logs, where it is outside the tree.
     """
     logs = config.paths.logs if outside is None else str(outside)
     old = find_old_logs(root / logs, config.log_retention, now, kept_since=kept_since)
@@ -215,13 +209,13 @@ def remove_old_logs(
 
 
 def _complete_summary(folder: Path, found: FoundRun) -> None:
-    """An engine killed right at its end has told its last iteration, but not written its row."""
+    """Add the row of the last iteration, which an engine killed at its end has not written."""
     last, path = found.state.last, folder / NAME
     if last is None or path.is_symlink():
         return
     with contextlib.suppress(StateUnusable):
         summary = read_regular(path, LARGEST_SUMMARY)
-        # The head stands there with the first row.
+        # The first row comes with the head.
         n_rows = 0 if summary is None else summary.count(b"\n") - 1
         if n_rows >= found.state.counted:
             return
@@ -248,7 +242,7 @@ def attempts_remark(root: Path, state: StateFolder) -> str | None:
 
 
 def emit_legacy_files(workspace: Workspace) -> list[Notice]:
-    """Tell of files and marks that mean nothing any more, or not yet."""
+    """Report files and marks that mean nothing any more, or not yet."""
     notices = []
     remark = attempts_remark(workspace.root, workspace.state)
     if remark is not None:
@@ -271,9 +265,9 @@ def emit_legacy_files(workspace: Workspace) -> list[Notice]:
 def archive_progress(
     root: Path, config: Config, today: date
 ) -> tuple[list[Notice], tuple[str, ...]]:
-    """Move the old entries; what is told of it, and the files that were written.
+    """Move the old entries; returns the notices and the files that were written.
 
-    Never raises for what lies there: a log that cannot be tidied up ends no run.
+    Never raises: a log that cannot be tidied up ends no run.
     """
     keep_days, log = config.progress.keep_days, config.paths.progress
     if keep_days is None:

@@ -28,7 +28,7 @@ from ralph_ls.core.loop.profiles import to_tables
 from ralph_ls.core.plurals import some_of
 from ralph_ls.engine.agent.description import Agent
 from ralph_ls.engine.agent.run_agents import metering_of
-from ralph_ls.engine.delivery.push import find_remote
+from ralph_ls.engine.delivery.git_delivery import find_remote
 from ralph_ls.engine.sandbox.selection import ChosenSandbox
 from ralph_ls.protocol.config.agent_facts import Metering
 from ralph_ls.protocol.config.config import CONFIG_FILE, Config

@@ -1,18 +1,14 @@
-"""Taking secrets out of what the loop is told, in the one place where everything passes.
+"""Engine of a run: one queue of inputs, one owner of the state, one step at a time.
 
-What reaches the reducer reaches the journal, the halt files and every viewer. So every input is
-cleaned before it is taken, whoever it came from: agent, git, plan, person, settings
-(docs/rules.md#secrets).
+``run_engine`` leads from a request to a running engine: settings, trust, lock, orphans, journal,
+then the loop. What can be wrong is found before the first event and raised as an error that says
+what to do; from the first event on the journal reports it.
 
-The engine: one queue of inputs, one owner of the state, one step at a time.
+The loop takes an input, asks the reducer, writes the events and performs the effects. Everything
+else in this package either puts inputs into the queue or performs an effect.
 
-Take an input, ask the reducer, write the events, perform the effects. Everything else in this
-package either puts inputs into the queue or performs an effect.
-
-From a request to a running engine: settings, trust, lock, orphans, journal, then the loop.
-
-Everything that can be wrong is found here, before the first event, and told as an error that says
-what to do; from the first event on the journal tells.
+Secrets are redacted here, in every input before it is taken, since what reaches the reducer reaches
+the journal, the halt files and every viewer (docs/rules.md#secrets).
 """
 
 from __future__ import annotations
@@ -213,7 +209,7 @@ class Engine:
         if problem := self._performer.write_first(taken.first):
             if self._state.awaits is Awaits.START:
                 raise StateUnusable(problem)
-            # Nobody may be told of a file that is not there.
+            # No event may report a file that does not exist.
             taken = step(self._state, self._performer.failure(problem), self._clock.now())
         taken = _with_survivors(taken)
         try:
@@ -325,7 +321,7 @@ class Engine:
                 del self._posted[name]
 
     def _refuse_leftovers(self) -> None:
-        """What lay in the inbox before this start was meant for another time.
+        """Refuse commands that were in the inbox before this start, as meant for another time.
 
         See docs/rules.md#inbox.
         """
@@ -335,7 +331,7 @@ class Engine:
             self.deliver(CommandUnreadable(id=posted.id, code="leftover", reason=reason))
 
     def _drain(self) -> None:
-        """Answer what came in while the run ended; only answers to commands are left to tell."""
+        """Answer commands that arrived while the run ended; nothing else is left to report."""
         self._collect()
         while not self._queue.empty():
             self._take(self._queue.get_nowait())
@@ -366,9 +362,9 @@ def run_engine(
     on_ready: Callable[[RunFiles], None] | None = None,
     clock: Clock | None = None,
 ) -> int:
-    """Run a loop in this process until it ends, and give its exit code.
+    """Run a loop in this process until it ends, and return its exit code.
 
-    ``on_ready`` is told the run's files once the lock is held, before the first event. Raises a
+    ``on_ready`` gets the run's files once the lock is held, before the first event. Raises a
     ``RalphError`` for whatever keeps the run from beginning.
     """
     used_clock = SystemClock() if clock is None else clock

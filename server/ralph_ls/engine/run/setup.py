@@ -1,13 +1,11 @@
-"""Which agents could be started here: those that are built in, and those that settings describe.
+"""Set-up: which agents can be started here, and one start of an agent that proposes a plan.
 
-Only looked for, never started. This module must never know what any of them does.
+Agents are looked up and not started; what they do is not known here.
 
-One start of an agent that only proposes a plan (docs/rules.md#set-up): nothing in the tree is
-changed by us.
-
-The agent gets the care of an iteration: a group of its own, a timeout, and an end that takes all it
-started along. It may change files all the same; then that is told. A command that the repository
-brings needs its owner's leave, as for a run.
+A proposal changes nothing in the tree by itself (docs/rules.md#set-up). Its agent is supervised
+like that of an iteration: a separate process group, a timeout, and an end that includes all that it
+started. Changes that it makes all the same are reported. A command that the repository brings needs
+approval, as for a run.
 """
 
 from __future__ import annotations
@@ -150,7 +148,7 @@ def propose(
         )
     settings = load_settings(worktree.root, request.environment, request.overrides)
     settings = with_agent(settings, request.environment, worktree.root)
-    # A proposal goes on in no session, so no agent needs to have one.
+    # A proposal continues no session, so no agent needs to have one.
     config = settings.config.model_copy(update={"session": SessionConfig()})
     claims = [claim for claim in claims_here(worktree, state, settings) if claim.agent is not None]
     trust.require_allowed(state, claims)
@@ -310,7 +308,7 @@ def _stop_soon(loop: asyncio.AbstractEventLoop, running: running_process.Running
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _TreeState:
-    """The tree, as far as git tells it from its commit."""
+    """The difference of the tree from its commit, as git reports it."""
 
     commit: str | None
     dirty: Mapping[str, str]

@@ -58,14 +58,14 @@ class GitLocks:
         workspace: Workspace,
         *,
         clock: Clock,
-        tell: Callable[[AnnouncementDone], None] | None,
+        emit: Callable[[AnnouncementDone], None] | None,
         log: Callable[[bytes], None] = lambda _: None,
     ) -> None:
         """``log`` writes into the iteration's log for people."""
         self._log = log
         self._workspace = workspace
         self._clock = clock
-        self._tell = tell
+        self._emit = emit
         self._before: frozenset[LockFile] = frozenset()
         self._kept: frozenset[LockFile] | None = None
         """What the run's folder says was there before."""
@@ -145,16 +145,16 @@ class GitLocks:
         try:
             branch = read_head(place.git_dir, place.common_dir).branch
         except RalphError:
-            # Whoever reads it next says so.
+            # The next reader reports it.
             branch = None
         return find_blocking(place, branch)
 
     def _say_waiting(self, locks: Iterable[LockFile]) -> None:
-        if self._tell is not None:
+        if self._emit is not None:
             names = some_of([str(lock.path) for lock in locks], SHOWN)
             patience = format_duration(self._workspace.config.git_lock_wait)
             message = f"another git holds the repository, waiting for it up to {patience}: {names}"
-            self._tell(AnnouncementDone(code=WAITING, message=message))
+            self._emit(AnnouncementDone(code=WAITING, message=message))
 
 
 def move_earlier_locks(
@@ -283,7 +283,7 @@ class UnfinishedOperations:
         now = under_way(self._git_dir)
         self._users = None if now == self._left else now
 
-    def tell(self) -> tuple[Notice, ...]:
+    def notices(self) -> tuple[Notice, ...]:
         """What an agent has left, after its end."""
         now = under_way(self._git_dir)
         self._left = None if now == self._users else now

@@ -1,15 +1,15 @@
-"""Keeper: a small process beside the engine that sees how the work tree is when both are gone.
+"""Keeper: a small process beside the engine that records the work tree once both are gone.
 
 An engine may be killed at any moment, and its agent works on. What the agent wrote until its end is
-the iteration's; what somebody writes later is the user's. The keeper tells the two apart: it
-sleeps on a pipe whose other end only the engine has, wakes up when the engine is dead, waits for
-the agent's end, notes the time, and takes the same look at the work tree as the engine does between
-two iterations. The next engine finds that look in the run's folder.
+the iteration's; what is written later is the user's. To separate the two, the keeper sleeps on a
+pipe whose other end only the engine has, wakes up when the engine is dead, waits for the agent's
+end, notes the time, and records the work tree as the engine does between two iterations. The next
+engine finds that record in the run's folder.
 
 The keeper is forked before anything of the run is begun: that takes a millisecond or two, and
-nothing for each agent. The agent's own process stays as it is, with its exit code, signals and
-group. Where the system cannot fork (Windows), or the keeper was killed too, nothing is recorded,
-and the last signs of life decide (``core.loop.ownership``).
+nothing for each agent. The agent's process stays as it is, with its exit code, signals and group.
+Where the system cannot fork (Windows), or the keeper was killed too, nothing is recorded, and the
+last signs of life decide (``core.loop.evidence.ownership``).
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ def start_keeper() -> TreeKeeper:
         finally:
             os._exit(0)
     os.close(read_end)
-    # What it is told is short, but nothing ever holds up the engine.
+    # Messages are short, but nothing ever holds up the engine.
     os.set_blocking(write_end, False)
     return TreeKeeper(write_end, pid)
 
@@ -267,7 +267,7 @@ def _now() -> float:
 
 
 def _wait_for_agent(known: dict[str, Any]) -> bool:
-    """Wait for the agent's end; says whether the engine died before it had heard of that."""
+    """Wait for the agent's end; whether the engine died before it was informed of that."""
     import psutil
 
     marker, pid = known.get("marker", ""), known.get("pid", 0)

@@ -1,6 +1,8 @@
-"""The work tree as it was when an engine and its agent were both gone, as a file of the run.
+"""Workspace of an engine: the values that its parts share, the keeper's record, the user's edits.
 
-Where one engine works, and with what: the values that its parts share.
+The keeper's record is the work tree as it was when an engine and its agent were both gone. Edits of
+the plan are those that editors reported while the agent worked: the user's tick is not the agent's
+work, and counts for nothing else (docs/rules.md#user-edits).
 """
 
 from __future__ import annotations
@@ -8,11 +10,14 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 
+from ralph_ls.core.loop.inputs import Notice
 from ralph_ls.core.plan.edit.progress_log import archive_path
+from ralph_ls.core.plurals import some_of
 from ralph_ls.core.redaction.redactor import Redactor
 from ralph_ls.engine.agent.description import Agent
 from ralph_ls.engine.git.worktree_state import LoopFiles
@@ -23,6 +28,7 @@ from ralph_ls.protocol.config.config import Config, LogForm
 from ralph_ls.protocol.run.values import Baseline
 from ralph_ls.store.files import PRIVATE_FILE, read_if_there, write_atomic
 from ralph_ls.store.layout import RunFiles, StateFolder, Worktree
+from ralph_ls.store.project.plan_file import UserSave, read_saves, text_hash
 from ralph_ls.store.project.project_state import ProjectState
 from ralph_ls.store.project.trust import Claim, RunTrust
 from ralph_ls.store.run.engine_output import OUTPUT
@@ -37,7 +43,7 @@ class FinalSnapshot:
     start: int | None
     """The start whose agent that engine had started last; None: it had started none."""
     ended_at: float | None
-    """When the agent ended, in seconds since the epoch; None: the engine had heard of its end."""
+    """When the agent ended, in seconds since the epoch; None: the engine was informed of it."""
     died_at: float
     """When the engine died."""
     looked_at: float
@@ -130,7 +136,7 @@ class Workspace:
     def is_gone(self) -> bool:
         """Whether the work tree was removed; one that merely cannot be reached may come back."""
         try:
-            # The root alone would not do: what is written into it later makes it anew.
+            # The root alone would not do: what is written into it later creates it again.
             (self.root / ".git").lstat()
         except FileNotFoundError:
             return True
@@ -145,7 +151,7 @@ class Workspace:
 
     @property
     def log_folder_outside(self) -> Path | None:
-        """Where the logs for people lie, should that be outside the work tree.
+        """Folder of the logs for people, if that is outside the work tree.
 
         See docs/rules.md#files.
         """
@@ -185,7 +191,7 @@ class Workspace:
 
     @property
     def state_inside(self) -> tuple[str, ...]:
-        """Where in the work tree the state lies, should somebody have put it there."""
+        """Folder of the state in the work tree, if it was configured to be there."""
         folder = Path(os.path.realpath(self.state.folder.parent))
         if not folder.is_relative_to(self.root):
             return ()
@@ -194,3 +200,58 @@ class Workspace:
     def marker(self, start: int) -> str:
         """What marks every process of an iteration."""
         return f"{self.run}/{start}"
+
+
+SHOWN_TASKS = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanEdits:
+    """What people saved of the plan in one iteration."""
+
+    ticked: frozenset[str] = frozenset()
+    """Ids of the tasks that became done with that."""
+    moved: frozenset[str] = frozenset()
+    """Ids of the tasks of which they changed what an agent may not."""
+    alone: bool = False
+    """Whether the plan differs by nothing else."""
+
+
+def find_plan_edits(
+    workspace: Workspace, before: str, after: str, *, since: datetime | None
+) -> PlanEdits:
+    """What people made of the plan from ``before`` to ``after``, since the former was read."""
+    path = workspace.source.file
+    if before == after or path is None:
+        return PlanEdits()
+    saves = saves_of(workspace, path, since=since)
+    reached = text_hash(before)
+    for save in saves:
+        if save.before == reached:
+            reached = save.sha256
+    return PlanEdits(
+        ticked=frozenset(task for save in saves for task in save.ticked),
+        moved=frozenset(task for save in saves for _, task in save.decided),
+        alone=bool(saves) and reached == text_hash(after),
+    )
+
+
+def saves_of(workspace: Workspace, path: str, *, since: datetime | None) -> Sequence[UserSave]:
+    """What people saved of a file of the work tree, oldest first."""
+    if since is None:
+        return ()
+    real = os.path.realpath(workspace.root / path)
+    path = os.path.relpath(real, workspace.root).replace(os.sep, "/")
+    return read_saves(workspace.state, path, since=since)
+
+
+def emit_plan_edits(edits: PlanEdits, done: Collection[str]) -> tuple[Notice, ...]:
+    """Report which of the tasks that are done now were ticked by the user."""
+    theirs = [task for task in done if task in edits.ticked]
+    if not theirs:
+        return ()
+    message = (
+        "a person ticked in the plan while the agent worked, which is no progress of it: "
+        f"{some_of(theirs, SHOWN_TASKS)}"
+    )
+    return (Notice(code="person-edited-plan", message=message),)
