@@ -31,6 +31,9 @@ CALLED_BY = {"own_command", "launcher"}
 
 PYTHON = re.compile(r"(?:.*/)?(?:python[\d.]*|py)(?:\.exe)?")
 
+COMMAND = re.compile(r"""executable|["']-[mc]["']""")
+"""In each of them; parsing all modules takes seconds."""
+
 TYPED = re.compile(r"(?:\bpython[\d.]*|\bpy -3)((?: -{1,2}\S+)*?) -[mc] (\S+)")
 
 OF_THE_PROJECT = re.compile(r"unittest|pytest|coverage|hatchling|tests\.|…|\{")
@@ -45,6 +48,8 @@ WRITTEN = {".md", ".lua", ".json", ".jsonc", ".toml", ".yml", ".yaml", ".py", ".
 
 def command_lines_in(name: str, text: str) -> Iterator[str]:
     """Every place that builds a command line of Python without ``own_command``."""
+    if not COMMAND.search(text):
+        return
     tree = ast.parse(text)
     within = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
     for node in ast.walk(tree):
