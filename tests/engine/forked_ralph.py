@@ -134,7 +134,6 @@ def load() -> None:
     import encodings.utf_8_sig  # noqa: F401
 
     import filelock  # noqa: F401
-    import git.cmd  # noqa: F401
     import platformdirs
     import watchdog.observers  # noqa: F401
 
