@@ -59,7 +59,7 @@ def typescript_files(root: Path, docstrings: Docstrings) -> dict[Path, str]:
 
 def protocol_module(docstrings: Docstrings) -> str:
     """The module with all the types."""
-    told, asked = _told(), _asked()
+    told, asked = _sent_models(), _asked()
     names = {name: model for model in _models(told + asked) for name in [model.__name__]}
     definitions = {
         **{name: (schema, True) for name, schema in _definitions(told, "serialization").items()},
@@ -83,7 +83,7 @@ def protocol_module(docstrings: Docstrings) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _told() -> list[type[BaseModel]]:
+def _sent_models() -> list[type[BaseModel]]:
     """What the server says: a field without a value is left out, every other one is there."""
     results = [method.result for method in METHODS.values() if method.result is not None]
     notified = [method.params for method in METHODS.values() if not method.is_request]

@@ -119,7 +119,7 @@ class View(WorkspaceView):
     def picture(self) -> WorkspaceSnapshot:
         return self.now
 
-    async def look(self) -> None:
+    async def scan(self) -> None:
         """Everything is known here."""
 
 

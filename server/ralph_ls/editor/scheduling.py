@@ -52,18 +52,18 @@ class FailureLog:
 
     def __init__(self, doing: str) -> None:
         self._doing = doing
-        self._told: dict[Hashable, str] = {}
+        self._sent: dict[Hashable, str] = {}
 
     def tell(self, about: Hashable, error: BaseException) -> None:
         """Log it with its traceback, unless the same was just logged of the same thing."""
         words = f"{type(error).__name__}: {error}"
-        if self._told.get(about) != words:
-            self._told[about] = words
+        if self._sent.get(about) != words:
+            self._sent[about] = words
             logger.error("%s failed: %s", self._doing, words, exc_info=error)
 
     def clear(self, about: Hashable) -> None:
         """It went well."""
-        self._told.pop(about, None)
+        self._sent.pop(about, None)
 
 
 class Throttle(Generic[Key]):

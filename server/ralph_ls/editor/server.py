@@ -58,18 +58,18 @@ class ClientSettings:
     def __init__(self, *, read_only: bool = False) -> None:
         """``read_only`` holds whatever the client sends: it is a flag of the process."""
         self._read_only = read_only
-        self._told: dict[str, Any] = {}
+        self._sent: dict[str, Any] = {}
         self._options: EditorOptions | None = None
 
     @property
     def has_prefix(self) -> bool:
         """Whether the client registers the commands, so that the server does not."""
-        prefix = self._told.get("commandPrefix")
+        prefix = self._sent.get("commandPrefix")
         return isinstance(prefix, str) and _PREFIX.fullmatch(prefix) is not None
 
     def begin(self, told: object) -> None:
         """``initializationOptions``."""
-        self._told = dict(told) if isinstance(told, Mapping) else {}
+        self._sent = dict(told) if isinstance(told, Mapping) else {}
         self._options = None
 
     def change(self, settings: object) -> bool:
@@ -77,16 +77,16 @@ class ClientSettings:
         section = settings.get(SECTION) if isinstance(settings, Mapping) else None
         if not isinstance(section, Mapping):
             return False
-        fixed = {"commandPrefix": self._told.get("commandPrefix")}
+        fixed = {"commandPrefix": self._sent.get("commandPrefix")}
         before = self.options()
-        self._told = {**self._told, **section, **fixed}
+        self._sent = {**self._sent, **section, **fixed}
         self._options = None
         return self.options() != before
 
     def options(self) -> EditorOptions:
         """All of them, with the defaults for what was not sent."""
         if self._options is None:
-            told = {**self._told, "readOnly": True} if self._read_only else self._told
+            told = {**self._sent, "readOnly": True} if self._read_only else self._sent
             self._options = _read_options(told)
         return self._options
 
@@ -242,7 +242,7 @@ def _register_lifecycle(desk: _ServerContext) -> None:
     def settings_changed(params: types.DidChangeConfigurationParams) -> None:
         if settings.change(params.settings):
             for view in workspaces.all():
-                workspaces.tell_change(view)
+                workspaces.notify_change(view)
 
     @server.feature(types.SHUTDOWN)
     def shutdown(_params: None = None) -> None:

@@ -45,7 +45,7 @@ def titles(sight: DocumentSnapshot | None) -> list[str]:
 
 
 async def test_a_file_that_is_not_open_is_read(editor: InProcessEditor, view: View) -> None:
-    sight = await editor.documents.look(view, FileKind.PLAN, whole)
+    sight = await editor.documents.read(view, FileKind.PLAN, whole)
     assert sight is not None
     assert (titles(sight), sight.version) == (["saved"], None)
     assert sight.uri == (view.root / "@fix_plan.md").as_uri()
@@ -54,14 +54,14 @@ async def test_a_file_that_is_not_open_is_read(editor: InProcessEditor, view: Vi
 async def test_an_open_text_wins_over_the_file(editor: InProcessEditor, view: View) -> None:
     assert view.plan_path is not None
     uri = editor.open(view.plan_path, TYPED, version=7)
-    sight = await editor.documents.look(view, FileKind.PLAN, whole)
+    sight = await editor.documents.read(view, FileKind.PLAN, whole)
     assert sight is not None
     assert (titles(sight), sight.version, sight.uri) == (["typed"], 7, uri)
     assert editor.documents.seen(view, FileKind.PLAN).text == TYPED
     editor.type(uri, 8, 0, "- [ ] new\n")
-    assert titles(await editor.documents.look(view, FileKind.PLAN, whole)) == ["new", "typed"]
+    assert titles(await editor.documents.read(view, FileKind.PLAN, whole)) == ["new", "typed"]
     editor.close(uri)
-    assert titles(await editor.documents.look(view, FileKind.PLAN, whole)) == ["saved"]
+    assert titles(await editor.documents.read(view, FileKind.PLAN, whole)) == ["saved"]
 
 
 async def test_a_document_opened_through_a_link_is_the_file(
@@ -70,7 +70,7 @@ async def test_a_document_opened_through_a_link_is_the_file(
     link = tmp_path.with_name(f"{tmp_path.name}-link")
     link.symlink_to(view.root)
     uri = editor.open(link / "@fix_plan.md", TYPED)
-    sight = await editor.documents.look(view, FileKind.PLAN, whole)
+    sight = await editor.documents.read(view, FileKind.PLAN, whole)
     assert sight is not None
     assert (titles(sight), sight.uri) == (["typed"], uri)
 
@@ -90,23 +90,23 @@ async def test_files_of_a_folder_opened_through_a_link_are_called_so(
 async def test_a_file_that_is_not_there_is_not_looked_at(
     editor: InProcessEditor, view: View
 ) -> None:
-    assert await editor.documents.look(view, FileKind.DECIDE, whole) is None
+    assert await editor.documents.read(view, FileKind.DECIDE, whole) is None
     seen = editor.documents.seen(view, FileKind.DECIDE)
     assert (seen.text, seen.file) == ("", FileKind.DECIDE)
     view.plan = None
-    assert await editor.documents.look(view, FileKind.PLAN, whole) is None
+    assert await editor.documents.read(view, FileKind.PLAN, whole) is None
     assert editor.documents.seen(view, FileKind.PLAN).parsed == ParsedPlan(plan=seen.plan)
 
 
 async def test_what_is_no_file_is_not_waited_for(editor: InProcessEditor, view: View) -> None:
     view.plan = "folder"
     (view.root / "folder").mkdir()
-    assert await editor.documents.look(view, FileKind.PLAN, whole) is None
+    assert await editor.documents.read(view, FileKind.PLAN, whole) is None
 
 
 async def test_bytes_that_are_no_text_can_be_shown(editor: InProcessEditor, view: View) -> None:
     (view.root / "@fix_plan.md").write_bytes(b"- [ ] caf\xe9\n")
-    assert titles(await editor.documents.look(view, FileKind.PLAN, whole)) == [
+    assert titles(await editor.documents.read(view, FileKind.PLAN, whole)) == [
         "caf\N{REPLACEMENT CHARACTER}"
     ]
 
@@ -123,7 +123,7 @@ async def test_no_run_stands_beside_a_further_plan(editor: InProcessEditor, view
     editor.views.further = {"other.md"}
     view.now = picture_of([started(), begins(1, CHOOSE)])
     uri = editor.open(view.root / "docs" / "other.md", TYPED)
-    sight = await editor.documents.look(view, FileKind.PLAN, whole, uri=uri)
+    sight = await editor.documents.read(view, FileKind.PLAN, whole, uri=uri)
     assert sight is not None
     assert (sight.further_plan, sight.seen.state, sight.run_files) == ("docs/other.md", None, None)
     assert titles(sight) == ["typed"]
@@ -134,7 +134,7 @@ async def test_a_plan_that_is_not_saved_yet_is_the_plan(
 ) -> None:
     view.plan = None
     uri = editor.open(view.root / "fix_plan.md", TYPED)
-    sight = await editor.documents.look(view, FileKind.PLAN, whole, uri=uri)
+    sight = await editor.documents.read(view, FileKind.PLAN, whole, uri=uri)
     assert sight is not None
     assert (titles(sight), sight.further_plan) == (["typed"], None)
 
@@ -198,10 +198,10 @@ async def test_a_big_text_is_looked_at_beside_the_loop(editor: InProcessEditor, 
         return threading.current_thread()
 
     uri = editor.open(view.root / "@fix_plan.md", TYPED)
-    look = editor.documents.look
-    assert await look(view, FileKind.PLAN, thread, uri=uri) is threading.main_thread()
+    read = editor.documents.read
+    assert await read(view, FileKind.PLAN, thread, uri=uri) is threading.main_thread()
     editor.type(uri, 2, 0, "x" * SMALL_TEXT + "\n")
-    assert await look(view, FileKind.PLAN, thread, uri=uri) is not threading.main_thread()
+    assert await read(view, FileKind.PLAN, thread, uri=uri) is not threading.main_thread()
 
 
 class TestParses:
@@ -298,6 +298,6 @@ async def test_before_any_run_the_settings_say_which_tasks_are_optional(
 ) -> None:
     (view.root / "@fix_plan.md").write_text("- [ ] a\n\n## Future work\n- [ ] b\n", "utf-8")
     view.optional = ("Future",)
-    sight = await editor.documents.look(view, FileKind.PLAN, whole)
+    sight = await editor.documents.read(view, FileKind.PLAN, whole)
     assert sight is not None
     assert [task.optional for task in sight.seen.plan.tasks] == [False, True]

@@ -42,52 +42,52 @@ def plan(tmp_path: Path) -> Path:
 class TestLastCommon:
     def test_one_writer_alone_is_left_alone(self, plan: Path) -> None:
         common = MergeBase(PLAN, read=text_of)
-        assert common.unseen(PLAN, plan) is None
-        assert common.unseen(TYPED + PLAN, plan) is None
+        assert common.conflict(PLAN, plan) is None
+        assert common.conflict(TYPED + PLAN, plan) is None
         plan.write_text(ON_DISK, encoding="utf-8")
-        assert common.unseen(PLAN, plan) is None
+        assert common.conflict(PLAN, plan) is None
 
     def test_with_both_the_base_is_what_they_had_in_common(self, plan: Path) -> None:
         common = MergeBase(PLAN, read=text_of)
-        assert common.unseen(PLAN, plan) is None
+        assert common.conflict(PLAN, plan) is None
         plan.write_text(ON_DISK, encoding="utf-8")
-        assert common.unseen(TYPED + PLAN, plan) == EditConflict(base=PLAN, theirs=ON_DISK)
+        assert common.conflict(TYPED + PLAN, plan) == EditConflict(base=PLAN, theirs=ON_DISK)
 
     def test_what_was_loaded_anew_is_common(self, plan: Path) -> None:
         common = MergeBase(PLAN, read=text_of)
-        common.unseen(PLAN, plan)
+        common.conflict(PLAN, plan)
         plan.write_text(ON_DISK, encoding="utf-8")
-        common.unseen(PLAN, plan)
+        common.conflict(PLAN, plan)
         common.changed(ON_DISK)
         assert common.saved(BOTH) == ON_DISK
 
     def test_what_was_not_saved_when_it_was_opened_is_the_persons(self, plan: Path) -> None:
         common = MergeBase(TYPED + PLAN, read=text_of)
-        assert common.unseen(TYPED + PLAN, plan) is None
+        assert common.conflict(TYPED + PLAN, plan) is None
         plan.write_text(ON_DISK, encoding="utf-8")
-        assert common.unseen(TYPED + PLAN, plan) == EditConflict(base=PLAN, theirs=ON_DISK)
+        assert common.conflict(TYPED + PLAN, plan) == EditConflict(base=PLAN, theirs=ON_DISK)
 
     def test_a_merge_that_was_taken_is_seen_and_others_are_not(self, plan: Path) -> None:
         common = MergeBase(PLAN, read=text_of)
-        common.unseen(PLAN, plan)
+        common.conflict(PLAN, plan)
         plan.write_text(ON_DISK, encoding="utf-8")
-        unseen = common.unseen(TYPED + PLAN, plan)
-        assert unseen is not None
+        conflict = common.conflict(TYPED + PLAN, plan)
+        assert conflict is not None
         for number in range(KEPT_OFFERS):
-            common.offer(f"{number}\n{PLAN}", unseen, PlanKind.MARKDOWN)
-        assert common.offer(TYPED + PLAN, unseen, PlanKind.MARKDOWN).text == BOTH
-        assert common.unseen(TYPED + PLAN, plan) == unseen
+            common.offer(f"{number}\n{PLAN}", conflict, PlanKind.MARKDOWN)
+        assert common.offer(TYPED + PLAN, conflict, PlanKind.MARKDOWN).text == BOTH
+        assert common.conflict(TYPED + PLAN, plan) == conflict
         common.changed(BOTH)
-        assert common.unseen(BOTH, plan) is None
+        assert common.conflict(BOTH, plan) is None
         assert common.saved(BOTH) == ON_DISK
 
     def test_a_file_that_is_gone_or_has_a_mark_is_no_change(self, plan: Path) -> None:
         common = MergeBase(PLAN, read=text_of)
         plan.write_text("\ufeff" + PLAN, encoding="utf-8")
-        assert common.unseen(PLAN, plan) is None
-        assert common.unseen(TYPED + PLAN, plan) is None
+        assert common.conflict(PLAN, plan) is None
+        assert common.conflict(TYPED + PLAN, plan) is None
         plan.unlink()
-        assert common.unseen(TYPED + PLAN, plan) is None
+        assert common.conflict(TYPED + PLAN, plan) is None
 
 
 LINES = st.lists(st.sampled_from(["a\n", "b\n", "é𝄞\r\n", "c\r", "\n", "𝄞"]), max_size=6)

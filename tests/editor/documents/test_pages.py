@@ -37,12 +37,12 @@ def page(shown: ProjectDocument) -> Page:
 async def test_a_text_is_looked_over_once_for_all_features(view: View, name: str) -> None:
     editor = await desk_on(view)
     uri = open_file(editor, view, name)
-    first = await pages_of(editor).look(uri, page)
+    first = await pages_of(editor).read(uri, page)
     assert first is not None
-    assert await pages_of(editor).look(uri, page) is first
-    assert await pages_of(editor).look_around(uri, lambda around: around.here.page) is first
+    assert await pages_of(editor).read(uri, page) is first
+    assert await pages_of(editor).read_around(uri, lambda around: around.here.page) is first
     editor.type(uri, 2, 0, "x")
-    after = await pages_of(editor).look(uri, page)
+    after = await pages_of(editor).read(uri, page)
     assert after is not None
     assert after.text == f"x{first.text}"
 
@@ -54,16 +54,16 @@ async def test_what_was_done_is_read_once_for_all_features_too(view: View) -> No
     def done(around: ProjectContext) -> Page | None:
         return None if around.progress is None else around.progress.page
 
-    first = await pages_of(editor).look_around(uri, done)
+    first = await pages_of(editor).read_around(uri, done)
     assert first is not None
-    assert await pages_of(editor).look_around(uri, done) is first
+    assert await pages_of(editor).read_around(uri, done) is first
 
 
 async def test_pages_of_long_ago_are_forgotten(view: View) -> None:
     editor = await desk_on(view)
     uri = open_file(editor, view, "specs/login.md")
-    first = await pages_of(editor).look(uri, page)
+    first = await pages_of(editor).read(uri, page)
     for number in range(CACHED_DOCUMENTS):
         other = open_file(editor, view, f"specs/{number}.md", "# Other\n")
-        await pages_of(editor).look(other, page)
-    assert await pages_of(editor).look(uri, page) is not first
+        await pages_of(editor).read(other, page)
+    assert await pages_of(editor).read(uri, page) is not first

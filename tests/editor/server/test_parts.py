@@ -224,11 +224,11 @@ class Counted(WorktreeScanner):
     n_looks = 0
     fails = False
 
-    def look(self, *, fresh: bool = False) -> Iterator[ScanResult]:
+    def scan(self, *, fresh: bool = False) -> Iterator[ScanResult]:
         self.n_looks += 1
         if self.fails:
             raise RuntimeError("a disk went away")
-        return super().look(fresh=fresh)
+        return super().scan(fresh=fresh)
 
 
 def _seq_of(found: ScanResult) -> int:

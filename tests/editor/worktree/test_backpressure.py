@@ -29,9 +29,9 @@ class Client:
         self.told: list[ScanResult] = []
         self.keeps_up = asyncio.Event()
         self.n_taken = 0
-        self.hand_over = BackpressuredSink(self.told.append, self._keep_pace)
+        self.hand_over = BackpressuredSink(self.told.append, self._apply_backpressure)
 
-    async def _keep_pace(self) -> None:
+    async def _apply_backpressure(self) -> None:
         await self.keeps_up.wait()
 
     def taken(self) -> None:

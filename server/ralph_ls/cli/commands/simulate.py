@@ -113,7 +113,7 @@ def simulate(
         else:
             told = simulate_trace(_trace_lines(rest, config, problems), config)
         last = _emit(told) if as_json else _show(told)
-    problems.tell_how_many_more()
+    problems.report_remainder()
     if last is None:
         print_error(f"{trace} tells of no iteration, so there is nothing to simulate")
     elif not as_json:
@@ -161,7 +161,7 @@ class _Problems:
         self._again: dict[tuple[str, str], int] = {}
         self._n_others = 0
 
-    def tell(self, line: int, problem: TraceProblem) -> None:
+    def report(self, line: int, problem: TraceProblem) -> None:
         key = (problem.code, problem.field)
         if key in self._again:
             self._again[key] += 1
@@ -171,7 +171,7 @@ class _Problems:
             self._again[key] = 0
             print_error(f"{self._name}, line {line}: {problem.message}")
 
-    def tell_how_many_more(self) -> None:
+    def report_remainder(self) -> None:
         for (code, field), n_more in self._again.items():
             if n_more:
                 what = f"{code} ({field})" if field else code
@@ -206,7 +206,7 @@ def _lines(stream: BinaryIO, name: str, problems: _Problems) -> Iterator[_Line]:
             if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
                 _skip_line(stream)
                 message = f"this is longer than {LONGEST_LINE} bytes, so it is left out"
-                problems.tell(number, TraceProblem(code="too-long", message=message))
+                problems.report(number, TraceProblem(code="too-long", message=message))
             elif line.strip():
                 yield number, line
     except OSError as error:
@@ -238,7 +238,7 @@ def _trace_lines(
             text, preferred=preferred, complete_word=config.promise.complete
         )
         for problem in wrong:
-            problems.tell(number, problem)
+            problems.report(number, problem)
         if found is not None:
             yield found
 
@@ -249,7 +249,7 @@ def _events(lines: Iterable[_Line], problems: _Problems) -> Iterator[EventBase]:
             yield parse_event(line)
         except ValueError:
             message = "this is no event, so it is left out"
-            problems.tell(number, TraceProblem(code="no-event", message=message))
+            problems.report(number, TraceProblem(code="no-event", message=message))
 
 
 # What is said.

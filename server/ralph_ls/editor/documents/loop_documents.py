@@ -90,7 +90,7 @@ class LoopDocuments:
         """By unquoted URI: how the client quotes it, such as ``@`` where we would say ``%40``."""
         self._common: dict[str, MergeBase] = {}
         """By unquoted URI: what each open document and its file had in common last."""
-        self._looks: WeakKeyDictionary[WorkspaceView, asyncio.Future[None]] = WeakKeyDictionary()
+        self._scans: WeakKeyDictionary[WorkspaceView, asyncio.Future[None]] = WeakKeyDictionary()
         self._listen()
 
     def on_edit(self, listener: Callable[[str, DocumentEvent], None]) -> None:
@@ -107,7 +107,7 @@ class LoopDocuments:
         sight = read_document_snapshot(source, self._parses)
         return sight.seen if isinstance(sight, DocumentSnapshot) else context_without_file(source)
 
-    async def look(
+    async def read(
         self,
         view: WorkspaceView,
         kind: FileKind,
@@ -121,7 +121,7 @@ class LoopDocuments:
         Of one that is not read, such as one beyond the limits, what ``without`` makes. Both may
         run in a thread, so they must not touch anything of the event loop's.
         """
-        await self._look_first(view)
+        await self._read_first(view)
         source = self._source(view, kind, uri)
 
         def work() -> Result | None:
@@ -178,13 +178,13 @@ class LoopDocuments:
         name = uri_of(view, path)
         return self._names.get(unquote(name), name)
 
-    async def _look_first(self, view: WorkspaceView) -> None:
+    async def _read_first(self, view: WorkspaceView) -> None:
         """Nothing is shown of a work tree before its files were looked at."""
-        if view not in self._looks:
-            self._looks[view] = asyncio.ensure_future(view.look())
+        if view not in self._scans:
+            self._scans[view] = asyncio.ensure_future(view.scan())
         # It was let go meanwhile: then what is known of it will do.
         with contextlib.suppress(RalphError):
-            await asyncio.shield(self._looks[view])
+            await asyncio.shield(self._scans[view])
 
     def _source(self, view: WorkspaceView, kind: FileKind, uri: str | None) -> DocumentSource:
         """What is to be read, pinned down."""
@@ -230,35 +230,35 @@ class LoopDocuments:
             uri = params.text_document.uri
             self._names[unquote(uri)] = uri
             self._common[unquote(uri)] = MergeBase(self._ours(uri).source, read=text_of)
-            self._tell(params.text_document.uri, DocumentEvent.OPENED)
+            self._notify(params.text_document.uri, DocumentEvent.OPENED)
 
         @self._server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
         def changed(params: types.DidChangeTextDocumentParams) -> None:
             uri = params.text_document.uri
             if unquote(uri) in self._common:
                 self._common[unquote(uri)].changed(self._ours(uri).source)
-            self._tell(uri, DocumentEvent.CHANGED)
+            self._notify(uri, DocumentEvent.CHANGED)
 
         @self._server.feature(types.TEXT_DOCUMENT_DID_SAVE)
         def saved(params: types.DidSaveTextDocumentParams) -> None:
             uri = params.text_document.uri
             if unquote(uri) in self._common:
                 text = self._ours(uri).source
-                self._tell_save(DocumentSave(uri, self._common[unquote(uri)].saved(text), text))
-            self._tell(uri, DocumentEvent.SAVED)
+                self._notify_save(DocumentSave(uri, self._common[unquote(uri)].saved(text), text))
+            self._notify(uri, DocumentEvent.SAVED)
 
         @self._server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
         def closed(params: types.DidCloseTextDocumentParams) -> None:
             self._common.pop(unquote(params.text_document.uri), None)
-            self._tell(params.text_document.uri, DocumentEvent.CLOSED)
+            self._notify(params.text_document.uri, DocumentEvent.CLOSED)
 
-    def _tell(self, uri: str, edit: DocumentEvent) -> None:
-        self._tell_all(self._listeners, uri, edit)
+    def _notify(self, uri: str, edit: DocumentEvent) -> None:
+        self._notify_all(self._listeners, uri, edit)
 
-    def _tell_save(self, save: DocumentSave) -> None:
-        self._tell_all(self._save_listeners, save)
+    def _notify_save(self, save: DocumentSave) -> None:
+        self._notify_all(self._save_listeners, save)
 
-    def _tell_all(self, listeners: list[Callable[..., None]], *told: object) -> None:
+    def _notify_all(self, listeners: list[Callable[..., None]], *told: object) -> None:
         for listener in listeners:
             try:
                 listener(*told)

@@ -170,7 +170,7 @@ class ProjectDocuments:
         self._documents = documents
         self._known = _KNOWN.setdefault(documents, _KnownPages())
 
-    async def look(self, uri: str, compute: Callable[[ProjectDocument], Result]) -> Result | None:
+    async def read(self, uri: str, compute: Callable[[ProjectDocument], Result]) -> Result | None:
         """What ``compute`` makes of a page; None for any other document.
 
         It may run in a thread, so it must not touch anything of the event loop's.
@@ -179,7 +179,7 @@ class ProjectDocuments:
         if place is None:
             return None
         if place.kind == "plan":
-            return await self._look_at_plan(place.view, uri, compute)
+            return await self._read_plan(place.view, uri, compute)
         opened = self._pin_down().get(str(place.path))
 
         def work() -> Result | None:
@@ -190,7 +190,7 @@ class ProjectDocuments:
             return work()
         return await run_in_thread(work, name="page")
 
-    async def look_around(
+    async def read_around(
         self, uri: str, compute: Callable[[ProjectContext], Result]
     ) -> Result | None:
         """The same with the pages around it; ``compute`` always runs in a thread."""
@@ -198,7 +198,7 @@ class ProjectDocuments:
         if place is None:
             return None
         is_plan = place.kind == "plan"
-        plan = await self._look_at_plan(place.view, uri if is_plan else None, _same)
+        plan = await self._read_plan(place.view, uri if is_plan else None, _same)
         opened = self._pin_down()
 
         def work() -> Result | None:
@@ -209,10 +209,10 @@ class ProjectDocuments:
 
         return await run_in_thread(work, name="pages")
 
-    async def look_at_plans(self, compute: Callable[[ProjectDocument], Result]) -> list[Result]:
+    async def read_plans(self, compute: Callable[[ProjectDocument], Result]) -> list[Result]:
         """What ``compute`` makes of the plan of each work tree that has one."""
         await self._workspaces.ready()
-        found = [await self._look_at_plan(view, None, compute) for view in self._workspaces.all()]
+        found = [await self._read_plan(view, None, compute) for view in self._workspaces.all()]
         return [one for one in found if one is not None]
 
     async def _find(self, uri: str) -> _Place | None:
@@ -235,7 +235,7 @@ class ProjectDocuments:
                 return None if found is None else _Place(view, found, name, path)
         return None
 
-    async def _look_at_plan(
+    async def _read_plan(
         self, view: WorkspaceView, uri: str | None, compute: Callable[[ProjectDocument], Result]
     ) -> Result | None:
         from ralph_ls.core.views.model.document_context import FileKind
@@ -243,7 +243,7 @@ class ProjectDocuments:
         def work(sight: DocumentSnapshot) -> Result:
             return compute(self._show_plan(sight))
 
-        return await self._documents.look(view, FileKind.PLAN, work, uri=uri)
+        return await self._documents.read(view, FileKind.PLAN, work, uri=uri)
 
     def _show_plan(self, sight: DocumentSnapshot) -> ProjectDocument:
         from ralph_ls.core.plan.model import PlanKind

@@ -68,10 +68,10 @@ class MergeBase:
             before, self._base, self._opened = self._base, text, None
             return before
 
-    def unseen(self, text: str, path: Path) -> EditConflict | None:
+    def conflict(self, text: str, path: Path) -> EditConflict | None:
         """What the file holds that the document does not, where both have changed; it may block."""
         with self._lock:
-            self._look(path, text)
+            self._read_file(path, text)
             disk = self._disk
             if disk is None or disk == text:
                 self._base = text if disk == text else self._base
@@ -80,18 +80,18 @@ class MergeBase:
                 return None
             return EditConflict(base=self._base, theirs=disk)
 
-    def offer(self, text: str, unseen: EditConflict, kind: PlanKind) -> MergedPlan:
+    def offer(self, text: str, conflict: EditConflict, kind: PlanKind) -> MergedPlan:
         """The document's text with what it has not seen; once that is taken, it is seen."""
         from ralph_ls.core.plan.formats.dispatch import merge_plans
 
-        merged = merge_plans(kind, unseen.base, text, unseen.theirs)
+        merged = merge_plans(kind, conflict.base, text, conflict.theirs)
         with self._lock:
-            self._offers[merged.text] = unseen.theirs
+            self._offers[merged.text] = conflict.theirs
             while len(self._offers) > KEPT_OFFERS:
                 self._offers.popitem(last=False)
         return merged
 
-    def _look(self, path: Path, text: str) -> None:
+    def _read_file(self, path: Path, text: str) -> None:
         """Read the file where it differs from the last look."""
         from ralph_ls.editor.worktree.snapshot import signature_of
 
@@ -161,7 +161,7 @@ class DocumentSnapshot:
     encoding: Encoding
     seen: DocumentContext
     common: MergeBase | None = None
-    unseen: EditConflict | None = None
+    conflict: EditConflict | None = None
     """What the file holds that the open document, which is not saved, does not."""
 
     def columns(self) -> PositionMapper:
@@ -275,10 +275,10 @@ def context_without_file(source: DocumentSource) -> DocumentContext:
 def _snapshot_of(source: DocumentSource, text: str, parses: ParseCache) -> DocumentSnapshot:
     from ralph_ls.core.views.model.document_context import FileKind
 
-    parsed = unseen = None
+    parsed = conflict = None
     if source.kind is FileKind.PLAN and source.path is not None:
         if source.common is not None:
-            unseen = source.common.unseen(text, source.path)
+            conflict = source.common.conflict(text, source.path)
         parsed = parses.parse(source.path, text, plan_parse_options(source))
     view, further = source.view, None
     if not source.is_main and source.path is not None:
@@ -293,7 +293,7 @@ def _snapshot_of(source: DocumentSource, text: str, parses: ParseCache) -> Docum
         encoding=source.encoding,
         seen=_context_of(source, text, parsed),
         common=source.common,
-        unseen=unseen,
+        conflict=conflict,
     )
 
 

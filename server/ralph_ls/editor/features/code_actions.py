@@ -87,7 +87,7 @@ def register(
         def compute(sight: DocumentSnapshot) -> list[types.CodeAction]:
             return code_actions_at(sight, params, prefix, abilities=abilities, log=log)
 
-        found = await documents.look(view, kind, compute, uri=uri) or []
+        found = await documents.read(view, kind, compute, uri=uri) or []
         if literal:
             return list(found)
         # An edit is more than a command, so a client that knows only those is offered none.
@@ -183,10 +183,10 @@ def _merges(
     from ralph_ls.editor.documents.workspace_edits import line_edits
 
     settled = [one for one in remarks if one.source == SOURCE and one.code == EDIT_CONFLICT_CODE]
-    if not settled or sight.unseen is None or sight.common is None:
+    if not settled or sight.conflict is None or sight.common is None:
         return
     text = sight.seen.text
-    merged = sight.common.offer(text, sight.unseen, sight.seen.kind)
+    merged = sight.common.offer(text, sight.conflict, sight.seen.kind)
     n_conflicts = len(merged.conflicts)
     shown = f" ({count_of(n_conflicts, 'conflict')}, shown with both sides)" if n_conflicts else ""
     yield types.CodeAction(

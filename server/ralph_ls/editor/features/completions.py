@@ -61,7 +61,7 @@ def register(
                 _make_snippet(item)
             return found
 
-        return await pages.look_around(params.text_document.uri, compute)
+        return await pages.read_around(params.text_document.uri, compute)
 
 
 def completion_items(

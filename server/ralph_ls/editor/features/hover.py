@@ -39,7 +39,7 @@ def register(
         def compute(sight: DocumentSnapshot) -> types.Hover | None:
             return hover_at(sight, line, markdown=markdown)
 
-        return await documents.look(view, kind, compute, uri=uri)
+        return await documents.read(view, kind, compute, uri=uri)
 
 
 def hover_at(sight: DocumentSnapshot, line: int, *, markdown: bool) -> types.Hover | None:

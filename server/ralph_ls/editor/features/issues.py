@@ -32,7 +32,7 @@ def register(
 ) -> None:
     """Keep the plan of each such work tree up to date from now on."""
 
-    async def look(view: WorkspaceView) -> None:
+    async def read(view: WorkspaceView) -> None:
         from ralph_ls.core.plan.model import PlanKind
 
         if documents.is_over or view.plan_kind is not PlanKind.BEADS:
@@ -51,9 +51,9 @@ def register(
         if found is not None and found != known:
             view.issues = found
             if known is None or (found.text, found.parsed) != (known.text, known.parsed):
-                workspaces.tell_change(view)
+                workspaces.notify_change(view)
 
     pacer: Throttle[WorkspaceView] = Throttle(
-        look, doing="reading issues", longest_rest=SHORTEST_REST, shortest_rest=SHORTEST_REST
+        read, doing="reading issues", longest_rest=SHORTEST_REST, shortest_rest=SHORTEST_REST
     )
     workspaces.on_change(pacer.ask)

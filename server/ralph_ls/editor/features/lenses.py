@@ -51,21 +51,21 @@ class RefreshTracker(Generic[Item]):
         self._workspaces = workspaces
         self._documents = documents
         self._make = make
-        self._tell_client = refresh
+        self._notify_client = refresh
         self._can_refresh = can_refresh
         self._kept: dict[str, Sequence[Item]] = {}
         self._listeners: list[Callable[[], None]] = []
-        self._looks = Throttle(self._look_again, doing=what, longest_rest=SHORTEST_REST)
+        self._scans = Throttle(self._recompute, doing=what, longest_rest=SHORTEST_REST)
         self._refresh = Throttle(
             self._ask_for_refresh,
             doing=f"asking for {what} again",
             shortest_rest=SHORTEST_REST,
             longest_rest=SHORTEST_REST,
         )
-        workspaces.on_change(self.take_change)
+        workspaces.on_change(self.handle_change)
         documents.on_edit(self._take_edit)
 
-    def on_look(self, listener: Callable[[], None]) -> None:
+    def on_scan(self, listener: Callable[[], None]) -> None:
         """Call ``listener`` whenever something was computed."""
         self._listeners.append(listener)
 
@@ -81,22 +81,22 @@ class RefreshTracker(Generic[Item]):
             self._kept.pop(uri, None)
         elif self._documents.is_open(uri):
             self._kept[uri] = found
-            self._told_looked()
+            self._mark_answered()
         return found
 
-    def take_change(self, view: WorkspaceView) -> None:
+    def handle_change(self, view: WorkspaceView) -> None:
         """The run or a file of a work tree changed, or time passed."""
         for uri in [] if self._documents.is_over else self.uris():
             place = self._workspaces.of_document(uri)
             if place is None or place[0] is view:
-                self._looks.ask(uri)
+                self._scans.ask(uri)
 
     def _take_edit(self, uri: str, edit: DocumentEvent) -> None:
         """A client asks by itself about a text that it changed."""
         if edit is DocumentEvent.CLOSED:
             self._kept.pop(uri, None)
 
-    async def _look_again(self, uri: str) -> None:
+    async def _recompute(self, uri: str) -> None:
         if uri not in self._kept:
             return
         found = await self._make(uri) or []
@@ -107,13 +107,13 @@ class RefreshTracker(Generic[Item]):
             self._kept[uri] = found
             if self._can_refresh():
                 self._refresh.ask("all")
-        self._told_looked()
+        self._mark_answered()
 
     async def _ask_for_refresh(self, _key: str) -> None:
         async with asyncio.timeout(ANSWER_PATIENCE):
-            await self._tell_client()
+            await self._notify_client()
 
-    def _told_looked(self) -> None:
+    def _mark_answered(self) -> None:
         for listener in self._listeners:
             listener()
 
@@ -170,7 +170,7 @@ class _Lenses:
             can_refresh=lambda: display_capabilities(server.client_capabilities).lens_refresh,
             what="lenses",
         )
-        self.kept.on_look(self._wait_for_time)
+        self.kept.on_scan(self._wait_for_time)
 
     async def _make(self, uri: str) -> list[types.CodeLens] | None:
         place = self._workspaces.of_document(uri)
@@ -184,7 +184,7 @@ class _Lenses:
             return lenses_of(sight, options, now)
 
         view, kind = place
-        return await self._documents.look(view, kind, compute, uri=uri)
+        return await self._documents.read(view, kind, compute, uri=uri)
 
     def _wait_for_time(self) -> None:
         """Look again when a running time that is shown becomes a minute more."""
@@ -202,7 +202,7 @@ class _Lenses:
     def _take_time(self, views: set[WorkspaceView]) -> None:
         self._timer = None
         for view in views:
-            self.kept.take_change(view)
+            self.kept.handle_change(view)
 
 
 def next_minute(picture: WorkspaceSnapshot, now: datetime) -> float | None:
@@ -273,7 +273,7 @@ def register_hints(
         if not now.inlay_hints.enabled:
             return []
         view, kind = place
-        return await documents.look(view, kind, lambda sight: hints_of(sight, now), uri=uri)
+        return await documents.read(view, kind, lambda sight: hints_of(sight, now), uri=uri)
 
     kept = RefreshTracker(
         workspaces,

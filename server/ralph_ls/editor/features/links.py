@@ -39,7 +39,7 @@ def register(
         def compute(around: ProjectContext) -> list[types.DocumentLink]:
             return links_of(around, tooltips=tooltips)
 
-        return await pages.look_around(params.text_document.uri, compute)
+        return await pages.read_around(params.text_document.uri, compute)
 
 
 def links_of(around: ProjectContext, *, tooltips: bool) -> list[types.DocumentLink]:

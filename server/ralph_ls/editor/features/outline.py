@@ -48,7 +48,7 @@ def register_symbols(
         def compute(shown: ProjectDocument) -> Answer:
             return symbols_of(shown, nested=nested, struck=struck)
 
-        return await pages.look(params.text_document.uri, compute)
+        return await pages.read(params.text_document.uri, compute)
 
     @server.feature(types.WORKSPACE_SYMBOL)
     async def workspace_symbols(
@@ -57,7 +57,7 @@ def register_symbols(
         def compute(shown: ProjectDocument) -> list[types.SymbolInformation]:
             return find_tasks(shown, params.query)
 
-        found = await pages.look_at_plans(compute)
+        found = await pages.read_plans(compute)
         return [one for of_plan in found for one in of_plan][:MOST]
 
 
@@ -149,7 +149,7 @@ def register_folds(
         def compute(shown: ProjectDocument) -> list[types.FoldingRange]:
             return folds_of(shown, limit)
 
-        return await pages.look(params.text_document.uri, compute)
+        return await pages.read(params.text_document.uri, compute)
 
 
 def folds_of(shown: ProjectDocument, limit: int | None) -> list[types.FoldingRange]:

@@ -45,7 +45,7 @@ def register(
 ) -> None:
     """Show the runs of all work trees from now on."""
     feature = _Progress(server, workspaces, documents, options)
-    workspaces.on_change(feature.take_change)
+    workspaces.on_change(feature.handle_change)
 
     @server.feature(types.WINDOW_WORK_DONE_PROGRESS_CANCEL)
     async def cancel(params: types.WorkDoneProgressCancelParams) -> None:
@@ -85,7 +85,7 @@ class _Progress:
             longest_rest=SHORTEST_REST,
         )
 
-    def take_change(self, view: WorkspaceView) -> None:
+    def handle_change(self, view: WorkspaceView) -> None:
         """The run of a work tree changed, or the work tree went."""
         if display_capabilities(self._server.client_capabilities).progress:
             self._pacer.ask(view)

@@ -170,7 +170,7 @@ def register_references(
         def compute(around: ProjectContext) -> types.Location | None:
             return task_definition(around, params.position)
 
-        return await pages.look_around(params.text_document.uri, compute)
+        return await pages.read_around(params.text_document.uri, compute)
 
     @server.feature(types.TEXT_DOCUMENT_REFERENCES)
     async def references(params: types.ReferenceParams) -> list[types.Location] | None:
@@ -178,7 +178,7 @@ def register_references(
             with_own = params.context.include_declaration
             return task_references(around, params.position, with_own=with_own)
 
-        return await pages.look_around(params.text_document.uri, compute)
+        return await pages.read_around(params.text_document.uri, compute)
 
     @server.feature(types.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT)
     async def highlights(
@@ -187,7 +187,7 @@ def register_references(
         def compute(around: ProjectContext) -> list[types.DocumentHighlight] | None:
             return task_highlights(around, params.position)
 
-        return await pages.look_around(params.text_document.uri, compute)
+        return await pages.read_around(params.text_document.uri, compute)
 
 
 def task_definition(around: ProjectContext, position: types.Position) -> types.Location | None:
@@ -271,7 +271,7 @@ def register_rename(
         def compute(sight: DocumentSnapshot) -> QuestionAtLine | None:
             return question_at(sight, line)
 
-        return await documents.look(view, kind, compute, uri=uri)
+        return await documents.read(view, kind, compute, uri=uri)
 
     @server.feature(types.TEXT_DOCUMENT_PREPARE_RENAME)
     async def prepare(params: types.PrepareRenameParams) -> types.PrepareRenamePlaceholder | None:
@@ -279,7 +279,7 @@ def register_rename(
             return id_at(around, params.position)
 
         # An id goes first: a new one must never be taken for an answer.
-        named = await pages.look_around(params.text_document.uri, compute)
+        named = await pages.read_around(params.text_document.uri, compute)
         if named is not None:
             return named
         asked = await find(params.text_document.uri, params.position.line)
@@ -294,7 +294,7 @@ def register_rename(
         def compute(around: ProjectContext) -> types.WorkspaceEdit | None:
             return task_id_edit(around, params.position, params.new_name, versioned=versioned)
 
-        edit = await pages.look_around(params.text_document.uri, compute)
+        edit = await pages.read_around(params.text_document.uri, compute)
         if edit is not None:
             return edit
         asked = await find(params.text_document.uri, params.position.line)

@@ -120,12 +120,12 @@ class MessageTrace:
         if method in UNTRACED:
             return
         if method is None:
-            self._tell(f"Received response ({known})", message.get("result"))
+            self._report(f"Received response ({known})", message.get("result"))
         elif known is None:
-            self._tell(f"Received notification {method}", message.get("params"))
+            self._report(f"Received notification {method}", message.get("params"))
         else:
             self._begun[known] = (method, asyncio.get_running_loop().time())
-            self._tell(f"Received request {method} ({known})", message.get("params"))
+            self._report(f"Received request {method} ({known})", message.get("params"))
 
     def answered(self, known: str | int | None, error: types.ResponseError | None) -> None:
         """A request was answered."""
@@ -134,19 +134,19 @@ class MessageTrace:
         method, begun = self._begun.pop(known or "", ("", 0.0))
         took = f" in {(asyncio.get_running_loop().time() - begun) * 1000:.0f} ms" if method else ""
         failed = "" if error is None else f": error {error.code}, {error.message}"
-        self._tell(f"Sent response {method} ({known}){took}{failed}")
+        self._report(f"Sent response {method} ({known}){took}{failed}")
 
     def sent(self, method: str, known: str | int | None = None) -> None:
         """A request or a notification of ours."""
         if self._is_wanted and method not in UNTRACED:
             what = f"notification {method}" if known is None else f"request {method} ({known})"
-            self._tell(f"Sent {what}")
+            self._report(f"Sent {what}")
 
     @property
     def _is_wanted(self) -> bool:
         return self._value is not types.TraceValue.Off or logger.isEnabledFor(logging.DEBUG)
 
-    def _tell(self, message: str, params: object = None) -> None:
+    def _report(self, message: str, params: object = None) -> None:
         logger.debug("%s", message)
         if self._value is types.TraceValue.Off:
             return

@@ -275,10 +275,10 @@ def _poll_process(pid: int, on_gone: Callable[[], None]) -> Callable[[], None]:
     is_alive = _process_probe(pid)
     timer: asyncio.TimerHandle | None = None
 
-    def look() -> None:
+    def poll() -> None:
         nonlocal timer
         if is_alive():
-            timer = loop.call_later(CHECK_INTERVAL, look)
+            timer = loop.call_later(CHECK_INTERVAL, poll)
         else:
             on_gone()
 
@@ -286,7 +286,7 @@ def _poll_process(pid: int, on_gone: Callable[[], None]) -> Callable[[], None]:
         if timer is not None:
             timer.cancel()
 
-    look()
+    poll()
     return stop
 
 

@@ -47,7 +47,7 @@ def register(
 ) -> None:
     """Push diagnostics from now on."""
     publisher = _Publisher(server, workspaces, documents)
-    workspaces.on_change(publisher.look_around)
+    workspaces.on_change(publisher.refresh_neighbours)
     documents.on_edit(publisher.take_edit)
 
 
@@ -61,12 +61,12 @@ class _Publisher:
         self._workspaces = workspaces
         self._documents = documents
         self._files: dict[str, tuple[WorkspaceView, FileKind]] = {}
-        self._told: dict[str, tuple[list[types.Diagnostic], int | None]] = {}
+        self._sent: dict[str, tuple[list[types.Diagnostic], int | None]] = {}
         self._forgotten: set[str] = set()
         """Files whose diagnostics the client may have dropped."""
         self._pacer = Throttle(self._publish, doing="diagnostics", longest_rest=LONGEST_REST)
 
-    def look_around(self, view: WorkspaceView) -> None:
+    def refresh_neighbours(self, view: WorkspaceView) -> None:
         """The run or a file of the work tree changed, or the work tree came or went."""
         if self._documents.is_over:
             return
@@ -87,11 +87,11 @@ class _Publisher:
         place = self._workspaces.of_document(uri)
         if place is None:
             return
-        if edit is DocumentEvent.OPENED and uri in self._told:
+        if edit is DocumentEvent.OPENED and uri in self._sent:
             # Some clients forget a file's diagnostics when they close it.
             self._forgotten.add(uri)
         if edit in {DocumentEvent.OPENED, DocumentEvent.CLOSED}:
-            self.look_around(place[0])
+            self.refresh_neighbours(place[0])
         else:
             self._files[uri] = place
             self._pacer.ask(uri)
@@ -103,7 +103,7 @@ class _Publisher:
         ``@``, and most clients know both as one.
         """
         self._forgotten.discard(uri)
-        if self._told.pop(uri, None):
+        if self._sent.pop(uri, None):
             self._forgotten.update(name for name in current if real_path(name) == real_path(uri))
             self._server.text_document_publish_diagnostics(
                 types.PublishDiagnosticsParams(uri=uri, diagnostics=[])
@@ -114,16 +114,16 @@ class _Publisher:
         if uri not in self._files:
             # It was taken back meanwhile.
             return
-        told, of_version = self._told.get(uri, ([], version))
+        told, of_version = self._sent.get(uri, ([], version))
         # An editor moves diagnostics with every edit, until they are published again.
         is_known = found == told and (version == of_version or not found)
         if self._documents.is_over or (is_known and uri not in self._forgotten):
             return
         self._forgotten.discard(uri)
         if found:
-            self._told[uri] = (found, version)
+            self._sent[uri] = (found, version)
         else:
-            self._told.pop(uri, None)
+            self._sent.pop(uri, None)
         self._server.text_document_publish_diagnostics(
             types.PublishDiagnosticsParams(uri=uri, diagnostics=found, version=version)
         )
@@ -143,7 +143,7 @@ class _Publisher:
             return [unreadable_diagnostics(found)], found.version
 
         view, kind = place
-        looked = await self._documents.look(view, kind, compute, uri=uri, without=without)
+        looked = await self._documents.read(view, kind, compute, uri=uri, without=without)
         return ([], None) if looked is None else looked
 
 
@@ -172,7 +172,7 @@ def diagnostics_of(
 
     seen = sight.seen
     remarks = [*diagnostics(seen), *answer_diagnostics(seen), *check_diagnostics(seen)]
-    if sight.unseen is not None:
+    if sight.conflict is not None:
         remarks.append(edit_conflict(seen))
     remarks = most_severe(remarks, MAX_DIAGNOSTICS)
     links = {remark.link for remark in remarks}

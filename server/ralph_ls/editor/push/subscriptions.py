@@ -57,7 +57,7 @@ async def state_of(view: WorkspaceView, documents: LoopDocuments, now: datetime)
     """All of it; a large plan is looked at in a thread."""
     picture, plan = view.picture(), view.plan_path
     with_plan = partial(_with_plan, picture, _relative(plan, view.root), now)
-    found = await documents.look(view, FileKind.PLAN, with_plan)
+    found = await documents.read(view, FileKind.PLAN, with_plan)
     if found is not None:
         return found
     seen = documents.seen(view, FileKind.PLAN)
@@ -115,8 +115,8 @@ class Subscriptions:
         self._documents = documents
         self._known: dict[WorkspaceView, Subscription] = {}
         workspaces.on_found(self._take_found)
-        workspaces.keep_pace(self._keep_pace)
-        workspaces.on_change(self._take_change)
+        workspaces.on_backpressure(self._apply_backpressure)
+        workspaces.on_change(self._handle_change)
         workspaces.on_close(self._end)
         documents.on_edit(self._take_edit)
 
@@ -169,21 +169,21 @@ class Subscriptions:
         if view in self._known:
             self._known[view].take(found)
 
-    async def _keep_pace(self, view: WorkspaceView) -> None:
+    async def _apply_backpressure(self, view: WorkspaceView) -> None:
         """Wait until the client has read nearly all of what was sent."""
         if view in self._known:
             await self._known[view].caught_up()
         await self._server.drained()
 
-    def _take_change(self, view: WorkspaceView) -> None:
+    def _handle_change(self, view: WorkspaceView) -> None:
         if view in self._known:
-            self._known[view].take_change()
+            self._known[view].handle_change()
 
     def _take_edit(self, uri: str, _edit: DocumentEvent) -> None:
         # The plan is shown as it is in the editor, which may learn of it later than the disk.
         place = self._workspaces.of_document(uri)
         if place is not None:
-            self._take_change(place[0])
+            self._handle_change(place[0])
 
     def _end(self, view: WorkspaceView) -> None:
         if view in self._known:
@@ -227,8 +227,8 @@ class Subscription:
             return
         loop = asyncio.get_running_loop()
         if self._params.view:
-            self._tell_view(state)
-            views = self._tell_views(state, state_of)
+            self._send_view(state)
+            views = self._send_views(state, state_of)
             self._tasks.append(loop.create_task(views, name="ralph-ls views"))
         self._caught_up.clear()
         self._tasks.append(loop.create_task(self._catch_up(), name="ralph-ls catch up"))
@@ -241,13 +241,13 @@ class Subscription:
         """Send what was missed, as fast as the client reads, and then what waits behind it."""
         try:
             while (part := await asyncio.to_thread(next, self.caught.earlier, None)) is not None:
-                self._tell(part)
+                self._send(part)
                 await self._server.drained()
         except Exception as error:  # noqa: BLE001 -- what comes now can be sent all the same
             self._failures.tell("catch up", error)
         held, self._held = self._held or [], None
         for told in held:
-            self._tell(told)
+            self._send(told)
         self._caught_up.set()
 
     def take(self, found: ScanResult) -> None:
@@ -261,9 +261,9 @@ class Subscription:
         if self._held is not None:
             self._held.append(found.told)
         else:
-            self._tell(found.told)
+            self._send(found.told)
 
-    def take_change(self) -> None:
+    def handle_change(self) -> None:
         """The picture, or a file of the work tree, has changed."""
         needs_person = self._view.picture().needs_person
         if needs_person != self._needs_person:
@@ -278,17 +278,17 @@ class Subscription:
         for task in self._tasks:
             task.cancel()
 
-    def _tell(self, told: Iterable[RunUpdate]) -> None:
+    def _send(self, told: Iterable[RunUpdate]) -> None:
         for each in told:
             match each:
                 case EventBase():
-                    self._tell_event(each)
+                    self._send_event(each)
                 case OutputPiece():
-                    self._tell_output(each)
+                    self._send_output(each)
                 case MessageLines(lines=lines):
                     self._server.notify_messages(self._view.uri, self._run, lines)
 
-    def _tell_event(self, event: EventBase) -> None:
+    def _send_event(self, event: EventBase) -> None:
         if event.run != self._run:
             # Another run has begun: the subscription goes over to it.
             self._run, self._seq = event.run, 0
@@ -300,7 +300,7 @@ class Subscription:
             params = EventParams(workspace=self._view.uri, run=event.run, event=event)  # type: ignore[arg-type]
             self._server.notify(EVENT, params)
 
-    def _tell_output(self, piece: OutputPiece) -> None:
+    def _send_output(self, piece: OutputPiece) -> None:
         stream: Literal["out", "err"] = "out" if piece.stream == "out" else "err"
         params = OutputParams(
             workspace=self._view.uri,
@@ -311,10 +311,10 @@ class Subscription:
         )
         self._server.notify(OUTPUT, params)
 
-    def _tell_view(self, state: StateResult) -> None:
+    def _send_view(self, state: StateResult) -> None:
         self._server.notify(VIEW, ViewParams(workspace=self._view.uri, state=state))
 
-    async def _tell_views(self, told: StateResult, state_of: StateOf) -> None:
+    async def _send_views(self, told: StateResult, state_of: StateOf) -> None:
         loop = asyncio.get_running_loop()
         took = 0.0
         while True:
@@ -329,7 +329,7 @@ class Subscription:
             try:
                 state = await state_of(self._view)
                 if state != told:
-                    self._tell_view(state)
+                    self._send_view(state)
                     told = state
                 self._failures.clear("view")
             except Exception as error:  # noqa: BLE001 -- the next one may go well
@@ -343,7 +343,7 @@ async def state(
     """``ralph/state``: the state now, not that of the last scan."""
     await workspaces.ready()
     view = workspaces.named(params.workspace)
-    await view.look()
+    await view.scan()
     return await state_of(view, documents, workspaces.now())
 
 

@@ -103,7 +103,7 @@ async def _steer(
     reply, run = steered.reply, steered.run
     if not (steered.waits and go_on):
         text = f"{reply.text}; {steered.hint}" if steered.waits else reply.text
-        await view.look()
+        await view.scan()
         return ReplyResult(accepted=reply.accepted, code=reply.code, text=text, run=run)
     if not steered.can_resume:
         raise NoEngine(f"{reply.text}, but the run cannot go on; {steered.hint}")
@@ -145,7 +145,7 @@ async def _start(
     now = workspaces.now()
     start_it = partial(start_detached, view.worktree, view.folders.state, order, now)
     begun = await run_in_thread(start_it, name="start")
-    await view.look()
+    await view.scan()
     return begun
 
 
@@ -180,22 +180,22 @@ async def iteration_changes(workspaces: Workspaces, params: ChangesParams) -> Ch
     """``ralph/changes``."""
     await workspaces.ready()
     view = workspaces.named(params.workspace)
-    look = partial(
+    read = partial(
         changes_of,
         view.worktree,
         view.folders.state,
         run=params.run,
         start=params.start,
     )
-    return await run_in_thread(look, name="changes")
+    return await run_in_thread(read, name="changes")
 
 
 async def file_at_commit(workspaces: Workspaces, params: FileAtParams) -> FileAtResult:
     """``ralph/fileAt``."""
     await workspaces.ready()
     view = workspaces.named(params.workspace)
-    look = partial(file_at, view.root, params.commit, params.path)
-    return await run_in_thread(look, name="file")
+    read = partial(file_at, view.root, params.commit, params.path)
+    return await run_in_thread(read, name="file")
 
 
 async def rollback(workspaces: Workspaces, params: RollbackParams) -> RollbackResult:
@@ -208,7 +208,7 @@ async def rollback(workspaces: Workspaces, params: RollbackParams) -> RollbackRe
     arguments += ["--dry-run"] if params.dry_run else []
     run_it = partial(run_to_end, arguments, cwd=view.root, environment=workspaces.environment)
     ran = await run_in_thread(run_it, name="rollback")
-    await view.look()
+    await view.scan()
     try:
         return RollbackResult.model_validate_json(ran.out)
     except ValidationError as error:

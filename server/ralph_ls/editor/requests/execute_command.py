@@ -143,7 +143,7 @@ async def _stale(gesture: CommandCall) -> ReplyResult | None:
     if run is None or gesture.name in RUN_INDEPENDENT:
         return None
     view = _view(gesture)
-    await view.look()
+    await view.scan()
     state = view.picture().state
     if state is None or state.run == run:
         return None
@@ -165,7 +165,7 @@ def _view(gesture: CommandCall) -> WorkspaceView:
 async def _open_decide(gesture: CommandCall) -> ReplyResult:
     """Without a text: open the file in which the answer can be written."""
     view = await control.trusted_workspace(gesture.workspaces, gesture.brought("workspace"))
-    await view.look()
+    await view.scan()
     seen = gesture.documents.seen(view, FileKind.DECIDE)
     if open_question(seen) is None:
         raise NoEngine("no question waits for an answer here; see: ralph status")
@@ -200,7 +200,7 @@ def _rollback_from_lens(view: WorkspaceView) -> None:
 
 async def _show_log(gesture: CommandCall) -> ReplyResult:
     view = _view(gesture)
-    await view.look()
+    await view.scan()
     picture = view.picture()
     files, state = picture.run_files, picture.state
     if files is None or state is None:

@@ -92,7 +92,7 @@ async def setup(workspaces: Workspaces, params: SetupParams) -> SetupResult:
     if not params.dry_run:
         write_it = partial(write_setup, view.worktree, view.folders.state, planned, params)
         notes += await run_in_thread(write_it, name="set-up")
-        await view.look()
+        await view.scan()
     return SetupResult(
         written=not params.dry_run and bool(planned.written),
         files=tuple(file.to_wire() for file in planned.files),

@@ -100,7 +100,7 @@ async def _steered(
         now=desk.workspaces.now(),
     )
     steered = await run_in_thread(partial(order, hands), name="steering")
-    await view.look()
+    await view.scan()
     reply = steered.reply
     return ReplyResult(accepted=reply.accepted, code=reply.code, text=reply.text, run=steered.run)
 
@@ -141,7 +141,7 @@ async def _edit_document(
 
     Raises ``RalphError`` where the edit cannot be made, or where the client does not make it.
     """
-    made = await desk.documents.look(
+    made = await desk.documents.read(
         view, FileKind.PLAN, partial(_make_edit, desk, task=task, change=change)
     )
     if made is None:

@@ -34,11 +34,11 @@ class BackpressuredSink:
     """Hands what a thread found to the running loop, in order."""
 
     def __init__(
-        self, take: Callable[[ScanResult], None], keep_pace: Callable[[], Awaitable[None]]
+        self, take: Callable[[ScanResult], None], on_backpressure: Callable[[], Awaitable[None]]
     ) -> None:
         """``take`` is called in the loop; behind events, ``keep_pace`` is waited for as well."""
         self._take = take
-        self._keep_pace = keep_pace
+        self._apply_backpressure = on_backpressure
         self._loop = asyncio.get_running_loop()
         self._waiting = set[asyncio.Task[None]]()
 
@@ -63,7 +63,7 @@ class BackpressuredSink:
 
     async def _wait(self, taken: Callable[[], None]) -> None:
         try:
-            await self._keep_pace()
+            await self._apply_backpressure()
         finally:
             taken()
 
@@ -190,7 +190,7 @@ class WorktreeFollower:
             while not self._stopped.is_set():
                 self._wake.clear()
                 self._hurry.clear()
-                found = self._look()
+                found = self._scan()
                 if self._watch(watch):
                     continue  # What changed before it was watched has not been seen.
                 if found:
@@ -203,11 +203,11 @@ class WorktreeFollower:
             for job in self._take_jobs():
                 job()
 
-    def _look(self) -> bool:
+    def _scan(self) -> bool:
         """One look, and the jobs that wait for it; whether anything was found."""
         jobs, n_found = self._take_jobs(), 0
         try:
-            for found in self._tree.look(fresh=bool(jobs)):
+            for found in self._tree.scan(fresh=bool(jobs)):
                 n_found += 1
                 if not self._give(found):
                     break
@@ -266,22 +266,22 @@ class _Handler(FileSystemEventHandler):
 
     def on_modified(self, event: FileSystemEvent) -> None:
         if not event.is_directory:
-            self._tell(event.src_path)
+            self._emit(event.src_path)
 
     def on_created(self, event: FileSystemEvent) -> None:
-        self._tell(event.src_path)
+        self._emit(event.src_path)
 
     def on_deleted(self, event: FileSystemEvent) -> None:
         if event.is_directory:
             self._on_gone(str(event.src_path))
-        self._tell(event.src_path)
+        self._emit(event.src_path)
 
     def on_moved(self, event: FileSystemEvent) -> None:
         if event.is_directory:
             self._on_gone(str(event.src_path))
-        self._tell(event.src_path, event.dest_path)
+        self._emit(event.src_path, event.dest_path)
 
-    def _tell(self, *paths: bytes | str) -> None:
+    def _emit(self, *paths: bytes | str) -> None:
         names = self.names
         if names is None or any(Path(str(path)).name in names for path in paths):
             self._on_change()

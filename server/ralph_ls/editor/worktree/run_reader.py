@@ -246,7 +246,7 @@ class RunReader:
         """The events behind ``after_seq`` that were folded by now; read as they are taken."""
         return _events_between(self.files.journal, after_seq, self.state.seq)
 
-    def pass_over(self, events: list[Event | UnknownEvent]) -> None:
+    def skip_existing(self, events: list[Event | UnknownEvent]) -> None:
         """Fold events that are not to be sent."""
         for event in events:
             self._note_agent(event)

@@ -61,7 +61,7 @@ class WorktreeScanner:
         """How often the journal of the newest run was read."""
         return 0 if self._reader is None else self._reader.n_reads
 
-    def look(self, *, fresh: bool = False) -> Iterator[ScanResult]:
+    def scan(self, *, fresh: bool = False) -> Iterator[ScanResult]:
         """What is new since the last look, in parts where it is much; nothing where nothing is.
 
         ``fresh``: ask for the lock as well, also where no file has changed.
@@ -77,24 +77,24 @@ class WorktreeScanner:
         any_events, events = False, list[Event | UnknownEvent]()
         for part in self._read_parts():
             if events:
-                yield from self._tell(events, self._draw())
+                yield from self._emit(events, self._draw())
             any_events, events = True, part
-        files_changed = self._look_at_files()
+        files_changed = self._check_files()
         picture = self._draw()
         changed = files_changed or any_events or picture != self._picture
         self._picture = picture
-        yield from self._tell(events, picture)
+        yield from self._emit(events, picture)
         if changed:
             yield ScanResult(picture=picture, paths=self._paths)
 
-    def _tell(
+    def _emit(
         self, events: list[Event | UnknownEvent], picture: WorkspaceSnapshot
     ) -> Iterator[ScanResult]:
         """What somebody wants of these events, and of what the agent says meanwhile."""
         if self._reader is None:
             return
         if self._wants is None:
-            self._reader.pass_over(events)
+            self._reader.skip_existing(events)
             return
         for told in self._reader.tell(events, self._wants):
             yield ScanResult(picture=picture, paths=self._paths, told=tuple(told), changed=False)
@@ -208,7 +208,7 @@ class WorktreeScanner:
 
     # ---------------------------------------------------------------------------------- the files
 
-    def _look_at_files(self) -> bool:
+    def _check_files(self) -> bool:
         """Read what has changed of the loop's own files; whether anything has."""
         root = self.folders.worktree.root
         state = self._reader.state if self._reader is not None else RunState()

@@ -118,7 +118,7 @@ class WorkspaceView:
 
         return kind_of(path, self._paths, self.folders)
 
-    async def look(self) -> None:
+    async def scan(self) -> None:
         """Wait until everything was scanned again; ``picture`` then holds the result."""
         await self.do(_nothing)
 
@@ -131,7 +131,7 @@ class WorkspaceView:
     def follow(
         self,
         on_found: Callable[[WorkspaceView, ScanResult], None],
-        keep_pace: Callable[[WorkspaceView], Awaitable[None]],
+        on_backpressure: Callable[[WorkspaceView], Awaitable[None]],
     ) -> None:
         """Begin to follow the files; ``on_found`` is called in the running loop.
 
@@ -145,7 +145,7 @@ class WorkspaceView:
                 self._picture, self._paths = found.picture, found.paths
                 on_found(self, found)
 
-        hand_over = BackpressuredSink(take, partial(keep_pace, self))
+        hand_over = BackpressuredSink(take, partial(on_backpressure, self))
         self._follower = WorktreeFollower(WorktreeScanner(self.folders), hand_over)
         self._follower.start()
 
@@ -237,7 +237,7 @@ class Workspaces:
             elif view.uri not in self._folders:
                 # Another folder of the same work tree is still open: it is named by that.
                 view.uri = kept[root]
-                self.tell_change(view)
+                self.notify_change(view)
 
     def close(self) -> None:
         """Let go of all of them."""
@@ -318,7 +318,7 @@ class Workspaces:
         """Call ``listener`` with everything that was found, before the change is sent."""
         self._found_listeners.append(listener)
 
-    def keep_pace(self, wait: Callable[[WorkspaceView], Awaitable[None]]) -> None:
+    def on_backpressure(self, wait: Callable[[WorkspaceView], Awaitable[None]]) -> None:
         """Have ``wait`` waited for behind each found that holds events, before more are read."""
         self._wait = wait
 
@@ -326,10 +326,10 @@ class Workspaces:
         """Call ``listener`` when a work tree is let go."""
         self._close_listeners.append(listener)
 
-    def tell_change(self, view: WorkspaceView) -> None:
+    def notify_change(self, view: WorkspaceView) -> None:
         """Notify the listeners soon, also of changes outside of files."""
         if not self._changed:
-            asyncio.get_running_loop().call_soon(self._tell_changes)
+            asyncio.get_running_loop().call_soon(self._notify_changes)
         self._changed[view] = None
 
     # ------------------------------------------------------------------------------------ helpers
@@ -353,14 +353,14 @@ class Workspaces:
 
     def _open(self, view: WorkspaceView) -> WorkspaceView:
         self._views[view.root] = view
-        view.follow(self._take, self._keep_pace)
+        view.follow(self._take, self._apply_backpressure)
         return view
 
     def _close(self, view: WorkspaceView) -> None:
         view.close()
-        self._tell(self._close_listeners, view)
+        self._emit(self._close_listeners, view)
         # Views of it remove what they show.
-        self.tell_change(view)
+        self.notify_change(view)
 
     def _only_one(self) -> WorkspaceView:
         views = self.all()
@@ -375,20 +375,20 @@ class Workspaces:
             raise WorkspaceMissing(f"several work trees are open; name the one you mean: {known}")
         return views[0]
 
-    async def _keep_pace(self, view: WorkspaceView) -> None:
+    async def _apply_backpressure(self, view: WorkspaceView) -> None:
         await self._wait(view)
 
     def _take(self, view: WorkspaceView, found: ScanResult) -> None:
-        self._tell(self._found_listeners, view, found)
+        self._emit(self._found_listeners, view, found)
         if found.changed:
-            self.tell_change(view)
+            self.notify_change(view)
 
-    def _tell_changes(self) -> None:
+    def _notify_changes(self) -> None:
         changed, self._changed = self._changed, {}
         for view in changed:
-            self._tell(self._change_listeners, view)
+            self._emit(self._change_listeners, view)
 
-    def _tell(self, listeners: Iterable[Callable[..., None]], *args: object) -> None:
+    def _emit(self, listeners: Iterable[Callable[..., None]], *args: object) -> None:
         for listener in listeners:
             try:
                 listener(*args)
