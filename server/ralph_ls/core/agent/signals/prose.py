@@ -1,14 +1,9 @@
-"""The prose of a text: what the agent says in its own words, with code and quotes taken out.
+"""Prose of a text: the agent's own sentences, without code, quotes and signals.
 
-It exists so that words are never taken from fences, status blocks, promises, quotes, inline code,
-tables, check lists or struck-out text. It must never know which words are looked for.
-
-What of a text is no prose at all, and what only looks like a break in it.
-
-Fences, status blocks and promises that have a line of their own part the prose around them. A
-promise in the middle of a line parts nothing: it is a mention, and what stands around it on its
-line may be one quote, one piece of code, one sentence. It must never know which words are looked
-for in the prose.
+Words are never read from fences, status blocks, promises, quotes, inline code, tables, check lists
+or struck-out text. Fences, status blocks and promises with a line to themselves separate the prose
+around them. A promise within a line is only mentioned and separates nothing: the rest of its line
+may be one quote, one piece of code or one sentence. Knows no phrases.
 """
 
 from __future__ import annotations
@@ -22,15 +17,15 @@ from ralph_ls.core.agent.signals.promises import PromiseTag, is_on_own_line
 from ralph_ls.core.agent.text import LiteralHits, Span, lower, merge_spans, without_spans
 
 MENTION = "\ue000"
-"""Stands for each character of what is only mentioned, a promise in prose; no text has it."""
+"""Replaces each character of a mentioned promise; no text contains it."""
 
 
 def to_prose(text: str, spans: Iterable[Span]) -> str:
-    """Give the prose outside the spans: lower case, one blank between words, no emphasis marks.
+    """The prose outside the spans: lower case, one blank between words, no emphasis marks.
 
-    Inline code, quoted words and mentions become ``_``, which no phrase holds, so that the grammar
-    around them stays. Lines of block quotes, tables and check lists become empty. A newline in the
-    middle of a wrapped sentence becomes a blank.
+    Inline code, quoted words and mentions become ``_``, which no phrase contains, so that the
+    surrounding grammar is kept. Lines of block quotes, tables and check lists become empty. A
+    newline within a wrapped sentence becomes a blank.
     """
     prose = without_spans(text, spans)
     for sign, shape, _ in _TAKEN_OUT:
@@ -49,20 +44,20 @@ def to_prose(text: str, spans: Iterable[Span]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProseFilter:
-    """What a stretch of text must hold for its prose to be worth making."""
+    """What a stretch of text must contain for its prose to be needed."""
 
     literals: tuple[str, ...]
-    """In lower case; a word that is a sign holds one of them."""
+    """In lower case; a word that is a sign contains one of them."""
     shape: re.Pattern[str]
     """Matches a sign at the start of its word."""
 
 
 def to_filtered_prose(text: str, lowered: str, holes: Sequence[Span], signs: ProseFilter) -> str:
-    """Give the prose outside the holes of only those stretches that hold a sign.
+    """The prose of only those stretches outside the holes that contain a sign.
 
-    A phrase never reaches from one stretch into the next, so whoever looks for phrases that need
-    a sign finds in this what he finds in the whole prose. Most of a long output has no sign.
-    ``lowered`` is ``lower(text)``; ``holes`` are sorted and apart from each other.
+    A phrase never spans two stretches, so a search for phrases that need a sign finds the same as
+    in the whole prose. Most of a long output contains no sign. ``lowered`` is ``lower(text)``;
+    ``holes`` are sorted and disjoint.
     """
     stretches = matching_stretches(text, lowered, holes, signs)
     return to_prose("\n\n".join(text[start:end] for start, end in stretches), ())
@@ -71,7 +66,7 @@ def to_filtered_prose(text: str, lowered: str, holes: Sequence[Span], signs: Pro
 def matching_stretches(
     text: str, lowered: str, holes: Sequence[Span], signs: ProseFilter
 ) -> Iterator[Span]:
-    """Find the stretches of whole sentences outside the holes that hold a sign."""
+    """The stretches of whole sentences outside the holes that contain a sign."""
     starts = [start for start, _ in holes]
     literals = LiteralHits(lowered, (*signs.literals, _STRUCK_OUT))
     stars = LiteralHits(text, "*")
@@ -107,7 +102,7 @@ _LONGEST_SIGN = 20
 
 
 def _next_inner_star(text: str, stars: LiteralHits, position: int, limit: int) -> int | None:
-    """Give the next emphasis mark inside a word: taken out, it may make a sign of two parts."""
+    """The next emphasis mark inside a word: removing it may join two parts to a sign."""
     while (hit := stars.next_from(position)) is not None and hit < limit:
         if text[hit - 1 : hit].isalnum():
             return hit
@@ -116,7 +111,7 @@ def _next_inner_star(text: str, stars: LiteralHits, position: int, limit: int) -
 
 
 def _break_before(text: str, offset: int, floor: int) -> int:
-    """Give the start of the stretch that holds an offset."""
+    """Start of the stretch that contains an offset."""
     newline = text.rfind("\n", floor, offset)
     while newline >= 0:
         if _BREAK.match(text, newline) is not None:
@@ -126,7 +121,7 @@ def _break_before(text: str, offset: int, floor: int) -> int:
 
 
 def mask_quotes(text: str) -> tuple[str, tuple[tuple[Span, str], ...]]:
-    """Give the text with blanks for all that is no prose, and those spans with what each is."""
+    """The text with blanks in place of everything that is not prose, and those spans by kind."""
     left = text
     quotes: list[tuple[Span, str]] = []
     for sign, shape, what in (*_TAKEN_OUT, *_QUOTES):
@@ -140,7 +135,7 @@ def mask_quotes(text: str) -> tuple[str, tuple[tuple[Span, str], ...]]:
 
 
 def _outermost(quotes: Iterable[tuple[Span, str]]) -> tuple[tuple[Span, str], ...]:
-    """What stands in none of the others, in text order."""
+    """The spans that are inside no other, in text order."""
     kept: list[tuple[Span, str]] = []
     for span, what in sorted(quotes, key=lambda quote: (quote[0][0], -quote[0][1])):
         if not kept or span[0] >= kept[-1][0][1]:
@@ -149,14 +144,14 @@ def _outermost(quotes: Iterable[tuple[Span, str]]) -> tuple[tuple[Span, str], ..
 
 
 def quote_spans(paragraph: str) -> Iterator[Span]:
-    """Find the inline code and the quotes of a paragraph that go over the ends of its lines."""
+    """The inline code and the quotes of a paragraph that span several lines."""
     for sign, shape in _OVER_LINES:
         if sign in paragraph:
             yield from (match.span() for match in shape.finditer(paragraph) if "\n" in match[0])
 
 
 def _without(prose: str, shape: re.Pattern[str]) -> str:
-    """Put ``_`` for what is quoted, from the inmost quote outwards."""
+    """Replace quoted text by ``_``, from the innermost quote outwards."""
     for _ in range(_DEEPEST):
         prose, n_found = shape.subn("_", prose)
         if not n_found:
@@ -166,17 +161,17 @@ def _without(prose: str, shape: re.Pattern[str]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentenceContext:
-    """The sentence around a match, as far as guards look at it."""
+    """The sentence around a match, as far as guards need it."""
 
     before: str
     after: str
-    """Up to the end of the sentence, its final mark left out."""
+    """Up to the end of the sentence, without its final mark."""
     is_question: bool
     is_in_heading: bool
 
 
 def sentence_context(prose: str, start: int, end: int) -> SentenceContext:
-    """Give what stands around a match in its sentence, at most ``_REACH`` characters each way."""
+    """The text around a match in its sentence, at most ``_REACH`` characters each way."""
     window = prose[max(0, start - _REACH) : start]
     line = window[window.rfind("\n") + 1 :]
     following = prose[end : end + _REACH]
@@ -190,7 +185,7 @@ def sentence_context(prose: str, start: int, end: int) -> SentenceContext:
 
 
 _REACH = 160
-"""Long enough for the beginning of a sentence, short enough to look at it for every match."""
+"""Long enough for the beginning of a sentence, short enough to be searched for every match."""
 
 _EARLIER_SENTENCES = re.compile(r"^.*(?:[.!?] |;)")
 _END_OF_SENTENCE = re.compile(r"[.!?]++(?=[\s\"')\]]|$)|;|\n")
@@ -209,20 +204,20 @@ _TAKEN_OUT = (
     ),
     ("~~", re.compile(r"~~[^~\n]++~~"), "struck-out text"),
 )
-"""What is no prose, each with the sign it cannot lack."""
+"""Text that is not prose, each kind with a sign that it must contain."""
 
 _SOFT = r"(?:\n(?![^a-z*_~\"'`\u201c\u00ab\u2018\ue000\s]|\n))"
 """A line end within a sentence: no ``_BREAK``."""
 
 
 def _quoted(start: str, end: str, *, marks: str = "") -> re.Pattern[str]:
-    """A quote, which may be wrapped over a few lines; ``marks`` are those that it cannot hold."""
+    """A quote, possibly wrapped over a few lines; ``marks`` are those that it cannot contain."""
     inner = rf"[^{marks or end}\n]*+"
     return re.compile(rf"{start}{inner}(?:{_SOFT}{inner}){{0,3}}{end}")
 
 
 _QUOTES = (
-    # Only one run of each length can lack its partner in a line, so this stays linear.
+    # At most one run of each length can lack a partner in a line, so this is linear.
     ("`", re.compile(r"(?<!`)(`{1,3})(?!`)[^\n]*?(?<!`)\1(?!`)"), "code"),
     ("</", re.compile(r"<(code|kbd|samp|q|pre|blockquote)>[^<\n]*+</\1>"), "code"),
     ('"', re.compile(r'"[^"\n]*+"'), "a quote"),
@@ -235,7 +230,7 @@ _QUOTES = (
         re.compile("\u2018(?:[^\u2018\u2019\n]|(?<=\\w)\u2019(?=\\w))++\u2019(?!\\w)"),
         "a quote",
     ),
-    # What is left of a mark in its line may have its partner in one of the next.
+    # A mark without a partner in its line may have one in a later line.
     (
         "`",
         re.compile(rf"(?<![\w`])`(?=[^\s`])[^`\n]*+(?:{_SOFT}[^`\n]*+){{1,3}}(?<=\S)`(?![\w`])"),
@@ -247,10 +242,10 @@ _QUOTES = (
         "a quote",
     ),
 )
-"""Each with the sign it cannot lack, and what it is."""
+"""Kinds of quotes, each with a sign that it must contain."""
 
 _DEEPEST = 4
-"""Quotes in quotes that are looked into."""
+"""Levels of quotes within quotes."""
 
 _ANY_LINES = r"(?:[^\n]|\n(?![^\S\n]*\n))"
 _OVER_LINES = (
@@ -262,35 +257,35 @@ _OVER_LINES = (
 
 _MENTIONS = re.compile("\ue000+")
 _STRUCK_OUT = "~~"
-"""What is struck out may leave a sign of what stood around it."""
+"""Removing struck-out text may join its surroundings to a sign."""
 _BREAK = re.compile(r"\n(?=[^a-z*_~\"'`\u201c\u00ab\u2018\ue000\s]|\n)")
-"""A line end that joins no sentence: behind it stands nothing that could be a small letter."""
+"""A line end that joins no sentence: no lower-case letter can follow it."""
 
 _EMPHASIS = re.compile(
     r"_(?<!__)(?:(?<![^\W_]_)_*+(?=[^\W_])|(?:(?<=[^\W_]_)|(?<=[.!]_))_*+(?![^\W_]))"
 )
-"""Underscores on one side of a word; those inside of names stay, and so does a lone ``_``."""
+"""Underscores on one side of a word; those inside names, and a lone ``_``, are kept."""
 _WRAP = re.compile(r"\n(?<=[^\n]{40}\n)[^\S\n]*+(?=[a-z])")
-"""The end of a line which is long enough to be cut, and goes on in a small letter."""
+"""The end of a line that is long enough to be wrapped and continues in lower case."""
 _INDENTATION = re.compile(r"\n[^\S\n]++(?=[a-z])")
 _BLANKS = re.compile(r"[ \t]{2,}|\t")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MaskedText:
-    """A text as the readers of prose take it; every character has the place that it had."""
+    """A text as the prose readers use it; every character keeps its offset."""
 
     text: str
     """With ``MENTION`` for each character of a promise that is only mentioned."""
     lowered: str
     holes: tuple[Span, ...]
-    """What parts the prose: sorted, and apart from each other."""
+    """The spans that separate prose, sorted and disjoint."""
 
 
 def mask_non_prose(
     text: str, lowered: str, parting: Iterable[Span], tags: Sequence[PromiseTag]
 ) -> MaskedText:
-    """Give the text and its holes; ``parting`` are its fences and blocks, ``tags`` its promises."""
+    """Mask a text; ``parting`` are its fences and blocks, ``tags`` its promises."""
     alone = [tag.span for tag in tags if is_on_own_line(text, tag.span)]
     holes = merge_spans((*parting, *alone))
     if len(alone) == len(tags):
@@ -308,7 +303,7 @@ _GAP = re.compile(r"\n[^\S\n]*\n")
 
 
 def _quotes_around(text: str, mentions: Iterable[Span]) -> Iterator[Span]:
-    """The quotes over several lines of the paragraphs that hold a mention."""
+    """The quotes over several lines in paragraphs that contain a mention."""
     ceiling = 0
     for start, end in mentions:
         if end <= ceiling:
@@ -335,7 +330,7 @@ def _masked(text: str, spans: Iterable[Span]) -> str:
 
 
 def _masked_line(line: str) -> str:
-    """A line within a tag; the marks of a block quote stay, for it may go on behind the tag."""
+    """A line within a tag, with its block quote marks, since the quote may continue after it."""
     marks = _QUOTE_MARKS.match(line)
     n_kept = 0 if marks is None else marks.end()
     return line[:n_kept] + MENTION * (len(line) - n_kept)
