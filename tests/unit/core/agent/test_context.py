@@ -17,19 +17,19 @@ def codes(watch: ContextMonitor, *told: UsageMessage) -> list[str]:
     return [notice.code for one in told for notice in watch.take(b"", [one])]
 
 
-def test_each_level_is_told_once_as_it_is_passed() -> None:
+def test_each_level_is_reported_once_as_it_is_passed() -> None:
     watch = ContextMonitor(window=1000)
     usages = (used(499), used(500), used(699), used(700), used(100), used(900), used(950))
     assert codes(watch, *usages) == list(CODES)
 
 
-def test_of_several_levels_at_once_the_most_urgent_is_told() -> None:
+def test_of_several_levels_at_once_the_most_urgent_is_reported() -> None:
     watch = ContextMonitor(window=1000)
     assert codes(watch, used(750), used(1000)) == ["context-70", "context-90"]
     assert codes(watch, used(1000)) == []
 
 
-def test_what_the_agent_tells_is_no_estimate() -> None:
+def test_what_the_agent_reports_is_no_estimate() -> None:
     (notice,) = ContextMonitor(window=7).take(b"x" * 4000, [used(950, 1000)])
     assert notice.message == (
         "context CRITICAL: 95 % of the agent's window is used (950 of 1000 tokens); it may go "
@@ -37,14 +37,14 @@ def test_what_the_agent_tells_is_no_estimate() -> None:
     )
 
 
-def test_a_window_that_nobody_knows_is_said_to_be_assumed() -> None:
+def test_a_window_that_nobody_knows_is_marked_as_assumed() -> None:
     (notice,) = ContextMonitor().take(b"", [used(100_000)])
     assert "50 % of the agent's window is used (100000 of 200000 tokens, estimated: window " in (
         notice.message
     )
 
 
-def test_without_counts_it_is_four_characters_to_a_token_of_what_was_told_and_printed() -> None:
+def test_without_counts_it_is_four_characters_to_a_token_of_what_was_given_and_printed() -> None:
     watch = ContextMonitor(window=100, prompt_characters=100)
     said = TextMessage(start=1, offset=0, text="unused")
     assert watch.take("é".encode() * 99, [said]) == ()

@@ -81,7 +81,7 @@ def test_the_message_of_a_failure(message: str, kind: Kind | None) -> None:
     assert failure_in_text(message) is kind
 
 
-def test_every_failure_has_words_and_only_what_needs_a_person_has_a_remedy() -> None:
+def test_every_failure_has_words_and_only_what_needs_the_user_has_a_remedy() -> None:
     assert set(FAILURE_TEXTS) == set(Kind)
     remedies = {kind: remedy_of(kind, agent="codex") for kind in (None, *Kind)}
     assert {kind for kind, words in remedies.items() if words} == {NOT_LOGGED_IN, ROOT, WRONG}

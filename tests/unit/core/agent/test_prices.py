@@ -40,7 +40,7 @@ def test_without_a_price_nothing_is_estimated() -> None:
     assert with_estimated_cost(Usage(turns=1), PriceConfig(input=1)) == Usage(turns=1)
 
 
-def test_what_an_agent_tells_of_its_cost_holds() -> None:
+def test_what_an_agent_reports_of_its_cost_holds() -> None:
     told = Usage(input_tokens=1_000_000, cost_usd=0.5)
     assert with_estimated_cost(told, PriceConfig(input=9)) is told
 

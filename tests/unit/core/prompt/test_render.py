@@ -110,7 +110,7 @@ def test_a_block_with_nothing_to_say_leaves_no_trace() -> None:
     assert text.endswith("status block.\n")
 
 
-def test_everything_that_is_there_is_told_whole() -> None:
+def test_everything_that_is_there_is_reported_whole() -> None:
     text = render(FULL)
     for name in ("TASK", "ANSWER", "RECOMMENDATION", "NOTE"):
         assert values_of(FULL)[name] in text
@@ -122,7 +122,7 @@ def test_an_answer_without_a_name_and_a_run_without_a_limit() -> None:
     assert "iteration 3 of no limit" in render(context)
 
 
-def test_a_question_that_is_not_answered_is_not_told() -> None:
+def test_a_question_that_is_not_answered_is_not_reported() -> None:
     assert values_of(replace(PLAIN, question="a?"))["ANSWER"] == ""
 
 
@@ -136,7 +136,7 @@ def test_failing_tests_are_the_first_work() -> None:
     assert "no required task that is open" not in alone
 
 
-def test_a_confirming_iteration_is_told_to_look_and_to_change_nothing() -> None:
+def test_a_confirming_iteration_is_asked_to_look_and_to_change_nothing() -> None:
     text = render(replace(PLAIN, task=None, confirming=True))
     assert "The plan names no required task that is open" in text
     assert "Task:" not in text
@@ -165,7 +165,7 @@ def test_a_confirming_iteration_is_told_to_look_and_to_change_nothing() -> None:
         ),
     ],
 )
-def test_a_failed_validation_is_told_with_the_task(
+def test_a_failed_validation_is_reported_with_the_task(
     validation: dict[str, object], fields: dict[str, object], text: str
 ) -> None:
     told = {"seq": 1, "at": datetime(2026, 1, 31, tzinfo=UTC), "run": "r", "iteration": 2}
@@ -213,7 +213,7 @@ class TestPieces:
         with pytest.raises(ValueError, match=r"unknown piece \{\{> TASK\}\} in line 1"):
             render(PLAIN, "{{> TASK}}")
 
-    def test_a_persons_own_template_may_ask_for_the_block_that_its_profile_reads(self) -> None:
+    def test_a_users_own_template_may_ask_for_the_block_that_its_profile_reads(self) -> None:
         own = "Do {{TASK}}\n\n{{> report}}"
         assert "---RALPH_STATUS---" in render(PLAIN, own)
         issue = render(replace(PLAIN, profile=ProfileName.ISSUE), own)
@@ -234,7 +234,7 @@ class TestTask:
         context = replace(PLAIN, profile=ProfileName.STORIES)
         assert values_of(context)["TASK"] == "Task: Write the letter"
 
-    def test_a_request_is_told_whole_and_set_apart(self) -> None:
+    def test_a_request_is_given_whole_and_set_apart(self) -> None:
         context = replace(PLAIN, profile=ProfileName.ISSUE, request="# Lost\n\nLetters")
         assert values_of(context)["TASK"] == (
             "## The request\n\n> # Lost\n>\n> Letters\n\n"
@@ -252,7 +252,7 @@ class TestTask:
         assert values_of(context)["TASK"] == told
 
 
-def test_what_lies_beside_the_plan_of_another_tool_is_named() -> None:
+def test_what_is_beside_the_plan_of_another_tool_is_named() -> None:
     values = values_of(replace(PLAIN, plan_path="scripts/ralph/prd.json"))
     assert values["SPECS"] == "`specs/` or `scripts/ralph/specs/`"
     assert values["REQUIREMENTS"] == "scripts/ralph/prd.md"
@@ -295,7 +295,7 @@ class TestTemplateName:
 
 
 @given(st.text(), st.text())
-def test_every_line_of_a_persons_text_is_set_apart(note: str, answer: str) -> None:
+def test_every_line_of_a_users_text_is_set_apart(note: str, answer: str) -> None:
     context = replace(PLAIN, notes=(note,), question="a?", answer=answer)
     text = render(context, "{{NOTE}}\n=\n{{ANSWER}}")
     told, _, decided = text.partition("\n=\n")
@@ -304,7 +304,7 @@ def test_every_line_of_a_persons_text_is_set_apart(note: str, answer: str) -> No
     assert decided.endswith("then delete `.ralph/decide.txt`.\n")
 
 
-def test_every_agent_is_told_what_was_restored() -> None:
+def test_every_agent_gets_what_was_restored() -> None:
     for profile, modes in MODES.items():
         for mode in modes:
             context = replace(PLAIN, profile=profile, mode=mode, restored=("plan.md: a rule", "b"))

@@ -528,7 +528,7 @@ def test_the_steps_are_six_in_every_template_but_for_what_they_are_called(templa
 
 
 @pytest.mark.parametrize("template", ANY)
-def test_the_six_facts_of_an_iteration_are_told_in_every_template(template: str) -> None:
+def test_the_six_facts_of_an_iteration_are_reported_in_every_template(template: str) -> None:
     wanted = {"RALPH_ITERATION", "RALPH_MAX_ITERATIONS", "TASK", "ANSWER", "RECOMMENDATION", "NOTE"}
     opening = built_in_texts().pieces["opening"]
     assert {match[2] for match in PLACEHOLDER.finditer(opening)} >= wanted
@@ -546,14 +546,14 @@ def test_every_template_and_piece_is_used() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(built_in_texts().pieces))
-def test_a_wording_of_its_own_stands_beside_the_common_one(name: str) -> None:
+def test_a_wording_of_its_own_is_beside_the_common_one(name: str) -> None:
     """A person's own template may ask for a piece in any profile."""
     common, _, profile = name.partition(".")
     assert not profile or common in built_in_texts().pieces
 
 
 @pytest.mark.parametrize("template", ANY)
-def test_nothing_is_left_to_fill_and_no_line_is_told_twice(template: str) -> None:
+def test_nothing_is_left_to_fill_and_no_line_is_there_twice(template: str) -> None:
     text = PROMPTS[template]
     assert "{{" not in text
     assert "\n\n\n" not in text

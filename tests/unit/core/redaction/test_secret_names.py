@@ -86,7 +86,7 @@ def test_a_value_that_says_nothing_is_none(value: str) -> None:
         ),
     ],
 )
-def test_a_url_tells_its_password(name: str, value: str, secrets: dict[str, str]) -> None:
+def test_a_url_reports_its_password(name: str, value: str, secrets: dict[str, str]) -> None:
     assert secrets_of({name: value, "USER": "lovelace-ada"}) == secrets
 
 

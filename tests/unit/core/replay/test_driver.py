@@ -304,7 +304,7 @@ VERDICTS = {*EndReason} - {EndReason.STOPPED}
 
 
 @given(st.lists(SENSIBLE | LINES | JSON, max_size=8), st.sampled_from(ProfileName), SETTINGS)
-def test_any_trace_is_told_line_by_line_until_its_end(
+def test_any_trace_is_reported_line_by_line_until_its_end(
     values: list[Any], profile: ProfileName, overrides: dict[str, Any]
 ) -> None:
     lines = [line for value in values if (line := read_trace_value(value)[0]) is not None]

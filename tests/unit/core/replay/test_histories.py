@@ -53,7 +53,7 @@ def read(name: str) -> list[Event]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_recorded_run_is_told_again_in_the_same_events(name: str) -> None:
+def test_a_recorded_run_is_reported_again_in_the_same_events(name: str) -> None:
     told = [event for move in replay(read(name)) for event in move.told]
     recorded = record.path_of(name).read_bytes().splitlines()
     assert [normalised(dump_event(event)) for event in told] == [*map(normalised, recorded)]
@@ -118,7 +118,7 @@ def test_the_modes_of_the_profiles_are_in_their_histories() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_history_tells_nothing_of_the_machine_it_was_recorded_on(name: str) -> None:
+def test_a_history_reports_nothing_of_the_machine_it_was_recorded_on(name: str) -> None:
     text = record.path_of(name).read_text(encoding="utf-8")
     assert str(Path.home()) not in text
     absolute = re.findall(r'"(/[^"/ ]*)', text)

@@ -148,7 +148,7 @@ class TestOtherPolicies:
             (2, "CLOSED", "complete", 0),
         ]
 
-    def test_whoever_is_asked_is_not_there_where_the_policy_does_not_wait(self) -> None:
+    def test_who_is_asked_is_not_there_where_the_policy_does_not_wait(self) -> None:
         events = play(asks("red?"), finishes, person=helpful, wait=True).events
         assert decided(events)[-1] == (2, "CLOSED", "complete", 0)
         assert under(events, on_halt="exit") == [(1, "CLOSED", "decide", 3)]
@@ -245,7 +245,7 @@ class TestWhatIsTakenFromTheJournal:
         assert under(events, max_duration=2 * passed)[-1][2] == "limit"
         assert under(events, max_duration=1000 * passed) == decided(events)
 
-    def test_time_in_which_a_person_was_waited_for_is_none(self) -> None:
+    def test_time_in_which_the_user_was_waited_for_is_none(self) -> None:
         events: list[Event] = play(asks("red?"), finishes, person=helpful, wait=True).events
         late = [
             event.model_copy(update={"at": event.at + timedelta(days=9)})
@@ -291,21 +291,21 @@ class TestPieces:
         assert decided_again(with_answer("x" * 200_000)) == decided(events)
         assert decided_again(with_answer(" ")) == [(1, "CLOSED", "decide", 3)]
 
-    def test_no_events_tell_nothing(self) -> None:
+    def test_no_events_report_nothing(self) -> None:
         assert decided_again([]) == []
 
-    def test_a_run_that_has_only_begun_tells_nothing(self) -> None:
+    def test_a_run_that_has_only_begun_reports_nothing(self) -> None:
         events = play(finishes).events
         begun = next(n for n, event in enumerate(events) if isinstance(event, IterationStarted))
         assert decided_again(events[:begun]) == []
         assert decided_again(events[: begun + 1]) == []
 
-    def test_an_iteration_that_is_not_over_is_not_told(self) -> None:
+    def test_an_iteration_that_is_not_over_is_not_reported(self) -> None:
         events = play(progress, finishes).events
         ended = [n for n, event in enumerate(events) if isinstance(event, IterationEnded)]
         assert decided_again(events[: ended[1]]) == [(1, "CLOSED", None, None)]
 
-    def test_a_run_is_told_as_it_would_go_on_while_it_lives(self) -> None:
+    def test_a_run_is_reported_as_it_would_go_on_while_it_lives(self) -> None:
         events = play(progress, claims_all, finishes).events
         ended = [n for n, event in enumerate(events) if isinstance(event, IterationEnded)]
         assert decided_again(events[: ended[1] + 1])[-1][2] is None
@@ -320,7 +320,7 @@ class TestPieces:
         mixed = [one for event in events for one in (event, newer)]
         assert decided_again(mixed) == decided(events)
 
-    def test_an_iteration_of_which_little_is_told(self) -> None:
+    def test_an_iteration_of_which_little_is_reported(self) -> None:
         kept = (RunStarted, IterationStarted, IterationEnded)
         events = [event for event in play(progress, finishes).events if isinstance(event, kept)]
         assert [one[0] for one in decided_again(events)] == [1, 2]
@@ -333,7 +333,7 @@ class TestPieces:
         ]
         assert decided_again(wild) == decided(events)
 
-    def test_what_a_person_did_before_the_end_counts_as_done(self) -> None:
+    def test_what_the_user_did_before_the_end_counts_as_done(self) -> None:
         events = play(progress, finishes).events
         ended = [n for n, event in enumerate(events) if isinstance(event, IterationEnded)]
         end = next(event for event in events if isinstance(event, RunEnded))

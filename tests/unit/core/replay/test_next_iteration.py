@@ -43,7 +43,7 @@ def going_on(played: SimulatedRun, **more: Any) -> NextIteration:
     return ahead(played.simulated, played.run, config=played.config, **more)
 
 
-def test_a_new_run_begins_with_the_first_task_and_what_people_left_for_it() -> None:
+def test_a_new_run_begins_with_the_first_task_and_what_users_left_for_it() -> None:
     halt = HaltFiles(question="a or b?", answer="b")
     seen = ahead(
         SimulatedProject(script=[]), halt=halt, notes=(PendingNote(text="use tabs", by="Ada"),)
@@ -55,7 +55,7 @@ def test_a_new_run_begins_with_the_first_task_and_what_people_left_for_it() -> N
     assert (told.question, told.answer, told.recommendation) == ("a or b?", "b", "")
 
 
-def test_it_is_what_the_agent_is_told_then() -> None:
+def test_it_is_what_the_agent_is_given_then() -> None:
     played = play(turn(RECOMMENDATION="look at the stamps", STATUS="IN_PROGRESS"), max_iterations=1)
     played.config = settings(max_iterations=2)
     seen = going_on(played)
@@ -74,7 +74,7 @@ def test_a_plan_iteration_is_foreseen_as_one() -> None:
     assert (seen.context.mode, seen.context.task) == (Mode.PLAN, None)
 
 
-def test_an_open_iteration_uses_up_what_its_agent_was_told() -> None:
+def test_an_open_iteration_uses_up_what_its_agent_was_given() -> None:
     played = SimulatedRun(
         simulated=SimulatedProject(script=[no_progress]), config=settings()
     ).until(Awaits.EXIT)
@@ -94,7 +94,7 @@ def test_an_open_iteration_uses_up_what_its_agent_was_told() -> None:
     ],
     ids=["blocked", "unanswered"],
 )
-def test_where_a_person_is_needed_first_no_agent_is_told(
+def test_where_the_user_is_needed_first_no_agent_is_reported(
     halt: HaltFiles, why: str, *, wait: bool
 ) -> None:
     seen = ahead(SimulatedProject(script=[]), config=settings(wait=wait), halt=halt)
@@ -108,7 +108,7 @@ def test_a_run_that_is_over_before_an_iteration_says_why() -> None:
     assert seen.instead.startswith("the only open task in the plan is blocked")
 
 
-def test_a_used_up_limit_is_told() -> None:
+def test_a_used_up_limit_is_reported() -> None:
     played = play(no_progress, max_iterations=1)
     message = f"{told_end(played)} already, so no agent was started; give a higher total: "
     assert going_on(played) == NextIteration(context=None, instead=f"{message}--max-iterations 2")

@@ -60,19 +60,19 @@ def problem_of(parsed: ParsedTraceLine) -> tuple[str, str]:
         pytest.param("[]", "no-object", id="a list"),
     ],
 )
-def test_what_tells_of_no_iteration_is_left_out(text: str, code: str) -> None:
+def test_what_describes_no_iteration_is_left_out(text: str, code: str) -> None:
     parsed = parse_trace_line(text)
     assert parsed[0] is None
     assert problem_of(parsed) == (code, "")
 
 
-def test_an_object_that_tells_nothing_is_an_iteration_with_a_problem() -> None:
+def test_an_object_without_fields_is_an_iteration_with_a_problem() -> None:
     assert parse_trace_line("{}")[0] == TraceLine()
     assert problem_of(parse_trace_line("{}")) == ("nothing-told", "")
     assert problem_of(parse_trace_line('{"report": null}')) == ("nothing-told", "")
 
 
-def test_an_unknown_field_is_told_and_the_others_are_used() -> None:
+def test_an_unknown_field_is_reported_and_the_others_are_used() -> None:
     parsed = read_trace_value({"exitCode": 3, "nonsense": [1]})
     assert parsed[0] == TraceLine(exit_code=3)
     assert problem_of(parsed) == ("unknown-field", "nonsense")
@@ -106,7 +106,7 @@ def test_an_unknown_field_is_told_and_the_others_are_used() -> None:
         ("validated", "ok", "validated"),
     ],
 )
-def test_a_value_of_the_wrong_type_is_left_out_and_told(
+def test_a_value_of_the_wrong_type_is_left_out_and_reported(
     field: str, value: object, named: str
 ) -> None:
     parsed = read_trace_value({field: value})
@@ -115,7 +115,7 @@ def test_a_value_of_the_wrong_type_is_left_out_and_told(
 
 
 @pytest.mark.parametrize("inner", ["evidence", "plan"])
-def test_unknown_fields_are_told_inside_as_well(inner: str) -> None:
+def test_unknown_fields_are_reported_inside_as_well(inner: str) -> None:
     parsed = read_trace_value({inner: {"nonsense": 1}})
     assert problem_of(parsed) == ("unknown-field", f"{inner}.nonsense")
 
@@ -204,7 +204,7 @@ class TestFinalText:
         assert line.completion_words
         assert not line.without_output
 
-    def test_a_report_beside_it_wins_and_what_is_told_twice_counts_once(self) -> None:
+    def test_a_report_beside_it_wins_and_what_is_reported_twice_counts_once(self) -> None:
         line = line_of(
             finalText=self.TEXT,
             report={"STATUS": "BLOCKED"},
@@ -217,7 +217,7 @@ class TestFinalText:
         assert len(line.error_patterns) == 2
         assert len(line.promises) == 1
 
-    def test_an_empty_one_is_an_agent_that_said_nothing(self) -> None:
+    def test_an_empty_one_is_an_agent_that_wrote_nothing(self) -> None:
         assert line_of(finalText=" \n").without_output
         assert not line_of(finalText="", report={}).without_output
         assert not line_of(finalText="", promise="COMPLETE").without_output
@@ -296,7 +296,7 @@ def test_a_promise_is_a_text_or_a_kind_with_its_text(
     "value",
     ["DONE", "BLOCKED:", {}, {"kind": "blocked"}, {"kind": 3}, {"kind": "decide", "text": " "}],
 )
-def test_what_promises_nothing_is_told(value: object) -> None:
+def test_what_promises_nothing_is_reported(value: object) -> None:
     assert problem_of(read_trace_value({"promise": value})) == ("no-promise", "promise")
 
 
@@ -306,7 +306,7 @@ def test_the_word_of_completion_is_the_policys() -> None:
 
 
 class TestPlan:
-    def test_it_is_told_in_numbers(self) -> None:
+    def test_it_is_reported_in_numbers(self) -> None:
         counts = line_of(plan={"total": 5, "open": 2, "blocked": 1, "marker": False}).counts
         assert counts == PlanCountsView(
             total=5, done=3, open_required=2, blocked_required=1, required=5, required_done=3

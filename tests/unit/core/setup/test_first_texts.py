@@ -59,7 +59,7 @@ def test_the_example_of_a_script_says_how_it_is_put_to_use() -> None:
         ("https://github.com/owner/name/issues/12", "github"),
     ],
 )
-def test_a_name_tells_where_a_request_lies(named: str, key: str) -> None:
+def test_a_name_reports_where_a_request_is(named: str, key: str) -> None:
     assert issue_key(named) == key
 
 

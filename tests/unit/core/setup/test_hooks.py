@@ -86,7 +86,7 @@ def test_it_is_laid_out_as_the_file_is() -> None:
         ('{"hooks": {\n\n"Stop": {}}}', "hooks.Stop is no list", 3),
     ],
 )
-def test_what_cannot_be_merged_stays_and_is_told(text: str, problem: str, line: int) -> None:
+def test_what_cannot_be_merged_stays_and_is_reported(text: str, problem: str, line: int) -> None:
     merged = with_stop_hook(text, PLACE, OURS)
     assert merged.text == text
     assert merged.problem.startswith(problem)

@@ -95,7 +95,7 @@ def test_a_plan_without_priorities_gets_no_tag_for_what_is_standard() -> None:
     )
 
 
-def test_what_the_plan_has_already_is_not_added_again_and_told() -> None:
+def test_what_the_plan_has_already_is_not_added_again_and_reported() -> None:
     twice = [DraftItem(title="OLD"), DraftItem(title="new"), DraftItem(title="New")]
     written = add_items("- [x] old\n", twice)
     assert [title for title, _, _ in read(written.text)] == ["old", "new"]
@@ -112,7 +112,7 @@ def test_what_would_be_no_open_task_is_refused(title: str, profile: ProfileName)
         new_plan(profile, [DraftItem(title=title)])
 
 
-def test_a_detail_that_cannot_be_written_is_told() -> None:
+def test_a_detail_that_cannot_be_written_is_reported() -> None:
     item = DraftItem(title="new", detail="a row has no lines")
     text = "| Task | Status |\n|---|---|\n| old | Todo |\n"
     written = add_items(text, [item])

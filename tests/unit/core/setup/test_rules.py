@@ -29,7 +29,7 @@ class TestDescription:
         assert said(GOOD) == []
 
     @pytest.mark.parametrize("text", ["", "   ", "\n\t\n", "\u3000"])
-    def test_an_empty_one_is_an_error_and_nothing_else_is_said(self, text: str) -> None:
+    def test_an_empty_one_is_an_error_and_nothing_else_is_written(self, text: str) -> None:
         assert said(text) == [(ERROR, "A task description is needed.")]
 
     def test_a_short_one_says_how_short_and_all_warnings_come_before_the_suggestion(self) -> None:

@@ -89,5 +89,5 @@ def test_a_form_that_the_two_readers_see_differently_is_refused(
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(1800.0, "30m"), (300, "5m"), (330.5, "330.5s")])
-def test_durations_are_written_as_people_write_them(seconds: float, text: str) -> None:
+def test_durations_are_written_as_users_write_them(seconds: float, text: str) -> None:
     assert duration_text(seconds) == text

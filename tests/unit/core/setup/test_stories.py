@@ -68,7 +68,7 @@ def test_an_item_is_put_behind_the_last_story(text: str, ids: list[str]) -> None
     assert stories[-1]["priority"] == max(ranks, default=0) + 1
 
 
-def test_every_byte_of_a_persons_file_stays() -> None:
+def test_every_byte_of_a_users_file_stays() -> None:
     text = '{\n    "x": 1,\n    "userStories": [\n        {"id": "A", "title": "a"}\n    ]\n}'
     written = add_stories(text, [QUICK]).text
     head, _, rest = written.partition(',\n        {\n          "id": "US-002"')
@@ -76,7 +76,7 @@ def test_every_byte_of_a_persons_file_stays() -> None:
     assert rest.endswith("\n    ]\n}")
 
 
-def test_one_that_is_there_already_is_told() -> None:
+def test_one_that_is_there_already_is_reported() -> None:
     text = new_stories("shop", "", [MAIL])
     written = add_stories(text, [MAIL, QUICK, QUICK])
     assert [task.title for task in parse_stories(written.text).plan.tasks] == [

@@ -79,14 +79,14 @@ def test_an_empty_one_cannot_be_used(text: str) -> None:
         ("title: {deep: [x]}\n", "line 2: "),
     ],
 )
-def test_what_front_matter_says_wrongly_is_told_and_left_out(head: str, problem: str) -> None:
+def test_what_front_matter_says_wrongly_is_reported_and_left_out(head: str, problem: str) -> None:
     read = read_template("a", f"---\n{head}---\nText\n", source=TemplateSource.OWN)
     assert read.template is not None
     assert (read.template.profile, read.template.description) == (None, "Text\n")
     assert [one for one in read.problems if one.startswith(problem)]
 
 
-def test_too_many_items_are_cut_and_told() -> None:
+def test_too_many_items_are_cut_and_reported() -> None:
     listed = "".join(f"- [ ] item {number}\n" for number in range(MAX_ITEMS + 1))
     read = read_template("a", f"Text\n# Plan\n{listed}", source=TemplateSource.OWN)
     assert read.template is not None

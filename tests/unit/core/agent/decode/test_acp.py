@@ -86,18 +86,18 @@ def files(told: list[AgentMessage]) -> list[tuple[str, str]]:
 
 
 class TestWords:
-    def test_pieces_make_a_message_which_is_told_line_by_line(self) -> None:
+    def test_pieces_make_a_message_which_is_reported_line_by_line(self) -> None:
         told, final = play(chunk("Two "), chunk("words.\n\nAnd a"), chunk(" third.\n"), chunk("\n"))
         assert texts(told) == ["Two words.\n", "And a third."]
         assert final.text == "Two words.\n\nAnd a third.\n\n"
         assert (final.failed, final.failure, final.why) == (False, None, "")
 
-    def test_what_was_said_before_the_last_call_is_not_its_last_word(self) -> None:
+    def test_what_was_written_before_the_last_call_is_not_its_last_word(self) -> None:
         block = "---RALPH_STATUS---\nSTATUS: COMPLETE\n---END_RALPH_STATUS---"
         _, final = play(chunk(block), call(status="completed"), chunk("Bye."))
         assert (final.text, final.earlier_block) == ("Bye.", block)
 
-    def test_messages_are_kept_apart_by_their_ids_and_by_what_a_person_said(self) -> None:
+    def test_messages_are_kept_apart_by_their_ids_and_by_what_the_user_written(self) -> None:
         told, final = play(
             chunk("One", messageId="a"),
             chunk("Two", messageId="b"),
@@ -108,14 +108,16 @@ class TestWords:
         assert texts(told) == ["One", "Two", "Three"]
         assert final.text == "One\nTwo\nThree"
 
-    def test_a_sub_agent_and_another_session_are_not_heard(self) -> None:
+    def test_a_sub_agent_and_another_session_are_not_noticed(self) -> None:
         other = chunk("From below.")
         other["params"]["sessionId"] = "s2"
         below = chunk("Below.", _meta={"claudeCode": {"parentToolUseId": "t"}})
         told, final = play(other, below, chunk(7), chunk(""))
         assert (texts(told), final.text) == ([], "")
 
-    def test_a_line_without_an_end_is_told_in_parts_and_the_end_of_a_flood_is_kept(self) -> None:
+    def test_a_line_without_an_end_is_reported_in_parts_and_the_end_of_a_flood_is_kept(
+        self,
+    ) -> None:
         long = "x" * (LONGEST_REST + 1)
         told, _ = play(chunk(long), chunk("y"))
         assert texts(told) == [long, "y"]
@@ -166,7 +168,7 @@ class TestWords:
 
 
 class TestTools:
-    def test_a_call_is_told_when_it_is_known_what_it_is_about(self) -> None:
+    def test_a_call_is_reported_when_it_is_known_what_it_is_about(self) -> None:
         told, _ = play(
             call(name="Write", kind="edit", title="Preparing…", status="pending", rawInput={}),
             call("tool_call_update", rawInput={"file_path": "/repo/a.txt", "content": "x"}),
@@ -206,13 +208,13 @@ class TestTools:
             ),
         ],
     )
-    def test_it_has_the_name_and_the_summary_that_tell_most(
+    def test_it_has_the_name_and_the_summary_that_report_most(
         self, given: dict[str, Any], name: str, summary: str
     ) -> None:
         told, _ = play(call(**given))
         assert tools(told) == [(name, summary, "started")]
 
-    def test_a_call_that_is_told_only_when_permission_is_asked_begins_there(self) -> None:
+    def test_a_call_that_is_reported_only_when_permission_is_asked_begins_there(self) -> None:
         asked = {"toolCallId": "c1", "kind": "edit", "title": "Writing to a"}
         told, _ = play(
             {"jsonrpc": "2.0", "id": 0, "method": "session/request_permission"}
@@ -247,7 +249,7 @@ class TestTools:
             ),
         ],
     )
-    def test_the_files_of_a_call_that_went_well_are_told(
+    def test_the_files_of_a_call_that_went_well_are_reported(
         self, given: dict[str, Any], found: list[tuple[str, str]]
     ) -> None:
         told, _ = play(call(status="completed", **given))
@@ -303,7 +305,7 @@ class TestTools:
         )
         assert tools(told) == [("tool", "", "started"), ("tool", "", "done")]
 
-    def test_the_agents_own_list_is_told_when_it_changes(self) -> None:
+    def test_the_agents_own_list_is_reported_when_it_changes(self) -> None:
         entries = [
             {"content": "a", "status": "completed"},
             {"content": "b", "status": "in_progress"},
@@ -326,7 +328,7 @@ class TestOwnRecords:
         _, final = play(*([{"client": "denied", "tool": "x"}] * (MAX_OPEN_CALLS + 1)))
         assert len(final.denied_tools or ()) == MAX_OPEN_CALLS
 
-    def test_what_a_form_asks_stands_until_the_agent_goes_on(self) -> None:
+    def test_what_a_form_asks_remains_until_the_agent_goes_on(self) -> None:
         question = {"client": "question", "text": "Red or blue?"}
         assert play(question)[1].question == "Red or blue?"
         assert play(question, call(status="completed"))[1].question == ""
@@ -335,7 +337,7 @@ class TestOwnRecords:
         _, final = play(call(name="AskUserQuestion", rawInput={"question": "Red?"}))
         assert final.question == "Red?"
 
-    def test_what_was_written_for_it_and_what_else_it_printed_is_told(self) -> None:
+    def test_what_was_written_for_it_and_what_else_it_printed_is_reported(self) -> None:
         told, _ = play({"client": "wrote", "path": "/repo/a"}, {"client": "noise", "text": "hm"})
         assert files(told) == [("a", "changed")]
         assert texts(told) == ["hm"]
@@ -392,13 +394,13 @@ class TestSessions:
             ([request(7, "session/set_mode"), refusal(7, message="not for root")], "large"),
         ],
     )
-    def test_the_model_is_the_one_that_was_told_last(
+    def test_the_model_is_the_one_that_was_reported_last(
         self, records: list[dict[str, Any]], model: str
     ) -> None:
         _, final = play(*records)
         assert (final.model, final.failed) == (model, False)
 
-    def test_the_model_that_was_used_stands_in_the_answer(self) -> None:
+    def test_the_model_that_was_used_is_in_the_answer(self) -> None:
         end = answer(2, stopReason="end_turn", _meta={"quota": {"model_usage": [{"model": "m"}]}})
         assert play(*BEGIN, end, whole=False)[1].model == "m"
 

@@ -140,7 +140,7 @@ def told_text(messages: list[AgentMessage]) -> list[str]:
 
 
 class TestMessages:
-    def test_a_call_is_told_when_it_begins_and_when_it_ends(self) -> None:
+    def test_a_call_is_reported_when_it_begins_and_when_it_ends(self) -> None:
         assert told(
             init(),
             answer("I look.", use("Bash", command="ls\n  -la", description="List")),
@@ -166,7 +166,7 @@ class TestMessages:
             (use("NotebookEdit", notebook_path="/repo/n.ipynb"), None, "n.ipynb", "changed"),
         ],
     )
-    def test_a_call_that_went_well_tells_its_file(
+    def test_a_call_that_went_well_reports_its_file(
         self, called: Any, account: Any, path: str, action: str
     ) -> None:
         found = told(init(), answer(called), came_back(told=account))
@@ -197,11 +197,11 @@ class TestMessages:
         found = told(answer(use("Read", file_path="/repo/a")), came_back())
         assert found[-1]["path"] == "/repo/a"
 
-    def test_calls_of_sub_agents_are_told_and_their_words_are_not(self) -> None:
+    def test_calls_of_sub_agents_are_reported_and_their_words_are_not(self) -> None:
         called = answer("I am below.", use("Bash", command="ls"), parent="call_0")
         assert told(called) == [tool("Bash", "ls", "started")]
 
-    def test_what_is_no_record_is_shown_as_it_stands(self) -> None:
+    def test_what_is_no_record_is_shown_as_it_is(self) -> None:
         assert told(b"Warning: slow  ", b"", b"   ", b"\xff", b"[1]") == [
             text("Warning: slow"),
             text("\ufffd"),
@@ -245,7 +245,7 @@ class TestMessages:
         assert told(*calls, came_back("call_1"))[-1] == tool("Bash", "", "done", "call_1")
         assert told(*calls, came_back("call_0"))[-1]["state"] == "started"
 
-    def test_waiting_for_the_api_is_told(self) -> None:
+    def test_waiting_for_the_api_is_reported(self) -> None:
         retry = {"type": "system", "subtype": "api_retry", "attempt": 2, "max_retries": 10}
         more = {"retry_delay_ms": 4032.4, "error_status": 529, "error": "server_overloaded"}
         assert told(retry, {**retry, **more}) == [
@@ -312,7 +312,7 @@ class TestFinalText:
     def test_a_failed_result_is_not_the_agents_word(self) -> None:
         assert final(answer("Said."), result("API Error: 500", is_error=True)).text == "Said."
 
-    def test_a_result_without_a_text_leaves_what_was_said(self) -> None:
+    def test_a_result_without_a_text_leaves_what_was_written(self) -> None:
         assert final(answer("Said."), result(None)).text == "Said."
 
     def test_an_api_error_is_shown_and_is_not_the_agents_word(self) -> None:
@@ -338,7 +338,7 @@ class TestFinalText:
         )
         assert found.earlier_block == f"Later: {BLOCK}"
 
-    def test_a_call_of_a_sub_agent_does_not_end_what_was_said(self) -> None:
+    def test_a_call_of_a_sub_agent_does_not_end_what_was_written(self) -> None:
         found = final(answer("Said."), answer(use("Bash"), parent="call_0"))
         assert found.text == "Said."
 
@@ -363,7 +363,7 @@ class TestFailure:
             (result(None, subtype="error_max_budget_usd"), "it reached its limit of cost"),
         ],
     )
-    def test_it_is_told_in_words(self, record: Any, why: str) -> None:
+    def test_it_is_reported_in_words(self, record: Any, why: str) -> None:
         found = final(record)
         assert (found.failed, found.why, found.errors) == (True, why, (why,))
 
@@ -384,7 +384,7 @@ class TestFailure:
         errors = final(came_back(content=lines, is_error=True)).errors
         assert (len(errors), errors[-1]) == (MAX_ERROR_LINES, f"error: {MAX_ERROR_LINES - 1}")
 
-    def test_denials_are_told_by_the_tool_and_once_each(self) -> None:
+    def test_denials_are_reported_by_the_tool_and_once_each(self) -> None:
         early = {"type": "system", "subtype": "permission_denied", "tool_name": "Bash"}
         denials = [{"tool_name": name, "tool_use_id": name} for name in ("Edit", "Bash")]
         found = final({**early, "tool_use_id": "Bash"}, result(permission_denials=denials))
@@ -528,7 +528,7 @@ class TestQuickWay:
         order=st.booleans(),
         ends=st.booleans(),
     )
-    def test_it_tells_what_reading_does(
+    def test_it_reports_what_reading_does(
         self,
         names: list[str],
         content: Any,

@@ -173,7 +173,9 @@ class TestMessages:
             ("odd", {"commands": 7}, ""),
         ],
     )
-    def test_a_call_is_told_in_a_line(self, name: str, given: dict[str, Any], summary: str) -> None:
+    def test_a_call_is_reported_in_a_line(
+        self, name: str, given: dict[str, Any], summary: str
+    ) -> None:
         found = told_by_cline(begun(name, **given), ended(name, output="ok"))
         assert found[:2] == [tool(name, summary, "started"), tool(name, summary, "done")]
 
@@ -194,7 +196,7 @@ class TestMessages:
             ("run_commands", {"commands": ["ls"]}, [], []),
         ],
     )
-    def test_the_files_of_a_call_are_told_once_it_went_well(
+    def test_the_files_of_a_call_are_reported_once_it_went_well(
         self, name: str, given: dict[str, Any], output: Any, files: list[tuple[str, str]]
     ) -> None:
         found = told_by_cline(begun(name, **given), ended(name, output=output))
@@ -212,7 +214,7 @@ class TestMessages:
             ({"error": '{"error":"no"}', "output": {"error": "no"}}, ("no",)),
         ],
     )
-    def test_a_call_that_failed_is_told_as_such(
+    def test_a_call_that_failed_is_reported_as_such(
         self, end: dict[str, Any], errors: tuple[str, ...]
     ) -> None:
         call = [begun("editor", path="a"), ended("editor", **end)]
@@ -220,7 +222,7 @@ class TestMessages:
         assert states == ["started", "failed"]
         assert final_of(*call, done()).errors == errors
 
-    def test_a_text_whose_end_never_came_is_told_as_far_as_it_came(self) -> None:
+    def test_a_text_whose_end_never_came_is_reported_as_far_as_it_came(self) -> None:
         assert told_by_cline(piece("a ", "a "), piece("b", "a b")) == [text("a b")]
         assert told_by_cline(piece("a ", None), piece("b", None)) == [text("a b")]
         assert told_by_cline(piece("a", "a"), begun("x"))[0] == text("a")
@@ -253,7 +255,7 @@ class TestSubAgents:
         assert (found.text, found.earlier_block) == ("All done.", "")
         assert found.usage == USAGE.model_copy(update={"context_tokens": None})
 
-    def test_one_whose_end_is_not_told_ends_with_the_call_that_began_it(self) -> None:
+    def test_one_whose_end_is_not_reported_ends_with_the_call_that_began_it(self) -> None:
         found = told_by_cline(*self.BELOW, ended("spawn_agent"), said("All done."))
         assert found[-1] == text("All done.")
         assert told_by_cline(*self.BELOW, said("All done."))[-1]["kind"] == "tool"
@@ -267,7 +269,7 @@ class TestSubAgents:
 class TestAsked:
     ASK = begun("ask_question", question="Which one?", options=["a", "b"])
 
-    def test_the_program_answers_by_itself_so_the_question_stands(self) -> None:
+    def test_the_program_answers_by_itself_so_the_question_remains(self) -> None:
         found = final_of(self.ASK, ended(output="a"), said("So."), done(text="So."))
         assert found.question == "Which one?\n- a\n- b"
 
@@ -276,7 +278,7 @@ class TestAsked:
 
 
 class TestUsage:
-    def test_while_it_works_its_own_totals_are_told(self) -> None:
+    def test_while_it_works_its_own_totals_are_reported(self) -> None:
         found = told_by_cline(event("iteration_start"), spent(), spent(2))
         assert [one["usage"]["inputTokens"] for one in found] == [400, 800]
         assert found[-1]["usage"]["costUsd"] == 0.5
@@ -340,7 +342,7 @@ class TestFailure:
         assert (found.failed, found.why, found.text) == (False, "", "Done.")
         assert found.errors == ("slow",)
 
-    def test_the_programs_own_words_tell_a_limit(self) -> None:
+    def test_the_programs_own_words_report_a_limit(self) -> None:
         words = "Rate limit reached for m. Please try again in 11s."
         found = final_of(failed(words), done("error", text=words))
         assert (found.failure, found.limit) == (AgentFailure.LIMIT, AccountLimit(resets_in=11.0))
@@ -353,7 +355,7 @@ class TestFailure:
         assert (found.failed, found.denied_tools) == (False, ("editor",))
 
 
-def test_the_beginning_names_session_and_model_where_it_is_told() -> None:
+def test_the_beginning_names_session_and_model_where_it_is_reported() -> None:
     start = {"type": "run_start", "sessionId": "123_abc", "modelId": "m"}
     found = final_of(start, done(model={"id": None}))
     assert (found.session_id, found.model) == ("123_abc", "m")

@@ -98,7 +98,7 @@ class TestMessages:
             ("y" * 300, "y" * 199 + "…"),
         ],
     )
-    def test_a_command_is_told_without_its_shell(self, command: str, summary: str) -> None:
+    def test_a_command_is_reported_without_its_shell(self, command: str, summary: str) -> None:
         found = told_by_codex(begun("command_execution", command=command), ran())
         assert found == [tool("shell", summary, "started"), tool("shell", summary, "done")]
 
@@ -112,11 +112,11 @@ class TestMessages:
             ({}, "done"),
         ],
     )
-    def test_an_end_without_a_beginning_tells_both(self, fields: Any, state: str) -> None:
+    def test_an_end_without_a_beginning_reports_both(self, fields: Any, state: str) -> None:
         found = told_by_codex(ended("command_execution", command="ls", **fields))
         assert found == [tool("shell", "ls", "started"), tool("shell", "ls", state)]
 
-    def test_the_files_of_a_change_are_told_once_it_is_made(self) -> None:
+    def test_the_files_of_a_change_are_reported_once_it_is_made(self) -> None:
         changes = [
             {"path": "/repo/a.py", "kind": "add"},
             {"path": "/repo/b.py", "kind": "update"},
@@ -156,13 +156,13 @@ class TestMessages:
             ("collab_tool_call", {"tool": "spawn_agent", "prompt": "go"}, "spawn_agent", "go"),
         ],
     )
-    def test_other_tools_are_told_in_a_line(
+    def test_other_tools_are_reported_in_a_line(
         self, kind: str, fields: dict[str, Any], name: str, summary: str
     ) -> None:
         found = told_by_codex(begun(kind, **fields), ended(kind, **fields, status="completed"))
         assert found == [tool(name, summary, "started"), tool(name, summary, "done")]
 
-    def test_the_list_of_what_is_to_do_is_told_whenever_it_has_changed(self) -> None:
+    def test_the_list_of_what_is_to_do_is_reported_whenever_it_has_changed(self) -> None:
         first: dict[str, Any] = {"items": [{"text": "a", "completed": False}, {"text": "b"}]}
         later: dict[str, Any] = {"items": [{"text": "a", "completed": True}, {"text": "b"}]}
         found = told_by_codex(
@@ -173,13 +173,13 @@ class TestMessages:
         states = [[item["state"] for item in message["items"]] for message in found]
         assert states == [["pending", "pending"], ["done", "pending"]]
 
-    def test_what_the_program_tries_again_is_told_and_is_no_error(self) -> None:
+    def test_what_the_program_tries_again_is_reported_and_is_no_error(self) -> None:
         again = error("Reconnecting... 1/5 (unexpected status 503)")
         messages, found = decode_codex(stream(*STARTED, again, said("Fine."), done()))
         assert [message.kind for message in messages] == ["text", "text"]
         assert (found.errors, found.failed) == ((), False)
 
-    def test_what_is_no_event_is_shown_as_it_stands(self) -> None:
+    def test_what_is_no_event_is_shown_as_it_is(self) -> None:
         assert told_by_codex(b"Warning: slow ", b"", b"\xff", b"[1]") == [
             text("Warning: slow"),
             text("\ufffd"),
@@ -216,7 +216,7 @@ class TestFinalText:
         assert final_of_codex(said("a"), ran(), said("b"), said("c"), done()).text == "c"
         assert final_of_codex(said("a"), ran(), done()).text == ""
 
-    def test_neither_a_list_nor_a_warning_nor_thoughts_end_what_was_said(self) -> None:
+    def test_neither_a_list_nor_a_warning_nor_thoughts_end_what_was_written(self) -> None:
         after = [
             ended("todo_list", items=[{"text": "a", "completed": True}]),
             ended("error", message="a warning"),
@@ -228,7 +228,7 @@ class TestFinalText:
         began = begun("command_execution", command="sleep 9")
         assert final_of_codex(began, said("Done."), ran(), done()).text == "Done."
 
-    def test_a_block_said_before_is_kept_and_the_last_of_them(self) -> None:
+    def test_a_block_written_before_is_kept_and_the_last_of_them(self) -> None:
         assert final_of_codex(said(BLOCK), ran(), said("Bye."), done()).earlier_block == BLOCK
         late = f"Late: {BLOCK}"
         assert final_of_codex(said(BLOCK), ran(), said(late), said("Bye.")).earlier_block == late
@@ -265,11 +265,11 @@ class TestFailure:
             ([failed("x"), STARTED[1]], NO_END),
         ],
     )
-    def test_it_is_told_in_words(self, events: Any, why: str) -> None:
+    def test_it_is_reported_in_words(self, events: Any, why: str) -> None:
         found = final_of_codex(*events)
         assert (found.failed, found.why) == (True, why)
 
-    def test_a_failure_is_told_once(self) -> None:
+    def test_a_failure_is_reported_once(self) -> None:
         messages, found = decode_codex(stream(*STARTED, error("Bad."), failed("Bad.")))
         assert [message.kind for message in messages] == ["text"]
         assert found.errors == ("Bad.",)
@@ -297,7 +297,7 @@ class TestFailure:
         assert before.errors == ()
         assert final_of_codex(warning, done()).errors == ("A setting is new",)
 
-    def test_calls_that_were_declined_are_told(self) -> None:
+    def test_calls_that_were_declined_are_reported(self) -> None:
         found = final_of_codex(ran("", None, status="declined"), done())
         assert found.denied_tools == ("shell",)
 
@@ -339,7 +339,7 @@ class TestUsage:
             input_tokens=1200, output_tokens=102, cached_tokens=2400
         )
 
-    def test_what_is_not_told_stays_unknown(self) -> None:
+    def test_what_is_not_reported_stays_unknown(self) -> None:
         assert final_of_codex(done()).usage is None
         assert final_of_codex(done(odd=1)).usage is None
         assert final_of_codex(done(input_tokens=5)).usage == Usage(input_tokens=5)
@@ -357,7 +357,7 @@ FAST = 'a\\b"c"}}, exit_code'
     code=st.sampled_from([0, 1, None]),
     starts=st.booleans(),
 )
-def test_the_quick_way_past_a_command_tells_what_the_whole_event_does(
+def test_the_quick_way_past_a_command_reports_what_the_whole_event_does(
     output: str, code: int | None, *, starts: bool
 ) -> None:
     began = [begun("command_execution", command="ls", aggregated_output="")] if starts else []

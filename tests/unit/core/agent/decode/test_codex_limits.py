@@ -62,7 +62,7 @@ class TestReset:
         assert reset_time(AccountLimit(resets_at=moment), self.NOW) == moment
         assert reset_time(AccountLimit(), self.NOW) is None
 
-    def test_a_wait_counts_from_when_it_was_told(self) -> None:
+    def test_a_wait_counts_from_when_it_was_reported(self) -> None:
         assert reset_time(AccountLimit(resets_in=60), self.NOW) == self.NOW + timedelta(minutes=1)
 
     def test_a_time_on_the_wall_is_the_next_such_time(self) -> None:

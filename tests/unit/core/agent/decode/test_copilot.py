@@ -174,11 +174,11 @@ class TestMessages:
             (begun("db-ask", data={"mcpServerName": "db", "arguments": 7}), "db-ask", ""),
         ],
     )
-    def test_a_call_is_told_in_a_line(self, start: Any, name: str, summary: str) -> None:
+    def test_a_call_is_reported_in_a_line(self, start: Any, name: str, summary: str) -> None:
         found = told_by_copilot(start, ended())
         assert found[:2] == [tool(name, summary, "started"), tool(name, summary, "done")]
 
-    def test_the_files_of_a_call_are_told_once_it_went_well(self) -> None:
+    def test_the_files_of_a_call_are_reported_once_it_went_well(self) -> None:
         edits = [
             {"path": "/repo/a", "kind": "create"},
             {"path": "/repo/b", "kind": "edit"},
@@ -209,7 +209,7 @@ class TestMessages:
             ({"success": False}, ()),
         ],
     )
-    def test_a_call_that_failed_is_told_as_such(
+    def test_a_call_that_failed_is_reported_as_such(
         self, end: dict[str, Any], errors: tuple[str, ...]
     ) -> None:
         call = [begun("bash", command="x"), ended(**end)]
@@ -227,7 +227,7 @@ class TestMessages:
         found = final_of(begun("create", path="a"), end, done())
         assert (found.failed, found.denied_tools) == (False, ("create",))
 
-    def test_a_text_whose_whole_never_came_is_told_as_far_as_it_came(self) -> None:
+    def test_a_text_whose_whole_never_came_is_reported_as_far_as_it_came(self) -> None:
         assert told_by_copilot(piece("a "), piece("b")) == [text("a b")]
         assert told_by_copilot(piece("a"), begun("x"))[0] == text("a")
         assert told_by_copilot(piece("a"), done(1))[0] == text("a")
@@ -274,7 +274,7 @@ class TestAsked:
 
 
 class TestUsage:
-    def test_calls_of_the_model_that_it_tells_of_are_added_up(self) -> None:
+    def test_calls_of_the_model_that_it_reports_of_are_added_up(self) -> None:
         spent = event("assistant.usage", inputTokens=1200, outputTokens=34, cacheReadTokens=800)
         info = event("session.usage_info", tokenLimit=64000, currentTokens=5000)
         found = final_of(spent, spent, info, done()).usage
@@ -362,7 +362,7 @@ class TestFailure:
         assert found.limit == AccountLimit(resets_in=7200.0)
 
 
-def test_the_session_is_named_at_the_beginning_where_it_is_told() -> None:
+def test_the_session_is_named_at_the_beginning_where_it_is_reported() -> None:
     assert final_of(event("session.start", sessionId="abc")).session_id == "abc"
 
 

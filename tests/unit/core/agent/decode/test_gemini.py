@@ -92,12 +92,12 @@ def test_the_cuts_of_the_stream_make_no_difference(cuts: list[int]) -> None:
 
 
 class TestWords:
-    def test_pieces_are_told_in_whole_lines(self) -> None:
+    def test_pieces_are_reported_in_whole_lines(self) -> None:
         said = [piece(part) for part in ("One li", "ne.\nTwo", " words", ".\n", "Three.")]
         assert told(*said) == [text("One line.\n"), text("Two words.\n"), text("Three.")]
         assert final(*said).text == "One line.\nTwo words.\nThree."
 
-    def test_a_line_that_grows_too_long_is_told_up_to_its_last_blank(self) -> None:
+    def test_a_line_that_grows_too_long_is_reported_up_to_its_last_blank(self) -> None:
         words = "word " * (MAX_HELD_LINE // 5)
         assert told(piece(words), piece("tail of it")) == [text(f"{words}tail of "), text("it")]
         endless = "x" * (MAX_HELD_LINE + 1)
@@ -111,7 +111,7 @@ class TestWords:
         assert len(joined.text) <= MAX_FINAL_TEXT
         assert joined.text.endswith("the end")
 
-    def test_a_message_that_is_whole_stands_alone(self) -> None:
+    def test_a_message_that_is_whole_is_alone(self) -> None:
         whole = gemini("message", role="assistant", content="Whole.")
         assert told(piece("Begun"), whole, piece("More")) == [
             text("Begun"),
@@ -124,12 +124,12 @@ class TestWords:
         found = final(piece(BLOCK), gemini_call("glob", pattern="*"), gemini_back(), piece("Done."))
         assert (found.earlier_block, found.text) == (BLOCK, "Done.")
 
-    def test_what_is_said_when_the_stream_breaks_off_is_kept(self) -> None:
+    def test_what_is_written_when_the_stream_breaks_off_is_kept(self) -> None:
         decoder_told, found = decode(as_line(piece("Half a li")), b'{"type":"mess')
         assert dumped(decoder_told) == [text("Half a li")]
         assert (found.text, found.why, found.failure) == ("Half a li", NO_END, AgentFailure.CRASHED)
 
-    def test_words_of_the_program_are_told(self) -> None:
+    def test_words_of_the_program_are_reported(self) -> None:
         assert told(piece("Hm"), b"(node) warning", b"") == [text("Hm"), text("(node) warning")]
 
 
@@ -211,7 +211,7 @@ class TestCalls:
 
 
 class TestEnds:
-    def test_a_lone_answer_tells_how_full_its_context_was(self) -> None:
+    def test_a_lone_answer_reports_how_full_its_context_was(self) -> None:
         found = final(piece("Yes."), gemini_end(stats=stats(1300, 1200, 34, 800)))
         assert found.usage == Usage(
             input_tokens=400, output_tokens=100, cached_tokens=800, turns=1, context_tokens=1200

@@ -122,7 +122,7 @@ def test_places_in_the_stream_of_copilot(record: Any, where: str | None) -> None
     assert [one.where for one in found] == ([] if where is None else [where])
 
 
-def test_of_json_lines_all_that_does_not_count_stands_in_a_record() -> None:
+def test_of_json_lines_all_that_does_not_count_is_in_a_record() -> None:
     mapping = JsonLinesConfig.model_validate({"kind": "k"})
     records = [{"k": "tool_result", "deep": [{"text": BLOCK}]}, {"k": "result", "text": TAG}]
     (found,) = find_misplaced_signals(stream(*records), Dialect.JSONL, mapping)
@@ -158,12 +158,12 @@ def test_a_signal_is_shown_in_one_short_line() -> None:
     assert len(second.text) == 200
 
 
-def test_what_stands_in_the_final_text_too_was_seen() -> None:
+def test_what_is_in_the_final_text_too_was_recognised() -> None:
     assert claude(prompt(f"say {TAG}"), answer(TAG), result(TAG)) == []
     assert claude(prompt(f"say {TAG}"), result("Done.")) == [(1, "the prompt", "promise")]
 
 
-def test_of_a_record_each_signal_is_told_once() -> None:
+def test_of_a_record_each_signal_is_reported_once() -> None:
     assert claude(came_back(content=f"{TAG} and {TAG}"), result()) == [
         (1, "a tool's result", "promise")
     ]

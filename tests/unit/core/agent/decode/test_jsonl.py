@@ -179,7 +179,7 @@ class TestTools:
             (None, ""),
         ],
     )
-    def test_a_call_is_told_in_a_line(self, given: Any, summary: str) -> None:
+    def test_a_call_is_reported_in_a_line(self, given: Any, summary: str) -> None:
         found = told_by(
             record("tool_call", id="1", name="t", summary=given), record("tool_result", id="1")
         )
@@ -195,7 +195,7 @@ class TestTools:
         "end",
         [{"ok": False}, {"success": 0}, {"failed": True}, {"is_error": 1}, {"failed": "why"}],
     )
-    def test_a_call_that_failed_is_told_as_such(self, end: dict[str, Any]) -> None:
+    def test_a_call_that_failed_is_reported_as_such(self, end: dict[str, Any]) -> None:
         call = record("tool_call", id="1", tool="t", file="/repo/a")
         back = record("tool_result", id="1", message="it\nfell", **end)
         found = told_by(call, back)
@@ -203,7 +203,7 @@ class TestTools:
         assert final_of(call, back, record("result")).errors == ("it",)
         assert final_of(call, {**back, "message": None}, record("result")).errors == ()
 
-    def test_a_file_may_be_told_with_the_call_or_with_its_end(self) -> None:
+    def test_a_file_may_be_reported_with_the_call_or_with_its_end(self) -> None:
         call, back = record("tool_call", tool="t"), record("tool_result", file="/repo/a")
         assert told_by(call, back)[-1] == {"kind": "file", "path": "a", "action": "changed"}
 
@@ -259,12 +259,12 @@ class TestEnd:
         found = final_of(record("error", error="slow"), record("result", ok=True, text="Done."))
         assert (found.failed, found.text, found.errors) == (False, "Done.", ("slow",))
 
-    def test_the_programs_own_error_may_tell_a_limit(self) -> None:
+    def test_the_programs_own_error_may_report_a_limit(self) -> None:
         words = "Rate limit reached; try again in 11s"
         found = final_of(record("error", message=words))
         assert (found.failure, found.limit) == (AgentFailure.LIMIT, AccountLimit(resets_in=11.0))
 
-    def test_a_block_said_before_the_last_call_is_kept(self) -> None:
+    def test_a_block_written_before_the_last_call_is_kept(self) -> None:
         found = final_of(record("text", text=BLOCK), record("tool_call"), record("result"))
         assert (found.text, found.earlier_block) == ("", BLOCK)
 

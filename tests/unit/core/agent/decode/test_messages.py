@@ -80,7 +80,7 @@ def test_counts_are_the_loop_s_usage() -> None:
     assert counts.to_usage() == usage
 
 
-def test_what_was_told_is_taken_once() -> None:
+def test_what_was_reported_is_taken_once() -> None:
     teller = MessageEmitter(2)
     teller.text("one")
     teller.offset = 5
@@ -92,6 +92,6 @@ def test_what_was_told_is_taken_once() -> None:
     assert teller.take() == []
 
 
-def test_a_count_beyond_all_machines_is_told_as_it_is() -> None:
+def test_a_count_beyond_all_machines_is_reported_as_it_is() -> None:
     told = UsageMessage(start=1, offset=0, usage=UsageCounts(input_tokens=1 << 70))
     assert f'"inputTokens":{1 << 70}'.encode() in to_json_lines([told])

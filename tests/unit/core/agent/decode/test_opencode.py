@@ -106,7 +106,7 @@ class TestCalls:
             expected,
         ]
 
-    def test_a_patch_tells_each_of_its_files(self) -> None:
+    def test_a_patch_reports_each_of_its_files(self) -> None:
         files = [
             {"filePath": "/repo/new", "type": "add"},
             {"filePath": "/repo/old", "type": "delete"},
@@ -119,7 +119,7 @@ class TestCalls:
             file("a", "changed"),
         ]
 
-    def test_a_call_without_a_path_tells_no_file(self) -> None:
+    def test_a_call_without_a_path_reports_no_file(self) -> None:
         assert told(opencode_call("read", {"filePath": 3})) == [
             tool("read", "", "started"),
             tool("read", "", "done"),
@@ -235,7 +235,7 @@ class TestEnds:
 
 
 class TestNoise:
-    def test_a_sub_agent_is_told_but_for_its_words(self) -> None:
+    def test_a_sub_agent_is_reported_but_for_its_words(self) -> None:
         below = (
             opencode_said(BLOCK, "below"),
             opencode_call("bash", {"command": "ls"}, session="below"),
@@ -265,7 +265,7 @@ class TestNoise:
             input_tokens=3, turns=1, context_tokens=3
         )
 
-    def test_words_of_the_program_are_told(self) -> None:
+    def test_words_of_the_program_are_reported(self) -> None:
         assert told(b"! permission requested", b"", opencode_said("Hm.")) == [
             text("! permission requested"),
             text("Hm."),

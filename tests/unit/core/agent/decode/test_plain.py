@@ -32,7 +32,7 @@ def test_nothing_is_lost_and_offsets_hold(pieces: list[bytes]) -> None:
     assert at == len(whole)
 
 
-def test_a_line_is_told_once_it_is_whole() -> None:
+def test_a_line_is_reported_once_it_is_whole() -> None:
     decoder = PlainDecoder(1)
     assert decoder.feed(b"one\ntw") == [TextMessage(start=1, offset=0, text="one\n")]
     assert decoder.feed(b"") == []

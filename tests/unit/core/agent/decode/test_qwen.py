@@ -136,7 +136,7 @@ class TestCounts:
         )
         assert found.session_usage == Usage(input_tokens=3000, output_tokens=90, cached_tokens=2000)
 
-    def test_counts_that_are_as_they_were_are_told_once(self) -> None:
+    def test_counts_that_are_as_they_were_are_reported_once(self) -> None:
         messages, _ = decode(stream(answer("x", counts(9, 3, 0)), end(usage=counts(9, 3, 0))))
         assert [message.kind for message in messages] == ["text", "usage"]
 
@@ -202,7 +202,7 @@ class TestCalls:
         assert (found.question, found.denied_tools) == ("Which?", ("edit",))
         assert final(asked, back("User answered: A"), end()).question == ""
 
-    def test_a_sub_agent_is_told_but_for_its_words(self) -> None:
+    def test_a_sub_agent_is_reported_but_for_its_words(self) -> None:
         records = (
             use("agent", "c0", description="look"),
             answer(BLOCK, counts(9, 9), parent="c0"),
@@ -258,7 +258,7 @@ class TestEnds:
         found = final(use("run_shell_command"), back())
         assert (found.failed, found.failure) == (True, AgentFailure.CRASHED)
 
-    def test_it_tells_that_it_tries_again(self) -> None:
+    def test_it_reports_that_it_tries_again(self) -> None:
         data = {"attempt": 1, "maxRetries": 10, "delayMs": 60000}
         again = {"type": "system", "subtype": "retry", "data": data}
         assert told(again) == [text("API error: no answer; retry 1 of 10 in 60.0 s")]

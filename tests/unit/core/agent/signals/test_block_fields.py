@@ -85,7 +85,7 @@ from tests.unit.core.agent.signals.status_blocks import (
         ),
     ],
 )
-def test_problems_are_told_and_the_report_is_used(body: str, problems: list[str]) -> None:
+def test_problems_are_reported_and_the_report_is_used(body: str, problems: list[str]) -> None:
     assert problems_of(ralph(body)) == problems
 
 
@@ -289,7 +289,7 @@ def test_how_a_number_is_read(written: str, number: int, words: str) -> None:
     assert (report.files_modified, told(report, "FILES_MODIFIED")) == (number, words)
 
 
-def test_status_and_exit_signal_are_read_as_they_stand() -> None:
+def test_status_and_exit_signal_are_read_as_they_are() -> None:
     done = report_of(STATUS="COMPLETE", EXIT_SIGNAL="false")
     assert (done.status, done.exit_signal) == ("COMPLETE", False)
     leaving = report_of(STATUS="IN_PROGRESS", EXIT_SIGNAL="true")

@@ -91,7 +91,7 @@ def test_which_lines_are_fields(body: str, fields: dict[str, str]) -> None:
         pytest.param('"RECOMMENDATION": "",', "RECOMMENDATION", "", id="nothing-in-quotes"),
     ],
 )
-def test_a_value_loses_only_what_stands_around_it(body: str, key: str, value: str) -> None:
+def test_a_value_loses_only_what_is_around_it(body: str, key: str, value: str) -> None:
     assert fields_of(ralph(body))[key] == value
 
 
@@ -110,7 +110,7 @@ def test_bold_markers_around_nothing_are_an_empty_block() -> None:
     ]
 
 
-def test_an_unknown_value_is_told_with_those_that_are_known() -> None:
+def test_an_unknown_value_is_reported_with_those_that_are_known() -> None:
     (message,) = messages_of(ralph(ANY_REPORT.replace("COMPLETE", "DONE", 1)))
     assert message == (
         "STATUS is 'DONE', which is none of IN_PROGRESS, COMPLETE, BLOCKED; "

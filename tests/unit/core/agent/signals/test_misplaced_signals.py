@@ -146,11 +146,11 @@ def test_words(text: str, reason: str) -> None:
     assert reason in [entry.partition(": ")[2] for entry in why(text)]
 
 
-def test_a_word_that_counts_elsewhere_is_not_told() -> None:
+def test_a_word_that_counts_elsewhere_is_not_reported() -> None:
     assert why('It is not done.\n\n```\nAll done.\n```\n"done"\n\nAll done.') == []
 
 
-def test_words_in_blocks_and_their_fences_are_not_told() -> None:
+def test_words_in_blocks_and_their_fences_are_not_reported() -> None:
     assert why(f"```\n{ralph('STATUS: COMPLETE' + chr(10) + 'RECOMMENDATION: all done')}```") == []
 
 
@@ -165,7 +165,7 @@ def test_every_word_has_its_own_line() -> None:
     ]
 
 
-def test_the_text_is_the_beginning_of_what_stands_there() -> None:
+def test_the_text_is_the_beginning_of_what_is_there() -> None:
     (entry,) = find_ignored_signals(parse_text(ralph("STATUS: COMPLETE | BLOCKED\n" + "x " * 500)))
     assert entry.text.startswith("---RALPH_STATUS--- STATUS: COMPLETE | BLOCKED x x")
     assert entry.text.endswith("x\u2026")
@@ -183,13 +183,13 @@ class TestElsewhere:
     TOOL = MisplacedSignal(line=3, where="a tool's result", what="promise", text=COMPLETE)
     OWN = MisplacedSignal(line=5, where=EARLIER_TEXT, what="report", text="---RALPH_STATUS---")
 
-    def test_what_stands_where_nothing_counts_is_told_by_its_place(self) -> None:
+    def test_what_is_where_nothing_counts_is_reported_by_its_place(self) -> None:
         report, promise = find_ignored_signals(parse_text("x"), elsewhere=(self.TOOL, self.OWN))
         assert (promise.what, promise.line, promise.text) == ("promise", None, COMPLETE)
         assert promise.why == "it stands in a tool's result (line 3 of the stream)"
         assert report.why == "it stands in an earlier text (line 5 of the stream)"
 
-    def test_an_earlier_report_that_is_used_is_not_told(self) -> None:
+    def test_an_earlier_report_that_is_used_is_not_reported(self) -> None:
         before = replace(self.OWN, line=1)
         final = AgentResult(text="x", earlier_block=ralph("STATUS: COMPLETE"))
         found = find_ignored_signals(parse_result(final), elsewhere=(before, self.TOOL, self.OWN))

@@ -240,7 +240,7 @@ def test_a_megabyte_of_anything_comes_through(unit: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_long_log_is_read_with_what_stands_at_its_end() -> None:
+def test_a_long_log_is_read_with_what_is_at_its_end() -> None:
     log = "2026-01-02 03:04:05 INFO server handled request 12 in 3 ms\n" * 200_000
     reading = parse_text(f"{log}All tasks are complete. Ready for review.\n\n{BLOCK}Which one?")
     assert reading.report is not None
@@ -280,7 +280,7 @@ class TestDecoded:
         assert reading.errors == ("error: told",)
         assert (reading.confidence, reading.failed) == (60, False)
 
-    def test_a_report_that_stands_earlier_is_used_and_a_promise_is_not(self) -> None:
+    def test_a_report_that_is_earlier_is_used_and_a_promise_is_not(self) -> None:
         earlier = f"All done.\n{BLOCK}\n<promise>COMPLETE</promise>"
         reading = parse_result(AgentResult(text="I looked once more.", earlier_block=earlier))
         assert reading.report is not None
@@ -311,7 +311,7 @@ class TestDecoded:
         assert reading.errors == ("API Error: 429", "error: a", "fatal: b")
         assert reading.error_patterns == ("API Error: <n>", "error: a", "fatal: b")
 
-    def test_it_is_told_as_json(self) -> None:
+    def test_it_is_reported_as_json(self) -> None:
         found = to_json(parse_output(recording("limit"), dialect=Dialect.CLAUDE))
         assert found["limit"] == {"resetsAt": None}
         assert (found["failed"], found["sessionId"]) == (True, "an-id")

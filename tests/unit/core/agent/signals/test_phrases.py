@@ -223,7 +223,7 @@ def test_other_uses_of_the_words_do_not_count(text: str) -> None:
         ("It is unclear. Please clarify.", "unclear please-clarify"),
     ],
 )
-def test_an_agent_that_asks_back_is_heard(text: str, names: str) -> None:
+def test_an_agent_that_asks_back_is_noticed(text: str, names: str) -> None:
     assert clarification(text) == names
 
 

@@ -35,7 +35,7 @@ def question(text: str) -> str:
         ("Shall I go on? Sounds good?", "Shall I go on?"),
     ],
 )
-def test_a_last_paragraph_that_asks_is_heard(text: str, asked: str | None) -> None:
+def test_a_last_paragraph_that_asks_is_noticed(text: str, asked: str | None) -> None:
     assert question(text) == (text if asked is None else asked)
 
 

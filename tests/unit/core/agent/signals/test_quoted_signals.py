@@ -121,7 +121,7 @@ def test_what_the_agent_says_itself_counts(
     assert said(text) == (promises, words)
 
 
-def test_a_person_is_told_where_it_stands() -> None:
+def test_the_user_is_shown_where_it_is() -> None:
     text = f'He said "{TAG} and every task is done".\n\n"\n{TAG}\n"'
     found = find_ignored_signals(parse_text(text))
     assert [(one.what, one.line, one.why) for one in found] == [

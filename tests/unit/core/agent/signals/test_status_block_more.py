@@ -73,7 +73,7 @@ def test_a_block_in_an_object_knows_its_text_and_its_fields() -> None:
         ),
     ],
 )
-def test_what_stands_around_a_beginning_does_not_hide_it(text: str) -> None:
+def test_what_is_around_a_beginning_does_not_hide_it(text: str) -> None:
     assert fields_of(text)["STATUS"] == "COMPLETE"
 
 
@@ -94,7 +94,7 @@ def test_what_stands_around_a_beginning_does_not_hide_it(text: str) -> None:
         pytest.param(f"Write '{BEGIN}' first", [(BEGIN, "it stands in a quote")], id="single"),
     ],
 )
-def test_a_beginning_that_opens_no_block_is_told_with_its_reason(
+def test_a_beginning_that_opens_no_block_is_reported_with_its_reason(
     text: str, told: list[tuple[str, str]]
 ) -> None:
     found = [(text[slice(*span)], why) for span, why in quoted_block_starts(text, lower(text))]
