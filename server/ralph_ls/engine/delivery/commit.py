@@ -63,7 +63,7 @@ class _Choice:
 class IterationCommitter:
     """Commits for one engine."""
 
-    hands: ProcessLauncher
+    launcher: ProcessLauncher
     ours: set[str] = field(default_factory=set)
     """The loop's own files that the engine itself has written; they go into the next commit."""
     _told: set[tuple[str, str]] = field(default_factory=set)
@@ -82,13 +82,13 @@ class IterationCommitter:
         changed by others since its agent ended. Raises a
         ``RalphError`` where git cannot be asked.
         """
-        workspace = self.hands.workspace
+        workspace = self.launcher.workspace
         made = await asyncio.to_thread(self._find, order)
         if made is not None:
             return made
         chosen = await asyncio.to_thread(self._choose, order, after, restored, users)
         notices = self._tell(chosen)
-        if not chosen.paths or self.hands.is_stopping():
+        if not chosen.paths or self.launcher.is_stopping():
             return WorkCommitted(notices=notices)
         if what := under_way(workspace.worktree.git_dir):
             problem = f"a {what} is under way in {workspace.root}; finish or abort it"
@@ -101,7 +101,7 @@ class IterationCommitter:
             before = await asyncio.to_thread(self._head)
             done = await self._commit(order, chosen.paths, notices)
             is_race = bool(done.problem) and await asyncio.to_thread(self._head) != before
-            if not is_race or self.hands.is_stopping():
+            if not is_race or self.launcher.is_stopping():
                 return done
         return await self._commit(order, chosen.paths, notices)
 
@@ -109,17 +109,17 @@ class IterationCommitter:
         """The paths with several versions in the index, as a conflict of ``git stash pop`` leaves
         them without any operation under way; to stage them would make them look resolved.
         """
-        printed = run_git(self.hands.workspace.root, "ls-files", "--unmerged", "-z")
+        printed = run_git(self.launcher.workspace.root, "ls-files", "--unmerged", "-z")
         paths = {entry.partition(b"\t")[2] for entry in printed.split(b"\0") if entry}
         return sorted(_text_of(path) for path in paths)
 
     async def _commit(
         self, order: CommitWork, paths: Sequence[str], notices: tuple[Notice, ...]
     ) -> WorkCommitted:
-        limit = self.hands.workspace.config.commit_timeout
+        limit = self.launcher.workspace.config.commit_timeout
         listed = b"".join(_bytes_of(path) + b"\0" for path in paths)
         staged = await run_own_git(
-            self.hands,
+            self.launcher,
             order,
             *("update-index", "--add", "--remove", "--replace", "-z", "--stdin"),
             name="stage",
@@ -133,7 +133,7 @@ class IterationCommitter:
             return WorkCommitted(notices=notices)
         before = await asyncio.to_thread(self._head)
         ran = await run_own_git(
-            self.hands,
+            self.launcher,
             order,
             *("commit", "--quiet", "--cleanup=whitespace", "--file=-", *only),
             name="commit",
@@ -152,7 +152,7 @@ class IterationCommitter:
         )
 
     def _head(self) -> str | None:
-        place = self.hands.workspace.worktree
+        place = self.launcher.workspace.worktree
         return read_head(place.git_dir, place.common_dir).commit
 
     def _rewritten(self, before: str | None) -> WorkCommitted | None:
@@ -160,7 +160,7 @@ class IterationCommitter:
         head = self._head()
         if head is None or head == before:
             return None
-        subject = run_git(self.hands.workspace.root, "log", "-1", "--format=%s", head)
+        subject = run_git(self.launcher.workspace.root, "log", "-1", "--format=%s", head)
         message = (
             f"a hook took {RUN_TRAILER} and {START_TRAILER} out of the message of commit "
             f"{head[:7]}, so a rollback takes it for a person's; let the hook keep trailers"
@@ -176,7 +176,7 @@ class IterationCommitter:
         return (notice,)
 
     def _find(self, order: CommitWork) -> WorkCommitted | None:
-        workspace = self.hands.workspace
+        workspace = self.launcher.workspace
         ours = RestorationCommits(workspace).hashes()
         return find_commit(workspace, since=order.since, start=order.start, but=ours)
 
@@ -186,7 +186,7 @@ class IterationCommitter:
         Where nothing else is staged it is empty: hooks that change the index then find the real
         one.
         """
-        workspace = self.hands.workspace
+        workspace = self.launcher.workspace
         options = ("--name-only", "-z", "--no-renames", "--ignore-submodules=none")
         printed = run_git(workspace.root, "diff", "--cached", *options)
         staged = {_text_of(path) for path in printed.split(b"\0") if path}
@@ -205,7 +205,7 @@ class IterationCommitter:
         restored: Collection[str],
         users: Collection[str],
     ) -> _Choice:
-        workspace, base = self.hands.workspace, order.base
+        workspace, base = self.launcher.workspace, order.base
         own = {*workspace.source.own_files, *workspace.progress_files}
         paths: list[str] = []
         before: list[str] = []

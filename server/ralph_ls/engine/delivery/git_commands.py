@@ -37,7 +37,7 @@ _QUIETLY = (
 
 @dataclass(frozen=True, slots=True)
 class ProcessLauncher:
-    """What a process of the engine's own is started with."""
+    """Launcher of the processes of an iteration besides the agent: what they share."""
 
     workspace: Workspace
     on_output: Callable[[bytes], None]
@@ -76,7 +76,7 @@ class GitRun:
 
 
 async def run_own_git(
-    hands: ProcessLauncher,
+    launcher: ProcessLauncher,
     order: IterationEffect,
     *arguments: str,
     name: str,
@@ -90,7 +90,7 @@ async def run_own_git(
     ``settings`` are variables that it finds besides the caller's. Raises a ``RalphError`` where
     there is no git or it cannot be started.
     """
-    workspace = hands.workspace
+    workspace = launcher.workspace
     environment = agent_environment(
         workspace.environment,
         marker=workspace.marker(order.start),
@@ -119,21 +119,21 @@ async def run_own_git(
     printed, of_stdout = bytearray(), bytearray()
 
     def keep(stream: str, data: bytes) -> None:
-        hands.on_output(data)
+        launcher.on_output(data)
         for kept in (printed, of_stdout) if stream == "stdout" else (printed,):
             kept.extend(data)
             del kept[: -4 * (TAIL_CHARACTERS + 1)]
 
-    if hands.locks is not None:
-        await asyncio.to_thread(hands.locks.begin)
+    if launcher.locks is not None:
+        await asyncio.to_thread(launcher.locks.begin)
     started = await running_process.start(
         launch, redactor=redactor or workspace.redactor, on_output=keep
     )
-    hands.on_start(started)
+    launcher.on_start(started)
     ended = await started.wait()
     await asyncio.to_thread(leave_box)
-    if hands.locks is not None and ended.exit_code is None:
-        await asyncio.to_thread(hands.locks.settle, order.start)
+    if launcher.locks is not None and ended.exit_code is None:
+        await asyncio.to_thread(launcher.locks.settle, order.start)
     return GitRun(
         exit_code=ended.exit_code,
         timed_out=ended.timed_out,

@@ -70,7 +70,7 @@ class Remote:
 class Pusher:
     """Pushes for one engine."""
 
-    hands: ProcessLauncher
+    launcher: ProcessLauncher
     clock: Clock
     _stop: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -84,7 +84,7 @@ class Pusher:
         Nothing is pushed while one of the commits ``held`` of the order would go with it.
         """
         self._stop.clear()
-        place = self.hands.workspace.worktree
+        place = self.launcher.workspace.worktree
         head = read_head(place.git_dir, place.common_dir)
         if head.commit is None or under_way(place.git_dir) is not None:
             # In the middle of a rebase HEAD is on no branch, and the branch is not what it will be.
@@ -94,7 +94,7 @@ class Pusher:
             return WorkPushed(
                 ok=False, branch="a detached HEAD", commit=head.commit, tries=1, problem=problem
             )
-        remote = await asyncio.to_thread(find_remote, self.hands.workspace.root, head.branch)
+        remote = await asyncio.to_thread(find_remote, self.launcher.workspace.root, head.branch)
         if remote is None:
             return WorkPushed()
         known = await asyncio.to_thread(self._known, remote.name, head.branch)
@@ -118,15 +118,15 @@ class Pusher:
             ran = await self._try(order, remote, branch)
             flag, summary = _ref_report(ran.stdout)
             rejected = flag == "!" and summary.startswith("[rejected]")
-            if ran.ok or rejected or tries == TRIES or self.hands.is_stopping():
+            if ran.ok or rejected or tries == TRIES or self.launcher.is_stopping():
                 break
             left = TRIES - tries
             said = f"Push failed (attempt {tries}/{TRIES}), {left} left, retrying in 5 s …\n"
-            self.hands.on_output(said.encode())
+            self.launcher.on_output(said.encode())
             await self._wait(DELAY_SECONDS)
-            if self.hands.is_stopping():
+            if self.launcher.is_stopping():
                 break
-        limit = self.hands.workspace.config.push_timeout
+        limit = self.launcher.workspace.config.push_timeout
         return WorkPushed(
             ok=ran.ok,
             remote=remote.name,
@@ -139,11 +139,11 @@ class Pusher:
         )
 
     async def _try(self, order: PushWork, remote: Remote, branch: str) -> GitRun:
-        workspace = self.hands.workspace
+        workspace = self.launcher.workspace
         upstream = () if remote.has_upstream else ("--set-upstream",)
         known = {**workspace.redactor.secrets, **remote.secrets}
         return await run_own_git(
-            self.hands,
+            self.launcher,
             order,
             *("push", "--porcelain", "--no-progress", *upstream),
             *("--", remote.name, f"refs/heads/{branch}:refs/heads/{branch}"),
@@ -162,7 +162,7 @@ class Pusher:
 
     def _unpushed(self, held: Collection[str], head: str, known: str) -> list[str]:
         """Those of the commits that a push of ``head`` would take along."""
-        root = self.hands.workspace.root
+        root = self.launcher.workspace.root
         return [
             one
             for one in held
@@ -172,7 +172,7 @@ class Pusher:
     def _known(self, remote: str, branch: str) -> str:
         """The remote's branch as of the last fetch or push; empty where there was none."""
         ref = f"refs/remotes/{remote}/{branch}"
-        root = self.hands.workspace.root
+        root = self.launcher.workspace.root
         return run_git(root, "rev-parse", "--verify", "-q", ref, accept=(0, 1)).decode().strip()
 
 
@@ -244,9 +244,9 @@ def _ref_report(printed: str) -> tuple[str, str]:
 class GitDelivery:
     """Commits and pushes for one engine."""
 
-    def __init__(self, hands: ProcessLauncher, clock: Clock) -> None:
-        self._committing = IterationCommitter(hands, set(hands.workspace.written_at_start))
-        self._pushing = Pusher(hands, clock)
+    def __init__(self, launcher: ProcessLauncher, clock: Clock) -> None:
+        self._committing = IterationCommitter(launcher, set(launcher.workspace.written_at_start))
+        self._pushing = Pusher(launcher, clock)
 
     async def commit(
         self,

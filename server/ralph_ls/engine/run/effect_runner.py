@@ -111,7 +111,7 @@ _BEFORE_AGENT = frozenset({"preparing", "claiming"})
 
 
 class EffectRunner:
-    """The hands of one engine."""
+    """Effect runner of one engine."""
 
     def __init__(
         self,
