@@ -54,7 +54,7 @@ class FailureLog:
         self._doing = doing
         self._sent: dict[Hashable, str] = {}
 
-    def tell(self, about: Hashable, error: BaseException) -> None:
+    def log_once(self, about: Hashable, error: BaseException) -> None:
         """Log it with its traceback, unless the same was just logged of the same thing."""
         words = f"{type(error).__name__}: {error}"
         if self._sent.get(about) != words:
@@ -111,7 +111,7 @@ class Throttle(Generic[Key]):
                     await self._job(key)
                     self._failures.clear(key)
                 except Exception as error:  # noqa: BLE001 -- nobody waits for it but the log
-                    self._failures.tell(key, error)
+                    self._failures.log_once(key, error)
                 await asyncio.sleep(max(shortest, min(longest, loop.time() - began)))
                 if key not in self._again:
                     return

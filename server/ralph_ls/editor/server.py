@@ -67,9 +67,9 @@ class ClientSettings:
         prefix = self._sent.get("commandPrefix")
         return isinstance(prefix, str) and _PREFIX.fullmatch(prefix) is not None
 
-    def begin(self, told: object) -> None:
+    def begin(self, sent: object) -> None:
         """``initializationOptions``."""
-        self._sent = dict(told) if isinstance(told, Mapping) else {}
+        self._sent = dict(sent) if isinstance(sent, Mapping) else {}
         self._options = None
 
     def change(self, settings: object) -> bool:
@@ -86,8 +86,8 @@ class ClientSettings:
     def options(self) -> EditorOptions:
         """All of them, with the defaults for what was not sent."""
         if self._options is None:
-            told = {**self._sent, "readOnly": True} if self._read_only else self._sent
-            self._options = _read_options(told)
+            sent = {**self._sent, "readOnly": True} if self._read_only else self._sent
+            self._options = _read_options(sent)
         return self._options
 
 
@@ -97,12 +97,12 @@ def client_name(client: types.ClientInfo | None) -> str:
     return name[:LONGEST_NAME] or UNKNOWN_CLIENT
 
 
-def _read_options(told: Mapping[str, Any]) -> EditorOptions:
+def _read_options(sent: Mapping[str, Any]) -> EditorOptions:
     from pydantic import ValidationError
 
     from ralph_ls.protocol.lsp.options import EditorOptions
 
-    wanted = {key: value for key, value in told.items() if value is not None}
+    wanted = {key: value for key, value in sent.items() if value is not None}
     while True:
         try:
             return EditorOptions.model_validate(wanted, by_alias=True, by_name=False)

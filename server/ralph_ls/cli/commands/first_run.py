@@ -88,10 +88,10 @@ def _in_all(report: DoctorReport) -> str:
     problems, warnings = counts[CheckStatus.PROBLEM], counts[CheckStatus.WARNING]
     if not problems and not warnings:
         return "All is well"
-    told = f"{count_of(problems, 'problem')}, {count_of(warnings, 'warning')}"
+    summary = f"{count_of(problems, 'problem')}, {count_of(warnings, 'warning')}"
     if problems:
-        return f"{told}: no run begins or goes on before the problems are solved"
-    return f"{told}: a run can begin"
+        return f"{summary}: no run begins or goes on before the problems are solved"
+    return f"{summary}: a run can begin"
 
 
 SHOWN_BYTES = 100_000

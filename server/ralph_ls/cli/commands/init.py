@@ -129,8 +129,8 @@ def init(
         if not hooks or given != setup_prompts.SetupFlags(agent=agent):
             made = _make(place, given, yes=yes, dry_run=dry_run, as_json=as_json)
     if hooks:
-        told = init_hooks(place, agent, yes=yes, dry_run=dry_run, as_json=as_json)
-        made = made | {"hooks": told} if made else told
+        hooked = init_hooks(place, agent, yes=yes, dry_run=dry_run, as_json=as_json)
+        made = made | {"hooks": hooked} if made else hooked
     if as_json and made:
         emit_json(made)
 

@@ -254,8 +254,8 @@ def _show_stream_facts(found: output_parser.ParsedOutput, dialect: Dialect) -> N
     if found.denied_tools:
         print_text(f"Not permitted: {', '.join(dict.fromkeys(found.denied_tools))}")
     if found.usage is not None:
-        told = found.usage.model_dump(by_alias=True, exclude_none=True)
-        print_text(f"Usage: {', '.join(f'{name} {value}' for name, value in told.items())}")
+        fields = found.usage.model_dump(by_alias=True, exclude_none=True)
+        print_text(f"Usage: {', '.join(f'{name} {value}' for name, value in fields.items())}")
     unknown = _unknown(found, dialect)
     if unknown:
         what = "plain text" if dialect is Dialect.TEXT else "this output"

@@ -45,32 +45,34 @@ def prompt_verb(
     request = RunRequest(
         folder=Path.cwd(), environment=dict(os.environ), overrides=overrides, resume=resume
     )
-    seen = next_prompt(request, SystemClock().now(), mode=chosen)
+    preview = next_prompt(request, SystemClock().now(), mode=chosen)
     if as_json:
         emit_json(
             {
-                "prompt": seen.prompt,
-                "instead": seen.instead or None,
-                "iteration": seen.iteration,
-                "mode": None if seen.mode is None else seen.mode.value,
-                "task": seen.task,
-                "taskId": seen.task_id,
-                "source": None if seen.source is None else seen.source.value,
-                "template": seen.template,
-                "notAllowed": list(seen.not_allowed),
+                "prompt": preview.prompt,
+                "instead": preview.instead or None,
+                "iteration": preview.iteration,
+                "mode": None if preview.mode is None else preview.mode.value,
+                "task": preview.task,
+                "taskId": preview.task_id,
+                "source": None if preview.source is None else preview.source.value,
+                "template": preview.template,
+                "notAllowed": list(preview.not_allowed),
             }
         )
         return
     # A terminal gets control characters escaped; a pipe gets every byte.
-    sys.stdout.write(escape_control_chars(seen.prompt) if sys.stdout.isatty() else seen.prompt)
+    sys.stdout.write(
+        escape_control_chars(preview.prompt) if sys.stdout.isatty() else preview.prompt
+    )
     sys.stdout.flush()
-    if seen.instead:
-        print_error(f"no agent would be started: {seen.instead}")
-    if seen.passed_over is not None:
-        print_error(seen.passed_over)
-    if seen.template in seen.not_allowed:
+    if preview.instead:
+        print_error(f"no agent would be started: {preview.instead}")
+    if preview.passed_over is not None:
+        print_error(preview.passed_over)
+    if preview.template in preview.not_allowed:
         print_error(
-            f"{seen.template} is not allowed yet; look at it and allow it with: ralph allow"
+            f"{preview.template} is not allowed yet; look at it and allow it with: ralph allow"
         )
 
 

@@ -281,40 +281,42 @@ def _show_preview(overrides: dict[str, Any], *, as_json: bool) -> None:
     from ralph_ls.engine.run.preview import preview_run
 
     request = RunRequest(folder=Path.cwd(), environment=dict(os.environ), overrides=overrides)
-    seen = preview_run(request, SystemClock().now())
-    first = seen.next
+    preview = preview_run(request, SystemClock().now())
+    first = preview.next
     if as_json:
         emit_json(
             {
-                "agent": seen.agent,
-                "model": seen.model,
-                "argv": list(seen.argv),
-                "mode": seen.mode.value,
+                "agent": preview.agent,
+                "model": preview.model,
+                "argv": list(preview.argv),
+                "mode": preview.mode.value,
                 "task": first.task,
-                "plan": seen.plan_path,
-                "branch": seen.about.branch,
+                "plan": preview.plan_path,
+                "branch": preview.about.branch,
                 "choices": None
-                if seen.about.choices is None
-                else seen.about.choices.model_dump(mode="json", by_alias=True, exclude_none=True),
+                if preview.about.choices is None
+                else preview.about.choices.model_dump(
+                    mode="json", by_alias=True, exclude_none=True
+                ),
                 "prompt": first.prompt,
                 "template": first.template,
                 "instead": first.instead or None,
                 "notAllowed": list(first.not_allowed),
-                "settings": seen.settings.model_dump(mode="json", by_alias=True),
+                "settings": preview.settings.model_dump(mode="json", by_alias=True),
             }
         )
         return
-    for line in run_lines(seen.about):
+    for line in run_lines(preview.about):
         print_text(escape_control_chars(line))
-    print_text(f"Plan: {seen.plan_path}")
+    print_text(f"Plan: {preview.plan_path}")
     print_text(
-        f"Task: {first.task or ('write the plan' if seen.mode is Mode.PLAN else 'none is open')}"
+        f"Task: {first.task or ('write the plan' if preview.mode is Mode.PLAN else 'none is open')}"
     )
-    print_text(f"Agent: {shlex.join(seen.argv)}")
-    print_text(f"Model: {seen.model or 'its own choice'}")
+    print_text(f"Agent: {shlex.join(preview.argv)}")
+    print_text(f"Model: {preview.model or 'its own choice'}")
     if first.not_allowed:
         print_text(f"Not allowed yet: {', '.join(first.not_allowed)} (ralph allow)")
-    settings = seen.settings.model_dump(mode="json", exclude_defaults=True)
+    settings = preview.settings.model_dump(mode="json", exclude_defaults=True)
     print_text(f"Settings: {settings}")
     if first.instead:
         print_text(f"No agent would be started: {first.instead}")

@@ -71,22 +71,22 @@ def collect_setup_order(given: SetupFlags, root: Path, *, asks: bool, dry_run: b
     import os
 
     beside = {"profile", "issue"}
-    said = any(getattr(given, one.name) for one in fields(given) if one.name not in beside)
+    is_given = any(getattr(given, one.name) for one in fields(given) if one.name not in beside)
     if asks:
         given = _with_profile(given, root)
     bare = SetupOrder(
         order=SetupParams(profile=given.profile, issue=given.issue, dry_run=dry_run), is_bare=True
     )
     is_known = given.issue is not None
-    if not said and (is_known or not asks):
+    if not is_given and (is_known or not asks):
         return bare
     templates = load_templates(os.environ)
     template = find_template(templates, given.template) if given.template is not None else None
     description = _read(given.description)
     if asks and description is None and given.plan is None and not is_known:
         template = template or _ask_template(templates)
-        description = _ask_description(template, may_be_empty=not said)
-        if not description and template is None and not said:
+        description = _ask_description(template, may_be_empty=not is_given)
+        if not description and template is None and not is_given:
             return bare
     elif description is None and template is not None:
         description = template.description

@@ -109,10 +109,10 @@ def simulate(
         rest = lines if first is None else chain((first,), lines)
         is_journal = first is not None and _is_event(first[1])
         if is_journal:
-            told = simulate_journal(_events(rest, problems), policy)
+            sent = simulate_journal(_events(rest, problems), policy)
         else:
-            told = simulate_trace(_trace_lines(rest, config, problems), config)
-        last = _emit(told) if as_json else _show(told)
+            sent = simulate_trace(_trace_lines(rest, config, problems), config)
+        last = _emit(sent) if as_json else _show(sent)
     problems.report_remainder()
     if last is None:
         print_error(f"{trace} tells of no iteration, so there is nothing to simulate")
@@ -255,18 +255,18 @@ def _events(lines: Iterable[_Line], problems: _Problems) -> Iterator[EventBase]:
 # What is said.
 
 
-def _emit(told: Iterable[SimulatedIteration]) -> SimulatedIteration | None:
+def _emit(sent: Iterable[SimulatedIteration]) -> SimulatedIteration | None:
     """One JSON line an iteration; gives the last."""
     last = None
-    for last in told:
+    for last in sent:
         emit_json(to_json(last), indent=None)
     return last
 
 
-def _show(told: Iterable[SimulatedIteration]) -> SimulatedIteration | None:
+def _show(sent: Iterable[SimulatedIteration]) -> SimulatedIteration | None:
     """A table as wide as the terminal; gives the last."""
     last = None
-    for last in told:
+    for last in sent:
         if last.iteration <= 1:
             _show_row(_HEADINGS)
         verdict = "continue" if last.verdict is None else last.verdict.value

@@ -69,10 +69,10 @@ class RunViewer:
         renderer = self._make_renderer()
         self._follower.backlog = renderer.backlog
         try:
-            for seen in self._follower:
+            for snapshot in self._follower:
                 # In small pieces, so that a slow reader differs from one that does not read.
-                for start in range(0, len(seen), 50):
-                    renderer.show(seen[start : start + 50])
+                for start in range(0, len(snapshot), 50):
+                    renderer.show(snapshot[start : start + 50])
                     self._n_shown += 1
         except OSError:
             _discard_stdout()

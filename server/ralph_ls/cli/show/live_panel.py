@@ -73,8 +73,8 @@ class LiveRenderer:
         )
         self._live.start()
 
-    def show(self, seen: list[RunItem]) -> None:
-        for item in seen:
+    def show(self, snapshot: list[RunItem]) -> None:
+        for item in snapshot:
             if isinstance(item, OutputChunk):
                 self._print_output(self._decoders[item.stream].decode(item.data))
             else:

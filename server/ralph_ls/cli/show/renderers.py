@@ -33,7 +33,7 @@ class Renderer(Protocol):
     backlog: int | None
     """Bytes of the agent's output that it may be behind; None: it shows all, however late."""
 
-    def show(self, seen: list[RunItem]) -> None:
+    def show(self, snapshot: list[RunItem]) -> None:
         """Show what has happened, in order."""
 
     def close(self) -> None:
@@ -48,8 +48,8 @@ class JsonRenderer:
     def __init__(self) -> None:
         self._is_piped = OUTPUT.has_pipe()
 
-    def show(self, seen: list[RunItem]) -> None:
-        for item in seen:
+    def show(self, snapshot: list[RunItem]) -> None:
+        for item in snapshot:
             if isinstance(item, EventBase):
                 # A viewer may show the stream as it is.
                 line = escape_json(dump_event(item).decode()).encode() + b"\n"
@@ -73,9 +73,9 @@ class StopNoticeRenderer:
         self._state = state
         self.backlog = inner.backlog
 
-    def show(self, seen: list[RunItem]) -> None:
-        self._inner.show(seen)
-        for item in seen:
+    def show(self, snapshot: list[RunItem]) -> None:
+        self._inner.show(snapshot)
+        for item in snapshot:
             if isinstance(item, EventBase):
                 before, self._state = self._state, apply(self._state, item)
                 if isinstance(item, PhaseChanged) and item.phase is Phase.STOPPING:
@@ -98,8 +98,8 @@ class PlainRenderer:
         self._state = state
         self._is_piped = OUTPUT.has_pipe()
 
-    def show(self, seen: list[RunItem]) -> None:
-        for item in seen:
+    def show(self, snapshot: list[RunItem]) -> None:
+        for item in snapshot:
             if isinstance(item, OutputChunk):
                 text = escape_program_output(self._decoders[item.stream].decode(item.data))
                 self._write(text)

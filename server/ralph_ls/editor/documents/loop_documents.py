@@ -258,13 +258,13 @@ class LoopDocuments:
     def _notify_save(self, save: DocumentSave) -> None:
         self._notify_all(self._save_listeners, save)
 
-    def _notify_all(self, listeners: list[Callable[..., None]], *told: object) -> None:
+    def _notify_all(self, listeners: list[Callable[..., None]], *sent: object) -> None:
         for listener in listeners:
             try:
-                listener(*told)
+                listener(*sent)
                 self._failures.clear(listener)
             except Exception as error:  # noqa: BLE001 -- one listener must not harm the next
-                self._failures.tell(listener, error)
+                self._failures.log_once(listener, error)
 
 
 def _is_same_file(path: Path | None, main: Path) -> bool:

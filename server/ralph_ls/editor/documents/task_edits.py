@@ -235,8 +235,8 @@ def _with_blank(edit: Callable[[str, str, str], str], text: str, task_id: str) -
 
     blank = next(mark for mark in map(chr, _PRIVATE) if mark not in text)
     after = edit(text, task_id, blank)
-    said, left = (after.replace(blank, words) for words in (TEXT_PLACEHOLDER, ""))
-    return left if _states_in(read_cached(left)) == _states_in(read_cached(said)) else said
+    filled, left = (after.replace(blank, words) for words in (TEXT_PLACEHOLDER, ""))
+    return left if _states_in(read_cached(left)) == _states_in(read_cached(filled)) else filled
 
 
 def _states_in(plan: Plan) -> list[tuple[str, str]]:

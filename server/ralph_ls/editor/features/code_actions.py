@@ -154,14 +154,16 @@ def _repairs(
     from ralph_ls.core.views.document.quick_fixes import check_remarks
 
     codes = {code.value for code in CheckCode}
-    told = [one for one in remarks if one.source == SOURCE and str(one.code) in codes]
-    if not told:
+    candidates = [one for one in remarks if one.source == SOURCE and str(one.code) in codes]
+    if not candidates:
         return
     columns = sight.columns()
     for remark in check_remarks(sight.seen):
         place = remark.place
         where = columns.range(place.line, place.start, place.end)
-        settled = [one for one in told if one.code == remark.code.value and one.range == where]
+        settled = [
+            one for one in candidates if one.code == remark.code.value and one.range == where
+        ]
         edit = quick_fix_edit(remark, sight.seen.text) if settled else None
         if edit is not None:
             changed = types.TextEdit(
@@ -210,13 +212,13 @@ def _accept_edits(
     )
     from ralph_ls.editor.documents.snapshot import text_of
 
-    told = [one for one in remarks if one.source == SOURCE and one.code == REVERTED_CODE]
-    if not told:
+    candidates = [one for one in remarks if one.source == SOURCE and one.code == REVERTED_CODE]
+    if not candidates:
         return
     columns, text = sight.columns(), sight.seen.text
     for one in all_reverted_edits(sight.seen):
         where = columns.range(one.span.line, one.span.start, one.span.end)
-        settled = [remark for remark in told if remark.range == where]
+        settled = [remark for remark in candidates if remark.range == where]
         if not settled:
             continue
         agents = None

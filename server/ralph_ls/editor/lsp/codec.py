@@ -210,8 +210,8 @@ def read_params(method: Method, params: object) -> WireModel:
     Raises ``JsonRpcInvalidParams``, which names the field.
     """
     if params is not None and not isinstance(params, dict):
-        told = str(WrongJsonType(EXPECTED["model"], params))
-        raise invalid_field(method.name, "params", told)
+        problem = str(WrongJsonType(EXPECTED["model"], params))
+        raise invalid_field(method.name, "params", problem)
     try:
         return _from_builtins(params or {}, method.params)
     except ValueError as error:  # The parent of pydantic's own.
@@ -226,9 +226,9 @@ def write_notification(method: str, params: WireModel) -> bytes:
 
 def write_messages(workspace: str, run: str, messages: Iterable[bytes], skipped: int) -> bytes:
     """A framed ``ralph/messages``, whose messages are the JSON of the run's file."""
-    told = b'"skipped":%d,' % skipped if skipped else b""
+    count = b'"skipped":%d,' % skipped if skipped else b""
     place = b'"workspace":%b,"run":%b' % (json.dumps(workspace).encode(), json.dumps(run).encode())
-    params = b'{%b,%b"messages":[%b]}' % (place, told, b",".join(messages))
+    params = b'{%b,%b"messages":[%b]}' % (place, count, b",".join(messages))
     return frame(b'{"jsonrpc":"2.0","method":"ralph/messages","params":%b}' % params)
 
 

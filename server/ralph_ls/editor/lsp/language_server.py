@@ -104,8 +104,8 @@ class RalphLanguageServer(LanguageServer):
     def report_server_error(self, error: Exception, source: Any) -> None:
         """Report an error of a notification; in the log, since a pop-up steals keys."""
         if source is not FeatureRequestError:
-            told = types.LogMessageParams(type=types.MessageType.Error, message=str(error))
-            self.window_log_message(told)
+            params = types.LogMessageParams(type=types.MessageType.Error, message=str(error))
+            self.window_log_message(params)
 
     def shutdown(self) -> None:
         """Let go of the worker threads, and wait for none of them."""

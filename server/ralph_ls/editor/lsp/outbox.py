@@ -143,8 +143,8 @@ class Outbox:
     def _leave_out(self, pile: _PendingFrame) -> None:
         """Empty it in its place; the next frame of its source says how much is missing."""
         self._n_piled -= pile.length
-        told = self._skipped.get(pile.source, 0)
-        self._skipped[pile.source] = told + pile.skipped + pile.n_units
+        before = self._skipped.get(pile.source, 0)
+        self._skipped[pile.source] = before + pile.skipped + pile.n_units
         pile.pieces.clear()
         pile.messages.clear()
 

@@ -295,10 +295,12 @@ class RalphProtocol(LanguageServerProtocol):
         """Nobody waits for an answer to a notification, but somebody reads the log."""
         if not future.cancelled() and (error := future.exception()) is not None:
             log_failure(error, method)
-            told = (
+            sentence = (
                 error.message if isinstance(error, RalphError) else describe_failure(error, method)
             )
-            self._server.report_server_error(JsonRpcInternalError(told), FeatureNotificationError)
+            self._server.report_server_error(
+                JsonRpcInternalError(sentence), FeatureNotificationError
+            )
 
     def after_answer(self, do: Callable[[], None]) -> None:
         """Have ``do`` called once the request that is being handled was answered with a result."""

@@ -114,9 +114,9 @@ class _Publisher:
         if uri not in self._files:
             # It was taken back meanwhile.
             return
-        told, of_version = self._sent.get(uri, ([], version))
+        sent, of_version = self._sent.get(uri, ([], version))
         # An editor moves diagnostics with every edit, until they are published again.
-        is_known = found == told and (version == of_version or not found)
+        is_known = found == sent and (version == of_version or not found)
         if self._documents.is_over or (is_known and uri not in self._forgotten):
             return
         self._forgotten.discard(uri)

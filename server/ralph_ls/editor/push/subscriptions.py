@@ -244,7 +244,7 @@ class Subscription:
                 self._send(part)
                 await self._server.drained()
         except Exception as error:  # noqa: BLE001 -- what comes now can be sent all the same
-            self._failures.tell("catch up", error)
+            self._failures.log_once("catch up", error)
         held, self._held = self._held or [], None
         for told in held:
             self._send(told)
@@ -333,7 +333,7 @@ class Subscription:
                     told = state
                 self._failures.clear("view")
             except Exception as error:  # noqa: BLE001 -- the next one may go well
-                self._failures.tell("view", error)
+                self._failures.log_once("view", error)
             took = loop.time() - began
 
 

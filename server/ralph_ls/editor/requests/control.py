@@ -212,5 +212,5 @@ async def rollback(workspaces: Workspaces, params: RollbackParams) -> RollbackRe
     try:
         return RollbackResult.model_validate_json(ran.out)
     except ValidationError as error:
-        said = ran.error.removeprefix("ralph: ") or f"it ended with code {ran.exit_code}"
-        raise RalphError(f"rolling back failed: {said}") from error
+        output = ran.error.removeprefix("ralph: ") or f"it ended with code {ran.exit_code}"
+        raise RalphError(f"rolling back failed: {output}") from error

@@ -82,8 +82,8 @@ async def setup(workspaces: Workspaces, params: SetupParams) -> SetupResult:
     judge = partial(setup_problems, view.root, params)
     errors = errors_of(await run_in_thread(judge, name="set-up"))
     if errors:
-        told = [FieldProblem(field=one.field.value, message=one.message) for one in errors]
-        raise InvalidParams(SETUP, told)
+        problems = [FieldProblem(field=one.field.value, message=one.message) for one in errors]
+        raise InvalidParams(SETUP, problems)
     today = workspaces.now().astimezone().date()
     environment = workspaces.environment
     plan_it = partial(plan_setup, view.root, params, environment=environment, today=today)

@@ -213,7 +213,7 @@ class WorktreeFollower:
                     break
             self._failures.clear("look")
         except Exception as error:  # noqa: BLE001 -- a file in the way must not end the viewer
-            self._failures.tell("look", error)
+            self._failures.log_once("look", error)
         for job in jobs:
             job()
         return n_found > 0
@@ -223,7 +223,7 @@ class WorktreeFollower:
         try:
             return watch.set(self._tree.watched())
         except Exception as error:  # noqa: BLE001 -- as above
-            self._failures.tell("watch", error)
+            self._failures.log_once("watch", error)
             return False
 
     def _take_jobs(self) -> list[Callable[[], None]]:

@@ -394,7 +394,7 @@ class Workspaces:
                 listener(*args)
                 self._failures.clear(listener)
             except Exception as error:  # noqa: BLE001 -- one listener must not harm the next
-                self._failures.tell(listener, error)
+                self._failures.log_once(listener, error)
 
 
 def _find_worktree(folder: Path) -> Worktree | None:
