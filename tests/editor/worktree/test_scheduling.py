@@ -92,8 +92,8 @@ async def test_a_failure_is_logged_once_and_harms_no_later_time(
 async def test_another_failure_is_news(caplog: pytest.LogCaptureFixture) -> None:
     failures = FailureLog("telling")
     for error in (ValueError("a"), ValueError("a"), ValueError("b"), KeyError("b")):
-        failures.tell("x", error)
-    failures.tell("y", KeyError("b"))
+        failures.log_once("x", error)
+    failures.log_once("y", KeyError("b"))
     assert [record.getMessage() for record in caplog.records] == [
         "telling failed: ValueError: a",
         "telling failed: ValueError: b",
