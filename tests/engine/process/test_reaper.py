@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import psutil
@@ -14,7 +15,7 @@ import pytest
 
 from ralph_ls.engine.process import process_tree
 from ralph_ls.engine.process.process_tree import daemon_name, wait_until_gone
-from ralph_ls.engine.process.reaper import prepare_nursery
+from ralph_ls.engine.process.reaper import ReapedAgent, prepare_nursery
 from ralph_ls.store.external.supervisor import current, run_supervisor
 from tests.engine.process.python_agents import Agent, lives
 from tests.engine.project_builder import DONE
@@ -149,6 +150,34 @@ async def test_a_daemon_that_is_kept_in_the_group_is_spared_alone(agent: Agent) 
 async def test_an_agent_that_kills_its_reaper_is_ended(agent: Agent) -> None:
     exit_ = await agent.run("os.kill(os.getppid(), signal.SIGKILL); signal.pause()")
     assert (exit_.exit_code, exit_.signal) == (None, signal.SIGKILL)
+
+
+async def test_a_reaper_that_is_killed_before_it_reports_the_start_has_started_an_agent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ended = asyncio.Event()
+
+    class Caller(asyncio.SubprocessProtocol):
+        pid = 0
+        reported: tuple[int | None, int] | None = None
+
+        def agent_exited(self, status: int | None) -> None:
+            self.reported = (status, self.pid)
+
+        def process_exited(self) -> None:
+            ended.set()
+
+    def report_pids_alone(_words: object, descriptors: Sequence[int]) -> None:
+        os.write(descriptors[3], b"1000000 1000001\n")
+
+    monkeypatch.setattr("ralph_ls.engine.process.reaper._request", report_pids_alone)
+    caller = Caller()
+    agent = ReapedAgent(caller)
+    await agent.start(["/bin/true"], Path("/"), {}, -1)
+    caller.pid = agent.pid
+    await ended.wait()
+    assert (agent.reaper_pid, caller.reported) == (1000000, (None, 1000001))
+    agent.close()
 
 
 async def test_no_reaper_and_no_descriptor_is_left(agent: Agent) -> None:

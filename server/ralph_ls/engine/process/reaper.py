@@ -27,7 +27,8 @@ import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -173,8 +174,10 @@ class ReapedAgent:
         self._loop = asyncio.get_running_loop()
         self._pipe = -1
         self._lines = b""
-        self._started: asyncio.Future[bytes] = self._loop.create_future()
+        self._started: asyncio.Future[int] = self._loop.create_future()
         self._has_status = False
+        self._is_connected = False
+        self._held: list[Callable[[], None]] = []
         self._transports: list[asyncio.BaseTransport] = []
 
     async def start(
@@ -199,14 +202,12 @@ class ReapedAgent:
             ours.callback(self._loop.remove_reader, self._pipe)
             try:
                 async with asyncio.timeout(PATIENCE):
-                    line = await self._started
+                    problem = await self._started
             except TimeoutError:
                 dismiss_nursery()
                 raise
-            reaper, agent, problem = map(int, line.split())
             if problem:
                 raise OSError(problem, os.strerror(problem), argv[0])
-            self.pid, self.reaper_pid = agent, reaper
             ours.pop_all()
         for fd, end in ((1, out), (2, err)):
             made = await self._loop.connect_read_pipe(
@@ -214,6 +215,10 @@ class ReapedAgent:
                 os.fdopen(end, "rb", buffering=0),
             )
             self._transports.append(made[0])
+        # The caller learns the pid before it learns the end.
+        self._is_connected = True
+        for callback in self._held:
+            self._loop.call_soon(callback)
 
     def close(self) -> None:
         """Close the pipes; idempotent."""
@@ -233,21 +238,33 @@ class ReapedAgent:
             is_over = True
         while b"\n" in self._lines:
             line, _, self._lines = self._lines.partition(b"\n")
-            if not self._started.done():
-                self._started.set_result(line)
+            if not self.pid:
+                self.reaper_pid, self.pid = map(int, line.split())
+            elif not self._started.done():
+                self._started.set_result(int(line))
             elif not self._has_status:
                 self._has_status = True
-                self._listener.agent_exited(int(line))
+                self._report(partial(self._listener.agent_exited, int(line)))
         if not is_over:
             return
         self._loop.remove_reader(self._pipe)
         if not self._started.done():
-            self._started.set_exception(ConnectionError("the process that starts agents is gone"))
-            return
+            if not self.pid:
+                message = "the process that starts agents is gone"
+                self._started.set_exception(ConnectionError(message))
+                return
+            # The agent ran, and killed its reaper before that could report it.
+            self._started.set_result(0)
         if not self._has_status:
             self._has_status = True
-            self._listener.agent_exited(None)
-        self._listener.process_exited()
+            self._report(partial(self._listener.agent_exited, None))
+        self._report(self._listener.process_exited)
+
+    def _report(self, callback: Callable[[], None]) -> None:
+        if self._is_connected:
+            callback()
+        else:
+            self._held.append(callback)
 
 
 class _Pipe(asyncio.Protocol):

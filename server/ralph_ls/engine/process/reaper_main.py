@@ -71,9 +71,13 @@ def _reap(words: list[bytes], descriptors: list[int]) -> None:
     _prctl(PR_SET_NAME, b"ralph-reaper")
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     failed, fails = os.pipe()
+    is_reported, reports = os.pipe()
     agent = os.fork()
     if agent == 0:
         try:
+            # An agent may kill this reaper at once; its pid must be known by then.
+            os.close(reports)
+            os.read(is_reported, 1)
             _become_agent(words, descriptors)
         except OSError as error:
             os.write(fails, b"%d" % (error.errno or 0))
@@ -82,8 +86,9 @@ def _reap(words: list[bytes], descriptors: list[int]) -> None:
     os.close(fails)
     for number in signal.valid_signals() - _FIXED - {signal.SIGCHLD}:
         signal.signal(number, signal.SIG_IGN)
-    problem = os.read(failed, 16)
-    os.write(status, b"%d %d %s\n" % (os.getpid(), agent, problem or b"0"))
+    os.write(status, b"%d %d\n" % (os.getpid(), agent))
+    os.close(reports)
+    os.write(status, b"%s\n" % (os.read(failed, 16) or b"0"))
     # Readers must not wait for the end of a pipe that the reaper keeps open.
     os.closerange(0, status)
     os.closerange(status + 1, os.sysconf("SC_OPEN_MAX"))
