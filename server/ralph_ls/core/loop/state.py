@@ -46,6 +46,13 @@ class IterationStamp(EventStamp):
     iteration: int
 
 
+class MaybeIterationStamp(EventStamp, total=False):
+    """The fields of an event that may belong to an iteration."""
+
+    start: int | None
+    iteration: int | None
+
+
 class Awaits(StrEnum):
     """The answer that the run waits for. An answer that is not awaited changes nothing, however
     late.

@@ -262,7 +262,7 @@ def current_changes(state: RunState, event: EventBase) -> RunChanges:
             changes["pushed"] = event
         case _:
             pass
-    return {"current": replace_iteration(current, **changes)}
+    return {"current": current.model_copy(update=changes)}
 
 
 def event_name(event: EventBase) -> str:

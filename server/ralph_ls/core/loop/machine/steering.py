@@ -23,7 +23,7 @@ from ralph_ls.core.loop.inputs import CommandUnreadable, HaltFiles
 from ralph_ls.core.loop.machine import run_flow
 from ralph_ls.core.loop.rules import attempts
 from ralph_ls.core.loop.rules.waits import REVIEW, parked_words, stuck_words
-from ralph_ls.core.loop.state import EventStamp, IterationStamp, StepDraft
+from ralph_ls.core.loop.state import MaybeIterationStamp, StepDraft
 from ralph_ls.protocol.run.commands import (
     Allow,
     Answer,
@@ -309,9 +309,12 @@ def _write_decide(draft: StepDraft, question: Question, answer: str | None = Non
     )
 
 
-def _halt_stamp(draft: StepDraft) -> EventStamp | IterationStamp:
+def _halt_stamp(draft: StepDraft) -> MaybeIterationStamp:
     """A halt belongs to the open iteration, if there is one."""
-    return draft.stamp if draft.run.current is None else draft.iteration_stamp
+    if draft.run.current is not None:
+        return {**draft.iteration_stamp}
+    stamp = draft.stamp
+    return {"seq": stamp["seq"], "at": stamp["at"], "run": stamp["run"]}
 
 
 def _leave_if_settled(draft: StepDraft) -> None:
