@@ -1,7 +1,7 @@
-"""What every test has: a home of its own, a git of its own, and a known source of chance.
+"""What every test has: a separate home, a separate git, and a known source of chance.
 
-No test may read or write the settings of whoever runs it: each gets an empty HOME, its own state
-folder and a global git config with an identity, no signing and no hooks.
+No test may read or write the settings of the user who runs it: each gets an empty HOME, its own
+state folder and a global git config with an identity, no signing and no hooks.
 Hypothesis runs the same examples every time in CI, and looks for new ones on a desk.
 """
 
@@ -113,7 +113,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
             is_put_aside = not _is_measured(collection_path)
         case "not measured":
             text = collection_path.read_text(encoding="utf-8")
-            # What those that are not measured are told by, see above.
+            # The marks of tests that are not measured, see above.
             may_hold_others = "hypothesis" in text or "slow" in text
             is_put_aside = _is_measured(collection_path) and not may_hold_others
         case _:

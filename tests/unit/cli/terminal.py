@@ -1,4 +1,4 @@
-"""The real ``ralph`` in a terminal of its own: what it writes there, raw, and keys one types."""
+"""The real ``ralph`` in a separate terminal: what it writes there, raw, and keys one types."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ class Terminal:
         os.write(self._master, keys.encode())
 
     def close(self) -> None:
-        """Close the window: nobody reads there any more, and the process is told."""
+        """Close the window: nobody reads there any more, and the process is notified."""
         os.dup2(os.open(os.devnull, os.O_RDWR), self._master)
 
     def wait_for(self, words: str) -> None:
-        """Read until these words stand there."""
+        """Read until these words appear."""
         while words not in self.text:
             assert self._read(), f"{words!r} never came: {self.text!r}"
 

@@ -44,7 +44,7 @@ def everything_below(*folders: Path) -> dict[str, tuple[int, int]]:
 
 @pytest.fixture
 def well(repository: Path) -> Path:
-    """The repository on a branch of its own."""
+    """The repository on a separate branch."""
     git(repository, "switch", "-q", "-c", "letters")
     return repository
 
@@ -256,7 +256,7 @@ class TestStart:
         assert plan["status"] == status
         assert words in plan["message"]
 
-    def test_files_that_wait_for_a_person(self, ralph: Ralph, well: Path, tmp_path: Path) -> None:
+    def test_files_that_wait_for_the_user(self, ralph: Ralph, well: Path, tmp_path: Path) -> None:
         asker = write_agent(tmp_path / "bin", ASKER)
         assert ralph(well, "run", "1", "--agent-command", asker).code == 3
         said = ralph(well, "doctor", "--json", "--agent", "demo")
@@ -276,7 +276,7 @@ class TestStart:
         old = checks(said)["legacy-attempts"]
         assert old["remedy"] == "You can safely delete .ralph-attempts"
         assert f"{tmp_path}" in old["message"]
-        # A start tells the same, and what an old marker is worth.
+        # A start reports the same, and what an old marker is worth.
         (well / "IMPLEMENTATION_PLAN.md").write_text(
             "# Implementation Plan\n\n- [ ] Write\n\nPROJECT_COMPLETE\n", encoding="utf-8"
         )

@@ -51,7 +51,7 @@ class TestInit:
         assert config == {"profile": "fixplan"}
         assert (bare / ".ralph/logs").is_dir()
 
-    def test_programs_are_told_what_was_written(self, ralph: Ralph, bare: Path) -> None:
+    def test_json_output_lists_what_was_written(self, ralph: Ralph, bare: Path) -> None:
         told = {"workspace": str(bare), "notes": []}
         assert ralph(bare, "init", "--json").json == {"written": WRITTEN, **told}
         assert ralph(bare, "init", "--json").json == {"written": [], **told}
@@ -97,9 +97,7 @@ class TestInit:
             (".ralph", "the folder {root}/.ralph/logs cannot be made: Not a directory"),
         ],
     )
-    def test_what_stands_in_the_way_is_named(
-        self, ralph: Ralph, bare: Path, name: str, words: str
-    ) -> None:
+    def test_an_obstacle_is_named(self, ralph: Ralph, bare: Path, name: str, words: str) -> None:
         if name == ".ralph":
             (bare / name).touch()
         else:

@@ -64,7 +64,7 @@ def test_the_hook_that_is_written_answers_without_any_path(
     assert "hook             it answers" in ralph(repository, "doctor").out
 
 
-def test_a_hook_that_no_agent_finds_is_told_and_renewed(
+def test_a_hook_that_no_agent_finds_is_reported_and_renewed(
     ralph: Ralph, repository: Path, settings: Path
 ) -> None:
     settings.write_text(

@@ -76,7 +76,7 @@ class TestSpec:
         path.write_text(path.read_text("utf-8").replace("<name>", "login"), encoding="utf-8")
         git(bare, "add", "-A")
         git(bare, "commit", "-q", "-m", "Set up")
-        # Its own prompt needs no leave: a person has just had it written.
+        # Its own prompt requires no permission: the user has just had it written.
         assert ralph(bare, "run", "1", "--agent-command", agent).code == 1
 
     def test_what_is_there_is_kept(self, ralph: Ralph, bare: Path) -> None:
@@ -170,7 +170,7 @@ class TestStories:
         assert TEXT in (bare / "ralph/prd.md").read_text("utf-8")
         assert not (bare / "specs").exists()
 
-    def test_a_plan_that_is_there_is_used_where_it_lies(self, ralph: Ralph, bare: Path) -> None:
+    def test_an_existing_plan_is_used_where_it_is(self, ralph: Ralph, bare: Path) -> None:
         text = '{"userStories": [{"id": "A", "title": "one", "passes": true}]}\n'
         (bare / "prd.json").write_text(text, encoding="utf-8")
         said = ralph(bare, "init", "--json").json
@@ -224,7 +224,7 @@ class TestBeads:
         (bare / ".beads").mkdir()
         assert "Note" not in ralph(bare, "init", "--profile", "beads").out
 
-    def test_items_are_told_as_commands_that_hold_for_any_words(
+    def test_items_are_shown_as_commands_with_any_words_quoted(
         self, ralph: Ralph, bare: Path
     ) -> None:
         said = ralph(
@@ -317,7 +317,7 @@ class TestIssue:
         assert config(bare) == {"profile": "issue", "issue": {"github": "owner/name#123"}}
 
 
-def test_settings_that_name_another_profile_stay_and_are_told(ralph: Ralph, bare: Path) -> None:
+def test_settings_that_name_another_profile_stay_and_are_reported(ralph: Ralph, bare: Path) -> None:
     ralph(bare, "init")
     said = ralph(bare, "init", "--profile", "stories")
     assert 'says profile = "fixplan" and stays as it is; for this one write' in said.out

@@ -106,7 +106,7 @@ class TestInAPipe:
         again = ralph(bare, "init", "--plan", "TODO.md", "--item", "new")
         assert "── TODO.md (stays)\n── .gitignore (stays)\n" in again.out
 
-    def test_warnings_are_told_and_keep_nobody(self, ralph: Ralph, bare: Path) -> None:
+    def test_warnings_are_reported_and_do_not_block(self, ralph: Ralph, bare: Path) -> None:
         said = ralph(bare, "init", "--description", "Repair it", "--item", "Repair it")
         assert said.code == 0
         assert said.err.splitlines() == [

@@ -42,7 +42,9 @@ All tasks are complete.
 
 
 class TestPlan:
-    def test_people_see_sections_states_and_ids(self, ralph: Ralph, repository: Path) -> None:
+    def test_text_output_shows_sections_states_and_ids(
+        self, ralph: Ralph, repository: Path
+    ) -> None:
         (repository / "@fix_plan.md").write_text(PLAN, encoding="utf-8")
         lines = ralph(repository, "plan").out.splitlines()
         assert [line.partition("  [")[0] for line in lines] == [
@@ -74,7 +76,7 @@ class TestPlan:
         assert plan["tasks"][3]["blockedBy"] == "no key"
         assert plan["tasks"][4]["priority"] == "P2"
 
-    def test_problems_are_told_with_their_line(self, ralph: Ralph, tmp_path: Path) -> None:
+    def test_problems_are_reported_with_their_line(self, ralph: Ralph, tmp_path: Path) -> None:
         (tmp_path / "plan.md").write_text("# P\n```\nnever closed\n- [ ] a\n", encoding="utf-8")
         problems = ralph(tmp_path, "plan", "plan.md", "--json").json["problems"]
         assert problems
@@ -83,7 +85,7 @@ class TestPlan:
         shown = ralph(tmp_path, "plan", "plan.md").out
         assert f"line {first['line']}: {first['code']}: {first['message']}\n" in shown
 
-    def test_what_the_checks_find_is_told_among_the_problems(
+    def test_findings_of_the_checks_are_reported_among_the_problems(
         self, ralph: Ralph, repository: Path
     ) -> None:
         (repository / ".ralph").mkdir(exist_ok=True)
@@ -104,7 +106,7 @@ class TestPlan:
         (tmp_path / "any.md").write_bytes(b"- [ ] Wh\xffat\n")
         assert ralph(tmp_path, "plan", "any.md").out.startswith("(no section)\n  ○ Wh\ufffdat  [")
 
-    def test_the_settings_say_where_it_lies_and_what_is_optional(
+    def test_the_settings_say_where_it_is_and_what_is_optional(
         self, ralph: Ralph, repository: Path
     ) -> None:
         (repository / ".ralph").mkdir()
@@ -146,7 +148,7 @@ class TestRead:
         assert {"unknown-value", "missing-field"} == {problem["code"] for problem in problems}
         assert all(set(problem) == {"code", "message", "field"} for problem in problems)
 
-    def test_people_see_the_same(self, ralph: Ralph, tmp_path: Path) -> None:
+    def test_text_output_shows_the_same(self, ralph: Ralph, tmp_path: Path) -> None:
         (tmp_path / "out.txt").write_text(REPORT, encoding="utf-8")
         lines = ralph(tmp_path, "read", "out.txt").out.splitlines()
         assert lines[:4] == [
@@ -167,10 +169,10 @@ class TestRead:
         found = json.loads(ralph(tmp_path, "read", recorded, "--agent", "claude", "--json").out)
         assert found["report"]["fields"]["STATUS"] == "IN_PROGRESS"
         assert found["usage"]["costUsd"] > 0
-        # Read as plain text its words stand inside JSON, where no signal is looked for.
+        # Read as plain text its words are inside JSON, where no signal is looked for.
         assert json.loads(ralph(tmp_path, "read", recorded, "--json").out)["report"] is None
 
-    def test_nothing_said_is_a_reading_too(
+    def test_output_without_signals_is_a_reading_too(
         self, ralph: Ralph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         for _ in range(2):
@@ -216,7 +218,7 @@ class TestStatus:
         assert shown["state"]["run"] == shown["run"]
         assert Path(shown["journal"]).is_file()
 
-    def test_it_is_answered_while_a_run_goes_on(
+    def test_it_is_answered_during_a_run(
         self, ralph: Ralph, repository: Path, tmp_path: Path
     ) -> None:
         agent = write_agent(tmp_path / "agents", "read -r line </dev/zero || sleep 600")
@@ -256,7 +258,7 @@ class TestWatch:
         assert [event["seq"] for event in events] == list(range(1, len(ran.events) + 1))
         assert [json.loads(line) for line in ran.stdout.splitlines()] == events
 
-    def test_a_run_that_was_killed_is_shown_as_it_stands(
+    def test_a_run_that_was_killed_is_shown_as_it_is(
         self, ralph: Ralph, repository: Path, tmp_path: Path
     ) -> None:
         agent = write_agent(tmp_path / "agents", "echo begun; sleep 600")

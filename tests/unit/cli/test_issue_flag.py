@@ -66,7 +66,7 @@ def test_a_run_in_the_background_is_given_the_same(given: str) -> None:
 
 
 @pytest.mark.parametrize("is_terminal", [True, False])
-def test_whoever_is_to_write_the_request_is_told_how_it_ends(
+def test_a_terminal_gets_a_hint_how_to_end_the_request(
     is_terminal: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     class Keys(io.StringIO):

@@ -39,7 +39,7 @@ STYLE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\r")
 
 
 def drawn(events: Sequence[EventBase]) -> str:
-    """What stands in the panel when the last event was shown."""
+    """The text of the panel when the last event was shown."""
     out = io.StringIO()
     console = Console(file=out, force_terminal=True, width=100, highlight=False)
     renderer = LiveRenderer(console, RunState())
@@ -66,14 +66,14 @@ def test_the_task_in_work_says_which_attempt_it_is() -> None:
     assert rows(told[:2])["Task"] == "Choose the storage engine"
 
 
-def test_what_is_used_up_stands_beside_its_limit() -> None:
+def test_usage_is_shown_beside_its_limit() -> None:
     told = rows((started(**LIMITS), begins(3, CHOOSE), ends(3, usage=USAGE)))
     assert told["Time"].endswith(" of 2h")
     assert told["Cost"] == "$0.42 of $5.00"
     assert told["Tokens"] == "31k of 200k"
 
 
-def test_what_nobody_limits_or_tells_has_no_row() -> None:
+def test_what_is_neither_limited_nor_reported_has_no_row() -> None:
     assert {"Cost", "Tokens", "Waits"}.isdisjoint(rows((started(), begins(3, CHOOSE))))
 
 

@@ -44,7 +44,7 @@ VERBS = [
     "demo",
     "hook",
 ]
-"""Every verb but ``serve``, which says nothing of its own and works wherever it is started."""
+"""Every verb but ``serve``, which prints nothing itself and works wherever it is started."""
 
 
 class TestNoCommand:
@@ -93,7 +93,7 @@ class TestHelp:
         assert ("--json" in said.out) is (verb != "hook")
         assert "--run-id" not in said.out
 
-    def test_the_version_is_told(self, ralph: Ralph, tmp_path: Path) -> None:
+    def test_the_version_is_printed(self, ralph: Ralph, tmp_path: Path) -> None:
         assert ralph(tmp_path, "--version").out == f"ralph {__version__}\n"
 
 
@@ -238,7 +238,7 @@ class TestErrors:
         assert f"the folder {tmp_path / 'file'}/worktrees/" in said.err
         assert said.err.endswith("; set RALPH_STATE_DIR to a folder that you may write\n")
 
-    def test_what_nobody_foresaw_of_a_file_is_told_in_a_line(
+    def test_an_unforeseen_file_error_is_reported_in_a_line(
         self, ralph: Ralph, repository: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def broken() -> None:
@@ -324,7 +324,7 @@ class TestRealStreams:
         command = "$RALPH status <&- >&-; echo $?; $RALPH nonsense 2>&-; echo $?"
         done = sh(command, repository)
         assert (done.stdout, done.stderr) == ("0\n64\n", "")
-        # No file of the run stands where a stream was.
+        # No file of the run has the number of a closed stream.
         run = "$RALPH run 1 --agent demo <&- >&- 2>&-; echo $?; $RALPH status --json"
         code, _, shown = sh(run, repository).stdout.partition("\n")
         assert code == "2"

@@ -1,4 +1,4 @@
-"""``ralph prompt``: what the next agent would be told, to the byte."""
+"""``ralph prompt``: the prompt of the next agent, to the byte."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class TestNewRun:
             (["--task", "none"], 64, "none"),
         ],
     )
-    def test_what_cannot_be_is_told(
+    def test_what_cannot_be_is_reported(
         self, ralph: Ralph, repository: Path, flags: list[str], code: int, message: str
     ) -> None:
         said = ralph(repository, "prompt", *flags)
@@ -96,7 +96,7 @@ class TestNewRun:
 
 
 class TestOtherRuns:
-    def test_a_run_that_goes_on_tells_what_the_last_iteration_recommends(
+    def test_a_resumed_run_repeats_what_the_last_iteration_recommends(
         self, ralph: Ralph, repository: Path
     ) -> None:
         report = "printf '%s\\n' ---RALPH_STATUS--- 'STATUS: IN_PROGRESS' "

@@ -39,7 +39,7 @@ def configure(folder: Path, text: str) -> None:
 
 
 class TestNotCounted:
-    def test_each_signal_that_was_not_seen_is_told_with_its_line(
+    def test_each_overlooked_signal_is_reported_with_its_line(
         self, ralph: Ralph, tmp_path: Path
     ) -> None:
         text = f"It is not done.\n\n```\n{COMPLETE}```\nI will not output {COMPLETE}"
@@ -54,7 +54,7 @@ class TestNotCounted:
             "    done: it is negated",
         ]
 
-    def test_programs_get_it_in_a_key_of_its_own(self, ralph: Ralph, tmp_path: Path) -> None:
+    def test_json_output_has_it_in_a_separate_key(self, ralph: Ralph, tmp_path: Path) -> None:
         (tmp_path / "out.txt").write_text(f"- {COMPLETE}", encoding="utf-8")
         found = ralph(tmp_path, "read", "out.txt", "--json").json
         assert found["overlooked"] == [
@@ -80,7 +80,7 @@ class TestNotCounted:
         records = (answer(early, use("Read")), came_back(), result("Working on."))
         return stream(*records).decode()
 
-    def test_what_stands_where_nothing_counts_is_told_by_its_place(
+    def test_a_signal_where_nothing_counts_is_reported_by_its_place(
         self, ralph: Ralph, tmp_path: Path
     ) -> None:
         text = self.recorded(BLOCK)
@@ -158,17 +158,17 @@ class TestGate:
             assert ("Gate of issue" in said.out) is has_gate
 
 
-class TestWhatIsSaid:
+class TestOutput:
     def test_a_value_over_lines_stays_apart(self, ralph: Ralph, tmp_path: Path) -> None:
         lines = read(ralph, tmp_path, BLOCK)
         start = lines.index("  RECOMMENDATION: Go on")
         assert lines[start + 1] == "    with the rest"
 
-    def test_a_question_without_a_signal_is_told(self, ralph: Ralph, tmp_path: Path) -> None:
+    def test_a_question_without_a_signal_is_reported(self, ralph: Ralph, tmp_path: Path) -> None:
         lines = read(ralph, tmp_path, "I met two ways. Which one?\n")
         assert "Asked without a signal: Which one?" in lines
 
-    def test_what_only_records_tell_is_told(self, ralph: Ralph, tmp_path: Path) -> None:
+    def test_what_only_records_contain_is_reported(self, ralph: Ralph, tmp_path: Path) -> None:
         lines = read(ralph, tmp_path, recording("limit").decode(), "--agent", "claude")
         assert any(line.startswith("Failed: ") for line in lines)
         assert any(line.startswith("Usage limit: ") for line in lines)

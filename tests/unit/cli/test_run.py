@@ -20,7 +20,7 @@ def agent(repository: Path, body: str) -> str:
 
 
 class TestForeground:
-    def test_people_get_the_words_of_each_event_the_agents_own_and_the_summary(
+    def test_text_output_has_each_event_the_agents_words_and_the_summary(
         self, ralph: Ralph, repository: Path
     ) -> None:
         said = ralph(repository, "run", "--agent-command", agent(repository, WORKER))
@@ -47,7 +47,7 @@ class TestForeground:
         ]
         assert lines[-1] == "Log:         .ralph/logs/summary.csv"
 
-    def test_programs_get_events_alone_and_people_the_summary_beside_them(
+    def test_json_output_has_events_alone_and_the_summary_is_beside_them(
         self, ralph: Ralph, repository: Path
     ) -> None:
         said = ralph(repository, "run", "--agent-command", agent(repository, WORKER), "--json")
@@ -89,9 +89,7 @@ class TestForeground:
         lines = said.out.splitlines()
         assert lines[lines.index("half") + 1].startswith("▸ ")
 
-    def test_a_run_that_goes_on_tells_only_what_is_new(
-        self, ralph: Ralph, repository: Path
-    ) -> None:
+    def test_a_resumed_run_reports_only_what_is_new(self, ralph: Ralph, repository: Path) -> None:
         command = agent(repository, IDLER)
         assert ralph(repository, "run", "1", "--agent-command", command).code == 1
         said = ralph(repository, "run", "2", "--resume", "--json")
@@ -141,7 +139,7 @@ class TestPrompt:
 
 
 class TestDryRun:
-    def test_people_see_what_would_happen_and_nothing_does(
+    def test_text_output_shows_what_would_happen_and_nothing_does(
         self, ralph: Ralph, repository: Path, state_dir: Path
     ) -> None:
         command = agent(repository, "touch ran")
@@ -188,7 +186,7 @@ class TestDryRun:
         assert "Task: none is open" in said.out
         assert "No required task is open" in said.out or "names no required task" in said.out
 
-    def test_it_looks_also_while_a_run_goes_on(self, ralph: Ralph, repository: Path) -> None:
+    def test_it_looks_also_during_a_run(self, ralph: Ralph, repository: Path) -> None:
         command = agent(repository, "echo begun; sleep 600")
         with start_ralph(repository, "run", "3", "--agent-command", command) as running:
             running.wait_for("agentStarted")

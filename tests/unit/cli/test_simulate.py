@@ -62,7 +62,9 @@ class TestForPrograms:
             },
         ]
 
-    def test_problems_are_told_beside_it_each_kind_once(self, ralph: Ralph, tmp_path: Path) -> None:
+    def test_problems_are_reported_beside_it_each_kind_once(
+        self, ralph: Ralph, tmp_path: Path
+    ) -> None:
         odd = {**WORKS, "nonsense": 1}
         name = write(tmp_path, odd, "", "{", odd, "[]", odd, WORKS, {"report": {}, "more": 1})
         said = ralph(tmp_path, "simulate", name, "--json")
@@ -204,7 +206,7 @@ class TestFiles:
         assert (said.code, said.out) == (64, "")
         assert "cannot be read" in said.err
 
-    def test_a_file_that_breaks_on_the_way_is_told(
+    def test_a_file_that_breaks_on_the_way_is_reported(
         self, ralph: Ralph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         class Broken(io.BytesIO):
@@ -250,16 +252,12 @@ class TestJournals:
         said = ralph(tmp_path, "simulate", journal, "--json")
         assert [line["verdict"] for line in said.events] == ["continue"] * 3 + ["complete"]
 
-    def test_a_setting_stands_over_its_own(
-        self, ralph: Ralph, tmp_path: Path, journal: str
-    ) -> None:
+    def test_a_setting_overrides_its_own(self, ralph: Ralph, tmp_path: Path, journal: str) -> None:
         said = ralph(tmp_path, "simulate", journal, "--json", "--set", "max_stuck=2")
         assert [line["verdict"] for line in said.events] == ["continue", "stuck"]
         assert said.err == ""
 
-    def test_a_profile_stands_in_for_its_own(
-        self, ralph: Ralph, tmp_path: Path, journal: str
-    ) -> None:
+    def test_a_profile_replaces_its_own(self, ralph: Ralph, tmp_path: Path, journal: str) -> None:
         said = ralph(tmp_path, "simulate", journal, "--json", "--profile", "beads")
         assert said.events[-1]["reason"] == "nothing in the plan is open"
 
@@ -284,7 +282,7 @@ class TestJournals:
         assert said.json["iteration"] == 1
 
 
-class TestForPeople:
+class TestTextOutput:
     def test_a_table_fits_the_terminal(
         self, ralph: Ralph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -326,7 +324,7 @@ class TestForPeople:
         assert "\x1b" not in said.out
         assert "\\x1b[2Jgone\\x00" in said.out
 
-    def test_help_tells_of_every_field(self, ralph: Ralph, tmp_path: Path) -> None:
+    def test_help_describes_every_field(self, ralph: Ralph, tmp_path: Path) -> None:
         said = ralph(tmp_path, "simulate", "--help")
         for name in FIELD_NAMES:
             assert re.search(rf"^ +{name} ", said.out, re.MULTILINE), name

@@ -1,6 +1,6 @@
 """Steering verbs as they are typed: what they say to people and to programs.
 
-What becomes of the commands in a running loop is told in tests/engine/steering/test_steering.py.
+What becomes of the commands in a running loop is tested in tests/engine/steering/test_steering.py.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def run(ralph: Ralph, repository: Path, body: str, code: int) -> None:
 class TestWithoutAnEngine:
     @pytest.mark.parametrize("arguments", WITHOUT_A_RUN, ids=" ".join)
     @pytest.mark.parametrize("extra", [[], ["--json"]], ids=["people", "programs"])
-    def test_where_there_was_never_a_run_it_is_said(
+    def test_a_missing_run_is_reported(
         self, ralph: Ralph, repository: Path, arguments: list[str], extra: list[str]
     ) -> None:
         said = ralph(repository, *arguments, *extra)

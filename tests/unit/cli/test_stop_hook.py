@@ -102,7 +102,7 @@ def test_without_a_snapshot_only_the_file_itself_is_judged(hook: Hook) -> None:
     assert "prd.json:7: passes has to be true or false" in hook.answer()
 
 
-def test_a_snapshot_may_be_a_file_of_its_own(hook: Hook) -> None:
+def test_a_snapshot_may_be_a_separate_file(hook: Hook) -> None:
     before = hook.tree / ".git" / "before.json"
     before.write_text(plan_with(), encoding="utf-8")
     hook.plan(passes=True)
@@ -147,7 +147,9 @@ def test_it_lets_go_when_the_program_has_gone_on_twice(hook: Hook) -> None:
 
 
 @pytest.mark.parametrize("promise", ["BLOCKED:no key", "DECIDE:A or B?"])
-def test_who_leaves_it_to_a_person_may_stop_without_a_review(hook: Hook, promise: str) -> None:
+def test_an_agent_that_leaves_it_to_the_user_may_stop_without_a_review(
+    hook: Hook, promise: str
+) -> None:
     hook.plan(reviewStatus="needs_review")
     before = {**PLAN, "userStories": [{**STORY, "reviewStatus": "needs_review"}]}
     hook.active(iterationMode="review", preIterationSnapshot=before)
@@ -202,7 +204,7 @@ class TestWhere:
         assert "implement-illegal-move" in hook.answer(folder=linked)
         assert hook.answer(folder=tmp_path) == ""
 
-    def test_a_plan_that_lies_where_the_settings_say(self, hook: Hook) -> None:
+    def test_a_plan_that_is_where_the_settings_say(self, hook: Hook) -> None:
         (hook.tree / "prd.json").rename(hook.tree / "work.json")
         hook.commit()
         hook.active()
@@ -241,7 +243,7 @@ def test_an_active_file_that_is_none_lets_the_agent_go(hook: Hook, active: str) 
     assert hook.answer() == ""
 
 
-def test_what_goes_wrong_here_lets_the_agent_go_and_is_told(hook: Hook) -> None:
+def test_what_goes_wrong_here_lets_the_agent_go_and_is_reported(hook: Hook) -> None:
     hook.plan(passes=True)
     hook.active()
     shutil.rmtree(hook.tree / ".git")
@@ -252,13 +254,13 @@ def test_what_goes_wrong_here_lets_the_agent_go_and_is_told(hook: Hook) -> None:
 
 
 class Terminal(io.StringIO):
-    """Standard input at which a person sits."""
+    """Standard input that is a terminal."""
 
     def isatty(self) -> bool:
         return True
 
 
-def test_a_person_who_calls_it_is_told_what_it_is_for(
+def test_in_a_terminal_it_says_what_it_is_for(
     ralph: Ralph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "stdin", Terminal())

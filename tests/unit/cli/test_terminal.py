@@ -1,4 +1,4 @@
-"""What a person sees in a terminal: the panel, its colours, questions, and the end."""
+"""What the user sees in a terminal: the panel, its colours, questions, and the end."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def check_the_end(seen: Terminal) -> None:
     assert lines[start : start + 4] == SUMMARY
 
 
-def test_a_panel_tells_how_the_run_stands_and_is_gone_at_the_end(
+def test_a_panel_shows_the_state_of_the_run_and_is_gone_at_the_end(
     repository: Path, tmp_path: Path
 ) -> None:
     with working(repository, tmp_path) as seen:
@@ -134,7 +134,7 @@ def test_escape_sequences_of_an_agent_colour_its_words_and_do_no_more(
         assert sequence not in seen.raw
 
 
-def test_ctrl_c_ends_the_run_and_says_how_to_go_on(repository: Path, tmp_path: Path) -> None:
+def test_ctrl_c_ends_the_run_and_says_how_to_continue(repository: Path, tmp_path: Path) -> None:
     agent = write_agent(tmp_path / "agents", "echo begun; sleep 600")
     with in_terminal(repository, "run", "--agent-command", agent) as seen:
         wait_for(repository, "agentStarted")
@@ -150,7 +150,7 @@ def test_ctrl_c_ends_the_run_and_says_how_to_go_on(repository: Path, tmp_path: P
     assert lines[-1] == "Next:        ralph run --resume"
 
 
-def test_watching_ends_by_ctrl_c_and_the_run_goes_on(repository: Path, tmp_path: Path) -> None:
+def test_watching_ends_by_ctrl_c_and_the_run_continues(repository: Path, tmp_path: Path) -> None:
     agent = write_agent(tmp_path / "agents", "echo begun; sleep 600")
     with in_terminal(repository, "run", "--agent-command", agent) as run:
         wait_for(repository, "agentStarted")
@@ -175,7 +175,7 @@ class TestQuestions:
         return repository
 
     @pytest.mark.parametrize(("keys", "code"), [("y\n", 0), ("n\n", 1), ("\n", 1), (CTRL_D, 130)])
-    def test_allowing_shows_asks_and_does_as_told(
+    def test_allowing_shows_asks_and_follows_the_answer(
         self, ralph: Ralph, bringing: Path, keys: str, code: int
     ) -> None:
         with in_terminal(bringing, "allow") as seen:
@@ -186,7 +186,7 @@ class TestQuestions:
         assert "   exit 0 # \\x1b[8m" in seen.text
         assert ralph(bringing, "allow", "--json").json["allowed"] == (code == 0)
 
-    def test_an_answer_offers_to_go_on_and_does(self, repository: Path, tmp_path: Path) -> None:
+    def test_an_answer_offers_to_continue_and_does(self, repository: Path, tmp_path: Path) -> None:
         known = tmp_path / "known"
         worker = write_agent(
             tmp_path / "agents",

@@ -43,7 +43,7 @@ PROFILES_PAGE = ROOT / "docs" / "profiles.md"
 PICTURE = ROOT / "docs" / "pictures" / "demo.svg"
 ADRS = sorted((ROOT / "docs" / "adr").glob("*.md"))
 OWN_FLAGS = [README, LOOP_STATES, PROFILES_PAGE]
-"""Pages on which a flag that stands alone is one of ours."""
+"""Pages on which a flag without a command is one of ours."""
 PAGES = [README, *sorted((ROOT / "docs").rglob("*.md"))]
 
 ADR_HEADINGS = ["Context", "Decision", "Consequences", "What we gave up"]
@@ -56,7 +56,7 @@ LINK = re.compile(r"(?<!\\)\]\(([^)\s]+)\)")
 FLAG = re.compile(r"--[a-z][a-z-]*")
 EDGE = re.compile(r"^ *(\S+) --> (\S+)", re.MULTILINE)
 
-# Typer brings a click of its own, which has no types to name.
+# Typer brings its own click, which has no types to name.
 COMMANDS: dict[str, Any] = make_command(*VERBS).commands
 
 
@@ -73,7 +73,7 @@ def fences(path: Path, language: str) -> list[str]:
 
 
 def spans(path: Path) -> list[str]:
-    """What stands in code marks within the prose of a page."""
+    """What is in code marks within the prose of a page."""
     return SPAN.findall(FENCE.sub("", read(path)))
 
 
@@ -115,7 +115,7 @@ class TestCommands:
             COMMANDS[verb].make_context(verb, with_sandbox_kind(arguments))
 
     @pytest.mark.parametrize("page", OWN_FLAGS, ids=names(OWN_FLAGS))
-    def test_each_flag_that_stands_alone_belongs_to_a_verb(self, page: Path) -> None:
+    def test_each_flag_by_itself_belongs_to_a_verb(self, page: Path) -> None:
         known = set().union(*(flags_of(verb) for verb in COMMANDS))
         alone = {
             flag for span in spans(page) if span.startswith("--") for flag in FLAG.findall(span)
@@ -135,7 +135,7 @@ class TestCommands:
 
 
 class TestReadme:
-    def test_it_tells_every_exit_code(self) -> None:
+    def test_it_lists_every_exit_code(self) -> None:
         table = re.findall(r"^\| [a-z ]+ \| ([0-9, ]+) \|", read(README), flags=re.MULTILINE)
         told = {int(code) for cell in table for code in cell.split(",")}
         assert told == {
@@ -363,7 +363,7 @@ def phase_moves() -> set[tuple[str, str]]:
 
 
 def breaker_moves() -> set[tuple[str, str]]:
-    """Every move that some iteration, or a person, can bring about."""
+    """Every move that some iteration, or the user, can bring about."""
     now = datetime(2026, 1, 31, 12, tzinfo=UTC)
     afters: list[Callable[[Breaker], Breaker]] = [partial(close_by_reset, by="Ada", now=now)]
     for progress, tests, blocked, refused, aside in itertools.product(
@@ -422,7 +422,7 @@ def settings_of(tables: dict[str, Any]) -> Config:
 
 
 def listed_settings() -> dict[str, str]:
-    """Each dotted key that the page lists, with its default as it stands there."""
+    """Each dotted key that the page lists, with its default as it is written there."""
     _, _, rest = read(PROFILES_PAGE).partition("<!-- generated: settings -->")
     found: dict[str, str] = {}
     above = ""

@@ -36,7 +36,7 @@ def pyproject() -> dict[str, object]:
 @pytest.fixture(scope="session")
 def project_files() -> list[Path]:
     """Every file that is, or could be, committed."""
-    # The work tree may belong to somebody else than whoever runs the tests, as in a container.
+    # The work tree may belong to another user than the one who runs the tests, as in a container.
     command = ["git", "-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others"]
     listing = subprocess.run(
         [*command, "--exclude-standard"], cwd=ROOT, check=True, capture_output=True
@@ -108,7 +108,7 @@ class TestPackage:
         assert "version" in project["dynamic"]
         assert re.fullmatch(r"\d+\.\d+\.\d+", ralph_ls.__version__)
 
-    def test_it_tells_type_checkers_that_it_is_typed(self) -> None:
+    def test_it_is_marked_as_typed(self) -> None:
         assert (PACKAGE / "py.typed").is_file()
 
     def test_every_package_has_an_init_that_says_why_it_exists(self) -> None:
@@ -162,7 +162,7 @@ class TestMakefile:
         "target",
         ["demo", "test", "check", "fix", "generate", "bench", "e2e", "build", "lock", "clean"],
     )
-    def test_help_tells_of(self, target: str) -> None:
+    def test_help_lists(self, target: str) -> None:
         shown = make(ROOT, dict(os.environ), "help").stdout
         assert re.search(rf"^  make {target} +\w", shown, flags=re.MULTILINE)
 
@@ -236,7 +236,7 @@ class BareMachine:
         self.environment.pop("PYTHON", None)
 
     def add_python(self, name: str, *, version: tuple[int, int], has_venv: bool) -> Path:
-        """A stand-in that answers what .ci/find-python asks, and tells what it is run with."""
+        """A fake that answers what .ci/find-python asks, and prints what it is run with."""
         major, minor = version
         return self._add(
             name,
@@ -272,7 +272,7 @@ def bare_machine(tmp_path: Path) -> BareMachine:
     (folder / ".ci").mkdir(parents=True)
     for name in ("Makefile", "pyproject.toml", "requirements.lock", ".ci/find-python"):
         shutil.copy(ROOT / name, folder / name)
-    # The stand-ins have no need of the real one, but make wants to see it.
+    # The fakes have no need of the real one, but make wants to see it.
     (folder / ".ci" / "set_up.py").write_text("", encoding="utf-8")
     for tool in ("sh", "make", "cat"):
         found = shutil.which(tool)
@@ -284,7 +284,7 @@ def bare_machine(tmp_path: Path) -> BareMachine:
 def make(
     folder: Path, environment: dict[str, str], *arguments: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run make as a person would: the make around these tests has no say in it."""
+    """Run make as the user would: the make around these tests has no say in it."""
     clean = {name: value for name, value in environment.items() if "MAKE" not in name}
     return subprocess.run(
         ["make", "--no-print-directory", *arguments],
@@ -297,11 +297,11 @@ def make(
 
 
 class TestEveryTest:
-    def test_has_a_home_of_its_own(self, isolated_home: Path) -> None:
+    def test_has_a_separate_home(self, isolated_home: Path) -> None:
         assert Path.home() == isolated_home
         assert [path.name for path in isolated_home.iterdir()] == [".gitconfig"]
 
-    def test_has_a_state_folder_of_its_own_that_is_not_there_yet(
+    def test_has_a_separate_state_folder_that_is_not_there_yet(
         self, isolated_home: Path, state_dir: Path
     ) -> None:
         assert isolated_home in state_dir.parents

@@ -91,7 +91,7 @@ def empty_fields(model: BaseModel, at: str = "") -> list[str]:
     """Fields without a value, anywhere in the model; an example must show them all."""
     empty: list[str] = []
     for name in type(model).model_fields:
-        # Settings have tests of their own; an example shows those of one run.
+        # Settings have separate tests; an example shows those of one run.
         if name in {"agents", "models", "sandbox", "overrides"}:
             continue
         value = getattr(model, name)

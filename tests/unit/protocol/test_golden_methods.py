@@ -40,7 +40,7 @@ ON_ITS_OWN: tuple[Model, ...] = (
     *(RunState, EventBase, Panel, PlanRows, StateResult),
     *MESSAGE_TYPES,
 )
-"""Models whose fields are shown in files of their own, or in those of the journal."""
+"""Models whose fields are shown in separate files, or in those of the journal."""
 
 ROOTS: dict[str, type[BaseModel]] = {
     "panel": Panel,
@@ -88,7 +88,7 @@ class TestEach:
         assert normalised(written) == normalised(text)
         assert pretty(text) == text
 
-    def test_a_field_that_is_not_known_is_passed_over_where_it_is_told(self, path: Path) -> None:
+    def test_an_unknown_field_is_ignored_where_it_is_reported(self, path: Path) -> None:
         value = json.loads(path.read_bytes())
         if path in REQUESTS:
             with pytest.raises(ValidationError) as refused:
@@ -101,7 +101,7 @@ class TestEach:
 
 
 def shown(value: Any) -> Iterator[tuple[Model, str]]:
-    """Each field with a value, anywhere in the model but in those with files of their own."""
+    """Each field with a value, anywhere in the model but in those with separate files."""
     match value:
         case BaseModel() | WireStruct():
             for name in fields_of(type(value)):

@@ -72,7 +72,7 @@ def test_no_part_of_a_reference_is_an_option(text: str) -> None:
         assert not reference.repository.startswith("-")
 
 
-def test_what_a_viewer_is_told_of_a_request() -> None:
+def test_what_a_viewer_gets_of_a_request() -> None:
     request = Request(kind=RequestKind.STDIN, title="Lost", source="standard input", text="Lost!")
     view = request.view
     assert (view.kind, view.title, view.source) == (RequestKind.STDIN, "Lost", "standard input")

@@ -109,7 +109,7 @@ class TestGenerator:
         assert [page.read_text(encoding="utf-8") for page in by_hand] == whole
 
     @pytest.mark.slow
-    def test_a_page_without_its_markers_is_told_and_stays(
+    def test_a_page_without_its_markers_is_reported_and_stays(
         self, generator: ModuleType, copy: Path
     ) -> None:
         (copy / "docs" / "protocol.md").write_text("# Protocol\n", encoding="utf-8")

@@ -62,13 +62,13 @@ class TestTypes:
             table = "Requests" if method.is_request else "Notifications"
             assert row in body_of(table, module)
 
-    def test_every_event_has_a_type_that_its_kind_tells_apart(self, module: str) -> None:
+    def test_every_event_has_a_type_with_a_distinct_kind(self, module: str) -> None:
         for event in EVENT_TYPES:
             kind = event.model_fields["kind"].default
             assert f'readonly kind: "{kind}";' in body_of(event.__name__, module)
         assert "readonly event: Event | UnknownEvent;" in body_of("EventParams", module)
 
-    def test_a_told_field_without_a_value_is_left_out_and_every_other_is_there(
+    def test_a_reported_field_without_a_value_is_left_out_and_every_other_is_there(
         self, module: str
     ) -> None:
         panel = body_of("Panel", module)

@@ -32,7 +32,7 @@ class TestFindWorktree:
         (tmp_path / "alias").symlink_to(root)
         assert find_worktree(tmp_path / "alias").root == root
 
-    def test_a_linked_work_tree_has_a_git_directory_of_its_own(self, tmp_path: Path) -> None:
+    def test_a_linked_work_tree_has_a_separate_git_directory(self, tmp_path: Path) -> None:
         root = repository(tmp_path / "project")
         git(root, "worktree", "add", "--quiet", "-b", "other", str(tmp_path / "linked"))
         (tmp_path / "linked" / "src").mkdir()
@@ -41,7 +41,7 @@ class TestFindWorktree:
         assert found.git_dir == root / ".git" / "worktrees" / "linked"
         assert found.common_dir == root / ".git"
 
-    def test_a_submodule_is_a_work_tree_of_its_own(self, tmp_path: Path) -> None:
+    def test_a_submodule_is_a_separate_work_tree(self, tmp_path: Path) -> None:
         library = repository(tmp_path / "library")
         root = repository(tmp_path / "project")
         allow = "protocol.file.allow=always"

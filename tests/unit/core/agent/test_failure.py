@@ -1,4 +1,4 @@
-"""Failures of agents told apart, in tables: statuses, messages, and how processes ended."""
+"""The kinds of agents' failures, in tables: statuses, messages, and how processes ended."""
 
 from __future__ import annotations
 

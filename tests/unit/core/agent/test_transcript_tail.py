@@ -1,4 +1,4 @@
-"""What an agent said last, as a transcript has it, and whether it leaves the rest to a person."""
+"""What an agent said last, as a transcript has it, and whether it leaves the rest to the user."""
 
 from __future__ import annotations
 

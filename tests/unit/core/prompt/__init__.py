@@ -1,1 +1,1 @@
-"""What an agent is told, and that none of it is ever taken for what an agent says."""
+"""Prompts for agents, and that no part of one is ever taken for what an agent says."""

@@ -58,5 +58,5 @@ def test_a_prompt_that_ends_with_the_description_is_read_too() -> None:
     assert description_in(f"{FIRST_LINE}\n\n## The task\n\n> x\n>\n> y") == "x\n\ny"
 
 
-def test_the_description_of_a_whole_prompt_ends_where_the_prompt_goes_on() -> None:
+def test_the_description_of_a_whole_prompt_ends_where_the_prompt_continues() -> None:
     assert description_in(proposal_prompt("Read files.\n\n> at once")) == "Read files.\n\n> at once"

@@ -1,6 +1,6 @@
 """Every rule that a prompt must hold, line by line, in every template (docs/rules.md#prompts).
 
-A row is a rule, a column is a template; what a profile words otherwise stands in the row.
+A row is a rule, a column is a template; what a profile words otherwise is in the row.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ ANY = tuple(CONTEXTS)
 PLANNING = tuple(name for name in ANY if name.endswith("-plan"))
 REVIEWING = ("stories-review",)
 QUOTING = (*PLANNING, *REVIEWING)
-"""Templates that tell the rules of those who build without asking for their keeping."""
+"""Templates that quote the rules of those who build and do not ask to keep them."""
 BUILDING = tuple(name for name in ANY if name not in QUOTING)
 
 
@@ -80,7 +80,7 @@ class Rule:
     """How a profile words it otherwise."""
     where: tuple[str, ...] = ANY
     quoted: tuple[str, ...] = ()
-    """Templates in which it stands as told to others."""
+    """Templates in which it is quoted, as a rule for others."""
 
     def line_in(self, name: str) -> str:
         line = self.instead.get(CONTEXTS[name].profile, self.line)
@@ -546,8 +546,8 @@ def test_every_template_and_piece_is_used() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(built_in_texts().pieces))
-def test_a_wording_of_its_own_is_beside_the_common_one(name: str) -> None:
-    """A person's own template may ask for a piece in any profile."""
+def test_a_separate_wording_is_beside_the_common_one(name: str) -> None:
+    """The user's own template may ask for a piece in any profile."""
     common, _, profile = name.partition(".")
     assert not profile or common in built_in_texts().pieces
 

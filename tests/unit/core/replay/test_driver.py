@@ -1,4 +1,4 @@
-"""What a policy would have made of a trace: the rules of a run, on what the trace tells."""
+"""What a policy would have made of a trace: the rules of a run, on what the trace contains."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def check(
     profile: str = "fixplan",
     **overrides: Any,
 ) -> list[SimulatedIteration]:
-    """Simulate; say how it ends and after which iteration, or that it goes on."""
+    """Simulate; say how it ends and after which iteration, or that it continues."""
     told = list(simulate_lines(lines_of(*given_lines), policy(profile, **overrides)))
     assert [one.iteration for one in told] == list(range(1, len(told) + 1))
     last = told[-1]
@@ -59,7 +59,7 @@ def check(
     return told
 
 
-def test_a_run_that_works_goes_on() -> None:
+def test_a_run_that_works_continues() -> None:
     told = check(WORKS, WORKS, breaker=["CLOSED", "CLOSED"])
     assert to_json(told[0]) == {
         "iteration": 1,

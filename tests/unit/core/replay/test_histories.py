@@ -1,7 +1,7 @@
-"""A recorded run is a test: its inputs, fed to the loop again, must be told in the same events.
+"""A recorded run is a test: its inputs, fed to the loop again, must give the same events.
 
 A changed decision shows here as a changed journal. ``UPDATE_SNAPSHOTS=1`` plays every history with
-the real engine again and writes what it tells now; look at the difference before you commit it.
+the real engine again and writes its events of today; look at the difference before you commit it.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ Decision = tuple[int, str, str | None, int | None]
 
 OPEN_AT_ITS_END = frozenset({"plan-vanishes"})
 """The plan is gone while an iteration is open: its journal has no end of that iteration, and what
-broke is told of it all the same."""
+broke is reported all the same."""
 
 
 def as_recorded(config: Config) -> Config:
@@ -69,7 +69,7 @@ def _decision(one: SimulatedIteration) -> Decision:
 def decided(events: Sequence[EventBase]) -> list[Decision]:
     """What was decided: the breaker after each iteration, and the first end that the loop found.
 
-    A stop by a person is none: no policy could have foreseen it, so the simulation goes on with
+    A stop by the user is none: no policy could have foreseen it, so the simulation continues with
     what the resumed run did, where it was resumed.
     """
     found: list[Decision] = []
@@ -136,7 +136,7 @@ class TestOtherPolicies:
             (2, "OPEN", "stuck", 4),
         ]
 
-    def test_where_the_run_ended_the_other_policy_goes_on(self) -> None:
+    def test_where_the_run_ended_the_other_policy_continues(self) -> None:
         events = play(no_progress, no_progress, no_progress).events
         assert decided(events)[-1] == (3, "OPEN", "stuck", 4)
         assert under(events, breaker__enabled=False)[-1] == (3, "CLOSED", None, None)
@@ -305,7 +305,7 @@ class TestPieces:
         ended = [n for n, event in enumerate(events) if isinstance(event, IterationEnded)]
         assert decided_again(events[: ended[1]]) == [(1, "CLOSED", None, None)]
 
-    def test_a_run_is_reported_as_it_would_go_on_while_it_lives(self) -> None:
+    def test_a_live_run_is_reported_as_it_would_continue(self) -> None:
         events = play(progress, claims_all, finishes).events
         ended = [n for n, event in enumerate(events) if isinstance(event, IterationEnded)]
         assert decided_again(events[: ended[1] + 1])[-1][2] is None

@@ -1,4 +1,4 @@
-"""Looking ahead: what the next agent would be told, and why there would be none."""
+"""Looking ahead: the prompt of the next agent, and why there would be none."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def told_end(played: SimulatedRun) -> str:
     return played.run.end.message
 
 
-def test_a_complete_run_does_not_go_on() -> None:
+def test_a_complete_run_does_not_continue() -> None:
     played = play(
         turn(files=1, ticks=("write the letter",), promises=(promise("complete"),), STATUS="X"),
         gate_rule="verified",

@@ -1,4 +1,4 @@
-"""Lines of a trace: whatever stands there gives a line or none, and problems."""
+"""Lines of a trace: any content gives a line or none, and problems."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a profile begins with, and the request that a person gives in words."""
+"""What a profile begins with, and the request that the user gives in words."""
 
 from __future__ import annotations
 

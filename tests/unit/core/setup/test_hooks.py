@@ -51,7 +51,7 @@ def test_it_is_added_at_the_end_and_nothing_else_moves(text: str) -> None:
     assert events[:-1] == known.get("Stop", [])
     assert {**after, "hooks": None} == {**before, "hooks": None}
     assert {**after["hooks"], "Stop": None} == {**known, "Stop": None}
-    # What was there stands there still, in its order.
+    # What was there is still there, in its order.
     rest = iter(merged.text)
     assert all(char in rest for char in "".join(text.split()))
     assert ("\r\n" in text) == ("\r\n" in merged.text)
@@ -59,7 +59,7 @@ def test_it_is_added_at_the_end_and_nothing_else_moves(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", " \n", "\ufeff\n"])
-def test_where_there_is_nothing_it_is_a_file_of_its_own(text: str) -> None:
+def test_where_there_is_nothing_it_is_a_separate_file(text: str) -> None:
     merged = with_stop_hook(text, PLACE, OURS)
     assert merged.text == json.dumps({"hooks": {"Stop": [ENTRY]}}, indent=2) + "\n"
 

@@ -1,4 +1,4 @@
-"""Reading a template: front matter, description, items; bad ones are told."""
+"""Reading a template: front matter, description, items; bad ones are reported."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ def test_one_order_ends_what_runs_in_any_thread_and_what_comes_later(tmp_path: P
     assert not (tmp_path / "started").exists()
 
 
-def test_a_registry_of_its_own_ends_only_what_is_run_with_it(tmp_path: Path) -> None:
+def test_a_separate_registry_ends_only_what_is_run_with_it(tmp_path: Path) -> None:
     mine = Supervisor()
     thread, done = in_thread("echo $$ >mine; sleep 1000", tmp_path, supervisor=mine)
     other, others = in_thread("echo $$ >other; sleep 1000", tmp_path)

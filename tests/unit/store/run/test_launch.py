@@ -28,7 +28,7 @@ def test_our_own_program_is_started_with_nothing_of_the_folder_on_its_import_pat
 
 
 @pytest.mark.slow
-def test_an_engine_is_started_in_a_session_of_its_own(repository: Path, tmp_path: Path) -> None:
+def test_an_engine_is_started_in_a_separate_session(repository: Path, tmp_path: Path) -> None:
     go = tmp_path / "go"
     os.mkfifo(go)
     agent = write_agent(tmp_path / "agents", f"cat '{go}'; echo said >&2")

@@ -22,7 +22,7 @@ def recording(name: str) -> bytes:
 
 
 def message_of(told: AgentMessage) -> AgentMessage:
-    """The message that readers make of what was told."""
+    """The message that readers make of a decoded one."""
     return MESSAGE_ADAPTER.validate_python(msgspec.to_builtins(told))
 
 
@@ -33,7 +33,7 @@ def as_json(message: AgentMessage) -> dict[str, Any]:
 
 
 def stream(*records: Any) -> bytes:
-    """Records as lines; a text or bytes stand for themselves."""
+    """Records as lines; text and bytes are taken as they are."""
     lines = [
         record if isinstance(record, bytes) else json.dumps(record, separators=(",", ":")).encode()
         for record in records
@@ -67,7 +67,7 @@ def came_back(call: str = "call_1", content: Any = "ok", **more: Any) -> dict[st
 
 
 def result(text: str | None = "Done.", **fields: Any) -> dict[str, Any]:
-    """The end; ``type`` stands last, as the program has it behind other fields."""
+    """The end; ``type`` is last, as the program has it behind other fields."""
     return {"subtype": "success", "is_error": False, "result": text, **fields, "type": "result"}
 
 

@@ -62,7 +62,7 @@ END = answer(2, stopReason="end_turn")
 
 
 def play(*records: Any, whole: bool = True, **more: Any) -> tuple[list[AgentMessage], AgentResult]:
-    """What is told, and what it comes to; ``whole``: with a session before, and an end."""
+    """The messages of the decoder, and its result; ``whole``: with a session before, and an end."""
     decoder = AcpDecoder(1, folder="/repo", **more)
     lines = [*BEGIN, *records, END] if whole else list(records)
     told: list[AgentMessage] = []
@@ -328,7 +328,7 @@ class TestOwnRecords:
         _, final = play(*([{"client": "denied", "tool": "x"}] * (MAX_OPEN_CALLS + 1)))
         assert len(final.denied_tools or ()) == MAX_OPEN_CALLS
 
-    def test_what_a_form_asks_remains_until_the_agent_goes_on(self) -> None:
+    def test_what_a_form_asks_remains_until_the_agent_continues(self) -> None:
         question = {"client": "question", "text": "Red or blue?"}
         assert play(question)[1].question == "Red or blue?"
         assert play(question, call(status="completed"))[1].question == ""

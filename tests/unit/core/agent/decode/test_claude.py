@@ -506,7 +506,7 @@ class TestAsked:
 
 
 class TestQuickWay:
-    """Past what tools brought back: nothing of it is read, and nothing is told differently."""
+    """Past what tools brought back: nothing of it is read, and nothing is reported differently."""
 
     CONTENT = st.one_of(
         st.text(max_size=30),

@@ -1,4 +1,4 @@
-"""What of the failures that ``codex`` tells is a limit, and when it is lifted."""
+"""Which failures that ``codex`` reports are a limit, and when it is lifted."""
 
 from __future__ import annotations
 

@@ -259,7 +259,7 @@ class TestSubAgents:
 
 
 class TestAsked:
-    def test_a_question_put_by_a_tool_is_kept_till_it_goes_on(self) -> None:
+    def test_a_question_put_by_a_tool_is_kept_till_it_continues(self) -> None:
         ask = begun("ask_user", question="Which?", choices=["a", "b"])
         assert (
             final_of(ask, ended(success=False), said("So."), done()).question == "Which?\n- a\n- b"
@@ -309,7 +309,7 @@ class TestUsageFile:
         assert found.session_usage == whole
         assert found.usage == whole.model_copy(update={"turns": 1, "context_tokens": 1200})
 
-    def test_of_a_session_that_goes_on_only_what_is_new_counts(self) -> None:
+    def test_of_a_resumed_session_only_what_is_new_counts(self) -> None:
         before = Usage(input_tokens=2000, output_tokens=200, cached_tokens=5000)
         found = self.add(FILE, earlier=before)
         assert found.usage == Usage(
@@ -400,6 +400,6 @@ class TestRecordings:
         found = self.read("denied")[1]
         assert (found.failed, found.denied_tools) == (False, ("bash",))
 
-    def test_a_session_that_goes_on(self) -> None:
+    def test_a_session_that_continues(self) -> None:
         found = self.read("resume")[1]
         assert (found.text, found.failed) == ("The second.", False)

@@ -1,4 +1,4 @@
-"""Which failure an agent's stream tells: tables of what the programs were seen to say."""
+"""Which failure an agent's stream reports: tables of what the programs were seen to say."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signals that stand where nothing counts are found with their place, and only those."""
+"""Signals in places where nothing counts are found with their place, and only those."""
 
 from __future__ import annotations
 

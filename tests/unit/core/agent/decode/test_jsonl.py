@@ -211,7 +211,7 @@ class TestTools:
         ("given", "asked"),
         [("Which?", "Which?"), ({"question": "Which?", "options": ["a"]}, "Which?\n- a")],
     )
-    def test_a_question_by_a_tool_is_kept_till_it_goes_on(self, given: Any, asked: str) -> None:
+    def test_a_question_by_a_tool_is_kept_till_it_continues(self, given: Any, asked: str) -> None:
         ask = record("tool_call", tool="ask_user", summary=given)
         assert final_of(ask, record("tool_result"), record("result")).question == asked
         assert final_of(ask, record("tool_call", tool="t"), record("result")).question == ""

@@ -1,4 +1,4 @@
-"""What decoders tell is written as the messages are that readers check it with."""
+"""Messages of decoders are written in the form that readers check them with."""
 
 from __future__ import annotations
 

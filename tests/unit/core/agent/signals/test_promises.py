@@ -66,7 +66,7 @@ def read(text: str, complete_word: str = "COMPLETE") -> list[tuple[str, str]]:
         ),
     ],
 )
-def test_a_promise_on_a_line_of_its_own_counts(text: str, promises: list[tuple[str, str]]) -> None:
+def test_a_promise_on_a_separate_line_counts(text: str, promises: list[tuple[str, str]]) -> None:
     assert read(text) == promises
 
 

@@ -1,4 +1,4 @@
-"""Which block counts where one is cut, what is told of it, and what belongs to a shaped one.
+"""Which block counts where one is cut, what is reported of it, and what belongs to a shaped one.
 
 Each of these is a change to the reading of blocks that no other test minded.
 """

@@ -560,7 +560,7 @@ def test_an_honest_agent_makes_progress_each_time(name: str, profile: ProfileNam
         ({"WORK_SUMMARY": "wrote it"}, "wrote it"),
     ],
 )
-def test_what_the_agent_said_last_is_quoted_on_one_line(
+def test_the_last_message_of_the_agent_is_quoted_on_one_line(
     fields: dict[str, str] | None, quoted: str
 ) -> None:
     report = None if fields is None else Report(kind=ReportKind.RALPH_STATUS, fields=fields)

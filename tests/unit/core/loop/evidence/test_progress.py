@@ -269,7 +269,7 @@ def test_a_report_alone_is_progress_only_where_it_is_asked_for(
     changed=st.booleans(),
     fingerprint=st.sampled_from(["start", "new", ""]),
 )
-def test_what_persons_committed_changes_no_judgement(
+def test_commits_by_users_change_no_judgement(
     commits: tuple[CommitSeen, ...],
     files: int,
     done: tuple[str, ...],

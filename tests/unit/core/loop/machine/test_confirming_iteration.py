@@ -293,7 +293,7 @@ class TestFailingTests:
         assert "still open" in refused.why
         assert played.run.failing_tests
 
-    def test_keep_a_task_of_its_own_from_being_complete(self, rule: str) -> None:
+    def test_keep_a_single_task_from_being_complete(self, rule: str) -> None:
         does = turn(files=1, ticks=ONE_TASK, TESTS_STATUS="FAILING")
         played = check_loop(
             [does, passes], gate_rule=rule, task=ONE_TASK[0], ends=("complete", 0), iterations=2

@@ -108,7 +108,7 @@ class TestInARun:
         assert played.exit_code == 2
 
 
-class TestWhatIsSaidInThePlan:
+class TestNotesInThePlan:
     def test_where_there_is_no_mark_a_note_is_left(self) -> None:
         played = run(WORKS, WORKS, plan_when_stuck=False)
         (noted,) = played.simulated.noted

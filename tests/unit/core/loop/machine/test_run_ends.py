@@ -291,7 +291,7 @@ def test_a_stop_now_ends_the_agent() -> None:
     assert StopAgent() in played.effects
 
 
-def test_what_an_agent_said_that_was_cut_off_is_not_its_last_word() -> None:
+def test_a_message_of_an_agent_that_was_cut_off_is_not_its_last_word() -> None:
     def person(played: SimulatedRun) -> None:
         if played.simulated.n_turns == 0:
             played.send("stop", now=True)
@@ -315,7 +315,7 @@ def test_several_meanings_in_one_iteration_the_first_wins() -> None:
     assert played.simulated.blocked is None
 
 
-def test_a_refused_completion_leaves_later_promises_standing() -> None:
+def test_a_refused_completion_leaves_later_promises_valid() -> None:
     refused = turn(EXIT_SIGNAL="true", words=("a", "b"), promises=(promise("decide", "a or b?"),))
     played = check_loop([refused], ends=("decide", 3))
     assert len(played.events_of("completionRefused")) == 1
@@ -409,13 +409,13 @@ def test_a_task_that_is_done_already_needs_no_agent() -> None:
     )
 
 
-def test_a_task_of_its_own_that_waits_for_another_says_for_which() -> None:
+def test_a_single_task_that_waits_for_another_says_for_which() -> None:
     waits = SimulatedProject(script=[], tasks={"a": "blocked"}, waits="waiting for b")
     message = "the task a is waiting for b"
     check_loop([], ends=("blocked", 2), message=message, iterations=0, simulated=waits, task="a")
 
 
-def test_a_task_of_its_own_that_is_blocked_is_named() -> None:
+def test_a_single_task_that_is_blocked_is_named() -> None:
     check_loop(
         [],
         ends=("blocked", 2),
@@ -426,7 +426,7 @@ def test_a_task_of_its_own_that_is_blocked_is_named() -> None:
     )
 
 
-def test_a_task_of_its_own_is_complete_by_the_plan_alone() -> None:
+def test_a_single_task_is_complete_by_the_plan_alone() -> None:
     check_loop([claims_all, ticks_all], ends=("complete", 0), iterations=2, task=ONE_TASK[0])
 
 

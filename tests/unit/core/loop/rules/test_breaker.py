@@ -244,7 +244,7 @@ def test_the_record_is_kept() -> None:
     assert count([none] * 3)[-1].total_opens == 1
 
 
-def test_progress_does_not_zero_what_it_does_not_mend() -> None:
+def test_progress_does_not_zero_what_it_does_not_fix() -> None:
     last = count([errors("e"), replace(errors("e"), tests_status="FAILING")])[-1]
     assert (last.consecutive_same_error, last.consecutive_failing_tests) == (2, 1)
 

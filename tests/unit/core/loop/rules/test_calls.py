@@ -50,7 +50,7 @@ def made(count: int, *, ago: float, seconds: float = 0.0) -> AgentCalls:
         pytest.param([made(3, ago=0, seconds=1)], 2, 59.667, id="never too early"),
     ],
 )
-def test_the_next_agent_starts_when_fewer_calls_lie_in_the_minute_before(
+def test_the_next_agent_starts_when_the_minute_before_has_fewer_calls(
     calls: Sequence[AgentCalls], limit: int | None, seconds: float | None
 ) -> None:
     expected = None if seconds is None else NOW + timedelta(seconds=seconds)

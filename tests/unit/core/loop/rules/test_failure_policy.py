@@ -128,7 +128,7 @@ class TestAnOverloadedModel:
         assert retry_wait(config, retry).total_seconds() == seconds
 
 
-class TestWhatNeedsAPerson:
+class TestWhatNeedsTheUser:
     @pytest.mark.parametrize(
         ("kind", "words"),
         [
@@ -148,7 +148,7 @@ class TestWhatNeedsAPerson:
         )
         assert agents(played) == [None]
 
-    def test_may_have_no_words_of_its_own(self) -> None:
+    def test_may_have_no_words(self) -> None:
         played = check_loop([fails(AgentFailure.WRONG_CALL)], ends=("fatal", 5))
         assert played.run.end is not None
         assert "given; then go on with" in played.run.end.message
@@ -238,12 +238,12 @@ class TestAFallback:
         assert agents(played) == [None, "other", "third", "other"]
         assert "no agent is left, so the run waits" in played.events_of("warned")[-1].message
 
-    def test_with_nobody_left_the_run_ends_with_what_the_last_one_said(self) -> None:
+    def test_with_no_agent_left_the_run_ends_with_the_message_of_the_last_one(self) -> None:
         check_loop(
             [logged_out] * 3, ends=("fatal", 5), message="the agent third is not", **self.settings
         )
 
-    def test_takes_over_when_an_overload_was_waited_out_in_vain(self) -> None:
+    def test_takes_over_when_an_overload_outlasts_the_waits(self) -> None:
         played = check_loop(
             [overloaded] * 4 + [finishes], ends=("complete", 0), retry=RETRY, **self.settings
         )

@@ -31,6 +31,6 @@ def test_a_letter_is_found_in_a_long_text() -> None:
         assert find_text_change(f"{text[:at]}!{text[at:]}", text) == (at, at + 1, "")
 
 
-def test_each_line_that_differs_is_a_change_of_its_own() -> None:
+def test_each_line_that_differs_is_a_separate_change() -> None:
     assert text_changes("a\nb\n", "a\nb\n") == ()
     assert text_changes("a\nb\nc\n", "ax\nb\n") == (TextChange(1, 1, "x"), TextChange(4, 6, ""))

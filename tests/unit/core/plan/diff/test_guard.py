@@ -418,7 +418,7 @@ def test_every_byte_of_what_is_allowed_is_kept(words: list[str], data: st.DataOb
     assert [task.title for task in parse_markdown(guarded.text).plan.tasks] == words
 
 
-def test_a_criterion_whose_place_does_not_count_gets_a_label_of_its_own() -> None:
+def test_a_criterion_whose_place_does_not_count_gets_a_separate_label() -> None:
     before = "- [ ] A-1: a\n  - note\n  - Done when: green\n- [ ] B-1: b\n"
     after = "- [ ] A-1: a\n  ```\n  - note\n  ```\n- [ ] B-1: b\n"
     expected = after.replace("- [ ] B-1", "  - Acceptance criteria:\n    - green\n- [ ] B-1")

@@ -110,7 +110,7 @@ NONE: dict[str, str] = {
 
 
 @pytest.mark.parametrize("name", ALONE)
-def test_a_line_of_its_own_is_the_marker(name: str) -> None:
+def test_a_separate_line_is_the_marker(name: str) -> None:
     assert has_completion_marker(ALONE[name], WORD)
 
 

@@ -530,7 +530,7 @@ check_texts = st.builds(
 @given(
     st.one_of(check_texts, st.text(st.characters()), st.text(alphabet="-*[] x`#<!>\n\r\t1.:fter"))
 )
-def test_any_text_is_checked_and_remarks_lie_inside_it(text: str) -> None:
+def test_any_text_is_checked_and_remarks_are_inside_it(text: str) -> None:
     lines = [line for _, line in lines_of(text)]
     parsed = parse_markdown(text)
     told = check_markdown(parsed, text)

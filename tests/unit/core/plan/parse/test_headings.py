@@ -102,7 +102,7 @@ def test_sub_headings_continue_their_heading(around: str, title: str, kind: Sect
     assert section_of(title, parent=section_of(around)).kind is kind
 
 
-def test_a_sub_heading_may_have_a_priority_of_its_own() -> None:
+def test_a_sub_heading_may_have_a_separate_priority() -> None:
     high = section_of("High Priority")
     assert section_of("Sub", parent=high).priority is Priority.P0
     assert section_of("Low", parent=high).priority is Priority.P2

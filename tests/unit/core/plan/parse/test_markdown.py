@@ -177,7 +177,7 @@ def test_severity_is_the_priority_of_a_bug(severity: str, priority: Priority | N
     assert only_task(*lines).priority is priority
 
 
-def test_a_task_of_its_own_may_be_worded_as_a_field() -> None:
+def test_a_separate_task_may_be_worded_as_a_field() -> None:
     plan = plan_of("- [ ] a", "  - [ ] Blocked by: b", "- [ ] Blocked by: c")
     assert [(task.title, task.blocked_by) for task in plan.tasks] == [
         ("a", None),
@@ -250,7 +250,7 @@ def test_criteria_are_what_follows_their_label(lines: tuple[str, ...]) -> None:
     assert task.criteria == ("c1", "c2")
 
 
-def test_a_label_with_a_text_or_items_of_its_own_takes_no_neighbours() -> None:
+def test_a_label_with_its_own_text_or_items_takes_no_neighbours() -> None:
     assert shown("- [ ] a", "  - Criteria:", "    - c", "  - [ ] b") == ["todo a", "  todo b"]
     assert shown("- [ ] a", "  - Criteria:", "    x", "  - [ ] b") == ["todo a", "  todo b"]
 

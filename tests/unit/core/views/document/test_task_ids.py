@@ -67,7 +67,7 @@ def test_ids_are_found_at_their_task_and_where_they_are_meant() -> None:
     ]
 
 
-def test_a_second_task_with_an_id_is_one_of_its_own() -> None:
+def test_a_second_task_with_an_id_is_separate() -> None:
     plan = page_of("- [ ] US-001: a\n- [ ] US-001: b\nUS-001 and US-001-2")
     assert found_in(plan) == [
         (0, "US-001", "US-001", True),

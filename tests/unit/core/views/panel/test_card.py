@@ -54,7 +54,7 @@ def buttons(made: Card) -> list[tuple[str, str, dict[str, Any]]]:
     return [(one.title, one.verb.value, one.arguments) for one in made.actions]
 
 
-class TestWhatAPersonMustSettle:
+class TestWhatTheUserMustSettle:
     def test_a_question_comes_with_its_answer_and_its_file(self) -> None:
         made = shown(seen(*PARKED_ASKING))
         assert (made.kind, made.tone) == ("question-waiting", Tone.WARNING)

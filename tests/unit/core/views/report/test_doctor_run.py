@@ -58,7 +58,7 @@ def codes(found: list[CheckResult]) -> list[str]:
     return [check.code for check in found]
 
 
-class TestStanding:
+class TestRunState:
     def test_a_killed_engine_is_a_problem(self) -> None:
         found = checked(iteration_started(), seen=Phase.CRASHED)
         assert (found[0].code, found[0].status) == ("engine", CheckStatus.PROBLEM)

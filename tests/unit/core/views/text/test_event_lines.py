@@ -492,7 +492,7 @@ class TestVerdicts:
         check(told, f"Ended: {reason.value}: all 5 tasks are done", weight)
 
 
-class TestPeople:
+class TestUsers:
     @pytest.mark.parametrize(
         ("told", "text", "weight"),
         [
