@@ -4,8 +4,8 @@
 
 Our own wheel always; with dependencies also every wheel that it needs on this machine with this
 Python, each at the release and with the hash that requirements.lock names. Their names are taken
-from the environment that this runs in, so nothing is resolved anew and nobody's choice differs
-from what the tests ran with.
+from the environment that this runs in, so nothing is resolved again and every choice is the
+one that the tests ran with.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
 
 One Node serves the client's tools, the tests of the client and the real editor of the end-to-end
 tests; it comes as a wheel, so nothing else has to be installed first. Alone it would not do: the
-wheel's own ``npm`` is a copied link that leads nowhere, so a folder of links stands beside it.
+wheel's own ``npm`` is a copied link that leads nowhere, so a folder of links is placed beside it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-/** What a person should see of a state, and folders in the states that the server's tests keep. */
+/** What the user should see of a state, and folders in the states that the server's tests keep. */
 
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -40,10 +40,10 @@ export interface Expected {
   readonly buttons?: readonly string[];
 }
 
-// Times are told in the zone of whoever looks; here they look from Greenwich.
+// Times are shown in the zone of the viewer; here it is that of Greenwich.
 process.env["TZ"] = "UTC";
 
-/** The panel of a state as the server tells it. */
+/** The panel of a state as the server sends it. */
 export function golden(name: string): Panel {
   return JSON.parse(readFileSync(join(GOLDEN, `${name}.json`), "utf8")) as Panel;
 }

@@ -1,4 +1,4 @@
-/** Folders as the server tells them, for tests without VS Code. */
+/** Folders as the server sends them, for tests without VS Code. */
 
 import type {
   Action,

@@ -1,8 +1,8 @@
 /**
- * Every state of the loop and of the window, with all that a person should see of each (docs/rules.md#panel).
+ * Every state of the loop and of the window, with all that the user should see of each (docs/rules.md#panel).
  *
- * What the loop itself tells is what the server makes of it: its tests keep that in
- * tests/golden/states. What is expected stands here once, for the view, the bar and the badge.
+ * What the loop itself reports is what the server makes of it: its tests keep that in
+ * tests/golden/states. What is expected is here once, for the view, the bar and the badge.
  */
 
 import type { FolderSnapshot } from "../src/state/snapshot";

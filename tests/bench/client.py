@@ -1,4 +1,4 @@
-"""A language server in a process of its own, and an editor that does nothing but read it.
+"""A language server in a separate process, and an editor that does nothing but read it.
 
 What the editor costs is part of every figure, so it takes from a message only what is asked for.
 """

@@ -37,7 +37,7 @@ def resident(pid: int, *, peak: bool = False) -> int:
 
 
 def start_module(module: str, *arguments: str | Path) -> subprocess.Popen[str]:
-    """Run one of these modules in a process of its own, reachable over its stdin and stdout."""
+    """Run one of these modules in a separate process, reachable over its stdin and stdout."""
     return subprocess.Popen(
         [sys.executable, "-m", module, *map(str, arguments)],
         stdin=subprocess.PIPE,

@@ -150,7 +150,7 @@ def _ask(here: Place, *arguments: str) -> bytes:
 
 
 def _medians(*ways: Callable[[], object]) -> list[float]:
-    """Milliseconds of each; they take turns, so that what else goes on meets all alike."""
+    """Milliseconds of each; they take turns, so that other load affects all alike."""
     times: list[list[float]] = [[] for _ in ways]
     for _ in range(N_ROUNDS):
         for way, taken in zip(ways, times, strict=True):

@@ -1,7 +1,8 @@
 """From a key that is typed in a plan to its diagnostics, with few remarks in it and with many.
 
-Each key begins or takes back a line at the top, so that every remark moves and is told again. The
-pause between two keys is a person's; a server that rests after its work is done by then.
+Each key begins or takes back a line at the top, so that every remark moves and is published
+again. The pause between two keys is that of a human typist; a server that rests after its work is
+done by then.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def _milliseconds(n_tasks: int, wrong_every: int) -> tuple[float, int]:
 
 
 def _published(editor: Client, uri: str, version: int = 1) -> int:
-    """How many remarks were told of this version of the document."""
+    """How many remarks were published for this version of the document."""
     while True:
         params = editor.until(PUBLISHED)
         if params["uri"] == uri and params.get("version") == version:

@@ -1,8 +1,8 @@
-"""From a line that an agent prints to the editor that is told of it.
+"""From a line that an agent prints to the editor that receives it.
 
-The bytes are appended to the iteration's files as an engine does, and ``ralph-ls`` tells a client
-over its pipes. It is held against a server as pygls makes it, which sends each line by itself, as
-a log message where it is plain text, since that is what LSP has for lines.
+The bytes are appended to the iteration's files as an engine does, and ``ralph-ls`` notifies a
+client over its pipes. It is held against a server as pygls makes it, which sends each line by
+itself, as a log message where it is plain text, since that is what LSP has for lines.
 """
 
 from __future__ import annotations

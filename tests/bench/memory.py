@@ -1,6 +1,6 @@
 """What grows with a run: the engine, and the state of 10 000 iterations.
 
-An engine of 10 000 iterations would take long, so a real one of some hundred tells by how much it
+An engine of 10 000 iterations would take long, so a real one of some hundred shows by how much it
 grows with each, once it has grown warm; its state is folded from 10 000 at speed.
 """
 
@@ -88,7 +88,7 @@ def _flood() -> Figure:
 
 
 def _fold_at_speed() -> None:
-    """Fold one event after the other, as an engine does; in a process of its own."""
+    """Fold one event after the other, as an engine does; in a separate process."""
     reader, state, before, seq = JournalReader(), RunState(), 0, 0
     for seq, line in enumerate(lines_of(MANY), start=1):
         state = fold(reader.feed(line.encode()), state)

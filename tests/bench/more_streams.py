@@ -1,4 +1,4 @@
-"""The same work as in ``tests.bench.streams``, as other agents tell it.
+"""The same work as in ``tests.bench.streams``, as other agents report it.
 
 The kinds of records, their order and their fields are those of ``tests/data``.
 """
@@ -24,7 +24,7 @@ def gemini_stream(mix: Mix, n_bytes: int) -> Iterator[bytes]:
 
 
 def qwen_stream(mix: Mix, n_bytes: int) -> Iterator[bytes]:
-    """Nearly that of ``claude``, in which an output is told once."""
+    """Nearly that of ``claude``, in which an output is reported once."""
     init = {"uuid": "u", "session_id": "s", "cwd": "/repo", "model": "m"}
     yield line_of({"type": "system", "subtype": "init", **init})
     yield from _turns(_qwen_turn, mix, n_bytes)
@@ -35,7 +35,7 @@ def qwen_stream(mix: Mix, n_bytes: int) -> Iterator[bytes]:
 
 
 def opencode_stream(mix: Mix, n_bytes: int) -> Iterator[bytes]:
-    """An output is told twice, as in the stream of ``claude``."""
+    """An output is reported twice, as in the stream of ``claude``."""
     yield from _turns(_opencode_turn, mix, n_bytes)
     yield line_of(_opencode("step_start", {}))
     yield line_of(_opencode("text", {"type": "text", "text": REPORT}))
@@ -84,7 +84,7 @@ def _qwen_turn(number: int, size: int) -> Iterator[dict[str, Any]]:
 def _qwen(role: str, block: dict[str, Any]) -> dict[str, Any]:
     said: dict[str, Any] = {"role": role, "content": [block]}
     if role == "assistant":
-        # An answer that goes on to call tools is told in two, and only the second has counts.
+        # An answer that also calls tools comes in two parts, and only the second has counts.
         counts = {"input_tokens": 0, "output_tokens": 0}
         if block["type"] == "tool_use":
             counts = {"input_tokens": 1200, "output_tokens": 34, "cache_read_input_tokens": 800}

@@ -3,7 +3,7 @@
 It is held against what one would do by hand, on the same bytes in the same run: ``grep`` for the
 records, ``jq`` for the text of the result and ``sed`` for the block; every line by ``orjson`` where
 it is installed, else by ``json``; and the agent's and its tools' lines typed by ``msgspec``. None
-of these tells a viewer anything or keeps account of calls; ours does all of it.
+of these notifies a viewer or keeps account of calls; ours does all of it.
 
 All times are of the processor, those of started programs added up: what else the machine does
 then matters less.
@@ -216,7 +216,7 @@ def _read_by_hand(path: str) -> None:
 
 
 def _in_turns(ways: dict[str, Callable[[], object]]) -> dict[str, float]:
-    """The best of some rounds, in which all take turns: what else goes on meets all alike."""
+    """The best of some rounds, in which all take turns: other load affects all alike."""
     rounds = [{name: _seconds(way, 1) for name, way in ways.items()} for _ in range(N_ROUNDS)]
     return {name: min(found[name] for found in rounds) for name in ways}
 

@@ -1,7 +1,7 @@
 """Reading a journal of 100 000 events and folding it to the run's state.
 
-The events are those of 10 000 iterations over 1 000 tasks, each of which leaves the tree in a state
-of its own.
+The events are those of 10 000 iterations over 1 000 tasks, each of which leaves the tree in a
+different state.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tests.bench.figures import ROOT, Figure
 N_EVENTS = 100_000
 N_TASKS = 1000
 N_ROUNDS = 3
-# What one iteration tells.
+# What one iteration reports.
 KINDS = (
     "phaseChanged",
     "iterationStarted",

@@ -108,7 +108,7 @@ def place(files: Mapping[str, str], *, n_files: int = 0) -> Iterator[Place]:
 
 
 def moments(events: list[dict[str, Any]], kind: str) -> list[datetime]:
-    """When each event of the kind was told."""
+    """When each event of the kind was reported."""
     return [datetime.fromisoformat(event["at"]) for event in events if event["kind"] == kind]
 
 

@@ -1,4 +1,4 @@
-"""A language server as pygls makes it, to hold ours against: nothing is added, nothing mended."""
+"""A language server as pygls makes it, to hold ours against: nothing is added, nothing fixed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def main() -> None:
 
     @server.feature("bench/output")
     def print_lines(ls: LanguageServer, params: Any) -> None:
-        """Tell each line of a file as it is read, as one would without a thought of speed."""
+        """Send each line of a file as it is read, as one would without regard to speed."""
         with Path(params.path).open(encoding="utf-8") as lines:
             for line in lines:
                 ls.window_log_message(types.LogMessageParams(types.MessageType.Info, line))

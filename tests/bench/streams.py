@@ -2,7 +2,7 @@
 
 The kinds of records, their order, their proportions and their fields are those that the real
 programs print (``tests/data/claude``): for each call of a tool one record of words, one of the
-call, and one of what came back, in which ``claude`` tells the output twice. How long outputs are
+call, and one of what came back, in which ``claude`` gives the output twice. How long outputs are
 is a choice, which each mix names, for what was recorded are calls that print next to nothing.
 """
 
@@ -63,7 +63,7 @@ def claude_stream(mix: Mix, n_bytes: int) -> Iterator[bytes]:
 
 
 def codex_stream(mix: Mix, n_bytes: int) -> Iterator[bytes]:
-    """The same work, as ``codex`` tells it."""
+    """The same work, as ``codex`` reports it."""
     yield line_of({"type": "thread.started", "thread_id": "0199-a-thread"})
     yield line_of({"type": "turn.started"})
     turns = [

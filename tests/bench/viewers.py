@@ -1,7 +1,7 @@
 """Opening a run of 10 000 iterations: how long until it is seen, and in how much memory.
 
 The journal has 100 000 events. Each viewer takes its turn at a run of one iteration as well, which
-is the bare process. The run goes on, and its engine has left what it leaves: a state at the last
+is the bare process. The run is active, and its engine has left what it leaves: a state at the last
 iteration's end, and what viewers show as it was somewhat earlier. Without these the viewers read
 all of the journal.
 """
@@ -107,7 +107,7 @@ def _editor(root: Path) -> Opened:
 
 
 def _watch(root: Path) -> Opened:
-    """Until the newest iteration is shown; it would go on from there."""
+    """Until the newest iteration is shown; it would continue from there."""
     before = time.perf_counter()
     with _ralph(root, "watch") as viewer:
         assert viewer.stdout is not None

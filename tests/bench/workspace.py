@@ -19,7 +19,7 @@ PLAN = "# Plan\n\n- [ ] The task\n"
 def run_in_a_scratch_home(
     plan: str = "# Plan\n\n- [ ] The task\n",
 ) -> Iterator[tuple[Path, ScriptedRun]]:
-    """The work tree's root, and a run of it that goes on, with this plan."""
+    """The work tree's root, and an active run of it, with this plan."""
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder).resolve()
         root = home / "project"

@@ -1,4 +1,4 @@
-"""The real agents for end-to-end tests: laid out from lock files, once, in folders of their own.
+"""The real agents for end-to-end tests: laid out from lock files, once, in separate folders.
 
     .venv/bin/python -m tests.e2e.agents
 

@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 
 CALLERS_ENVIRONMENT = dict(os.environ)
-"""Before any test was given a home of its own: caches and registries are the caller's."""
+"""Before any test was given a separate home: caches and registries are the caller's."""
 
 
 def need(missing: str | None) -> None:
-    """Go on where nothing is missing; else fail in CI and skip elsewhere."""
+    """Continue where nothing is missing; else fail in CI and skip elsewhere."""
     if missing is None:
         return
     if CALLERS_ENVIRONMENT.get("CI"):

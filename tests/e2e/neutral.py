@@ -31,7 +31,7 @@ _PATIENCE = re.compile(r"(?<=retry in )[\d.]+")
 
 
 class Names:
-    """What stands for paths and ids in one recording."""
+    """What replaces paths and ids in one recording."""
 
     def __init__(self, repository: Path, *, one_for_all: bool = False) -> None:
         self._repository = repository

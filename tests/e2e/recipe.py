@@ -27,17 +27,17 @@ class Recipe:
     """As ``--agent`` and the program on PATH have it."""
     dialect: Dialect
     set_up: Callable[[str, Path], Environment]
-    """From the stub's address and a home: writes the agent's own settings there, and gives what
-    a person has in the environment who uses it."""
+    """From the stub's address and a home: writes the agent's own settings there, and gives
+    the environment of a user of the agent."""
     freely: tuple[str, ...]
     """The whole command line of a call that may use everything; the prompt is on its stdin."""
     guarded: tuple[str, ...]
     """The same for one that may not run commands and cannot ask; empty where the model is then not
-    told of such a tool at all."""
+    offered such a tool at all."""
     guarded_by: Environment = field(default_factory=dict)
     """Variables that go with ``guarded``."""
     resume: tuple[str, ...]
-    """What lets it go on in a session, ``{session}`` for its id; empty: it cannot."""
+    """What lets it continue a session, ``{session}`` for its id; empty: it cannot."""
     session_key: str
     """The field of its records that holds the session's id."""
     write: Callable[[Path, str], ToolCall]
@@ -50,7 +50,7 @@ class Recipe:
     todo: Callable[[Sequence[tuple[str, str]]], ToolCall] | None = None
     """Note a list of steps, each with what has become of it; None where it has no such tool."""
     ask: Callable[[str], ToolCall] | None = None
-    """Ask the person who sits there; None where it has no such tool without one."""
+    """Ask the user; None where it has no such tool without one."""
     by_argument: bool = False
     """The prompt is the last word of its command line instead."""
     overloaded: int = 503
@@ -64,7 +64,7 @@ class Recipe:
     fatal: int = 500
     """A status that it does not get past."""
     gives_up: bool = True
-    """It ends by itself, and soon, when its API goes on saying so; others try on in silence."""
+    """It ends by itself, and soon, when its API keeps saying so; others retry silently."""
 
 
 def call(name: str, *, deferred: bool = False, **given: Any) -> ToolCall:

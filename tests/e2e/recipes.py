@@ -208,7 +208,7 @@ OPENCODE = Recipe(
     set_up=_set_up_opencode,
     freely=("opencode", "run", "--format", "json", "--auto"),
     # Its agent named plan runs touch, so what it may do is said as rules. It asks for commands,
-    # which nobody answers: of a tool that is denied it does not tell the model.
+    # which nobody answers: it does not offer the model a tool that is denied.
     guarded=("opencode", "run", "--format", "json"),
     guarded_by={"OPENCODE_PERMISSION": json.dumps(_OPENCODE_READS)},
     resume=("-s", "{session}"),
@@ -224,7 +224,7 @@ OPENCODE = Recipe(
 
 
 def _set_up_cline(url: str, home: Path) -> Environment:
-    # It keeps what it was told here in its own words, so it is told by its own command.
+    # It stores its settings in its own format, so its own command writes them.
     flags = ("-p", "openai-compatible", "-k", KEY, "-m", MODEL, "-b", f"{url}/v1")
     subprocess.run(
         [agents.program("cline"), "auth", *flags],

@@ -103,7 +103,7 @@ def _claude_todo(_recipe: Recipe, _root: Path) -> list[Answer]:
 def _claude_sub_agent(_recipe: Recipe, _root: Path) -> list[Answer]:
     given = call("Agent", description="look", prompt="Look.", subagent_type="general-purpose")
     said = Answer(text="<promise>COMPLETE</promise>")
-    # The two go on beside each other, and whoever asks first is answered first.
+    # The two run in parallel, and the first to ask is answered first.
     return [Answer(text="You look.", tools=(given,)), said, said, said]
 
 
@@ -123,7 +123,7 @@ OF_CLAUDE = {
 }
 
 BY_CHANCE = frozenset({"sub-agent"})
-"""Scenarios in which two go on side by side, so that no two recordings are alike."""
+"""Scenarios in which two run side by side, so that no two recordings are alike."""
 
 
 def scenarios_of(recipe: Recipe) -> dict[str, Scenario]:

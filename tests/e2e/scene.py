@@ -1,4 +1,4 @@
-"""A place where a real agent works, with a model that says what the test tells it to."""
+"""A place where a real agent works, with a model that says what the test has it say."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ class Project:
         self.recipe = recipe
         self.repository = repository
         self.stub = stub
-        # Some agents keep a person's own git settings from the commands that they run.
+        # Some agents keep the user's own git settings from the commands that they run.
         git(repository, "config", "user.name", "Ada Example")
         git(repository, "config", "user.email", "ada@example.com")
         self.environment: Mapping[str, str] = {
             **recipe.set_up(stub.url, Path(os.environ["HOME"])),
             "PATH": agents.search_path(recipe.name),
         }
-        """What a person has set who has the program on PATH and a key for its API."""
+        """What a user has set who has the program on PATH and a key for its API."""
 
     def does_task(self, title: str, file: str) -> list[Answer]:
         """Answers that do a task of the plan and commit it."""
@@ -86,7 +86,7 @@ class Project:
         seconds: float = LONG,
         environment: Mapping[str, str] | None = None,
     ) -> subprocess.CompletedProcess[bytes]:
-        """The program by itself, as the loop starts it; what it said until then if it goes on."""
+        """The program by itself, as the loop starts it; what it printed if it does not end."""
         words = (*argv, prompt) if self.recipe.by_argument else argv
         given = "" if self.recipe.by_argument else prompt
         name, *flags = words

@@ -79,7 +79,7 @@ def test_work(project: Project, note: Note) -> None:
 
 @each
 def test_question(project: Project) -> None:
-    """A question ends the run; the answer reaches the agent when the run goes on."""
+    """A question ends the run; the answer reaches the agent when the run continues."""
     project.stub.say(Answer(text="Which one?\n\n<promise>DECIDE:Tabs or spaces?</promise>\n"))
     done = project.run()
     assert done.exit_code == 3, said(done)
@@ -164,7 +164,7 @@ def test_silence(project: Project, note: Note) -> None:
 
 @pytest.mark.parametrize("project", RESUMING, indirect=True)
 def test_session(project: Project, note: Note) -> None:
-    """It goes on in its session, whose earlier use is not counted again."""
+    """It continues its session, whose earlier use is not counted again."""
     project.settle("[session]\nresume = true\n")
     project.stub.say(*[Answer(text=f"I look {n}.\n\n{GOES_ON}") for n in (1, 2)])
     done = project.run("2")
@@ -184,7 +184,7 @@ def test_session(project: Project, note: Note) -> None:
         (agent, name)
         for agent in NAMES
         for name in sorted(scenarios_of(RECIPES[agent]).keys() - BY_CHANCE)
-        # Those of claude have a test of their own; others may take minutes to fail.
+        # Those of claude have a separate test; others may take minutes to fail.
         if agent in agents.CI_PROGRAMS and agent != "claude"
     ],
     indirect=["project"],

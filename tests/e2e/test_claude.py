@@ -1,4 +1,4 @@
-"""The real ``claude`` in a whole run: what it does, what is told of it, how it fails."""
+"""The real ``claude`` in a whole run: what it does, what is reported of it, how it fails."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def test_a_signal_counts_only_in_its_last_words(claude: Project) -> None:
     assert told(done, "promiseRead") == []
 
 
-def test_an_api_error_is_told_and_tried_once_more(claude: Project) -> None:
+def test_an_api_error_is_reported_and_tried_once_more(claude: Project) -> None:
     claude.stub.say(
         Answer(status=402, text="No credit"),
         *claude.does_task("First", "one.txt"),
@@ -208,7 +208,7 @@ def test_one_that_fails_for_good_ends_the_run_with_the_reason(claude: Project) -
     assert "No credit" in told(done, "iterationEnded")[0].errors[0]
 
 
-def test_what_it_is_not_permitted_is_counted_and_told(claude: Project) -> None:
+def test_what_it_is_not_permitted_is_counted_and_reported(claude: Project) -> None:
     claude.settle('[tools]\nallow = ["Edit"]\ndeny = ["WebFetch"]\n')
     claude.stub.say(
         Answer(tools=(call("Bash", command="rm @fix_plan.md", description="Remove"),)),
@@ -246,7 +246,7 @@ def test_one_that_is_killed_in_the_middle_of_a_word_is_tried_once_more(
     assert told(done, "iterationEnded")[0].outcome.value == "progress"
 
 
-def test_one_that_is_not_there_is_told_with_the_path_that_was_searched(tmp_path: Path) -> None:
+def test_one_that_is_not_there_is_reported_with_the_path_that_was_searched(tmp_path: Path) -> None:
     repository = make_repository(tmp_path / "repository")
     done = run_ralph(repository, "run", env={"PATH": "/usr/bin:/bin"})
     assert (done.exit_code, done.events) == (5, ())
@@ -265,7 +265,7 @@ def _read(recording: bytes) -> object:
 
 
 class TestModelStub:
-    """The stand-in, held against the program that believes it."""
+    """The stub, checked against the program that believes it."""
 
     def test_texts_and_calls_arrive_whole_however_they_are_cut(self, claude: Project) -> None:
         text = 'Grüße 漢字 🎈 "quoted" \\ and\nlines, ' * 20 + "end"

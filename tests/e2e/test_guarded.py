@@ -108,12 +108,12 @@ def test_nothing_is_written(project: Project, note: Note) -> None:
     """As the loop starts it; one try a turn, and a look at the tree after the whole of it."""
     recipe, root = project.recipe, project.repository
     agent = choose_agent(Config.model_validate(documented()[recipe.name]))
-    # The file for its usage is the loop's; its tail would stand before the prompt as an argument.
+    # The file for its usage is the loop's; its tail would precede the prompt as an argument.
     usage = str(root.parent / "usage.json")
     argv = [word.replace("{usage_file}", usage) for word in agent.argv]
     argv += () if recipe.by_argument else agent.tail
     before = picture(root)
-    # Also what the model was not told of: it may make a name up.
+    # Also what the model was not offered: it may make a name up.
     tries = [replace(make(recipe, root), deferred=True) for make in TRIES.values()]
     said: list[bytes] = []
     while tries:

@@ -35,7 +35,7 @@ PLAN = {
 
 
 def trusting_codex(root: Path) -> tuple[str, ...]:
-    """What a person does once who trusts the project, and the flag for its hooks."""
+    """What a user does once who trusts the project, and the flag for its hooks."""
     settings = Path(os.environ["HOME"]) / ".codex" / "config.toml"
     trusted = f'\n[projects."{root}"]\ntrust_level = "trusted"\n'
     settings.write_text(settings.read_text() + trusted)

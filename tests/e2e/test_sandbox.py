@@ -87,7 +87,7 @@ def test_an_agent_works_in_a_box_and_reaches_nothing_else(project: Project) -> N
 
 
 @pytest.mark.parametrize("project", RESUMING, indirect=True)
-def test_an_agent_goes_on_in_its_session_in_a_box(project: Project) -> None:
+def test_an_agent_continues_its_session_in_a_box(project: Project) -> None:
     project.settle("[session]\nresume = true\n")
     project.stub.say(*[Answer(text=f"I look {n}.\n\n{GOES_ON}") for n in (1, 2)])
     done = project.run("2", "--sandbox")

@@ -1,7 +1,7 @@
-"""A whole loop, steered from the real VS Code as a person steers it.
+"""A whole loop, steered from the real VS Code as a user steers it.
 
 One session of the editor serves every check, since its start takes longer than most of them. The
-steps stand in ``vscode/chapters/``; each one that is reported is a subtest here.
+steps are in ``vscode/chapters/``; each one that is reported is a subtest here.
 ``RALPH_E2E_CHAPTERS=story,host`` plays these chapters alone.
 """
 

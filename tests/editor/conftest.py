@@ -102,13 +102,13 @@ StartEditor = Callable[..., Awaitable[Editor]]
 
 @pytest_asyncio.fixture
 async def edit(server_forks: LanguageServerForks) -> AsyncIterator[StartEditor]:
-    """Starts an editor on folders; all that it is told must have been expected."""
+    """Starts an editor on folders; all that it is sent must have been expected."""
     async with serving(server_forks) as start_editor:
         yield start_editor
 
 
 @pytest.fixture
 def loops(project: Project) -> Iterator[Project]:
-    """A place for a repository and an agent whose runs may outlive whoever started them."""
+    """A place for a repository and an agent whose runs may outlive the one who started them."""
     yield project
     end_run(project.repository)

@@ -1,6 +1,6 @@
-"""A client of a real ``ralph-ls``: what an editor says to it, and all that it is told.
+"""A client of a real ``ralph-ls``: what an editor says to it, and all that it is sent.
 
-The server is a process of its own over pipes; the capabilities are those of a real editor. Every
+The server is a separate process over pipes; the capabilities are those of a real editor. Every
 notification is kept in its order. When a test ends each of them must be of a kind that it expected,
 and the events of a run must have come without a gap and none of them twice.
 """
@@ -62,7 +62,7 @@ class Editor:
             "window/showDocument": {"success": True},
             "workspace/applyEdit": {"applied": True},
         }
-        """What the server's requests are answered with; null where nothing stands here."""
+        """What the server's requests are answered with; null where nothing is given here."""
         self.expected = set(ALWAYS_EXPECTED)
         self.capabilities: Message = {}
         """What the server can do."""
@@ -183,7 +183,7 @@ class Editor:
         return [params["event"] for params in told if run in {None, params["run"]}]
 
     def output(self, stream: str = "out") -> str:
-        """All that was told of what the agent printed."""
+        """All that was sent of what the agent printed."""
         told = self.all_told("ralph/output")
         return "".join(params["text"] for params in told if params["stream"] == stream)
 
@@ -195,7 +195,7 @@ class Editor:
     # ------------------------------------------------------------------------------------- its life
 
     def stop_reading(self) -> None:
-        """Stand still, as an editor that hangs."""
+        """Stop, as an editor that hangs."""
         self._reading.clear()
 
     def read_on(self) -> None:
@@ -213,7 +213,7 @@ class Editor:
         return await asyncio.to_thread(self.process.wait, PATIENCE)
 
     def check(self) -> None:
-        """All that was told was expected, and the events were told in their order."""
+        """All that was sent was expected, and the events came in their order."""
         unexpected = [each for each in self.told if each[0] not in self.expected]
         assert not unexpected, unexpected
         last: dict[tuple[str, str], int] = {}
@@ -308,7 +308,7 @@ async def _start(
     """An editor with these folders open; ``options`` are its initializationOptions.
 
     ``changes`` are capabilities that differ from the real editor's; without ``greet`` the server
-    is not told that its answer to ``initialize`` came.
+    is not notified that its answer to ``initialize`` came.
     """
     errors = tempfile.TemporaryFile()  # noqa: SIM115 -- it is closed at the end of the test
     at_the_end.callback(errors.close)

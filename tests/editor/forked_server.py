@@ -1,4 +1,4 @@
-"""The real ``ralph-ls`` in a process of its own, forked from one that has imported it already.
+"""The real ``ralph-ls`` in a separate process, forked from one that has imported it already.
 
 As ``tests.engine.forked_ralph`` for ``ralph``: what is forked is the program as editors start it,
 with its own process, session, working folder, environment and standard streams.

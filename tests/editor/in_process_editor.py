@@ -1,7 +1,7 @@
 """A real server with all features, in this process, over work trees that a test draws by hand.
 
-What a client says goes in as bytes and what it is told comes out as JSON, through the same
-protocol as over a pipe. Only the work trees are made up: a test says how their run stands.
+What a client says goes in as bytes and what it is sent comes out as JSON, through the same
+protocol as over a pipe. Only the work trees are made up: a test sets the state of their run.
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ class Views(Workspaces):
 
 
 def picture_of(events: Iterable[EventBase], **fields: Any) -> WorkspaceSnapshot:
-    """How a viewer sees a run that told these, which are numbered here; its engine lives."""
+    """How a viewer sees a run that reported these, which are numbered here; its engine lives."""
     return draw(run_of(events), **fields)
 
 
@@ -310,7 +310,7 @@ _converter = functools.cache(make_converter)
 
 
 def _make_server() -> RalphLanguageServer:
-    """With the one converter of all desks: each would learn every type of LSP anew."""
+    """With the one converter of all desks: each would learn every type of LSP again."""
     with patch.object(language_server, "make_converter", _converter):
         return RalphLanguageServer("desk", "1")
 

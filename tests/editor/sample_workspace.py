@@ -29,7 +29,7 @@ PAY = "---\nstatus: implemented\n---\n# Pay\n"
 
 
 def work_tree(folder: Path) -> View:
-    """A work tree as its person left it."""
+    """A work tree as its user left it."""
     (folder / "specs").mkdir()
     for name, text in {
         "@fix_plan.md": PLAN,

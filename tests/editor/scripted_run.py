@@ -115,7 +115,7 @@ class ScriptedRun:
 
 @contextmanager
 def made_run(repository: Path, run: str = RUN, *, begun: bool = True) -> Iterator[ScriptedRun]:
-    """A run that goes on as long as the block does; its lock is held."""
+    """A run that lasts as long as the block does; its lock is held."""
     made = ScriptedRun(repository, run)
     with EngineLock(made.git_dir) as lock:
         made.claim(lock)

@@ -80,7 +80,7 @@ class Survivor:
     taken: tuple[str, ...]
     """Lines of the code, without their indentation."""
     put: tuple[str, ...]
-    """What stood there instead."""
+    """What was there instead."""
 
     @property
     def function(self) -> str:
@@ -112,7 +112,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def try_file(copy: Path, file: str, processes: int) -> list[Survivor]:
-    """Try every change of one file in a copy of its own; raises RuntimeError where that fails."""
+    """Try every change of one file in a separate copy; raises RuntimeError where that fails."""
     tests = [path.relative_to(ROOT).as_posix() for glob in TESTS[file] for path in ROOT.glob(glob)]
     lay_out(copy, file, sorted(tests))
     print(f"{file}: {', '.join(sorted(tests))}", flush=True)

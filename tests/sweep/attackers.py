@@ -26,7 +26,7 @@ FOLDER = Path(__file__).with_name("agents")
 UNTIL_STOP = 6.0
 """Seconds that a run may take before the user orders its end."""
 STOP_SECONDS = 30.0
-"""In which an engine has ended that was told to end at once; it takes 4 on a quiet machine."""
+"""In which an engine has ended that had to end at once; it takes 4 on a quiet machine."""
 
 SH_PRELUDE = """\
 cat >/dev/null
@@ -133,7 +133,7 @@ def _check(project: Project, user: User, code: int, exempt: set[str]) -> None:
 
 
 def _finish(case: Case, project: Project, user: User, exempt: set[str]) -> None:
-    """A good agent ends the work in a run that begins anew."""
+    """A good agent ends the work in a run that begins again."""
     ended = ralph(case, project.repository, "status", env=project.environment)
     require(ended.code in {0, 1, 2, 3, 4, 5}, Kind.WRONG, f"status ended with {ended.code}")
     # The approvals may be gone with the state, or the agent's version is what is to be allowed.

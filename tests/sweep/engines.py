@@ -89,7 +89,7 @@ class Engine:
             return []
 
     def keepers(self) -> list[psutil.Process]:
-        """Children that were forked and run no program of their own."""
+        """Children that were forked and run no other program."""
         found = []
         for process in self.descendants():
             try:

@@ -1,6 +1,6 @@
 """Random kills: engine, agent, keeper or everything, at random instants and at named points.
 
-One case is one run, in any profile, with a remote, a validation script and a user who goes on
+One case is one run, in any profile, with a remote, a validation script and a user who keeps
 working. It is killed several times and resumed until it is complete.
 """
 
@@ -158,7 +158,7 @@ class KillCase:
             invariants.at_rest(self.project, self.user, is_torn=True)
 
     def _is_over(self, ended: Ended) -> bool:
-        """Whether the run is complete; else what stands in its way is settled as a user would."""
+        """Whether the run is complete; else what blocks it is settled as a user would."""
         text = ended.text
         if ended.code == 64 and "is complete; start a new one" in text:
             # It was killed between its end and the exit.

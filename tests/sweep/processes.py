@@ -41,7 +41,7 @@ class Watcher:
         self._own = self._helpers | running
 
     def close(self) -> None:
-        """Adopt no more orphans, for a process that goes on with something else."""
+        """Adopt no more orphans, for a process that continues with something else."""
         _adopt_orphans(False)
 
     def own(self, pid: int) -> None:

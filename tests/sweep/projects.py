@@ -67,7 +67,7 @@ class Project:
         self.kept = self.folder / "kept"
         self.points = self.folder / "points"
         self.plan_lock = self.kept / "plan.lock"
-        """Held by whoever edits the plan, as two editors of one document would agree."""
+        """Held by the process that edits the plan, as two editors of one document would agree."""
 
     @property
     def plan(self) -> Path | None:

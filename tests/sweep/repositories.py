@@ -103,7 +103,7 @@ def _expect_silence(name: str, canary: Path, what: str) -> None:
 
 
 def make(case: Case, name: str, description: Mapping[str, Any], canary: Path) -> Path:
-    """Lay the repository out, as it is after somebody unpacked or cloned it."""
+    """Create the repository, as it is after somebody unpacked or cloned it."""
     repository = case.folder / "repository"
     repository.mkdir()
     mark = case.folder / "mark"

@@ -30,7 +30,7 @@ LONGEST_CASE = 600.0
 
 @dataclass(kw_only=True)
 class Case:
-    """One attempt to break something, with a scratch home of its own."""
+    """One attempt to break something, with its own scratch home."""
 
     scenario: str
     number: int

@@ -21,7 +21,7 @@ from tests.sweep.violations import Kind, Violation, require
 
 PHASES = ("start", "agent-half", "validate", "pre-commit", "pre-push", "parked", "cooldown")
 IGNORED = {signal.SIGKILL, signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU}
-"""Those that cannot be caught, and those that stop a process until it is told to continue."""
+"""Those that cannot be caught, and those that stop a process until a signal continues it."""
 FAULTS = {
     signal.SIGSEGV,
     signal.SIGBUS,

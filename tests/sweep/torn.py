@@ -1,4 +1,4 @@
-"""An engine that dies inside of a write to its journal, while the sweep goes on."""
+"""An engine that dies inside of a write to its journal, while the sweep continues."""
 
 from __future__ import annotations
 

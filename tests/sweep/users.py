@@ -1,4 +1,4 @@
-"""The user who goes on working while the loop does: edits, stages, commits, and adds a task."""
+"""The user who keeps working while the loop does: edits, stages, commits, and adds a task."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class User:
         try:
             while not self._stopping.wait(self._rng.uniform(0, 2 * pace)):
                 self.act()
-        except BaseException as error:  # noqa: BLE001 - shown by whoever ends the thread
+        except BaseException as error:  # noqa: BLE001 - shown by the caller that ends the thread
             self.error = error
 
     def _data(self) -> bytes:

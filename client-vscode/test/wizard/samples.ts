@@ -1,4 +1,4 @@
-/** What the server says of a folder that is to be set up, and a person who goes through it. */
+/** What the server says of a folder that is to be set up, and a user who goes through it. */
 
 import type { SetupChoicesResult, SetupProblem, SetupResult } from "../../src/generated/protocol";
 import {

@@ -1,4 +1,4 @@
-"""Lay out the real VS Code, and what drives it in a browser, in a folder of its own.
+"""Install the real VS Code, and what drives it in a browser, in a separate folder.
 
     .venv/bin/python tests/e2e/vscode/install.py [--print]
 
@@ -57,7 +57,7 @@ class Missing(Exception):
 
 
 def main(arguments: list[str]) -> int:
-    """Lay everything out, or with ``--print`` only say where it lies."""
+    """Install everything, or with ``--print`` only say where it is."""
     if arguments == ["--print"]:
         sys.stdout.write(f"{folder()}\n")
         return 0
@@ -74,12 +74,12 @@ def main(arguments: list[str]) -> int:
 
 
 def folder() -> Path:
-    """Where everything lies."""
+    """Where everything is installed."""
     return Path(NAMED_FOLDER).resolve() if NAMED_FOLDER else ROOT / ".venv" / "e2e"
 
 
 def install() -> Path:
-    """Lay out what is not there yet; the folder. Raises ``Missing``."""
+    """Install what is not there yet; returns the folder. Raises ``Missing``."""
     where = folder()
     where.mkdir(parents=True, exist_ok=True)
     with _only_one_at_a_time(where):
@@ -122,7 +122,7 @@ NO_CHROMIUM = (
 
 
 def _lay_out_vscode(target: Path) -> None:
-    """Code's server, without what it would only start in vain."""
+    """Code's server, without what it would start for nothing."""
     with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
         _npm(Path(scratch), "pack", "--silent", f"code-server@{CODE_SERVER}")
         archive = Path(scratch, f"code-server-{CODE_SERVER}.tgz")

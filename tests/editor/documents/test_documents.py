@@ -1,4 +1,4 @@
-"""Texts as the client has them, else as they lie on the disk; each parsed once."""
+"""Texts as the client has them, else as they are on the disk; each parsed once."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ async def test_bytes_that_are_no_text_can_be_shown(editor: InProcessEditor, view
     ]
 
 
-async def test_the_run_stands_beside_the_text(editor: InProcessEditor, view: View) -> None:
+async def test_the_run_is_given_with_the_text(editor: InProcessEditor, view: View) -> None:
     view.now = picture_of([started(), begins(1, CHOOSE), phase(Phase.RUNNING)])
     seen = editor.documents.seen(view, FileKind.PLAN)
     assert (seen.state, seen.phase, seen.pid) == (view.now.state, Phase.RUNNING, PID)
@@ -119,7 +119,7 @@ async def test_the_run_stands_beside_the_text(editor: InProcessEditor, view: Vie
     assert editor.documents.seen(view, FileKind.PLAN).pid is None
 
 
-async def test_no_run_stands_beside_a_further_plan(editor: InProcessEditor, view: View) -> None:
+async def test_no_run_is_given_with_a_further_plan(editor: InProcessEditor, view: View) -> None:
     editor.views.further = {"other.md"}
     view.now = picture_of([started(), begins(1, CHOOSE)])
     uri = editor.open(view.root / "docs" / "other.md", TYPED)
@@ -162,7 +162,7 @@ async def test_the_files_of_a_work_tree_each_once(editor: InProcessEditor, view:
     assert len(editor.documents.files_of(view, editor.views)) == 3
 
 
-async def test_edits_are_told_in_their_order_and_a_bad_listener_harms_none(
+async def test_edits_are_passed_on_in_their_order_and_a_bad_listener_harms_none(
     editor: InProcessEditor, view: View, caplog: pytest.LogCaptureFixture
 ) -> None:
     told: list[DocumentEvent] = []

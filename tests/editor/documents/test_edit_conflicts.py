@@ -1,4 +1,4 @@
-"""A person edits the plan in an editor while an agent edits it on the disk."""
+"""The user edits the plan in an editor while an agent edits it on the disk."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class TestLastCommon:
         plan.write_text(ON_DISK, encoding="utf-8")
         assert common.conflict(TYPED + PLAN, plan) == EditConflict(base=PLAN, theirs=ON_DISK)
 
-    def test_what_was_loaded_anew_is_common(self, plan: Path) -> None:
+    def test_what_was_loaded_again_is_common(self, plan: Path) -> None:
         common = MergeBase(PLAN, read=text_of)
         common.conflict(PLAN, plan)
         plan.write_text(ON_DISK, encoding="utf-8")
@@ -61,7 +61,7 @@ class TestLastCommon:
         common.changed(ON_DISK)
         assert common.saved(BOTH) == ON_DISK
 
-    def test_what_was_not_saved_when_it_was_opened_is_the_persons(self, plan: Path) -> None:
+    def test_what_was_not_saved_when_it_was_opened_is_the_users(self, plan: Path) -> None:
         common = MergeBase(TYPED + PLAN, read=text_of)
         assert common.conflict(TYPED + PLAN, plan) is None
         plan.write_text(ON_DISK, encoding="utf-8")
@@ -167,7 +167,9 @@ async def test_the_merge_is_offered_and_taken_with_the_least_edits(plan: Path, c
 
 
 @pytest.mark.asyncio
-async def test_a_client_that_knows_only_commands_is_told_and_offered_nothing(plan: Path) -> None:
+async def test_a_client_that_knows_only_commands_is_informed_and_offered_nothing(
+    plan: Path,
+) -> None:
     in_process, uri = await both_write(plan, None)
     (told,) = remarks(in_process)
     assert await merges(in_process, uri, told) == []
@@ -193,7 +195,7 @@ async def test_conflicts_are_counted(plan: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.asyncio
-async def test_what_a_person_saves_is_kept_for_the_engine(
+async def test_what_the_user_saves_is_kept_for_the_engine(
     edit: StartEditor, tmp_path: Path
 ) -> None:
     began = datetime.now(UTC)

@@ -102,7 +102,7 @@ async def test_one_that_grows_beyond_the_limit_and_back_is_shown_again(
         ("device", "@fix_plan.md is a device, no regular file; remove it, or put a file there"),
     ],
 )
-async def test_one_on_the_disk_is_told_too(
+async def test_one_on_the_disk_is_reported_too(
     editor: InProcessEditor, view: View, there: str, why: str
 ) -> None:
     path = view.plan_path

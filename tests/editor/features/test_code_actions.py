@@ -81,7 +81,7 @@ async def ask(
     only: Sequence[str] | None = None,
     **more: Any,
 ) -> list[Message]:
-    """The actions at these lines, for the remarks that the client was told of them."""
+    """The actions at these lines, for the remarks that the client was sent for them."""
     assert view.plan_path is not None
     uri = view.plan_path.as_uri()
     if not editor.documents.is_open(uri):
@@ -130,7 +130,7 @@ async def test_a_question_can_be_answered(editor: InProcessEditor, view: View) -
     ]
 
 
-async def test_without_an_engine_the_answer_goes_on_with_the_run(
+async def test_without_an_engine_the_answer_continues_the_run(
     editor: InProcessEditor, view: View
 ) -> None:
     view.now = picture_of(asked(), live=False, halt=HaltFiles(question="which?"))
@@ -228,7 +228,7 @@ async def test_a_client_that_knows_commands_alone_gets_commands(view: View) -> N
     assert command["command"] == "ralph.runTask"
 
 
-async def test_a_client_with_commands_of_its_own_gets_those(view: View) -> None:
+async def test_a_client_with_its_own_commands_gets_those(view: View) -> None:
     editor = InProcessEditor(Views([view]), EditorOptions(command_prefix="ralphLoop.lens"))
     await editor.initialize(VS_CODE)
     [action, *_] = await ask(editor, view, (ROUND, ROUND))
@@ -292,7 +292,7 @@ async def test_a_client_that_knows_commands_alone_is_offered_no_edit(view: View)
     assert await ask(editor, view, (PRINT, PRINT)) == []
 
 
-async def test_a_remark_that_stands_elsewhere_meanwhile_has_no_edit(
+async def test_a_remark_that_is_elsewhere_meanwhile_has_no_edit(
     editor: InProcessEditor, view: View
 ) -> None:
     nowhere = {"line": PRINT, "character": 0}
@@ -332,7 +332,7 @@ def put_back(view: View, folder: Path, what: str, line: int, agents: str) -> Non
     view.now = picture_of([started(), begins(1, CHOOSE), told], run_files=RunFiles(folder=folder))
 
 
-async def test_what_was_put_back_can_be_kept_as_the_agent_had_it(
+async def test_what_was_restored_can_be_kept_as_the_agent_had_it(
     editor: InProcessEditor, view: View, tmp_path: Path
 ) -> None:
     agents = PLAN.replace("every total is right", "all is well")

@@ -76,7 +76,7 @@ async def test_tags_front_matter_and_specifications(view: View) -> None:
 
 
 @pytest.mark.parametrize("able", [True, False])
-async def test_a_title_stands_where_the_client_can_show_it(view: View, *, able: bool) -> None:
+async def test_a_title_is_where_the_client_can_show_it(view: View, *, able: bool) -> None:
     editor = InProcessEditor(Views([view]))
     item: dict[str, Any] = {"labelDetailsSupport": True} if able else {}
     document = {"completion": {"completionItem": item}} if able else {}

@@ -52,7 +52,9 @@ PLAIN = [(7, "task-blocked"), (8, "task-blocked"), (8, "blocked-without-reason")
 """What the plan of these tests shows without any run."""
 
 
-async def test_a_plan_that_nobody_has_open_is_told(editor: InProcessEditor, view: View) -> None:
+async def test_a_plan_that_nobody_has_open_is_published(
+    editor: InProcessEditor, view: View
+) -> None:
     editor.views.change(view)
     assert view.plan_path is not None
     params = await editor.published(view.plan_path.as_uri())
@@ -62,7 +64,9 @@ async def test_a_plan_that_nobody_has_open_is_told(editor: InProcessEditor, view
     assert editor.sent == []
 
 
-async def test_an_open_plan_is_told_with_its_version(editor: InProcessEditor, view: View) -> None:
+async def test_an_open_plan_is_published_with_its_version(
+    editor: InProcessEditor, view: View
+) -> None:
     assert view.plan_path is not None
     uri = editor.open(view.plan_path, PLAN, version=3)
     params = await editor.published(uri)
@@ -105,7 +109,7 @@ async def test_a_diagnostic_has_all_that_a_client_can_show(
     }
 
 
-async def test_a_client_that_can_show_little_is_told_the_words(view: View) -> None:
+async def test_a_client_that_can_show_little_gets_the_words(view: View) -> None:
     editor = InProcessEditor(Views([view]))
     await editor.initialize(None)
     asks(view)
@@ -128,7 +132,7 @@ async def test_columns_are_the_clients(view: View, encodings: list[str], end: in
     assert params["diagnostics"][0]["range"]["end"] == {"line": 0, "character": end}
 
 
-async def test_nothing_is_told_twice(editor: InProcessEditor, view: View) -> None:
+async def test_nothing_is_published_twice(editor: InProcessEditor, view: View) -> None:
     assert view.plan_path is not None
     uri = editor.open(view.plan_path, PLAN)
     await editor.published(uri)
@@ -138,7 +142,7 @@ async def test_nothing_is_told_twice(editor: InProcessEditor, view: View) -> Non
     assert editor.sent == []
 
 
-async def test_an_edit_is_told_again_since_editors_move_what_they_were_told(
+async def test_an_edit_is_published_again_since_editors_move_what_they_got(
     editor: InProcessEditor, view: View
 ) -> None:
     assert view.plan_path is not None
@@ -161,7 +165,7 @@ async def test_a_remark_moves_with_its_task(editor: InProcessEditor, view: View)
     assert params["version"] == 2
 
 
-async def test_a_question_is_told_in_plan_and_decide_file_until_it_is_answered(
+async def test_a_question_is_shown_in_plan_and_decide_file_until_it_is_answered(
     editor: InProcessEditor, view: View
 ) -> None:
     asks(view)
@@ -241,7 +245,7 @@ async def test_a_file_keeps_the_name_that_the_client_gave_it(
     assert editor.sent == []
 
 
-async def test_a_document_that_is_opened_again_is_told_again(
+async def test_a_document_that_is_opened_again_is_published_again(
     editor: InProcessEditor, view: View
 ) -> None:
     assert view.plan_path is not None
@@ -303,7 +307,7 @@ async def test_other_documents_are_left_alone(editor: InProcessEditor, view: Vie
     assert editor.sent == []
 
 
-async def test_typing_fast_tells_the_first_and_the_last(
+async def test_typing_fast_publishes_the_first_and_the_last(
     editor: InProcessEditor, view: View
 ) -> None:
     assert view.plan_path is not None
@@ -368,7 +372,7 @@ async def test_a_remark_on_the_plan_points_to_the_other_place(
     }
 
 
-async def test_a_client_without_related_places_is_told_the_remark(view: View) -> None:
+async def test_a_client_without_related_places_gets_the_remark(view: View) -> None:
     editor = InProcessEditor(Views([view]))
     await editor.initialize(None)
     assert view.plan_path is not None

@@ -147,7 +147,7 @@ async def test_an_answer_that_is_written_below_the_line_and_saved_is_taken(
     await asyncio.to_thread(running.wait)
 
 
-async def test_an_answer_of_another_editor_is_told_in_the_decide_file(
+async def test_an_answer_of_another_editor_is_shown_in_the_decide_file(
     edit: StartEditor, loops: Project
 ) -> None:
     loops.make_gate()
@@ -163,7 +163,7 @@ async def test_an_answer_of_another_editor_is_told_in_the_decide_file(
     await asyncio.to_thread(running.wait)
 
 
-async def test_without_an_engine_renaming_goes_on_with_the_run(
+async def test_without_an_engine_renaming_continues_the_run(
     edit: StartEditor, loops: Project
 ) -> None:
     parked(loops, ASKS_FIRST, "decide").kill()
@@ -187,7 +187,7 @@ async def test_cancelling_the_progress_stops_the_run_after_its_iteration(
     begun = await progressed(editor, "iteration 1 of ")
     assert begun["value"]["title"].startswith("Ralph: run 20")
     editor.notify("window/workDoneProgress/cancel", {"token": begun["token"]})
-    # Each iteration waits at the gate, so this one goes on until it is let through.
+    # Each iteration waits at the gate, so this one is not over until it is let through.
     await editor.until(
         PROGRESS,
         lambda told: "stops after this iteration" in (told["value"].get("message") or ""),
@@ -202,7 +202,7 @@ async def test_cancelling_the_progress_stops_the_run_after_its_iteration(
     assert done.kinds().count("iterationStarted") == 1
 
 
-async def test_a_plan_that_changes_on_the_disk_is_looked_at_anew(
+async def test_a_plan_that_changes_on_the_disk_is_checked_again(
     edit: StartEditor, loops: Project
 ) -> None:
     loops.plan()
@@ -216,7 +216,7 @@ async def test_a_plan_that_changes_on_the_disk_is_looked_at_anew(
     await shown(editor, loops, PLAN, lambda found: found == [], since=since)
 
 
-async def test_after_shutdown_nothing_more_is_told(edit: StartEditor, loops: Project) -> None:
+async def test_after_shutdown_nothing_more_is_sent(edit: StartEditor, loops: Project) -> None:
     parked(loops, ASKS_FIRST, "decide")
     editor = await edit(loops.repository)
     editor.open(loops.file(PLAN))

@@ -1,6 +1,6 @@
 """What people write for a loop, in the real server: all that helps them, in plain LSP.
 
-Each feature has tests of its own; here it is asked over a pipe, in a folder that nobody trusts.
+Each feature has separate tests; here it is asked over a pipe, in a folder that nobody trusts.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def plan(loops: Project) -> Path:
     return loops.file(PLAN)
 
 
-async def test_a_client_is_told_what_there_is(edit: StartEditor, plan: Path) -> None:
+async def test_a_client_gets_the_capabilities(edit: StartEditor, plan: Path) -> None:
     editor = await edit(plan.parent, capabilities=NEOVIM)
     able = editor.capabilities
     assert able["completionProvider"]["triggerCharacters"] == ["[", ":", ",", "/", " "]

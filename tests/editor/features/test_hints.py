@@ -1,4 +1,4 @@
-"""Inlay hints as a client gets them, and when it is told to ask for them again."""
+"""Inlay hints as a client gets them, and when it is asked to request them again."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ async def test_a_client_of_any_kind_gets_plain_text(editor: InProcessEditor, vie
     ]
 
 
-async def test_a_client_with_commands_of_its_own_opens_the_commit(
+async def test_a_client_with_its_own_commands_opens_the_commit(
     editor: InProcessEditor, view: View
 ) -> None:
     editor.options = EditorOptions(command_prefix="ralphLoop.lens")
@@ -113,7 +113,7 @@ async def test_a_place_is_counted_as_the_client_counts(
     assert places(await ask(editor, uri)) == [(0, len("- [x] Feed the ") + units)]
 
 
-async def test_only_those_of_the_part_that_is_shown_are_told(
+async def test_only_those_of_the_part_that_is_shown_are_sent(
     editor: InProcessEditor, view: View
 ) -> None:
     finished(view, READ, ROUND)
@@ -137,12 +137,12 @@ async def test_other_documents_have_none(editor: InProcessEditor, view: View) ->
 class TestRefresh:
     @pytest.fixture
     async def editor(self, view: View) -> InProcessEditor:
-        """The capabilities of VS Code that are at hand are older than hints."""
+        """The available capabilities of VS Code are older than hints."""
         editor = InProcessEditor(Views([view]))
         await editor.initialize(NEOVIM)
         return editor
 
-    async def test_a_task_that_becomes_done_is_told(
+    async def test_a_task_that_becomes_done_asks_for_a_refresh(
         self, editor: InProcessEditor, view: View
     ) -> None:
         await ask(editor, open_plan(editor, view))
@@ -150,7 +150,7 @@ class TestRefresh:
         editor.views.change(view)
         editor.reply(await editor.told(REFRESH))
 
-    async def test_it_is_told_though_the_client_asked_for_another_part(
+    async def test_it_asks_for_a_refresh_though_the_client_asked_for_another_part(
         self, editor: InProcessEditor, view: View
     ) -> None:
         await ask(editor, open_plan(editor, view), (0, 1))
@@ -168,7 +168,7 @@ class TestRefresh:
         await editor.quiet()
         assert [m for m in editor.sent if m.get("method") == REFRESH] == []
 
-    async def test_a_client_that_cannot_be_told_is_not(self, view: View) -> None:
+    async def test_a_client_without_refresh_support_gets_no_refresh(self, view: View) -> None:
         editor = InProcessEditor(Views([view]))
         await editor.initialize(None)
         await ask(editor, open_plan(editor, view))
@@ -188,7 +188,7 @@ class TestRefresh:
         await editor.quiet()
         assert [m for m in editor.sent if m.get("method") == REFRESH] == []
 
-    async def test_a_client_that_never_answers_is_asked_anew(
+    async def test_a_client_that_never_answers_is_asked_again(
         self, editor: InProcessEditor, view: View, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(lenses, "ANSWER_PATIENCE", 0.01)

@@ -62,7 +62,7 @@ async def ask(view: View, line: int, *, capabilities: str | None = VS_CODE) -> M
     return found
 
 
-async def test_the_first_line_answers_the_six_questions_and_tells_what_happened_lately(
+async def test_the_first_line_answers_the_six_questions_and_shows_what_happened_lately(
     view: View,
 ) -> None:
     hover = await ask(view, 0)
@@ -73,7 +73,7 @@ async def test_the_first_line_answers_the_six_questions_and_tells_what_happened_
     assert "**Next**: nothing, it goes on by itself" in hover["contents"]["value"]
 
 
-async def test_a_task_leads_to_what_its_agent_said(view: View) -> None:
+async def test_a_task_leads_to_the_output_of_its_agent(view: View) -> None:
     hover = await ask(view, READ)
     assert hover is not None
     assert hover["contents"]["kind"] == "markdown"
@@ -98,7 +98,7 @@ async def test_a_task_that_nobody_tried_leads_nowhere(view: View) -> None:
     assert "](<" not in hover["contents"]["value"]
 
 
-async def test_a_note_of_a_task_tells_of_its_task(view: View) -> None:
+async def test_a_note_of_a_task_shows_its_task(view: View) -> None:
     hover = await ask(view, ROUND + 1)
     assert hover is not None
     assert hover["contents"]["value"].startswith("**Round half a cent up**")

@@ -1,4 +1,4 @@
-"""Code lenses as a client gets them, and when it is told to ask for them again."""
+"""Code lenses as a client gets them, and when it is asked to request them again."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ async def test_a_running_plan_can_be_steered(editor: InProcessEditor, view: View
     ]
 
 
-async def test_a_client_with_commands_of_its_own_gets_those(
+async def test_a_client_with_its_own_commands_gets_those(
     editor: InProcessEditor, view: View
 ) -> None:
     editor.options = EditorOptions(command_prefix="ralphLoop.lens")
@@ -122,7 +122,7 @@ async def test_lenses_can_be_switched_off(editor: InProcessEditor, view: View) -
     assert await ask(editor, open_plan(editor, view)) == []
 
 
-async def test_a_decide_file_tells_what_became_of_its_answer(
+async def test_a_decide_file_shows_what_became_of_its_answer(
     editor: InProcessEditor, view: View
 ) -> None:
     asks(view)
@@ -147,7 +147,9 @@ async def test_other_documents_have_none(editor: InProcessEditor, view: View) ->
 
 @pytest.mark.slow
 class TestRefresh:
-    async def test_a_change_that_is_seen_is_told(self, editor: InProcessEditor, view: View) -> None:
+    async def test_a_visible_change_asks_for_a_refresh(
+        self, editor: InProcessEditor, view: View
+    ) -> None:
         await ask(editor, open_plan(editor, view))
         running(view)
         editor.views.change(view)
@@ -181,7 +183,7 @@ class TestRefresh:
         await editor.quiet()
         assert [m for m in editor.sent if m.get("method") == REFRESH] == []
 
-    async def test_a_client_that_cannot_be_told_is_not(self, view: View) -> None:
+    async def test_a_client_without_refresh_support_gets_no_refresh(self, view: View) -> None:
         editor = InProcessEditor(Views([view]))
         await editor.initialize(NEOVIM)
         await ask(editor, open_plan(editor, view))
@@ -210,7 +212,7 @@ class TestRefresh:
         await editor.quiet()
         assert [m for m in editor.sent if m.get("method") == REFRESH] == []
 
-    async def test_a_full_minute_is_told_and_time_alone_no_oftener(
+    async def test_a_full_minute_asks_for_a_refresh_and_time_alone_no_oftener(
         self, editor: InProcessEditor, view: View
     ) -> None:
         running(view)
@@ -234,7 +236,7 @@ class TestRefresh:
             asks(view, live=live)
             assert next_minute(view.now, at) is None
 
-    async def test_a_client_that_never_answers_is_asked_anew(
+    async def test_a_client_that_never_answers_is_asked_again(
         self, editor: InProcessEditor, view: View, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(lenses, "ANSWER_PATIENCE", 0.01)

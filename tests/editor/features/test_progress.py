@@ -1,4 +1,4 @@
-"""Runs as work-done progress: begun, told on, ended; only for clients that want it.
+"""Runs as work-done progress: begun, updated, ended; only for clients that want it.
 
 That cancelling it stops a run is shown with a real one, in ``test_feature_server``.
 """

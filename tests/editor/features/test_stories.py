@@ -88,7 +88,7 @@ def _start_of(edit: Message) -> tuple[int, int]:
     return start["line"], start["character"]
 
 
-async def test_faults_and_the_report_stand_at_the_values_that_they_are_about(
+async def test_faults_and_the_report_are_at_the_values_that_they_are_about(
     editor: InProcessEditor, view: View
 ) -> None:
     view.now = picture_of(
@@ -127,7 +127,7 @@ async def test_lenses_say_whose_turn_a_story_is(editor: InProcessEditor, view: V
     ]
 
 
-async def test_a_hover_tells_a_story_in_full(editor: InProcessEditor, view: View) -> None:
+async def test_a_hover_shows_a_story_in_full(editor: InProcessEditor, view: View) -> None:
     uri = open_plan(editor, view)
 
     async def hover(line: int) -> str:
@@ -177,7 +177,7 @@ async def test_a_story_is_passed_opened_returned_noted_and_moved(
     assert "Run only this task" in in_review
 
 
-async def test_what_the_guard_put_back_can_be_kept(
+async def test_what_the_guard_restored_can_be_kept(
     editor: InProcessEditor, view: View, tmp_path: Path
 ) -> None:
     files = run_files(tmp_path / "state")
@@ -205,7 +205,7 @@ async def test_what_the_guard_put_back_can_be_kept(
     assert [one["priority"] for one in applied(keep)["userStories"]] == [1, 1, 7, 1]
 
 
-async def test_a_person_and_an_agent_both_write(editor: InProcessEditor, view: View) -> None:
+async def test_the_user_and_an_agent_both_write(editor: InProcessEditor, view: View) -> None:
     uri = open_plan(editor, view)
     assert view.plan_path is not None
     await editor.published(uri)

@@ -88,7 +88,7 @@ def edits_in(change: Message) -> list[tuple[Any, str]]:
         ),
     ],
 )
-async def test_the_state_of_a_task_is_edited_where_it_stands(
+async def test_the_state_of_a_task_is_edited_in_its_place(
     editor: InProcessEditor, view: View, text: str, edits: dict[str, list[tuple[Any, str]]]
 ) -> None:
     found = await asked_of(editor, view, text, trigger=AUTOMATIC)
@@ -180,7 +180,7 @@ async def test_finished_tasks_go_to_a_log_that_is_made(view: View) -> None:
     assert edit["changeAnnotations"] == {asked: {"label": MOVE, "needsConfirmation": True}}
 
 
-async def test_finished_tasks_go_to_a_log_as_it_stands_in_the_editor(
+async def test_finished_tasks_go_to_a_log_as_it_is_in_the_editor(
     editor: InProcessEditor, view: View
 ) -> None:
     uri = editor.open(view.root / "PROGRESS.md", "# Log\n\n## 2026-01-31\n- [x] 🔑\n")

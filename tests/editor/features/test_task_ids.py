@@ -1,4 +1,4 @@
-"""Ids of tasks in a client: where they lead, where they stand, and renaming them everywhere.
+"""Ids of tasks in a client: where they lead, where they occur, and renaming them everywhere.
 
 That a rename is an answer where a question waits is shown in ``test_feature_rename``.
 """
@@ -138,7 +138,7 @@ async def test_what_is_not_saved_yet_is_renamed_too(view: View) -> None:
     assert done in {one["textDocument"]["uri"] for one in edit["documentChanges"]}
 
 
-async def test_a_second_task_with_the_id_gets_one_of_its_own(view: View) -> None:
+async def test_a_second_task_with_the_id_gets_a_new_one(view: View) -> None:
     editor = await desk_on(view, encodings=["utf-32"])
     plan = open_file(editor, view, "@fix_plan.md", "- [ ] A-1: a\n- [ ] A-1: b\nA-1\n")
     assert spans(await rename(editor, plan, 1, 7, "A-2"))[0][2] == [(1, 6, 1, 9)]
@@ -181,7 +181,7 @@ async def test_an_id_that_is_made_of_a_title_cannot_be_renamed(view: View) -> No
     assert span(found["range"]) == (0, 6, 0, 7)
 
 
-async def test_another_plan_stands_alone(view: View) -> None:
+async def test_another_plan_is_independent(view: View) -> None:
     editor = InProcessEditor(Views([view]))
     editor.views.further = {"other.md"}
     await editor.initialize()
@@ -239,7 +239,7 @@ async def test_all_places_of_an_id_are_listed_with_or_without_its_own(view: View
     assert await names(0, own=True) is None
 
 
-async def test_the_places_in_the_text_that_is_looked_at_stand_out(view: View) -> None:
+async def test_the_places_in_the_visible_text_are_highlighted(view: View) -> None:
     editor = await desk_on(view, encodings=["utf-32"])
     plan = open_file(editor, view, "@fix_plan.md")
     found = await editor.request("textDocument/documentHighlight", at(plan, 2, 9))

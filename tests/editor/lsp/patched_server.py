@@ -1,4 +1,4 @@
-"""A language server on the mended base, with the same handlers as the stock one and some more."""
+"""A language server on the patched base, with the same handlers as the stock one and some more."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def register_more(server: RalphLanguageServer) -> None:
 
     @server.feature("tests/outputs")
     async def outputs(ls: RalphLanguageServer, params: Any) -> int:
-        """Tell more than anybody lets wait, and an event in the middle of it."""
+        """Send more than anybody lets wait, and an event in the middle of it."""
         for number in range(N_PIECES):
             ls.notify(
                 OUTPUT,

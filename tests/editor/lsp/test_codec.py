@@ -72,7 +72,7 @@ class TestOurMessages:
 
 
 class TestConverter:
-    def test_our_models_may_lie_inside_of_lsp_ones(self) -> None:
+    def test_our_models_may_be_inside_of_lsp_ones(self) -> None:
         reply = ReplyResult(accepted=False, code="busy", text="no")
         lens = types.CodeLens(
             range=types.Range(start=types.Position(0, 0), end=types.Position(0, 1)),
@@ -131,7 +131,7 @@ class TestArguments:
 
 
 class TestErrors:
-    def test_every_error_of_the_patched_one_has_a_code_of_its_own(self) -> None:
+    def test_every_error_of_the_patched_one_has_its_own_code(self) -> None:
         family = {
             each
             for each in vars(our_errors).values()
@@ -146,6 +146,6 @@ class TestErrors:
 
         assert code_of(Newer("x")) == "no-engine"
 
-    def test_what_nobody_expected_is_told_without_what_it_says(self) -> None:
+    def test_what_nobody_expected_is_reported_without_its_message(self) -> None:
         told = to_response_error(KeyError("secret"), START)
         assert told.message == "ralph/start failed (KeyError); the server's log says where"

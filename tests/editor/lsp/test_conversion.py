@@ -136,7 +136,7 @@ class TestTargets:
         assert target is not None
         assert target.path == files.output(3, 2, "out")
 
-    def test_where_the_agent_said_something(self, tmp_path: Path, files: RunFiles) -> None:
+    def test_where_the_agent_reported_something(self, tmp_path: Path, files: RunFiles) -> None:
         files.output(1, 1, "out").touch()
         silent = find_target("start:1:1", tmp_path, files)
         assert silent is not None
@@ -170,7 +170,7 @@ EVERYTHING = DisplayCapabilities(code_link=True, related=True, data=True)
 
 
 class TestDiagnostics:
-    def test_a_client_that_can_do_all_is_told_all(self) -> None:
+    def test_a_client_that_can_do_all_gets_all(self) -> None:
         shown = to_diagnostic(
             REMARK,
             PositionMapper(TestColumns.TEXT, UTF16),
@@ -202,7 +202,7 @@ class TestDiagnostics:
             data={"workspace": "file:///w"},
         )
 
-    def test_a_client_that_can_do_nothing_is_told_the_words(self) -> None:
+    def test_a_client_that_can_do_nothing_gets_the_words(self) -> None:
         shown = to_diagnostic(
             REMARK,
             PositionMapper("a\nb", UTF8),
@@ -241,7 +241,7 @@ class TestAbilities:
             progress=True,
         )
 
-    def test_neovim_cannot_be_told_to_ask_for_lenses_again(self) -> None:
+    def test_neovim_cannot_be_asked_to_refresh_lenses(self) -> None:
         abilities = display_capabilities(client_capabilities("neovim@v0.11.0"))
         assert abilities == DisplayCapabilities(
             code_link=False,
@@ -264,6 +264,6 @@ class TestTexts:
         plain = "Round *half* up\n\n- Done: in iteration 2, commit abc1234\n- C:\\x"
         assert to_plain_text(markdown) == plain
 
-    def test_a_link_can_be_told_from_its_title(self) -> None:
+    def test_a_link_is_distinct_from_its_title(self) -> None:
         target = LinkTarget(path=Path("/w/a (1) [x].md"), title="[x] `y`")
         assert to_link(target) == "[\\[x\\] \\`y\\`](<file:///w/a%20%281%29%20%5Bx%5D.md>)"

@@ -459,7 +459,9 @@ def test_a_field_of_the_wrong_type_is_named_in_the_words_of_json(
         ([], "params: expected an object, got an array"),
     ],
 )
-def test_what_is_wrong_is_said_of_the_field(quiet: Client, params: object, message: str) -> None:
+def test_what_is_wrong_is_reported_for_the_field(
+    quiet: Client, params: object, message: str
+) -> None:
     error = quiet.request("ralph/changes", params)["error"]
     assert (error["code"], error["message"]) == (INVALID_PARAMS, f"ralph/changes: {message}")
 

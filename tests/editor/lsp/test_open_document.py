@@ -1,4 +1,4 @@
-"""A document that is typed into must stay what the editor has, whatever stands in it."""
+"""A document that is typed into must stay what the editor has, whatever it contains."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def test_a_frame_has_a_bound() -> None:
     assert [text for _, text in shown(take_all(outbox))] == ["aaaabbbb", "cccc", "d" * 30, "e"]
 
 
-def test_the_oldest_gives_way_and_the_next_frame_tells_how_much_is_missing() -> None:
+def test_the_oldest_gives_way_and_the_next_frame_counts_what_is_missing() -> None:
     outbox = Outbox(frame_limit=4, output_limit=10)
     for letter in "abcdefgh":
         outbox.put_output(output(letter * 4))
@@ -65,7 +65,7 @@ def test_the_oldest_gives_way_and_the_next_frame_tells_how_much_is_missing() -> 
     assert shown(take_all(outbox)) == [(24, "gggg"), (0, "hhhh")]
 
 
-def test_what_is_missing_at_the_end_of_a_stream_is_told_too() -> None:
+def test_what_is_missing_at_the_end_of_a_stream_is_counted_too() -> None:
     outbox = Outbox(frame_limit=4, output_limit=4)
     outbox.put_output(output("eeee", "err"))
     outbox.put_output(output("oooo"))
@@ -75,7 +75,7 @@ def test_what_is_missing_at_the_end_of_a_stream_is_told_too() -> None:
     assert not outbox
 
 
-def test_what_was_left_out_before_it_came_here_is_told_on() -> None:
+def test_what_was_left_out_before_it_came_here_is_still_counted() -> None:
     outbox = Outbox()
     outbox.put_output(output("a"))
     outbox.put_output(output("b").model_copy(update={"skipped": 7}))

@@ -22,7 +22,7 @@ NOT_INITIALIZED, INVALID_REQUEST, PARSE_ERROR = -32002, -32600, -32700
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def client() -> AsyncIterator[asyncio.subprocess.Process]:
-    """A process that stands for the editor, and lives until it is killed."""
+    """A process that represents the editor, and lives until it is killed."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-c", "input()", stdin=asyncio.subprocess.PIPE
     )
@@ -105,7 +105,7 @@ class TestDeadClient:
 
 
 class TestHandshake:
-    """Defect 9: first initialize, last exit, and a code that tells which way it ended."""
+    """Defect 9: first initialize, last exit, and a code that shows which way it ended."""
 
     async def test_stock_ends_with_0_whichever_way(self, start: Start) -> None:
         wire = await start("stock")
@@ -142,7 +142,7 @@ class TestHandshake:
 
     async def test_stock_serves_before_initialize(self, start: Start) -> None:
         wire = await start("stock")
-        # A feature that needs the workspace breaks on this, in ways of its own.
+        # A feature that needs the workspace breaks on this, in its own ways.
         assert await wire.result("tests/echo") == "here"
 
     async def test_the_patched_one_serves_nothing_before_initialize(self, start: Start) -> None:
@@ -162,7 +162,7 @@ class TestHandshake:
         await wire.result("shutdown")
         asked = wire.ask("tests/echo")
         wire.notify("exit")
-        # Whoever asked waits until the pipe breaks.
+        # The client that asked waits until the pipe breaks.
         assert all(message.get("id") != asked for message in await wire.rest())
 
     async def test_the_patched_one_refuses_after_shutdown(self, start: Start) -> None:
@@ -180,14 +180,14 @@ class TestHandshake:
 class TestSlowClient:
     """Defect 10: a client that stops reading holds up nobody but itself."""
 
-    async def test_stock_stands_still(self, start: Start) -> None:
+    async def test_stock_hangs(self, start: Start) -> None:
         wire = await start("stock")
         await wire.initialize()
         wire.notify("tests/flood")
         # Input, timers, other clients' events: all of it waits for one pipe.
         assert await wire.said_aside() == "the loop is blocked"
 
-    async def test_the_patched_one_goes_on(self, patched: Wire) -> None:
+    async def test_the_patched_one_continues(self, patched: Wire) -> None:
         patched.notify("tests/flood")
         assert await patched.said_aside() == "the loop turns"
         patched.notify("tests/say")
@@ -242,7 +242,7 @@ class TestSlowClient:
             "tests/middle"
         ]
 
-    async def test_whoever_has_much_to_tell_can_wait_for_the_client(self, patched: Wire) -> None:
+    async def test_a_sender_of_much_can_wait_for_the_client(self, patched: Wire) -> None:
         asked = patched.ask("tests/drained")
         assert await patched.said_aside() == "waiting"
         assert (await patched.answer_to(asked))["result"] < 256 * 1024

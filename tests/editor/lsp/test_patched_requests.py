@@ -1,7 +1,7 @@
 """Corners of pygls 2.1.1 around requests and answers: stock behaviour beside patched.
 
 A test of ``stock`` asserts what is wrong there and says why it is. When one fails after an update
-of pygls, that corner was closed upstream, and what mends it here may go.
+of pygls, that corner was closed upstream, and its fix here may go.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ OPENED = {
 
 
 class TestInvalidParams:
-    """Defect 1: a client that asks wrongly must be told, or it waits for ever."""
+    """Defect 1: a client that asks wrongly must get an error, or it waits for ever."""
 
     async def test_stock_never_answers_a_standard_request(self, stock: Wire) -> None:
         asked = stock.ask("textDocument/hover", BAD_HOVER)
         await stock.request("tests/echo")
-        # It says something to the person instead, who asked nothing.
+        # It shows something to the user instead, who asked nothing.
         assert [message.get("method") for message in stock.aside] == ["window/showMessage"]
         assert all(message.get("id") != asked for message in stock.aside)
 
@@ -90,9 +90,7 @@ class TestInvalidParams:
         patched.send({"id": "bare", "method": "ralph/start"})
         assert (await patched.answer_to("bare"))["result"]["text"] == "{}"
 
-    async def test_a_notification_that_is_no_use_is_told_in_the_log_alone(
-        self, patched: Wire
-    ) -> None:
+    async def test_a_notification_that_is_no_use_is_only_logged(self, patched: Wire) -> None:
         patched.notify("textDocument/didSave", {"textDocument": 5})
         told = await patched.receive()
         assert told["method"] == "window/logMessage"
@@ -179,7 +177,7 @@ class TestCancelling:
         wire.ask("workspace/executeCommand", self.WAIT)
         await wire.notified("tests/waiting")
         error = await wire.error("shutdown", None)
-        # The client did everything right, and now cannot tell whether it may say exit.
+        # The client did everything right, and now cannot know whether it may send exit.
         assert (error["code"], error["message"]) == (
             INTERNAL,
             "RuntimeError: dictionary changed size during iteration",
@@ -204,7 +202,7 @@ class TestCancelling:
         wire.notify("$/cancelRequest", {"id": command})
         assert (await wire.answer_to(command))["error"]["code"] == CANCELLED
         wire.notify("tests/release")
-        # The client was told that nothing happens any more, and then something did.
+        # The client was informed that nothing happens any more, and then something did.
         await wire.notified("tests/ranOn")
 
     async def test_the_patched_one_ends_a_cancelled_command_and_then_answers(

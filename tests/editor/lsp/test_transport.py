@@ -46,7 +46,7 @@ def test_what_is_slow_to_import_waits_until_it_is_needed() -> None:
 
 
 class TestWatch:
-    async def test_where_the_system_tells_nothing_it_looks_again(
+    async def test_where_the_system_reports_nothing_it_looks_again(
         self, client: asyncio.subprocess.Process, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def refuse(pid: int) -> int:

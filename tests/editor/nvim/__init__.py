@@ -1,1 +1,1 @@
-"""Neovim for tests, with the configuration that ``docs/editors/neovim.md`` tells people to copy."""
+"""Neovim for tests, with the configuration that ``docs/editors/neovim.md`` says to copy."""

@@ -1,4 +1,4 @@
-"""A real Neovim with a screen of its own, driven from outside as a person's hands and eyes would.
+"""A real Neovim with its own screen, driven from outside as a user's hands and eyes would.
 
 Its whole configuration is the Lua file in ``docs/editors/neovim.md``, so that the page and what is
 tested can never differ. Nothing here sleeps: Neovim is asked to wait until something is so.
@@ -91,7 +91,7 @@ class Neovim:
         self.lua("vim.api.nvim_win_set_cursor(0, { ... })", line + 1, 0)
 
     def run_lens(self, title: str) -> None:
-        """Choose a lens from the menu of its line, as a person does."""
+        """Choose a lens from the menu of its line, as a user does."""
         line = next(line for line, shown in self.lenses() if title in shown)
         here = [shown for at, shown in self.lenses() if at == line]
         self.go_to_line(line)
@@ -124,7 +124,7 @@ class Neovim:
     def wait_for_mode(self, mode: str) -> None:
         """Wait until Neovim is in a mode, which may be one in which it runs no Lua."""
         while self.mode()["mode"] != mode:
-            # Every change of the screen is told to us.
+            # Every change of the screen is sent to us.
             self.api.next_message()
 
     def wait_for_menu(self) -> None:
@@ -209,7 +209,7 @@ class Neovim:
         return [child.pid for child in psutil.Process(self.process.pid).children()]
 
     def picture(self) -> str:
-        """What a person sees, without its colours, and all that was said and logged."""
+        """What the user sees, without its colours, and all that was said and logged."""
         rows = self.lua(
             """vim.cmd.redraw()
             local rows = {}
@@ -283,7 +283,7 @@ def neovim() -> str:
 
 
 def environment(folder: Path, more: Mapping[str, str] | None = None) -> dict[str, str]:
-    """A person's own, with our programs on PATH and every folder of Neovim's in ``folder``."""
+    """The user's own, with our programs on PATH and every folder of Neovim's in ``folder``."""
     own = {f"XDG_{kind}_HOME": str(folder / kind.lower()) for kind in KINDS}
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     return {**os.environ, **own, "PATH": path, "TERM": "xterm-256color", **(more or {})}

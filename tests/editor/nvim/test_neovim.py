@@ -73,7 +73,7 @@ def test_a_whole_loop_is_started_watched_and_answered_in_three_ways(project: Pro
         editor.type("<Esc>u")
         editor.wait("not vim.bo.modified")
 
-        # First way: rename, on the line where the question stands.
+        # First way: rename, on the line of the question.
         editor.go_to_line(question["line"])
         editor.type("grn")
         editor.wait_for_mode("c")
@@ -248,14 +248,14 @@ def lay_out(project: Project, agent: str, *, allowed: bool = True) -> Path:
 
 @contextmanager
 def watch(project: Project) -> Iterator[IO[str]]:
-    """What ``ralph watch`` tells in a terminal from now on."""
+    """What ``ralph watch`` prints in a terminal from now on."""
     ours, theirs = os.pipe()
     with os.fdopen(ours, encoding="utf-8") as told:
         try:
             project.ralph.start(project.repository, "watch", stdout=theirs)
         finally:
             os.close(theirs)
-        # Once it has said anything, it has read how the run stands, and misses nothing after that.
+        # Once it has printed anything, it has read the run's state, and misses nothing after that.
         assert told.readline() != ""
         yield told
 

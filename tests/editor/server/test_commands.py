@@ -42,7 +42,7 @@ class TestRegistered:
         refused = await own.refusal("workspace/executeCommand", {"command": "ralph.state"})
         assert refused.code == -32602
 
-    async def test_a_prefix_that_is_none_is_told_in_the_log(
+    async def test_a_prefix_that_is_none_is_logged(
         self, edit: StartEditor, repository: Path
     ) -> None:
         editor = await edit(repository, options={"commandPrefix": "3 x", "lens": {"tasks": "all"}})
@@ -174,7 +174,7 @@ class TestOpening:
             )
             assert refused.data == {"code": "state-unusable"}
 
-    async def test_a_client_that_opens_nothing_is_told_where_the_file_is(
+    async def test_a_client_that_opens_nothing_gets_the_path_of_the_file(
         self, edit: StartEditor, repository: Path
     ) -> None:
         editor = await edit(repository, changes={"window": {}})

@@ -50,7 +50,7 @@ class TestLivingEngine:
         assert ended[0] == ended[1]
         assert ada.events() == bob.events()
 
-    async def test_it_is_paused_resumed_told_something_and_stopped(
+    async def test_it_is_paused_resumed_sent_a_note_and_stopped(
         self, edit: StartEditor, loops: Project
     ) -> None:
         at_work(loops)
@@ -68,7 +68,7 @@ class TestLivingEngine:
         ended = await editor.event("runEnded")
         assert (ended["reason"], ended["by"]) == ("stopped", "Visual Studio Code")
 
-    async def test_a_second_start_names_the_run_that_goes_on(
+    async def test_a_second_start_names_the_active_run(
         self, edit: StartEditor, loops: Project
     ) -> None:
         at_work(loops)
@@ -105,7 +105,7 @@ class TestWithoutEngine:
         assert (await editor.request("ralph/stop", {"now": True}))["accepted"]
         await editor.event("runEnded")
 
-    async def test_an_answer_is_written_and_the_run_goes_on_if_it_shall(
+    async def test_an_answer_is_written_and_the_run_continues_if_asked(
         self, edit: StartEditor, loops: Project
     ) -> None:
         loops.agent(ASKS_FIRST)
@@ -126,7 +126,7 @@ class TestWithoutEngine:
         assert told["answer"] == "blue"
         assert (await editor.event("runEnded", reason="complete"))["exitCode"] == 0
 
-    async def test_a_reset_goes_on_and_counts_as_that_persons(
+    async def test_a_reset_continues_and_counts_as_that_users(
         self, edit: StartEditor, loops: Project
     ) -> None:
         loops.agent(STUCK_FIRST)
@@ -144,7 +144,7 @@ class TestWithoutEngine:
         assert "Ada's editor" in moved["reason"]
         await editor.event("runEnded", reason="complete")
 
-    async def test_where_there_was_never_a_run_it_is_said(
+    async def test_where_there_was_never_a_run_it_is_refused(
         self, edit: StartEditor, tmp_path: Path
     ) -> None:
         editor = await edit(make_repository(tmp_path / "repository"))
@@ -215,7 +215,7 @@ class TestStart:
         assert problem["field"] == field
         assert words in problem["message"]
 
-    async def test_what_keeps_a_run_from_beginning_is_said_in_its_own_words(
+    async def test_what_keeps_a_run_from_beginning_is_reported_in_its_own_words(
         self, edit: StartEditor, loops: Project
     ) -> None:
         config = 'agent = "command"\n[agents.command]\nargv = ["./agent.sh"]\n'
@@ -239,7 +239,7 @@ class TestStart:
         assert unusable.data == {"code": "config-unusable"}
         assert "config.toml, line 1: agents" in unusable.message
 
-    async def test_without_git_it_is_said_how_to_get_it(
+    async def test_without_git_the_refusal_says_how_to_get_it(
         self, edit: StartEditor, loops: Project, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:
         loops.plan("First task")
@@ -259,7 +259,7 @@ class TestStart:
         begun = await editor.request("ralph/start", {"agentCommand": [loops.command]})
         last = await editor.event("agentStarted")
         editor.kill()
-        # The one that comes next knows all of it, and is told only what it has not seen.
+        # The one that comes next knows all of it, and is sent only what it has not seen.
         other = await edit(loops.repository)
         seen = await other.subscribe(afterSeq=last["seq"], run=begun["run"], view=True)
         assert (seen["state"]["live"], seen["seq"]) == (True, last["seq"])

@@ -90,7 +90,7 @@ class TestProgram:
         assert "lsprotocol" in done.stdout.split()
 
 
-def test_what_is_told_before_any_model_is_imported_is_what_the_models_say() -> None:
+def test_the_version_without_any_model_is_that_of_the_models() -> None:
     assert events.EventBase.model_fields["v"].default == version.SCHEMA_VERSION
 
 

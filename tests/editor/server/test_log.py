@@ -146,7 +146,7 @@ def test_it_ends_with_the_process_that_the_flag_names(tmp_path: Path) -> None:
             *("--log-file", str(tmp_path / "log"), "--log-level", "debug"),
         )
         client.kill()
-    # Its input stays open: only the flag tells it that the client is gone.
+    # Its input stays open: only the flag shows it that the client is gone.
     assert server.wait(PATIENCE) == 1
     assert server.stdout is not None
     assert server.stdout.read() == b""
@@ -155,7 +155,7 @@ def test_it_ends_with_the_process_that_the_flag_names(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_log_that_cannot_be_written_is_said_at_once(tmp_path: Path) -> None:
+def test_a_log_that_cannot_be_written_is_reported_at_once(tmp_path: Path) -> None:
     server = start_program("--log-file", str(tmp_path))
     out, errors = server.communicate(b"", timeout=PATIENCE)
     assert (server.returncode, out) == (73, b"")
@@ -177,7 +177,7 @@ class TestTrace:
     async def test_it_is_off_until_somebody_asks(self, patched: Wire) -> None:
         assert await self.traced(patched) == []
 
-    async def test_messages_are_told_without_their_params(self, patched: Wire) -> None:
+    async def test_messages_are_logged_without_their_params(self, patched: Wire) -> None:
         patched.notify("$/setTrace", {"value": "messages"})
         first, second = await self.traced(patched)
         assert first["message"].startswith("Received request tests/plain (")
@@ -187,7 +187,7 @@ class TestTrace:
         patched.notify("$/setTrace", {"value": "off"})
         assert await self.traced(patched) == []
 
-    async def test_verbose_tells_the_params(self, patched: Wire) -> None:
+    async def test_verbose_logs_the_params(self, patched: Wire) -> None:
         patched.notify("$/setTrace", {"value": "verbose"})
         first = next(m for m in await self.traced(patched) if "tests/plain" in m["message"])
         assert first["verbose"] == '{"secret": 1}'

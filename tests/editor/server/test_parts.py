@@ -98,7 +98,7 @@ class TestFrames:
 
 
 class TestSettings:
-    def test_nothing_told_is_the_default(self) -> None:
+    def test_no_settings_are_the_default(self) -> None:
         settings = ClientSettings()
         nothing: list[object] = [None, [], "x", {}]
         for told in nothing:
@@ -159,7 +159,7 @@ def folders(tmp_path: Path, state_dir: Path) -> LoopFolders:
 
 
 class TestFiles:
-    def test_each_kind_is_known_by_where_it_lies(self, folders: LoopFolders) -> None:
+    def test_each_kind_is_known_by_its_path(self, folders: LoopFolders) -> None:
         root = folders.worktree.root
         paths = find_loop_paths(folders)
         assert paths.plan == root / "@fix_plan.md"
@@ -176,7 +176,7 @@ class TestFiles:
         # The names differ, so it is the link that is asked for.
         assert kind_of(plan, paths, folders) is FileKind.PLAN
 
-    def test_each_folder_on_the_way_tells_of_the_next(self, tmp_path: Path) -> None:
+    def test_each_folder_on_the_way_watches_for_the_next(self, tmp_path: Path) -> None:
         (tmp_path / "a").mkdir()
         files = [tmp_path / "plan.md", tmp_path / "a/b/decide.txt"]
         assert watched_folders(files, tmp_path) == {
@@ -273,7 +273,7 @@ class TestFollower:
         following.until(lambda found: found.changed)
         text = plan.read_text(encoding="utf-8")
         for number in range(5):
-            # A file beside it, its mode and a rename: each of them is told by the system.
+            # A file beside it, its mode and a rename: the system reports each of them.
             write_atomic(plan, f"{text}- [ ] Further task {number}\n".encode())
             following.until(lambda found: found.changed)
             for _ in range(3):
@@ -298,7 +298,7 @@ class TestFollower:
         following.follower.do(lambda tree: None).result(PATIENCE)
         assert waits.get(timeout=PATIENCE) is None
 
-    def test_a_dead_engine_is_seen_without_being_told(
+    def test_a_dead_engine_is_seen_without_a_notification(
         self, folders: LoopFolders, following: Following
     ) -> None:
         with made_run(folders.worktree.root):
@@ -308,7 +308,7 @@ class TestFollower:
         assert (gone.picture.phase.value, gone.picture.pid) == ("crashed", None)
         assert gone.picture.needs_person
 
-    def test_a_look_that_fails_is_told_once_and_the_next_one_goes_well(
+    def test_a_look_that_fails_is_logged_once_and_the_next_one_succeeds(
         self, run: ScriptedRun, following: Following, caplog: pytest.LogCaptureFixture
     ) -> None:
         following.until_seq(2)
@@ -320,7 +320,7 @@ class TestFollower:
         run.notes(1)
         following.until_seq(3)
 
-    def test_a_job_that_fails_tells_its_asker(self, following: Following) -> None:
+    def test_a_job_that_fails_raises_for_its_asker(self, following: Following) -> None:
         def fail(tree: WorktreeScanner) -> None:
             raise KeyError("x")
 
@@ -328,7 +328,7 @@ class TestFollower:
             following.follower.do(fail).result(PATIENCE)
 
     @pytest.mark.parametrize("refused", ["schedule", "start"])
-    def test_it_follows_where_the_system_tells_of_nothing(
+    def test_it_follows_where_the_system_reports_nothing(
         self,
         folders: LoopFolders,
         monkeypatch: pytest.MonkeyPatch,
@@ -360,7 +360,7 @@ class TestFollower:
             following.until(lambda found: found.picture.halt.blocked is None)
             folder.rmdir()
 
-    def test_a_halt_file_that_leads_out_of_the_tree_is_told_and_not_read(
+    def test_a_halt_file_that_leads_out_of_the_tree_is_logged_and_not_read(
         self, folders: LoopFolders, following: Following, caplog: pytest.LogCaptureFixture
     ) -> None:
         (folders.worktree.root / ".ralph").mkdir()

@@ -70,7 +70,7 @@ class TestStories:
         await editor.request("ralph/editTask", {"task": "US-2", "edit": "move", "before": "US-1"})
         assert [one["id"] for one in (await plan_of(editor))["tasks"]] == ["US-2", "US-1"]
 
-    async def test_a_save_is_known_as_a_persons(self, edit: StartEditor, repository: Path) -> None:
+    async def test_a_save_is_known_as_the_users(self, edit: StartEditor, repository: Path) -> None:
         editor = await edit(repository)
         path = repository / "ralph/tasks.json"
         uri = editor.open(path, STORIES)
@@ -84,7 +84,7 @@ class TestStories:
         worktree = find_worktree(repository)
         state = state_folder(state_root(os.environ), worktree)
         await editor.request("ralph/state")
-        # Saves are kept by a thread of their own, and all of them before the server ends.
+        # Saves are kept by a separate thread, and all of them before the server ends.
         assert await editor.leave() == 0
         (saved,) = read_saves(state, "ralph/tasks.json", since=NOON)
         assert saved.decided == (("reviewStatus", "US-1"),)
@@ -118,7 +118,7 @@ class TestIssues:
         return folder
 
     async def issues(self, editor: Editor, n_tasks: int = 2) -> Message:
-        """How the tree stands once ``bd`` was asked."""
+        """The state of the tree once ``bd`` was asked."""
         return await editor.view(lambda state: len(state["plan"]["tasks"]) == n_tasks)
 
     async def test_the_tree_has_issues_without_any_document(

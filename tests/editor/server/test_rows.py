@@ -40,9 +40,7 @@ def edits_of(editor: Editor) -> list[dict[str, Any]]:
 
 
 class TestTasks:
-    async def test_a_task_is_skipped_while_a_run_goes_on(
-        self, edit: StartEditor, loops: Project
-    ) -> None:
+    async def test_a_task_is_skipped_during_a_run(self, edit: StartEditor, loops: Project) -> None:
         loops.plan("First task", "Second task")
         at_work(loops)
         editor = await edit(loops.repository)
@@ -116,7 +114,7 @@ class TestTasks:
         missing = await editor.refusal("ralph/editTask", {"task": "nobody", "edit": "move"})
         assert "the plan has no task 'nobody' as it stands in the editor" in missing.message
 
-    async def test_an_editor_that_does_not_make_the_edit_is_told_of(
+    async def test_an_editor_that_does_not_make_the_edit_is_reported(
         self, edit: StartEditor, tmp_path: Path
     ) -> None:
         repository = make_repository(tmp_path / "repository", ["First task"])
@@ -127,7 +125,7 @@ class TestTasks:
         refused = await editor.refusal("ralph/editTask", {"task": task, "edit": "block"})
         assert refused.message.startswith("the editor did not change the plan: typing;")
 
-    async def test_without_a_plan_it_is_said(self, edit: StartEditor, tmp_path: Path) -> None:
+    async def test_without_a_plan_it_is_refused(self, edit: StartEditor, tmp_path: Path) -> None:
         repository = make_repository(tmp_path / "repository")
         (repository / "@fix_plan.md").unlink()
         editor = await edit(repository)
@@ -162,7 +160,7 @@ class TestIterations:
         never = await editor.refusal("ralph/changes", {"start": 9})
         assert never.message.endswith("has no start 9; its last one is 2")
 
-    async def test_a_roll_back_is_shown_then_made_and_told_why_not(
+    async def test_a_roll_back_is_shown_then_made_or_refused_with_a_reason(
         self, edit: StartEditor, loops: Project
     ) -> None:
         loops.agent(COMMITS)

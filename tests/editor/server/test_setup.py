@@ -69,7 +69,7 @@ class TestChoices:
         assert found["defaults"]["maxIterations"] == 20
         assert await editor.command("setupChoices") == found
 
-    async def test_what_lies_there_and_what_the_repository_brings(
+    async def test_what_is_there_and_what_the_repository_brings(
         self, edit: StartEditor, tmp_path: Path
     ) -> None:
         repository = make_repository(tmp_path / "set-up")
@@ -93,7 +93,7 @@ class TestChoices:
         assert "'no-such-program' was not found on PATH" in by_name["gone"]["detail"]
         assert (found["defaults"]["agent"], found["defaults"]["maxIterations"]) == ("house", 3)
 
-    async def test_settings_that_cannot_be_read_are_told(
+    async def test_settings_that_cannot_be_read_are_reported(
         self, edit: StartEditor, repository: Path
     ) -> None:
         (repository / ".ralph").mkdir()
@@ -169,7 +169,7 @@ class TestProposal:
             ({"description": "x", "template": "nothing"}, -32803, "no template 'nothing'"),
         ],
     )
-    async def test_what_was_asked_wrongly_is_told(
+    async def test_what_was_asked_wrongly_is_refused(
         self, edit: StartEditor, repository: Path, order: Any, code: int, words: str
     ) -> None:
         editor = await edit(repository)
@@ -197,7 +197,7 @@ class TestSetup:
         assert set(files_of(again).values()) == {"keep"}
         assert len(again["notes"]) == 2
 
-    async def test_errors_are_told_by_their_fields(
+    async def test_errors_are_reported_by_their_fields(
         self, edit: StartEditor, repository: Path
     ) -> None:
         editor = await edit(repository)

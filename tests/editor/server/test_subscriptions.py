@@ -1,4 +1,4 @@
-"""Being told of a run: each event once, in its order, whenever one begins to listen."""
+"""Following a run: each event once, in its order, whenever one begins to listen."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def numbers(events: list[dict[str, int]]) -> list[int]:
 
 
 class TestEvents:
-    async def test_a_late_client_is_told_what_it_missed_and_then_what_comes(
+    async def test_a_late_client_gets_what_it_missed_and_then_what_comes(
         self, edit: StartEditor, repository: Path
     ) -> None:
         with made_run(repository) as run:
@@ -61,7 +61,7 @@ class TestEvents:
             await editor.event("noteAdded", seq=8)
             assert numbers(editor.events()) == list(range(first, 9))
 
-    async def test_nothing_is_missed_or_told_twice_while_events_come_fast(
+    async def test_nothing_is_missed_or_sent_twice_while_events_come_fast(
         self, edit: StartEditor, repository: Path
     ) -> None:
         with made_run(repository) as run:
@@ -123,7 +123,7 @@ class TestEvents:
         assert numbers(editor.events(RUN)) == [1, 2, 3]
         assert numbers(editor.events(NEXT_RUN)) == [1, 2, 3]
 
-    async def test_who_wants_no_events_is_told_all_else_of_a_new_run(
+    async def test_a_client_without_events_gets_all_else_of_a_new_run(
         self, edit: StartEditor, repository: Path
     ) -> None:
         with made_run(repository) as run:
@@ -144,7 +144,7 @@ class TestEvents:
         assert editor.output() == "two\n"
         assert editor.events() == []
 
-    async def test_a_client_that_does_not_read_is_told_all_of_a_long_run_when_it_does(
+    async def test_a_client_that_does_not_read_gets_all_of_a_long_run_when_it_does(
         self, edit: StartEditor, repository: Path
     ) -> None:
         """More than may wait for a client: who reads the journal waits for the client."""
@@ -157,7 +157,7 @@ class TestEvents:
             await editor.subscribe()
             editor.stop_reading()
             run.end()
-            # Whoever else asks has an answer meanwhile.
+            # Any other client that asks gets an answer meanwhile.
             other = await edit(repository)
             assert (await other.request("ralph/state"))["phase"] == "ended"
             editor.read_on()
@@ -175,7 +175,7 @@ class TestEvents:
             assert await editor.request("ralph/unsubscribe") == {"subscribed": False}
             editor.told.clear()
             run.notes(3)
-            # What it would have told stands before this answer.
+            # What it would have sent precedes this answer.
             assert (await editor.request("ralph/state"))["run"]["seq"] == 5
             assert editor.events() == editor.all_told("ralph/view") == []
 
@@ -249,7 +249,7 @@ class TestJournal:
 
 
 class TestAgent:
-    async def test_output_stands_between_the_events_of_its_agent(
+    async def test_output_comes_between_the_events_of_its_agent(
         self, edit: StartEditor, repository: Path
     ) -> None:
         with made_run(repository) as run:
@@ -274,7 +274,7 @@ class TestAgent:
         assert order[:3] == ["runStarted", "phaseChanged", "agentStarted"]
         assert order[-1] == "agentExited"
 
-    async def test_a_late_client_is_told_the_end_of_what_was_said(
+    async def test_a_late_client_gets_the_end_of_the_output(
         self, edit: StartEditor, repository: Path
     ) -> None:
         with made_run(repository) as run:
@@ -323,7 +323,7 @@ class TestAgent:
                 run.speak(*[message("m" * 1000)] * 500)
             run.agent_ends()
             run.end()
-            # Whoever else asks has an answer: the server stands still for nobody.
+            # Any other client that asks gets an answer: the server waits for nobody.
             other = await edit(repository)
             await other.subscribe(events=True)
             await other.event("runEnded")

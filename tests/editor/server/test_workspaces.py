@@ -112,7 +112,7 @@ class TestFolders:
         state = await editor.request("ralph/state")
         assert state["plan"]["uri"].endswith("/one/%40fix_plan.md")
 
-    async def test_two_of_one_work_tree_are_told_of_as_one(
+    async def test_two_of_one_work_tree_are_reported_as_one(
         self, edit: StartEditor, one: Path
     ) -> None:
         sub = one / "sub"
@@ -125,7 +125,7 @@ class TestFolders:
             run.notes(1)
             await editor.event("noteAdded")
             assert {each["workspace"] for each in editor.all_told("ralph/event")} == {one.as_uri()}
-            # The one that it is named by goes: the loop is told of by the other's name.
+            # The one that it is named by goes: the loop is reported by the other's name.
             change_folders(editor, added=[], removed=[one])
             begun = await editor.subscribe(workspace=sub.as_uri(), afterSeq=3)
             assert begun["workspace"] == sub.as_uri()
@@ -134,7 +134,7 @@ class TestFolders:
             assert event["text"]
         assert editor.all_told("ralph/event")[-1]["workspace"] == sub.as_uri()
 
-    async def test_a_linked_work_tree_is_one_of_its_own(
+    async def test_a_linked_work_tree_is_a_separate_one(
         self, edit: StartEditor, one: Path, tmp_path: Path
     ) -> None:
         linked = tmp_path / "linked"

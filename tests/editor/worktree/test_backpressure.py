@@ -61,7 +61,7 @@ async def test_behind_events_more_is_read_only_when_the_client_keeps_up() -> Non
     assert client.n_taken == 1
 
 
-async def test_who_reads_is_let_go_on_whatever_happens() -> None:
+async def test_the_reader_may_continue_whatever_happens() -> None:
     async def fail() -> None:
         raise RuntimeError("the client is gone")
 

@@ -34,7 +34,7 @@ def new_events(reader: RunReader) -> list[Event | UnknownEvent]:
     return [event for part in reader.read_parts() for event in part]
 
 
-def test_it_goes_on_from_a_snapshot(files: RunFiles) -> None:
+def test_it_continues_from_a_snapshot(files: RunFiles) -> None:
     leave(files, EVENTS, 20)
     reader = RunReader(files)
     assert reader.state.seq == 20
@@ -43,7 +43,7 @@ def test_it_goes_on_from_a_snapshot(files: RunFiles) -> None:
     assert (reader.state, reader.history, reader.rows) == (whole.state, whole.history, whole.rows)
 
 
-def test_whoever_wants_every_event_is_given_all_of_them(files: RunFiles) -> None:
+def test_a_reader_of_every_event_gets_all_of_them(files: RunFiles) -> None:
     leave(files, EVENTS, 20)
     reader = RunReader(files, every_event=True)
     assert new_events(reader) == [*EVENTS]
@@ -60,7 +60,7 @@ def test_earlier_events_are_read_when_they_are_asked_for(
     earlier = reader.earlier_parts(after)
     with files.journal.open("ab") as journal:
         journal.write(to_lines([note(31)]))
-    # What comes later is told as news, also where that is before these are asked for.
+    # What comes later is reported as news, also where that is before these are asked for.
     assert [event.seq for event in new_events(reader)] == [31]
     parts = list(earlier)
     assert [event for part in parts for event in part] == list(EVENTS[after:])

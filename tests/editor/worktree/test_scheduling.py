@@ -13,7 +13,7 @@ pytestmark = pytest.mark.asyncio
 
 
 class Work:
-    """A job that waits to be let go on."""
+    """A job that waits until it may continue."""
 
     def __init__(self) -> None:
         self.done: list[str] = []
