@@ -1,1 +1,1 @@
-"""One suite, run against what stands in for something and against the thing itself."""
+"""One suite, run against a fake and against the real program."""

@@ -1,4 +1,4 @@
-"""A clock that goes on only by being looked at: hours pass in a test without anybody waiting."""
+"""A clock that advances only when it is read: hours pass in a test without anybody waiting."""
 
 from __future__ import annotations
 

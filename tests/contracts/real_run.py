@@ -1,7 +1,7 @@
 """The plays of the unit tests on a real stage: the same script, as a program that does it.
 
-``tests.unit.core.loop.simulated_project`` stands for everything outside the loop. Here its turns
-become an agent in sh, its people write files and commands, and what is told is brought into one
+``tests.unit.core.loop.simulated_project`` simulates everything outside the loop. Here its turns
+become an agent in sh, its people write files and commands, and what is reported is brought into one
 form with it.
 """
 
@@ -31,7 +31,7 @@ SENTENCES = {
 """What an agent says so that just one phrase is found."""
 
 OF_THE_TREE = (("warned", "excluded"), ("warned", "left-uncommitted"))
-"""What whoever looks at a real tree has to tell, and no loop decides."""
+"""Warnings that come from looking at a real tree, and that no loop decides."""
 
 VALIDATE = ".ralph/validate.sh"
 MARK = "printf '\\nPROJECT_COMPLETE\\n' >>@fix_plan.md"
@@ -176,7 +176,7 @@ def _bring_validation(project: Project, answers: Sequence[bool]) -> None:
 
 
 def shapes(events: Iterable[EventBase]) -> list[tuple[object, ...]]:
-    """What was told, without what differs between two stages: times, pids, hashes, ids, paths."""
+    """What was reported, without what differs between stages: times, pids, hashes, ids, paths."""
     found = [_shape(event) for event in events]
     return [shape for shape in found if shape[:2] not in OF_THE_TREE]
 

@@ -1,6 +1,6 @@
 """What the loop relies on in ``gh``: the fake keeps it, and so does a real one.
 
-``TEST_GH`` names a real one, which is then asked the same, of a GitHub that lies on this machine.
+``TEST_GH`` names a real one, which is then asked the same, of a GitHub on this machine.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ ISSUE: Mapping[str, Any] = {
 
 @dataclass
 class Program:
-    """A ``gh``, a folder to stand in, and a GitHub."""
+    """A ``gh``, a working folder, and a GitHub."""
 
     gh: Gh
     around: dict[str, str]

@@ -1,4 +1,4 @@
-"""The world of the unit tests behaves as the real one: the same play, told in the same events.
+"""The world of the unit tests behaves as the real one: the same play gives the same events.
 
 Most tests of the loop play in ``tests.unit.core.loop.simulated_project``, in which nothing is real.
 Here the same scripts are played by the engine with real processes, real git and real files.

@@ -1,1 +1,1 @@
-"""The engine and what stands around it: real processes, real git, real files."""
+"""The engine and its surroundings: real processes, real git, real files."""

@@ -28,5 +28,5 @@ def project(ralph: Ralph, tmp_path: Path) -> Project:
 
 @pytest.fixture
 def story_project(ralph: Ralph, tmp_path: Path) -> StoryProject:
-    """A place for a repository of stories and an agent of its own."""
+    """A place for a repository of stories with its own agent."""
     return StoryProject(ralph, tmp_path)

@@ -1,7 +1,7 @@
-"""Real engines that die where they are told to: right after an event has reached the journal.
+"""Real engines that die where the test says: right after an event has reached the journal.
 
 Run by the tests as ``python -m tests.engine.crashing_engine``. It has imported all that ``ralph``
-needs, reads one order a line from its stdin, and forks a process of its own for each, so that
+needs, reads one order a line from its stdin, and forks a separate process for each, so that
 hundreds of engines cost little more than what they do. An order is one JSON object:
 
 - ``folder``, ``arguments`` and ``environment``: where and how ``ralph`` is called;
@@ -48,7 +48,7 @@ def main() -> None:
 def _be_ralph(order: dict[str, Any]) -> NoReturn:
     exit_code = 1
     try:
-        # A group of its own, which the test can clear, and not the terminal's.
+        # A separate group, which the test can clear, and not the terminal's.
         os.setsid()
         _redirect(Path(order["output"]))
         os.chdir(order["folder"])

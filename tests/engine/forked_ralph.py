@@ -1,4 +1,4 @@
-"""The real ``ralph`` in a process of its own, forked from one that has imported it already.
+"""The real ``ralph`` in a separate process, forked from one that has imported it already.
 
 A command line spends most of its time on imports; tests that start a hundred of them share those.
 What is forked is the program as its users start it: own process, own session, own working folder
@@ -162,9 +162,9 @@ def load() -> None:
 
 
 def serve(connection: socket.socket) -> None:
-    """Fork on request until nobody can ask any more, and tell how each ended."""
+    """Fork on request until nobody can ask any more, and report how each ended."""
     load()
-    # What is here stays here: no collection need look at it, nor copy the pages it lies in.
+    # What is here stays here: no collection need look at it, nor copy the pages it is in.
     gc.freeze()
     ended, has_ended = socket.socketpair()
     for end in (ended, has_ended):
@@ -201,13 +201,13 @@ def serve(connection: socket.socket) -> None:
 
 
 def _tell_ends(statuses: dict[int, int]) -> None:
-    """Tell of every child that is gone."""
+    """Report every child that is gone."""
     while statuses:
         pid, how = os.waitpid(-1, os.WNOHANG)
         if not pid:
             return
         status = statuses.pop(pid)
-        # Whoever asked for it may be gone as well.
+        # The process that asked for it may be gone as well.
         with contextlib.suppress(BrokenPipeError):
             os.write(status, b"%d\n" % os.waitstatus_to_exitcode(how))
         os.close(status)
@@ -218,7 +218,7 @@ def _become_program(request: Request, fds: list[int]) -> NoReturn:
 
     folder, arguments, environment, module = request
     os.setsid()
-    # Whoever runs the tests under nohup runs no program of theirs so.
+    # Tests that run under nohup do not pass this on to their programs.
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     if os.isatty(fds[0]):
         fcntl.ioctl(fds[0], termios.TIOCSCTTY, 0)

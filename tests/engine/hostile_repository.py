@@ -1,4 +1,4 @@
-"""Repositories that try to run something, as a clone of them lies on a person's disk.
+"""Repositories that try to run something, as a clone of them is on the user's disk.
 
 Whatever of a clone runs writes its own name into a marker file outside the clone.
 """

@@ -1,7 +1,7 @@
 """Whole loops for tests: a real repository, a real agent, the real ``ralph`` in its own process.
 
 Nothing here sleeps or polls by itself: one waits for a process's end or for an event in a journal.
-Agents lie outside the tree that they work in, so that they are no part of its evidence.
+Agents are outside the tree that they work in, so that they are no part of its evidence.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Completed:
 
 
 class Running:
-    """A ``ralph`` that runs in a process group of its own."""
+    """A ``ralph`` that runs in a separate process group."""
 
     def __init__(
         self,
@@ -263,7 +263,7 @@ def events_of(folder: Path) -> tuple[Event | UnknownEvent, ...]:
 def wait_for(
     folder: Path, kind: str, *, after_seq: int = 0, **fields: object
 ) -> Event | UnknownEvent:
-    """The newest run's first event of the kind with these values, whoever runs it.
+    """The newest run's first event of the kind with these values, no matter which process runs it.
 
     Waits for a run to begin; fails when its engine is gone and the event never came.
     """

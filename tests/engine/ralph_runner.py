@@ -51,7 +51,7 @@ limited() {{ printf '{{"type":"rate_limit_event","rate_limit_info":\
 """
 """What an agent begins with that prints as ``claude`` does; it keeps its command line.
 
-``says SESSION COST TEXT [MORE]`` is its result, with the text as it stands in JSON.
+``says SESSION COST TEXT [MORE]`` is its result, with the text as it is in JSON.
 """
 
 
@@ -125,7 +125,7 @@ class Started(Running):
 
 
 class Project:
-    """A repository, an agent that lies beside it, and what was kept of them."""
+    """A repository, an agent beside it, and what was kept of them."""
 
     def __init__(self, ralph: Ralph, folder: Path) -> None:
         self.ralph = ralph
@@ -178,7 +178,7 @@ class Project:
         return self.ralph(self.repository, *arguments)
 
     def prompt(self, iteration: int) -> str:
-        """What the agent was told."""
+        """The prompt that the agent got."""
         return (self.kept / f"prompt-{iteration}").read_text(encoding="utf-8")
 
     def file(self, name: str) -> Path:
@@ -196,7 +196,7 @@ class Project:
         os.mkfifo(self.kept / "go")
 
     def open_gate(self) -> None:
-        """Let the agent that waits go on; waits for it where it is not there yet."""
+        """Let the agent that waits continue; waits for it where it is not there yet."""
         with (self.kept / "go").open("w", encoding="utf-8") as gate:
             gate.write("go\n")
 

@@ -3,9 +3,9 @@
 It is a real program over the real library. ``FOLDER/script.json`` says what it does:
 
 ``needsLogin``   the method that one has to log in with before there is a session
-``goesOn``       how it goes on in a session: ``load``, ``resume`` or nothing
+``goesOn``       how it continues a session: ``load``, ``resume`` or nothing
 ``version``      of the protocol that it speaks, if not the usual one
-``history``      what it tells again while a session is loaded
+``history``      what it repeats while a session is loaded
 ``session``      what the answer to ``session/new`` has beside the id: modes, models
 ``refuses``      methods that it answers with an error
 ``turns``        a list of steps for each iteration; the last one is played on and on

@@ -15,7 +15,7 @@ chosen by the environment:
   front they are carried out all the same.
 
 Several may run at once: a lock is held from reading to writing. What takes long to import is
-imported where it is needed, since each command of a test starts this program anew.
+imported where it is needed, since each command of a test starts this program again.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ def _kinds(issue: Raw, on: str) -> list[str]:
 
 
 def _whole(database: Database, issue: Raw) -> Raw:
-    """An issue by itself: what it depends on stands in it whole."""
+    """An issue by itself: what it depends on is in it whole."""
     shown = _bare(issue)
     down = [
         {**_bare(database.issues[on]), "dependency_type": kind}

@@ -22,7 +22,7 @@ FREE = ("related", "discovered-from", "relates-to")
 
 
 class BdError(Exception):
-    """What is told as an error, with code 1."""
+    """What is reported as an error, with code 1."""
 
 
 class Database:

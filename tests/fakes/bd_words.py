@@ -1,6 +1,6 @@
 """How the fake ``bd`` reads the words that it is called with.
 
-A call knows the flags of its own command alone, since to make those of all takes as long as to
+A call knows only the flags of its command, since to make those of all takes as long as to
 answer it.
 """
 

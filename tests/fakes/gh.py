@@ -1,7 +1,7 @@
 """A ``gh`` for tests: reading and commenting issues as the real one does, over a JSON file.
 
 Put on PATH with ``install``; ``seed`` makes its GitHub, which ``FAKE_GITHUB`` names, and ``posted``
-tells what was written there. ``tests.fakes.github`` serves the same file to a real ``gh``. Like the
+lists what was written there. ``tests.fakes.github`` serves the same file to a real ``gh``. Like the
 real one it wants a token (``GH_TOKEN``; the token ``expired`` is none), finds the repository by the
 remotes of the folder where ``--repo`` names none, and prints JSON only for fields that it knows.
 ``FAKE_GH_OFFLINE`` takes the network away, ``FAKE_GH_OLD`` the field ``comments``.
@@ -86,7 +86,7 @@ def repository_of(github: Raw, name: str) -> Raw | None:
 
 
 def shown(issue: Raw, number: int, where: str) -> Raw:
-    """An issue with every field that this fake knows, as both ``gh`` and GitHub tell it."""
+    """An issue with every field that this fake knows, as both ``gh`` and GitHub report it."""
     kind = "pull" if issue.get("is_pull") else "issues"
     url = f"https://{where}/{kind}/{number}"
     comments = [

@@ -81,7 +81,7 @@ CRASHES = "exit 3"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileRun:
-    """One run: what lies there, who works at it, and whether somebody ends it."""
+    """One run: what is there, who works on it, and whether somebody ends it."""
 
     profile: ProfileName
     agent: str

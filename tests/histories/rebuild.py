@@ -1,12 +1,12 @@
-"""The inputs of a run, found again in its journal: what must have come in for this to be told.
+"""The inputs of a run, found again in its journal: what must have come in for this to be reported.
 
-A journal holds what was told, not what came in; most inputs stand in their events whole. Of the
-others enough stands there to decide alike:
+A journal holds what was reported, not what came in; most inputs are in their events whole. Of the
+others enough is there to decide alike:
 
 - *What the agent said*: the error lines are the keys of the breaker's streaks. That it ended with a
-  question, or at its usage limit, is told by a warning and by the wait that follows.
-- *A look at the plan* that ended the run: its counts are those told last.
-- *That the agent said nothing*: told by what followed, a second attempt or a crash counted.
+  question, or at its usage limit, is known from a warning and by the wait that follows.
+- *A look at the plan* that ended the run: its counts are those reported last.
+- *That the agent said nothing*: known from what followed, a second attempt or a crash counted.
 - *Inputs that moved nothing* left no trace, and need none.
 """
 
@@ -109,7 +109,7 @@ SOMETHING = TaskRef(id="00000000", title="a task that nobody began")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Move:
-    """One input, when it came, and all that was told of it."""
+    """One input, when it came, and all that was reported about it."""
 
     given: Input
     now: datetime
@@ -119,7 +119,7 @@ class Move:
 def replay(events: Sequence[Event]) -> Iterator[Move]:
     """Feed the inputs found in ``events`` to the loop, one after the other.
 
-    Fails where nothing was told of an input: then it cannot have been the one.
+    Fails where nothing was reported about an input: then it cannot have been the one.
     """
     state, position = LoopState(), 0
     while position < len(events):
@@ -158,7 +158,7 @@ def _denied(end: Any) -> tuple[str, ...] | None:
 
 
 def _moved(started: Any, mine: Sequence[Any], evidence: Any, report: Any) -> tuple[str, ...]:
-    """Whose review went on: told as progress, or by silence about what would be warned of else."""
+    """Whose review advanced: known from progress, or from a warning that did not come."""
     if found := re.match(r"the review of (\d+) ", evidence.why):
         return tuple(f"moved-{number}" for number in range(int(found[1])))
     codes = {event.code for event in mine if event.kind == "warned"}
@@ -195,7 +195,7 @@ class _Finder:
     # What people ask.
 
     def _answered_command(self) -> Any | None:
-        """The answer to a command, where what is told next belongs to one."""
+        """The answer to a command, where what is reported next belongs to one."""
         for event in self._coming:
             if event.kind in {"commandAccepted", "commandRejected"}:
                 return event
@@ -242,7 +242,7 @@ class _Finder:
         return None
 
     def _halt_files(self, told: Sequence[Any]) -> HaltFiles:
-        """What stood in them, where this was told of them."""
+        """What was in them, where this was reported."""
         run, kinds = self._state.run, {event.kind: event for event in told}
         asked, answered = kinds.get("questionAsked"), kinds.get("questionAnswered")
         raised = kinds.get("blockedRaised")
@@ -419,7 +419,7 @@ class _Finder:
         return bool({"validated", "commandAccepted", "phaseChanged"}.intersection(after))
 
     def _failure(self, mine: Sequence[Any], end: Any) -> dict[str, Any]:
-        """How the agent failed: its own words, and what to do, stand in what is told of it."""
+        """How the agent failed: its own words, and what to do, are in what is reported about it."""
         if end is None or end.failure is None:
             return {}
         texts = [event.message for event in mine if event.kind == "warned"]
@@ -448,7 +448,7 @@ class _Finder:
         return words.partition(" Tell it what")[0]
 
     def _held(self, event: Any) -> tuple[HeldTask, ...]:
-        """The tasks that keep a run from going on stand in the words of its end."""
+        """The tasks that keep a run from continuing are in the words of its end."""
         message = getattr(event, "message", "")
         if getattr(event, "reason", "") != "blocked" or ": " not in message:
             return ()
@@ -510,7 +510,7 @@ class _Finder:
         )
 
     def _until(self, *kinds: str, beyond: str = "") -> list[Any]:
-        """What is told before the next event of one of the kinds, but for that one phase."""
+        """What is reported before the next event of one of the kinds, but for that one phase."""
         found = []
         for event in self._coming:
             if event.kind in kinds and getattr(event, "phase", None) != beyond:

@@ -1,8 +1,8 @@
 """Records the histories: plays each with the real engine, and writes its journal without traces.
 
 What differs each time or from machine to machine (times, pids, paths, ids) is made the same for
-all: the inputs found in the journal are cleaned, and told again by the loop at even times. That
-works only where the loop tells of the uncleaned ones exactly what stands in the journal.
+all: the inputs found in the journal are cleaned, and reported again by the loop at even times. That
+works only where the loop reports for the uncleaned ones exactly what is in the journal.
 
 ``python -m tests.histories.record [NAME…]`` writes them all, or those named; with ``--rewrite``
 they are not played, but written in today's form, in which a field that is new has its default.
@@ -324,7 +324,7 @@ def path_of(name: str) -> Path:
 
 
 def record(names: Iterable[str]) -> None:
-    """Play these with the real engine, in a world of their own, and write their journals."""
+    """Play these with the real engine, in a separate world, and write their journals."""
     with ExitStack() as at_the_end:
         fork_server = ForkServer(ROOT / "server")
         at_the_end.callback(fork_server.close)
@@ -435,7 +435,7 @@ class _Cleaner:
                 return given
 
     def _facts(self, facts: EngineFacts) -> EngineFacts:
-        """Without the digest of the settings, which stands for paths of this machine."""
+        """Without the digest of the settings, which depends on paths of this machine."""
         return replace(facts, pid=self._pid(), settings_digest=None)
 
     def _pid(self) -> int:

@@ -56,7 +56,7 @@ MODES = {
 
 
 class Stage:
-    """A repository with an agent on PATH, which plays what it is told."""
+    """A repository with an agent on PATH, which plays the script that it is given."""
 
     def __init__(self, project: Project) -> None:
         self.project = project
@@ -85,7 +85,7 @@ class Stage:
         )
 
     def heard(self, method: str | None = None) -> list[Any]:
-        """What the agent heard: the parameters of a method, or all that is none."""
+        """What the agent received: the parameters of a method, or all that is none."""
         lines = (self.project.kept / "heard.jsonl").read_text(encoding="utf-8").splitlines()
         found = [json.loads(line) for line in lines]
         if method is None:

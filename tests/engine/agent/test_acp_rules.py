@@ -199,7 +199,7 @@ class TestFiles:
 
 class TestPipes:
     async def received(self, *lines: bytes, is_prompted: bool = True) -> tuple[Any, list[Any]]:
-        """The messages that have to be dealt with, and the lines that are told."""
+        """The messages that have to be dealt with, and the lines that are reported."""
         reader, out = asyncio.StreamReader(), io.BytesIO()
         pipes = AgentPipes(reader, None, RecordWriter(out))  # type: ignore[arg-type]
         pipes.is_prompted = is_prompted

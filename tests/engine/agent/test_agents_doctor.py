@@ -51,7 +51,7 @@ class TestVersions:
     def test_one_that_does_not_answer_is_ended_with_all_that_it_started(
         self, tmp_path: Path
     ) -> None:
-        # Whoever holds the pipe open is alive; the system closes it for one that was killed.
+        # A process that holds the pipe open is alive; the system closes it for one that was killed.
         pipe = tmp_path / "alive"
         os.mkfifo(pipe)
         reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)

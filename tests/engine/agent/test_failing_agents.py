@@ -1,4 +1,4 @@
-"""Agents that fail, with real processes: told apart, waited for, handed over, and what they use."""
+"""Agents that fail, in real processes: identified, waited for, handed over, and what they use."""
 
 from __future__ import annotations
 

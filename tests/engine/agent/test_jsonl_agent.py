@@ -1,4 +1,4 @@
-"""Agents that print JSON lines of their own: the documented example, and counts in a file."""
+"""Agents that print their own JSON lines: the documented example, and counts in a file."""
 
 from __future__ import annotations
 

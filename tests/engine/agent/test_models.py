@@ -71,7 +71,7 @@ def test_each_iteration_gets_the_model_or_agent_of_its_task(project: Project) ->
     assert "▸ Agent: claude, model small" in done.stdout
     assert "▸ Agent: writer" in done.stdout
     project.plan(*TASKS, files={".ralph/config.toml": rules})
-    # What a person says for the run comes before what the repository says for its tasks.
+    # What the user sets for the run comes before what the repository says for its tasks.
     again = project.run_claude(WORKS, "1", "--model", "mine", "--deny-tool", "WebFetch")
     assert [event.model for event in told(again, "agentStarted")] == ["mine"]
     assert "--disallowedTools WebFetch --model mine" in (project.kept / "argv-1").read_text()

@@ -1,4 +1,4 @@
-"""Session continuity: which session an agent goes on in, and what it cost there.
+"""Session continuity: which session an agent continues, and what it cost there.
 
 See docs/rules.md#sessions.
 """
@@ -97,7 +97,7 @@ class TestDescription:
 @pytest.mark.slow
 class TestRun:
     def argv(self, project: Project, iteration: int) -> str:
-        """The end of the command line, where the session stands."""
+        """The end of the command line, where the session is."""
         line = (project.kept / f"argv-{iteration}").read_text(encoding="utf-8")
         return line.partition("--verbose")[2].strip()
 
@@ -128,7 +128,7 @@ esac
         ]
         ended = told(done, "iterationEnded")
         assert [event.session.id for event in ended] == ["one", "one", "two", "two"]
-        # The agent tells what the whole session cost.
+        # The agent reports what the whole session cost.
         assert [event.session.cost_usd for event in ended] == [0.5, 0.75, 0.25, 0.25]
         assert [event.usage.cost_usd for event in ended] == [0.5, 0.25, 0.25, 0.0]
 
@@ -156,7 +156,7 @@ RESULT = (
 
 
 class TestCost:
-    """The agent tells what its whole session cost; what an iteration cost is the difference."""
+    """The agent reports what its whole session cost; what an iteration cost is the difference."""
 
     def hearing(self, folder: Path) -> AgentOutputReader:
         (folder / ".git").mkdir()

@@ -1,4 +1,4 @@
-"""What an agent used that tells it in a file: heard live, by a later engine, over a session."""
+"""The usage that an agent reports in a file: read live, by a later engine, over a session."""
 
 from __future__ import annotations
 

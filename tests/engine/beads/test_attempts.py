@@ -1,4 +1,4 @@
-"""Issues that do not come off, those that others have, and planning in between.
+"""Issues that fail, those that others have, and planning in between.
 
 See docs/rules.md#attempts.
 """

@@ -1,4 +1,4 @@
-"""An engine dies, and the user goes on with the issues in ``bd`` before the run is resumed."""
+"""An engine dies, and the user continues with the issues in ``bd`` before the run is resumed."""
 
 from __future__ import annotations
 

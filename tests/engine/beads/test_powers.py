@@ -52,7 +52,7 @@ work; closes "$issue"; commit; {DONE}
         assert (garden["notes"], garden["description"]) == ("after the door", "Grass")
 
     def test_may_not_drop_lower_delete_soften_or_change_the_type(self, work: Issues) -> None:
-        """B16: all of it at once, and all of it is put back."""
+        """B16: all of it at once, and all of it is restored."""
         done = (
             work.issues(*HOUSE)
             .agent(
@@ -231,7 +231,7 @@ esac; {DONE}
         assert work.issue("bd-1")["status"] == "in_progress"
 
     def test_another_issue_is_reported_alone(self, work: Issues) -> None:
-        """A person may have closed it meanwhile, so it is left as it is."""
+        """The user may have closed it meanwhile, so it is left as it is."""
         done = (
             work.issues(*HOUSE)
             .agent(f'work; commit; bd close bd-3 --reason Done >/dev/null; closes "$issue"; {DONE}')

@@ -22,7 +22,7 @@ def digest_of(event: EventBase) -> str:
 
 
 def main() -> None:
-    # Only the timer tells of a dead engine; a test with many of them has no time to wait for it.
+    # Only the timer reports a dead engine; a test with many of them has no time to wait for it.
     follow.LIVE_INTERVAL = 0.05
     git_dir, journal = Path(sys.argv[1]), Path(sys.argv[2])
     for order in sys.stdin:

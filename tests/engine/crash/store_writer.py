@@ -1,7 +1,7 @@
 """Engines as far as the store is concerned: they take the lock, claim, and append until they die.
 
 Run by the tests as ``python -m tests.engine.crash.store_writer GIT_DIR STATE_FOLDER``. It reads one
-order a line from its stdin and makes a new engine of each, a process of its own. That one says
+order a line from its stdin and starts a new engine for each, a separate process. That one says
 ``claimed SEQ PID`` once it owns the run, and when it is gone ``over CODE`` is said of it:
 
 - ``write SEED COUNT`` appends COUNT events of any size, then waits to be killed;
@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def _be_engine(git_dir: Path, state: StateFolder, order: str, parent: int) -> NoReturn:
-    """Do as ordered and end; ``parent`` is a pipe that ends with whoever gives the orders."""
+    """Do as ordered and end; ``parent`` is a pipe that ends with the process that orders."""
     try:
         _write(git_dir, state, order, parent)
         os._exit(0)

@@ -1,4 +1,4 @@
-"""Clocks that go wrong while a run goes on: set back, set forward, or asleep with the machine."""
+"""Clocks that go wrong during a run: set back, set forward, or asleep with the machine."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def run_with(
     then: Callable[[EventBase], None],
     **settings: object,
 ) -> Completed:
-    """A run in this process; ``then`` gets its first event of that kind as soon as it is told."""
+    """A run in this process; ``then`` gets its first event of that kind as soon as it appears."""
     watching: list[threading.Thread] = []
 
     def watch(files: RunFiles) -> None:
@@ -105,7 +105,7 @@ def test_one_that_is_set_back_hurts_neither_durations_nor_budgets_nor_order(
 
 
 def test_a_wait_is_over_when_its_time_has_come_though_the_machine_slept(project: Project) -> None:
-    """While it sleeps the time of day goes on, and no timer does."""
+    """While it sleeps the time of day advances, and no timer does."""
     project.agent("work; commit; report 'STATUS: IN_PROGRESS'")
     clock = SetClock()
 

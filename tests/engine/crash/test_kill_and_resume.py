@@ -1,8 +1,8 @@
-"""The engine is killed after each event of a recorded run, and goes on as if nothing happened.
+"""The engine is killed after each event of a recorded run, and continues as if nothing happened.
 
 What comes again in the same place is left to the core's ``test_kill``, which skips none.
-Each engine is a real one in a process of its own (``crash_engine``); its agent is a script that
-looks at the repository to see what comes next, as a real agent does. The person in these tests
+Each engine is a real one in a separate process (``crash_engine``); its agent is a script that
+looks at the repository to see what comes next, as a real agent does. The user in these tests
 answers, resolves and resumes, and never looks into the journal.
 """
 
@@ -143,7 +143,7 @@ class Stage:
     ) -> Story:
         """Start a run, do what it asks for until it is over; one engine dies on the way.
 
-        A quick person does what a halt file asks for as soon as it lies there; another one when
+        A quick user does what a halt file asks for as soon as it is there; another one when
         the run ends for it.
         """
         story = Story(self.folder / name)
@@ -188,7 +188,7 @@ def staged(folder: Path, script: str) -> Iterator[Stage]:
 def check(story: Story, recorded: Story, *, is_over: bool = False) -> None:
     """It ended as the recorded one, and nothing was lost or done twice on the way.
 
-    A run that ``is_over`` was killed when it had told its end, but not yet written its last row.
+    A run that ``is_over`` was killed when it had reported its end, but not written its last row.
     """
     events, ended = story.events, story.ended
     found = newest_run(story.repository)
@@ -248,7 +248,7 @@ def check_way(script: str, recorded: Story) -> None:
 
 
 def moments(script: str, recorded: Story) -> list[int]:
-    """The events after which to kill: each where it first stands before what comes next.
+    """The events after which to kill: each at its first place before what comes next.
 
     Until its first agent has ended, ``halts`` does what ``breaker`` does.
     """
@@ -285,12 +285,12 @@ def test_a_run_killed_after_any_of_its_events_ends_as_it_would_have(
             assert story.exit_codes.count(KILLED) == 1, f"killed at {seq}"
             is_over = seq == n_events
             if is_over:
-                # There is nothing left to go on with.
+                # There is nothing left to continue with.
                 assert story.exit_codes[-1] == 64
                 assert "is complete; start a new one" in stage.told()
             else:
                 assert story.exit_codes[-1] == 0, f"killed at {seq}: {stage.told()}"
-            # A person was asked for what only a person can do, and for nothing else.
+            # The user was asked for what only the user can do, and for nothing else.
             assert story.exit_codes.count(3) >= story.n_told("questionAsked"), f"killed at {seq}"
             assert story.exit_codes.count(2) >= story.n_told("blockedRaised"), f"killed at {seq}"
             assert len(story.exit_codes) <= n_engines + 2, f"killed at {seq}"
@@ -308,7 +308,7 @@ def test_what_a_person_did_before_the_resume_counts(tmp_path: Path) -> None:
         recorded = stage.play("recorded")
         kinds = [getattr(event, "kind", "") for event in recorded.events]
         asked, raised = kinds.index("questionAsked") + 1, kinds.index("blockedRaised") + 1
-        # The question's file lies there even before it is told; each run ends two events after.
+        # The question's file is there even before it is reported; each run ends two events after.
         for seq in (asked - 1, asked, asked + 1, asked + 2, raised, raised + 1, raised + 2):
             story = stage.play(f"quick-{seq}", kill_at=seq, is_quick=True)
             check(story, recorded)

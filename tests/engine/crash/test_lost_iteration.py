@@ -1,4 +1,4 @@
-"""An engine is killed, the user goes on working, and a resume settles only what is the agent's.
+"""An engine is killed, the user continues working, and a resume settles only what is the agent's.
 
 The agent kills its engine and then does its work to the end. The user writes once the keeper has
 looked at the tree, which is waited for by its lock.

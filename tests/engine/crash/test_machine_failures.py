@@ -1,7 +1,7 @@
 """Moments at which the machine fails a run: no room, no leave to write, nothing to work in.
 
 Room is taken from a real engine by the system's own limit for the size of a file: a write then
-fails in the middle of a line as on a full disk, whoever runs the tests. Leave to write is taken
+fails in the middle of a line as on a full disk, for every user. Permission to write is taken
 from it by modes, which bind root too once it gives up the power to pass over them.
 """
 
@@ -105,7 +105,7 @@ class TestNoRoom:
         (warned,) = [one for one in told(done, "warned") if one.code == "log-not-written"]
         assert "File too large" in warned.message
         assert told(done, "agentExited")[0].stdout_bytes > 200_000
-        # What could not be kept was heard all the same.
+        # What could not be kept was read all the same.
         assert told(done, "ralphStatusUpdate")[0].report.fields["STATUS"] == "IN_PROGRESS"
         assert told(done, "iterationEnded")[0].outcome == "progress"
 

@@ -1,6 +1,6 @@
 """The kill test of the store: engines die at any moment, and no viewer notices more than a pause.
 
-An engine is ``store_writer``, a viewer is ``store_viewer``: processes of their own, real files.
+An engine is ``store_writer``, a viewer is ``store_viewer``: separate processes, real files.
 The moments are drawn from a seed; where exactly a kill falls is up to the machine.
 """
 
@@ -114,7 +114,7 @@ class Engines:
 
 
 class Viewer:
-    """A viewer in a process of its own, and everything that it has told."""
+    """A viewer in a separate process, and everything that it has reported."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.seen: list[Seen] = []
@@ -124,7 +124,7 @@ class Viewer:
         threading.Thread(target=self._listen, daemon=True).start()
 
     def follow(self) -> None:
-        """Go on behind the last event that it has seen."""
+        """Continue after the last event that it has seen."""
         self._following = True
         after_seq = self.seen[-1][0] if self.seen else 0
         assert self._process.stdin is not None

@@ -1,4 +1,4 @@
-"""A viewer that stands still, is killed or goes away changes nothing for the run that it shows."""
+"""A viewer that hangs, is killed or goes away changes nothing for the run that it shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One engine per work tree: whoever comes second is told who is there, and disturbs nothing."""
+"""One engine per work tree: the second one learns which one is there, and disturbs nothing."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Engines die between agent, validation, commit and push: each iteration is committed once.
 
-Not twice where the commit was made and nobody had told of it, and not never where nobody had come
+Not twice where the commit was made and nobody had reported it, and not never where nobody had come
 to make it.
 """
 
@@ -56,7 +56,7 @@ class Stage:
         self.template = make_repository(folder / "template", TASKS, files=files)
 
     def set_up(self) -> None:
-        """Begin anew."""
+        """Start over."""
         for path in (self.repository, self.remote):
             shutil.rmtree(path, ignore_errors=True)
         shutil.copytree(self.template, self.repository)
@@ -67,7 +67,7 @@ class Stage:
         return self.engines.ralph(self.repository, "run", *arguments, **kill)
 
     def play(self, **kill: Any) -> list[Any]:
-        """A run whose first engine may die, and which then goes on; its events."""
+        """A run whose first engine may die, and which then continues; its events."""
         assert self.ralph("--agent-command", self.command, **kill) == (KILLED if kill else 0)
         return self.go_on() if kill else list(events_of(self.repository))
 

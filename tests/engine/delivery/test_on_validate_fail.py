@@ -90,7 +90,7 @@ class TestRollback:
         assert (first.outcome.value, first.commit, first.counts.done) == ("noProgress", None, 0)
         assert second.outcome.value == "progress"
         assert [event.task.title for event in told(done, "iterationStarted")] == ["First task"] * 2
-        # The tree is as it was, and what the next agent did lies upon it.
+        # The tree is as it was, and what the next agent did is on top of it.
         assert len(subjects(project)) == 1
         assert status(project) == ""
         assert read(project, "old.txt") == "old\n"
@@ -103,7 +103,7 @@ class TestRollback:
         assert shown(project, branch, "staged.txt") == "staged\n"
         assert "gone.txt" not in git(project.repository, "ls-tree", "--name-only", branch)
         assert "100755" in git(project.repository, "ls-tree", branch, "run.sh")
-        # And everybody was told.
+        # And it was reported to everybody.
         assert f"all of it is kept on {branch}" in done.stdout
         assert f"it is kept on the branch `{branch}`" in project.prompt(2)
         assert "> bad.txt is there" in project.prompt(2)

@@ -74,9 +74,9 @@ def test_without_a_folder_it_takes_a_scratch_one(
 def test_it_needs_no_identity_no_network_and_nothing_of_the_user(
     ralph: Ralph, tmp_path: Path, isolated_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A person's git that signs, runs hooks and ignores files; and no socket is ever connected.
+    """The user's git that signs, runs hooks and ignores files; and no socket is ever connected.
 
-    Told to a program, as events alone.
+    Reported to a program, as events alone.
     """
     marker = isolated_home / "marker"
     hooks = isolated_home / "hooks"

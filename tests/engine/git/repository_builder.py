@@ -1,4 +1,4 @@
-"""A real repository for the tests of what git tells."""
+"""A real repository for the tests of what git reports."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OWN = LoopFiles(paths=frozenset({"@fix_plan.md", "sub/own.txt"}), folders=(".ral
 
 @dataclass
 class Repository:
-    """A real repository, changed by its person's own git."""
+    """A real repository, changed by its user's own git."""
 
     root: Path
     own: LoopFiles = OWN

@@ -1,4 +1,4 @@
-"""What of the files is another than before, whoever changed it and however."""
+"""What in the files differs from before, no matter who changed it and how."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What git knows of two commits and of files in them, for whoever looks at an iteration."""
+"""What git knows of two commits and of files in them, for a view of an iteration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Submodules, and repositories that lie in another one."""
+"""Submodules, and repositories inside another one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person committed while the agent worked is told apart, with the files that it changed."""
+"""What the user committed while the agent worked is identified, with the files that it changed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_what_was_or_is_uncommitted_stays_the_agents(repository: Repository) -> 
     repository.write("after", "changed again\n")
     changes = repository.since(before, is_persons=is_persons)
     assert told(changes) == [(":person", True)]
-    # What lay there before and was only committed is no change of anybody's.
+    # What was there before and was only committed is no change of anybody's.
     assert changes.paths == ("after", "before")
 
 

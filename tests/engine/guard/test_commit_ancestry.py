@@ -154,7 +154,7 @@ def test_a_commit_is_a_persons_where_no_git_of_the_agent_ran(
 
 
 def clean_git(repository: Path, *arguments: str) -> None:
-    """Git in the hands of a person, whose environment is not the agent's."""
+    """Git in the hands of the user, whose environment is not the agent's."""
     environment = {name: value for name, value in os.environ.items() if "RALPH" not in name}
     subprocess.run(["git", *arguments], cwd=repository, env=environment, check=True, timeout=60)
 
@@ -170,7 +170,7 @@ def is_of_person(event: object) -> bool:
 
 
 def next_second() -> None:
-    """Let the clock go on well into another second: git dates commits by whole ones.
+    """Let the clock advance well into another second: git dates commits by whole ones.
 
     A clock may lag behind another by a tick, so the turn of a second belongs to both.
     """
@@ -184,9 +184,9 @@ class TestRun:
     def evidence(
         self, project: Project, body: str, *, persons: str = "", apart: bool = False
     ) -> tuple[Evidence, list[str]]:
-        """One iteration of an agent that is held while a person commits; its evidence.
+        """One iteration of an agent that is held while the user commits; its evidence.
 
-        ``apart``: in a second of its own.
+        ``apart``: in a separate second.
         """
         project.agent(body)
         if not persons:
@@ -238,7 +238,7 @@ class TestRun:
         assert (owners, found.files, found.progress) == ([], 0, False)
 
     def test_where_it_cannot_be_told_a_commit_is_the_agents(self, project: Project) -> None:
-        # Whoever looks only may have its tools in a sandbox that nothing is traced from.
+        # An agent that only looks may have its tools in a sandbox that nothing is traced from.
         found, owners = self.evidence(project, "git status -s >&2; wait_here", persons="mine.txt")
         assert (owners, found.files, found.progress) == (["agent"], 1, True)
 

@@ -1,4 +1,4 @@
-"""Separation of powers in whole runs: what an agent may not do is put back, told, and no progress.
+"""Separation of powers in whole runs: what an agent may not do is undone, reported and no progress.
 
 Each agent does what it may not, and then something that shows whether it got away with it.
 """
@@ -212,7 +212,7 @@ class TestPlan:
 
 class TestFiles:
     def scene_with(self, project: Project, body: str) -> Project:
-        """Settings, a prompt and a validation script that a person has allowed."""
+        """Settings, a prompt and a validation script that the user has allowed."""
         files = {
             ".ralph/config.toml": CONFIG,
             ".ralph/prompts/PROMPT_build.md": "Do {TASK}.\n",
@@ -334,7 +334,7 @@ class TestFiles:
 
 
 class TestPeople:
-    """A person edits in an editor while the agent works; the editor tells of each save."""
+    """The user edits in an editor while the agent works; the editor reports each save."""
 
     def held(self, project: Project, then: str) -> Started:
         project.agent(f"wait_here; {then}; {IDLES}")

@@ -1,4 +1,4 @@
-"""A person edits the plan while the loop runs: it is known as theirs (docs/rules.md#user-edits)."""
+"""The user edits the plan while the loop runs: it is known as theirs (docs/rules.md#user-edits)."""
 
 from __future__ import annotations
 

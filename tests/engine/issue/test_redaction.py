@@ -36,7 +36,7 @@ def forms() -> dict[str, str]:
 
 
 def leaks() -> Iterator[bytes]:
-    """What must stand nowhere."""
+    """What must appear nowhere."""
     for name, form in forms().items():
         if name not in {"json", "wrapped", "coloured"} and not name.startswith("base64"):
             yield form.encode()
@@ -93,7 +93,7 @@ def test_it_leaves_the_engine_in_no_form(project: Project) -> None:
     assert_clean(
         "\n".join(line for line in given.splitlines() if "RALPH_" in line), "its variables"
     )
-    # What the agent commits is its own; of the loop's commits nothing may tell.
+    # What the agent commits is its own; the loop's commits must leak nothing.
     bodies = git(project.repository, "log", "--format=%an%n%B", f"{before}..", "--grep", "Ralph-")
     assert_clean(bodies, "commits of the loop")
     for verb in (

@@ -1,4 +1,4 @@
-"""``ralph archive``: what it puts away, what begins anew, and when it refuses.
+"""``ralph archive``: what it puts away, what starts over, and when it refuses.
 
 See docs/rules.md#archive.
 """

@@ -25,7 +25,7 @@ TITLE = "# Progress Log Archive\n\n"
 
 
 def moved(root: Path, config: Config = CONFIG) -> tuple[list[str], tuple[str, ...]]:
-    """What is told, and what was written."""
+    """What is reported, and what was written."""
     notices, written = archive_progress(root, config, TODAY)
     return [f"{notice.code}: {notice.message}" for notice in notices], written
 

@@ -1,4 +1,4 @@
-"""Tasks that do not come off: counted, set aside in the plan, and really passed over.
+"""Tasks that fail: counted, set aside in the plan, and really passed over.
 
 See docs/rules.md#attempts.
 """

@@ -208,7 +208,7 @@ class TestEnds:
         assert story_project.story() == before
         assert "halted-with-move" in warnings(ran)
         assert promise.partition(":")[2] in story_project.file(file).read_text(encoding="utf-8")
-        # The person does what is to be done, and the review is where it was.
+        # The user does what is to be done, and the review is where it was.
         if code == 2:
             story_project.file(file).unlink()
         else:

@@ -1,4 +1,4 @@
-"""Illegal moves of stories in whole runs: put back and told, and the rest stays.
+"""Illegal moves of stories in whole runs: restored and reported, and the rest stays.
 
 See docs/rules.md#stories.
 """
@@ -28,7 +28,7 @@ def reverted(ran: Completed) -> list[tuple[str, list[str]]]:
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """What an agent does to a plan, and what is told of it."""
+    """What an agent does to a plan, and what is reported about it."""
 
     does: str
     code: str
@@ -228,7 +228,7 @@ def test_with_the_guard_off_nothing_is_restored(story_project: StoryProject) -> 
 
 
 def test_what_the_user_does_meanwhile_is_theirs(story_project: StoryProject) -> None:
-    """A person passes a story and changes criteria; the agent's own illegal move goes back."""
+    """The user passes a story and changes criteria; the agent's own illegal move goes back."""
     from ralph_ls.core.plan.formats.stories import edits
     from ralph_ls.store.layout import StateFolder
     from ralph_ls.store.project.plan_file import edit_as_user

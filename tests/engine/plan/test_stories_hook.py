@@ -1,4 +1,4 @@
-"""What stop hooks of an agent of stories are told in whole runs, and what they answer (R)."""
+"""What stop hooks of an agent of stories get in whole runs, and what they answer (R)."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class TestHook:
         )
         ran = story_project.run("2")
         assert json.loads(story_project.kept_text("told")) == [True, True, False]
-        # And what it did is put back all the same.
+        # And what it did is restored all the same.
         assert len(told(ran, "guardReverted")) == 2
 
     def test_what_the_user_left_uncommitted_is_not_held_against_it(

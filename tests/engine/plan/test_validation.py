@@ -135,7 +135,7 @@ def test_one_that_was_never_allowed_keeps_the_run_from_starting(project: Project
 def test_one_that_the_agent_changes_is_not_run_and_the_run_ends(
     project: Project, change: str
 ) -> None:
-    """Where nothing is put back, trust is what holds."""
+    """Where nothing is restored, trust is what holds."""
     with_script(project, COUNTS, f"{change}; {WORKS}", config=UNGUARDED)
     done = run(project, "5")
     assert (done.exit_code, seen(project)) == (5, [])

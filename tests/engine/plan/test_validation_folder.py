@@ -15,7 +15,7 @@ UNGUARDED = "[guard]\nenabled = false\n"
 
 
 def with_scripts(project: Project, *, config: str = "", **bodies: str) -> Project:
-    """A repository that brings these scripts, whose owner has allowed them; each tells its name."""
+    """A repository with these scripts, whose owner has allowed them; each prints its name."""
     files = {FOLDER + "/README": "Not a script.\n"}
     for name, body in bodies.items():
         shown = name.replace("_", "-", 1).lstrip("n")

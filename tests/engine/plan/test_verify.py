@@ -1,6 +1,6 @@
 """Evidence for closing: the commands that criteria name are run, and the plan says what came of it.
 
-Agents here tick their task and may do what it asks for or not; ``check.sh`` is what tells.
+Agents here tick their task and may do what it asks for or not; ``check.sh`` is what decides.
 """
 
 from __future__ import annotations
@@ -365,7 +365,7 @@ def test_allow_shows_the_commands_of_stories_and_of_their_file(project: Project)
 def test_a_killed_engine_leaves_nothing_half_verified(
     project: Project, tmp_path: Path, later: int, *, holds: bool
 ) -> None:
-    """Killed right after the event that tells of it, and after each of the next ones."""
+    """Killed right after the event that reports it, and after each of the next ones."""
     agent = TICKS.replace("work;", "touch done.txt; work;") if holds else TICKS
     planned(project, agent, config=f"{ON}[attempts]\nlimit = 3\n")
     finished = project.run("1")

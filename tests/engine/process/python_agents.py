@@ -1,4 +1,4 @@
-"""Agents that are Python code, and what is heard of them: for the tests of ``engine/process``."""
+"""Agents that are Python code, and what is read from them: for the tests of ``engine/process``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ralph_ls.core.redaction.redactor import Redactor
 from ralph_ls.engine.process.reaper import prepare_nursery
 from ralph_ls.engine.process.running_process import Launch, ProcessExit, RunningProcess, start
 
-# One of its own for each process of tests: it ends whatever carries it.
+# A separate one for each process of tests: it ends whatever carries it.
 MARKER = f"20260131T120000Z-{secrets.token_hex(8)}/7"
 SECRET = "hunter2-hunter2"
 
@@ -26,7 +26,7 @@ signal.signal(signal.SIGTERM, signal.SIG_IGN)
 say('ready')
 while True: signal.pause()
 """
-# A grandchild in a session of its own, with or without our pipes, that tells its pid in a file.
+# A grandchild in a separate session, with or without our pipes, that writes its pid to a file.
 DAEMON = """
 import subprocess
 subprocess.Popen(
@@ -65,7 +65,7 @@ class Heard:
 
 @dataclass
 class Agent:
-    """Python code as an agent, in a folder of its own."""
+    """Python code as an agent, in a separate folder."""
 
     folder: Path
     heard: Heard = field(default_factory=Heard)

@@ -1,7 +1,7 @@
 """Whatever program hangs, and whichever way the run is stopped: it ends in time and leaves nothing.
 
-What hangs here is deaf: it ignores every polite signal, and so does what it started in a session
-of its own. Each kind of program meets each kind of stop.
+What hangs here is deaf: it ignores every polite signal, and so does what it started in a separate
+session. Each kind of program meets each kind of stop.
 """
 
 from __future__ import annotations

@@ -30,8 +30,8 @@ from tests.engine.ralph_runner import Ralph
 
 ALL_DONE = {"@fix_plan.md": "- [x] The only task\n"}
 
-# The first one starts a grandchild in a session of its own, tells both pids, and stays; a later one
-# tells which of the two it still finds.
+# The first one starts a grandchild in a separate session, reports both pids, and stays; a later one
+# reports which of the two it still finds.
 STAYS = """
 import json, os, signal, subprocess, sys
 
@@ -66,7 +66,7 @@ while True:
 
 @dataclass(frozen=True)
 class Stayer:
-    """An agent that never ends by itself, and what it has told."""
+    """An agent that never ends by itself, and what it has reported."""
 
     folder: Path
     command: str

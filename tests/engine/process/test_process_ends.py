@@ -82,7 +82,7 @@ async def test_silence_ends_the_agent(agent: Agent) -> None:
 async def test_an_agent_that_keeps_talking_is_not_idle(
     agent: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # It answers each byte with one. The loop's clock jumps; nobody really waits, nor stands still.
+    # It answers each byte with one. The loop's clock jumps; nobody really waits or is held up.
     monkeypatch.setattr(running_process, "HELD_UP", math.inf)
     loop = asyncio.get_running_loop()
     real_time, skipped = loop.time, [0.0]
@@ -126,7 +126,7 @@ async def test_time_in_which_the_engine_stood_still_is_not_the_agents(
     await agent.heard.until(b"woken")
     assert not running._reasons
     for _ in range(2 * 3600):
-        # Now time goes on as it should.
+        # Now time advances as it should.
         skipped[0] += 0.0 if running._reasons else 1.0
         await asyncio.sleep(0)
     exit_ = await running.wait()
@@ -161,7 +161,7 @@ async def test_a_daemon_that_holds_the_pipes_is_ended_without_a_wait(agent: Agen
 async def test_a_stranger_that_holds_the_pipes_is_not_waited_for(
     agent: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Neither in the group nor marked: nothing tells that it is the agent's.
+    # Neither in the group nor marked: nothing shows that it is the agent's.
     monkeypatch.setattr("ralph_ls.engine.process.running_process.DRAIN_SECONDS", 0.05)
     before = open_files()
     exit_ = await agent.run(

@@ -21,7 +21,7 @@ from ralph_ls.engine.process.process_tree import (
     wait_until_gone,
 )
 
-# One of its own for each process of tests: it ends whatever carries it.
+# A separate one for each process of tests: it ends whatever carries it.
 MARKER = f"20260131T120000Z-{secrets.token_hex(8)}/7"
 
 SLEEPER = "print('ready', flush=True); signal.pause()"
@@ -30,7 +30,7 @@ signal.signal(signal.SIGTERM, signal.SIG_IGN)
 print('ready', flush=True)
 while True: signal.pause()
 """
-# Tells the pid of a grandchild in a session of its own, and waits.
+# Prints the pid of a grandchild in a separate session, and waits.
 WITH_DAEMON = """
 read_end, write_end = os.pipe()
 if os.fork() == 0:
@@ -45,7 +45,7 @@ os.wait()
 os.close(write_end)
 print(os.read(read_end, 20).decode(), flush=True)
 """
-# Hands over to a successor in a session of its own whenever it is asked to end.
+# Hands over to a successor in a separate session whenever it is asked to end.
 HYDRA = """
 signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
 print('ready', flush=True)

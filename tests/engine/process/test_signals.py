@@ -1,7 +1,7 @@
 """Ctrl-C and a closed terminal, whatever is under way: the run ends and nothing is left behind.
 
 Whatever is under way here is deaf: it ignores every polite signal, and so does what it started in
-a session of its own. What obeys is in ``test_orphans.py``, the plain ends are in
+a separate session. What obeys is in ``test_orphans.py``, the plain ends are in
 ``test_endings.py``.
 """
 

@@ -1,4 +1,4 @@
-"""Every way in which a run ends: its code, its reason, what a person and a program are told."""
+"""Every way in which a run ends: its code, its reason, its messages to a user and to a program."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WORKS = "work; commit; report 'STATUS: IN_PROGRESS' 'FILES_MODIFIED: 1'"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
-    """One way to end, and all that should be told of it."""
+    """One way to end, and all that should be reported about it."""
 
     agent: str
     code: int
@@ -196,7 +196,7 @@ report 'STATUS: IN_PROGRESS'
         reason="fatal",
         message="@fix_plan.md cannot be read: No such file or directory; put it back, "
         "for example with: git checkout -- @fix_plan.md",
-        iterations=0,  # The one that was open is settled by a run that goes on.
+        iterations=0,  # The one that was open is settled by a run that continues.
         next_step="mend what the message says, then: ralph run --resume",
     ),
     "fatal-as-the-agent-takes-too-long": Ending(
@@ -241,7 +241,7 @@ def test_a_run_ends_with_its_code_and_tells_a_person_why(project: Project, name:
 def run_to(ending: Ending, project: Project, *more: str) -> Completed:
     files = {".ralph/config.toml": ending.config} if ending.config else {}
     project.plan(*ending.tasks, files=files).agent(ending.agent)
-    # On a branch of its own, of which nothing is warned: a warning takes a run's time along.
+    # On a separate branch, about which there is no warning: a warning takes a run's time along.
     git(project.repository, "switch", "-q", "-c", "letters")
     return project.run(*ending.arguments, *more)
 

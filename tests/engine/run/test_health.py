@@ -1,4 +1,4 @@
-"""What is looked at before each iteration: told once, or the end of the run with what to do."""
+"""What is checked before each iteration: reported once, or the end of the run with what to do."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ HEALTH = {"disk-low", "detached-head", "main-branch", "no-upstream", "dirty-tree
 
 
 def of_health(done: Completed) -> list[tuple[int | None, str]]:
-    """What was told of the surroundings, and before which iteration."""
+    """What was reported about the surroundings, and before which iteration."""
     return [(one.iteration, one.code) for one in told(done, "warned") if one.code in HEALTH]
 
 
 def end_of(done: Completed) -> tuple[int, int, str]:
-    """The code, how many iterations began, and how the end was told."""
+    """The code, how many iterations began, and how the end was reported."""
     (end,) = told(done, "runEnded")
     return done.exit_code, len(told(done, "iterationStarted")), end.message
 

@@ -19,7 +19,7 @@ turn() { printf '{"type":"assistant","message":{"id":"m%s","usage":{"input_token
 result() { printf '{"type":"user","message":{"content":[{"type":"tool_result",\
 "tool_use_id":"t%s"}]}}\\n' "$1"; }
 """
-"""``turn N TOKENS`` calls a tool, as ``claude`` tells it while it works; ``result N`` ends it."""
+"""``turn N TOKENS`` calls a tool, as ``claude`` reports it while it works; ``result N`` ends it."""
 
 OVERSPENDS = f"""\
 {STREAMS}

@@ -68,7 +68,7 @@ class TestSpec:
         ]
         first = told(done, "evidenceGathered")[0].evidence
         assert (first.progress, first.why) == (True, "the plan changed")
-        # Both left the plan for PROGRESS.md, where finished tasks are told.
+        # Both left the plan for PROGRESS.md, where finished tasks are listed.
         finished = [event.evidence.tasks_done for event in told(done, "evidenceGathered")]
         assert [len(ids) for ids in finished] == [0, 1, 1]
         assert [event.outcome.value for event in told(done, "iterationEnded")] == ["progress"] * 3
@@ -99,7 +99,7 @@ class TestSpec:
         body = AGENT.replace(
             "work; grep", "if [ ! -e work.txt ]; then work; rm $plan; exit; fi\ngrep"
         )
-        # Where nothing is put back: deleting the plan drops every task of it.
+        # Where nothing is restored: deleting the plan drops every task of it.
         config = f"{CONFIG}[guard]\nenabled = false\n"
         done = without_plan(project, config=config).agent(body).run("10")
         assert done.exit_code == 0
@@ -238,7 +238,7 @@ class TestSkeleton:
     def test_otherwise_it_is_refused(
         self, project: Project, config: str, arguments: tuple[str, ...]
     ) -> None:
-        # Specifications would tell of the profile that has the plan written.
+        # Specifications would point to the profile that has the plan written.
         project = without_plan(project, config=config, spec=None).agent("work")
         done = project.run(*arguments)
         assert (done.exit_code, done.events) == (5, ())

@@ -216,7 +216,7 @@ def test_a_run_in_docker_and_behind_a_prefix(project: Project) -> None:
     assert (project.kept / "docker").read_text().splitlines()[-1] == "sandbox stop box"
     assert "sandbox-not-ended" not in warnings(late)
     (project.kept / "hang").unlink()
-    # A person's own prefix needs no leave.
+    # The user's own prefix needs no permission.
     project.file(".ralph/config.toml").write_text("")
     git(project.repository, "commit", "-qam", "No box")
     os.environ["RALPH_SANDBOX_PREFIX"] = "env,OUTSIDE=around"

@@ -1,4 +1,4 @@
-"""Runs that need a person: the two halt files, ending for them, waiting for them, going on."""
+"""Runs that need the user: the two halt files, ending for them, waiting for them, continuing."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ class TestEnding:
 
 
 class TestParking:
-    """``--on-halt wait``: the run waits for a person, who has an editor or only ``rm``."""
+    """``--on-halt wait``: the run waits for the user, who has an editor or only ``rm``."""
 
     def test_an_answer_written_by_hand_lets_the_run_go_on(self, project: Project) -> None:
         project.agent(ACTS.format(deletes=":"))

@@ -56,7 +56,7 @@ READING: Mapping[str, Sequence[str]] = {
 
 
 def run_ralph(*arguments: str, stdin: str = os.devnull) -> tuple[int, str]:
-    """Run a command line in a process of its own; its code, and what it said of errors."""
+    """Run a command line in a separate process; its code, and what it said of errors."""
     with tempfile.TemporaryFile() as errors:
         pid = os.fork()
         if pid == 0:
@@ -152,7 +152,7 @@ def fork_twice(work: Callable[[], None]) -> None:
 
 
 def detach(kept: Path) -> None:
-    """A process without parents of ours, in a session of its own, with a clean environment."""
+    """A process without parents of ours, in a separate session, with a clean environment."""
     os.mkfifo(kept / "done")
     names = ("PATH", "HOME", "PYTHONPATH", "XDG_STATE_HOME", "XDG_CONFIG_HOME")
     environment = {name: os.environ[name] for name in names}

@@ -99,7 +99,7 @@ with adopting_orphans():
     os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
     print("adopted", int(said) == os.getpid(), reap_adopted())
 """
-"""A child of ours that has ended is left to whoever waits for it; its orphan comes to us."""
+"""Our child that has ended is left to the process that waits for it; its orphan comes to us."""
 
 
 @pytest.mark.slow

@@ -1,7 +1,7 @@
 """Every way in, started within a repository that would like to run something: nothing of it runs.
 
 The repository brings modules, programs, settings of git and of editors. Each of them leaves its
-name behind when it is run or imported. What a person starts is asked first: see ``ralph allow``.
+name behind when it is run or imported. What the user starts is asked first: see ``ralph allow``.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def repository(tmp_path: Path, canary: Path) -> Path:
 
 @pytest.fixture
 def around(repository: Path) -> Mapping[str, str]:
-    """What a careless person has set: the current folder on two search paths."""
+    """What a careless user has set: the current folder on two search paths."""
     path = os.pathsep.join(["", ".", "bin", str(repository / "bin"), os.environ["PATH"]])
     search = os.pathsep.join([str(repository / "nothing"), ""])
     return {**os.environ, "PATH": path, "PYTHONPATH": search}

@@ -105,7 +105,7 @@ class TestGitsOwnSettings:
     def test_a_git_folder_out_of_an_archive_cannot_bring_a_run_to_go_on_with(
         self, ralph: Ralph, tmp_path: Path, marker: Path, state_dir: Path
     ) -> None:
-        """``ralph.json`` would name a journal whose settings count as given by a person."""
+        """``ralph.json`` would name a journal whose settings count as given by the user."""
         clone = clone_of(tmp_path, {"evil.sh": leaving(marker, "evil")})
         agent = write_agent(tmp_path / "agents", "true")
         assert ralph(clone, "run", "1", "--agent-command", agent).code == 1

@@ -49,7 +49,7 @@ def check_refusals(found: dict[str, Any], kind: str) -> None:
 
 
 def check_scratch(found: dict[str, Any]) -> None:
-    """An agent's tests may run ``ralph`` where they have a state folder of their own."""
+    """An agent's tests may run ``ralph`` where they have a separate state folder."""
     code, message = found.pop("allow in the same state")
     assert code == REFUSED
     assert "give them a folder with RALPH_STATE_DIR" in message

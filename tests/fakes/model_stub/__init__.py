@@ -1,4 +1,4 @@
-"""A model that says what a test tells it to, behind the APIs that real agents speak.
+"""A model that says what a test scripts, behind the APIs that real agents speak.
 
 It exists so that a real agent's command line can run with no network and no key. What it answers is
 a list of ``Answer``, given out in order; what it was asked is kept. It must never know which agent

@@ -39,13 +39,13 @@ class Api:
     error_of: Callable[[Answer], Json]
     """The body of an error."""
     end_of_stream: str = ""
-    """What stands after the last event."""
+    """What comes after the last event."""
     aside: Callable[[Json], Json | None] = lambda _: None
     """The whole answer to a request that is no part of the work, though it looks like one."""
 
 
 def usage_of(answer: Answer) -> Mapping[str, int]:
-    """The counts of an answer, whose own stand before ``DEFAULT_USAGE``."""
+    """The counts of an answer: its own before those of ``DEFAULT_USAGE``."""
     return {**DEFAULT_USAGE, **answer.usage}
 
 

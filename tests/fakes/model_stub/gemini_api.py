@@ -81,7 +81,7 @@ def _usage(answer: Answer) -> Json:
 
 
 def _aside(request: Json) -> Json | None:
-    """Questions of the agent to itself, such as who goes on next: answered by their own schema."""
+    """Questions of the agent to itself, such as who is next: answered by their own schema."""
     settings = request.get("generationConfig") or {}
     schema = settings.get("responseJsonSchema") or settings.get("responseSchema")
     if schema is None and settings.get("responseMimeType") != "application/json":

@@ -16,7 +16,7 @@ class ToolCall:
     name: str
     input: Mapping[str, Any]
     deferred: bool = False
-    """The program knows the tool without telling the model of it in every request."""
+    """The program knows the tool without naming it to the model in every request."""
     custom: bool = False
     """It takes a text and no object (Responses API); ``input`` holds the text as ``input``."""
 

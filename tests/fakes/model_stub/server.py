@@ -1,4 +1,4 @@
-"""The stub's server: on the loopback alone, on a port of its own, in threads of this process."""
+"""The stub's server: on the loopback alone, on a separate port, in threads of this process."""
 
 from __future__ import annotations
 
