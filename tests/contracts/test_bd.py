@@ -159,7 +159,7 @@ def test_lists_are_by_status(bd: Program) -> None:
     assert bd.show(closed).close_reason == "why"
 
 
-def test_a_list_without_a_limit_of_its_own_ends_at_fifty(bd: Program) -> None:
+def test_a_list_without_an_explicit_limit_ends_at_fifty(bd: Program) -> None:
     ids = [f"bd-x{nth}" for nth in range(52)]
     if bd.path in REAL:
         for issue_id in ids:
@@ -232,7 +232,7 @@ def test_somebody_elses_issue_cannot_be_claimed(bd: Program) -> None:
     assert "grace" in done.stdout + done.stderr
 
 
-def test_the_numbers_tell_how_all_stand(bd: Program) -> None:
+def test_the_numbers_give_the_state_of_all(bd: Program) -> None:
     first = bd.create("a")
     bd.create("b")
     bd.ask("close", first, "--reason", "r")

@@ -118,7 +118,7 @@ def test_an_issue_comes_as_it_was_written(make: Any) -> None:
     assert reference == program.named("ada/invoice", 12)
 
 
-def test_only_the_fields_that_were_asked_for_are_told(make: Any) -> None:
+def test_only_the_fields_that_were_asked_for_are_given(make: Any) -> None:
     program = make()
     words = ("issue", "view", "12", f"--repo={program.named('ada/invoice', 12).repository}")
     done = program.run(*words, "--json", ",".join(FIELDS))
@@ -132,7 +132,7 @@ def test_a_closed_issue_says_so(make: Any) -> None:
     assert view_issue(program.gh, program.named("ada/invoice", 13)).is_open is False
 
 
-def test_a_pull_request_is_told_by_its_address(make: Any) -> None:
+def test_a_pull_request_is_known_by_its_address(make: Any) -> None:
     program = make()
     done = program.run(
         "issue",

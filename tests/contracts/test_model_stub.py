@@ -234,7 +234,7 @@ def test_a_question_of_an_agent_to_itself_is_answered_by_its_schema(stub: ModelS
 
 
 @pytest.mark.slow
-def test_a_script_can_lie_in_a_file_and_be_served_by_itself(tmp_path: Path) -> None:
+def test_a_script_can_be_in_a_file_and_be_served_by_itself(tmp_path: Path) -> None:
     script = tmp_path / "script.json"
     tools = [{"name": "Write", "input": {"path": "a"}}]
     script.write_text(json.dumps([{"text": "Hello", "tools": tools}]), encoding="utf-8")

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow
 @pytest.mark.parametrize(
     "scenario", [pytest.param(one, id=name) for name, one in SCENARIOS.items()]
 )
-def test_a_play_is_told_alike_on_both_stages(project: Project, scenario: Scenario) -> None:
+def test_a_play_gives_the_same_events_on_both_stages(project: Project, scenario: Scenario) -> None:
     wait = scenario.people.helpful or scenario.people.editing
     settings = {"max_iterations": 9, **scenario.settings}
     in_mind = play(*scenario.script, person=scenario.person, wait=wait, **settings)

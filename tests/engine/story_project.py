@@ -1,7 +1,7 @@
 """Whole runs of stories: a file of stories, and agents in Python that move them.
 
-An agent gets its mode as a real one is, by ``.ralph-active`` and its prompt. What it begins with
-gives it the moves of the cycle by name; a test says which of them it makes.
+An agent gets its mode as a real one does, from ``.ralph-active`` and its prompt. What it begins
+with gives it the moves of the cycle by name; a test says which of them it makes.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ A journal holds what was reported, not what came in; most inputs are in their ev
 others enough is there to decide alike:
 
 - *What the agent said*: the error lines are the keys of the breaker's streaks. That it ended with a
-  question, or at its usage limit, is known from a warning and by the wait that follows.
+  question, or at its usage limit, is known from a warning and from the wait that follows.
 - *A look at the plan* that ended the run: its counts are those reported last.
 - *That the agent said nothing*: known from what followed, a second attempt or a crash counted.
 - *Inputs that moved nothing* left no trace, and need none.

@@ -133,7 +133,7 @@ class TestChoices:
     def test_where_nothing_is_offered_nothing_can_be_chosen(self, session: dict[str, Any]) -> None:
         assert offer_of(session, "model") is None
 
-    def test_questions_are_turned_off_where_that_is_an_option_of_its_own(self) -> None:
+    def test_questions_are_turned_off_where_that_is_a_separate_option(self) -> None:
         row = {"category": "permissions"}
         switch = {"options": [{"value": "on"}, {"value": "off"}]}
         session = {

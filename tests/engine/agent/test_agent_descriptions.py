@@ -84,7 +84,7 @@ class TestEach:
         expected = (*agent.argv, flag, "large", *resume, *tail)
         assert told(agent, session="s1", model="large") == expected
 
-    def test_a_command_of_ones_own_takes_the_place_of_its_standing_flags(self, name: str) -> None:
+    def test_a_custom_command_replaces_its_usual_flags(self, name: str) -> None:
         table = {"argv": ["box", name], "args": ["--mine"], "env": {"A": "b"}, "dialect": "text"}
         agent = chosen(name, agents={name: table})
         assert told(agent) == ("box", name, "--mine", *TAIL.get(name, ()))

@@ -64,7 +64,7 @@ def test_a_resumed_run_knows_what_changed_before(project: Project) -> None:
     assert reasons(done)[1:] == ["only output files changed again: notes.txt"] * 2
 
 
-def test_a_task_that_is_never_finished_is_set_aside_with_what_its_agent_said(
+def test_a_task_that_is_never_finished_is_set_aside_with_the_agents_words(
     project: Project,
 ) -> None:
     project.agent(

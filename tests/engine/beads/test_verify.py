@@ -23,7 +23,7 @@ def wall(work: Issues, criteria: str = CHECKED) -> Issues:
     return work
 
 
-def test_what_holds_is_written_as_b_writes_it_whatever_the_agent_said(work: Issues) -> None:
+def test_what_holds_is_written_as_b_writes_it_whatever_the_agent_claims(work: Issues) -> None:
     wall(work).agent(f"work; : >wall; commit; bd close bd-1 --reason Done >/dev/null; {DONE}")
     done = work.work_on()
     assert end_of(done)[0] == 0
@@ -33,7 +33,7 @@ def test_what_holds_is_written_as_b_writes_it_whatever_the_agent_said(work: Issu
     assert "- [x] the wall stands (test -f wall - exit 0)" in reason
 
 
-def test_what_does_not_hold_is_open_again_whatever_the_agent_said(work: Issues) -> None:
+def test_what_does_not_hold_is_open_again_whatever_the_agent_claims(work: Issues) -> None:
     """B14: the agent can only meet the criteria, not claim them."""
     claim = "- [x] the wall stands (test -f wall - exit 0)"
     wall(work).agent(

@@ -303,7 +303,7 @@ def test_a_run_killed_after_any_of_its_events_ends_as_it_would_have(
 
 
 @pytest.mark.slow
-def test_what_a_person_did_before_the_resume_counts(tmp_path: Path) -> None:
+def test_what_the_user_did_before_the_resume_counts(tmp_path: Path) -> None:
     with staged(tmp_path, "halts") as stage:
         recorded = stage.play("recorded")
         kinds = [getattr(event, "kind", "") for event in recorded.events]
@@ -331,7 +331,7 @@ def test_the_last_row_of_a_run_killed_at_its_end_is_written_by_the_next_start(
 
 
 @pytest.mark.slow
-def test_a_torn_last_line_is_dropped_and_told(tmp_path: Path) -> None:
+def test_a_torn_last_line_is_dropped_and_reported(tmp_path: Path) -> None:
     cuts = {"agentStarted": 1, "agentExited": 40, "evidenceGathered": 90, "iterationEnded": 200}
     with staged(tmp_path, "breaker") as stage:
         recorded = stage.play("recorded")

@@ -96,7 +96,7 @@ class TestNoRoom:
         outcomes = [event.outcome for event in told(goes_on(project, run), "iterationEnded")]
         assert outcomes[0] == ("progress" if says_why else "lost")
 
-    def test_for_the_logs_is_told_and_the_run_goes_on(self, project: Project) -> None:
+    def test_for_the_logs_is_reported_and_the_run_continues(self, project: Project) -> None:
         running = begun(project, f"wait_here; yes 'it talks' | head -c 200000; {GOES_ON}", "1")
         leave_room(running, 60_000)
         project.open_gate()
@@ -111,7 +111,7 @@ class TestNoRoom:
 
 
 class TestNoLeave:
-    def test_to_make_the_state_is_told_before_anything_begins(
+    def test_to_make_the_state_is_reported_before_anything_begins(
         self, project: Project, tmp_path: Path
     ) -> None:
         closed = tmp_path / "closed"
@@ -126,7 +126,7 @@ class TestNoLeave:
             "Permission denied; set RALPH_STATE_DIR to a folder that you may write" in done.stderr
         )
 
-    def test_to_write_logs_is_told_and_to_write_the_state_ends_the_run(
+    def test_to_write_logs_is_reported_and_to_write_the_state_ends_the_run(
         self, project: Project
     ) -> None:
         project.plan().file(".ralph/logs").mkdir(parents=True)
@@ -174,7 +174,7 @@ class TestGone:
         assert (done.stderr, project.repository.exists()) == ("", False)
         assert marked_processes(found.state.run) == []
 
-    def test_the_state_is_written_again_and_the_run_goes_on(self, project: Project) -> None:
+    def test_the_state_is_written_again_and_the_run_continues(self, project: Project) -> None:
         running = begun(project, f"[ -e work.txt ] || wait_here; {GOES_ON}", "3")
         remove_at_once(project.run_folder())
         project.open_gate()

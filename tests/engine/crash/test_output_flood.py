@@ -45,7 +45,7 @@ def test_a_flood_of_output_is_kept_whole_and_not_in_memory(project: Project) -> 
     assert "▸ Iteration 1: progress" in done.stdout
 
 
-def test_of_twenty_viewers_one_that_stands_still_hurts_nobody(project: Project) -> None:
+def test_of_twenty_viewers_one_that_hangs_hurts_nobody(project: Project) -> None:
     project.make_gate()
     project.agent(
         '[ "$RALPH_START" != 1 ] || wait_here\n'

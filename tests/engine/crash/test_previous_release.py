@@ -112,7 +112,7 @@ def test_watching_ends_where_the_run_did(limit: Before) -> None:
 
 
 @pytest.mark.slow
-def test_they_go_on_with_the_numbers_that_follow(before: Before) -> None:
+def test_they_continue_with_the_numbers_that_follow(before: Before) -> None:
     n_lines = len(before.lines())
     if before.run.parent.parent.joinpath("inbox").is_dir() and "decide" in str(before.run):
         assert before("answer", "red").exit_code == 0
@@ -180,7 +180,7 @@ max_iterations = 1
 
 
 @pytest.mark.slow
-def test_a_run_that_goes_on_keeps_its_settings(limit: Before) -> None:
+def test_a_run_that_continues_keeps_its_settings(limit: Before) -> None:
     agent = str(limit.root.parent / "agent.sh")
     config = limit.root / ".ralph" / "config.toml"
     config.parent.mkdir(exist_ok=True)

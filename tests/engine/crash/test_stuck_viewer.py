@@ -83,7 +83,7 @@ def test_output_that_nobody_reads_holds_up_neither_the_run_nor_its_end(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("flags", [[], ["--json"]], ids=["plain", "json"])
-def test_a_reader_that_goes_away_lets_the_run_go_on(
+def test_a_reader_that_goes_away_lets_the_run_continue(
     ralph: Ralph, repository: Path, tmp_path: Path, flags: list[str]
 ) -> None:
     os.mkfifo(tmp_path / "go")

@@ -132,7 +132,7 @@ def test_a_run_killed_after_any_event_has_each_commit_once(stage: Stage) -> None
 
 
 @pytest.mark.parametrize("kind", ["committed", "pushed", "iterationEnded"])
-def test_what_was_done_and_not_yet_told_is_not_done_again(stage: Stage, kind: str) -> None:
+def test_what_was_done_and_not_yet_reported_is_not_done_again(stage: Stage, kind: str) -> None:
     stage.set_up()
     recorded = stage.play()
     seqs = [one.seq for one in recorded if one.kind == kind]

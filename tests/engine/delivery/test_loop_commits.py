@@ -156,7 +156,7 @@ class TestWhat:
         done = project.run("2")
         assert (len(told(done, "committed")), status(project)) == (2, "")
 
-    def test_a_repository_inside_is_left_alone_and_told(self, project: Project) -> None:
+    def test_a_repository_inside_is_left_alone_and_reported(self, project: Project) -> None:
         project.agent(
             "[ -d inner ] || { git init -q inner; cd inner; echo x >x; git add x; "
             f"git commit -qm inner; cd ..; }}; work; {SAYS}"
@@ -279,7 +279,7 @@ class TestWhen:
 
 
 class TestHooks:
-    def test_a_hook_that_refuses_is_told_with_its_words_and_nothing_is_lost(
+    def test_a_hook_that_refuses_is_reported_with_its_words_and_nothing_is_lost(
         self, project: Project
     ) -> None:
         loop(project).agent(f"work; {SAYS}")
@@ -362,7 +362,7 @@ class TestSettings:
         assert (done.exit_code, done.events) == (5, ())
         assert "git config user.name 'Your Name'" in done.stderr
 
-    def test_where_the_agent_commits_its_leftovers_are_told(self, project: Project) -> None:
+    def test_where_the_agent_commits_its_leftovers_are_reported(self, project: Project) -> None:
         project.agent(f"work; commit; echo rest >rest.txt; {SAYS}")
         done = project.run("2")
         assert message_of(done, "left-uncommitted") == (

@@ -200,7 +200,7 @@ class TestRollback:
         assert told(done, "rolledBack")[0].ok
         assert status(project) == "?? report.txt\n"
 
-    def test_a_plan_that_a_person_saved_meanwhile_stays_and_that_is_told(
+    def test_a_plan_that_the_user_saved_meanwhile_stays_and_is_reported(
         self, project: Project
     ) -> None:
         checked(project, ROLLBACK).agent(f"wait_here; mark x First; echo >bad.txt; {SAYS}")
@@ -234,7 +234,7 @@ class TestRollback:
         with pytest.raises(ConfigError, match="cannot take back what an iteration did"):
             require_deliverable(find_worktree(project.repository), config)
 
-    def test_a_run_that_goes_on_with_an_iteration_takes_it_back_once(
+    def test_a_run_that_continues_with_an_iteration_takes_it_back_once(
         self, project: Project
     ) -> None:
         """An engine that dies after git is through and before the journal says so."""
@@ -253,7 +253,7 @@ class TestRollback:
 
 
 class TestRepair:
-    def test_the_next_agent_gets_the_task_and_the_words_and_mends_it(
+    def test_the_next_agent_gets_the_task_and_the_words_and_fixes_it(
         self, project: Project
     ) -> None:
         checked(project, REPAIR + LOOP)

@@ -132,7 +132,7 @@ class TestWhat:
             {branch(project): head(project)},
         )
 
-    def test_without_a_remote_it_is_skipped_and_told_once(self, project: Project) -> None:
+    def test_without_a_remote_it_is_skipped_and_reported_once(self, project: Project) -> None:
         project.plan(files={".ralph/config.toml": BOTH}).agent(WORKS)
         done = project.run("3")
         assert (done.exit_code, warnings(done).count("push-skipped")) == (1, 1)
@@ -213,7 +213,7 @@ class TestFailures:
         assert "has commits" in message
         assert f"git pull --rebase origin {branch(project)}" in message
 
-    def test_credentials_are_never_told(self, project: Project, tmp_path: Path) -> None:
+    def test_credentials_are_never_shown(self, project: Project, tmp_path: Path) -> None:
         pushing(project, tmp_path)
         url = "http://ada:s3cr3t-passw0rd@127.0.0.1:9/repository.git"
         git(project.repository, "remote", "set-url", "origin", url)

@@ -85,7 +85,7 @@ class TestWhatItDoes:
         rolled(project, "1", "--yes")
         assert (project.repository / "@fix_plan.md").read_text() == before[1]
 
-    def test_a_dry_run_only_tells(self, project: Project) -> None:
+    def test_a_dry_run_only_reports(self, project: Project) -> None:
         _, first, second = worked(project)
         told = rolled(project, "1", "--dry-run")
         assert (told["done"], told["target"]) == (False, first)
@@ -93,7 +93,7 @@ class TestWhatItDoes:
         assert head(project) == second
         assert git(project.repository, "branch", "--list", "ralph/*") == ""
 
-    def test_people_are_told_in_words(self, project: Project) -> None:
+    def test_the_plain_output_is_in_words(self, project: Project) -> None:
         _, first, second = worked(project)
         shown = lines(project.tell("rollback", "1", "--dry-run"))
         assert shown[0].startswith(f"main goes back to {first[:7]}, before iteration 2 of run ")
@@ -114,7 +114,7 @@ class TestWhatItDoes:
         assert [one["foreign"] for one in told["commits"]] == [False, False]
         assert head(project) == start
 
-    def test_the_force_push_is_told_and_never_run(self, project: Project, tmp_path: Path) -> None:
+    def test_the_force_push_is_shown_and_never_run(self, project: Project, tmp_path: Path) -> None:
         project.agent(TWO_COMMITS)
         remote = tmp_path / "remote.git"
         git(tmp_path, "init", "--quiet", "--bare", str(remote))
@@ -138,7 +138,7 @@ class TestWhatItDoes:
 
 
 class TestWhatItRefuses:
-    def test_while_a_run_goes_on(self, project: Project) -> None:
+    def test_during_a_run(self, project: Project) -> None:
         worked(project, 1)
         project.agent(WAITS)
         project.make_gate()

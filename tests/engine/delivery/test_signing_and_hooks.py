@@ -24,7 +24,7 @@ def hook(project: Project, name: str, body: str) -> None:
     path.chmod(0o755)
 
 
-def test_signing_that_fails_is_told_and_the_work_stays(project: Project) -> None:
+def test_signing_that_fails_is_reported_and_the_work_stays(project: Project) -> None:
     project.plan(files=LOOP).agent(WORKS)
     git(project.repository, "config", "commit.gpgSign", "true")
     git(project.repository, "config", "gpg.program", "false")
@@ -42,7 +42,7 @@ def test_signing_that_fails_is_told_and_the_work_stays(project: Project) -> None
     assert git(project.repository, "status", "--porcelain") == ""
 
 
-def test_a_message_that_a_hook_writes_anew_is_a_commit_all_the_same(project: Project) -> None:
+def test_a_message_that_a_hook_rewrites_is_a_commit_all_the_same(project: Project) -> None:
     project.plan(files=LOOP).agent(WORKS)
     hook(project, "commit-msg", 'echo "PROJ-1: rewritten" >"$1"')
     done = project.run("2")
@@ -56,7 +56,7 @@ def test_a_message_that_a_hook_writes_anew_is_a_commit_all_the_same(project: Pro
     assert f"out of the message of commit {commits[0][:7]}" in warned.message
 
 
-def test_a_persons_commit_during_an_iteration_stays_theirs(project: Project) -> None:
+def test_a_users_commit_during_an_iteration_stays_theirs(project: Project) -> None:
     project.make_gate()
     project.plan("First task", "Second task", files={**LOOP, "theirs.txt": "0\n"})
     project.agent(f'[ "$RALPH_START" != 1 ] || wait_here\n{WORKS}')

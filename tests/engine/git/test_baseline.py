@@ -78,7 +78,7 @@ def test_by_content_an_empty_repository_has_a_fingerprint_too(empty: Repository)
     assert empty.look().fingerprint == after
 
 
-def test_the_loops_own_files_are_told_apart(repository: Repository) -> None:
+def test_the_loops_own_files_are_distinguished(repository: Repository) -> None:
     repository.write("@fix_plan.md")
     repository.write("a.txt", "other\n")
     repository.write(".ralph/new.txt")
@@ -109,7 +109,7 @@ def test_a_file_that_became_a_folder_or_a_pipe_is_deleted(repository: Repository
     assert "a.txt/inside.txt" in dirty
 
 
-def test_a_huge_file_is_told_by_its_ends(
+def test_a_huge_file_is_known_by_its_ends(
     repository: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(status, "WHOLE_FILE_LIMIT", 64)
@@ -126,7 +126,7 @@ def test_a_huge_file_is_told_by_its_ends(
     assert repository.look().dirty["huge"] == first
 
 
-def test_a_file_that_cannot_be_read_is_told_as_such(
+def test_a_file_that_cannot_be_read_is_reported_as_such(
     repository: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(path: Path) -> bytes:
@@ -184,13 +184,13 @@ def test_an_unusual_head_is_asked_of_git(repository: Repository) -> None:
         repository.head()
 
 
-def test_a_head_that_git_cannot_tell_is_an_error(repository: Repository) -> None:
+def test_a_head_that_git_cannot_name_is_an_error(repository: Repository) -> None:
     (repository.root / ".git" / "HEAD").write_text("nonsense\n", encoding="utf-8")
     with pytest.raises(WorkspaceMissing):
         repository.head()
 
 
-def test_a_linked_worktree_has_a_head_of_its_own(repository: Repository, tmp_path: Path) -> None:
+def test_a_linked_worktree_has_a_separate_head(repository: Repository, tmp_path: Path) -> None:
     repository.git("worktree", "add", "-q", "-b", "linked", str(tmp_path / "linked"))
     linked = Repository((tmp_path / "linked").resolve())
     assert linked.head() == Head(commit=repository.head().commit, branch="linked")

@@ -118,7 +118,7 @@ def test_what_finished_a_task_is_not_looked_at(iterations: Iterations) -> None:
         assert (found.again, found.cosmetic) == (None, None)
 
 
-def test_the_agents_own_stream_tells_of_an_edit(iterations: Iterations) -> None:
+def test_the_agents_own_stream_reports_an_edit(iterations: Iterations) -> None:
     iterations.play(write("a.py", "x = {n}\n"))
     assert iterations.play(write("a.py", "x = {n}\n"), edited=("a.py",)).again is EDITED
 
@@ -175,7 +175,7 @@ def test_more_files_than_can_be_compared_are_no_repetition_of_output(
         assert iterations.play(both).again is SAME
 
 
-def test_without_a_commit_and_with_a_broken_repository_nothing_is_told(
+def test_without_a_commit_and_with_a_broken_repository_nothing_is_reported(
     iterations: Iterations, empty: Repository, tmp_path: Path
 ) -> None:
     assert changes._committed(empty.root, None, ["a"]) == {}

@@ -66,7 +66,7 @@ def test_other_changes_are_seen_too(repository: Repository, commit: bool, stage:
     assert repository.since(before).paths == ("a.txt", "b.txt", "dir/c.txt", "dir/d.txt", "link")
 
 
-def test_a_name_that_is_no_utf8_is_told_with_escapes(repository: Repository) -> None:
+def test_a_name_that_is_no_utf8_is_reported_with_escapes(repository: Repository) -> None:
     before = repository.look()
     Path(os.fsdecode(os.fsencode(repository.root) + b"/caf\xe9")).write_text("x", encoding="utf-8")
     assert repository.since(before).paths == ("caf\\xe9",)
@@ -133,7 +133,7 @@ def test_the_same_holds_where_git_converts_the_line_ends(repository: Repository)
     assert repository.since(before).files == 0
 
 
-def test_a_dirty_file_put_back_is_a_change(repository: Repository) -> None:
+def test_restoring_a_dirty_file_is_a_change(repository: Repository) -> None:
     repository.write("a.txt", "mine\n")
     repository.write("mine.txt")
     before = repository.look()

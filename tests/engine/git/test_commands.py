@@ -197,7 +197,7 @@ def test_an_exclude_file_changed_meanwhile_is_read_again(
     assert file.read_bytes() == b"/theirs\n/ours\n"
 
 
-def test_an_exclude_file_that_cannot_be_written_is_told(repository: Repository) -> None:
+def test_an_exclude_file_that_cannot_be_written_is_reported(repository: Repository) -> None:
     subprocess.run(["rm", "-r", repository.root / ".git" / "info"], check=True)
     (repository.root / ".git" / "info").write_text("in the way", encoding="utf-8")
     with pytest.raises(StateUnusable, match="info cannot be made"):
@@ -221,7 +221,7 @@ def test_outside_a_repository_there_is_nothing_to_see(tmp_path: Path) -> None:
         git_command.run_git(tmp_path, "status")
 
 
-def test_gits_own_words_are_told_when_it_fails(repository: Repository) -> None:
+def test_gits_own_words_are_reported_when_it_fails(repository: Repository) -> None:
     with pytest.raises(RalphError, match=r"git ls-tree failed in .*Not a valid object name"):
         git_command.run_git(repository.root, "ls-tree", "no-such-commit")
     repository.git("checkout", "-q", "--orphan", "other")
@@ -230,7 +230,7 @@ def test_gits_own_words_are_told_when_it_fails(repository: Repository) -> None:
         git_command.run_git(repository.root, "merge-base", "main", "other")
 
 
-def test_a_machine_without_git_is_told_what_to_install(
+def test_a_machine_without_git_gets_a_message_what_to_install(
     repository: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(repository.root))

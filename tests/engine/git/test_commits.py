@@ -22,7 +22,7 @@ def test_commits_come_oldest_first_with_their_subjects(repository: Repository) -
     assert changes.paths == ("x", "y")
 
 
-def test_a_subject_that_is_no_utf8_or_endless_is_mended(repository: Repository) -> None:
+def test_a_subject_that_is_no_utf8_or_endless_is_repaired(repository: Repository) -> None:
     before = repository.look()
     tree, parent = repository.git("rev-parse", "HEAD^{tree}", "HEAD").split()
     header = f"tree {tree}\nparent {parent}\nauthor A <a@b.c> 1 +0000\ncommitter A <a@b.c> 1 +0000"
@@ -47,7 +47,7 @@ def test_no_file_name_passes_for_a_commit(repository: Repository) -> None:
     assert [seen.subject for seen in repository.since(before).commits] == ["names"]
 
 
-def test_only_the_newest_commits_are_told(repository: Repository) -> None:
+def test_only_the_newest_commits_are_listed(repository: Repository) -> None:
     before = repository.look()
     lines = []
     for number in range(205):
@@ -100,7 +100,7 @@ def test_an_amended_commit_is_a_commit(repository: Repository) -> None:
     assert changes.paths == ("x",)
 
 
-def test_a_rebased_history_tells_its_new_commits(repository: Repository) -> None:
+def test_a_rebased_history_lists_its_new_commits(repository: Repository) -> None:
     repository.git("checkout", "-qb", "side")
     repository.commit("s", subject="side")
     repository.git("checkout", "-q", "main")

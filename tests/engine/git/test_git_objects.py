@@ -45,7 +45,7 @@ def test_files_are_added_changed_removed_renamed_and_made_links(repository: Repo
     assert [one.subject for one in commits_between(repository.root, base, head)] == ["more"]
 
 
-def test_binary_files_are_told_also_renamed_ones(repository: Repository) -> None:
+def test_binary_files_are_reported_also_renamed_ones(repository: Repository) -> None:
     data = os.urandom(500) + b"\0"
     (repository.root / "old").write_bytes(data)
     base = repository.commit("one")
@@ -131,7 +131,7 @@ class TestFileAt:
         assert file_at(repository.root, commit, "o*") == FileAtResult()
         assert file_at(repository.root, commit, ":(glob)*") == FileAtResult()
 
-    def test_what_is_no_text_or_too_large_is_told_and_not_sent(
+    def test_what_is_no_text_or_too_large_is_reported_and_not_sent(
         self, repository: Repository, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(git_objects, "LARGEST_FILE", 10)
@@ -162,7 +162,7 @@ class TestFileAt:
         with pytest.raises(UsageError, match="is no path of a file in the repository"):
             file_at(repository.root, commit, path)
 
-    def test_a_commit_that_is_gone_is_told(self, repository: Repository) -> None:
+    def test_a_commit_that_is_gone_is_reported(self, repository: Repository) -> None:
         repository.commit("one")
         with pytest.raises(RalphError):
             file_at(repository.root, "0" * 39 + "1", "one")

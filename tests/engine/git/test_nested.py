@@ -81,7 +81,7 @@ def test_to_record_a_submodules_new_commit_changes_no_file(
     assert changes.files == 0
 
 
-def test_a_submodule_put_back_is_a_change(with_submodule: tuple[Repository, Repository]) -> None:
+def test_restoring_a_submodule_is_a_change(with_submodule: tuple[Repository, Repository]) -> None:
     repository, submodule = with_submodule
     submodule.write("lib.txt", "changed\n")
     before = repository.look()

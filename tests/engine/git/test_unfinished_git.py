@@ -54,7 +54,7 @@ def test_the_next_agent_ends_it_and_nothing_is_committed_before(
 
 
 @pytest.mark.slow
-def test_a_rebase_leaves_a_run_that_pushes_able_to_go_on(project: Project) -> None:
+def test_a_rebase_leaves_a_run_that_pushes_able_to_continue(project: Project) -> None:
     project.plan(files={"IMPLEMENTATION_PLAN.md": "# Plan\n\n- [ ] First task\n"})
     done = agent(project, *OPERATIONS["rebase"]).run("2", "--profile", "spec")
     assert done.exit_code == 1, done.stdout

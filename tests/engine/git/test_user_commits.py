@@ -18,7 +18,7 @@ def told(changes: Changes) -> list[tuple[str, bool]]:
     ]
 
 
-def test_files_of_a_persons_commits_alone_do_not_count(repository: Repository) -> None:
+def test_files_of_a_users_commits_alone_do_not_count(repository: Repository) -> None:
     repository.commit("shared", "moved", subject="before")
     before = repository.look()
     repository.commit("a", "shared", subject="agent")
@@ -49,7 +49,7 @@ def test_what_the_agent_says_that_it_wrote_is_its_own(repository: Repository) ->
     assert repository.since(before, is_persons=is_persons, touched=["said"]).paths == ("said",)
 
 
-def test_more_commits_than_are_told_hide_whose_files_they_are(repository: Repository) -> None:
+def test_more_commits_than_are_listed_hide_whose_files_they_are(repository: Repository) -> None:
     before = repository.look()
     for number in range(200):
         repository.git("commit", "-q", "--allow-empty", "-m", str(number), **PERSONS)
@@ -57,7 +57,7 @@ def test_more_commits_than_are_told_hide_whose_files_they_are(repository: Reposi
     assert repository.since(before, is_persons=is_persons).paths == ("p",)
 
 
-def test_a_persons_commit_in_a_nested_repository_changes_nothing(repository: Repository) -> None:
+def test_a_users_commit_in_a_nested_repository_changes_nothing(repository: Repository) -> None:
     nested = make_repository(repository.root / "lib")
     nested.commit("n", subject="first")
     other = make_repository(repository.root / "other")
@@ -81,7 +81,7 @@ def test_a_nested_repository_that_is_dirty_stays_the_agents(repository: Reposito
     assert (told(changes), changes.paths) == ([("lib:person", True)], ("lib",))
 
 
-def test_a_submodule_that_a_person_moves_on_changes_nothing(repository: Repository) -> None:
+def test_a_submodule_that_the_user_moves_on_changes_nothing(repository: Repository) -> None:
     source = make_repository(repository.root.parent / "source")
     source.commit("s", subject="first")
     repository.git("submodule", "add", "-q", str(source.root), "lib")

@@ -79,7 +79,7 @@ class TestReading:
         made_at = int(git(tmp_path / "tree", "log", "-1", "--format=%ct"))
         assert not found.is_persons(made_at)
 
-    def test_without_git_nothing_can_be_told(self, tmp_path: Path) -> None:
+    def test_without_git_nothing_can_be_known(self, tmp_path: Path) -> None:
         assert self.read(tmp_path, "true") is None
 
     def test_a_trace_of_the_callers_own_is_left_alone(self, tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ class TestReading:
         (tmp_path / "events.jsonl").write_bytes(lines)
         assert read_ancestry(tmp_path, began=LONG_AGO, read_at=LONG_AGO) is None
 
-    def test_a_process_that_tells_no_end_or_time_may_have_run_all_the_time(
+    def test_a_process_that_reports_no_end_or_time_may_have_run_all_the_time(
         self, tmp_path: Path
     ) -> None:
         (tmp_path / "events.jsonl").write_text(
@@ -146,7 +146,7 @@ class TestReading:
         pytest.param(99, [(14, 15)], False, id="of-the-future-perhaps-by-the-agent"),
     ],
 )
-def test_a_commit_is_a_persons_where_no_git_of_the_agent_ran(
+def test_a_commit_is_the_users_where_no_git_of_the_agent_ran(
     made_at: int, windows: list[tuple[int, int | None]], is_persons: bool
 ) -> None:
     descent = CommitAncestry(began=10, read_at=20, windows=tuple(windows), writes=True)
@@ -219,7 +219,7 @@ class TestRun:
         assert owners == ["agent"]
         assert (found.files, found.progress) == (1, True)
 
-    def test_a_persons_commit_is_told_and_is_no_progress(self, project: Project) -> None:
+    def test_a_users_commit_is_reported_and_is_no_progress(self, project: Project) -> None:
         found, owners = self.evidence(
             project, f"{STAGES}; wait_here; report 'STATUS: IN_PROGRESS'", persons="mine.txt"
         )
@@ -237,7 +237,7 @@ class TestRun:
         found, owners = self.evidence(project, "git status -s >&2; report 'STATUS: IN_PROGRESS'")
         assert (owners, found.files, found.progress) == ([], 0, False)
 
-    def test_where_it_cannot_be_told_a_commit_is_the_agents(self, project: Project) -> None:
+    def test_where_it_cannot_be_known_a_commit_is_the_agents(self, project: Project) -> None:
         # An agent that only looks may have its tools in a sandbox that nothing is traced from.
         found, owners = self.evidence(project, "git status -s >&2; wait_here", persons="mine.txt")
         assert (owners, found.files, found.progress) == (["agent"], 1, True)
@@ -248,7 +248,7 @@ class TestRun:
         )
         assert (owners, found.progress) == (["agent"], True)
 
-    def test_what_the_agent_left_and_a_person_committed_counts_where_the_agent_goes_on(
+    def test_what_the_agent_left_and_the_user_committed_counts_where_the_agent_continues(
         self, project: Project
     ) -> None:
         found, owners = self.evidence(
@@ -258,7 +258,7 @@ class TestRun:
         )
         assert (owners, found.paths) == (["person"], ("mine.txt",))
 
-    def test_a_trace_of_the_caller_is_kept_and_nothing_can_be_told(
+    def test_a_trace_of_the_caller_is_kept_and_nothing_can_be_known(
         self, project: Project, tmp_path: Path
     ) -> None:
         own = tmp_path / "own"

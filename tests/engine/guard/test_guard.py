@@ -116,7 +116,7 @@ class TestPlan:
         modes = [stat.S_IMODE(path.stat().st_mode) for path in (folder, folder / "x")]
         assert modes == [0o700, 0o600]
 
-    def test_what_is_put_back_is_no_progress(self, project: Project) -> None:
+    def test_what_is_restored_is_no_progress(self, project: Project) -> None:
         project.plan(*TWO)
         project.agent(f"mark - 'First task'; mark - 'Second task'; {IDLES}")
         ran = project.run("1")
@@ -185,7 +185,7 @@ class TestPlan:
         removed = [one.removed.text for one in told(ran, "warned") if one.removed is not None]
         assert removed == (["# Plan\n\n- [ ] First task"] if is_kept else [])
 
-    def test_a_tick_without_a_change_is_told_and_is_no_progress(self, project: Project) -> None:
+    def test_a_tick_without_a_change_is_reported_and_is_no_progress(self, project: Project) -> None:
         project.plan(*TWO)
         project.agent(f"mark x 'First task'; {IDLES}")
         ran = project.run("1")
@@ -253,13 +253,13 @@ class TestFiles:
         assert [event.ok for event in told(ran, "validated")] == [True, True]
         assert not any(event.evidence.progress for event in told(ran, "evidenceGathered"))
 
-    def test_a_script_is_put_back_though_only_its_mode_was_changed(self, project: Project) -> None:
+    def test_a_script_is_restored_though_only_its_mode_was_changed(self, project: Project) -> None:
         self.scene_with(project, "chmod 600 .ralph/validate.sh")
         ran = project.run("1")
         assert what(ran) == [(".ralph/validate.sh", Forbidden.CHANGED)]
         assert self.unharmed(project)
 
-    def test_what_is_made_anew_is_taken_away(self, project: Project) -> None:
+    def test_what_is_newly_made_is_taken_away(self, project: Project) -> None:
         project.plan(*TWO)
         project.agent(
             "mkdir -p .ralph/prompts .ralph/validate.sh; echo hi >.ralph/prompts/PROMPT_build.md\n"
@@ -309,7 +309,7 @@ class TestFiles:
         assert ran.exit_code == 3
         assert "a or b?" in project.file(".ralph/decide.txt").read_text(encoding="utf-8")
 
-    def test_a_link_of_a_person_s_stays_one(self, project: Project, tmp_path: Path) -> None:
+    def test_a_link_of_the_user_stays_one(self, project: Project, tmp_path: Path) -> None:
         mine = tmp_path / "mine.toml"
         mine.write_text(CONFIG, encoding="utf-8")
         project.plan(*TWO)
@@ -321,7 +321,7 @@ class TestFiles:
         assert project.file(".ralph/config.toml").readlink() == mine
         assert mine.read_text(encoding="utf-8") == CONFIG
 
-    def test_a_commit_of_what_was_put_back_is_no_progress(self, project: Project) -> None:
+    def test_a_commit_of_what_was_restored_is_no_progress(self, project: Project) -> None:
         files = {".ralph/config.toml": '[paths]\nvalidate_script = "check.sh"\n' + CONFIG}
         project.plan(*TWO, files={**files, "check.sh": "#!/bin/sh\ntrue\n"})
         project.file("check.sh").chmod(0o755)
@@ -333,7 +333,7 @@ class TestFiles:
         assert not evidence(ran).evidence.progress
 
 
-class TestPeople:
+class TestUser:
     """The user edits in an editor while the agent works; the editor reports each save."""
 
     def held(self, project: Project, then: str) -> Started:
@@ -356,7 +356,7 @@ class TestPeople:
         else:
             record_settings_save(state, name, save, at=datetime.now(UTC))
 
-    def test_what_a_person_did_to_the_plan_stays_and_the_agents_is_put_back(
+    def test_what_the_user_did_to_the_plan_stays_and_the_agents_is_undone(
         self, project: Project
     ) -> None:
         project.plan("First task", "Second task", "Third task")
@@ -369,7 +369,7 @@ class TestPeople:
         now = project.file("@fix_plan.md").read_text(encoding="utf-8")
         assert now == text.replace("- [ ] Second task\n", "")
 
-    def test_a_plan_that_only_people_wrote_is_left_alone(self, project: Project) -> None:
+    def test_a_plan_that_only_the_user_wrote_is_left_alone(self, project: Project) -> None:
         project.plan(*TWO)
         running = self.held(project, "true")
         self.saves(project, "@fix_plan.md", "- [ ] Something else\n")
@@ -378,7 +378,7 @@ class TestPeople:
         assert project.file("@fix_plan.md").read_text(encoding="utf-8") == "- [ ] Something else\n"
 
     @pytest.mark.parametrize("was", [CONFIG, None])
-    def test_settings_that_a_person_saved_stay(self, project: Project, was: str | None) -> None:
+    def test_settings_that_the_user_saved_stay(self, project: Project, was: str | None) -> None:
         project.plan(*TWO, files={} if was is None else {".ralph/config.toml": was})
         running = self.held(project, "true")
         self.saves(project, ".ralph/config.toml", "max_iterations = 7\n")
@@ -388,7 +388,7 @@ class TestPeople:
         assert now == "max_iterations = 7\n"
 
     @pytest.mark.parametrize("was", [CONFIG, None])
-    def test_what_the_agent_made_of_a_persons_settings_is_put_back_to_these(
+    def test_what_the_agent_made_of_the_users_settings_is_undone(
         self, project: Project, was: str | None
     ) -> None:
         project.plan(*TWO, files={} if was is None else {".ralph/config.toml": was})

@@ -263,7 +263,7 @@ def test_settings_that_the_user_committed_are_what_is_restored(place: Place) -> 
     assert place.head() == head
 
 
-def test_where_nobody_can_tell_the_tree_alone_is_restored_and_the_user_asked(place: Place) -> None:
+def test_where_it_is_unknown_the_tree_alone_is_restored_and_the_user_asked(place: Place) -> None:
     place.write(PLAN, ONE).commit("Whose", owner=CommitOwner.UNKNOWN)
     head = place.head()
     done = place.settle()

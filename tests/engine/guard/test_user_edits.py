@@ -47,7 +47,7 @@ def person_saves(project: Project, before: str, text: str) -> None:
     record_document_save(state, "@fix_plan.md", save, kind=PlanKind.MARKDOWN, at=datetime.now(UTC))
 
 
-def test_a_persons_tick_is_told_and_is_no_progress(project: Project) -> None:
+def test_a_users_tick_is_reported_and_is_no_progress(project: Project) -> None:
     held(project, WAITS)
     running = project.start("1")
     wait_until(project.kept, (project.kept / "here").exists)

@@ -381,7 +381,7 @@ def test_a_look_ahead_says_mode_and_story(story_project: StoryProject) -> None:
     assert not story_project.file(".ralph-active").exists()
 
 
-def test_a_story_that_does_not_come_off_is_set_aside_where_that_is_wished(
+def test_a_story_that_fails_is_set_aside_where_that_is_wished(
     story_project: StoryProject,
 ) -> None:
     settings = "max_stuck = 9\n[attempts]\nlimit = 1\n"

@@ -144,7 +144,7 @@ def test_it_is_restored_and_reported(story_project: StoryProject, case: Case) ->
     assert "Put back: " in ran.stdout
 
 
-def test_of_two_reviews_that_of_its_own_story_stays(story_project: StoryProject) -> None:
+def test_of_two_reviews_the_one_of_the_same_story_stays(story_project: StoryProject) -> None:
     story_project.stories(WAITS, story(2, reviewStatus="needs_review", reviewCount=1))
     story_project.agent(
         "for name in ('US-2', 'US-1'):\n"

@@ -126,7 +126,7 @@ def test_a_pid_without_a_process_has_no_start_time(spawn: Spawn) -> None:
     assert start_identity(child.pid) is None
 
 
-def test_a_daemon_in_a_session_of_its_own_is_found_by_its_marker(spawn: Spawn) -> None:
+def test_a_daemon_in_a_separate_session_is_found_by_its_marker(spawn: Spawn) -> None:
     daemon = int(first_line(spawn(WITH_DAEMON, marker=MARKER)))
     other = ready(spawn(SLEEPER, marker=MARKER + "0"))
     assert [process.pid for process in find_marked(MARKER)] == [daemon]

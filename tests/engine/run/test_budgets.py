@@ -96,7 +96,7 @@ work; mark x First; commit; say 'All tasks are complete.'; report 'EXIT_SIGNAL: 
 """
 
 
-def test_a_clarification_is_a_question_that_a_person_answers(project: Project) -> None:
+def test_a_clarification_is_a_question_that_the_user_answers(project: Project) -> None:
     running = parked(project, CLARIFIES_FIRST, "decide")
     decide = project.file(".ralph/decide.txt").read_text(encoding="utf-8")
     assert "Which colour, red or blue?" in decide
@@ -109,7 +109,7 @@ def test_a_clarification_is_a_question_that_a_person_answers(project: Project) -
     assert not project.file(".ralph/decide.txt").exists()
 
 
-def test_a_question_without_a_signal_is_told_and_nothing_is_invented(project: Project) -> None:
+def test_a_question_without_a_signal_is_reported_and_nothing_is_invented(project: Project) -> None:
     project.agent("work; commit; say 'I have looked at it.' '' 'Should the lamp be red or blue?'")
     done = project.run("1")
     assert (done.exit_code, told(done, "questionAsked")) == (1, [])

@@ -223,14 +223,14 @@ ALSO_FOR_PEOPLE = (
 
 
 @pytest.mark.parametrize("ending", [pytest.param(one, id=name) for name, one in ENDINGS.items()])
-def test_a_run_ends_with_its_code_and_tells_a_program_why(project: Project, ending: Ending) -> None:
+def test_a_run_ends_with_its_code_and_shows_a_program_why(project: Project, ending: Ending) -> None:
     done = run_to(ending, project, "--json")
     check_told(ending, done, done.stderr)
     assert events_in(done.stdout) == done.events
 
 
 @pytest.mark.parametrize("name", ALSO_FOR_PEOPLE)
-def test_a_run_ends_with_its_code_and_tells_a_person_why(project: Project, name: str) -> None:
+def test_a_run_ends_with_its_code_and_shows_a_user_why(project: Project, name: str) -> None:
     ending = ENDINGS[name]
     done = run_to(ending, project)
     check_told(ending, done, done.stdout)
@@ -290,7 +290,7 @@ def test_a_signal_ends_the_run_and_the_agent_and_says_by_whom(
     assert done.stdout.endswith("Next:        ralph run --resume\n")
 
 
-def test_a_signal_ends_a_run_that_waits_for_a_person_with_the_code_of_that(
+def test_a_signal_ends_a_run_that_waits_for_the_user_with_the_code_of_that(
     project: Project,
 ) -> None:
     project.agent("say '<promise>DECIDE:red or blue?</promise>'")
@@ -317,7 +317,7 @@ def test_a_third_ctrl_c_is_one_too_many_and_does_no_harm(project: Project) -> No
     assert len(told(done, "runEnded")) == 1
 
 
-def test_a_run_at_its_limit_goes_on_with_a_higher_one(project: Project) -> None:
+def test_a_run_at_its_limit_continues_with_a_higher_one(project: Project) -> None:
     project.agent(WORKS)
     first = project.run("1")
     same = project.tell("run", "--resume")
@@ -331,7 +331,7 @@ def test_a_run_at_its_limit_goes_on_with_a_higher_one(project: Project) -> None:
     assert [row.partition(",")[0] for row in summary.splitlines()[1:]] == ["1", "2", "3"]
 
 
-def test_a_run_that_goes_on_does_not_repeat_what_was_shown(project: Project) -> None:
+def test_a_run_that_continues_does_not_repeat_what_was_shown(project: Project) -> None:
     project.agent(f"echo out $RALPH_START; [ $RALPH_START != 2 ] || wait_here; {WORKS}")
     project.make_gate()
     running = project.start("3")

@@ -42,8 +42,8 @@ def test_a_notice_is_taken_once() -> None:
     assert notices.take() == ()
 
 
-class TestTold:
-    def test_each_thing_is_told_once_and_again_after_a_change(self, project: Project) -> None:
+class TestReported:
+    def test_each_thing_is_reported_once_and_again_after_a_change(self, project: Project) -> None:
         project.plan("First task").agent(
             "work; commit\n"
             'case "$RALPH_START" in 1|3) git switch -q --detach ;; *) git switch -q - ;; esac\n'

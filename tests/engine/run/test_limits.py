@@ -47,7 +47,7 @@ def test_an_agent_is_ended_after_the_turn_that_passes_its_tokens_and_its_work_co
     assert "2k tokens an iteration" in done.stdout
 
 
-def test_a_cost_that_is_told_only_at_the_end_is_warned_of(project: Project) -> None:
+def test_a_cost_that_is_reported_only_at_the_end_is_warned_of(project: Project) -> None:
     project.plan(files={".ralph/config.toml": "max_cost_per_iteration_usd = 0.25\n"})
     done = project.run_claude("work; commit; says s 0.5 working", "1")
     (warned,) = [event for event in told(done, "warned") if event.code == "iteration-limit"]
@@ -56,7 +56,7 @@ def test_a_cost_that_is_told_only_at_the_end_is_warned_of(project: Project) -> N
     assert [event.outcome for event in told(done, "iterationEnded")] == ["progress"]
 
 
-def test_a_run_that_made_its_calls_waits_and_goes_on_waiting_in_a_new_engine(
+def test_a_run_that_made_its_calls_waits_and_continues_waiting_in_a_new_engine(
     project: Project,
 ) -> None:
     """The minute is not waited out: that the wait is there, until when, and who keeps it."""

@@ -133,7 +133,7 @@ class TestLog:
         failed = json.loads(jq(FAILED, log))
         assert [(one["data"]["iteration"], one["data"]["exit_code"]) for one in failed] == [(2, 3)]
 
-    def test_nothing_of_it_lies_in_the_tree(self, beads: Project) -> None:
+    def test_nothing_of_it_is_in_the_tree(self, beads: Project) -> None:
         done = beads.agent(IDLES).run("2")
         assert git(beads.repository, "status", "--porcelain") == ""
         assert not beads.file(".ralph/logs").exists()
@@ -165,7 +165,7 @@ class TestLog:
         assert logs(beads) == []
         assert (beads.run_folder() / "summary.csv").exists()
 
-    def test_the_newest_are_kept_and_the_rest_is_told(self, beads: Project) -> None:
+    def test_the_newest_are_kept_and_the_rest_is_reported(self, beads: Project) -> None:
         beads.agent(IDLES)
         beads.run("1")
         (own,) = logs(beads)
@@ -181,7 +181,7 @@ class TestLog:
         beads.run("1", env={"RALPH_LOG_RETENTION": "2"})
         assert len(logs(beads)) == 3
 
-    def test_a_run_that_is_killed_and_resumed_tells_how_its_iteration_ended(
+    def test_a_run_that_is_killed_and_resumed_reports_how_its_iteration_ended(
         self, beads: Project
     ) -> None:
         beads.make_gate()
@@ -239,7 +239,7 @@ class TestAttempts:
         assert self.kept(beads)[task] == 2
         assert project_of(beads).attempts.stat().st_mode & 0o777 == 0o600
 
-    def test_are_a_persons_to_delete(self, beads: Project) -> None:
+    def test_can_be_deleted_by_the_user(self, beads: Project) -> None:
         beads.agent(IDLES).run("2")
         third = beads.run("1")
         assert tasks(third) == ["Second task"]
@@ -300,7 +300,7 @@ class TestAttempts:
         metadata = json.loads(project_of(beads).metadata.read_text(encoding="utf-8"))
         assert metadata["paths"] == [str(beads.repository), str(clone)]
 
-    def test_what_would_be_next_is_told_by_them(self, beads: Project) -> None:
+    def test_what_would_be_next_is_known_from_them(self, beads: Project) -> None:
         beads.agent(IDLES).run("2")
         assert "Second task" in beads.tell("prompt").stdout
 

@@ -53,7 +53,7 @@ def test_a_commit_zeroes_the_stuck_count_and_the_summary_has_a_row_an_iteration(
     assert "Stuck iters: 4\n" in done.stdout
 
 
-def test_the_summary_counts_what_is_done_and_stands_below_its_rule(project: Project) -> None:
+def test_the_summary_counts_what_is_done_and_is_below_its_rule(project: Project) -> None:
     project.plan("First task", "Second task").agent(
         "if [ $RALPH_START = 1 ]; then mark x First; else mark x Second; fi; work; commit\n"
         "say 'All tasks are complete.'; report 'EXIT_SIGNAL: true'"
@@ -97,7 +97,7 @@ def test_the_log_of_a_run_has_a_frame_an_iteration_in_local_time(project: Projec
     assert "Commit:" not in frames[2]
 
 
-def test_an_iteration_can_have_a_log_of_its_own_and_earlier_ones_are_moved(
+def test_an_iteration_can_have_a_separate_log_and_earlier_ones_are_moved(
     project: Project,
 ) -> None:
     settings = 'log_form = "iteration"\n[paths]\nlogs = "ralph/logs"\n'
@@ -218,7 +218,7 @@ FOREIGN = ["mine.log", "2020-01-01_003.txt", "notes/2020-01-01_001.log", "run-x/
         pytest.param("", OLD, id="as-the-profile-has-it"),
     ],
 )
-def test_old_logs_are_removed_at_a_start_and_that_is_told(
+def test_old_logs_are_removed_at_a_start_and_that_is_reported(
     project: Project, settings: str, kept: list[str]
 ) -> None:
     files = {".ralph/config.toml": f"[log_retention]\n{settings}"} if settings else {}
@@ -237,7 +237,9 @@ def test_old_logs_are_removed_at_a_start_and_that_is_told(
     assert project.file(".ralph/logs/run-earlier-2").exists() == (OLD[2] in kept)
 
 
-def test_logs_of_the_run_that_goes_on_and_those_in_git_are_never_removed(project: Project) -> None:
+def test_logs_of_the_run_that_continues_and_those_in_git_are_never_removed(
+    project: Project,
+) -> None:
     settings = 'log_form = "iteration"\n[log_retention]\nnewest = 0\ndays = 0\n'
     tracked = ".ralph/logs/2020-01-01_001.log"
     project.plan(files={".ralph/config.toml": settings, tracked: "kept\n"})

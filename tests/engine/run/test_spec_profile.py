@@ -93,7 +93,7 @@ class TestSpec:
         whys = {event.evidence.why for event in told(done, "evidenceGathered")}
         assert whys == {"the plan did not change"}
 
-    def test_a_plan_that_is_deleted_and_not_put_back_is_written_again(
+    def test_a_plan_that_is_deleted_and_not_restored_is_written_again(
         self, project: Project
     ) -> None:
         body = AGENT.replace(
@@ -119,7 +119,7 @@ class TestSpec:
             "2. Post the letter"
         ) in text
 
-    def test_implemented_with_open_tasks_is_told_once(self, project: Project) -> None:
+    def test_implemented_with_open_tasks_is_reported_once(self, project: Project) -> None:
         body = AGENT.replace(
             "work; grep", "sed -i s/active/implemented/ specs/letter.md; work; grep"
         )
@@ -135,7 +135,7 @@ class TestSpec:
         assert "specs/letter.md, line 3: dependencies: there is no specif" in claims[0].message
         assert "open tasks of it: Post the letter (specs/letter.md);" in claims[1].message
 
-    def test_what_an_agent_does_to_specifications_is_told(self, project: Project) -> None:
+    def test_what_an_agent_does_to_specifications_is_reported(self, project: Project) -> None:
         body = AGENT.replace(
             "work; grep",
             "cd specs; echo >>letter.md; cp letter.md post.md; rm old.md; cd ..\n  work; grep",
@@ -177,7 +177,7 @@ class TestSpec:
         assert (shown["mode"], shown["task"], shown["plan"]) == ("plan", None, PLAN)
         assert not project.file(PLAN).exists()
 
-    def test_a_template_of_its_own_has_to_be_allowed(self, project: Project) -> None:
+    def test_a_custom_template_has_to_be_allowed(self, project: Project) -> None:
         project = without_plan(project).agent(AGENT)
         own = project.file(".ralph/prompts/PROMPT_plan.md")
         own.parent.mkdir()
@@ -301,7 +301,7 @@ report 'STATUS: IN_PROGRESS'
         ]
         assert plan.read_text(encoding="utf-8") == "# Plan\n\n- [x] New\n"
 
-    def test_what_cannot_be_opened_is_told_and_a_resumed_run_plans_no_more(
+    def test_what_cannot_be_opened_is_reported_and_a_resumed_run_plans_no_more(
         self, project: Project
     ) -> None:
         project.plan("Old").agent("echo '- [ ] More' >>@fix_plan.md; work; commit")

@@ -18,7 +18,7 @@ says one 0.25 'Done for now.'
 """
 
 
-def test_what_the_runs_here_came_to_is_told_in_numbers(project: Project) -> None:
+def test_what_the_runs_here_came_to_is_shown_in_numbers(project: Project) -> None:
     project.plan("First task", "Second task")
     project.run_claude(WORKS_ONCE, "2", "--agent", "claude")
     project.run_claude("exit 1", "1", "--agent", "claude", "--max-stuck", "1")
@@ -68,7 +68,7 @@ def test_what_the_runs_here_came_to_is_told_in_numbers(project: Project) -> None
     assert "there is no run 20200101T000000Z-0000 in " in unknown.stderr
 
 
-def test_where_there_was_never_a_run_that_is_said(project: Project) -> None:
+def test_where_there_was_never_a_run_that_is_shown(project: Project) -> None:
     project.plan()
     assert project.tell("stats").stdout.startswith("There was never a run in ")
     assert json.loads(project.tell("stats", "--json").stdout)["totals"]["iterations"] == 0

@@ -122,7 +122,7 @@ class TestEnding:
         assert (again.exit_code, told(again, "iterationStarted")) == (3, [])
         assert not project.file("x").exists()
 
-    def test_a_deleted_question_is_written_again_when_the_run_goes_on(
+    def test_a_deleted_question_is_written_again_when_the_run_continues(
         self, project: Project
     ) -> None:
         project.agent(ASKS)
@@ -135,7 +135,7 @@ class TestEnding:
         assert text_of(project.file(DECIDE)) == before
         assert [event.iteration for event in told(done, "iterationStarted")] == [1]
 
-    def test_a_question_that_cannot_be_written_is_told_and_asked_again(
+    def test_a_question_that_cannot_be_written_is_reported_and_asked_again(
         self, project: Project
     ) -> None:
         project.plan(files={".ralph": "a file"}).agent(ACTS.format(deletes=":"))
@@ -166,7 +166,7 @@ class TestEnding:
         assert "halt/decide.txt" in again.stderr
         assert journal.read_bytes() == before
 
-    def test_a_question_that_a_person_edits_keeps_the_edit(self, project: Project) -> None:
+    def test_a_question_that_the_user_edits_keeps_the_edit(self, project: Project) -> None:
         project.agent(ACTS.format(deletes=":"))
         project.run("5")
         put(project.file(DECIDE), "WebSockets or polling?\r\n\r\n---\r\n\r\nPolling.\r\n")
@@ -180,7 +180,7 @@ class TestEnding:
 class TestParking:
     """``--on-halt wait``: the run waits for the user, who has an editor or only ``rm``."""
 
-    def test_an_answer_written_by_hand_lets_the_run_go_on(self, project: Project) -> None:
+    def test_an_answer_written_by_hand_lets_the_run_continue(self, project: Project) -> None:
         project.agent(ACTS.format(deletes=":"))
         running = parked(project, "decide")
         write_answer_below(project.file(DECIDE), "Polling.\n")
@@ -192,7 +192,7 @@ class TestParking:
         assert "> Polling.\n" in project.prompt(2)
         assert not project.file(DECIDE).exists()
 
-    def test_the_same_question_asked_again_waits_for_an_answer_of_its_own(
+    def test_the_same_question_asked_again_waits_for_a_separate_answer(
         self, project: Project
     ) -> None:
         project.agent(ASKS)
@@ -232,7 +232,7 @@ class TestParking:
         assert running.process.wait(PATIENCE) == 2
         assert not project.repository.exists()
 
-    def test_removing_the_blocked_file_lets_the_run_go_on(self, project: Project) -> None:
+    def test_removing_the_blocked_file_lets_the_run_continue(self, project: Project) -> None:
         project.agent(BLOCKS_ONCE)
         running = parked(project, "blocked")
         assert text_of(project.file(BLOCKED)) == "missing API key\n"

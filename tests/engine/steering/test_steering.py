@@ -183,7 +183,7 @@ class TestWhileItWaits:
             message,
         )
 
-    def test_an_answer_lets_a_run_go_on_that_waits_for_it(self, project: Project) -> None:
+    def test_an_answer_lets_a_run_continue_that_waits_for_it(self, project: Project) -> None:
         running = parked(project, ASKS_FIRST, "decide")
         assert said(project.tell("resume"))[1].startswith("Rejected: the run waits for something")
         assert said(project.tell("answer", "blue,", "of course")) == (
@@ -205,7 +205,7 @@ class TestWhileItWaits:
         assert told(done, "blockedResolved")[0].by == "ralph resume"
         assert not project.file(".ralph/blocked.txt").exists()
 
-    def test_reset_lets_a_stuck_run_go_on(self, project: Project) -> None:
+    def test_reset_lets_a_stuck_run_continue(self, project: Project) -> None:
         running = parked(project, STUCK_FIRST, "stuck")
         assert said(project.tell("reset")) == (0, "the breaker is closed, its counters are zero")
         done = running.wait()

@@ -61,7 +61,7 @@ class TestSkip:
         project.open_gate()
         running.wait()
 
-    def test_without_an_engine_it_is_said_at_once_and_nothing_is_written(
+    def test_without_an_engine_it_is_reported_at_once_and_nothing_is_written(
         self, project: Project
     ) -> None:
         project.plan("First task", "Second task").agent(VAIN)
@@ -102,7 +102,7 @@ class TestResetTask:
         done = running.wait()
         assert [event.task.id for event in told(done, "iterationStarted")] == [first, first]
 
-    def test_without_an_engine_it_counts_for_the_run_that_goes_on(self, project: Project) -> None:
+    def test_without_an_engine_it_counts_for_the_run_that_continues(self, project: Project) -> None:
         (project.plan("First task", "Second task").agent(VAIN))
         (project.repository / ".ralph").mkdir(exist_ok=True)
         settings = "[attempts]\nlimit = 5\n[breaker]\nenabled = false\n"
@@ -140,7 +140,7 @@ class TestResetTask:
         assert missing.exit_code == 64
         assert "has no task 'nobody'" in missing.stderr
 
-    def test_without_a_plan_it_is_said(self, project: Project) -> None:
+    def test_without_a_plan_it_is_reported(self, project: Project) -> None:
         project.plan("First task")
         (project.repository / "@fix_plan.md").unlink()
         missing = project.tell("reset-task", "a")
@@ -148,7 +148,7 @@ class TestResetTask:
         assert "there is no plan in" in missing.stderr
 
 
-def test_a_run_that_waits_because_all_is_skipped_goes_on_with_a_reset_task(
+def test_a_run_that_waits_because_all_is_skipped_continues_with_a_reset_task(
     project: Project,
 ) -> None:
     project.plan("First task").agent(WAITS)

@@ -82,7 +82,7 @@ class TestWithoutAnEngine:
         ],
         ids=["answer", "resume", "reset"],
     )
-    def test_continue_goes_on_in_the_background_to_the_end(
+    def test_continue_runs_in_the_background_to_the_end(
         self, project: Project, body: str, code: int, verb: tuple[str, ...]
     ) -> None:
         project.agent(body)

@@ -102,7 +102,7 @@ class TestGitsOwnSettings:
             assert ralph(clone, *arguments).code in {0, 1}
         assert not marker.exists()
 
-    def test_a_git_folder_out_of_an_archive_cannot_bring_a_run_to_go_on_with(
+    def test_a_git_folder_out_of_an_archive_cannot_bring_a_run_to_resume(
         self, ralph: Ralph, tmp_path: Path, marker: Path, state_dir: Path
     ) -> None:
         """``ralph.json`` would name a journal whose settings count as given by the user."""

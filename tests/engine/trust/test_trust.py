@@ -125,7 +125,7 @@ class TestNothingRunsWithoutLeave:
         assert shown["notAllowed"] == sorted([*ALWAYS, *CLAUDE])
         assert shown["prompt"] == "Do as Task: First task says\n"
 
-    def test_what_the_file_says_of_an_agent_never_reaches_one_that_a_person_gives(
+    def test_what_the_file_says_of_an_agent_never_reaches_one_that_the_user_gives(
         self, ralph: Ralph, tmp_path: Path
     ) -> None:
         config = '[agents.command]\nargv = ["false"]\nenv = { INJECTED = "yes" }\n'
@@ -193,14 +193,14 @@ class TestAllowing:
         (clone / "tools/agent.sh").write_text("#!/bin/sh\n", encoding="utf-8")
         assert "agents.claude: ./tools/agent.sh" in ralph(clone, "run", "1").err
 
-    def test_leave_is_given_for_one_work_tree_alone(
+    def test_permission_is_given_for_one_work_tree_alone(
         self, ralph: Ralph, clone: Path, tmp_path: Path
     ) -> None:
         assert ralph(clone, "allow", "--yes").code == 0
         shutil.copytree(clone, tmp_path / "copy")
         assert ralph(tmp_path / "copy", "run", "1").code == 78
 
-    def test_the_leave_lies_outside_the_tree_for_its_owner_alone(
+    def test_the_permission_is_outside_the_tree_for_its_owner_alone(
         self, ralph: Ralph, clone: Path, state_dir: Path
     ) -> None:
         assert ralph(clone, "allow", "--yes").code == 0
