@@ -163,3 +163,13 @@ class TestVerbs:
         registering = re.compile(r"\.command\(|\.add_typer\(|add_parser\(")
         found = [module for module, text in sources().items() if registering.search(text)]
         assert [module for module in found if module.startswith("cli/")] == ["cli/verbs.py"]
+
+
+def test_a_public_class_name_means_one_thing_in_the_whole_server() -> None:
+    defined: dict[str, list[str]] = {}
+    for path in sorted(SERVER.rglob("*.py")):
+        if not path.is_relative_to(SERVER / "engine" / "demo" / "files"):
+            for node in ast.parse(path.read_bytes()).body:
+                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                    defined.setdefault(node.name, []).append(path.relative_to(SERVER).as_posix())
+    assert {name: files for name, files in defined.items() if len(files) > 1} == {}

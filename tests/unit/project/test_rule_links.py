@@ -37,3 +37,27 @@ def test_every_link_to_a_rule_names_a_heading() -> None:
 def test_each_heading_of_the_rules_has_a_distinct_anchor() -> None:
     anchors = anchors_of((ROOT / "docs" / "rules.md").read_text(encoding="utf-8"))
     assert sorted(set(anchors)) == sorted(anchors)
+
+
+CITATION = r"(SPEC|UX|DESIGN|STYLE|HOUSE) ?§|\b[RSABI] ?§ ?[0-9]"
+"""Citations of documents that are not in this repository."""
+
+
+def test_no_document_is_cited_that_is_not_here() -> None:
+    listed = subprocess.run(
+        [
+            "git",
+            "grep",
+            "-I",
+            "-n",
+            "-E",
+            CITATION,
+            "--",
+            ":!tests/unit/project/test_rule_links.py",
+        ],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert listed.stdout == ""

@@ -49,7 +49,7 @@ KEPT_ERRORS = 200
 
 
 @dataclass(slots=True)
-class LastIteration:
+class PreviousIteration:
     """The iteration that was read last, as the next one and a commit or rollback need it."""
 
     after: tuple[Baseline, str] | None = None
@@ -133,7 +133,7 @@ class IterationReader:
         self._agent = agent
         self._validation = validation
         self._inheriting = InheritedChanges(workspace, workspace.last_look)
-        self.last = LastIteration()
+        self.last = PreviousIteration()
 
     async def read(self, effect: ReadIteration, run: RunState) -> IterationRead:
         """Read what the agent reported and what changed since the iteration's baseline."""
