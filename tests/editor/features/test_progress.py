@@ -1,6 +1,6 @@
 """Runs as work-done progress: begun, updated, ended; only for clients that want it.
 
-That cancelling it stops a run is shown with a real one, in ``test_feature_server``.
+That cancelling it stops a run is shown with a real one, in ``tests.editor.server``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Renaming as an answer: where it is offered, and what it says where it is not.
 
 That the answer reaches the run is shown with a real server and a real run, in
-``test_feature_server``.
+``tests.editor.server``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Ids of tasks in a client: where they lead, where they occur, and renaming them everywhere.
 
-That a rename is an answer where a question waits is shown in ``test_feature_rename``.
+That a rename is an answer where a question waits is shown in ``test_rename``.
 """
 
 from __future__ import annotations
