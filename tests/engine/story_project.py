@@ -116,7 +116,7 @@ commit()
 
 
 def story(number: int, **fields: object) -> dict[str, Any]:
-    """A story as R's file has it, that nobody has worked on."""
+    """A story as the resilience loop's file has it, that nobody has worked on."""
     known = {
         "id": f"US-{number}",
         "title": f"Story {number}",

@@ -26,7 +26,6 @@ class TestStuck:
     def test_after_three_attempts_b_s_note_is_left_and_the_loop_moves_on(
         self, work: Issues
     ) -> None:
-        """B9, B10, B12."""
         work.issues({**HARD, "notes": "mine"}, EASY, config=NO_PLANNING)
         done = work.agent(EASY_ALONE).work_on()
         assert tasks_of(done) == ["bd-1", "bd-1", "bd-1", "bd-2"]
@@ -75,7 +74,6 @@ class TestStuck:
 
 class TestPlanningWhenStuck:
     def test_reviews_what_is_stuck_and_continues_with_it(self, work: Issues) -> None:
-        """B13."""
         work.issues(HARD, EASY, config="[attempts]\nlimit = 2\n")
         done = work.agent(
             PLANS
@@ -109,7 +107,6 @@ else work; commit; closes "$issue"; fi
 
 class TestReplanning:
     def test_opens_what_is_in_progress_and_plans(self, work: Issues) -> None:
-        """B22."""
         work.issues({**HARD, "status": "in_progress", "notes": "half done"}, EASY)
         work.agent(PLANS + f'is_plan || {{ work; commit; closes "$issue"; }}; {DONE}')
         replanned = work.ralph(

@@ -107,7 +107,7 @@ def test_the_agent_s_word_completes_nothing(work: Issues) -> None:
 
 
 def test_the_limit_names_where_to_look(work: Issues) -> None:
-    """B4, Exit Condition 3: what is in progress stays so, and a message says how to see it."""
+    """What is in progress stays so, and a message says how to see it."""
     done = work.issues(*TWO).agent("work; commit; report 'STATUS: IN_PROGRESS'").work_on("1")
     assert done.exit_code == 1
     assert work.status()["bd-1"] == "in_progress"
@@ -116,7 +116,7 @@ def test_the_limit_names_where_to_look(work: Issues) -> None:
 
 
 def test_only_blocked_ones_are_left(work: Issues) -> None:
-    """B1: B's script ends with 0 here; SPEC §7 ends with 2, and says by what."""
+    """The beads loop ends with 0 here; ours with 2 (docs/rules.md#exit-gate)."""
     work.issues(
         {"id": "bd-1", "title": "A key", "status": "blocked", "notes": "Blocked by: the bank"},
         {"id": "bd-2", "title": "A door", "needs": ["bd-1"]},
@@ -133,7 +133,7 @@ def test_only_blocked_ones_are_left(work: Issues) -> None:
 
 
 def test_a_ring_is_named(work: Issues) -> None:
-    """B2: a cycle needs the user."""
+    """A cycle needs the user."""
     work.issues(
         {"id": "bd-1", "needs": ["bd-3"]},
         {"id": "bd-2", "needs": ["bd-1"]},
@@ -198,7 +198,7 @@ def test_bd_breaks_while_the_loop_runs(work: Issues) -> None:
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_it_is_stopped(work: Issues, number: signal.Signals, code: int) -> None:
-    """B23: the issue that is in work stays in progress, and a message says how to see it."""
+    """The issue that is in work stays in progress, and a message says how to see it."""
     work.issues(*TWO).agent("wait_here")
     work.make_gate()
     running = work.start_on()
@@ -251,7 +251,7 @@ def test_only_one_issue_is_done(work: Issues) -> None:
 
 
 def test_the_tree_stays_clean(work: Issues) -> None:
-    """B5: nothing of the loop is in the tree."""
+    """Nothing of the loop is in the tree."""
     done = work.issues(*TWO).agent(WORKS).work_on()
     assert end_of(done)[0] == 0
     assert git(work.repository, "status", "--porcelain") == ""

@@ -28,7 +28,6 @@ def reverted(done: Any) -> dict[str, list[str]]:
 
 class TestBuilding:
     def test_may_create_link_note_describe_and_close(self, work: Issues) -> None:
-        """B15."""
         done = (
             work.issues(*HOUSE)
             .agent(
@@ -52,7 +51,7 @@ work; closes "$issue"; commit; {DONE}
         assert (garden["notes"], garden["description"]) == ("after the door", "Grass")
 
     def test_may_not_drop_lower_delete_soften_or_change_the_type(self, work: Issues) -> None:
-        """B16: all of it at once, and all of it is restored."""
+        """All of it at once, and all of it is restored."""
         done = (
             work.issues(*HOUSE)
             .agent(
@@ -141,7 +140,6 @@ esac
 
 class TestPlanning:
     def test_may_do_all_of_that(self, work: Issues) -> None:
-        """B17."""
         done = (
             work.issues(*HOUSE)
             .agent(
@@ -182,7 +180,7 @@ esac; {DONE}
 
 
 class TestClosing:
-    """B3 and B11: a close needs a line for each criterion, or the attempt has failed."""
+    """A close needs a line for each criterion, or the attempt has failed."""
 
     @pytest.mark.parametrize(
         ("criteria", "reason", "why"),

@@ -34,7 +34,7 @@ def test_what_holds_is_written_as_b_writes_it_whatever_the_agent_claims(work: Is
 
 
 def test_what_does_not_hold_is_open_again_whatever_the_agent_claims(work: Issues) -> None:
-    """B14: the agent can only meet the criteria, not claim them."""
+    """The agent can only meet the criteria, not claim them."""
     claim = "- [x] the wall stands (test -f wall - exit 0)"
     wall(work).agent(
         f"""\

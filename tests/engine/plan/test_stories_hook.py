@@ -1,4 +1,4 @@
-"""What stop hooks of an agent of stories get in whole runs, and what they answer (R)."""
+"""What stop hooks of an agent of stories get in whole runs, and what they answer."""
 
 from __future__ import annotations
 

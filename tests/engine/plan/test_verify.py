@@ -118,7 +118,7 @@ def test_a_completion_is_refused_that_the_check_refutes(project: Project) -> Non
 
 
 def test_a_refuted_task_has_failed_whatever_else_was_done(project: Project) -> None:
-    """B11: criteria that are not all verified make a failed attempt; after three it makes room."""
+    """Criteria that are not all verified make a failed attempt; after three it makes room."""
     planned(project, TICKS, config=f"{ON}[attempts]\nlimit = 3\n")
     done = project.run("4")
     assert [event.attempt for event in told(done, "attemptCounted")] == [1, 2, 3, 1]

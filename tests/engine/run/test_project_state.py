@@ -1,4 +1,4 @@
-"""B's log and attempts in whole runs: outside the tree, for all clones of a project.
+"""The log of the beads loop and attempts: outside the tree, for all clones of a project.
 
 See docs/rules.md#files.
 """

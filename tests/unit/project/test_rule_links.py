@@ -39,7 +39,7 @@ def test_each_heading_of_the_rules_has_a_distinct_anchor() -> None:
     assert sorted(set(anchors)) == sorted(anchors)
 
 
-CITATION = r"(SPEC|UX|DESIGN|STYLE|HOUSE) ?§|\b[RSABI] ?§ ?[0-9]"
+CITATION = r"""(SPEC|UX|DESIGN|STYLE|HOUSE) ?§|\b[RSABI] ?§ ?[0-9]|["]{3}[RSABI][0-9]+[.:,]"""
 """Citations of documents that are not in this repository."""
 
 

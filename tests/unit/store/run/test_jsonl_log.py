@@ -1,4 +1,4 @@
-"""B's log of a run, as a file: its name, its lines, who may read it, and what keeps it."""
+"""The log of the beads loop, as a file: its name, its lines, who may read it, and what keeps it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which logs are kept at a start: S's three examples, and R, which rotates none.
+"""Retention of logs at a start, in the spec loop and in the resilience loop, which rotates none.
 
 See docs/rules.md#logs.
 """

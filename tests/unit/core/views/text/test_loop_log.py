@@ -1,4 +1,4 @@
-"""B's log, line by line: whatever an agent prints, every line is an object that ``jq`` can read."""
+"""The log of the beads loop: whatever an agent prints, ``jq`` can read every line."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ Stories:     5/5 complete
 Avg/iter:    3m 57s
 Stuck iters: 1
 Log:         ralph/logs/summary.csv"""
-"""R §3, letter by letter."""
+"""The resilience loop's summary, letter by letter."""
 
 S_FRAME = """\
 ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━
