@@ -70,6 +70,13 @@ class TestTakenUp:
         assert state.current.users == ("mine", "more")
         assert state.held == ("a" * 40, "b" * 40)
 
+    def test_a_halt_file_that_the_journal_does_not_know_is_of_the_lost_iteration(self) -> None:
+        played = lost()
+        played.simulated.blocked = "no key"
+        take_up(played)
+        (raised,) = played.events_of("blockedRaised")
+        assert (raised.reason, raised.iteration, raised.start) == ("no key", 1, 1)
+
     def test_what_the_user_ordered_is_passed_on(self) -> None:
         read = take_up(lost(), order=OwnershipOrder.LEAVE)
         assert read.order is OwnershipOrder.LEAVE
