@@ -4,7 +4,7 @@
  *     node scripts/budgets.mjs
  *
  * Bundles are made in memory as they are shipped; the archive is reckoned from the compressed sizes
- * of what lies in it, without the wheels.
+ * of what is in it, without the wheels.
  */
 
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";

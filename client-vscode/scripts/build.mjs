@@ -3,7 +3,7 @@
  *
  *     node scripts/build.mjs [--production] [--watch]
  *
- * `--production` leaves out the maps and makes the bundles small; `--watch` goes on until it is
+ * `--production` leaves out the maps and makes the bundles small; `--watch` continues until it is
  * stopped. The extension must stay under 450 KB and a page under 80 KB: it fails where one does
  * not, since both are read at every start of an editor.
  */

@@ -79,7 +79,7 @@ export function bundles(production) {
     ];
 }
 
-/** What lies in the archive beside package.json and the wheels: its name there, and its place. */
+/** The files in the archive beside package.json and the wheels: its name there, and its place. */
 export const SHIPPED = [
     ["package.nls.json", join(client, "package.nls.json")],
     ["README.md", join(client, "README.md")],

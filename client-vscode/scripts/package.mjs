@@ -5,7 +5,7 @@
  *
  * The plain one is for every platform and holds our own wheel only; `--with-dependencies` adds the
  * wheels that the server needs on this platform with the Python of .venv, for installing without
- * a network. It lies in dist/ afterwards. What is shipped is laid out in a folder of its own first,
+ * a network. It is in dist/ afterwards. What is shipped is laid out in a separate folder first,
  * so that no list of files to leave out can be forgotten.
  */
 

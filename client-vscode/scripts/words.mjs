@@ -1,12 +1,12 @@
 /**
- * The words that a person reads, and whether each of them can be translated.
+ * The words that users read, and whether each of them can be translated.
  *
  *     node scripts/words.mjs [--write | --sentences]
  *
  * Every `t("…")` of src/ is in l10n/bundle.l10n.json and nothing else is; `--write` makes it so. It
  * also finds what no bundle could reach: words that are put together, and words that are made
  * before there is a translator. `--sentences` lists texts that look like words and are not given
- * to `t`: to be looked at by a person, since commands and patterns look like words too.
+ * to `t`: for review, since commands and patterns look like words too.
  */
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -26,7 +26,7 @@ const UNSPOKEN_CALLS =
 /** What is called so in every language. */
 const NAMES = new Set(["Ralph", "Ralph Loop", "Ralph:"]);
 
-/** Stands at the end of a line with a text that looks like words and is none. */
+/** Marks the end of a line whose text looks like words and is none. */
 const MARKED = "words: not for people";
 
 function filesOf(folder) {
