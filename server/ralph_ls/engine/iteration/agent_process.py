@@ -128,7 +128,7 @@ class AgentProcess:
         self._process = None
 
     async def check_approvals(self) -> None:
-        """Remove approvals that appeared while the run went on, and report them."""
+        """Remove approvals that appeared during the run, and report them."""
         self._report(await asyncio.to_thread(remove_added_approvals, self._workspace))
 
     def finish(self) -> None:

@@ -40,7 +40,7 @@ def to_seconds(value: object) -> object:
     total, position = 0.0, 0
     while match := _DURATION.match(text, position):
         if match[2] is None and match[0].strip() != text:
-            break  # Only a number alone needs no unit: nobody can tell what 1h30 means.
+            break  # Only a number alone needs no unit: 1h30 is ambiguous.
         total += float(match[1]) * _UNIT_SECONDS[match[2] or "s"]
         position = match.end()
     if not text or position != len(text):

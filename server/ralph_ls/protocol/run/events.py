@@ -316,7 +316,7 @@ def parse_event(line: bytes | str) -> Event | UnknownEvent:
     back as ``UnknownEvent``: viewers of another version must go on.
     """
     try:
-        # Unknown settings are refused in a config file, but ignored in what a newer engine tells.
+        # Unknown settings are refused in a config file, but ignored in events of a newer engine.
         return EVENT_ADAPTER.validate_json(line, extra="ignore")
     except ValidationError:
         return UnknownEvent.model_validate_json(line)
