@@ -45,11 +45,11 @@ def find_cycles(edges: Edges) -> tuple[tuple[str, ...], ...]:
     """
     cycles: list[tuple[str, ...]] = []
     left = _without_order(edges)
+    waiters: dict[str, list[str]] = {}
+    for node, targets in left.items():
+        for target in targets:
+            waiters.setdefault(target, []).append(node)
     while in_cycle := _any_cycle(left):
-        waiters: dict[str, list[str]] = {}
-        for node, targets in left.items():
-            for target in targets:
-                waiters.setdefault(target, []).append(node)
         group = _reachable(left, in_cycle[0]) & _reachable(waiters, in_cycle[0])
         first = min(group)
         paths = (find_path(left, one, first) for one in sorted(left[first]) if one in group)
