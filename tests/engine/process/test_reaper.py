@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import select
 import shutil
 import signal
 import sys
@@ -195,6 +196,26 @@ def below_us() -> set[psutil.Process]:
     """What runs below this process, which other tests may have left something in."""
     prepare_nursery()
     return set(psutil.Process().children(recursive=True))
+
+
+async def test_a_process_that_moves_on_all_the_time_is_ended(agent: Agent) -> None:
+    # A search meets each generation while it is handing over to the next.
+    os.mkfifo(agent.folder / "held")
+    reader = os.open(agent.folder / "held", os.O_RDONLY | os.O_NONBLOCK)
+    exit_ = await agent.run(
+        "held = os.open('held', os.O_WRONLY)\n"
+        "if os.fork(): os._exit(0)\n"
+        "os.close(1); os.close(2)\n"
+        "for _ in range(100):\n    os.setsid()\n    if os.fork(): os._exit(0)\n"
+        "signal.pause()",
+        marker="another/1",
+        grace_seconds=0.05,
+    )
+    assert exit_.exit_code == 0
+    # At its end once the last that holds it is gone.
+    assert select.select([reader], [], [], 20)[0] == [reader]
+    assert os.read(reader, 10) == b""
+    os.close(reader)
 
 
 @pytest.mark.slow

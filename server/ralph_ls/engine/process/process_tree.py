@@ -38,6 +38,12 @@ KILL_PATIENCE = 1.0
 KILL_LIMIT = 5.0
 """Seconds after which killing ends although new processes keep appearing, as a fork bomb's do."""
 
+EXIT_PATIENCE = 1.0
+"""Seconds that a reaper below which nothing is found gets to exit; the search is repeated meanwhile."""
+
+KEPT_PATIENCE = 0.1
+"""The same where a daemon that is kept lives below it, so that it does not exit."""
+
 POLL_INTERVAL = 0.02
 """Seconds between two checks, where the system does not signal the end of a process."""
 
@@ -245,7 +251,26 @@ class _Hunt:
             self._found.update(member for member in family if member.pid != os.getpid())
 
     def scan(self) -> list[psutil.Process]:
-        """The living members, without the daemons that are kept."""
+        """The living members, without the daemons that are kept.
+
+        A search sees one process after the other, and misses those whose parent ends meanwhile.
+        Only the reaper knows for certain that nothing is left, and exits then; while it lives, a
+        search that finds nothing is repeated.
+        """
+        members = self._search()
+        if self._reaper is None:
+            return members
+        clock = SystemClock()
+        begun = clock.monotonic()
+        reaper = _processes(self._reaper)
+        while not members and not wait_until_gone(reaper, POLL_INTERVAL):
+            patience = KEPT_PATIENCE if self._kept else EXIT_PATIENCE
+            if clock.monotonic() - begun > patience:
+                break
+            members = self._search()
+        return members
+
+    def _search(self) -> list[psutil.Process]:
         if self._group is not None or self._marker is not None:
             self._found.update(find_members(group=self._group, marker=self._marker))
         if self._reaper is not None:
@@ -315,6 +340,14 @@ def daemon_name(process: psutil.Process, names: Collection[str]) -> str | None:
 
 
 _INTERPRETERS = frozenset({"java", "dotnet", "node", "python", "python3", "ruby"})
+
+
+def _processes(pid: int) -> list[psutil.Process]:
+    """The process, if there is one."""
+    try:
+        return [psutil.Process(pid)]
+    except psutil.Error:
+        return []
 
 
 def _plain(path: str) -> str:
