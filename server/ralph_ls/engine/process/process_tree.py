@@ -39,7 +39,7 @@ KILL_LIMIT = 5.0
 """Seconds after which killing ends although new processes keep appearing, as a fork bomb's do."""
 
 EXIT_PATIENCE = 1.0
-"""Seconds that a reaper below which nothing is found gets to exit; the search is repeated meanwhile."""
+"""Seconds that a reaper below which no process is found gets to exit, searching meanwhile."""
 
 KEPT_PATIENCE = 0.1
 """The same where a daemon that is kept lives below it, so that it does not exit."""
