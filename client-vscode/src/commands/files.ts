@@ -40,7 +40,7 @@ export class Files {
   /** The prompt of the mode that the loop is in; or how to have one of one's own. */
   async openPrompt(folder: FolderSnapshot): Promise<void> {
     const run = folder.state?.run;
-    const path = promptPath(run?.config.paths.prompts, run?.current?.started.mode);
+    const path = promptPath(run?.config.paths.prompts, run?.current?.started.mode, run?.config.profile);
     const uri = inTree(folder, path);
     if (existsSync(uri.fsPath)) {
       await open(uri);
@@ -90,9 +90,9 @@ export class Files {
   }
 }
 
-/** The path of a mode's prompt, relative to the work tree. */
-export function promptPath(folder = ".ralph/prompts", mode = "build"): string {
-  return `${folder}/PROMPT_${mode}.md`;
+/** The path of a mode's prompt, relative to the work tree; stories name `build` `implement`. */
+export function promptPath(folder = ".ralph/prompts", mode = "build", profile = ""): string {
+  return `${folder}/PROMPT_${mode === "build" && profile === "stories" ? "implement" : mode}.md`;
 }
 
 /** A path of the work tree that the folder is in. */

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from ralph_ls.protocol.base import Timestamp, WireModel
 from ralph_ls.protocol.run.report import AgentFailure
-from ralph_ls.protocol.run.values import Mode, Outcome, TaskRef
+from ralph_ls.protocol.run.values import Outcome, TaskRef
 
 
 class IterationMetrics(WireModel):
@@ -25,7 +25,9 @@ class IterationMetrics(WireModel):
     start: int
     counted: bool = True
     """Whether it counts for the limit of iterations."""
-    mode: Mode
+    mode: str
+    """What it was for, as the files of its profile name it: ``implement`` for ``build`` in
+    ``stories``."""
     task: TaskRef | None = None
     outcome: Outcome
     clean: bool

@@ -11,7 +11,7 @@ import typer
 
 from ralph_ls.cli.flags import Issue, Json, issue_overrides
 from ralph_ls.cli.output import emit_json, print_error
-from ralph_ls.core.prompt.template import IMPLEMENT
+from ralph_ls.core.plan.formats.stories.tasks import IMPLEMENT
 from ralph_ls.core.views.model.control_chars import escape_control_chars
 from ralph_ls.protocol.config.config import FirstMode
 from ralph_ls.protocol.errors import UsageError
@@ -52,7 +52,7 @@ def prompt_verb(
                 "prompt": preview.prompt,
                 "instead": preview.instead or None,
                 "iteration": preview.iteration,
-                "mode": None if preview.mode is None else preview.mode.value,
+                "mode": preview.mode,
                 "task": preview.task,
                 "taskId": preview.task_id,
                 "source": None if preview.source is None else preview.source.value,

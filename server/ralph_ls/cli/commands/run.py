@@ -37,7 +37,8 @@ from ralph_ls.cli.flags import (
 from ralph_ls.cli.output import emit_json, print_text
 from ralph_ls.cli.show.live import RunViewer, choose_own_renderer
 from ralph_ls.core.loop.evidence.ownership import OwnershipOrder
-from ralph_ls.core.prompt.template import IMPLEMENT
+from ralph_ls.core.plan.formats.stories.tasks import IMPLEMENT
+from ralph_ls.core.prompt.template import mode_word
 from ralph_ls.core.views.model.control_chars import escape_control_chars
 from ralph_ls.core.views.text.summary import next_step, run_lines, summary_lines
 from ralph_ls.protocol.config.config import FirstMode
@@ -289,7 +290,7 @@ def _show_preview(overrides: dict[str, Any], *, as_json: bool) -> None:
                 "agent": preview.agent,
                 "model": preview.model,
                 "argv": list(preview.argv),
-                "mode": preview.mode.value,
+                "mode": mode_word(preview.settings.profile, preview.mode),
                 "task": first.task,
                 "plan": preview.plan_path,
                 "branch": preview.about.branch,

@@ -18,6 +18,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from ralph_ls.core.plan.formats.stories.tasks import IMPLEMENT
+from ralph_ls.core.plan.formats.stories.tasks import mode_word as story_mode_word
 from ralph_ls.protocol.config.config import ProfileName
 from ralph_ls.protocol.run.state import FailedValidation
 from ralph_ls.protocol.run.values import Mode
@@ -70,9 +72,6 @@ class PromptContext:
     """The last validation, where it failed and the run continued."""
 
 
-IMPLEMENT = "implement"
-"""Spelling of ``build`` in ``stories`` (docs/rules.md#names)."""
-
 MODES: Mapping[ProfileName, tuple[Mode, ...]] = MappingProxyType(
     {
         ProfileName.SPEC: (Mode.BUILD, Mode.PLAN),
@@ -100,10 +99,8 @@ class PromptTexts:
 
 
 def mode_word(profile: ProfileName, mode: Mode) -> str:
-    """The spelling of a mode in this profile."""
-    if profile is ProfileName.STORIES and mode is Mode.BUILD:
-        return IMPLEMENT
-    return mode.value
+    """The name of a mode for users of this profile, the same in every file and view."""
+    return story_mode_word(mode) if profile is ProfileName.STORIES else mode.value
 
 
 def template_name(context: PromptContext) -> str:

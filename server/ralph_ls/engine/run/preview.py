@@ -15,6 +15,7 @@ from ralph_ls.core.loop.effects import PrepareIteration
 from ralph_ls.core.loop.inputs import EngineFacts, PendingNote, Prepared
 from ralph_ls.core.loop.rules import attempts
 from ralph_ls.core.loop.rules.agent_choice import Worker
+from ralph_ls.core.prompt.template import mode_word
 from ralph_ls.core.replay.next_iteration import NextIteration, predict_next_iteration
 from ralph_ls.engine.agent.description import Agent
 from ralph_ls.engine.agent.run_agents import describe_agents, require_metered
@@ -55,7 +56,8 @@ class NextPrompt:
     instead: str
     """Why none would be; empty where one would."""
     iteration: int | None
-    mode: Mode | None
+    mode: str | None
+    """Its name in this profile."""
     task: str | None
     """Its title."""
     task_id: str | None
@@ -218,7 +220,7 @@ def _next_prompt(
         prompt=fill_template(template, source.with_context(context, plan.text)),
         instead="",
         iteration=context.iteration,
-        mode=context.mode,
+        mode=mode_word(config.profile, context.mode),
         task=context.task,
         task_id=context.task_id,
         source=template.source,

@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from ralph_ls.core.loop.rules.budget import tokens_of
+from ralph_ls.core.prompt.template import mode_word
+from ralph_ls.protocol.config.config import ProfileName
 from ralph_ls.protocol.json_output import IterationMetrics, RunMetrics, TotalMetrics
 from ralph_ls.protocol.run.events import (
     AgentExited,
@@ -106,6 +108,7 @@ class _MetricsDraft:
 
     def __init__(self) -> None:
         self._run = ""
+        self._profile = ProfileName.SPEC
         self._begun: EventBase | None = None
         self._phase = Phase.STARTING
         self._is_stuck = False
@@ -119,6 +122,7 @@ class _MetricsDraft:
         match event:
             case RunStarted():
                 self._run, self._begun = event.run, event
+                self._profile = event.config.profile
             case RunResumed():
                 # Resuming a stuck run counts as a reset by the user (docs/rules.md#recovery).
                 self._resets += self._is_stuck
@@ -138,7 +142,7 @@ class _MetricsDraft:
             case IterationStarted():
                 self._open = [event]
             case IterationEnded():
-                self._iterations.append(_measure(event, self._open))
+                self._iterations.append(_measure(event, self._open, self._profile))
                 self._open = []
             case _ if self._open:
                 self._open.append(event)
@@ -168,7 +172,9 @@ class _MetricsDraft:
 _STUCK = EndReason.STUCK.value
 
 
-def _measure(ended: IterationEnded, events: Sequence[EventBase]) -> IterationMetrics:
+def _measure(
+    ended: IterationEnded, events: Sequence[EventBase], profile: ProfileName
+) -> IterationMetrics:
     """Metrics of one iteration from its end and its earlier events."""
     # An engine that recovers a killed one emits some events again; the last of a type counts.
     last = {type(event): event for event in events}
@@ -188,7 +194,7 @@ def _measure(ended: IterationEnded, events: Sequence[EventBase]) -> IterationMet
         iteration=ended.iteration,
         start=ended.start,
         counted=ended.counted,
-        mode=ended.mode,
+        mode=mode_word(profile, ended.mode),
         task=started.task if isinstance(started, IterationStarted) else None,
         outcome=ended.outcome,
         clean=succeeded and not ran_out and not failed,

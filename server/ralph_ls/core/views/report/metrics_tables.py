@@ -92,7 +92,7 @@ def iteration_cells(one: IterationMetrics) -> tuple[str, ...]:
     tokens = tokens_used(one)
     return (
         str(one.iteration),
-        one.mode.value,
+        one.mode,
         one.outcome.value,
         "" if one.task is None else " ".join(escape_control_chars(one.task.title).split()),
         str(one.tasks_done),
@@ -151,7 +151,7 @@ def _csv_row(run: RunMetrics, one: IterationMetrics) -> Sequence[object]:
     return (
         one.run,
         one.iteration,
-        one.mode.value,
+        one.mode,
         "" if one.task is None else _cell(one.task.id),
         "" if one.task is None else _cell(one.task.title),
         one.outcome.value,

@@ -8,13 +8,11 @@ from enum import StrEnum
 
 from ralph_ls.core.loop.fold import active_seconds
 from ralph_ls.core.loop.machine.run_flow import BY_CTRL_C
-from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.core.loop.rules.agent_choice import worker_words
 from ralph_ls.core.loop.rules.validation import is_in_script_folder
 from ralph_ls.core.loop.rules.waits import REVIEW
-from ralph_ls.core.plan.formats.stories.tasks import mode_word
-from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.core.plurals import count_of
+from ralph_ls.core.prompt.template import mode_word
 from ralph_ls.core.views.model.tasks import aside_words, failed_output_tail, verification_words
 from ralph_ls.core.views.model.words import (
     committed_words,
@@ -194,8 +192,7 @@ def _iteration_started(event: e.IterationStarted, before: RunState | None) -> st
 
 def _mode_and_time(event: e.IterationStarted, before: RunState) -> list[str]:
     """The mode by the name that this plan's files use, and the active time so far."""
-    has_stories = profile_of(before.config.profile).plan_kind is PlanKind.STORIES
-    mode = mode_word(event.mode) if has_stories else event.mode.value
+    mode = mode_word(before.config.profile, event.mode)
     return [f"mode {mode}", f"{format_duration(active_seconds(before, event.at))} so far"]
 
 

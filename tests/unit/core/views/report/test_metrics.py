@@ -34,7 +34,15 @@ from ralph_ls.protocol.run.events import (
     Warned,
 )
 from ralph_ls.protocol.run.report import Usage
-from ralph_ls.protocol.run.values import CommitSeen, EndReason, Outcome, Phase, TaskRef, Verdict
+from ralph_ls.protocol.run.values import (
+    CommitSeen,
+    EndReason,
+    Mode,
+    Outcome,
+    Phase,
+    TaskRef,
+    Verdict,
+)
 from tests.unit.core.views.run_states import (
     COMMIT,
     NOON,
@@ -119,6 +127,23 @@ class TestAnIteration:
             "contextTokens": 45000,
             "contextWindow": 200000,
         }
+
+    @pytest.mark.parametrize(
+        ("profile", "mode", "word"),
+        [
+            ("stories", Mode.BUILD, "implement"),
+            ("stories", Mode.REVIEW_FIX, "review-fix"),
+            ("fixplan", Mode.BUILD, "build"),
+        ],
+    )
+    def test_has_its_mode_by_the_name_that_the_logs_of_its_profile_use(
+        self, profile: str, mode: Mode, word: str
+    ) -> None:
+        run = measure_run([run_started(profile=profile), iteration_ended(mode=mode)], is_live=False)
+        assert run is not None
+        assert run.iterations[0].mode == word
+        assert iteration_cells(run.iterations[0])[1] == word
+        assert next(csv.DictReader(io.StringIO(to_csv([run]))))["mode"] == word
 
     def test_of_which_nothing_was_reported_has_nothing(self) -> None:
         (one,) = measured(iteration_ended(commit=None)).iterations

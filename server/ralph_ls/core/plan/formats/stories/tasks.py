@@ -293,9 +293,13 @@ def waits_for(stories: StoryFile) -> Mapping[str, tuple[str, ...]]:
     }
 
 
+IMPLEMENT = "implement"
+"""The name of ``build`` in this profile (docs/rules.md#names)."""
+
+
 def mode_word(mode: Mode) -> str:
     """The name of a mode in the files of this profile: ``implement`` for ``build``."""
-    return "implement" if mode is Mode.BUILD else mode.value
+    return IMPLEMENT if mode is Mode.BUILD else mode.value
 
 
 def mode_named(word: str) -> Mode | None:
