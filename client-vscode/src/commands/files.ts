@@ -40,7 +40,11 @@ export class Files {
   /** The prompt of the mode that the loop is in; or how to have one of one's own. */
   async openPrompt(folder: FolderSnapshot): Promise<void> {
     const run = folder.state?.run;
-    const path = promptPath(run?.config.paths.prompts, run?.current?.started.mode, run?.config.profile);
+    const path = promptPath(
+      run?.config.paths.prompts,
+      run?.current?.started.mode,
+      run?.config.profile,
+    );
     const uri = inTree(folder, path);
     if (existsSync(uri.fsPath)) {
       await open(uri);
