@@ -2232,6 +2232,8 @@ export interface RunState {
   readonly commands: readonly string[];
   /** The last ten. */
   readonly warnings: readonly Warned[];
+  /** The last five failures outside any iteration: of a command of `on_…` or a comment. */
+  readonly outsideFailures: readonly Warned[];
   readonly end?: End;
 }
 
@@ -2857,6 +2859,11 @@ export interface Warned {
   readonly message: string;
   /** The task that is taken as finished under other words. */
   readonly removed?: RemovedTask;
+  /**
+   * It failed outside any iteration (a command of `on_…`, a comment on an issue): the run is not
+   * affected, and the user has to do it.
+   */
+  readonly outside: boolean;
 }
 
 /** One line of a run's journal. */

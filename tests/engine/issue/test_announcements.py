@@ -58,7 +58,9 @@ def test_a_pull_request_that_is_ready_is_handed_on_once(project: Project) -> Non
     environment = (project.kept / "env").read_text(encoding="utf-8")
     assert "RALPH_EVENT=prReady\n" in environment
     assert "RALPH_TITLE=Letters get lost\n" in environment
-    assert told_by_hook(project, done, "on-pr-ready") == "the command on_pr_ready is done: made it"
+    assert (
+        told_by_hook(project, done, "on-pr-ready") == "the command on_pr_ready succeeded: made it"
+    )
     assert done.kinds()[-2:] == ["runEnded", "warned"]
 
 
@@ -83,7 +85,7 @@ def test_nothing_is_handed_on_that_is_not_ready(project: Project, agent: str, co
     ("argv", "said"),
     [
         ('["sh", "-c", "echo no remote >&2; exit 3"]', "ended with 3: no remote;"),
-        ('["not-there"]', "failed: the agent's program 'not-there' was not found"),
+        ('["not-there"]', "was not started: its program 'not-there' was not found;"),
         ('["sh", "-c", "kill -9 $$"]', "was ended by signal 9;"),
     ],
 )
@@ -95,6 +97,9 @@ def test_a_hand_over_that_fails_is_reported_and_changes_nothing(
     done = project.run("3")
     assert done.exit_code == 0
     assert said in told_by_hook(project, done, "on-pr-ready-failed")
+    # It comes after the run's end, and is shown all the same: in the lines and in the summary.
+    assert done.stdout.count(said) == 2
+    assert said in project.tell("status").stdout
 
 
 @pytest.mark.parametrize("by", ["Ctrl-C", "stop --now"])
@@ -113,7 +118,7 @@ def test_a_hand_over_can_be_ended(project: Project, by: str) -> None:
         project.tell("stop", "--now")
     done = running.wait()
     assert done.exit_code == 0
-    assert "on a person's order" in told_by_hook(project, done, "on-pr-ready-failed")
+    assert "on the user's order" in told_by_hook(project, done, "on-pr-ready-failed")
 
 
 def test_a_hook_that_the_agent_changed_is_restored_before_it_is_run(project: Project) -> None:
@@ -136,7 +141,7 @@ def test_a_question_goes_out_to_a_command(project: Project) -> None:
     assert done.exit_code == 3
     payload = json.loads((project.kept / "told").read_text(encoding="utf-8"))
     assert (payload["event"], payload["text"]) == ("question", "Which letters?")
-    assert told_by_hook(project, done, "on-question") == "the command on_question is done"
+    assert told_by_hook(project, done, "on-question") == "the command on_question succeeded"
 
 
 def test_a_question_goes_to_the_issue_where_that_is_wanted(project: Project, github: Path) -> None:
@@ -148,7 +153,27 @@ def test_a_question_goes_to_the_issue_where_that_is_wanted(project: Project, git
     assert (comment["repository"], comment["number"]) == ("ada/invoice", 12)
     assert "````text\nWhich of ``` @ada?\n````\n" in comment["body"]
     said = told_by_hook(project, done, "question-commented")
-    assert said.startswith("the comment on the issue is done: https://github.com/ada/invoice/")
+    assert said.startswith("the comment on the issue succeeded: https://github.com/ada/invoice/")
+
+
+def test_the_end_of_the_comment_does_not_end_the_command(project: Project, github: Path) -> None:
+    project.make_gate()
+    config = (
+        'profile = "issue"\non_question = ["./hook.sh"]\n'
+        '[issue]\ngithub = "ada/invoice#12"\ncomment = true\n'
+    )
+    issue_project(project, ASKS, config=config)
+    write_hook(project, f'read -r _ <"{project.kept}/go"; echo "$RALPH_ITERATION_ID"')
+    project.tell("allow", "--yes")
+    running = project.start("3", "--on-halt", "wait")
+    running.wait_for("warned", code="question-commented")
+    project.open_gate()
+    running.wait_for("warned", code="on-question")
+    project.tell("stop")
+    done = running.wait()
+    said = told_by_hook(project, done, "on-question")
+    assert said.startswith("the command on_question succeeded: ")
+    assert "/on_question/announced-" in said
 
 
 def test_a_question_goes_to_no_issue_unasked(project: Project, github: Path) -> None:
@@ -164,4 +189,8 @@ def test_a_comment_that_fails_is_reported(project: Project, github: Path) -> Non
     )
     done = project.run("3")
     assert done.exit_code == 3
-    assert "Could not resolve" in told_by_hook(project, done, "question-commented-failed")
+    said = told_by_hook(project, done, "question-commented-failed")
+    assert "Could not resolve" in said
+    command = said.partition("do it yourself: ")[2]
+    assert command.startswith("gh issue comment 12 --repo=ada/invoice --body-file=- <")
+    assert "Which letters?" in Path(command.partition(" <")[2]).read_text(encoding="utf-8")

@@ -32,7 +32,7 @@ def show_status(found: FoundRun) -> None:
     clock = SystemClock()
     zone, now = clock.local().tzinfo, clock.now()
     for heading, answer in status_answers(found.state, found.phase, pid=pid, zone=zone, now=now):
-        print_text(f"{heading + ':':13}{answer}")
+        print_text(f"{heading + ':':13}{answer}".replace("\n", "\n" + 13 * " "))
 
 
 def _status_json(found: FoundRun) -> dict[str, object]:

@@ -12,7 +12,7 @@ from ralph_ls.core.views.text.summary import next_step, summary_lines
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.store.project.plan_file import skipped_optional_titles
 from ralph_ls.store.run.journal import offset_behind
-from ralph_ls.store.run.lock import is_held
+from ralph_ls.store.run.lock import is_held, read_owner
 from ralph_ls.store.run.run_view import state_before
 from ralph_ls.store.run.runs import FoundRun
 from ralph_ls.store.run.summary_file import shown_summary
@@ -29,7 +29,7 @@ def watch(as_json: Json = False) -> None:
     viewer = RunViewer(
         found.files,
         choose_renderer(as_json=as_json, state=known),
-        is_live=lambda: is_held(place.worktree.git_dir),
+        is_live=lambda: _has_engine(place, found.state.run),
         after_seq=0 if known is None else known.seq,
         offset=0 if known is None else offset_behind(found.files.journal, known.seq),
         output=not as_json,
@@ -37,6 +37,12 @@ def watch(as_json: Json = False) -> None:
     viewer.wait()
     if not as_json:
         _show_current_status(place)
+
+
+def _has_engine(place: CommandWorktree, run: str) -> bool:
+    """Whether an engine has this very run, and not a later one."""
+    owner = read_owner(place.worktree.git_dir)
+    return owner is not None and owner.run == run and is_held(place.worktree.git_dir)
 
 
 def _before_this_iteration(found: FoundRun) -> RunState:

@@ -44,6 +44,7 @@ class RunViewer:
             offset=offset,
             output=output,
             catch_up=catch_up,
+            past_end=True,
         )
         self._make_renderer = renderer
         self._n_shown = 0

@@ -125,6 +125,7 @@ class RunChanges(TypedDict, total=False):
     stop_requested: str | None
     commands: tuple[str, ...]
     warnings: tuple[Warned, ...]
+    outside_failures: tuple[Warned, ...]
     end: End | None
 
 

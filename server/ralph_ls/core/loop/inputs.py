@@ -392,6 +392,8 @@ class AnnouncementDone:
     message: str
     start: int | None = None
     """The start that it is about, whose agent works; reported once then."""
+    outside: bool = False
+    """It failed outside any iteration, and the user has to do it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

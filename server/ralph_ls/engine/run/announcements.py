@@ -8,9 +8,13 @@ becomes part of a command line. A failure is reported and changes nothing in the
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import re
+import shlex
 from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import assert_never
 
 from ralph_ls.core.loop.effects import Announce, AnnouncementChannel, AnnouncementOccasion
@@ -20,11 +24,14 @@ from ralph_ls.engine.agent.environment import agent_environment, find_program
 from ralph_ls.engine.git import worktree_state
 from ralph_ls.engine.process import running_process
 from ralph_ls.engine.worktree.workspace import Workspace
-from ralph_ls.protocol.errors import RalphError, RequestMissing
+from ralph_ls.protocol.config.config import CONFIG_FILE
+from ralph_ls.protocol.errors import AgentUnavailable, RalphError, RequestMissing
 from ralph_ls.protocol.plan import read_reference
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.store.external.gh import comment_words, find_gh
+from ralph_ls.store.files import PRIVATE_FILE, write_atomic
 from ralph_ls.store.project import trust
+from ralph_ls.store.run.ancestry import MARKER
 
 TIME_LIMIT_SECONDS = 600.0
 """Seconds after which a command is ended; pushing a large repository takes its time."""
@@ -42,6 +49,20 @@ SETTINGS: Mapping[AnnouncementOccasion, str] = {
 """The key of the setting that has the command."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Command:
+    """One command, ready to be started."""
+
+    argv: tuple[str, ...]
+    environment: dict[str, str]
+    given: bytes
+    """Its standard input."""
+    files: Path
+    """Its files in the run's folder, without a suffix."""
+    shown: str
+    """The same command for a shell, in the work tree."""
+
+
 class Announcements:
     """What the performer does for those outside."""
 
@@ -49,33 +70,26 @@ class Announcements:
         self._workspace = workspace
         self._running: set[running_process.RunningProcess] = set()
         self._stopping = False
-        self._n_told = 0
+        self._numbers = itertools.count(1)
 
     async def announce(self, order: Announce, run: RunState) -> AnnouncementDone:
         """Run the command or post the comment, and return the outcome; agents cannot break it."""
-        name = SETTINGS[order.occasion]
-        match order.channel:
-            case AnnouncementChannel.COMMAND:
-                what = f"the command {name}"
-            case AnnouncementChannel.COMMENT:
-                what = "the comment on the issue"
-            case _:
-                assert_never(order.channel)
+        what = _subject(order)
+        name = self._free_name()
         try:
-            ended, said = await self._run(order, run)
+            command = await asyncio.to_thread(self._command, order, run, name)
         except (RalphError, OSError) as error:
-            message = error.message if isinstance(error, RalphError) else str(error)
-            return AnnouncementDone(
-                code=f"{_code(order)}-failed", message=f"{what} failed: {message}"
-            )
+            why = error.message if isinstance(error, RalphError) else str(error)
+            return _failed(order, f"{what} was not started: {why}", "")
+        try:
+            ended, said = await self._run(command)
+        except (RalphError, OSError) as error:
+            why = error.message if isinstance(error, RalphError) else str(error)
+            return _failed(order, f"{what} failed: {why}", self._by_hand(command))
+        tail = f": {said}" if said else ""
         if ended.exit_code == 0 and not ended.timed_out:
-            tail = f": {said}" if said else ""
-            return AnnouncementDone(code=_code(order), message=f"{what} is done{tail}")
-        return AnnouncementDone(
-            code=f"{_code(order)}-failed",
-            message=f"{what} {_how(ended)}{f': {said}' if said else ''}; "
-            f"the run stands as it is, so do by hand what is left",
-        )
+            return AnnouncementDone(code=_code(order), message=f"{what} succeeded{tail}")
+        return _failed(order, f"{what} {_how(ended)}{tail}", self._by_hand(command))
 
     def stop(self) -> None:
         """End whatever runs, with all its children."""
@@ -83,11 +97,13 @@ class Announcements:
         for running in self._running:
             running.stop()
 
-    async def _run(self, order: Announce, run: RunState) -> tuple[running_process.ProcessExit, str]:
-        argv, environment, given = await asyncio.to_thread(self._command, order, run)
-        self._n_told += 1
-        name = f"announced-{self._n_told:03d}"
+    def _free_name(self) -> str:
+        """The name of the next command's files, free also in the folder of a resumed run."""
         folder = self._workspace.files.folder
+        names = (f"announced-{number:03d}" for number in self._numbers)
+        return next(name for name in names if not (folder / f"{name}.out").exists())
+
+    async def _run(self, command: _Command) -> tuple[running_process.ProcessExit, str]:
         printed = bytearray()
 
         def keep(_stream: str, data: bytes) -> None:
@@ -95,13 +111,13 @@ class Announcements:
             del printed[: -16 * SHOWN_CHARACTERS]
 
         launch = running_process.Launch(
-            argv=argv,
+            argv=command.argv,
             cwd=self._workspace.root,
-            environment=environment,
-            stdin=given,
-            stdout_path=folder / f"{name}.out",
-            stderr_path=folder / f"{name}.err",
-            marker=environment["RALPH_ITERATION_ID"],
+            environment=command.environment,
+            stdin=command.given,
+            stdout_path=command.files.with_suffix(".out"),
+            stderr_path=command.files.with_suffix(".err"),
+            marker=command.environment[MARKER],
             timeout_seconds=TIME_LIMIT_SECONDS,
             idle_timeout_seconds=None,
             grace_seconds=running_process.GRACE_SECONDS,
@@ -119,28 +135,40 @@ class Announcements:
             self._running.discard(running)
         return ended, _transcript_tail(printed.decode("utf-8", errors="replace"))
 
-    def _command(
-        self, order: Announce, run: RunState
-    ) -> tuple[tuple[str, ...], dict[str, str], bytes]:
-        """Argv, environment and standard input."""
+    def _by_hand(self, command: _Command) -> str:
+        """The shell command that repeats it; its standard input is kept in a file for that."""
+        given = command.files.with_suffix(".in")
+        try:
+            write_atomic(given, command.given, mode=PRIVATE_FILE)
+        except (RalphError, OSError):
+            return command.shown
+        return f"{command.shown} <{shlex.quote(str(given))}"
+
+    def _command(self, order: Announce, run: RunState, name: str) -> _Command:
         workspace = self._workspace
         told = self._told(order, run)
         environment = agent_environment(
             workspace.environment,
-            marker=f"{workspace.run}/{SETTINGS[order.occasion]}",
+            marker=f"{workspace.run}/{_setting(order)}/{name}",
             start=order.start,
             iteration=order.iteration,
             max_iterations=workspace.config.max_iterations,
             scratch=None,
         )
+        files = workspace.files.folder / name
         if order.channel is AnnouncementChannel.COMMENT:
             source = None if run.request is None else read_reference(run.request.source)
             if source is None:
                 raise RequestMissing("the run works on no issue of GitHub any more")
             gh = find_gh(workspace.root, {**workspace.environment})
-            marked = {"RALPH_ITERATION_ID": environment["RALPH_ITERATION_ID"]}
-            body = _comment(workspace.redactor.redact(order.text))
-            return comment_words(gh, source), {**gh.environment, **marked}, body.encode()
+            words = comment_words(gh, source)
+            return _Command(
+                argv=words,
+                environment={**gh.environment, MARKER: environment[MARKER]},
+                given=_comment(workspace.redactor.redact(order.text)).encode(),
+                files=files,
+                shown=shlex.join(("gh", *words[1:])),
+            )
         key = SETTINGS[order.occasion]
         argv: tuple[str, ...] = getattr(workspace.config, key)
         trust.require_unchanged_command(
@@ -152,9 +180,13 @@ class Announcements:
             for name, value in told.items()
             if isinstance(value, str)
         }
-        program = find_program(argv[0], environment, workspace.root)
-        given = json.dumps(told, ensure_ascii=False).encode("utf-8", errors="replace")
-        return (str(program), *argv[1:]), environment, given
+        return _Command(
+            argv=(str(_program(key, argv[0], environment, workspace.root)), *argv[1:]),
+            environment=environment,
+            given=json.dumps(told, ensure_ascii=False).encode("utf-8", errors="replace"),
+            files=files,
+            shown=shlex.join(argv),
+        )
 
     def _told(self, order: Announce, run: RunState) -> dict[str, object]:
         """The payload of a command, and what a pull request is made of (docs/rules.md#commits)."""
@@ -177,15 +209,49 @@ class Announcements:
         }
 
 
+def _subject(order: Announce) -> str:
+    match order.channel:
+        case AnnouncementChannel.COMMAND:
+            return f"the command {SETTINGS[order.occasion]}"
+        case AnnouncementChannel.COMMENT:
+            return "the comment on the issue"
+        case _:
+            assert_never(order.channel)
+
+
+def _setting(order: Announce) -> str:
+    """The part of a marker that names the kind of the command."""
+    is_comment = order.channel is AnnouncementChannel.COMMENT
+    return "comment" if is_comment else SETTINGS[order.occasion]
+
+
 def _code(order: Announce) -> str:
     if order.channel is AnnouncementChannel.COMMENT:
         return "question-commented"
     return SETTINGS[order.occasion].replace("_", "-")
 
 
+def _failed(order: Announce, why: str, by_hand: str) -> AnnouncementDone:
+    remedy = f"; do it yourself: {by_hand}" if by_hand else ""
+    return AnnouncementDone(
+        code=f"{_code(order)}-failed",
+        message=f"{why}; the run is not affected{remedy}",
+        outside=True,
+    )
+
+
+def _program(key: str, name: str, environment: Mapping[str, str], root: Path) -> Path:
+    try:
+        return find_program(name, environment, root)
+    except AgentUnavailable as error:
+        raise AgentUnavailable(
+            f"its program {name!r} was not found; install it, or change {key} in {CONFIG_FILE}"
+        ) from error
+
+
 def _how(ended: running_process.ProcessExit) -> str:
     if ended.stopped:
-        return "was ended on a person's order"
+        return "was ended on the user's order"
     if ended.timed_out:
         return f"ran longer than {TIME_LIMIT_SECONDS:g} s and was ended"
     if ended.signal is not None:

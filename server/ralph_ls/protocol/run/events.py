@@ -241,6 +241,9 @@ class Warned(MaybeIterationEvent):
     message: str
     removed: RemovedTask | None = None
     """The task that is taken as finished under other words."""
+    outside: bool = Field(default=False, exclude_if=lambda outside: not outside)
+    """It failed outside any iteration (a command of ``on_…``, a comment on an issue): the run is
+    not affected, and the user has to do it."""
 
 
 class RunEnded(EventBase):

@@ -280,6 +280,8 @@ class RunState(WireModel):
     """Ids of the last commands that were answered, at most 100."""
     warnings: tuple[Warned, ...] = ()
     """The last ten."""
+    outside_failures: tuple[Warned, ...] = Field(default=(), exclude_if=lambda failed: not failed)
+    """The last five failures outside any iteration: of a command of ``on_…`` or a comment."""
     end: End | None = None
 
     @property

@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     import psutil
 
 MARKER = "RALPH_ITERATION_ID"
-"""Variable that marks every process of a run: ``<run>/<start>``, ``<run>/on_…``."""
+"""Variable that marks every process of a run: ``<run>/<start>``, ``<run>/on_…/<files>``.
+
+Each command outside an iteration has its own, as the end of one ends all processes with its marker.
+"""
 
 SAME_START = 1.0
 """Seconds by which two readings of a process's start time may differ."""
@@ -190,7 +193,8 @@ def _environment_of(process: psutil.Process) -> Mapping[str, str]:
 
 
 def _membership_of(marker: str) -> RunMembership | None:
-    run, _, part = marker.partition("/")
+    run, _, rest = marker.partition("/")
+    part = rest.partition("/")[0]
     return RunMembership(run=run, part=part) if RUN_ID.fullmatch(run) and part else None
 
 

@@ -144,13 +144,23 @@ class Follower(ABC, Generic[Item]):
     """Polls a run's files whenever they change, until it has ended or its engine is gone."""
 
     def __init__(
-        self, journal: Path, *, is_live: Callable[[], bool], after_seq: int = 0, offset: int = 0
+        self,
+        journal: Path,
+        *,
+        is_live: Callable[[], bool],
+        after_seq: int = 0,
+        offset: int = 0,
+        past_end: bool = False,
     ) -> None:
-        """Follow the events after ``after_seq``, none of which is before ``offset``."""
+        """Follow the events after ``after_seq``, none of which is before ``offset``.
+
+        ``past_end``: until the engine is gone, as it reports its last command after the run's end.
+        """
         self._journal = JournalTail(journal, after_seq=after_seq, offset=offset)
         self._folder = journal.parent
         self._after_seq = after_seq
         self._is_live = is_live
+        self._past_end = past_end
         self._changed = threading.Event()
         self._stopped = threading.Event()
 
@@ -178,7 +188,7 @@ class Follower(ABC, Generic[Item]):
                     yield items
                     if self._stopped.is_set():
                         return
-                if self._journal.ended or not live:
+                if not live or (self._journal.ended and not self._past_end):
                     return
                 self._changed.wait(timeout=LIVE_INTERVAL)
 

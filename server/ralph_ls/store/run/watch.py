@@ -55,12 +55,15 @@ class RunFollower(Follower[RunItem]):
         offset: int = 0,
         output: bool = True,
         catch_up: int = OUTPUT_BACKLOG,
+        past_end: bool = False,
     ) -> None:
         """``catch_up``: bytes of earlier output to show of an agent that still runs.
 
         ``offset``: where in the journal to start; no event after ``after_seq`` is before it.
         """
-        super().__init__(files.journal, is_live=is_live, after_seq=after_seq, offset=offset)
+        super().__init__(
+            files.journal, is_live=is_live, after_seq=after_seq, offset=offset, past_end=past_end
+        )
         self.backlog: int | None = None
         """Bytes of output that a viewer may lag; more is skipped with a notice."""
         self._files = files

@@ -47,6 +47,7 @@ OUTCOMES_WITHOUT_RESULT = frozenset({Outcome.LOST, Outcome.LIMITED, Outcome.STOP
 """Outcomes of iterations that were cut off: the next prompt repeats the content of theirs."""
 
 KEPT_WARNINGS = 10
+KEPT_OUTSIDE_FAILURES = 5
 KEPT_HISTORY = 5
 """Iterations in the loop history (docs/rules.md#breaker)."""
 
@@ -219,6 +220,9 @@ def shown_changes(state: RunState, event: EventBase) -> RunChanges:
             return {"counts": counts}
         case Warned(code=code):
             changes: RunChanges = {"warnings": (*state.warnings, event)[-KEPT_WARNINGS:]}
+            if event.outside:
+                failed = (*state.outside_failures, event)
+                changes["outside_failures"] = failed[-KEPT_OUTSIDE_FAILURES:]
             if code == UNPLANNED:
                 changes["specs_unplanned"] = True
             if code.startswith(BUDGET_WARNING):

@@ -149,7 +149,9 @@ def _announced(draft: StepDraft, given: AnnouncementDone) -> None:
     """Warn of it; of an iteration's condition once an iteration, and not when that is over."""
     current = draft.run.current
     if given.start is None:
-        draft.emit(Warned(**draft.stamp, code=given.code, message=given.message))
+        draft.emit(
+            Warned(**draft.stamp, code=given.code, message=given.message, outside=given.outside)
+        )
     elif current is None or current.started.start != given.start:
         draft.ignore("the iteration that it is about is over")
     else:

@@ -26,7 +26,13 @@ from ralph_ls.core.views.model.tasks import (
 )
 from ralph_ls.core.views.model.words import evidence_words, one_line, some_lines, split_text
 from ralph_ls.core.views.panel.card import breaker_reason, environment_lines
-from ralph_ls.core.views.text.summary import cost_words, duration_words, is_estimated, tokens_words
+from ralph_ls.core.views.text.summary import (
+    cost_words,
+    duration_words,
+    is_estimated,
+    not_done,
+    tokens_words,
+)
 from ralph_ls.protocol.config.config import BreakerConfig
 from ralph_ls.protocol.lsp.panel import Fact, Tone
 from ralph_ls.protocol.run.report import Report, Usage
@@ -79,6 +85,7 @@ def facts(context: DocumentContext, now: datetime | None = None) -> tuple[Fact, 
         *_request(state),
         *_report(report),
         _breaker(context, state),
+        *_not_done(state),
         *_set_aside(context),
         *_remarks(context),
         *_refuted(context),
@@ -120,6 +127,15 @@ def _request(state: RunState) -> Iterator[Fact]:
             text=text,
             more=escape_control_chars(state.request.source),
         )
+
+
+def _not_done(state: RunState) -> Iterator[Fact]:
+    """What failed outside any iteration: the newest, all of them when expanded."""
+    if failed := not_done(state):
+        shown, _ = split_text(failed[-1], SHOWN_NEXT)
+        more = "\n".join(failed)
+        text = shown if shown == more else f"{shown}…"
+        yield Fact(key="not-done", heading="Not done", text=text, tone=Tone.BAD, more=more)
 
 
 def _remarks(context: DocumentContext) -> Iterator[Fact]:

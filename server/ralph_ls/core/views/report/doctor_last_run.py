@@ -14,7 +14,7 @@ from ralph_ls.core.loop.rules.waits import parked_words
 from ralph_ls.core.plurals import count_of
 from ralph_ls.core.views.model.words import SHOWN_REASON, one_line
 from ralph_ls.core.views.report.doctor_checks import passed_check, problem_check, warning_check
-from ralph_ls.core.views.text.summary import dollar_words, next_step
+from ralph_ls.core.views.text.summary import dollar_words, next_step, not_done
 from ralph_ls.protocol.json_output import CheckResult
 from ralph_ls.protocol.run import events as e
 from ralph_ls.protocol.run.state import RunState
@@ -54,6 +54,7 @@ def check_last_run(run: LastRun) -> list[CheckResult]:
         _exits_at_once,
         _validation,
         _pushes,
+        _not_done,
         _costs,
         _unrelated_files,
         _same_task,
@@ -157,6 +158,14 @@ def _pushes(run: LastRun) -> Iterable[CheckResult]:
         "look at git remote -v, the network and your rights there: ralph doctor --network; "
         f"or push once yourself: git push -u {newest.remote} {newest.branch}",
     )
+
+
+def _not_done(run: LastRun) -> Iterable[CheckResult]:
+    """Commands of ``on_…`` and comments that failed."""
+    for message in not_done(run.state):
+        yield warning_check(
+            "outside-failed", message, "mend what it names, so that the next run can do it"
+        )
 
 
 def _costs(run: LastRun) -> Iterable[CheckResult]:

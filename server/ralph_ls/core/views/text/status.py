@@ -23,7 +23,7 @@ from ralph_ls.core.views.model.words import (
     request_words,
     with_mode,
 )
-from ralph_ls.core.views.text.summary import budget_words, format_duration, next_step
+from ralph_ls.core.views.text.summary import budget_words, format_duration, next_step, not_done
 from ralph_ls.protocol.run.events import IterationStarted
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import EndReason, Mode, Phase
@@ -109,6 +109,7 @@ def status_answers(
         ("Last change", _last_change(state)),
         ("Needs you", _needs_you(state, phase)),
         ("Stopped", _stopped(state, phase)),
+        *([("Not done", "\n".join(failed))] if (failed := not_done(state)) else []),
         ("Next", _next(state, phase)),
     ]
 

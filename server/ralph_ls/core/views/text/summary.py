@@ -15,7 +15,7 @@ from ralph_ls.core.loop.rules.gate import gate_words
 from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.core.plurals import count_of, some_of
 from ralph_ls.core.views.model.control_chars import escape_control_chars
-from ralph_ls.core.views.model.words import request_words
+from ralph_ls.core.views.model.words import one_line, request_words
 from ralph_ls.protocol.config.agent import SandboxKind
 from ralph_ls.protocol.config.config import CONFIG_FILE, Config
 from ralph_ls.protocol.run.events import IterationEnded
@@ -36,6 +36,9 @@ CSV_HEADER = (
 """Columns of ``summary.csv`` (docs/rules.md#logs)."""
 
 SHOWN_TASKS = 5
+
+MAX_FAILURE_CHARS = 1000
+"""Characters of a failure outside any iteration, which ends with the command to repeat it."""
 
 FRAME = "━" * 40
 
@@ -118,8 +121,14 @@ def summary_lines(state: RunState, log_path: str, *, optional: Sequence[str] = (
         f"Avg/iter:    {format_duration(average)}",
         f"Stuck iters: {state.stuck_iterations}",
         *([optional_line(optional)] if optional else []),
+        *(f"Not done:    {text}" for text in not_done(state)),
         f"Log:         {log_path}",
     ]
+
+
+def not_done(state: RunState) -> list[str]:
+    """What failed outside any iteration and is left to the user, oldest first."""
+    return [one_line(failed.message, limit=MAX_FAILURE_CHARS) for failed in state.outside_failures]
 
 
 def next_step(state: RunState) -> str | None:
