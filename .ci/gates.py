@@ -21,7 +21,8 @@ import tempfile
 import tokenize
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -106,12 +107,16 @@ class BannedWord(NamedTuple):
     text: str
 
 
-def banned_words() -> Iterator[BannedWord]:
+def banned_words(folders: Container[str] | None = None) -> Iterator[BannedWord]:
     """Banned words in docstrings and comments, and in the pages for maintainers.
+
+    ``folders``: the top folders to read; all by default.
 
     Docstrings of ``protocol`` and string literals are texts for users, which have their own review.
     """
     for file in _tracked():
+        if folders is not None and _top_folder(file) not in folders:
+            continue
         if MAINTAINERS_PAGES.fullmatch(file):
             texts = [(1, _read(file))]
         elif file.endswith(".py"):
@@ -161,8 +166,8 @@ def _fewer_words(known: Mapping[str, int], found: Mapping[str, int]) -> list[str
         for folder in sorted(worse)
     ]
     if worse:
-        words = [word for word in banned_words() if _top_folder(word.file) in worse]
-        problems += [f"{word.file}:{word.line}: {word.text}" for word in words[:20]]
+        words = islice(banned_words(worse), 20)
+        problems += [f"{word.file}:{word.line}: {word.text}" for word in words]
     return problems + _improved(known, found)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import json
 import os
 import tempfile
@@ -293,6 +294,13 @@ async def serving(fork_server: LanguageServerForks) -> AsyncIterator[Start]:
             editor.check()
 
 
+@functools.cache
+def _capabilities(editor: str) -> Message:
+    """What this editor can do, as it is sent; not to be changed."""
+    sent: Message = get_converter().unstructure(client_capabilities(editor))
+    return sent
+
+
 async def _start(
     fork_server: LanguageServerForks,
     at_the_end: AsyncExitStack,
@@ -331,7 +339,7 @@ async def _start(
         "rootUri": places[0]["uri"] if places else None,
         "workspaceFolders": places or None,
         "capabilities": {
-            **get_converter().unstructure(client_capabilities(capabilities)),
+            **_capabilities(capabilities),
             **(changes or {}),
         },
         **({} if options is None else {"initializationOptions": options}),
