@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from copy import copy
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from ralph_ls.protocol.config.config import ProfileName
+from tests.conftest import GIT_CONFIG
 from tests.engine.project_builder import git
 from tests.sweep import invariants
 from tests.sweep.engines import ralph
 from tests.sweep.processes import Watcher
 from tests.sweep.projects import Project, make_project
-from tests.sweep.runner import Case
+from tests.sweep.runner import Case, environment_of
 from tests.sweep.users import User
 from tests.sweep.violations import Kind, Violation
 
@@ -31,10 +35,48 @@ def watcher() -> Iterator[Watcher]:
     made.close()
 
 
+@dataclass
+class Played:
+    """A run that was played once, and a copy of all that it left."""
+
+    project: Project
+    user: User
+    folder: Path
+
+
+@pytest.fixture(scope="module")
+def plays() -> dict[Path, Played]:
+    """By its folder, once it was made."""
+    return {}
+
+
 @pytest.fixture
-def played(tmp_path: Path, isolated_home: Path, watcher: Watcher) -> tuple[Project, User]:
+def played(
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+    isolated_home: Path,
+    watcher: Watcher,
+    plays: dict[Path, Played],
+) -> tuple[Project, User]:
     """A run that is complete, beside a user who has done something of each kind."""
-    case = Case(scenario="test", number=1, seed=1, folder=tmp_path, watcher=watcher)
+    folder = next(iter(plays), None) or tmp_path_factory.mktemp("played")
+    for name, value in environment_of(folder).items():
+        monkeypatch.setenv(name, value)
+    if folder in plays:
+        shutil.rmtree(folder)
+    else:
+        plays[folder] = _play(folder, watcher)
+    shutil.copytree(plays[folder].folder, folder, symlinks=True)
+    user = copy(plays[folder].user)
+    user.commits, user.apart = [*user.commits], [*user.apart]
+    return plays[folder].project, user
+
+
+def _play(folder: Path, watcher: Watcher) -> Played:
+    """Play it; the folder is moved away."""
+    (folder / "home").mkdir()
+    (folder / "home" / ".gitconfig").write_text(GIT_CONFIG, encoding="utf-8")
+    case = Case(scenario="test", number=1, seed=1, folder=folder, watcher=watcher)
     project = make_project(case, ProfileName.FIXPLAN, commits="loop", n_tasks=2)
     user = User(case, project)
     for _ in range(12):
@@ -44,7 +86,7 @@ def played(tmp_path: Path, isolated_home: Path, watcher: Watcher) -> tuple[Proje
     ralph(case, project.repository, "allow", "--yes", env=env)
     ended = ralph(case, project.repository, *project.start_words, env=env)
     assert ended.code == 0, ended.text
-    return project, user
+    return Played(project, user, folder.rename(folder.with_name("played-once")))
 
 
 def journal_of(project: Project) -> Path:
