@@ -621,6 +621,11 @@ export interface Config {
   readonly commits: Committer;
   /** Whether the loop pushes after an iteration. */
   readonly push: boolean;
+  /**
+   * Whether a commit of the loop that finishes a task has a trailer `Ralph-Receipt`: what the
+   * task took in iterations, time of agents, tokens and cost.
+   */
+  readonly commitReceipt: boolean;
   /** Seconds a commit of the loop may take, with the hooks that it runs; 0 is none. */
   readonly commitTimeout: number;
   /**
@@ -698,6 +703,8 @@ export interface CurrentIteration {
   readonly started: IterationStarted;
   readonly agent?: AgentStarted;
   readonly exit?: AgentExited;
+  /** How long its earlier agents worked, where one was started once more. */
+  readonly agentSeconds: number;
   readonly verified: readonly CriteriaVerified[];
   readonly validated?: Validated;
   readonly rolledBack?: RolledBack;
@@ -834,6 +841,10 @@ export interface Evidence {
    * the tasks that became done had been done before in this run; Absent: neither.
    */
   readonly advanced?: boolean;
+  /** The review that the iteration gave; Absent: none, or from an engine that did not record it. */
+  readonly review?: ReviewSeen;
+  /** Titles of those of `tasks_done` for which the iteration was not started, by id. */
+  readonly titles?: Readonly<Record<string, string>>;
   /** Files that changed because the engine writes its own output to them; they are left out. */
   readonly engineOutput?: readonly string[];
   readonly progress: boolean;
@@ -1951,6 +1962,17 @@ export interface ReviewPointsConfig {
   readonly afterTasks: readonly string[];
 }
 
+/** The result of the review of one story, as the plan shows it. */
+export interface ReviewSeen {
+  /** Id of the story. */
+  readonly task: string;
+  readonly approved: boolean;
+  /** It was approved because it had as many reviews as it may have. */
+  readonly atCap: boolean;
+  /** What the reviewer asks to be changed: the points of its feedback; 0 where it approved. */
+  readonly findings: number;
+}
+
 /** Undo an iteration and all that came after it; the branch is kept under another name. */
 export interface RollbackParams {
   /** URI of the workspace folder that is meant; it may be left out where only one is open. */
@@ -2191,6 +2213,8 @@ export interface RunState {
   readonly failedValidation?: FailedValidation;
   /** The last five iterations. */
   readonly history: readonly IterationFacts[];
+  /** What each task took, by its id, in the order in which they were first worked on. */
+  readonly receipts: Readonly<Record<string, TaskReceipt>>;
   /** What all iterations used up, as far as the agents tell. */
   readonly usage?: Usage;
   /** Of the last minute, where `max_calls_per_minute` limits them. */
@@ -2552,6 +2576,42 @@ export const TASK_LENSESES = [
   "all",
 ] as const;
 export type TaskLenses = (typeof TASK_LENSESES)[number];
+
+/**
+ * What one task has taken in this run so far.
+ *
+ * The use of an iteration belongs to one task: to the task that it was started for, or to the
+ * first that it finished where it finished others alone. So receipts can be added up.
+ */
+export interface TaskReceipt {
+  readonly task: TaskRef;
+  /** It became done in this run, and has not been open since. */
+  readonly done: boolean;
+  /** The iteration in which it became done. */
+  readonly iteration?: number;
+  readonly start?: number;
+  /** That iteration's last commit, whole. */
+  readonly commit?: string;
+  /** How many times an iteration was started for it. */
+  readonly attempts: number;
+  /** Those that count for the limit. */
+  readonly iterations: number;
+  /** Agents that were started once more in the same iteration. */
+  readonly retries: number;
+  /** Duration of its iterations, with validation, commit and push. */
+  readonly seconds: number;
+  /** How long agents worked in them. */
+  readonly agentSeconds: number;
+  /** Input and output, as the budget counts them; Absent where no agent has reported any. */
+  readonly tokens?: number;
+  readonly costUsd?: number;
+  /** Some of the cost is an estimate from the table `prices`. */
+  readonly estimated: boolean;
+  readonly validations: number;
+  readonly failedValidations: number;
+  /** The task whose receipt has the iteration in which this one became done, too. */
+  readonly within?: TaskRef;
+}
 
 /** A task by id and title. */
 export interface TaskRef {

@@ -40,6 +40,7 @@ from ralph_ls.core.loop.evidence.ownership import OwnershipOrder
 from ralph_ls.core.plan.formats.stories.tasks import IMPLEMENT
 from ralph_ls.core.prompt.template import mode_word
 from ralph_ls.core.views.model.control_chars import escape_control_chars
+from ralph_ls.core.views.text.receipts import receipt_lines
 from ralph_ls.core.views.text.summary import next_step, run_lines, summary_lines
 from ralph_ls.protocol.config.config import FirstMode
 from ralph_ls.protocol.errors import StateUnusable, UsageError, WorkspaceBusy
@@ -341,6 +342,7 @@ def _show_summary(files: RunFiles, *, as_json: bool) -> None:
         )
     where = shown_summary(state.config, files)
     lines = ["", *summary_lines(state, where, optional=skipped_optional_titles(state))]
+    lines += receipt_lines(state)
     if (step := next_step(state)) is not None:
         lines.append(f"Next:        {step}")
     stream = sys.stderr if as_json else sys.stdout

@@ -8,6 +8,7 @@ from ralph_ls.cli.flags import Json
 from ralph_ls.cli.output import print_text
 from ralph_ls.cli.show.live import RunViewer, choose_renderer
 from ralph_ls.cli.show.renderers import header_of
+from ralph_ls.core.views.text.receipts import receipt_lines
 from ralph_ls.core.views.text.summary import next_step, summary_lines
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.store.project.plan_file import skipped_optional_titles
@@ -57,11 +58,7 @@ def _show_current_status(place: CommandWorktree) -> None:
         show_status(found)
         return
     where = shown_summary(found.state.config, found.files)
-    print_text(
-        "\n"
-        + "\n".join(
-            summary_lines(found.state, where, optional=skipped_optional_titles(found.state))
-        )
-    )
+    lines = summary_lines(found.state, where, optional=skipped_optional_titles(found.state))
+    print_text("\n" + "\n".join([*lines, *receipt_lines(found.state)]))
     if (step := next_step(found.state)) is not None:
         print_text(f"Next:        {step}")

@@ -36,6 +36,7 @@ from ralph_ls.protocol.run.state import (
     NoteView,
     Question,
     Session,
+    TaskReceipt,
 )
 from ralph_ls.protocol.run.values import (
     Baseline,
@@ -103,6 +104,7 @@ class RunChanges(TypedDict, total=False):
     session: Session | None
     failed_validation: FailedValidation | None
     history: tuple[IterationFacts, ...]
+    receipts: dict[str, TaskReceipt]
     usage: Usage | None
     calls: tuple[AgentCalls, ...]
     budgets_warned: tuple[str, ...]
@@ -135,6 +137,7 @@ class IterationChanges(TypedDict, total=False):
     started: IterationStarted
     agent: AgentStarted | None
     exit: AgentExited | None
+    agent_seconds: float
     verified: tuple[CriteriaVerified, ...]
     validated: Validated | None
     rolled_back: RolledBack | None

@@ -392,6 +392,8 @@ def _read(
             again=evidence.again,
             cosmetic=evidence.cosmetic,
             advanced=evidence.advanced,
+            review=evidence.review,
+            titles=evidence.titles,
             engine_output=evidence.engine_output,
         ),
         tasks_done=evidence.tasks_done,

@@ -41,7 +41,7 @@ from ralph_ls.engine.worktree.workspace import (
 )
 from ralph_ls.protocol.run.events import AgentExited
 from ralph_ls.protocol.run.state import RunState
-from ralph_ls.protocol.run.values import Baseline, Mode, TaskRef
+from ralph_ls.protocol.run.values import Baseline, Mode, ReviewSeen, TaskRef
 from ralph_ls.store.run.halt_files import load_halt_files
 
 KEPT_ERRORS = 200
@@ -105,6 +105,10 @@ class _TaskChanges:
     closed: tuple[str, ...]
     """Those of ``done`` that the user has not ticked."""
     moved: tuple[str, ...]
+    titles: Mapping[str, str]
+    """Titles of those of ``closed`` for which the iteration was not started."""
+    review: ReviewSeen | None
+    """The review that the agent gave."""
     renamed: Mapping[str, TaskRef]
     edits: PlanEdits
     notices: tuple[Notice, ...]
@@ -226,10 +230,14 @@ class IterationReader:
         began = None if ended.run.current is None else ended.run.current.started.at
         edits = find_plan_edits(self._workspace, before, text, since=self._plan.read_at or began)
         self._plan.read_at = ended.read_at
+        closed = tuple(task for task in done if task not in edits.ticked)
+        started_for = None if ended.watched.task is None else ended.watched.task.id
         return _TaskChanges(
             done=done,
-            closed=tuple(task for task in done if task not in edits.ticked),
+            closed=closed,
             moved=tuple(task for task in finished.moved if task not in edits.moved),
+            titles=self._source.titles(before, text, [one for one in closed if one != started_for]),
+            review=next((one for one in finished.reviews if one.task not in edits.moved), None),
             renamed=renamed,
             edits=edits,
             notices=finished.notices,
@@ -260,7 +268,12 @@ class IterationReader:
         refuted = {one.task.id for one in verified.verifications if one.failed}
         found = await asyncio.to_thread(
             self._inspector.kinds,
-            replace(found, advanced=self._plan.advance(ended.plan, {*tasks.closed} - refuted)),
+            replace(
+                found,
+                advanced=self._plan.advance(ended.plan, {*tasks.closed} - refuted),
+                review=tasks.review,
+                titles=tasks.titles,
+            ),
             effect,
             run,
             edited=output.touched,

@@ -25,7 +25,7 @@ from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.plan import RequestView
 from ralph_ls.protocol.run.iteration_events import Forbidden
 from ralph_ls.protocol.run.state import RunState
-from ralph_ls.protocol.run.values import Mode, PlanCountsView, TaskRef
+from ralph_ls.protocol.run.values import Mode, PlanCountsView, ReviewSeen, TaskRef
 from ralph_ls.store.external.programs import programs_on_path
 from ralph_ls.store.project.config_file import LoadedSettings
 
@@ -100,6 +100,8 @@ class FinishedWork:
     """Ids of the tasks that are done now, and were not."""
     moved: tuple[str, ...] = ()
     """Ids of the tasks whose review advanced, which is progress too."""
+    reviews: tuple[ReviewSeen, ...] = ()
+    """The reviews that were given."""
     notices: tuple[Notice, ...] = ()
 
 
@@ -298,6 +300,12 @@ class PlanSource(ABC):
         return FinishedWork(
             tasks=newly_done(self.plan(before, task=task), self.plan(after, task=now))
         )
+
+    def titles(self, before: str, after: str, tasks: Collection[str]) -> dict[str, str]:
+        """The titles of these tasks, by id: from the later text, else from the earlier one."""
+        now, was = self.parse(after).plan, self.parse(before).plan
+        found = {task_id: now.find(task_id) or was.find(task_id) for task_id in tasks}
+        return {task_id: task.title for task_id, task in found.items() if task is not None}
 
     def logged_as_finished(
         self,

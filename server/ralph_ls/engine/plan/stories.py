@@ -26,6 +26,7 @@ from ralph_ls.core.plan.formats.stories.review_cycle import (
     MoveCode,
     ReviewRules,
     check_moves,
+    given_reviews,
     moved_reviews,
 )
 from ralph_ls.core.plan.formats.stories.story_file import (
@@ -240,8 +241,9 @@ class StoriesSource(PlanSource):
         done = super().finished(before, after, task=task, now=now).tasks
         if self.config.skip_review:
             return FinishedWork(tasks=done)
+        was, is_now = self._read(before).stories, self._read(after).stories
         return FinishedWork(
-            tasks=done, moved=moved_reviews(self._read(before).stories, self._read(after).stories)
+            tasks=done, moved=moved_reviews(was, is_now), reviews=given_reviews(was, is_now)
         )
 
     def remarks(self, text: str, *, report_changes: bool) -> tuple[Notice, ...]:

@@ -405,6 +405,9 @@ class Config(StrictWireModel):
     commits: Committer = Committer.AGENT
     push: bool = False
     """Whether the loop pushes after an iteration."""
+    commit_receipt: bool = False
+    """Whether a commit of the loop that finishes a task has a trailer ``Ralph-Receipt``: what the
+    task took in iterations, time of agents, tokens and cost."""
     commit_timeout: Duration = 600.0
     """Seconds a commit of the loop may take, with the hooks that it runs; 0 is none."""
     git_lock_wait: Duration = 30.0

@@ -83,6 +83,8 @@ class CurrentIteration(WireModel):
     started: IterationStarted
     agent: AgentStarted | None = None
     exit: AgentExited | None = None
+    agent_seconds: float = 0.0
+    """How long its earlier agents worked, where one was started once more."""
     verified: tuple[CriteriaVerified, ...] = ()
     validated: Validated | None = None
     rolled_back: RolledBack | None = None
@@ -167,6 +169,42 @@ class Session(WireModel):
     """The model that it was made with; None: the agent's own choice."""
 
 
+class TaskReceipt(WireModel):
+    """What one task has taken in this run so far.
+
+    The use of an iteration belongs to one task: to the task that it was started for, or to the
+    first that it finished where it finished others alone. So receipts can be added up.
+    """
+
+    task: TaskRef
+    done: bool = False
+    """It became done in this run, and has not been open since."""
+    iteration: int | None = None
+    """The iteration in which it became done."""
+    start: int | None = None
+    commit: str | None = None
+    """That iteration's last commit, whole."""
+    attempts: int = 0
+    """How many times an iteration was started for it."""
+    iterations: int = 0
+    """Those that count for the limit."""
+    retries: int = 0
+    """Agents that were started once more in the same iteration."""
+    seconds: float = 0.0
+    """Duration of its iterations, with validation, commit and push."""
+    agent_seconds: float = 0.0
+    """How long agents worked in them."""
+    tokens: int | None = None
+    """Input and output, as the budget counts them; None where no agent has reported any."""
+    cost_usd: float | None = None
+    estimated: bool = False
+    """Some of the cost is an estimate from the table ``prices``."""
+    validations: int = 0
+    failed_validations: int = 0
+    within: TaskRef | None = None
+    """The task whose receipt has the iteration in which this one became done, too."""
+
+
 class RunState(WireModel):
     """One run as it stands after the event ``seq``."""
 
@@ -241,6 +279,8 @@ class RunState(WireModel):
     """The last one, where the run went on with it; None where it was content since."""
     history: tuple[IterationFacts, ...] = ()
     """The last five iterations."""
+    receipts: dict[str, TaskReceipt] = Field(default_factory=dict)
+    """What each task took, by its id, in the order in which they were first worked on."""
     usage: Usage | None = None
     """What all iterations used up, as far as the agents tell."""
     calls: tuple[AgentCalls, ...] = ()

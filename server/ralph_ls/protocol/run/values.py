@@ -224,6 +224,18 @@ class CommitSeen(WireModel):
     """True: all that it changed is what no agent may change and was restored; no progress."""
 
 
+class ReviewSeen(WireModel):
+    """The result of the review of one story, as the plan shows it."""
+
+    task: str
+    """Id of the story."""
+    approved: bool
+    at_cap: bool = False
+    """It was approved because it had as many reviews as it may have."""
+    findings: int = 0
+    """What the reviewer asks to be changed: the points of its feedback; 0 where it approved."""
+
+
 class Again(StrEnum):
     """That everything an iteration changed had changed before: how that change looks."""
 
@@ -254,6 +266,10 @@ class Evidence(WireModel):
     advanced: bool | None = None
     """True: a sub-task or a criterion became done, a task was added, or a review moved on; false:
     the tasks that became done had been done before in this run; None: neither."""
+    review: ReviewSeen | None = None
+    """The review that the iteration gave; None: none, or from an engine that did not record it."""
+    titles: dict[str, str] | None = None
+    """Titles of those of ``tasks_done`` for which the iteration was not started, by id."""
     engine_output: tuple[str, ...] | None = None
     """Files that changed because the engine writes its own output to them; they are left out."""
     progress: bool = False

@@ -12,7 +12,7 @@ is not.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from ralph_ls.core.loop.evidence.repetition import (
@@ -25,7 +25,7 @@ from ralph_ls.core.loop.evidence.repetition import (
 from ralph_ls.core.plurals import count_of, some_of
 from ralph_ls.protocol.config.config import EvidenceKind
 from ralph_ls.protocol.run.report import Report
-from ralph_ls.protocol.run.values import Again, CommitSeen, Evidence, Mode
+from ralph_ls.protocol.run.values import Again, CommitSeen, Evidence, Mode, ReviewSeen
 
 DECLARED_PROGRESS = "the report declares progress"
 KNOWN_STATE = "the work tree is back in a state that this run has seen before"
@@ -47,6 +47,8 @@ class Changes:
     again: Again | None = None
     cosmetic: bool | None = None
     advanced: bool | None = None
+    review: ReviewSeen | None = None
+    titles: Mapping[str, str] | None = None
     engine_output: tuple[str, ...] | None = None
 
 
@@ -76,6 +78,8 @@ def judge_progress(
         again=changes.again,
         cosmetic=changes.cosmetic,
         advanced=_advanced(changes, tasks_done, moved),
+        review=changes.review,
+        titles=dict(changes.titles) if changes.titles else None,
         engine_output=changes.engine_output or None,
     )
     why = _by_head(changes, tasks_done, kinds)

@@ -14,6 +14,7 @@ from ralph_ls.core.loop.rules import budget, failure_policy
 from ralph_ls.core.loop.rules.agent_choice import session_after_iteration
 from ralph_ls.core.loop.rules.commits import next_commit_base
 from ralph_ls.core.loop.rules.gate import failing_tests_after
+from ralph_ls.core.loop.rules.receipts import receipts_after_iteration
 from ralph_ls.core.plan.specs import UNPLANNED
 from ralph_ls.protocol.config.config import Committer, OnValidateFail
 from ralph_ls.protocol.run.events import (
@@ -78,7 +79,14 @@ def changes_of_iteration(
                 "attempts": state.attempts if event.attempts is None else event.attempts,
             }
         case AgentStarted() if state.current is not None:
-            return {"current": replace_iteration(state.current, agent=event, exit=None)}
+            # An agent that is started once more replaces the one that has ended.
+            before = state.current.agent_seconds
+            before += 0.0 if state.current.exit is None else state.current.exit.seconds
+            return {
+                "current": replace_iteration(
+                    state.current, agent=event, exit=None, agent_seconds=before
+                )
+            }
         case AgentExited() if state.current is not None:
             return {"current": replace_iteration(state.current, exit=event)}
         case IterationEnded():
@@ -108,6 +116,7 @@ def _iteration_ended(state: RunState, event: IterationEnded) -> RunChanges:
             agent=None if state.current is None else state.current.agent,
         ),
         "history": (*state.history, _facts_of(state, event))[-KEPT_HISTORY:],
+        "receipts": receipts_after_iteration(state, event),
         "usage": add_usage(state.usage, event.usage),
         "calls": budget.calls_after_iteration(state, event),
         "crashes": event.crashes,

@@ -21,6 +21,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from ralph_ls.core.loop.inputs import IterationRead, RevertedChange
+from ralph_ls.core.loop.rules.receipts import receipt_at_commit, receipt_fields
 from ralph_ls.core.plurals import count_of
 from ralph_ls.protocol.run.events import GuardReverted
 from ralph_ls.protocol.run.iteration_events import Forbidden
@@ -112,6 +113,7 @@ def _line(one: GuardReverted) -> str:
 RUN_TRAILER = "Ralph-Run"
 ITERATION_TRAILER = "Ralph-Iteration"
 START_TRAILER = "Ralph-Start"
+RECEIPT_TRAILER = "Ralph-Receipt"
 
 SUBJECT_LIMIT = 100
 SUMMARY_LIMIT = 500
@@ -129,6 +131,8 @@ def commit_message(
         f"{RUN_TRAILER}: {run.run}\n{ITERATION_TRAILER}: {started.iteration}\n"
         f"{START_TRAILER}: {started.start}"
     )
+    if run.config.commit_receipt:
+        trailers += _receipt_trailer(run, current, given, evidence)
     return f"{subject}\n\n{bullets}\n\n{trailers}\n"
 
 
@@ -156,6 +160,14 @@ def _what(run: RunState, current: CurrentIteration) -> str:
     if run.request is not None:
         return run.request.title
     return "look for what is left to do"
+
+
+def _receipt_trailer(
+    run: RunState, current: CurrentIteration, given: IterationRead, evidence: Evidence
+) -> str:
+    """The receipt of the task that the iteration finishes; empty where it finishes none."""
+    receipt = receipt_at_commit(run, current, evidence, given.usage)
+    return "" if receipt is None else f"\n{RECEIPT_TRAILER}: {receipt_fields(receipt)}"
 
 
 def _bullets(run: RunState, given: IterationRead, evidence: Evidence) -> Iterator[str]:

@@ -29,6 +29,7 @@ from ralph_ls.core.views.model.tasks import (
 )
 from ralph_ls.core.views.model.words import SHORT_HASH, one_line, recent_words
 from ralph_ls.core.views.panel.panel import panel_answers
+from ralph_ls.core.views.text.receipts import receipt_words
 from ralph_ls.protocol.plan import TaskState
 from ralph_ls.protocol.run.values import Phase
 
@@ -139,6 +140,9 @@ def _attempts(context: DocumentContext, task: Task) -> Iterator[str]:
     if done is not None and task.state is TaskState.DONE:
         commit = f", commit `{done.commit[:SHORT_HASH]}`" if done.commit else ", no commit"
         yield f"- Done: in iteration {done.iteration}{commit}"
+    receipt = None if context.state is None else context.state.receipts.get(task.id)
+    if receipt is not None and receipt.done and task.state is TaskState.DONE:
+        yield f"- Took: {_plain(receipt_words(receipt))}"
 
 
 def _last_recap(context: DocumentContext, task: Task) -> Iterator[str]:

@@ -12,6 +12,8 @@ from ralph_ls.core.plan.formats.stories.review_cycle import (
     MoveCode,
     ReviewRules,
     check_moves,
+    count_findings,
+    given_reviews,
     moved_reviews,
 )
 from ralph_ls.core.plan.formats.stories.story_file import REVIEW_FIELDS
@@ -293,3 +295,37 @@ def test_stories_whose_review_changed_are_named() -> None:
     was = stories_of(story("A"), story("B"), story("C", **WAITING))
     now = stories_of(story("A"), story("B", notes="n"), story("C", **DONE), story("D"))
     assert moved_reviews(was, now) == ("C",)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        pytest.param(WAITING, SENT_BACK, (False, False, 1), id="changes"),
+        pytest.param(
+            WAITING, {**DONE, "reviewFeedback": "- fine"}, (True, False, 0), id="approves"
+        ),
+        pytest.param(FIFTH, AUTO, (True, True, 1), id="at-the-cap"),
+    ],
+)
+def test_a_review_that_was_given_has_a_result_and_a_number_of_findings(
+    before: Fields, after: Fields, expected: tuple[bool, bool, int]
+) -> None:
+    was = stories_of(story("A", **before), story("B"))
+    now = stories_of(story("A", **after), story("B"), story("C", reviewCount=2))
+    (found,) = given_reviews(was, now)
+    assert (found.task, found.approved, found.at_cap, found.findings) == ("A", *expected)
+
+
+@pytest.mark.parametrize(
+    ("feedback", "findings"),
+    [
+        ("", 0),
+        (AT_CAP, 0),
+        ("The total is rounded down", 1),
+        ("See:\n- rounds down\n  * no test\n-- no item", 2),
+        ("1. Rounds down. 2. No test for 3.5 euros. (3) Slow", 3),
+        ("Since version 2. it rounds down", 1),
+    ],
+)
+def test_findings_are_the_points_of_the_feedback(feedback: str, findings: int) -> None:
+    assert count_findings(feedback) == findings

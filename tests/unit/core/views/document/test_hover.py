@@ -219,3 +219,11 @@ def test_any_run_beside_any_plan_can_be_pointed_at(data: st.DataObject) -> None:
     of_tasks = {line for one in look.plan.tasks for line in range(one.line, one.end_line + 1)}
     for line in range(-1, n_lines + 1):
         assert (hover(look, line) is not None) == (line == 0 or line in of_tasks)
+
+
+def test_a_finished_task_says_what_it_took() -> None:
+    run = (started(), begins(3, READ), shows(3, files=1, done=(READ,)), ends(3))
+    assert told(seen(*run), READ)[-1].startswith("- Seen in iteration 3")
+    assert "- Took: 1 iteration, 1m 0s (agent 0s)" in told(seen(*run), READ)
+    reopened = "- [ ] Read the law"
+    assert "Took" not in "".join(told(seen(*run, text=reopened), 0))

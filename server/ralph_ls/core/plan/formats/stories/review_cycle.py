@@ -27,6 +27,7 @@ Compares two parsed files; does not know who wrote the later one.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -43,7 +44,7 @@ from ralph_ls.core.plan.formats.stories.story_file import (
     StoryFile,
     dependencies_key,
 )
-from ralph_ls.protocol.run.values import Mode
+from ralph_ls.protocol.run.values import Mode, ReviewSeen
 
 AT_CAP = "[AUTO-APPROVED AT CAP]"
 """The beginning of the feedback of a story that was approved at the review cap."""
@@ -144,6 +145,42 @@ def moved_reviews(before: StoryFile, after: StoryFile) -> tuple[str, ...]:
         for story in after.stories
         if story.id in was and _review_of(was[story.id]) != _review_of(story)
     )
+
+
+def given_reviews(before: StoryFile, after: StoryFile) -> tuple[ReviewSeen, ...]:
+    """The results of the reviews that were given between two files; after guarding at most one."""
+    was = before.by_id()
+    return tuple(
+        ReviewSeen(
+            task=story.id,
+            approved=story.passes,
+            at_cap=story.feedback.startswith(AT_CAP),
+            findings=0 if _is_plain_approval(story) else count_findings(story.feedback),
+        )
+        for story in after.stories
+        if story.id in was and story.n_reviews > was[story.id].n_reviews
+    )
+
+
+def count_findings(feedback: str) -> int:
+    """The points of a reviewer's feedback: its list items or numbered points, else it is one."""
+    text = feedback.removeprefix(AT_CAP).strip()
+    items = len(_ITEM.findall(text))
+    if items:
+        return items
+    numbered = 0
+    for number in _NUMBERED.findall(text):
+        numbered += int(number) == numbered + 1
+    return numbered or (1 if text else 0)
+
+
+def _is_plain_approval(story: Story) -> bool:
+    """At the review cap, the feedback of an approval has what was still to be changed."""
+    return story.passes and not story.feedback.startswith(AT_CAP)
+
+
+_ITEM = re.compile(r"^[ \t]*[-*•+][ \t]+\S", re.MULTILINE)
+_NUMBERED = re.compile(r"(?:^|(?<=[\s(]))([0-9]{1,3})[.)](?=\s)")
 
 
 def _is_users(move: IllegalMove, rules: ReviewRules) -> bool:
