@@ -64,7 +64,8 @@ export interface AgentConfig {
   /**
    * Program and arguments, in place of what the agent is called with otherwise.
    *
-   * `{prompt}`, `{prompt_file}` and `{usage_file}` are replaced where they stand.
+   * `{prompt}`, `{prompt_file}` and `{usage_file}` are replaced where they stand; with one of
+   * the first two, the prompt is given in no other way.
    */
   readonly argv: readonly string[];
   /** Flags of yours that are added to it. */
@@ -121,8 +122,10 @@ export const AGENT_FAILURES = [
   "notLoggedIn",
   /** The account is at its limit, which is lifted at some time. */
   "limit",
-  /** The model's service is busy, out of order or out of reach for the moment. */
+  /** The model's service is busy or out of order for the moment. */
   "overloaded",
+  /** No connection to the model's service: refused, lost, or its address is unknown. */
+  "unreachable",
   /** The context window had no room left. */
   "contextFull",
   /** It reached its own limit of turns. */
@@ -522,7 +525,8 @@ export interface Config {
   readonly agents: Readonly<Record<string, AgentConfig>>;
   /**
    * Agents that take over in this order where the run's own cannot be had: it is not logged in,
-   * at its usage limit, overloaded for all of `retry`, or failed in three iterations in a row.
+   * at its usage limit, without an answer of its model for all of `retry`, or failed in three
+   * iterations in a row.
    */
   readonly fallback: readonly string[];
   readonly tools?: ToolsConfig;
@@ -1449,7 +1453,7 @@ export const OUTCOMES = [
   /** The agent was ended on a person's order. */
   "stopped",
   /**
-   * The agent could not be had: its account was at its usage limit, its model was overloaded, or
+   * The agent could not be had: its account was at its usage limit, its model gave no answer, or
    * another agent takes over. The iteration does not count.
    */
   "limited",
@@ -1944,7 +1948,7 @@ export interface ResumeParams {
   readonly continue?: boolean;
 }
 
-/** Waits while the agent's model is overloaded or out of reach; each is twice the one before. */
+/** Waits while the agent's model is overloaded or unreachable; each is twice the one before. */
 export interface RetryConfig {
   /** Waits in a row, after which it counts as a crash; 0: it is one at once. */
   readonly tries: number;
@@ -2226,7 +2230,7 @@ export interface RunState {
   /** What the guard restored that no agent has been told yet. */
   readonly reverted: readonly GuardReverted[];
   readonly crashes: number;
-  /** Iterations in a row that came to nothing since the agent's model was overloaded. */
+  /** Iterations in a row that came to nothing since the agent's model gave no answer. */
   readonly overloads: number;
   /** Agents that cannot be had, each once, in the order in which that was seen. */
   readonly agentsOut: readonly AgentOut[];

@@ -303,7 +303,8 @@ class TestDescription:
         ("settings", "said"),
         [
             ({}, "the agent 'mine' has no command; set argv"),
-            ({"argv": ["x"], "prompt": "argument"}, "is given its prompt by the protocol"),
+            ({"argv": ["x"], "prompt": "argument"}, "prompt is 'argument', but an agent of the"),
+            ({"argv": ["x", "{prompt_file}"]}, "is given its prompt by the protocol; take it out"),
         ],
     )
     def test_what_cannot_be_started_says_what_to_set(

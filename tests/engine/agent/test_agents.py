@@ -46,6 +46,12 @@ PROMPTS = {
         'cat "$2" >{kept}/got; printf \'%s\' "$#" >{kept}/count; cat >{kept}/stdin',
         "2",
     ),
+    "file-by-its-placeholder-alone": (
+        "stdin",
+        " '--file={{prompt_file}}'",
+        'cat "${{1#--file=}}" >{kept}/got; printf \'%s\' "$#" >{kept}/count; cat >{kept}/stdin',
+        "1",
+    ),
     "file-in-its-place": (
         "file",
         " '--file={{prompt_file}}'",

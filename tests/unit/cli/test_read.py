@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +98,12 @@ class TestNotCounted:
         assert lines[-1].startswith(
             "This looks like an agent's JSON lines; read them with: --agent"
         )
+        array = f"[{json.dumps(answer(BLOCK))}]"
+        (tmp_path / "out.txt").write_text(array, encoding="utf-8")
+        found = ralph(tmp_path, "read", "out.txt", "--json").json
+        assert found["hint"] == lines[-1]
+        found = ralph(tmp_path, "read", "out.txt", "--json", "--agent", "claude").json
+        assert (found["hint"], found["report"]["kind"]) == (None, "ralphStatus")
 
 
 class TestGate:

@@ -105,22 +105,27 @@ def read_output(
         complete_word=complete_word,
         elsewhere=find_misplaced_signals(stream, dialect, mapping),
     )
+    is_other = dialect is Dialect.TEXT and _RECORDS.match(stream) is not None
+    hint = f"{_LOOKS_LIKE_RECORDS}{', '.join(_agents_of(config))}" if is_other else None
     if as_json:
         entries = [dataclasses.asdict(entry) for entry in overlooked]
-        emit_json({**output_parser.to_json(found), "overlooked": entries})
+        emit_json({**output_parser.to_json(found), "overlooked": entries, "hint": hint})
         return
     _show_reading(found, dialect)
     if is_given:
         _show_gate(found, config)
     _show_overlooked(overlooked)
-    if dialect is Dialect.TEXT and _RECORDS.match(stream) is not None:
-        names = ", ".join([*CATALOG, *sorted(set(config.agents) - CATALOG.keys())])
-        print_text(
-            f"\nThis looks like an agent's JSON lines; read them with: --agent, one of {names}"
-        )
+    if hint is not None:
+        print_text(f"\n{hint}")
 
 
-_RECORDS = re.compile(rb"\s*\{\"[\w.-]+\": *[\[{\"\d]")
+_RECORDS = re.compile(rb"\s*(?:\[\s*)?\{\s*\"[\w.-]+\": *[\[{\"\d]")
+_LOOKS_LIKE_RECORDS = "This looks like an agent's JSON lines; read them with: --agent, one of "
+
+
+def _agents_of(config: Config) -> list[str]:
+    """The agents that print records, and those of the settings."""
+    return [*CATALOG, *sorted(set(config.agents) - CATALOG.keys())]
 
 
 def _config_for(profile: str | None) -> tuple[Config, bool]:
@@ -281,7 +286,8 @@ def _until(limit: AccountLimit) -> str:
     if limit.resets_in is not None:
         return f"for {limit.resets_in:g} s from then on"
     if limit.resets_locally is not None:
-        return f"until {limit.resets_locally} where the agent ran"
+        where = "" if limit.resets_locally.zone else " where the agent ran"
+        return f"until {limit.resets_locally}{where}"
     return "until when, the agent does not say"
 
 

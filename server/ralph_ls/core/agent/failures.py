@@ -7,7 +7,8 @@ A failure has a kind, on which the user and the loop act: an overload is waited 
 needs the user. The kind comes from the agent's structured output first, then from messages that the
 program itself writes, then from the exit code. What a model or a tool printed is never searched.
 Standard error is searched only where the program printed nothing else, since then it is the
-program's complaint about its command line.
+program's complaint about its command line. Of plain text the last line alone is looked at, and only
+for what programs print in place of an answer.
 
 Does not decide what follows from a failure.
 """
@@ -16,9 +17,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from ralph_ls.core.agent.result import AgentResult
+from ralph_ls.core.agent.result import (
+    AgentResult,
+    find_account_limit,
+    find_own_limit,
+)
 from ralph_ls.core.agent.text import LiteralHits, line_around, lower
 from ralph_ls.protocol.run.events import AgentExited
 from ralph_ls.protocol.run.report import AgentFailure
@@ -129,7 +134,8 @@ class Failure:
 FAILURE_TEXTS: Mapping[AgentFailure, str] = {
     AgentFailure.NOT_LOGGED_IN: "is not logged in, or its account or key is not accepted",
     AgentFailure.LIMIT: "is at its usage limit",
-    AgentFailure.OVERLOADED: "cannot reach its model, which is overloaded or out of order",
+    AgentFailure.OVERLOADED: "got no answer from its model, which is overloaded or out of order",
+    AgentFailure.UNREACHABLE: "cannot reach the API of its model",
     AgentFailure.CONTEXT_FULL: "has no room left in its context window",
     AgentFailure.MAX_TURNS: "reached its own limit of turns",
     AgentFailure.BUDGET: "reached its own limit of cost",
@@ -192,11 +198,12 @@ def failure_in_text(message: str) -> AgentFailure | None:
 
     Never pass text of a model or a tool.
     """
-    for kind, shape in FAILURE_PATTERNS:
-        if shape.search(message) is not None:
-            return kind
+    kind = next((kind for kind, shape in FAILURE_PATTERNS if shape.search(message)), None)
+    if kind is not None and kind is not AgentFailure.UNREACHABLE:
+        return kind
     status = _STATUS.search(message)
-    return None if status is None else failure_of_status(int(status[1] or status[2]))
+    # A service that gave a status was reached, though it may not have reached another.
+    return kind if status is None else failure_of_status(int(status[1] or status[2])) or kind
 
 
 FAILURE_PATTERNS: tuple[tuple[AgentFailure, re.Pattern[str]], ...] = tuple(
@@ -234,10 +241,23 @@ FAILURE_PATTERNS: tuple[tuple[AgentFailure, re.Pattern[str]], ...] = tuple(
             (
                 r"\boverloaded\b|\bservice unavailable\b|\binternal server error\b|\bbad gateway\b"
                 r"|\bgateway time-?out\b|\bserver[ _]error\b|\bat capacity\b|\bhigh demand\b"
-                r"|\bconnection (?:refused|reset|error|closed)\b|\bfetch failed\b|\bECONN[A-Z]+\b"
-                r"|\bENOTFOUND\b|\bETIMEDOUT\b|\bstream (?:disconnected|closed|error)\b"
-                r"|\berror sending request\b|\brequest timed out\b|\bnetwork error\b"
             ),
+        ),
+        (
+            AgentFailure.UNREACHABLE,
+            (
+                r"\bconnection ?(?:refused|reset|error|failed|closed)\b|\bECONN[A-Z]+\b"
+                r"|\bENOTFOUND\b|\bEAI_AGAIN\b|\bETIMEDOUT\b|\bE(?:HOST|NET)UNREACH\b"
+                r"|\b(?:unable|failed) to connect\b"
+                r"|\b(?:cannot|can't|could not) (?:connect to|reach) "
+                r"|\bfetch failed\b|\berror sending request\b|\bnetwork (?:error|is unreachable)\b"
+                r"|\bcould(?: not|n't) resolve host\b|\bdns error\b|\bgetaddrinfo\b"
+                r"|\bFailedToOpenSocket\b"
+            ),
+        ),
+        (
+            AgentFailure.OVERLOADED,
+            r"\bstream (?:disconnected|closed|error)\b|\brequest timed out\b",
         ),
     )
 )
@@ -248,6 +268,54 @@ _STATUS = re.compile(
     r"|\b(\d{3}) (?:Unauthorized|Forbidden|Too Many Requests|Not Found|Payload Too Large)\b",
     re.IGNORECASE,
 )
+
+
+def with_stated_failure(final: AgentResult) -> AgentResult:
+    """The result of a stream with what its failure message states and its fields do not.
+
+    This is the kind of an unknown failure, a refused connection among the failures of a service,
+    and a limit of the account with its time.
+    """
+    if not final.failed:
+        return final
+    stated = failure_in_text(final.why)
+    is_general = final.failure in {None, AgentFailure.OTHER, AgentFailure.LIMIT}
+    limit = final.limit
+    if limit is None and is_general and stated is not AgentFailure.CONTEXT_FULL:
+        limit = find_account_limit(final.why)
+    elif limit is not None and not limit.is_timed:
+        limit = find_account_limit(final.why) or limit
+    if limit is not None and is_general:
+        return replace(final, failure=AgentFailure.LIMIT, limit=limit)
+    is_unreached = stated is AgentFailure.UNREACHABLE and final.failure is AgentFailure.OVERLOADED
+    return replace(final, failure=stated if is_unreached else final.failure or stated, limit=limit)
+
+
+def with_failure_in_plain_text(
+    final: AgentResult, stderr: str = "", *, has_failed: bool
+) -> AgentResult:
+    """The result of a program that prints plain text, with a failure in place of an answer.
+
+    That is its last line, of ``stderr`` where it printed nothing else, and only where the process
+    ``has_failed`` or this line is all output. An answer that is about limits is none.
+    """
+    text = final.text.strip()
+    line = (text or stderr.strip()).rpartition("\n")[2].strip()
+    if not line or len(line) > _LONGEST_LINE or not (has_failed or line == text):
+        return final
+    limit = find_own_limit(line)
+    kind = AgentFailure.LIMIT if limit is not None else _own_error(line)
+    if kind is None:
+        return final
+    return replace(final, failed=True, why=line, failure=kind, limit=limit)
+
+
+def _own_error(line: str) -> AgentFailure | None:
+    return failure_in_text(line) if _API_ERROR.match(line) is not None else None
+
+
+_API_ERROR = re.compile(r"(?:[^\w\s]{1,2} )?API Error\b", re.IGNORECASE)
+"""How ``claude`` begins a message about the service, where it prints plain text."""
 
 
 def process_failure(
@@ -264,6 +332,7 @@ def process_failure(
     """
     if exit_event is None or exit_event.stopped or exit_event.overspent:
         return None
+    final = with_stated_failure(final)
     if exit_event.timed_out:
         return Failure(kind=AgentFailure.TIMED_OUT)
     if exit_event.idle:

@@ -93,9 +93,10 @@ def _records(stream: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
         number += stream.count(b"\n", counted_to, begin)
         counted_to, start = begin, end
         if end - begin <= LONGEST_LINE:
-            record = _json(stream[begin:end])
-            if isinstance(record, dict):
-                yield number, record
+            found = _json(stream[begin:end])
+            for record in found if isinstance(found, list) else [found]:
+                if isinstance(record, dict):
+                    yield number, record
 
 
 def _json(line: bytes) -> object:

@@ -9,7 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ralph_ls.core.agent.decode.dialects import decoder_for
-from ralph_ls.core.agent.failures import find_error_lines, normalise_error
+from ralph_ls.core.agent.failures import (
+    find_error_lines,
+    normalise_error,
+    with_failure_in_plain_text,
+    with_stated_failure,
+)
 from ralph_ls.core.agent.result import AccountLimit, AgentResult
 from ralph_ls.core.agent.signals.phrases import PHRASE_FILTER, find_clarification, find_completion
 from ralph_ls.core.agent.signals.promises import (
@@ -88,12 +93,17 @@ def parse_output(
 def decode_output(
     stdout: bytes, *, dialect: Dialect, mapping: JsonLinesConfig | None = None
 ) -> AgentResult:
-    """Decode the complete output of an agent; ``mapping`` is that of ``Dialect.JSONL``."""
+    """Decode the complete output of an agent; ``mapping`` is that of ``Dialect.JSONL``.
+
+    A failure in plain text is recognised where it is all output, since the exit is not known.
+    """
     decoder = decoder_for(dialect, mapping=mapping)
     for start in range(0, len(stdout), _PIECE):
         decoder.feed(stdout[start : start + _PIECE])
     decoder.finish()
-    return decoder.final()
+    final = decoder.final()
+    is_text = dialect is Dialect.TEXT
+    return with_failure_in_plain_text(final, has_failed=False) if is_text else final
 
 
 def parse_result(
@@ -109,6 +119,7 @@ def parse_result(
     ``report-not-final``; a promise there is ignored (docs/rules.md#signals). Where the agent
     failed, its earlier texts are not used.
     """
+    final = with_stated_failure(final)
     reading = parse_text(final.text, stderr, preferred=preferred, complete_word=complete_word)
     report = reading.report
     if report is None and final.earlier_block and not final.failed:
@@ -180,11 +191,10 @@ def to_json(reading: ParsedOutput) -> dict[str, object]:
     """The parsed output as ``ralph read --json`` prints it (docs/rules.md#command-line).
 
     Of several promises the one with the highest priority is shown. Fields known from structured
-    output only (limit, usage, session, failure) are null or false for plain text.
+    output only (limit, usage, session, failure, denied tools) are null or false for plain text.
     """
     report, promise = reading.report, first_promise_by_priority(reading.promises)
     usage, limit = reading.usage, reading.limit
-    resets_at = None if limit is None or limit.resets_at is None else to_wire_time(limit.resets_at)
     return {
         "text": reading.text,
         "report": None if report is None else report.model_dump(mode="json", by_alias=True),
@@ -195,12 +205,26 @@ def to_json(reading: ParsedOutput) -> dict[str, object]:
             "clarification": list(reading.clarification),
         },
         "confidence": reading.confidence,
-        "limit": None if limit is None else {"resetsAt": resets_at},
+        "question": reading.question or None,
+        "limit": None if limit is None else _limit_to_json(limit),
         "usage": None
         if usage is None
         else usage.model_dump(mode="json", by_alias=True, exclude={"estimated"}),
         "sessionId": reading.session_id,
         "failed": reading.failed,
+        "failure": reading.failure,
+        "why": reading.why or None,
+        "deniedTools": None if reading.denied_tools is None else list(reading.denied_tools),
+    }
+
+
+def _limit_to_json(limit: AccountLimit) -> dict[str, object]:
+    """``resetsAt`` is an instant, ``resetsIn`` seconds, ``resetsLocally`` a time on the wall."""
+    at, local = limit.resets_at, limit.resets_locally
+    return {
+        "resetsAt": None if at is None else to_wire_time(at),
+        "resetsIn": limit.resets_in,
+        "resetsLocally": None if local is None else str(local),
     }
 
 

@@ -1,14 +1,15 @@
 """The result of a decoded stream, and account limits.
 
-``codex`` has no field for an account limit: its error message, which the program itself writes, is
-all there is. Only that message is searched, never text of a model or a tool. Reads no clock.
+Some programs have no field for an account limit, or none for its time: the error message, which the
+program itself writes, is all there is. Only that message is searched, never text of a model or a
+tool. Reads no clock and no time zones.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Protocol
 
 from ralph_ls.protocol.run.report import AgentFailure, Usage
@@ -19,8 +20,25 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WallTime:
+    """A time as a clock on the wall shows it: ``5pm``, ``Nov 25th, 2026 3:04 PM``."""
+
+    clock: time
+    day: tuple[int, int] | None = None
+    """Month and day; None: the next such time."""
+    year: int | None = None
+    zone: str = ""
+    """The name of its time zone; empty: that in which the agent ran."""
+
+    def __str__(self) -> str:
+        day = "" if self.day is None else "{:02}-{:02} ".format(*self.day)
+        year = "" if self.year is None else f"{self.year}-"
+        return f"{year}{day}{self.clock:%H:%M}{f' ({self.zone})' if self.zone else ''}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AccountLimit:
-    """The agent's account has reached its limit, according to the agent's structured output.
+    """The agent's account has reached its limit, as the agent's program reports.
 
     See docs/rules.md#usage-limits. At most one of the three fields is known. ``reset_time`` turns a
     relative or local time into an instant.
@@ -30,25 +48,48 @@ class AccountLimit:
     """With its time zone."""
     resets_in: float | None = None
     """Seconds from the report."""
-    resets_locally: datetime | time | None = None
-    """Local time where the agent ran: without a zone, possibly without a day."""
+    resets_locally: WallTime | None = None
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether anything is known about when it is lifted."""
+        return self != AccountLimit()
 
 
 def reset_time(limit: AccountLimit, reported_at: datetime) -> datetime | None:
     """The instant at which the limit is lifted; None where the agent did not report it.
 
-    ``reported_at`` is the time of the report in the time zone in which the agent ran. A time
-    without a day is the next such time.
+    ``reported_at`` is the time of the report in the zone of ``resets_locally``, and where that
+    names none, in the zone in which the agent ran. A time without a day is the next such time; one
+    that has just passed stays in the past, so that nobody waits for a whole day.
     """
-    local = limit.resets_locally
-    if isinstance(local, datetime):
-        return local.replace(tzinfo=reported_at.tzinfo)
-    if local is not None:
-        moment = datetime.combine(reported_at.date(), local, reported_at.tzinfo)
-        return moment if moment > reported_at else moment + timedelta(days=1)
-    if limit.resets_in is not None:
-        return reported_at + timedelta(seconds=limit.resets_in)
-    return limit.resets_at
+    if limit.resets_locally is not None:
+        found = _instant(limit.resets_locally, reported_at)
+    elif limit.resets_in is not None:
+        found = reported_at + timedelta(seconds=limit.resets_in)
+    else:
+        found = limit.resets_at
+    is_near = found is not None and found - reported_at <= timedelta(seconds=_LONGEST)
+    return found if is_near else None
+
+
+def _instant(wall: WallTime, reported_at: datetime) -> datetime | None:
+    zone = reported_at.tzinfo
+    if wall.day is None:
+        moment = datetime.combine(reported_at.date(), wall.clock, zone)
+        return moment if moment > reported_at - _JUST_PASSED else moment + timedelta(days=1)
+    this_year = reported_at.year
+    years = (this_year, this_year + 1, this_year - 1) if wall.year is None else (wall.year,)
+    days = (_date_of(year, *wall.day) for year in years)
+    moments = (datetime.combine(day, wall.clock, zone) for day in days if day is not None)
+    return min(moments, key=lambda moment: abs(moment - reported_at), default=None)
+
+
+def _date_of(year: int, month: int, day: int) -> date | None:
+    try:
+        return date(year, month, day)
+    except ValueError:
+        return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,30 +142,52 @@ class Decoder(Protocol):
 def find_account_limit(message: str) -> AccountLimit | None:
     """Parse an account limit from a failure message; None for any other failure.
 
-    Recognised are: a status 429; ``You've hit your usage limit. … try again at 3:04 PM.`` (or ``at
-    Nov 25th, 2026 3:04 PM``, both local time); ``Rate limit reached … try again in 11s`` and ``in 3
-    days 4 hours``.
+    Recognised are a status 429 and sentences such as ``You've hit your usage limit``, ``Weekly
+    limit reached`` and ``You exceeded your current quota``, with a time such as ``reached|<seconds
+    since 1970>``, ``try again at 6:34 AM``, ``at Nov 25th, 2026 3:04 PM``, ``resets 5pm
+    (Europe/Vilnius)``, ``resets Mar 6, 10am``, ``try again in 3 days 4 hours`` and ``reset after
+    10h5m3s``.
     """
-    if _IS_LIMIT.search(message) is None:
-        return None
+    return None if _IS_LIMIT.search(message) is None else _limit_in(message)
+
+
+def find_own_limit(line: str) -> AccountLimit | None:
+    """Parse a line of plain text that an agent's program writes about a limit of its account.
+
+    Stricter than ``find_account_limit``: it has to begin as such messages begin, since tests and
+    documents are about limits too.
+    """
+    return None if _IS_OWN_LIMIT.match(line.strip()) is None else _limit_in(line)
+
+
+def _limit_in(message: str) -> AccountLimit:
+    since_1970 = _EPOCH.search(message)
+    if since_1970 is not None:
+        return AccountLimit(resets_at=datetime.fromtimestamp(int(since_1970[1]), UTC))
     at = _AT.search(message)
     if at is not None:
-        return AccountLimit(resets_locally=_moment(at))
+        return AccountLimit(resets_locally=_wall_time(at))
     after = _IN.search(message)
     seconds = None if after is None else _seconds(after[1])
     return AccountLimit(resets_in=seconds if seconds is not None and seconds <= _LONGEST else None)
 
 
-def _moment(found: re.Match[str]) -> datetime | time | None:
-    hour = int(found["hour"]) % 12 + (12 if found["half"].lower() == "p" else 0)
+def _wall_time(found: re.Match[str]) -> WallTime | None:
+    hour, half = int(found["hour"]), (found["half"] or "").lower()
+    if half:
+        hour = hour % 12 + (12 if half == "p" else 0)
     try:
-        clock = time(hour, int(found["minute"]))
+        clock = time(hour, int(found["minute"] or 0))
+        zone = found["zone"] or found["utc"] or ""
         if found["month"] is None:
-            return clock
-        month = _MONTHS.index(found["month"].lower()) + 1
-        return datetime.combine(date(int(found["year"]), month, int(found["day"])), clock)
+            return WallTime(clock=clock, zone=zone)
+        month, day = _MONTHS.index(found["month"].lower()) + 1, int(found["day"])
     except ValueError:
         return None
+    year = None if found["year"] is None else int(found["year"])
+    if _date_of(_LEAP_YEAR if year is None else year, month, day) is None:
+        return None
+    return WallTime(clock=clock, day=(month, day), year=year, zone=zone)
 
 
 def _seconds(text: str) -> float:
@@ -134,20 +197,46 @@ def _seconds(text: str) -> float:
 _LONGEST = 366 * 86400.0
 """Seconds; a longer wait is treated as unknown."""
 
+_JUST_PASSED = timedelta(minutes=15)
+_LEAP_YEAR = 2028
+
+_HIT = r"(?:hit|reached) your (?:(?!context|token|turn|output)[\w-]+ ){0,3}limit\b"
+
 _IS_LIMIT = re.compile(
-    r"\blast status: 429\b|\b429 Too Many Requests\b|\busage limit\b|\brate limit reached\b",
+    r"\blast status: 429\b|\b429 Too Many Requests\b|\busage limit\b"
+    r"|\brate limit (?:reached|exceeded)\b|\bout of (?:extra )?usage\b"
+    r"|\b(?:session|hour(?:ly)?|daily|weekly|monthly|opus|sonnet) limit reached\b"
+    r"|\blimit will reset (?:at|in)\b|\blimit reached\|\d"
+    rf"|\b{_HIT}|\bexceeded your current quota\b|\bexhausted your\b.{{0,60}}\bquota\b",
     re.IGNORECASE,
 )
 
+_IS_OWN_LIMIT = re.compile(
+    r"(?:\[[^\]]{1,40}\] ?)?(?:[^\w\s]{1,2} )?(?:(?:API |Fatal )?Error: ?)?"
+    r"(?:Claude (?:AI |Code )?usage limit reached\b|[\w-]+ (?:[\w-]+ ){0,2}limit reached\|\d"
+    r"|(?:[\w-]+ ){1,3}limit reached ?[^\w\s] ?resets "
+    rf"|You['\u2019]ve {_HIT}|You['\u2019]re out of (?:extra )?usage\b"
+    r"|Rate limit reached for \S+ in organi[sz]ation\b|You exceeded your current quota\b"
+    r"|You have exhausted your (?:[\w-]+ ){0,3}quota\b)",
+    re.IGNORECASE,
+)
+
+_EPOCH = re.compile(r"\blimit reached\|(\d{10})(?:\d{3})?(?!\d)", re.IGNORECASE)
+"""In seconds or milliseconds."""
+
+_AGAIN = r"\b(?:try again|retry|resets?|available again)"
+
 _AT = re.compile(
-    r"\btry again at "
-    r"(?:(?P<month>[a-z]{3})[a-z]* (?P<day>\d{1,2})(?:st|nd|rd|th)?,? (?P<year>\d{4}),? )?"
-    r"(?P<hour>\d{1,2}):(?P<minute>\d\d) (?P<half>[ap])m\b",
+    rf"{_AGAIN}(?: (?:at|on|after))? (?:(?P<month>[a-z]{{3}})[a-z]*\.? "
+    r"(?P<day>\d{1,2})(?:st|nd|rd|th)?(?:,? (?P<year>\d{4}))?,? (?:at )?)?"
+    r"(?P<hour>\d{1,2})(?::(?P<minute>\d\d)(?!\d)|(?=\s?[ap]\.?m\b))"
+    r"(?:\s?(?P<half>[ap])\.?m\b\.?)?"
+    r"(?:\s?(?:\((?P<zone>[\w+-]{1,40}(?:/[\w+-]{1,40}){0,2})\)|(?P<utc>UTC|GMT)\b))?",
     re.IGNORECASE,
 )
 
 _AMOUNT = r"\d{1,9}(?:\.\d{1,9})? ?(?:ms|[dhms])"
-_IN = re.compile(rf"\btry again in ((?:{_AMOUNT}[a-z]*(?:,? and |,? )?)+)", re.IGNORECASE)
+_IN = re.compile(rf"{_AGAIN} (?:in|after) ((?:{_AMOUNT}[a-z]*(?:,? and |,? )?)+)", re.IGNORECASE)
 _PART = re.compile(r"(\d+(?:\.\d+)?) ?(ms|[dhms])", re.IGNORECASE)
 _SECONDS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")

@@ -74,10 +74,13 @@ def describe_acp_agent(name: str, config: AgentConfig, tools: ToolsConfig | None
             ".ralph/config.toml to what starts it as an agent of the Agent Client Protocol, "
             'such as ["gemini", "--acp"]'
         )
-    if config.prompt is not PromptBy.STDIN:
+    if prompt_by(config.prompt, (*argv, *config.args)) is not PromptBy.STDIN:
+        where = f"prompt is {config.prompt.value!r}"
+        if config.prompt is PromptBy.STDIN:
+            where = f"command contains {PROMPT} or {PROMPT_FILE}"
         raise ConfigError(
-            f"agents.{name}.prompt is {config.prompt.value!r}, but an agent of the Agent Client "
-            "Protocol is given its prompt by the protocol; remove the setting"
+            f"agents.{name}: its {where}, but an agent of the Agent Client Protocol is given its "
+            "prompt by the protocol; take it out"
         )
     described = _acp_agent_of(argv[0])
     variant = None if described is None else described.acp
@@ -131,6 +134,17 @@ def _rules(tools: ToolsConfig | None) -> tuple[str, ...]:
     return (*only, *(f"--deny={one}" for one in tools.deny or ()))
 
 
+PROMPT, PROMPT_FILE = "{prompt}", "{prompt_file}"
+"""Placeholders in a command line for the prompt, and for the path of a file that contains it."""
+
+
+def prompt_by(wanted: PromptBy, argv: tuple[str, ...]) -> PromptBy:
+    """How a command line takes its prompt: by its placeholder, else as the settings say."""
+    if any(PROMPT_FILE in part for part in argv):
+        return PromptBy.FILE
+    return PromptBy.ARGUMENT if any(PROMPT in part for part in argv) else wanted
+
+
 def describe_command_agent(name: str, config: AgentConfig) -> Agent:
     """An agent from its table; raises ``ConfigError`` where there is nothing to start."""
     if not config.argv:
@@ -154,10 +168,11 @@ def describe_command_agent(name: str, config: AgentConfig) -> Agent:
             "the dialect "
             f"{dialect.value!r}; set dialect = {readable}, or take it out"
         )
+    whole = (*config.argv, *config.args)
     return Agent(
         name=name,
-        argv=(*config.argv, *config.args),
-        prompt=config.prompt,
+        argv=whole,
+        prompt=prompt_by(config.prompt, whole),
         env=config.env,
         dialect=dialect,
         preface=config.system_prompt or "",

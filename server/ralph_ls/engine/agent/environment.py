@@ -206,8 +206,9 @@ def in_sandbox(agent: Agent, config: Config) -> Agent:
         )
     if agent.prompt is PromptBy.FILE:
         raise ConfigError(
-            f"agents.{config.agent}.prompt is file, and a file of the run is not in the sandbox; "
-            "set it to stdin or argument"
+            f"the agent {config.agent!r} takes its prompt from a file, and a file of the run is "
+            "not in the sandbox; give it {prompt} in place of {prompt_file}, or set prompt to "
+            f"stdin or argument under [agents.{config.agent}]"
         )
     if is_behind:
         inside = _around(sandbox, inner)

@@ -14,12 +14,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from ralph_ls.engine.agent.description import (
+    PROMPT,
+    PROMPT_FILE,
     Agent,
     describe_acp_agent,
     describe_command_agent,
     describe_demo_agent,
     is_root,
     permission_rules,
+    prompt_by,
 )
 from ralph_ls.engine.agent.environment import base_agent_environment, in_sandbox
 from ralph_ls.protocol.config.agent import AgentConfig, PromptBy, ToolsConfig
@@ -166,10 +169,11 @@ def compose(name: str, known: AgentDescription, table: AgentConfig, tools: Tools
     is_free = tools.allow is None or known.tools.keeps_freely
     usual = (known.program, *known.call, *(known.freely if is_free else ()), *known.stream)
     system = table.system_prompt or ""
+    way = prompt_by(table.prompt, (*table.argv, *table.args))
     return Agent(
         name=name,
         argv=(*(table.argv or usual), *table.args, *flags, *_system(known, system)),
-        prompt=table.prompt,
+        prompt=way,
         env={**(known.env_as_root if is_root() else {}), **around, **table.env},
         dialect=table.dialect or known.dialect,
         resume=known.resume,
@@ -177,7 +181,7 @@ def compose(name: str, known: AgentDescription, table: AgentConfig, tools: Tools
         model_flags=known.model,
         login=known.login,
         preface="" if known.system else system,
-        tail=known.tail if table.prompt is PromptBy.STDIN else (),
+        tail=known.tail if way is PromptBy.STDIN else (),
     )
 
 
@@ -291,19 +295,24 @@ def fill_argv(
 
     ``more`` are flags that follow the agent's own.
     ``{prompt}`` and ``{prompt_file}`` are replaced as whole arguments or inside one; without a
-    placeholder the prompt, or its file, becomes the last argument. No shell is involved.
+    placeholder the prompt, or its file, becomes the last argument. No shell is involved, and
+    nothing is replaced in the prompt itself.
     Raises ``AgentUnavailable`` for a prompt that is longer than an argument may be.
     """
-    values: Mapping[str, str] = {"{prompt}": prompt, "{prompt_file}": str(prompt_file)}
     if agent.prompt is PromptBy.STDIN:
         return (*agent.argv, *more)
-    wanted = "{prompt}" if agent.prompt is PromptBy.ARGUMENT else "{prompt_file}"
-    if any(wanted in part for part in agent.argv):
-        filled = (*(part.replace(wanted, values[wanted]) for part in agent.argv), *more)
-    else:
-        filled = (*agent.argv, *more, values[wanted])
-    _require_short(agent, filled)
-    return filled
+    values: Mapping[str, str] = {PROMPT: prompt, PROMPT_FILE: str(prompt_file)}
+    filled = tuple(
+        _PLACEHOLDER.sub(lambda found: values[found.group()], part) for part in agent.argv
+    )
+    wanted = PROMPT if agent.prompt is PromptBy.ARGUMENT else PROMPT_FILE
+    last = () if filled != agent.argv else (values[wanted],)
+    whole = (*filled, *more, *last)
+    _require_short(agent, whole)
+    return whole
+
+
+_PLACEHOLDER = re.compile(rf"{re.escape(PROMPT_FILE)}|{re.escape(PROMPT)}")
 
 
 def _require_short(agent: Agent, argv: tuple[str, ...]) -> None:

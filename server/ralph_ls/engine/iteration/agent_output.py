@@ -9,10 +9,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from ralph_ls.core.agent.context import ContextMonitor, context_window_of
-from ralph_ls.core.agent.failures import Failure, process_failure, remedy_of
+from ralph_ls.core.agent.failures import (
+    Failure,
+    process_failure,
+    remedy_of,
+    with_failure_in_plain_text,
+)
 from ralph_ls.core.agent.output_parser import ParsedOutput, parse_result
 from ralph_ls.core.agent.result import AccountLimit, AgentResult, reset_time
 from ralph_ls.core.agent.usage import add_usage, price_for, with_estimated_cost
@@ -28,6 +35,7 @@ from ralph_ls.engine.plan.source import WatchedIteration
 from ralph_ls.engine.worktree.workspace import Workspace
 from ralph_ls.protocol.config.agent import JsonLinesConfig
 from ralph_ls.protocol.config.agent_catalog import Dialect
+from ralph_ls.protocol.run.events import AgentExited
 from ralph_ls.protocol.run.messages import AgentMessage, FileMessage
 from ralph_ls.protocol.run.report import Promise, PromiseKind, SessionSeen, Usage
 from ralph_ls.protocol.run.state import RunState
@@ -177,10 +185,16 @@ class AgentOutputReader:
     def read(self, effect: ReadIteration, run: RunState) -> AgentOutput:
         """What was said in the iteration; it blocks while a large output is read."""
         final, errors = AgentResult(), ""
+        exit_event = None if run.current is None else run.current.exit
         if not effect.lost:
-            final = self._final_of(effect, run)
             files = self._workspace.files
             errors = _read_tail(files.output(effect.start, effect.attempt, "err"))
+            final = self._final_of(effect, run)
+            is_silent = not final.text and final.session_id is None
+            if is_silent or _dialect_of(run) is Dialect.TEXT:
+                final = with_failure_in_plain_text(
+                    final, errors, has_failed=_has_failed(exit_event)
+                )
         config = self._workspace.config
         reading = parse_result(
             final,
@@ -199,8 +213,7 @@ class AgentOutputReader:
             self._window = used.context_window or self._window
         limit = reading.limit
         if limit is not None:
-            limit = AccountLimit(resets_at=reset_time(limit, self._clock.local()))
-        exit_event = None if run.current is None else run.current.exit
+            limit = AccountLimit(resets_at=_resets_at(limit, self._clock))
         has_result = reading.report is not None or bool(reading.promises)
         failure = process_failure(final, exit_event, errors, has_result=has_result)
         return AgentOutput(
@@ -216,7 +229,7 @@ class AgentOutputReader:
     def _final_of(self, effect: ReadIteration, run: RunState) -> AgentResult:
         """What the agent came to; where a killed engine listened to it, as that one recorded."""
         agent = None if run.current is None else run.current.agent
-        dialect = (None if agent is None else agent.dialect) or Dialect.TEXT
+        dialect = _dialect_of(run)
         if self._heard == (effect.start, effect.attempt):
             return self._with_file(self._messages.final())
         mapping = None if agent is None else mapping_of(self._workspace.config, agent.agent)
@@ -285,6 +298,31 @@ class AgentOutputReader:
         if last is not None and last.id == effect.session and last.usage is not None:
             return last.usage
         return effect.session_usage
+
+
+def _dialect_of(run: RunState) -> Dialect:
+    """How the open iteration's agent writes what it prints."""
+    agent = None if run.current is None else run.current.agent
+    return (None if agent is None else agent.dialect) or Dialect.TEXT
+
+
+def _has_failed(exit_event: AgentExited | None) -> bool:
+    """Whether an agent ended by itself, and with a failure."""
+    if exit_event is None or exit_event.stopped or exit_event.overspent:
+        return False
+    return exit_event.exit_code != 0 and not exit_event.timed_out and not exit_event.idle
+
+
+def _resets_at(limit: AccountLimit, clock: Clock) -> datetime | None:
+    """When a limit that was reported now is lifted; None in a time zone that nobody knows."""
+    wall = limit.resets_locally
+    if wall is None or not wall.zone:
+        return reset_time(limit, clock.local())
+    try:
+        zone = ZoneInfo(wall.zone)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return None
+    return reset_time(limit, clock.now().astimezone(zone))
 
 
 def _session_of(final: AgentResult) -> SessionSeen | None:

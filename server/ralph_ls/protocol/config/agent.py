@@ -148,7 +148,8 @@ class AgentConfig(StrictWireModel):
     argv: tuple[str, ...] = ()
     """Program and arguments, in place of what the agent is called with otherwise.
 
-    ``{prompt}``, ``{prompt_file}`` and ``{usage_file}`` are replaced where they stand.
+    ``{prompt}``, ``{prompt_file}`` and ``{usage_file}`` are replaced where they stand; with one of
+    the first two, the prompt is given in no other way.
     """
     args: tuple[str, ...] = ()
     """Flags of yours that are added to it."""

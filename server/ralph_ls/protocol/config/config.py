@@ -320,7 +320,8 @@ class Config(StrictWireModel):
     agents: dict[str, AgentConfig] = Field(default_factory=dict)
     fallback: tuple[str, ...] = ()
     """Agents that take over in this order where the run's own cannot be had: it is not logged in,
-    at its usage limit, overloaded for all of ``retry``, or failed in three iterations in a row."""
+    at its usage limit, without an answer of its model for all of ``retry``, or failed in three
+    iterations in a row."""
     tools: ToolsConfig | None = None
     max_iterations: int | None = Field(default=None, ge=1)
     """Iterations of a run; None is unlimited."""

@@ -175,7 +175,7 @@ class PriceConfig(StrictWireModel):
 
 
 class RetryConfig(StrictWireModel):
-    """Waits while the agent's model is overloaded or out of reach; each is twice the one before."""
+    """Waits while the agent's model is overloaded or unreachable; each is twice the one before."""
 
     tries: int = Field(default=10, ge=0)
     """Waits in a row, after which it counts as a crash; 0: it is one at once."""

@@ -293,7 +293,7 @@ class RunState(WireModel):
     """What the guard restored that no agent has been told yet."""
     crashes: int = 0
     overloads: int = 0
-    """Iterations in a row that came to nothing since the agent's model was overloaded."""
+    """Iterations in a row that came to nothing since the agent's model gave no answer."""
     agents_out: tuple[AgentOut, ...] = ()
     """Agents that cannot be had, each once, in the order in which that was seen."""
     recommendation: str = ""

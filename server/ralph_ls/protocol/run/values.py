@@ -54,7 +54,7 @@ class Outcome(StrEnum):
     STOPPED = "stopped"
     """The agent was ended on a person's order."""
     LIMITED = "limited"
-    """The agent could not be had: its account was at its usage limit, its model was overloaded, or
+    """The agent could not be had: its account was at its usage limit, its model gave no answer, or
     another agent takes over. The iteration does not count."""
     LOST = "lost"
     """The engine died under it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, time
 from typing import Any
 
 import pytest
@@ -15,12 +15,15 @@ from ralph_ls.core.agent.failures import (
     failure_of_status,
     process_failure,
     remedy_of,
+    with_failure_in_plain_text,
+    with_stated_failure,
 )
-from ralph_ls.core.agent.result import AccountLimit, AgentResult
+from ralph_ls.core.agent.result import AccountLimit, AgentResult, WallTime
 from ralph_ls.protocol.run.events import AgentExited
 from ralph_ls.protocol.run.report import AgentFailure as Kind
 
 NOT_LOGGED_IN, LIMIT, OVERLOADED = Kind.NOT_LOGGED_IN, Kind.LIMIT, Kind.OVERLOADED
+UNREACHABLE = Kind.UNREACHABLE
 ROOT, WRONG, FULL = Kind.REFUSED_AS_ROOT, Kind.WRONG_CALL, Kind.CONTEXT_FULL
 
 
@@ -62,8 +65,14 @@ def test_a_status_of_the_service(status: int | None, kind: Kind | None) -> None:
         ("We\u2019re currently experiencing high demand, which may cause errors.", OVERLOADED),
         ("unexpected status 503 Service Unavailable: no", OVERLOADED),
         ("unexpected status 529 <unknown status code>: no", OVERLOADED),
-        ("API Error: Connection refused (ECONNREFUSED)", OVERLOADED),
-        ("Reconnecting... (Connection failed: error sending request)", OVERLOADED),
+        ("API Error: Connection refused (ECONNREFUSED)", UNREACHABLE),
+        ("API Error: Unable to connect to API (ConnectionRefused)", UNREACHABLE),
+        ("getaddrinfo ENOTFOUND api.example.com", UNREACHABLE),
+        ("stream disconnected before completion: error sending request for url", UNREACHABLE),
+        ("stream closed before response.completed", OVERLOADED),
+        ("unexpected status 500 Internal: connection refused by upstream", OVERLOADED),
+        ("status code 418: connection refused", UNREACHABLE),
+        ("Reconnecting... (Connection failed: error sending request)", UNREACHABLE),
         ("Prompt is too long", FULL),
         ("Your input exceeds the context window of this model.", FULL),
         ("There's an issue with the selected model (x). It may not exist", WRONG),
@@ -225,3 +234,65 @@ def test_how_a_process_failed(
 
 def test_an_agent_whose_engine_died_has_not_failed() -> None:
     assert process_failure(SAYS, None, has_result=False) is None
+
+
+HIT = "You've hit your limit \u00b7 resets 5pm (Europe/Vilnius)"
+RESETS = AccountLimit(resets_locally=WallTime(clock=time(17), zone="Europe/Vilnius"))
+IN_A_MINUTE = AccountLimit(resets_in=60)
+
+
+@pytest.mark.parametrize(
+    ("failure", "limit", "why", "found"),
+    [
+        (None, None, HIT, (LIMIT, RESETS)),
+        (Kind.OTHER, None, HIT, (LIMIT, RESETS)),
+        (LIMIT, AccountLimit(), HIT, (LIMIT, RESETS)),
+        (LIMIT, AccountLimit(), "429", (LIMIT, AccountLimit())),
+        (LIMIT, IN_A_MINUTE, HIT, (LIMIT, IN_A_MINUTE)),
+        (LIMIT, None, "429", (LIMIT, None)),
+        (None, None, "Prompt is too long: rate limit exceeded", (FULL, None)),
+        (NOT_LOGGED_IN, None, HIT, (NOT_LOGGED_IN, None)),
+        (NOT_LOGGED_IN, AccountLimit(), HIT, (NOT_LOGGED_IN, RESETS)),
+        (OVERLOADED, None, "Connection refused", (UNREACHABLE, None)),
+        (OVERLOADED, None, "Please run /login", (OVERLOADED, None)),
+        (None, None, "fetch failed", (UNREACHABLE, None)),
+        (None, None, "it is odd", (None, None)),
+    ],
+)
+def test_a_message_adds_what_the_fields_do_not_say(
+    failure: Kind | None,
+    limit: AccountLimit | None,
+    why: str,
+    found: tuple[Kind | None, AccountLimit | None],
+) -> None:
+    told = AgentResult(failed=True, why=why, failure=failure, limit=limit)
+    complete = with_stated_failure(told)
+    assert (complete.failure, complete.limit) == found
+    well = AgentResult(text=HIT, why=why)
+    assert with_stated_failure(well) is well
+
+
+@pytest.mark.parametrize(
+    ("text", "stderr", "has_failed", "failure"),
+    [
+        (HIT, "", False, LIMIT),
+        (f"I began.\n{HIT}\n", "", True, LIMIT),
+        (f"I began.\n{HIT}\n", "", False, None),
+        ("", f"a warning\n{HIT}\n", True, LIMIT),
+        ("", f"{HIT}\n", False, None),
+        ("I began.", HIT, True, None),
+        (f"{HIT}\nNow it says so in the banner.", "", True, None),
+        (f"{HIT} {'x' * 300}", "", True, None),
+        ("API Error: Unable to connect to API (ConnectionRefused)", "", True, UNREACHABLE),
+        ("API Error: of a kind that nobody knows", "", True, None),
+        ("it raises ECONNREFUSED", "", True, None),
+        ("", "", True, None),
+    ],
+)
+def test_plain_text_that_a_program_prints_in_place_of_an_answer(
+    text: str, stderr: str, has_failed: bool, failure: Kind | None
+) -> None:
+    found = with_failure_in_plain_text(AgentResult(text=text), stderr, has_failed=has_failed)
+    assert found.failed is (failure is not None)
+    assert found.failure is failure
+    assert found.limit == (RESETS if failure is LIMIT else None)

@@ -45,9 +45,11 @@ def shorten(text: str, limit: int) -> str:
 _LONGEST_PARAGRAPH = 4_000
 _GAP = re.compile(r"\n[^\S\n]*\n")
 _BESIDES = re.compile(
-    r"\s*(?:\#{1,6}[ \t][^\n]*|[-*_=\u2013\u2014]{2,}|[*_]{0,2}[^\n:]{1,40}:[*_]{0,2})\s*"
+    r"\s*(?:\#{1,6}[ \t][^\n]*|[-*_=\u2013\u2014]{2,}|[*_]{0,2}[^\n:]{1,40}:[*_]{0,2}"
+    r"|(?i:(?:please )?(?:let me know|tell me|i['\u2019]ll wait|waiting for|awaiting)\b[^?]{0,200})"
+    r")\s*"
 )
-"""Headings, rules and labels of what follows: they end no paragraph."""
+"""Headings, rules, labels of what follows, and invitations to answer: they end no text."""
 
 _NOT_SAID = re.compile(
     r"^[^\S\n]*(?:>[^\n]*|\|[^\n]*|(?:[-*+]|\d{1,9}[.)])[^\S\n]+\[[^\]\n]?\][^\n]*)$", re.MULTILINE

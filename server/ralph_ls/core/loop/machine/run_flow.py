@@ -34,6 +34,7 @@ from ralph_ls.protocol.run.events import (
     RunEnded,
     WaitStarted,
 )
+from ralph_ls.protocol.run.report import AgentFailure
 from ralph_ls.protocol.run.state import CurrentIteration, RunState
 from ralph_ls.protocol.run.values import EndReason, Mode, Phase, Verdict
 
@@ -177,7 +178,8 @@ def wait_for_agent(draft: StepDraft, held: AgentHold, *, since: datetime) -> Non
         wait_for_limit(draft, held.limit, since=since)
     elif not hold_if_wanted(draft):
         retry = draft.now + retry_wait(draft.config, held.retry)
-        reason = "retry" if held.back_at is None else "limit"
+        no_answer = "unreachable" if held.kind is AgentFailure.UNREACHABLE else "retry"
+        reason = no_answer if held.back_at is None else "limit"
         wait_until(draft, reason, held.back_at or retry)
 
 

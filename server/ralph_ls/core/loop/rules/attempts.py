@@ -2,7 +2,7 @@
 
 An attempt is counted when an iteration starts, for the task that it was assigned, also if the agent
 then works on another one. It is cancelled where the agent was not available (a usage limit, an
-overload, an API out of reach) and where the user stopped it; an engine that dies keeps it, so that
+overload, an unreachable API) and where the user stopped it; an engine that dies keeps it, so that
 a task that crashes the machine is set aside. The count of a task is cleared when it is done.
 
 How a task is marked in a plan is not decided here, nor what the breaker counts.

@@ -5,8 +5,8 @@ at its usage limit is available again when that is lifted; one that failed other
 again in this run before a user resumes it.
 
 An iteration whose agent was not available is *held*: it counts for nothing, as one at a usage limit
-does (docs/rules.md#usage-limits). An overload is waited out, each wait twice as long as the one
-before; when the waits are used up it is a crash as usual.
+does (docs/rules.md#usage-limits). An overload and an unreachable API are waited out, each wait
+twice as long as the one before; when the waits are used up it is a crash as usual.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ def unavailable_after_iteration(
 
 
 def overloads_after(run: RunState, ended: IterationEnded) -> int:
-    """Iterations in a row without a result since the agent's model was overloaded."""
-    is_one = ended.failure is AgentFailure.OVERLOADED and ended.outcome is not Outcome.PROGRESS
+    """Iterations in a row without a result since the agent's model gave no answer."""
+    is_one = ended.failure in NO_ANSWER and ended.outcome is not Outcome.PROGRESS
     return run.overloads + 1 if is_one and ended.agent_out is None else 0
 
 
@@ -98,10 +98,13 @@ FAILURES_FOR_USER = frozenset(
 )
 """Failures that the same agent would repeat at once."""
 
-NO_SECOND_TRY = FAILURES_FOR_USER | {AgentFailure.OVERLOADED}
+NO_ANSWER = frozenset({AgentFailure.OVERLOADED, AgentFailure.UNREACHABLE})
+"""Failures of the model's service, which pass."""
+
+NO_SECOND_TRY = FAILURES_FOR_USER | NO_ANSWER
 """Failures after which an agent is not started once more in the same iteration."""
 
-OUT_OF_REACH = frozenset({AgentFailure.LIMIT, AgentFailure.OVERLOADED})
+OUT_OF_REACH = NO_ANSWER | {AgentFailure.LIMIT}
 """Failures that are no attempt at a task, also where no wait for the agent is left."""
 
 LIMITS_OF_ITS_OWN = frozenset(
@@ -126,6 +129,7 @@ AGENT_FAILURE_WORDS = {
 """By failure: the code of the warning, and the advice in its message."""
 
 OVERLOADED = "agent-overloaded"
+UNREACHABLE = "agent-unreachable"
 FALLBACK = "agent-fallback"
 """Codes of the warnings that a model is waited for, and that another agent takes over."""
 
@@ -166,7 +170,7 @@ def agent_hold(
     if not nothing or kind is None:
         return None
     retries = run.overloads + 1
-    if kind is AgentFailure.OVERLOADED and retries <= run.config.retry.tries:
+    if kind in NO_ANSWER and retries <= run.config.retry.tries:
         return AgentHold(kind=kind, retry=retries)
     if kind in NO_SECOND_TRY:
         hold = _handed_over(run, kind, until=None, limit=None, now=now)
@@ -194,7 +198,8 @@ def agent_hold_words(
     what = f"{_agent(run)} {FAILURE_TEXTS[hold.kind]}{reason}"
     if hold.retry:
         tries = run.config.retry.tries
-        return OVERLOADED, f"{what}; it is tried again, wait {hold.retry} of {tries}"
+        code = UNREACHABLE if hold.kind is AgentFailure.UNREACHABLE else OVERLOADED
+        return code, f"{what}; it is tried again, wait {hold.retry} of {tries}"
     if hold.out is None:
         return None
     return FALLBACK, handed_over_words(what, hold.out)

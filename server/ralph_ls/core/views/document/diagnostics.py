@@ -80,6 +80,7 @@ SHOWN_WARNINGS = frozenset(
         DiagnosticCode.PERSON_COMMITTED,
         DiagnosticCode.RESTORATION_NOT_COMMITTED,
         DiagnosticCode.AGENT_OVERLOADED,
+        DiagnosticCode.AGENT_UNREACHABLE,
         DiagnosticCode.AGENT_FALLBACK,
         DiagnosticCode.AGENT_CONTEXT_FULL,
         DiagnosticCode.AGENT_MAX_TURNS,

@@ -67,6 +67,7 @@ class DiagnosticCode(StrEnum):
     CONTEXT_70 = "context-70"
     CONTEXT_90 = "context-90"
     AGENT_OVERLOADED = "agent-overloaded"
+    AGENT_UNREACHABLE = "agent-unreachable"
     AGENT_FALLBACK = "agent-fallback"
     AGENT_CONTEXT_FULL = "agent-context-full"
     AGENT_MAX_TURNS = "agent-max-turns"

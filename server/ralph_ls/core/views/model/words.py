@@ -38,6 +38,7 @@ FAILURE_WORDS = {
     AgentFailure.NOT_LOGGED_IN: "not logged in",
     AgentFailure.LIMIT: "usage limit",
     AgentFailure.OVERLOADED: "model overloaded",
+    AgentFailure.UNREACHABLE: "cannot reach the API",
     AgentFailure.CONTEXT_FULL: "context window full",
     AgentFailure.MAX_TURNS: "out of turns",
     AgentFailure.BUDGET: "out of its budget",

@@ -22,7 +22,7 @@ from ralph_ls.core.views.model.document_context import (
 )
 from ralph_ls.core.views.model.words import one_line, some_lines, split_text
 from ralph_ls.core.views.panel.run_status import ended_words, is_half_open, panel_state
-from ralph_ls.core.views.text.status import OVERLOAD, USAGE_LIMIT, wait_words
+from ralph_ls.core.views.text.status import OVERLOAD, UNREACHABLE, USAGE_LIMIT, wait_words
 from ralph_ls.core.views.text.summary import format_duration, is_estimated
 from ralph_ls.protocol.lsp.panel import Action, Card, PanelState, Tone, Verb
 from ralph_ls.protocol.run.state import RunState
@@ -213,6 +213,7 @@ def _paused(context: DocumentContext, state: RunState) -> Card:
 NOT_COUNTED = {
     USAGE_LIMIT: "The iteration that met the limit is not counted.",
     OVERLOAD: "The iteration that found the model overloaded is not counted.",
+    UNREACHABLE: "The iteration that could not reach the API is not counted.",
 }
 
 

@@ -35,11 +35,15 @@ CALL_LIMIT = "calls"
 """The reason of a wait for ``max_calls_per_minute`` (docs/rules.md#budgets)."""
 
 OVERLOAD = "retry"
-"""The reason of a wait for a model that is overloaded or out of reach."""
+"""The reason of a wait for a model that is overloaded or out of order."""
+
+UNREACHABLE = "unreachable"
+"""The reason of a wait for an API that cannot be reached."""
 
 WAIT_NAMES = {
     USAGE_LIMIT: " for the usage limit",
     OVERLOAD: " for the overloaded model",
+    UNREACHABLE: " for the unreachable API",
     CALL_LIMIT: " for the limit of calls a minute",
 }
 """Words of the waits, by reason."""
@@ -56,7 +60,7 @@ def wait_words(
     if reason == CALL_LIMIT:
         # It lasts a minute at most, and the time is shown in hours and minutes.
         return WAIT_NAMES[CALL_LIMIT]
-    if reason not in {USAGE_LIMIT, OVERLOAD}:
+    if reason not in {USAGE_LIMIT, OVERLOAD, UNREACHABLE}:
         return f": {one_line(reason or 'for a while', limit=SHOWN_REASON)}"
     end = "" if until is None else f" until {clock_words(until, since=since, zone=zone)}"
     return f"{WAIT_NAMES[reason]}{end}"

@@ -349,6 +349,23 @@ class TestFinalText:
         assert len(final(answer(long * 3)).text) == len(long) * 3
 
 
+class TestArray:
+    """``--output-format json --verbose`` prints all records on one line."""
+
+    @pytest.mark.parametrize("name", ["work", "sub-agent", "limit", "max-turns"])
+    def test_it_is_read_like_the_stream(self, name: str) -> None:
+        lines = recording(name).splitlines()
+        array = b"[" + b",".join(lines) + b"]"
+        messages, found = decode(array)
+        assert found == decode(recording(name))[1]
+        expected = decode(recording(name))[0]
+        assert messages == [structs.replace(one, offset=0) for one in expected]
+
+    @pytest.mark.parametrize("line", [b"[warn] no config\n", b'[{"type":\n', b"[1, 2]\n"])
+    def test_a_line_that_only_begins_like_one_is_text(self, line: bytes) -> None:
+        assert told_text(decode(line)[0]) == [line.decode().strip()]
+
+
 class TestFailure:
     @pytest.mark.parametrize(
         ("record", "why"),
@@ -663,6 +680,15 @@ class TestUsage:
             }.items()
         }
         assert window == {"own": 200, "only": 300, "unknown": None}
+
+    def test_answers_without_an_id_are_counted_by_their_counts(self) -> None:
+        one, other = self.counts(input_tokens=10), self.counts(input_tokens=15)
+        records = [answer("a", **one), answer("b", **one), answer("c", **other), answer("d")]
+        for record in records:
+            del record["message"]["id"]
+        usage = final(*records).usage
+        assert usage is not None
+        assert (usage.input_tokens, usage.turns, usage.context_tokens) == (25, 2, 15)
 
     def test_a_result_that_knows_nothing_says_nothing(self) -> None:
         messages, found = decode(stream(result()))

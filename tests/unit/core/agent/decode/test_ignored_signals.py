@@ -40,6 +40,10 @@ def claude(*records: Any) -> list[tuple[int, str, str]]:
     return [(each.line, each.where, each.what) for each in found]
 
 
+def test_records_in_an_array_are_searched_one_by_one() -> None:
+    assert claude([came_back(content=f"x\n{BLOCK}"), 1]) == [(1, "a tool's result", "report")]
+
+
 def codex(*records: Any) -> list[tuple[int, str, str]]:
     found = find_misplaced_signals(stream(*STARTED, *records, done()), Dialect.CODEX)
     return [(each.line - len(STARTED), each.where, each.what) for each in found]

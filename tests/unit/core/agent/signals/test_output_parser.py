@@ -92,11 +92,24 @@ def test_json_has_the_shape_of_the_read_command() -> None:
         "errors": ["error: line 3", "error: line 4"],
         "words": {"completion": ["complete", "ready-for-review"], "clarification": []},
         "confidence": 70,
+        "question": None,
         "limit": None,
         "usage": None,
         "sessionId": None,
         "failed": False,
+        "failure": None,
+        "why": None,
+        "deniedTools": None,
     }
+
+
+def test_json_shows_a_question_in_prose_and_a_limit_in_words() -> None:
+    assert to_json(parse_text("Which one?"))["question"] == "Which one?"
+    words = "You've hit your limit \u00b7 resets 5pm (Europe/Vilnius)"
+    data = to_json(parse_output(words.encode()))
+    local = "17:00 (Europe/Vilnius)"
+    assert data["limit"] == {"resetsAt": None, "resetsIn": None, "resetsLocally": local}
+    assert (data["failed"], data["failure"], data["why"]) == (True, "limit", words)
 
 
 def test_json_of_nothing_has_every_key() -> None:
@@ -313,12 +326,14 @@ class TestDecoded:
 
     def test_it_is_reported_as_json(self) -> None:
         found = to_json(parse_output(recording("limit"), dialect=Dialect.CLAUDE))
-        assert found["limit"] == {"resetsAt": None}
+        assert found["limit"] == {"resetsAt": None, "resetsIn": None, "resetsLocally": None}
+        assert (found["failure"], found["deniedTools"]) == ("limit", [])
         assert (found["failed"], found["sessionId"]) == (True, "an-id")
         limit = AccountLimit(resets_at=datetime(2026, 1, 31, 12, tzinfo=UTC))
         usage = Usage(input_tokens=3, cost_usd=0.5)
         found = to_json(parse_result(AgentResult(limit=limit, usage=usage)))
-        assert found["limit"] == {"resetsAt": "2026-01-31T12:00:00.000Z"}
+        at = "2026-01-31T12:00:00.000Z"
+        assert found["limit"] == {"resetsAt": at, "resetsIn": None, "resetsLocally": None}
         assert found["usage"] == {
             "inputTokens": 3,
             "outputTokens": None,

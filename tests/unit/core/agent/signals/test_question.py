@@ -32,6 +32,8 @@ def question(text: str) -> str:
         ("Which one?\n\n**Report:**\n<promise>COMPLETE</promise>\n", "Which one?"),
         ("Which one?\n\n```\na\nb\n```\n", "Which one?"),
         ("- I did it.\n- Which one?", "- Which one?"),
+        ("Which one?\n\nLet me know, and I continue with it.", "Which one?"),
+        ("Which one?\n\nI\u2019ll wait for your answer.", "Which one?"),
         ("Shall I go on? Sounds good?", "Shall I go on?"),
     ],
 )
@@ -46,6 +48,7 @@ def test_a_last_paragraph_that_asks_is_noticed(text: str, asked: str | None) -> 
         "All done.",
         "Why? Because it was slow.",
         "Which one?\n\nI took the first.",
+        "I did it.\n\nLet me know how it goes.",
         "> Which one?",
         "I read this:\n> Which one?",
         "| Which one? |",

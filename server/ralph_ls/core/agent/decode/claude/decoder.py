@@ -1,4 +1,4 @@
-"""Decoder for ``claude -p --output-format stream-json --verbose``.
+"""Decoder for ``claude -p --output-format stream-json --verbose``, and for the array of ``json``.
 
 Peculiarities of this stream: An API error ends in a result with the subtype ``success``; only
 ``is_error`` shows it. The usage in an answer's own record is that of its beginning, so the result's
@@ -32,6 +32,7 @@ from ralph_ls.core.agent.decode.claude.records import (
     parse_qwen_retry,
     parse_time,
     read_line,
+    records_in,
     result_error_text,
     succeeded_call_id,
 )
@@ -149,9 +150,10 @@ class ClaudeDecoder:
             self._emitter.offset = offset
             offset += len(line)
             if not (self._calls and self._passes_over(line)):
-                record = read_line(line)
-                if record is not None:
-                    self._take(record)
+                for one in records_in(line):
+                    record = read_line(one)
+                    if record is not None:
+                        self._take(record)
         return self._emitter.take()
 
     def _passes_over(self, line: bytes) -> bool:

@@ -12,7 +12,7 @@ overloaded or broken service as ``server_error`` with or without a status, an un
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
@@ -181,6 +181,12 @@ def read_line(line: bytes) -> ClaudeRecord | PlainLine | None:
     return None if decoder is None else decode(decoder, line)
 
 
+def records_in(line: bytes) -> Sequence[bytes]:
+    """The records of a line: ``--output-format json --verbose`` prints all in one array."""
+    found = decode(_ARRAY, line) if _ARRAY_START.match(line) is not None else None
+    return (line,) if found is None else [bytes(record) for record in found]
+
+
 def parse_qwen_retry(data: msgspec.Raw) -> QwenRetry | None:
     """Parse ``qwen``'s report of a retry; None for any other data."""
     found = decode(_RETRY, data)
@@ -239,6 +245,8 @@ _MESSAGE_ENDS = _NO_ERROR + b'}]},"parent_tool_use_id":'
 """The end of a message whose last result was successful: the next key is the record's."""
 
 _RETRY = msgspec.json.Decoder(QwenRetry)
+_ARRAY_START = re.compile(rb"\s*\[\s*\{")
+_ARRAY = msgspec.json.Decoder(list[msgspec.Raw])
 
 _DECODERS: dict[bytes, msgspec.json.Decoder[Any]] = {
     b"assistant": msgspec.json.Decoder(ClaudeAssistantRecord),
@@ -273,16 +281,18 @@ class ClaudeUsageCounter:
         """The turns that have ended."""
         self._n_answers = self._n_new = self._n_cached = 0
         """Of the current turn."""
-        self._last_answer = ""
+        self._last_answer: str | ClaudeTokens = ""
         self._context: int | None = None
         self._window: int | None = None
 
     def begin_answer(self, content: ClaudeContent) -> bool:
         """Count an answer at its first block; False for later blocks, and without counts."""
         tokens = content.usage
-        if tokens is None or content.id == self._last_answer:
+        # Blocks of one answer without an id are known by their counts, which are the same.
+        answer = content.id or tokens
+        if tokens is None or answer is None or answer == self._last_answer:
             return False
-        self._last_answer = content.id
+        self._last_answer = answer
         new, cached = tokens.input_tokens or 0, tokens.cache_read_input_tokens or 0
         self._context = new + cached + (tokens.cache_creation_input_tokens or 0)
         self._n_answers += 1
