@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ralph_ls.core.agent.result import find_account_limit
 from ralph_ls.core.loop.effects import LaunchAgent, ReadIteration
 from ralph_ls.core.loop.inputs import AnnouncementDone
 from ralph_ls.core.prompt.template import PromptContext
 from ralph_ls.core.redaction.redactor import Redactor
 from ralph_ls.engine.agent.selection import choose_agent
 from ralph_ls.engine.clock import SystemClock
-from ralph_ls.engine.iteration.agent_output import AgentOutputReader
+from ralph_ls.engine.iteration.agent_output import AgentOutputReader, limit_reset_at
 from ralph_ls.engine.plan.markdown import MarkdownSource
 from ralph_ls.engine.worktree.workspace import Workspace
 from ralph_ls.protocol.config.config import Config
@@ -42,8 +44,52 @@ FINISHES = (
 )
 
 
+class NoonClock(SystemClock):
+    """A clock that shows noon of a day in winter."""
+
+    def now(self) -> datetime:
+        return datetime(2026, 1, 31, 12, tzinfo=UTC)
+
+    def local(self) -> datetime:
+        return self.now().astimezone(timezone(timedelta(hours=-5)))
+
+
+@pytest.mark.parametrize(
+    ("words", "lifted_at"),
+    [
+        ("You've hit your limit \u00b7 resets 5pm (Europe/Vilnius)", "2026-01-31T15:00Z"),
+        ("You've hit your limit \u00b7 resets 1pm (Europe/Vilnius)", "2026-02-01T11:00Z"),
+        ("You've hit your usage limit. Try again at 8:30 AM.", "2026-01-31T13:30Z"),
+        ("You've hit your limit \u00b7 resets 5pm (Nowhere/Land)", None),
+    ],
+)
+def test_a_reset_time_is_one_in_its_own_zone(words: str, lifted_at: str | None) -> None:
+    limit = find_account_limit(words)
+    assert limit is not None
+    expected = None if lifted_at is None else datetime.fromisoformat(lifted_at)
+    assert limit_reset_at(limit, NoonClock()) == expected
+
+
 @pytest.mark.slow
 class TestRun:
+    def test_a_limit_in_plain_text_is_waited_for_and_an_api_out_of_reach_too(
+        self, project: Project
+    ) -> None:
+        body = (
+            "echo I begin.\n"
+            "[ $RALPH_START -gt 1 ] || { echo 'Claude usage limit reached|1788625200'; exit 1; }\n"
+            "[ $RALPH_START -gt 2 ] || { echo 'API Error: ECONNREFUSED'; exit 1; }\n"
+            "work; commit\n"
+        )
+        settings = 'limit_wait = "20ms"\n[retry]\nfirst = "20ms"\n'
+        done = project.plan(files={".ralph/config.toml": settings}).agent(body).run("1")
+        ended = told(done, "iterationEnded")
+        assert [event.failure for event in ended] == ["limit", "unreachable", None]
+        assert [event.outcome for event in ended] == ["limited", "limited", "progress"]
+        assert [wait.reason for wait in told(done, "waitStarted")] == ["limit", "unreachable"]
+        assert "command cannot reach the API of its model: API Error: ECONN" in done.stdout
+        assert "Waiting for the unreachable API until " in done.stdout
+
     def test_nobody_who_is_not_logged_in_is_tried_again(self, project: Project) -> None:
         done = project.run_claude(
             f"{FAILS}fails authentication_failed 'Not logged in · Please run /login' null", "9"

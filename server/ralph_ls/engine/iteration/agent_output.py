@@ -213,7 +213,7 @@ class AgentOutputReader:
             self._window = used.context_window or self._window
         limit = reading.limit
         if limit is not None:
-            limit = AccountLimit(resets_at=_resets_at(limit, self._clock))
+            limit = AccountLimit(resets_at=limit_reset_at(limit, self._clock))
         has_result = reading.report is not None or bool(reading.promises)
         failure = process_failure(final, exit_event, errors, has_result=has_result)
         return AgentOutput(
@@ -313,7 +313,7 @@ def _has_failed(exit_event: AgentExited | None) -> bool:
     return exit_event.exit_code != 0 and not exit_event.timed_out and not exit_event.idle
 
 
-def _resets_at(limit: AccountLimit, clock: Clock) -> datetime | None:
+def limit_reset_at(limit: AccountLimit, clock: Clock) -> datetime | None:
     """When a limit that was reported now is lifted; None in a time zone that nobody knows."""
     wall = limit.resets_locally
     if wall is None or not wall.zone:
