@@ -138,6 +138,8 @@ export const AGENT_FAILURES = [
   "wrongCall",
   /** It ended with a failure, or in the middle of its stream. */
   "crashed",
+  /** It ended well and printed nothing; what it changed counts. */
+  "noOutput",
   /** Somebody else ended it with a signal. */
   "killed",
   /** It printed nothing for too long. */
@@ -1137,6 +1139,8 @@ export interface IterationFacts {
   readonly files: number;
   readonly commits: number;
   readonly tasksDone: number;
+  /** It confirmed that nothing is left to do. */
+  readonly confirmed: boolean;
   readonly errors: readonly string[];
   readonly report?: Report;
 }
@@ -2194,7 +2198,7 @@ export interface RunState {
   readonly counts: PlanCountsView;
   readonly breaker: Breaker;
   readonly stuckCount: number;
-  /** All iterations without a commit so far, for the summary. */
+  /** All iterations without a commit so far, for the summary; a confirmation needs none. */
   readonly stuckIterations: number;
   readonly indicators: number;
   /** Confirming iterations of this run that count. */

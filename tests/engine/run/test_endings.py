@@ -300,7 +300,7 @@ def test_a_signal_ends_a_run_that_waits_for_the_user_with_the_code_of_that(
     done = running.wait()
     (end,) = told(done, "runEnded")
     assert (done.exit_code, end.reason, end.by) == (3, "decide", "Ctrl-C")
-    assert end.message == "stopped while waiting: an answer to: red or blue?"
+    assert end.message == "stopped while waiting for an answer to: red or blue?"
 
 
 def test_a_third_ctrl_c_is_one_too_many_and_does_no_harm(project: Project) -> None:

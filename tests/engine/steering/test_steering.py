@@ -150,18 +150,21 @@ class TestWhileItWaits:
     @pytest.mark.parametrize(
         ("body", "reason", "code", "message"),
         [
-            (ASKS_FIRST, "decide", 3, "stopped while waiting: an answer to: red or blue?"),
+            (ASKS_FIRST, "decide", 3, "stopped while waiting for an answer to: red or blue?"),
             (
                 BLOCKED_FIRST,
                 "blocked",
                 2,
-                "stopped while waiting: the blocker to be resolved: no paint",
+                "stopped while waiting for the blocker to be resolved: no paint",
             ),
             (
                 STUCK_FIRST,
                 "stuck",
                 4,
-                "stopped while waiting: a reset: the agent reports BLOCKED: rest",
+                (
+                    "stopped while waiting for a reset, as it is stuck: "
+                    "the agent reports BLOCKED: rest"
+                ),
             ),
         ],
         ids=["decide", "blocked", "stuck"],

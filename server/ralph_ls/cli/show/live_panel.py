@@ -15,7 +15,7 @@ from ralph_ls.core.loop.rules.agent_choice import worker_words
 from ralph_ls.core.loop.rules.budget import tokens_of
 from ralph_ls.core.views.model.control_chars import escape_control_chars, escape_program_output
 from ralph_ls.core.views.model.tasks import attempt_words
-from ralph_ls.core.views.model.words import request_words, with_mode
+from ralph_ls.core.views.model.words import iteration_words, request_words, with_mode
 from ralph_ls.core.views.text.event_lines import Weight
 from ralph_ls.core.views.text.status import deadline, left_words, wait_words
 from ralph_ls.core.views.text.summary import (
@@ -109,11 +109,7 @@ class LiveRenderer:
         table.add_column(style="dim", no_wrap=True)
         table.add_column()
         reason = f" ({state.phase_reason})" if state.phase_reason else ""
-        limit = state.config.max_iterations
-        of = "" if limit is None else f" / {limit}"
-        again = f", attempt {state.tries}" if state.tries > 1 else ""
-        which = f"iteration {state.iteration}{of}{again}"
-        table.add_row("Phase", f"{state.phase.value}{reason}, {which}")
+        table.add_row("Phase", f"{state.phase.value}{reason}, {iteration_words(state)}")
         if state.until is not None and state.phase is Phase.WAITING:
             table.add_row("Waits", _wait(state, state.until, self._clock))
         elif (until := deadline(state)) is not None:

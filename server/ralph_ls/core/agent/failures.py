@@ -142,6 +142,7 @@ FAILURE_TEXTS: Mapping[AgentFailure, str] = {
     AgentFailure.REFUSED_AS_ROOT: "refuses to work as root",
     AgentFailure.WRONG_CALL: "does not know a flag, a model or a setting that it was given",
     AgentFailure.CRASHED: "crashed",
+    AgentFailure.NO_OUTPUT: "printed nothing",
     AgentFailure.KILLED: "was killed",
     AgentFailure.IDLE: "printed nothing for too long",
     AgentFailure.TIMED_OUT: "ran out of time",
@@ -347,7 +348,7 @@ def process_failure(
     has_failed = final.failed or (exit_event.exit_code != 0 and not has_result)
     if not has_failed:
         is_nothing = is_silent and not has_result
-        return Failure(kind=AgentFailure.CRASHED, text=NO_OUTPUT) if is_nothing else None
+        return Failure(kind=AgentFailure.NO_OUTPUT, text=NO_OUTPUT) if is_nothing else None
     if final.failure is AgentFailure.CRASHED and (turns := _line_of(_OUT_OF_TURNS, stderr)):
         return Failure(kind=AgentFailure.MAX_TURNS, text=turns)
     refused = _refusal_in(stderr) if is_silent and final.session_id is None else None

@@ -5,10 +5,10 @@ worded once; where a profile words a rule differently, a piece ``name.profile`` 
 The texts are in ``wording/``, for users to read and change, and are passed in: this module reads no
 files.
 
-Placeholders are RALPH_ITERATION, RALPH_MAX_ITERATIONS, TASK, ANSWER, RECOMMENDATION and NOTE, and
-some more for the built-in texts. ``{{> name}}`` inserts a built-in piece, also in the user's
-templates, so that these need not repeat the status block. An unknown placeholder is an error; an
-empty value leaves no trace in the text. See docs/rules.md#prompts.
+Placeholders are ITERATION, RALPH_ITERATION, RALPH_MAX_ITERATIONS, TASK, ANSWER, RECOMMENDATION and
+NOTE, and some more for the built-in texts. ``{{> name}}`` inserts a built-in piece, also in the
+user's templates, so that these need not repeat the status block. An unknown placeholder is an
+error; an empty value leaves no trace in the text. See docs/rules.md#prompts.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from types import MappingProxyType
 
 from ralph_ls.core.plan.formats.stories.tasks import IMPLEMENT
 from ralph_ls.core.plan.formats.stories.tasks import mode_word as story_mode_word
+from ralph_ls.core.plurals import numbered_iteration
 from ralph_ls.protocol.config.config import ProfileName
 from ralph_ls.protocol.run.state import FailedValidation
 from ralph_ls.protocol.run.values import Mode
@@ -34,6 +35,8 @@ class PromptContext:
 
     iteration: int
     max_iterations: int | None
+    tries: int = 1
+    """Starts of this iteration so far, with this one."""
     plan_path: str
     decide_path: str
     blocked_path: str
@@ -146,6 +149,7 @@ def values_of(context: PromptContext) -> dict[str, str]:
         context.plan_hint,
     )
     return {
+        "ITERATION": numbered_iteration(context.iteration, limit, context.tries),
         "RALPH_ITERATION": str(context.iteration),
         "RALPH_MAX_ITERATIONS": "no limit" if limit is None else str(limit),
         "MODE": mode_word(context.profile, context.mode),

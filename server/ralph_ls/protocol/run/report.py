@@ -217,6 +217,8 @@ class AgentFailure(StrEnum):
     """It does not know a flag, a model or a setting that it was given."""
     CRASHED = "crashed"
     """It ended with a failure, or in the middle of its stream."""
+    NO_OUTPUT = "noOutput"
+    """It ended well and printed nothing; what it changed counts."""
     KILLED = "killed"
     """Somebody else ended it with a signal."""
     IDLE = "idle"

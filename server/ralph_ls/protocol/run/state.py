@@ -122,6 +122,8 @@ class IterationFacts(WireModel):
     files: int = 0
     commits: int = 0
     tasks_done: int = 0
+    confirmed: bool = False
+    """It confirmed that nothing is left to do."""
     errors: tuple[str, ...] = ()
     report: Report | None = None
 
@@ -257,7 +259,7 @@ class RunState(WireModel):
     breaker: Breaker = Breaker()
     stuck_count: int = 0
     stuck_iterations: int = 0
-    """All iterations without a commit so far, for the summary."""
+    """All iterations without a commit so far, for the summary; a confirmation needs none."""
     indicators: int = 0
     confirmations: int = 0
     """Confirming iterations of this run that count."""

@@ -167,7 +167,7 @@ CODEX_WARNING = 'WARNING: Refusing to create helper binaries under temporary dir
             {"exitCode": 0},
             "",
             False,
-            Failure(kind=Kind.CRASHED, text=NO_OUTPUT),
+            Failure(kind=Kind.NO_OUTPUT, text=NO_OUTPUT),
             id="nothing",
         ),
         pytest.param(

@@ -50,6 +50,7 @@ def render(context: PromptContext, template: str | None = None) -> str:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
+        ("ITERATION", "iteration 3 of 20"),
         ("RALPH_ITERATION", "3"),
         ("RALPH_MAX_ITERATIONS", "20"),
         ("TASK", "Task: Write the letter"),
@@ -119,7 +120,11 @@ def test_everything_that_is_there_is_reported_whole() -> None:
 def test_an_answer_without_a_name_and_a_run_without_a_limit() -> None:
     context = replace(FULL, answered_by=None, max_iterations=None)
     assert "It was answered:\n\n> Polling." in render(context)
-    assert "iteration 3 of no limit" in render(context)
+    assert "loop: iteration 3. Its mode" in render(context)
+
+
+def test_a_start_after_ones_that_did_not_count_is_an_attempt_at_the_same_iteration() -> None:
+    assert "loop: iteration 3 of 20, attempt 2. Its mode" in render(replace(FULL, tries=2))
 
 
 def test_a_question_that_is_not_answered_is_not_reported() -> None:

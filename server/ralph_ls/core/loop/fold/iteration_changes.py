@@ -154,13 +154,18 @@ def _iteration_ended(state: RunState, event: IterationEnded) -> RunChanges:
     elif event.outcome is Outcome.PROGRESS:
         changes["has_planned"] = False
     began = state.current.started.seq if state.current is not None else event.seq
-    changes["stuck_iterations"] = state.stuck_iterations + (1 if event.commit is None else 0)
+    changes["stuck_iterations"] = state.stuck_iterations + _is_stuck(event)
     changes["notes"] = tuple(note for note in state.notes if note.seq > began)
     question = state.question
     if question is not None and question.answer is not None and question.answered_seq < began:
         changes["question"] = None
         changes["settled_question"] = question.question
     return changes
+
+
+def _is_stuck(event: IterationEnded) -> bool:
+    """Whether an iteration that came to its end lacks a commit; a confirmation needs none."""
+    return event.commit is None and not event.confirmed
 
 
 def _failed_validation(state: RunState, event: IterationEnded) -> FailedValidation | None:
@@ -201,6 +206,7 @@ def _facts_of(state: RunState, event: IterationEnded) -> IterationFacts:
         files=evidence.files,
         commits=len(evidence.commits),
         tasks_done=len(evidence.tasks_done),
+        confirmed=bool(event.confirmed),
         errors=event.errors,
         report=state.report if state.report_start == event.start else None,
     )

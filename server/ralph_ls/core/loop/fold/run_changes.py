@@ -22,7 +22,7 @@ from ralph_ls.protocol.run.events import (
     WaitStarted,
 )
 from ralph_ls.protocol.run.state import Blocker, End, Question, RunState
-from ralph_ls.protocol.run.values import EndReason, Phase
+from ralph_ls.protocol.run.values import Breaker, EndReason, Phase
 
 KEPT_COMMANDS = 100
 
@@ -69,6 +69,7 @@ def _engine_started(event: RunStarted | RunResumed) -> RunChanges:
             "plan": event.plan,
             "request": event.request,
             "started_at": event.at,
+            "breaker": Breaker(last_change_at=event.at),
             "stale_marker": event.counts.marker,
         }
     return changes

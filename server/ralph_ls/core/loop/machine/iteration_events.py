@@ -158,7 +158,6 @@ def emit_decisions(draft: StepDraft, settlement: SettledIteration) -> None:
     """Report the decisions of attempts, gate and breaker, and warn of conditions that last too
     long.
     """
-    number = settlement.current.started.start
     aside = settlement.set_aside
     if aside is not None:
         emit_once(
@@ -181,7 +180,7 @@ def emit_decisions(draft: StepDraft, settlement: SettledIteration) -> None:
             ),
         )
     elif why := refused_completion_words(draft.run, settlement):
-        emit_once(draft, CompletionRefused(**draft.stamp, iteration=number, why=why))
+        emit_once(draft, CompletionRefused(**draft.iteration_stamp, why=why))
     if (message := unfinished_tasks.unfinished_warning(draft.run, settlement)) is not None:
         warn_once(draft, unfinished_tasks.UNFINISHED_WARNING, message)
     _emit_breaker(draft, settlement)

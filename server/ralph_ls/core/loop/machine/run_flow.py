@@ -123,7 +123,7 @@ def stop_run(draft: StepDraft, by: str) -> None:
     is_halted = run.phase is Phase.PARKED and run.phase_reason != REVIEW
     if is_halted and run.phase_reason is not None:
         reason = EndReason(run.phase_reason)
-        end_run(draft, reason, f"stopped while waiting: {parked_words(run)}", by=by)
+        end_run(draft, reason, f"stopped while waiting for {parked_words(run)}", by=by)
     else:
         end_run(draft, EndReason.STOPPED, f"stopped by {by}", by=by)
 
@@ -362,6 +362,7 @@ def prompt_context(run: RunState, started: IterationStarted) -> PromptContext:
     question, task = run.question, started.task
     return PromptContext(
         iteration=started.iteration,
+        tries=started.tries,
         profile=run.config.profile,
         mode=started.mode,
         max_iterations=run.config.max_iterations,

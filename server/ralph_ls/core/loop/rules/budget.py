@@ -146,7 +146,10 @@ def _budgets(
 ) -> Iterator[_Budget]:
     """The budgets that are set, in the order of messages."""
     if (iterations := config.max_iterations) is not None:
-        words = f"{counted} of {iterations} iterations"
+        # A run may be resumed with a limit below what it has used.
+        is_passed = counted > iterations
+        words = f"{counted}{'' if is_passed else f' of {iterations}'} iterations"
+        words += f" (limit {iterations})" if is_passed else ""
         yield _budget("iterations", counted, iterations, words, flag="--max-iterations")
     if (duration := config.max_duration) is not None:
         yield _Budget(

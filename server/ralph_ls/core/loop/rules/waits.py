@@ -71,7 +71,8 @@ def parked_words(run: RunState) -> str:
     if run.phase_reason == REVIEW:
         due = review_due(run)
         return "your review" if due is None else f"your review: {due}"
-    return f"a reset: {stuck_words(run.breaker, run.stuck_count, run.config)}"
+    why = stuck_words(run.breaker, run.stuck_count, run.config)
+    return f"a reset, as it is stuck: {why}" if why else "a reset"
 
 
 def stuck_words(breaker: Breaker, stuck_count: int, config: Config) -> str | None:

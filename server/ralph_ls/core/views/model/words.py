@@ -8,7 +8,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Iterator
 
-from ralph_ls.core.plurals import count_of
+from ralph_ls.core.plurals import count_of, numbered_iteration
 from ralph_ls.core.views.model.control_chars import escape_control_chars
 from ralph_ls.protocol.plan import RequestView
 from ralph_ls.protocol.run.events import GuardReverted
@@ -45,6 +45,7 @@ FAILURE_WORDS = {
     AgentFailure.REFUSED_AS_ROOT: "refused as root",
     AgentFailure.WRONG_CALL: "called wrongly",
     AgentFailure.CRASHED: "crashed",
+    AgentFailure.NO_OUTPUT: "no output",
     AgentFailure.KILLED: "killed",
     AgentFailure.IDLE: "silent for too long",
     AgentFailure.TIMED_OUT: "out of time",
@@ -53,8 +54,16 @@ FAILURE_WORDS = {
 """Words for each failure of an agent, shown beside the outcome of its iteration."""
 
 
-def outcome_words(outcome: Outcome, failure: AgentFailure | None) -> str:
+CONFIRMED = "confirmed that nothing is left"
+"""A confirming iteration that came to its own end."""
+
+
+def outcome_words(
+    outcome: Outcome, failure: AgentFailure | None, *, confirmed: bool = False
+) -> str:
     """``progress, out of time``; ``model overloaded, does not count``."""
+    if confirmed:
+        return CONFIRMED
     if failure is None:
         return OUTCOME_WORDS[outcome]
     if outcome is Outcome.LIMITED:
@@ -157,13 +166,6 @@ def reverted_words(event: GuardReverted) -> str:
     return escape_control_chars(words) + (f": {', '.join(names)}" if names else "")
 
 
-def numbered_iteration(iteration: int, limit: int | None, tries: int = 1) -> str:
-    """``iteration 2 of 2, attempt 3``: the third start of the second iteration."""
-    of = "" if limit is None else f" of {limit}"
-    again = f", attempt {tries}" if tries > 1 else ""
-    return f"iteration {iteration}{of}{again}"
-
-
 def iteration_words(state: RunState) -> str:
     """The newest iteration of a run, like `numbered_iteration`."""
     return numbered_iteration(state.iteration, state.config.max_iterations, state.tries)
@@ -179,7 +181,7 @@ def recent_words(recent: Iterable[IterationFacts]) -> Iterator[str]:
     for one in sorted(recent, key=lambda facts: facts.start, reverse=True):
         counts = ((one.files, "file"), (one.commits, "commit"), (one.tasks_done, "task"))
         parts = [count_of(number, noun) for number, noun in counts if number]
-        how = outcome_words(one.outcome, one.failure)
+        how = outcome_words(one.outcome, one.failure, confirmed=one.confirmed)
         yield f"iteration {one.iteration}: {', '.join((how, *parts))}"
 
 

@@ -153,7 +153,7 @@ def panel(
         badge=max(waiting, int(waits_for_gesture)),
         live=context.live,
         breaker=run.breaker.state,
-        iterations=Meter(value=run.iteration, of=run.config.max_iterations),
+        iterations=_iterations(run),
         tasks=_tasks(context, run),
         seconds=round(running_time(context, now), 3),
         ticking=context.live and run.phase not in IDLE_PHASES,
@@ -165,6 +165,13 @@ def panel(
         question=question_view(context),
         rows=with_roll_back(rows[:MAX_ROWS], live=context.live),
     )
+
+
+def _iterations(run: RunState) -> Meter:
+    """The newest iteration, and the limit unless it is below that, after a resumption."""
+    limit = run.config.max_iterations
+    is_passed = limit is not None and run.iteration > limit
+    return Meter(value=run.iteration, of=None if is_passed else limit)
 
 
 def _tasks(context: DocumentContext, run: RunState) -> Meter:

@@ -177,7 +177,8 @@ def _waiting(context: DocumentContext, run: RunState) -> str:
 
 def _how_far(run: RunState) -> str:
     limit = run.config.max_iterations
-    return f"{run.iteration}" if limit is None else f"{run.iteration}/{limit}"
+    is_shown = limit is not None and run.iteration <= limit
+    return f"{run.iteration}/{limit}" if is_shown else f"{run.iteration}"
 
 
 def _paused(context: DocumentContext, run: RunState) -> str:

@@ -77,7 +77,7 @@ def run_cells(run: RunMetrics, zone: tzinfo | None) -> tuple[str, ...]:
         run.run,
         UNKNOWN if started is None else f"{started.astimezone(zone):%m-%d %H:%M}",
         run.end,
-        str(len(run.iterations)),
+        str(sum(one.counted for one in run.iterations)),
         str(sum(one.clean for one in run.iterations)),
         str(sum(one.tasks_done for one in run.iterations)),
         format_duration(run.seconds),
@@ -137,12 +137,14 @@ def total_lines(total: TotalMetrics) -> tuple[tuple[str, str], ...]:
 
 
 def to_csv(runs: Iterable[RunMetrics]) -> str:
-    """The iterations of all runs as CSV (RFC 4180 with LF), a header and one row each."""
+    """The iterations of all runs as CSV (RFC 4180 with LF): a header, and a row for each that
+    counted.
+    """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(CSV_COLUMNS)
     for run in runs:
-        writer.writerows(_csv_row(run, one) for one in run.iterations)
+        writer.writerows(_csv_row(run, one) for one in run.iterations if one.counted)
     return text.getvalue()
 
 

@@ -11,12 +11,11 @@ from ralph_ls.core.loop.machine.run_flow import BY_CTRL_C
 from ralph_ls.core.loop.rules.agent_choice import worker_words
 from ralph_ls.core.loop.rules.validation import is_in_script_folder
 from ralph_ls.core.loop.rules.waits import REVIEW
-from ralph_ls.core.plurals import count_of
+from ralph_ls.core.plurals import count_of, numbered_iteration
 from ralph_ls.core.prompt.template import mode_word
 from ralph_ls.core.views.model.tasks import aside_words, failed_output_tail, verification_words
 from ralph_ls.core.views.model.words import (
     committed_words,
-    numbered_iteration,
     outcome_words,
     reverted_words,
     with_mode,
@@ -293,9 +292,10 @@ def _iteration_ended(event: e.IterationEnded) -> EventLine:
     commit = f", commit {event.commit[:7]}" if event.commit else ", no commit"
     limited = event.outcome is Outcome.LIMITED
     at_limit = limited and event.failure in {None, AgentFailure.LIMIT}
-    how = "at the usage limit" if at_limit else outcome_words(event.outcome, event.failure)
-    how = how.removesuffix(", does not count")
+    confirmed = bool(event.confirmed)
+    how = outcome_words(event.outcome, event.failure, confirmed=confirmed)
+    how = "at the usage limit" if at_limit else how.removesuffix(", does not count")
     text = f"Iteration {event.iteration}: {how} in {format_duration(event.seconds)}{commit}"
     text += "" if event.counted else "; it does not count"
-    good = event.outcome is Outcome.PROGRESS
+    good = confirmed or event.outcome is Outcome.PROGRESS
     return EventLine(text=text, weight=Weight.QUIET if good else Weight.WARNING)

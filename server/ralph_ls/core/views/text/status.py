@@ -219,8 +219,9 @@ def _needs_you(state: RunState, phase: Phase) -> str:
 
 def _stopped(state: RunState, phase: Phase) -> str:
     if state.end is not None:
-        by = f", by {state.end.by}" if state.end.by else ""
-        return f"{state.end.reason.value} (code {state.end.exit_code}): {state.end.message}{by}"
+        end = state.end
+        by = f", by {end.by}" if end.by not in end.message else ""
+        return f"{end.reason.value} (code {end.exit_code}): {end.message}{by}"
     if phase is Phase.CRASHED:
         return "the engine ended without saying why"
     return "it has not"

@@ -65,6 +65,8 @@ class TestOneConfirmation:
         )
         assert confirming(played) == [False, True]
         assert played.run.confirmations == 1
+        # It had nothing to commit.
+        assert played.run.stuck_iterations == 0
 
     def test_that_adds_a_task_is_not_repeated_once_that_is_done(self, rule: str) -> None:
         played = check_loop(

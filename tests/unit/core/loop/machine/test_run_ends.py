@@ -137,7 +137,7 @@ def test_what_needs_the_user_parks_a_run_that_may_wait(name: str) -> None:
     played.send("stop")
     assert played.run.end is not None
     assert (played.run.end.reason.value, played.exit_code) == (reason, code)
-    assert played.run.end.message.startswith("stopped while waiting: ")
+    assert played.run.end.message.startswith("stopped while waiting for ")
     assert played.run.end.by == "Ada"
 
 
@@ -145,7 +145,7 @@ def test_a_signal_ends_a_parked_run_with_what_it_waited_for() -> None:
     played = play(asks("a or b?"), wait=True).go_on(Interrupted(by="Ctrl-C"))
     assert played.exit_code == 3
     assert played.run.end is not None
-    assert played.run.end.message == "stopped while waiting: an answer to: a or b?"
+    assert played.run.end.message == "stopped while waiting for an answer to: a or b?"
 
 
 def test_no_one_is_asked_to_do_what_a_stuck_run_does_not_wait_for() -> None:
@@ -153,7 +153,7 @@ def test_no_one_is_asked_to_do_what_a_stuck_run_does_not_wait_for() -> None:
     played.send("stop")
     assert played.run.end is not None
     assert played.run.end.message == (
-        "stopped while waiting: a reset: 2 iterations in a row without a commit"
+        "stopped while waiting for a reset, as it is stuck: 2 iterations in a row without a commit"
     )
 
 

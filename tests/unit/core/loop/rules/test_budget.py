@@ -46,7 +46,7 @@ def nearly(
     [
         pytest.param({"counted": 9, "seconds": 1199.9, "usage": spent(999, 4.99)}, None, id="none"),
         pytest.param({"counted": 10}, "10 of 10 iterations are used up", id="iterations"),
-        pytest.param({"counted": 11}, "11 of 10 iterations are used up", id="beyond"),
+        pytest.param({"counted": 11}, "11 iterations (limit 10) are used up", id="beyond"),
         pytest.param({"seconds": 1200}, "the duration of 1200 s is used up", id="duration"),
         pytest.param({"usage": spent(1000)}, "1000 of 1000 tokens are used up", id="tokens"),
         pytest.param(

@@ -10,6 +10,7 @@ import pytest
 from ralph_ls.core.loop.inputs import RevertedChange
 from ralph_ls.core.loop.rules.commits import GUARD_RULES, restoration_message, restored_lines
 from ralph_ls.protocol.run.iteration_events import Forbidden
+from ralph_ls.protocol.run.report import AgentFailure
 from ralph_ls.protocol.run.values import TaskRef
 from tests.unit.core.loop.simulated_project import (
     SimulatedProject,
@@ -86,6 +87,7 @@ def test_the_message_of_the_commit_names_files_and_rules_and_no_stranger_s_words
 
 
 OFFENCE = "plan.md in HEAD holds what no agent may do: a; commit the one of the work tree"
+OVERLOADED = replace(crash, failure_kind=AgentFailure.OVERLOADED)
 COMPLETE = replace(finishes, promises=(promise("complete"),))
 
 
@@ -112,6 +114,10 @@ class TestCompletion:
         assert played.run.end.message == OFFENCE
         assert [event.why for event in played.events_of("completionRefused")] == [OFFENCE]
         assert played.run.breaker.consecutive_refusals == 0
+
+    def test_a_refusal_is_of_its_iteration_whatever_starts_did_not_count(self) -> None:
+        (refused,) = held(OVERLOADED, COMPLETE).events_of("completionRefused")
+        assert (refused.iteration, refused.start) == (1, 2)
 
     def test_a_resumed_run_is_complete_once_it_is_gone(self) -> None:
         played = held(COMPLETE)

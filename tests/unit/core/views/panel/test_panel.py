@@ -95,6 +95,8 @@ class TestRunning:
             Tone.ACTIVE,
         )
         assert made.iterations == Meter(value=3, of=20)
+        lowered = seen(started(max_iterations=2), *WORKS[1:])
+        assert panel(lowered).iterations == Meter(value=3)
         assert (made.live, made.ticking, made.seconds) == (True, True, 600.0)
         assert made.breaker is BreakerState.CLOSED
         assert made.rows == (row,)

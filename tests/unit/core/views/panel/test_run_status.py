@@ -64,6 +64,14 @@ CASES = [
         id="without-a-limit",
     ),
     pytest.param(
+        look(started(max_iterations=2), *WORKS[1:]),
+        "running",
+        "Running",
+        "3",
+        "active",
+        id="above-a-lowered-limit",
+    ),
+    pytest.param(
         look(*WORKS, phase(Phase.SETTLING)), "running", "Running", "3/20", "active", id="settling"
     ),
     pytest.param(

@@ -79,8 +79,8 @@ class TestRunState:
                 "the blocker to be resolved: no\\x1b key",
                 "solve it, then: ralph resume",
             ),
-            ("stuck", {"breaker": OPEN}, "a reset: 3 iterations", "ralph reset"),
-            (None, {}, "a reset: None", "ralph reset"),
+            ("stuck", {"breaker": OPEN}, "a reset, as it is stuck: 3 iterations", "ralph reset"),
+            (None, {}, "a reset", "ralph reset"),
         ],
     )
     def test_one_that_waits_for_the_user_is_a_problem(

@@ -322,7 +322,7 @@ class TestTables:
             "Run": first.run,
             "Started": "01-31 12:00",
             "End": "complete",
-            "Iter": "3",
+            "Iter": "2",
             "Clean": "1",
             "Done": "1",
             "Time": "3m 20s",
@@ -359,14 +359,18 @@ class TestTables:
         assert "\r" not in text
         rows = list(csv.DictReader(io.StringIO(text)))
         assert tuple(rows[0]) == CSV_COLUMNS
-        assert [row["iteration"] for row in rows] == ["1", "2", "3"]
+        assert [row["iteration"] for row in rows] == ["1", "2"]
         assert (rows[0]["task"], rows[0]["cost_usd"], rows[0]["clean"]) == (
             TASK.title,
             "0.15",
             "true",
         )
         assert (rows[1]["task_id"], rows[1]["task"]) == ("'=1+1", "'=HYPERLINK(1)\\x1b")
-        assert (rows[2]["task_id"], rows[2]["cost_usd"], rows[2]["run_end"]) == ("", "", "complete")
+
+    def test_a_start_that_did_not_count_is_no_iteration(self) -> None:
+        run = measured(iteration_ended(counted=False), iteration_ended())
+        assert len(list(csv.DictReader(io.StringIO(to_csv([run]))))) == 1
+        assert run_cells(run, UTC)[RUN_HEADINGS.index("Iter")] == "1"
 
     def test_an_iteration_whose_start_is_not_known_has_an_empty_time(self) -> None:
         (row,) = csv.DictReader(io.StringIO(to_csv([measured(iteration_ended())])))

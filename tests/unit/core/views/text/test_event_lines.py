@@ -8,6 +8,7 @@ import pytest
 from ralph_ls.core.views.text.event_lines import EventLine, Weight, event_line
 from ralph_ls.core.views.text.summary import header_lines
 from ralph_ls.protocol.run import events as e
+from ralph_ls.protocol.run.report import AgentFailure
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import (
     INFERRED,
@@ -292,6 +293,16 @@ class TestIterations:
     def test_one_that_does_not_count_says_so(self) -> None:
         text = "Iteration 4: at the usage limit in 2m 32s, no commit; it does not count"
         check(iteration_ended(4, outcome=Outcome.LIMITED, commit=None), text, Weight.WARNING)
+
+    def test_a_confirming_iteration_that_came_to_its_end_is_no_lack_of_progress(self) -> None:
+        ended = iteration_ended(4, outcome=Outcome.NO_PROGRESS, commit=None, confirmed=True)
+        text = "Iteration 4: confirmed that nothing is left in 2m 32s, no commit"
+        check(ended, text, Weight.QUIET)
+
+    def test_an_agent_that_worked_in_silence_did_not_crash(self) -> None:
+        ended = iteration_ended(4, failure=AgentFailure.NO_OUTPUT)
+        text = "Iteration 4: progress, no output in 2m 32s, commit abc1234"
+        check(ended, text, Weight.QUIET)
 
     def test_a_further_attempt_is_reported_and_the_first_one_is_none(self) -> None:
         first = event(e.AttemptCounted, iteration=4, task=TASK, attempt=1, limit=3)

@@ -146,7 +146,7 @@ class TestParked:
             pytest.param(
                 "stuck",
                 {"breaker": Breaker(state=BreakerState.OPEN, reason="No progress in 3 iterations")},
-                "a reset: No progress in 3 iterations",
+                "a reset, as it is stuck: No progress in 3 iterations",
                 "ralph reset",
                 id="stuck",
             ),
@@ -220,6 +220,13 @@ class TestEnded:
     def test_who_ended_it_is_named(self) -> None:
         told = answers(ended(EndReason.STOPPED, 130, by="Ctrl-C"))
         assert told["Stopped"] == "stopped (code 130): it came to stopped, by Ctrl-C"
+
+    def test_who_ended_it_is_named_once(self) -> None:
+        state = ended(EndReason.STOPPED, 130, by="Ctrl-C")
+        assert state.end is not None
+        end = state.end.model_copy(update={"message": "stopped by Ctrl-C"})
+        told = answers(state.model_copy(update={"end": end}))
+        assert told["Stopped"] == "stopped (code 130): stopped by Ctrl-C"
 
     def test_a_complete_run_leaves_nothing_to_do(self) -> None:
         assert answers(ended(EndReason.COMPLETE, 0))["Next"] == "nothing: the plan is done"
