@@ -15,7 +15,7 @@ from pydantic.fields import FieldInfo
 
 from ralph_ls.core.loop.profile_table import profile_table
 from ralph_ls.protocol.config.config import Config
-from ralph_ls.protocol.config.tables import to_seconds
+from ralph_ls.protocol.config.tables import to_bytes, to_seconds
 from schemas.docstrings import member_docstrings, plain
 
 
@@ -112,6 +112,8 @@ def _type_of(kind: Any, field: FieldInfo) -> str:
     # A mark such as the one of a duration is at the field, or inside of an optional one.
     if to_seconds.__name__ in repr(field) + repr(only):
         return "duration"
+    if to_bytes.__name__ in repr(field) + repr(only):
+        return "size"
     named = {bool: "`true`, `false`", int: "whole number", float: "number"}
     return named.get(only, "text")
 

@@ -624,6 +624,7 @@ export interface Config {
   readonly log: boolean;
   readonly logForm: LogForm;
   readonly logRetention: LogRetention;
+  readonly state: StateConfig;
   readonly commits: Committer;
   /** Whether the loop pushes after an iteration. */
   readonly push: boolean;
@@ -2493,6 +2494,18 @@ export interface StartParams {
   readonly onHalt?: OnHalt;
   /** Continue the last run that did not end with 0, instead of starting a new one. */
   readonly resume?: boolean;
+}
+
+/**
+ * How much of this work tree's earlier runs is kept: their output is removed at a start.
+ *
+ * The last run is kept whole, and of every other one its journal, numbers and summary.
+ */
+export interface StateConfig {
+  /** Days after its end that a run keeps its output; 0 keeps it at any age. */
+  readonly keepDays: number;
+  /** Size of all runs together above which the oldest ones lose their output; 0 is unlimited. */
+  readonly maxBytes: number;
 }
 
 /** Ask how the workspace's newest run stands. */

@@ -107,6 +107,7 @@ VERBS: Mapping[str, VerbEntry] = {
     "reset-task": VerbEntry("steer", "reset_task", UserOnlyVerb()),
     "rollback": VerbEntry("steer", "rollback", UserOnlyVerb(unless=("dry_run",))),
     "archive": VerbEntry("history", "archive", UserOnlyVerb(unless=("dry_run",))),
+    "prune": VerbEntry("prune", "prune_verb", UserOnlyVerb(unless=("dry_run",))),
     "stats": VerbEntry("history", "stats", READ_ONLY),
     "export": VerbEntry("history", "export", READ_ONLY),
     "doctor": VerbEntry("first_run", "doctor", READ_ONLY),

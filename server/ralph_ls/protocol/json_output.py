@@ -55,6 +55,16 @@ class IterationMetrics(WireModel):
     context_window: int | None = None
 
 
+class PrunedOutput(WireModel):
+    """What a run lost when it was pruned: its output and messages; its journal is kept."""
+
+    at: Timestamp
+    setting: str
+    """What it was removed by, such as ``[state] keep_days = 90``."""
+    files: int
+    bytes: int
+
+
 class RunMetrics(WireModel):
     """One run."""
 
@@ -72,6 +82,8 @@ class RunMetrics(WireModel):
     """Breakers and tasks that a person reset, and a stuck run that one resumed."""
     edits: int = 0
     """Iterations in which a person ticked in the plan, or committed."""
+    pruned: PrunedOutput | None = None
+    """What was removed of its files; None where they are whole."""
     iterations: tuple[IterationMetrics, ...] = ()
 
 

@@ -113,6 +113,7 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
     "store/run/journal.py": ({"open"}, f"{OURS}; writes it"),
     "store/run/launch.py": ({"open"}, OURS),
     "store/run/logs.py": ({"open"}, f"{OURS}; opens only what it makes"),
+    "store/run/pruning.py": ({"listdir", "scandir"}, f"{OURS}; opens none of what it lists"),
     "store/setup/task_templates.py": ({"read_text"}, SHIPPED),
 }
 """Module: which of these it uses, and why none of them reads what a repository brought."""

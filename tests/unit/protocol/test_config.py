@@ -21,7 +21,7 @@ from ralph_ls.protocol.config.config import (
     LogForm,
     OnBlocked,
 )
-from ralph_ls.protocol.config.tables import Duration, TreePath, to_seconds
+from ralph_ls.protocol.config.tables import Duration, StateConfig, TreePath, to_bytes, to_seconds
 
 DURATION: TypeAdapter[float] = TypeAdapter(Duration)
 (DURATION_PATTERN,) = (
@@ -33,6 +33,33 @@ TREE_PATH: TypeAdapter[str] = TypeAdapter(TreePath)
 def load(settings: dict[str, Any]) -> Config:
     """As a config file is read: by the names, not by the keys of JSON."""
     return Config.model_validate(settings, by_alias=False, by_name=True)
+
+
+class TestSize:
+    @pytest.mark.parametrize(
+        ("written", "size"),
+        [
+            ("5 GB", 5_000_000_000),
+            ("1.5kb", 1500),
+            (" 2 GiB ", 2 << 30),
+            ("12", 12),
+            ("7B", 7),
+            (300, 300),
+            ("0", 0),
+        ],
+    )
+    def test_a_text_is_bytes(self, written: object, size: int) -> None:
+        assert StateConfig.model_validate({"max_bytes": written}).max_bytes == size
+
+    @pytest.mark.parametrize("written", ["", "GB", "5 gigs", "-1", "1.5", "9" * 400 + "GB"])
+    def test_a_text_that_is_none_is_refused_with_what_to_write(self, written: str) -> None:
+        with pytest.raises(ValueError, match="is no size; write 5 GB, 500 MB or a number of bytes"):
+            to_bytes(written)
+
+    @pytest.mark.parametrize("given", [-1, True, None, 1.5, "9" * 30, [5]])
+    def test_what_is_no_size_of_a_file_is_refused(self, given: object) -> None:
+        with pytest.raises(ValidationError):
+            StateConfig.model_validate({"max_bytes": given})
 
 
 class TestDuration:

@@ -100,6 +100,9 @@ OfRun = Annotated[
 
 def stats(run: OfRun = None, as_json: Json = False) -> None:
     """Tell what the runs here came to: success, interventions, time, cost, context."""
+    from ralph_ls.core.loop.rules.health import bytes_words
+    from ralph_ls.core.loop.rules.retention import pruned_words
+    from ralph_ls.core.plurals import count_of
     from ralph_ls.core.views.report import metrics_tables as tables
 
     place = current_worktree()
@@ -121,6 +124,15 @@ def stats(run: OfRun = None, as_json: Json = False) -> None:
     _show(f"Iterations of run {newest.run}", tables.ITERATION_HEADINGS, rows)
     for name, value in tables.total_lines(found.totals):
         print_text(f"{name + ':':15}{value}")
+    pruned = [(one.run, one.pruned) for one in found.runs if one.pruned is not None]
+    if run is not None and pruned:
+        print_text(f"\nNote: {pruned_words(*pruned[0])}")
+    elif pruned:
+        freed = bytes_words(sum(mark.bytes for _, mark in pruned))
+        print_text(
+            f"\nThe output of {count_of(len(pruned), 'run')} was removed ({freed}); "
+            "when and why: ralph stats --run ID"
+        )
 
 
 def export(

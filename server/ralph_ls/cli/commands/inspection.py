@@ -29,6 +29,7 @@ from ralph_ls.core.loop.rules.gate import (
     foreign_signals,
     gate_words,
 )
+from ralph_ls.core.loop.rules.retention import pruned_words
 from ralph_ls.core.plan.formats.dispatch import check_plan, parse_plan
 from ralph_ls.core.plan.lint.checks import plan_problems
 from ralph_ls.core.plan.model import ParsedPlan, PlanKind, kind_of_file
@@ -42,8 +43,10 @@ from ralph_ls.protocol.errors import PlanMissing, RalphError, StateUnusable, Usa
 from ralph_ls.protocol.plan import TaskState
 from ralph_ls.protocol.run.values import PlanCountsView
 from ralph_ls.store.files import read_regular, size_in_words
+from ralph_ls.store.layout import RunFiles
 from ralph_ls.store.project.config_file import load_settings
 from ralph_ls.store.project.plan_file import PlanLocation, read_plan_file, text_of_plan
+from ralph_ls.store.run.pruning import read_pruned
 
 STATE_MARKS = {
     TaskState.TODO: "○",
@@ -220,8 +223,19 @@ def _input_of(file: str) -> bytes:
     except StateUnusable as error:
         raise UsageError(f"{error.message}; a pipe is read with: ralph parse -") from error
     if found is None:
-        raise UsageError(f"{file} cannot be read: {os.strerror(errno.ENOENT)}")
+        why = _pruned(Path(file)) or os.strerror(errno.ENOENT)
+        raise UsageError(f"{file} cannot be read: {why}")
     return found
+
+
+def _pruned(file: Path) -> str | None:
+    """Why there is no such file, where it was an earlier run's output that was removed."""
+    folder = file.absolute().parent
+    pruned = read_pruned(RunFiles(folder=folder))
+    if pruned is None:
+        return None
+    run = folder.name
+    return f"{pruned_words(run, pruned)}; its numbers are in: ralph stats --run {run}"
 
 
 def _show_reading(found: output_parser.ParsedOutput, dialect: Dialect) -> None:

@@ -25,6 +25,7 @@ from ralph_ls.core.loop.rules.health import (
     health_warnings,
     is_low,
 )
+from ralph_ls.core.loop.rules.retention import choose_runs, settings_words
 from ralph_ls.core.plurals import count_of
 from ralph_ls.core.redaction.redactor import Redactor
 from ralph_ls.core.views.model.control_chars import escape_control_chars
@@ -57,6 +58,7 @@ from ralph_ls.store.external.git_safety import NO_TRANSPORT, programs_named
 from ralph_ls.store.external.supervisor import run
 from ralph_ls.store.layout import StateFolder, Worktree
 from ralph_ls.store.run.journal import version_of, why_unreadable
+from ralph_ls.store.run.pruning import stored_runs
 from ralph_ls.store.run.runs import FoundRun
 
 SHOWN = 6
@@ -142,6 +144,9 @@ def check_network(worktree: Worktree, environment: Mapping[str, str]) -> list[Ch
 
 OLDEST_GIT = (2, 31)
 
+MEASURING_SECONDS = 5.0
+"""Seconds for the sizes of earlier runs; what takes longer is reported in part."""
+
 
 def check_programs(folder: Path, environment: Mapping[str, str]) -> list[CheckResult]:
     """Python and git, and other programs called ``ralph`` on PATH."""
@@ -169,11 +174,29 @@ def check_place(worktree: Worktree, state: StateFolder, config: Config | None) -
         for disk in disks
         if disk.free is not None and not is_low(disk)
     ]
+    found += _kept_runs(state, config)
     try:
         found += _branch(worktree, state, config)
     except RalphError as error:
         found.append(check_from_message("branch", error.message))
     return [*found, *_delivery(worktree, config)]
+
+
+def _kept_runs(state: StateFolder, config: Config | None) -> list[CheckResult]:
+    """How much earlier runs take, and how much of it the settings do not keep."""
+    clock = SystemClock()
+    began = clock.monotonic()
+    stored = stored_runs(state, is_late=lambda: clock.monotonic() - began > MEASURING_SECONDS)
+    if not stored:
+        return []
+    size = bytes_words(sum(one.size for one in stored))
+    least = "" if len(stored) == len(state.run_ids()) else "at least "
+    message = f"{count_of(len(stored), 'run')} of this work tree: {least}{size}"
+    chosen = [] if config is None else choose_runs(stored, config.state, clock.now())
+    if chosen:
+        freed = bytes_words(sum(one.stored.removable for one in chosen))
+        message += f", of which ralph prune frees {freed}, by {settings_words(chosen)}"
+    return [passed_check("kept-runs", message)]
 
 
 def _delivery(worktree: Worktree, config: Config | None) -> list[CheckResult]:

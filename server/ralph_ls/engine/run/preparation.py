@@ -51,6 +51,7 @@ from ralph_ls.engine.run.recovery import (
     emit_orphans,
     end_earlier_processes,
     move_logs_aside,
+    prune_old_runs,
     remove_old_logs,
     require_no_engine,
 )
@@ -184,7 +185,7 @@ def prepare_start(
         kept_since=earlier[1].started_at if earlier else None,
         outside=workspace.log_folder_outside,
     )
-    notices += archived[0]
+    notices += (*prune_old_runs(workspace.state, config.state, run, clock), *archived[0])
     notices += source.begin(settings, plan, resume=request.resume)
     notices += emit_no_remote(workspace)
     notices += emit_silent_hook(worktree.root, config, request.environment)

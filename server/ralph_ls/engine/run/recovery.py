@@ -24,6 +24,8 @@ import psutil
 
 from ralph_ls.core.loop.inputs import Notice
 from ralph_ls.core.loop.profiles import profile_of
+from ralph_ls.core.loop.rules.health import bytes_words
+from ralph_ls.core.loop.rules.retention import announcement_words, choose_runs, settings_words
 from ralph_ls.core.plan.edit.progress_log import add_to_archive, archive_path, split_old_entries
 from ralph_ls.core.plan.formats.stories.tasks import mode_word
 from ralph_ls.core.plan.model import PlanKind
@@ -38,6 +40,7 @@ from ralph_ls.engine.worktree.git_locks import move_earlier_locks
 from ralph_ls.engine.worktree.keeper import read_final_snapshot
 from ralph_ls.engine.worktree.workspace import Workspace
 from ralph_ls.protocol.config.config import Config, GateRule
+from ralph_ls.protocol.config.tables import StateConfig
 from ralph_ls.protocol.errors import StateUnusable, WorkspaceBusy
 from ralph_ls.protocol.run.events import IterationEnded, RunResumed, RunStarted
 from ralph_ls.protocol.run.state import CurrentIteration, RunState
@@ -49,6 +52,7 @@ from ralph_ls.store.project.project_state import find_project
 from ralph_ls.store.run.journal import each_event
 from ralph_ls.store.run.lock import is_engine, is_same_process, is_state_held
 from ralph_ls.store.run.logs import find_old_logs, move_earlier_logs, remove_logs
+from ralph_ls.store.run.pruning import prune_runs, read_announced, save_announced, stored_runs
 from ralph_ls.store.run.runs import FoundRun
 from ralph_ls.store.run.summary_file import NAME, has_row, summary_folder, write_summary
 from ralph_ls.store.setup.documents import LARGEST_FILE
@@ -225,6 +229,42 @@ def _complete_summary(folder: Path, found: FoundRun) -> None:
             kind = profile_of(found.state.config.profile).plan_kind
             word = mode_word if kind is PlanKind.STORIES else str
             write_summary(folder, told, mode_word=word)
+
+
+PRUNING_SECONDS = 2.0
+"""Seconds of a start in which output of earlier runs is removed; the rest is left to the next."""
+
+
+def prune_old_runs(state: StateFolder, limits: StateConfig, run: str, clock: Clock) -> list[Notice]:
+    """Remove the output of runs that the settings do not keep, and report it.
+
+    Limits that have removed nothing here so far are announced at one start and applied at the next
+    (docs/rules.md#pruning). Never raises: a start does not depend on it. ``run``: the one that
+    starts.
+    """
+    began = clock.monotonic()
+
+    def is_late() -> bool:
+        return clock.monotonic() - began > PRUNING_SECONDS
+
+    runs = stored_runs(state, kept={run}, is_late=is_late)
+    chosen = choose_runs(runs, limits, clock.now())
+    if not chosen:
+        return []
+    if read_announced(state) != limits:
+        with contextlib.suppress(StateUnusable):
+            save_announced(state, limits, clock.now())
+        return [Notice(code="pruning-announced", message=announcement_words(chosen))]
+    done = prune_runs(state, chosen, clock.now(), is_late=is_late)
+    if done.runs == 0:
+        return []
+    by = settings_words(chosen)
+    left = f"; {count_of(done.left, 'run')} more at a later start" if done.left else ""
+    message = (
+        f"removed the output of {count_of(done.runs, 'run')} ({bytes_words(done.bytes)}), by {by}"
+        f"{left}; its numbers are still in: ralph stats"
+    )
+    return [Notice(code="pruned", message=message)]
 
 
 OLD_ATTEMPTS = ".ralph-attempts"

@@ -21,6 +21,7 @@ from ralph_ls.protocol.config.tables import (
     RetryConfig,
     ReviewPointsConfig,
     SignalWord,
+    StateConfig,
     TreePath,
 )
 from ralph_ls.protocol.plan import FORMS, read_reference
@@ -403,6 +404,9 @@ class Config(StrictWireModel):
     """Whether ``log_form = "jsonl"`` is written at all; the other logs always are."""
     log_form: LogForm = LogForm.RUN
     log_retention: LogRetention = LogRetention()
+    state: StateConfig = Field(
+        default=StateConfig(), exclude_if=lambda limits: limits == StateConfig()
+    )
     commits: Committer = Committer.AGENT
     push: bool = False
     """Whether the loop pushes after an iteration."""

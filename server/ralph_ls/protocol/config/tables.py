@@ -11,6 +11,8 @@ The table ``[prices."MODEL"]``: what a model costs whose agent does not tell it.
 The settings of ``retry``: how long an overloaded model is waited for.
 
 The settings of ``review_points``: where a run holds until a person has looked.
+
+The settings of ``state``: how much of earlier runs is kept, with sizes such as ``5 GB``.
 """
 
 from __future__ import annotations
@@ -76,6 +78,51 @@ Duration = Annotated[
     BeforeValidator(to_seconds, json_schema_input_type=_DurationInput),
 ]
 """Seconds; ``30m``, ``90s``, ``1h30m`` are understood."""
+
+_SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)\s*([kmgt]?i?b)", re.ASCII)
+_UNIT_BYTES = {
+    "b": 1,
+    "kb": 10**3,
+    "mb": 10**6,
+    "gb": 10**9,
+    "tb": 10**12,
+    "kib": 1 << 10,
+    "mib": 1 << 20,
+    "gib": 1 << 30,
+    "tib": 1 << 40,
+}
+
+
+def to_bytes(value: object) -> object:
+    """Read ``"5 GB"``, ``"512MiB"`` or a number as bytes; anything else stays as it is.
+
+    Raises ValueError for a text that is no size, and for true and false.
+    """
+    if isinstance(value, bool):
+        raise ValueError("a size is a number of bytes, or a text such as 5 GB")
+    if not isinstance(value, str):
+        return value
+    text = value.strip().lower()
+    if re.fullmatch(r"\d+", text, re.ASCII):
+        return int(text)
+    found = _SIZE.fullmatch(text)
+    if found is None or found[2] not in _UNIT_BYTES:
+        raise ValueError(f"{value!r} is no size; write 5 GB, 500 MB or a number of bytes")
+    return int(float(found[1]) * _UNIT_BYTES[found[2]])
+
+
+_SizeInput = (
+    Annotated[int, Field(ge=0)]
+    # What ``to_bytes`` takes, in the words of a schema.
+    | Annotated[str, Field(pattern=r"^\s*(\d+|\d+(\.\d+)?\s*([KkMmGgTt][Ii]?)?[Bb])\s*$")]
+)
+
+Size = Annotated[
+    int,
+    Field(ge=0, le=1 << 60),
+    BeforeValidator(to_bytes, json_schema_input_type=_SizeInput),
+]
+"""Bytes; ``5 GB``, ``500 MB``, ``2 GiB`` are understood."""
 
 SignalWord = Annotated[str, Field(pattern=r"^[A-Z0-9_]+$")]
 """A word that agents give as a signal."""
@@ -192,3 +239,15 @@ class ReviewPointsConfig(StrictWireModel):
     """After every so many iterations; 0 is off."""
     after_tasks: tuple[str, ...] = ()
     """When one of these tasks is done, named by its id or its title."""
+
+
+class StateConfig(StrictWireModel):
+    """How much of this work tree's earlier runs is kept: their output is removed at a start.
+
+    The last run is kept whole, and of every other one its journal, numbers and summary.
+    """
+
+    keep_days: int = Field(default=90, ge=0)
+    """Days after its end that a run keeps its output; 0 keeps it at any age."""
+    max_bytes: Size = 5_000_000_000
+    """Size of all runs together above which the oldest ones lose their output; 0 is unlimited."""

@@ -234,6 +234,7 @@ def read_runs(
 ) -> list[RunMetrics]:
     """Metrics of the runs, oldest first; raises like ``read_statistics``."""
     from ralph_ls.core.views.report.metrics import measure_run
+    from ralph_ls.store.run.pruning import read_pruned
 
     found = find_run(worktree, state)
     if found is not None:
@@ -245,11 +246,14 @@ def read_runs(
         raise UsageError(
             f"there is no run {run} in {worktree.root}; see which there are with: ralph stats"
         )
-    measured = (
-        measure_run(each_event(state.run(one).journal), is_live=one == live) for one in wanted
-    )
+    measured: list[RunMetrics] = []
+    for one in wanted:
+        files = state.run(one)
+        metrics = measure_run(each_event(files.journal), is_live=one == live)
+        if metrics is not None:
+            measured.append(metrics.model_copy(update={"pruned": read_pruned(files)}))
     # Ids of runs that started in the same second are not in order.
-    return sorted((one for one in measured if one is not None), key=_start_of)
+    return sorted(measured, key=_start_of)
 
 
 def _start_of(run: RunMetrics) -> str:

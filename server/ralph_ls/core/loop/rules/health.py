@@ -111,6 +111,8 @@ def is_low(disk: DiskSpace) -> bool:
 
 def bytes_words(count: int) -> str:
     """``412 MB``, ``1.3 GB``, as disks are sold: a gigabyte is 10⁹ bytes."""
+    if count < 1_000_000:
+        return f"{count} bytes" if count < 1_000 else f"{count // 1_000} kB"
     if count < LOW_DISK:
         return f"{count // 1_000_000} MB"
     return f"{count / LOW_DISK:.1f} GB"

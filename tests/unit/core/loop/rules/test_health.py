@@ -91,7 +91,12 @@ def test_it_is_reported_once_and_again_after_it_was_gone() -> None:
 
 @pytest.mark.parametrize(
     ("count", "words"),
-    [(0, "0 MB"), (999_999_999, "999 MB"), (1_250_000_000, "1.2 GB")],
+    [
+        (0, "0 bytes"),
+        (999_999, "999 kB"),
+        (999_999_999, "999 MB"),
+        (1_250_000_000, "1.2 GB"),
+    ],
 )
 def test_sizes_are_reported_as_disks_are_sold(count: int, words: str) -> None:
     assert bytes_words(count) == words
