@@ -72,6 +72,7 @@ SHOWN = [
     ("prompt",),
     ("rollback", "1", "--dry-run"),
     ("archive", "--dry-run"),
+    ("prune", "--dry-run"),
     ("init", "--dry-run"),
     ("plan", f"no {HOSTILE}.md"),
     ("skip", HOSTILE),
@@ -87,6 +88,7 @@ SHOWN = [
 ]
 WITH_JSON = [
     *("status", "watch", "plan", "stats", "export", "doctor", "prompt", "rollback", "archive"),
+    "prune",
     *("init", "read"),
 ]
 

@@ -35,6 +35,7 @@ VERBS = [
     "reset-task",
     "rollback",
     "archive",
+    "prune",
     "stats",
     "export",
     "doctor",

@@ -43,6 +43,7 @@ NOT_LOADED = {
     "plan": ROWS,
     "simulate": (*ROWS, *STATE),
     "stop": (*DECODERS, *ROWS, *PLANS),
+    "prune": (*DECODERS, *ROWS, *STATE),
     "stats": (*DECODERS, *ROWS, *PLANS, *SETTINGS),
     "doctor": NEARLY_ALL,
     "init": (*DECODERS, *ROWS, "ralph_ls.engine"),
