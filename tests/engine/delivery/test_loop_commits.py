@@ -52,10 +52,10 @@ class TestWhat:
         assert files_of(project) == ["@fix_plan.md", "work.txt"]
         assert git(project.repository, "log", "-1", "--format=%B").strip() == (
             "ralph: First task\n\n"
-            "- Next: Post it\n"
             "- Changed 1 file: work.txt\n"
-            "- Tests: passing\n"
-            "- Plan: 1 of 2 required tasks done\n\n"
+            "- Tests: reported as passing\n"
+            "- Plan: 1 required task open\n"
+            "- Next: Post it\n\n"
             f"Ralph-Run: {committed.run}\nRalph-Iteration: 1\nRalph-Start: 1"
         )
         (ended,) = told(done, "iterationEnded")
@@ -239,7 +239,7 @@ class TestWhen:
         config = f'{LOOP}timeout = "5s"\non_timeout = "stop"\n'
         loop(project, config=config).agent("work; sleep 600")
         done = project.run("5")
-        assert (done.exit_code, subjects(project)) == (5, ["ralph: First task"])
+        assert (done.exit_code, subjects(project)) == (5, ["ralph: First task (timed out)"])
         kinds = [kind for kind in done.kinds() if kind in {"committed", "runEnded"}]
         assert kinds == ["committed", "runEnded"]
 
@@ -398,3 +398,50 @@ def hook(project: Project, name: str, body: str) -> None:
 
 def _wait_for(project: Project, name: str) -> None:
     wait_until(project.kept, (project.kept / name).exists)
+
+
+LOG = """\
+log() {
+  printf '# Progress Log\\n\\n## 2026-02-04\\n- [x] %s\\n' "$1" >"$kept/log"
+  tail -n +4 PROGRESS.md >>"$kept/log"
+  cat "$kept/log" >PROGRESS.md
+}
+"""
+
+
+class TestHashes:
+    """The log of finished tasks names the commit of each."""
+
+    def test_each_entry_names_its_commit_and_the_tree_is_clean_in_between(
+        self, project: Project
+    ) -> None:
+        loop(
+            project, "First task", "Second task", PROGRESS__md="# Progress Log\n\n## old\n- [x] z\n"
+        )
+        project.agent(
+            f'{LOG}git status --porcelain >>"$kept/dirty"; work; '
+            f'if [ "$RALPH_START" = 1 ]; then log First; else log Second; fi; {SAYS}'
+        )
+        done = project.run("2")
+        assert (status(project), (project.kept / "dirty").read_text()) == ("", "")
+        commits = [one.commit[:7] for one in told(done, "committed")]
+        log = project.file("PROGRESS.md").read_text(encoding="utf-8")
+        assert log == (
+            "# Progress Log\n\n## 2026-02-04\n"
+            f"- [x] Second\n  - Commit: {commits[1]}\n"
+            f"- [x] First\n  - Commit: {commits[0]}\n"
+            "- [x] z\n"
+        )
+        assert subjects(project)[-1] == "ralph: name the commits in PROGRESS.md"
+        assert files_of(project) == ["PROGRESS.md"]
+        assert len(subjects(project)) == 3
+
+    def test_a_log_that_a_user_has_changed_is_left_to_the_next_commit(
+        self, project: Project
+    ) -> None:
+        loop(project, "First task", PROGRESS__md="# Progress Log\n\n## old\n- [x] z\n")
+        project.file("PROGRESS.md").write_text("a user's\n- [x] y\n", encoding="utf-8")
+        project.agent(WORKS)
+        project.run("1")
+        assert project.file("PROGRESS.md").read_text(encoding="utf-8") == "a user's\n- [x] y\n"
+        assert subjects(project) == ["ralph: First task"]

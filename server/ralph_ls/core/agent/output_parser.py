@@ -23,7 +23,12 @@ from ralph_ls.core.agent.signals.promises import (
     first_promise_by_priority,
 )
 from ralph_ls.core.agent.signals.prose import mask_non_prose, to_filtered_prose
-from ralph_ls.core.agent.signals.question import MAX_QUESTION_CHARACTERS, find_question, shorten
+from ralph_ls.core.agent.signals.question import (
+    MAX_QUESTION_CHARACTERS,
+    find_question,
+    last_paragraph,
+    shorten,
+)
 from ralph_ls.core.agent.signals.status_block import choose_report, find_blocks
 from ralph_ls.core.agent.text import clean_text, lower, merge_spans
 from ralph_ls.core.markdown_fences import fence_spans
@@ -64,6 +69,8 @@ class ParsedOutput:
     """+50 for a report, +10 for each completion phrase (docs/rules.md#completion-words)."""
     question: str = ""
     """A question in plain words at the end, where no promise or report asks one."""
+    closing_words: str = ""
+    """The last paragraph outside signals and code, at most ``MAX_CLOSING_CHARACTERS``."""
     usage: Usage | None = None
     """This field and those below are known from structured output only."""
     session_id: str | None = None
@@ -170,6 +177,7 @@ def parse_text(
     promises = find_promises(text, tags, fences, complete_word=complete_word)
     parting = (*fences, *(block.span for block in blocks))
     apart = mask_non_prose(text, lowered, parting, tags)
+    holes = merge_spans((*parting, *(tag.span for tag in tags)))
     prose = to_filtered_prose(apart.text, apart.lowered, apart.holes, PHRASE_FILTER)
     completion = find_completion(prose)
     return ParsedOutput(
@@ -181,9 +189,8 @@ def parse_text(
         completion=completion,
         clarification=find_clarification(prose),
         confidence=_confidence(report, completion),
-        question=""
-        if _asks_by_signal(report, promises)
-        else find_question(text, merge_spans((*parting, *(tag.span for tag in tags)))),
+        question="" if _asks_by_signal(report, promises) else find_question(text, holes),
+        closing_words=last_paragraph(text, holes).strip()[:MAX_CLOSING_CHARACTERS],
     )
 
 
@@ -241,6 +248,7 @@ def _confidence(report: Report | None, completion: tuple[str, ...]) -> int:
 
 
 _PIECE = 1 << 20
+MAX_CLOSING_CHARACTERS = 1_000
 _CONFIDENCE_OF_REPORT = 50
 _CONFIDENCE_OF_WORD = 10
 

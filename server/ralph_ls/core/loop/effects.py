@@ -124,6 +124,8 @@ class CommitWork(IterationEffect):
     since: str | None
     """What HEAD was when the iteration began."""
     message: str
+    is_last: bool = False
+    """No further iteration is foreseen, so the log of finished tasks gets its hashes at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,6 +166,8 @@ class NoteSetAside:
     at: datetime
     agent_reason: str = ""
     """Why its agent gave it up; empty where its attempts merely failed."""
+    quote: str = ""
+    """What its agent said last, or the last error, in words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -260,6 +260,8 @@ class IterationRead:
     session: SessionSeen | None = None
     question: str = ""
     """What the agent asked at its end without a signal; empty where it did not."""
+    closing_words: str = ""
+    """The last paragraph of the agent's final text, outside signals."""
     plan_changed: bool = False
     """The plan's text differs from what it was at the iteration's start."""
     changes: Changes = Changes()

@@ -1,7 +1,8 @@
 """Prompt templates: the facts of an iteration, the choice of a template, and its filling.
 
 A template is the prompt of one mode in one profile. It is composed of pieces, so that each rule is
-worded once; where a profile words a rule differently, a piece ``name.profile`` replaces ``name``.
+worded once; where a profile words a rule differently, a piece ``name.profile`` replaces ``name``,
+and where the loop commits, ``name.loop`` does.
 The texts are in ``wording/``, for users to read and change, and are passed in: this module reads no
 files.
 
@@ -41,6 +42,8 @@ class PromptContext:
     decide_path: str
     blocked_path: str
     progress_path: str = "PROGRESS.md"
+    loop_commits: bool = False
+    """The loop commits what the agent changed, so that its prompt does not ask for a commit."""
     complete_word: str = "COMPLETE"
     completion: str = "EXIT_SIGNAL true"
     """What the gate requires, as words that follow "what completes the run is"."""
@@ -75,6 +78,9 @@ class PromptContext:
     """The last validation, where it failed and the run continued."""
 
 
+LOOP = "loop"
+"""In the names of pieces for runs in which the loop commits."""
+
 MODES: Mapping[ProfileName, tuple[Mode, ...]] = MappingProxyType(
     {
         ProfileName.SPEC: (Mode.BUILD, Mode.PLAN),
@@ -96,9 +102,11 @@ class PromptTexts:
     pieces: Mapping[str, str]
     """Names such as ``report``, and ``report.issue`` for the wording of ``issue``."""
 
-    def piece(self, name: str, profile: ProfileName) -> str | None:
-        """The piece as the profile words it; None where there is none."""
-        return self.pieces.get(f"{name}.{profile.value}", self.pieces.get(name))
+    def piece(self, name: str, context: PromptContext) -> str | None:
+        """The piece as the iteration needs it; None where there is none."""
+        names = [f"{name}.{LOOP}"] if context.loop_commits else []
+        names += [f"{name}.{context.profile.value}", name]
+        return next((self.pieces[one] for one in names if one in self.pieces), None)
 
 
 def mode_word(profile: ProfileName, mode: Mode) -> str:
@@ -175,7 +183,7 @@ def _fill(text: str, context: PromptContext, texts: PromptTexts, values: Mapping
         is_piece, name = match[1] is not None, match[2]
         if not is_piece and name.upper() in values:
             return values[name.upper()]
-        piece = texts.piece(name.lower(), context.profile) if is_piece else None
+        piece = texts.piece(name.lower(), context) if is_piece else None
         if piece is None:
             raise ValueError(_unknown(text, match, texts, values))
         # Pieces are ours and never include themselves; a test renders every one of them.
@@ -203,7 +211,8 @@ def _unknown(text: str, match: re.Match[str], texts: PromptTexts, values: Mappin
 
 def _specs(context: PromptContext) -> str:
     """Folders of specifications: other tools keep theirs beside the plan (docs/rules.md#files)."""
-    beside = _beside_plan(context, "specs/")
+    # A request has an address instead of a path, such as owner/name#7.
+    beside = "specs/" if context.request else _beside_plan(context, "specs/")
     return "`specs/`" if beside == "specs/" else f"`specs/` or `{beside}`"
 
 

@@ -4,6 +4,10 @@ Git itself commits, with its hooks and its signing, and only what is the iterati
 were changed before are left out, whether they are staged or not, and so are new files that look
 like secrets and repositories inside this one. What is left out is reported once. A commit is
 recognised by its trailers, so an engine that takes over an iteration never makes a second one.
+
+The log of finished tasks gets ``Commit: hash`` below each entry. No commit can hold its own hash,
+so the next one brings it along; after the last iteration a further commit does, and the tree is
+clean in between.
 """
 
 from __future__ import annotations
@@ -16,10 +20,22 @@ from pathlib import PurePosixPath
 
 from ralph_ls.core.loop.effects import CommitWork
 from ralph_ls.core.loop.inputs import Notice, WorkCommitted
-from ralph_ls.core.loop.rules.commits import ITERATION_TRAILER, RUN_TRAILER, START_TRAILER
+from ralph_ls.core.loop.rules.commits import (
+    ITERATION_TRAILER,
+    RUN_TRAILER,
+    START_TRAILER,
+    progress_message,
+)
+from ralph_ls.core.plan.edit.progress_log import entries_without_commit, name_commits
 from ralph_ls.core.plurals import some_of
 from ralph_ls.engine.delivery.git_commands import ProcessLauncher, run_own_git
-from ralph_ls.engine.delivery.restoration_commits import RestorationCommits
+from ralph_ls.engine.delivery.restoration_commits import (
+    CannotCommit,
+    HeadMoved,
+    RestorationCommits,
+    TreeEntry,
+    entries_of,
+)
 from ralph_ls.engine.git.status import DELETED, GITLINK, dirty_paths
 from ralph_ls.engine.git.worktree_state import read_head, under_way
 from ralph_ls.engine.worktree.workspace import Workspace
@@ -27,11 +43,19 @@ from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.run.values import Baseline
 from ralph_ls.store.external.git_command import run_git
 from ralph_ls.store.files import PRIVATE_FILE, write_atomic
+from ralph_ls.store.project.plan_file import edit_plan
 
 SHOWN_PATHS = 5
 
 RACES = 4
 """How often a commit is tried again that failed since somebody committed at the same moment."""
+
+NAMED_ENTRIES = 20
+"""Entries of the log of finished tasks whose commit is looked for, from its beginning."""
+
+SHORT_HASH = 7
+
+_BLAMED = re.compile(r"^([0-9a-f]{40,64}) \d+ (\d+)", re.MULTILINE)
 
 _SECRET_FILES = re.compile(
     r"(\.env(\..+)?|.+\.env|\.envrc|\.netrc|\.pypirc|\.pgpass|\.git-credentials"
@@ -82,10 +106,21 @@ class IterationCommitter:
         changed by others since its agent ended. Raises a
         ``RalphError`` where git cannot be asked.
         """
-        workspace = self.launcher.workspace
         made = await asyncio.to_thread(self._find, order)
-        if made is not None:
-            return made
+        if made is None:
+            made = await self._commit_work(order, after, restored, users)
+        if order.is_last and not made.problem and not self.launcher.is_stopping():
+            await asyncio.to_thread(self._name_last, order)
+        return made
+
+    async def _commit_work(
+        self,
+        order: CommitWork,
+        after: Baseline,
+        restored: Collection[str],
+        users: Collection[str],
+    ) -> WorkCommitted:
+        workspace = self.launcher.workspace
         chosen = await asyncio.to_thread(self._choose, order, after, restored, users)
         notices = self._tell(chosen)
         if not chosen.paths or self.launcher.is_stopping():
@@ -97,6 +132,8 @@ class IterationCommitter:
             paths = first_paths_named(conflicts)
             problem = f"these files have unresolved conflicts: {paths}; resolve them"
             return WorkCommitted(problem=problem, notices=notices)
+        if workspace.config.paths.progress in chosen.paths:
+            await asyncio.to_thread(self._name_commits, order)
         for _ in range(RACES):
             before = await asyncio.to_thread(self._head)
             done = await self._commit(order, chosen.paths, notices)
@@ -104,6 +141,65 @@ class IterationCommitter:
             if not is_race or self.launcher.is_stopping():
                 return done
         return await self._commit(order, chosen.paths, notices)
+
+    def _name_last(self, order: CommitWork) -> None:
+        """Name the commits of the last entries in a commit with nothing else in it."""
+        workspace = self.launcher.workspace
+        path, root = workspace.config.paths.progress, workspace.root
+        head = self._head()
+        if head is None or run_git(root, "status", "--porcelain", "--", f":(literal){path}"):
+            return
+        if not self._name_commits(order):
+            return
+        try:
+            was = entries_of(root, head, [path])
+            data = run_git(root, "hash-object", "-w", "--", path).decode().strip()
+            entry = was[path]
+            mode = "100644" if entry is None else entry.mode
+            message = progress_message(workspace.run, order.start, path)
+            RestorationCommits(workspace).commit(
+                order.start, head, was, {path: TreeEntry(mode, data)}, (), message=message
+            )
+        except (CannotCommit, HeadMoved, RalphError):
+            # The next commit of the loop takes it along.
+            self.ours.add(path)
+
+    def _name_commits(self, order: CommitWork) -> bool:
+        """Write the commit below each entry of the log that the loop or the agent committed."""
+        root, path = self.launcher.workspace.root, self.launcher.workspace.config.paths.progress
+
+        def named(data: bytes) -> bytes:
+            text = data.decode("utf-8", errors="surrogateescape")
+            lines = [*entries_without_commit(text, NAMED_ENTRIES)]
+            commits = self._commits_of(order, path, lines)
+            return name_commits(text, commits).encode("utf-8", errors="surrogateescape")
+
+        try:
+            before, edited = edit_plan(root, path, named, "commit again")
+        except RalphError:
+            # A log that cannot be read or is no file stays as it is.
+            return False
+        return before != edited
+
+    def _commits_of(self, order: CommitWork, path: str, lines: Sequence[int]) -> dict[int, str]:
+        """The commit that brought each of these lines, where it is the loop's or new."""
+        if not lines:
+            return {}
+        root = self.launcher.workspace.root
+        ranges = [f"-L{line + 1},{line + 1}" for line in lines]
+        options = ("--porcelain", "--ignore-revs-file=", *ranges)
+        printed = run_git(root, "blame", *options, "--", path).decode("utf-8", "replace")
+        found = {int(one[2]) - 1: one[1] for one in _BLAMED.finditer(printed)}
+        commits = sorted({one for one in found.values() if one.strip("0")})
+        if not commits:
+            return {}
+        form = f"--format=%H%x00%(trailers:key={RUN_TRAILER},valueonly)%x01"
+        told = run_git(root, "log", "--no-walk", form, *commits).decode("utf-8", "replace")
+        known = dict(one.strip().partition("\0")[::2] for one in told.split("\x01") if one.strip())
+        since = [] if order.since is None else [f"^{order.since}"]
+        new = run_git(root, "rev-list", "HEAD", *since, "--").decode().split()
+        loops = {commit for commit, run in known.items() if run.strip()} | {*new}
+        return {line: commit[:SHORT_HASH] for line, commit in found.items() if commit in loops}
 
     def _conflicts(self) -> list[str]:
         """The paths with several versions in the index, as a conflict of ``git stash pop`` leaves

@@ -152,14 +152,17 @@ class RestorationCommits:
         was: TreeEntries,
         wanted: TreeEntries,
         reverted: Sequence[RevertedChange],
+        *,
+        message: str = "",
     ) -> str:
         """Commit ``wanted`` on top of ``head``; the new commit.
 
-        ``was`` is what ``head`` has at the same paths. Raises ``CannotCommit`` where no commit may
+        ``was`` is what ``head`` has at the same paths; ``message`` replaces the one that names what
+        was restored. Raises ``CannotCommit`` where no commit may
         be made now, ``HeadMoved`` where HEAD is another one meanwhile.
         """
         self._require_quiet(head)
-        told = restoration_message(self._workspace.run, start, sorted(wanted), reverted)
+        told = message or restoration_message(self._workspace.run, start, sorted(wanted), reverted)
         message = self._workspace.redactor.redact(told)
         made = self._make(head, was, wanted, message)
         self._record(start, made, reverted)

@@ -298,6 +298,7 @@ class IterationReader:
             limit=output.limit,
             session=output.session,
             question=parsed.question,
+            closing_words=parsed.closing_words,
             plan_changed=not tasks.edits.alone
             and ended.plan_before not in {ended.plan, workspace.redactor.redact(ended.plan)},
             changes=found,

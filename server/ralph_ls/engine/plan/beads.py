@@ -296,7 +296,9 @@ class BeadsSource(PlanSource):
         """The note on a set-aside issue, in fixed words (docs/rules.md#attempts)."""
         issue = self._issue(order.task.id)
         if issue is not None and not issue.is_closed:
-            noted = note_stuck(issue, order.attempts, order.at, reason=order.agent_reason)
+            noted = note_stuck(
+                issue, order.attempts, order.at, reason=order.agent_reason, quote=order.quote
+            )
             self._try([noted])
 
     def closings(self, before: str, after: str, done: Collection[str]) -> tuple[TaskClosing, ...]:

@@ -321,3 +321,9 @@ def test_every_agent_gets_what_was_restored() -> None:
             assert "Before anything else: an agent ended in the middle of a merge." in render(
                 context
             )
+
+
+def test_a_request_with_an_address_has_no_folder_of_specifications_beside_it() -> None:
+    context = replace(PLAIN, profile=ProfileName.ISSUE, plan_path="owner/name#7", request="Mend it")
+    assert "specifications in `specs/` if there are any" in render(context)
+    assert "owner/specs/" not in render(context)

@@ -13,6 +13,7 @@ import pytest
 
 from ralph_ls.core.agent.output_parser import parse_text
 from ralph_ls.core.prompt.template import (
+    LOOP,
     MODES,
     PLACEHOLDER,
     PromptContext,
@@ -290,8 +291,8 @@ RULES = {
         "have nothing to do with yours.",
         instead={
             SPEC: "- Write bugs that you find into `IMPLEMENTATION_PLAN.md` below `## Issues "
-            "Discovered`, as `- [BUG] <what>` with `Severity:` and `Error:` below it, and gaps as "
-            "tasks, also those that have nothing to do with yours.",
+            "Discovered`, as `- [BUG] <what>` with `Discovered during: <task>`, `Severity:` and "
+            "`Error:` below it, and gaps as tasks, also those that have nothing to do with yours.",
             STORIES: "- Write bugs and gaps that you find into `ralph/tasks.json` as new stories, "
             "also those that have nothing to do with yours.",
             BEADS: "- Create an issue for each bug and gap that you find, also for those that have "
@@ -542,7 +543,37 @@ def test_every_template_and_piece_is_used() -> None:
     used = {match[2] for match in PLACEHOLDER.finditer(found) if match[1]}
     assert {name.partition(".")[0] for name in texts.pieces} == used
     profiles = {name.partition(".")[2] for name in texts.pieces}
-    assert profiles <= {"", *(profile.value for profile in ProfileName)}
+    assert profiles <= {"", LOOP, *(profile.value for profile in ProfileName)}
+
+
+@pytest.mark.parametrize("template", ANY)
+def test_no_template_asks_for_a_commit_where_the_loop_commits(template: str) -> None:
+    prompt = render(replace(CONTEXTS[template], loop_commits=True), built_in_texts())
+    assert [line for line in prompt.splitlines() if "ommit" in line and _asks_to_commit(line)] == []
+    if "Prefer a task that unblocks" in prompt:
+        assert "- Say in `WORK_SUMMARY` why this task was the one to take." in prompt
+    assert "- Leave the commit to the loop: when you stop, it commits" in prompt
+    assert "`WORK_SUMMARY: <what you did, and why" in prompt
+
+
+def _asks_to_commit(line: str) -> bool:
+    asking = ("Make one commit", "Commit ", "Begin its message", "commit message", "Write `Commit")
+    return any(one in line for one in asking)
+
+
+@pytest.mark.parametrize(
+    ("loop_commits", "line"),
+    [
+        (True, "- Leave the line `Commit: <hash>` below your entry in `PROGRESS.md` to the loop"),
+        (False, "- Write `Commit: <hash>` below each entry of `PROGRESS.md` that has none yet"),
+    ],
+)
+def test_the_log_of_finished_tasks_gets_hashes_in_either_case(
+    loop_commits: bool,
+    line: str,
+) -> None:
+    context = replace(CONTEXTS["spec-build"], loop_commits=loop_commits)
+    assert line in render(context, built_in_texts())
 
 
 @pytest.mark.parametrize("name", sorted(built_in_texts().pieces))

@@ -24,7 +24,7 @@ def find_question(text: str, holes: Sequence[Span]) -> str:
     courtesy such as "anything else?" is not a question. ``holes`` are code fences, status blocks
     and promises, sorted and disjoint.
     """
-    paragraph = _last_paragraph(text, holes)
+    paragraph = last_paragraph(text, holes)
     if _END_OF_QUESTION.search(paragraph) is None and not find_clarification(
         to_prose(paragraph, ())
     ):
@@ -81,7 +81,8 @@ COURTESY_PHRASES = {
 """Habitual questions of agents, each with a name; matched against a sentence in lower case."""
 
 
-def _last_paragraph(text: str, holes: Sequence[Span]) -> str:
+def last_paragraph(text: str, holes: Sequence[Span]) -> str:
+    """The last paragraph of prose outside the holes, at most 4,000 characters; or empty."""
     end = len(text)
     for hole_start, hole_end in (*reversed(holes), (0, 0)):
         rest = text[max(hole_end, end - _LONGEST_PARAGRAPH) : end]

@@ -51,7 +51,6 @@ from ralph_ls.core.loop.machine.iteration_events import (
 )
 from ralph_ls.core.loop.machine.verdict import (
     CRASHES_TO_FATAL,
-    NO_REASON,
     SetAside,
     SettledIteration,
     ends_complete,
@@ -60,6 +59,7 @@ from ralph_ls.core.loop.machine.verdict import (
     is_full_confirmation,
     is_held_by_tests,
     limit_of,
+    verdict,
 )
 from ralph_ls.core.loop.rules import attempts, validation
 from ralph_ls.core.loop.rules import breaker as breaker_rules
@@ -178,13 +178,31 @@ def _after_validation(draft: StepDraft, given: IterationRead, evidence: Evidence
 def _commit(draft: StepDraft, given: IterationRead, evidence: Evidence) -> None:
     """Commit where the loop commits, then push."""
     current = draft.open_iteration
-    stopped = _is_stopped(draft, current)
-    order = commit_due(draft.run, current, given, evidence, stopped=stopped)
+    settled = _settle(draft, current, given, evidence)
+    aside = settled.set_aside
+    order = commit_due(
+        draft.run,
+        current,
+        given,
+        evidence,
+        stopped=_is_stopped(draft, current),
+        set_aside="" if aside is None else aside.reason,
+        is_last=_is_last(draft, settled),
+    )
     if order is None:
         _push(draft, given, evidence)
     else:
         draft.hold_reading(given)
         draft.order(order)
+
+
+def _is_last(draft: StepDraft, settled: SettledIteration) -> bool:
+    """Whether the run ends or waits for the user after this iteration, as far as is known now."""
+    return (
+        settled.read.plan.counts.open_required == 0
+        or verdict(draft.run, settled, draft.now) is not None
+        or is_halt_raised(draft.config, settled)
+    )
 
 
 def _push(draft: StepDraft, given: IterationRead, evidence: Evidence) -> None:
@@ -353,15 +371,18 @@ def _count_attempt(draft: StepDraft, settlement: SettledIteration) -> SettledIte
         others_done=(*tasks_done, *given.reviewed),
     )
     after, why, agent_reason = counted.attempts, "", ""
+    quote = unfinished_tasks.quoted_reason(given)
     if counted.set_aside:
-        why = f"{count_of(counted.count, 'attempt')} without success"
+        why = unfinished_tasks.with_reason(
+            f"{count_of(counted.count, 'attempt')} without success", quote
+        )
     gives_up = draft.config.on_blocked is OnBlocked.SET_ASIDE and not settlement.cut_short
     if report is not None and report.status == "BLOCKED" and gives_up and task and not done:
-        why = agent_reason = report.recommendation or NO_REASON
+        why = agent_reason = unfinished_tasks.blocked_reason(report)
         after = attempts.give_up_task(after, task, config)
     is_endless = not why and bool(why := unfinished_tasks.why_set_aside(draft.run, settlement))
     if is_endless:
-        agent_reason = unfinished_tasks.last_message(report)
+        agent_reason = quote
         after = attempts.give_up_task(after, task, config) if task else after
     if task is None or not why:
         return replace(settlement, attempts=after)
@@ -370,6 +391,7 @@ def _count_attempt(draft: StepDraft, settlement: SettledIteration) -> SettledIte
         reason=why,
         attempts=counted.count,
         agent_reason=agent_reason,
+        quote=quote,
         unfinished=is_endless,
     )
     return replace(settlement, attempts=after, set_aside=set_aside)
@@ -420,6 +442,10 @@ def _note_in_plan(draft: StepDraft, set_aside: SetAside) -> None:
     else:
         draft.order(
             NoteSetAside(
-                task=task, attempts=n_attempts, at=draft.now, agent_reason=set_aside.agent_reason
+                task=task,
+                attempts=n_attempts,
+                at=draft.now,
+                agent_reason=set_aside.agent_reason,
+                quote=set_aside.quote,
             )
         )

@@ -64,8 +64,13 @@ def commit_due(
     evidence: Evidence,
     *,
     stopped: bool,
+    set_aside: str = "",
+    is_last: bool = False,
 ) -> CommitWork | None:
-    """The order to commit what the iteration changed; None where it is not the loop's to commit."""
+    """The order to commit what the iteration changed; None where it is not the loop's to commit.
+
+    ``set_aside`` is why its task is set aside; ``is_last`` that no other iteration is foreseen.
+    """
     is_ours = run.config.commits is Committer.LOOP and run.commit_base is not None
     if not is_ours or current.committed is not None or not _may_commit(current, given, stopped):
         return None
@@ -74,7 +79,8 @@ def commit_due(
         iteration=current.started.iteration,
         base=run.commit_base or current.started.baseline,
         since=current.started.baseline.head,
-        message=commit_message(run, current, given, evidence),
+        message=commit_message(run, current, given, evidence, set_aside=set_aside),
+        is_last=is_last,
     )
 
 

@@ -26,7 +26,7 @@ from ralph_ls.core.loop.rules.validation import is_repair_iteration
 from ralph_ls.core.loop.rules.waits import BY_REVIEW_POINT, REVIEW, parked_words, stuck_words
 from ralph_ls.core.loop.state import Awaits, StepDraft
 from ralph_ls.core.prompt.template import PromptContext
-from ralph_ls.protocol.config.config import GateRule, OnHalt
+from ralph_ls.protocol.config.config import Committer, GateRule, OnHalt
 from ralph_ls.protocol.run.events import (
     CircuitBreakerStateChange,
     IterationStarted,
@@ -370,6 +370,7 @@ def prompt_context(run: RunState, started: IterationStarted) -> PromptContext:
         decide_path=run.config.paths.decide,
         blocked_path=run.config.paths.blocked,
         progress_path=run.config.paths.progress,
+        loop_commits=run.config.commits is Committer.LOOP,
         complete_word=run.config.promise.complete,
         completion=gate_words(run.config.gate, run.config.promise.complete),
         task=task.title if task is not None else None,

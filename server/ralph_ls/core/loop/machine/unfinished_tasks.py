@@ -11,8 +11,10 @@ The count is part of the run's state, see ``evidence.repetition.unfinished_after
 from __future__ import annotations
 
 from ralph_ls.core.loop.evidence.repetition import unfinished_after
-from ralph_ls.core.loop.machine.verdict import SettledIteration
+from ralph_ls.core.loop.inputs import IterationRead
+from ralph_ls.core.loop.machine.verdict import NO_REASON, SettledIteration
 from ralph_ls.core.loop.rules import attempts
+from ralph_ls.core.loop.rules.quoted_text import plain_line
 from ralph_ls.core.plurals import count_of
 from ralph_ls.protocol.config.config import AttemptCounts, AttemptsConfig
 from ralph_ls.protocol.run.report import Report
@@ -22,7 +24,7 @@ from ralph_ls.protocol.run.values import Mode
 UNFINISHED_LIMIT = 10
 UNFINISHED_WARNING = "task-without-end"
 QUOTED = 300
-"""Characters of an agent's message that are quoted."""
+"""Characters of an agent's reason that are quoted."""
 
 
 def limit_of(config: AttemptsConfig) -> int:
@@ -46,12 +48,33 @@ def why_stuck(run: RunState, settlement: SettledIteration) -> str | None:
     return _words(run, settlement)
 
 
-def last_message(report: Report | None) -> str:
-    """The agent's last summary or recommendation, short; empty where there is none."""
-    if report is None:
-        return ""
-    message = " ".join((report.recommendation or report.work_summary).split())
-    return message if len(message) <= QUOTED else f"{message[: QUOTED - 1].rstrip()}…"
+def quoted_reason(given: IterationRead) -> str:
+    """What the agent itself says of a task that does not succeed, in words; empty for nothing.
+
+    Its recommendation or summary comes first, then the failure, then the last error line of its
+    output, then its last words.
+    """
+    report = given.report
+    said = "" if report is None else report.recommendation or report.work_summary
+    error = given.failure or (given.errors[-1] if given.errors else "")
+    for how, text in (
+        ("the agent said last", said),
+        ("the last error", error),
+        ("the agent said last", given.closing_words),
+    ):
+        if quoted := plain_line(text, QUOTED):
+            return f"{how}: {quoted}"
+    return ""
+
+
+def blocked_reason(report: Report) -> str:
+    """The reason that a report of BLOCKED gives."""
+    return plain_line(report.recommendation or report.work_summary, QUOTED) or NO_REASON
+
+
+def with_reason(words: str, reason: str) -> str:
+    """Why a task is set aside, with the agent's own reason where it gives one."""
+    return f"{words}; {reason}" if reason else words
 
 
 def unfinished_warning(run: RunState, settlement: SettledIteration) -> str | None:
@@ -88,10 +111,9 @@ def _count(run: RunState, settlement: SettledIteration) -> int:
 
 def _words(run: RunState, settlement: SettledIteration, *, quoted: bool = True) -> str:
     several = count_of(_count(run, settlement), "iteration")
-    message = last_message(settlement.read.report) if quoted else ""
+    reason = quoted_reason(settlement.read) if quoted else ""
     is_alone = settlement.current.started.task is None or settlement.current.started.mode is not (
         Mode.BUILD
     )
     what = "nothing" if is_alone else "no task, sub-task or criterion"
-    words = f"{several} in a row with changes in which {what} became done"
-    return f"{words}; the agent said last: {message}" if message else words
+    return with_reason(f"{several} in a row with changes in which {what} became done", reason)

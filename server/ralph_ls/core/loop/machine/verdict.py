@@ -60,6 +60,8 @@ class SetAside:
     """Failed ones, with this."""
     agent_reason: str = ""
     """Why its agent gave it up; empty where its attempts merely failed."""
+    quote: str = ""
+    """What its agent said last, or the last error, in words."""
     unfinished: bool = False
     """Its iterations changed something each time, and finished nothing."""
 

@@ -4,10 +4,11 @@ The base is the tree against which the next commit compares the work tree. An it
 work in no commit: it was stopped, its validation failed, a hook refused the commit. That work goes
 into the next commit, unless it was changed since. The user's changes between two iterations do not.
 
-The message has a subject that names the task, a body of what was reported and observed, and
-trailers: run and start, by which the commit is found again, and the iteration's number
-(docs/rules.md#commits). Texts of plan and agent are untrusted: each is on one line behind a fixed
-prefix, so that none can pass for a trailer.
+The message has a subject that names the task and how its agent broke off, a body of what was
+reported and observed, and trailers: run and start, by which the commit is found again, and the
+iteration's number (docs/rules.md#commits). Texts of plan and agent are untrusted: each follows a
+fixed prefix or is indented, so that none can pass for a trailer, and none has a meaning for the
+host of the repository (``quoted_text``).
 
 Restored changes are named by the rule of the guard that they broke, for the next agent and for the
 history. An unfinished operation of git (a merge, a rebase, a cherry-pick) is not committed, which
@@ -21,6 +22,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from ralph_ls.core.loop.inputs import IterationRead, RevertedChange
+from ralph_ls.core.loop.rules.quoted_text import (
+    commit_line,
+    commit_lines,
+    cut_to_bytes,
+    plain_line,
+)
 from ralph_ls.core.loop.rules.receipts import receipt_at_commit, receipt_fields
 from ralph_ls.core.plurals import count_of
 from ralph_ls.protocol.run.events import GuardReverted
@@ -116,16 +123,34 @@ START_TRAILER = "Ralph-Start"
 RECEIPT_TRAILER = "Ralph-Receipt"
 
 SUBJECT_LIMIT = 100
-SUMMARY_LIMIT = 500
+QUOTE_LIMIT = 1000
+"""Characters of one text of the agent in a commit's body."""
+PATH_LIMIT = 200
+BODY_LIMIT = 2048
+"""Bytes of a commit's body, without its trailers."""
 SHOWN_PATHS = 5
 
 
 def commit_message(
-    run: RunState, current: CurrentIteration, given: IterationRead, evidence: Evidence
+    run: RunState,
+    current: CurrentIteration,
+    given: IterationRead,
+    evidence: Evidence,
+    *,
+    set_aside: str = "",
 ) -> str:
-    """The whole message; its last paragraph is the trailers."""
-    subject = f"ralph: {_one_line(_what(run, current), SUBJECT_LIMIT)}"
-    bullets = "\n".join(f"- {one}" for one in _bullets(run, given, evidence))
+    """The whole message; its last paragraph is the trailers.
+
+    ``set_aside`` is why the iteration's task is set aside; empty where it is not.
+    """
+    marks = [mark for mark in (_broken_off(current, given), "gave up" if set_aside else "") if mark]
+    ending = f" ({', '.join(marks)})" if marks else ""
+    subject = f"ralph: {commit_line(_what(run, current), SUBJECT_LIMIT)}{ending}"
+    lines: list[str] = []
+    for what, text in _bullets(run, current, given, evidence, set_aside):
+        first, *others = commit_lines(f"{what}: {text}", QUOTE_LIMIT)
+        lines += [f"- {first}", *(f"  {line}" for line in others)]
+    body = "\n".join(cut_to_bytes(lines, BODY_LIMIT))
     started = current.started
     trailers = (
         f"{RUN_TRAILER}: {run.run}\n{ITERATION_TRAILER}: {started.iteration}\n"
@@ -133,7 +158,16 @@ def commit_message(
     )
     if run.config.commit_receipt:
         trailers += _receipt_trailer(run, current, given, evidence)
-    return f"{subject}\n\n{bullets}\n\n{trailers}\n"
+    return f"{subject}\n\n{body}\n\n{trailers}\n"
+
+
+def progress_message(run: str, start: int, path: str) -> str:
+    """The message of a commit that adds hashes to the log of finished tasks."""
+    return (
+        f"ralph: name the commits in {commit_line(path, SUBJECT_LIMIT)}\n\n"
+        "Adds the commit of each task that was finished last.\n\n"
+        f"{RUN_TRAILER}: {run}\n{START_TRAILER}: {start}\n"
+    )
 
 
 def restoration_message(
@@ -143,9 +177,9 @@ def restoration_message(
     what = paths[0] if len(paths) == 1 else count_of(len(paths), "guarded file")
     # No titles: untrusted text could have a meaning for the host of the repository.
     rules = dict.fromkeys(f"{one.path}: {GUARD_RULES[one.what]}" for one in reverted)
-    bullets = "\n".join(f"- {_one_line(rule, SUMMARY_LIMIT)}" for rule in rules)
+    bullets = "\n".join(f"- {commit_line(rule, PATH_LIMIT + SHOWN_WHY)}" for rule in rules)
     return (
-        f"ralph: {_one_line(f'restore {what}', SUBJECT_LIMIT)}\n\n"
+        f"ralph: {commit_line(f'restore {what}', SUBJECT_LIMIT)}\n\n"
         f"The agent of this iteration committed what no iteration may change:\n\n{bullets}\n\n"
         f"{RUN_TRAILER}: {run}\n{START_TRAILER}: {start}\n"
     )
@@ -170,28 +204,53 @@ def _receipt_trailer(
     return "" if receipt is None else f"\n{RECEIPT_TRAILER}: {receipt_fields(receipt)}"
 
 
-def _bullets(run: RunState, given: IterationRead, evidence: Evidence) -> Iterator[str]:
-    """Details, changes and tests status, as far as they are known (docs/rules.md#commits)."""
-    report = given.report
-    if report is not None and (summary := report.work_summary or report.recommendation):
-        what = "Summary" if report.work_summary else "Next"
-        yield f"{what}: {_one_line(summary, SUMMARY_LIMIT)}"
+def _broken_off(current: CurrentIteration, given: IterationRead) -> str:
+    """How the agent failed to come to its end, in two words; empty where it did come to it."""
+    ended = current.exit
+    if ended is None:
+        return "interrupted"
+    if ended.timed_out:
+        return "timed out"
+    if ended.idle:
+        return "went silent"
+    if ended.overspent:
+        return "over its limit"
+    return "agent failed" if given.failure_kind is not None else ""
+
+
+def _bullets(
+    run: RunState,
+    current: CurrentIteration,
+    given: IterationRead,
+    evidence: Evidence,
+    set_aside: str,
+) -> Iterator[tuple[str, str]]:
+    """What was reported, changed and tested, as far as it is known (docs/rules.md#commits).
+
+    What the agent claims is named as its claim.
+    """
+    report, summary = given.report, ""
+    if report is not None and (summary := report.work_summary):
+        yield "Reported", summary
+    if not summary and given.closing_words:
+        yield "Agent's last words", given.closing_words
+    if set_aside:
+        yield "Gave up", set_aside
+    elif given.failure and _broken_off(current, given):
+        yield "Ended", given.failure
     if evidence.files:
-        paths = [_one_line(path, SUMMARY_LIMIT) for path in evidence.paths[:SHOWN_PATHS]]
+        paths = [plain_line(path, PATH_LIMIT) for path in evidence.paths[:SHOWN_PATHS]]
         more = ["…"] if evidence.files > len(paths) else []
-        yield f"Changed {count_of(evidence.files, 'file')}: {', '.join(paths + more)}"
-    if report is not None:
-        yield f"Tests: {report.tests_status.lower().replace('_', ' ')}"
+        yield f"Changed {count_of(evidence.files, 'file')}", ", ".join(paths + more)
+    if report is not None and "TESTS_STATUS" in report.fields:
+        yield "Tests", f"reported as {report.tests_status.lower().replace('_', ' ')}"
     counts = given.plan.counts
-    done = f"{counts.required_done} of {count_of(counts.required, 'required task')} done"
-    yield f"Plan: {done}" if counts.required else f"Profile: {run.config.profile.value}"
-
-
-def _one_line(text: str, limit: int) -> str:
-    """An untrusted text on one line, without control characters of terminals."""
-    folded = " ".join(text.split())
-    plain = "".join(sign for sign in folded if sign.isprintable())
-    return plain if len(plain) <= limit else f"{plain[: limit - 1].rstrip()}…"
+    if counts.required:
+        yield "Plan", f"{count_of(counts.open_required, 'required task')} open"
+    else:
+        yield "Profile", run.config.profile.value
+    if report is not None and report.recommendation:
+        yield "Next", report.recommendation
 
 
 UNFINISHED_GIT = "git-unfinished"

@@ -270,6 +270,54 @@ def _ending_of(text: str) -> str:
     return ending_near(text, found, 0) if len(found) > 1 else ""
 
 
+def entries_without_commit(log: str, limit: int) -> dict[int, int]:
+    """The first ticked items of a log that name no commit, at most so many.
+
+    By the line of each, from 0: the line after its last one. What is in fences is no entry.
+    """
+    entries: dict[int, int] = {}
+    for start, entry in _ticked(log):
+        if len(entries) < limit and not names_commit(entry):
+            entries[start] = start + len(entry)
+    return entries
+
+
+def name_commits(log: str, commits: Mapping[int, str]) -> str:
+    """The log with ``Commit: hash`` as the first line below these items, by their lines."""
+    found = lines_in(log)
+    ending = _ending_of(log) or "\n"
+    for start, entry in reversed([*_ticked(log)]):
+        if start in commits:
+            inner = " " * entry[0].index("[")
+            nested = next((indent_of(line) for line in entry[1:] if line.strip()), "") or inner
+            new = [f"{nested}- Commit: {commits[start]}"]
+            log = _insert(log, found, start + 1, new, ending)
+    return log
+
+
+def _ticked(log: str) -> Iterator[tuple[int, list[str]]]:
+    """The ticked items at the margin: the line of each, and its text."""
+    fence, start = "", -1
+    lines = [line for _, line in lines_in(log)]
+    for number, line in enumerate([*lines, "end"]):
+        is_inside, fence = bool(fence), _fence_after(line, fence)
+        is_margin = bool(line.strip()) and not is_inside and line == line.lstrip()
+        if is_margin and start >= 0:
+            yield start, lines[start:number]
+        if is_margin:
+            start = number if _TICKED.match(line) else -1
+
+
+def _fence_after(line: str, fence: str) -> str:
+    """The fence that is open after a line."""
+    if not fence:
+        return leading_run(line)
+    return "" if is_closing(fence, line.strip()) else fence
+
+
+_TICKED = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]+\[[xX]\][ \t]")
+
+
 ARCHIVE_TITLE = "# Progress Log Archive"
 
 

@@ -92,9 +92,16 @@ def set_aside(context: DocumentContext, task: Task) -> TaskSetAside | None:
     return event if holds else None
 
 
+SHOWN_ASIDE = 160
+"""Characters of why a task was set aside: the agent's own reason comes at the end."""
+
+
 def aside_words(event: TaskSetAside) -> str:
-    """``set aside after 3 attempts: no progress``."""
-    return f"set aside{after_attempts(event)}: {one_line(event.reason, limit=SHOWN_REASON)}"
+    """``set aside after 3 attempts: no progress``, or ``after 3 attempts without success; …``."""
+    failed = f"{count_of(event.attempts, 'attempt')} without success"
+    if event.reason.partition(";")[0] == failed:
+        return f"set aside after {one_line(event.reason, limit=SHOWN_ASIDE)}"
+    return f"set aside{after_attempts(event)}: {one_line(event.reason, limit=SHOWN_ASIDE)}"
 
 
 def after_attempts(event: TaskSetAside) -> str:

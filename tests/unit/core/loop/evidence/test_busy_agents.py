@@ -20,7 +20,7 @@ from ralph_ls.core.loop.evidence.churn import (
 )
 from ralph_ls.core.loop.evidence.progress import Changes
 from ralph_ls.core.loop.inputs import IterationRead
-from ralph_ls.core.loop.machine.unfinished_tasks import last_message
+from ralph_ls.core.loop.machine.unfinished_tasks import quoted_reason
 from ralph_ls.core.loop.profiles import PROFILES, preset_of
 from ralph_ls.core.plan.completion import has_progress, merge_steps, steps_of
 from ralph_ls.protocol.config.config import OnHalt, ProfileName
@@ -553,15 +553,18 @@ def test_an_honest_agent_makes_progress_each_time(name: str, profile: ProfileNam
 
 
 @pytest.mark.parametrize(
-    ("fields", "quoted"),
+    ("given", "quoted"),
     [
-        (None, ""),
-        ({"RECOMMENDATION": "ask  the\nowner"}, "ask the owner"),
-        ({"WORK_SUMMARY": "wrote it"}, "wrote it"),
+        ({}, ""),
+        ({"RECOMMENDATION": "ask  the\nowner"}, "the agent said last: ask the owner"),
+        ({"WORK_SUMMARY": "wrote \u202eit\x1b[1m"}, "the agent said last: wrote it[1m"),
+        ({"failure": "exit 3", "errors": ("Error: x",)}, "the last error: exit 3"),
+        ({"errors": ("Error: x", "Error: y"), "closing_words": "z"}, "the last error: Error: y"),
+        ({"closing_words": "I could not find it."}, "the agent said last: I could not find it."),
     ],
 )
-def test_the_last_message_of_the_agent_is_quoted_on_one_line(
-    fields: dict[str, str] | None, quoted: str
-) -> None:
-    report = None if fields is None else Report(kind=ReportKind.RALPH_STATUS, fields=fields)
-    assert last_message(report) == quoted
+def test_the_agents_own_reason_is_quoted_on_one_line(given: dict[str, Any], quoted: str) -> None:
+    fields = {key: given[key] for key in given if key.isupper()}
+    report = Report(kind=ReportKind.RALPH_STATUS, fields=fields) if fields else None
+    others = {key: given[key] for key in given if not key.isupper()}
+    assert quoted_reason(IterationRead(report=report, **others)) == quoted

@@ -72,6 +72,20 @@ class TestOrder:
         assert (ended.commit, ended.uncommitted) == (committed.commit, False)
         assert played.run.commit_base is None
 
+    def test_the_last_commit_is_known_as_such(self) -> None:
+        work = turn(files=1)
+        last = turn(files=1, promises=(promise("decide", "Ink or pencil?"),))
+        played = play(work, last, **BOTH)
+        assert [one.is_last for one in ordered(played, order.CommitWork)] == [False, True]
+        played = play(work, work, max_iterations=2, **BOTH)
+        assert [one.is_last for one in ordered(played, order.CommitWork)] == [False, True]
+
+    def test_a_task_that_is_given_up_is_named_so(self) -> None:
+        gives_up = turn(files=1, STATUS="BLOCKED", RECOMMENDATION="no ink")
+        played = play(gives_up, on_blocked="set-aside", **BOTH)
+        message = ordered(played, order.CommitWork)[0].message
+        assert message.startswith("ralph: write the letter (gave up)\n\n- Gave up: no ink\n")
+
     def test_an_iteration_that_asks_is_committed_first(self) -> None:
         played = play(asks("a or b?", files=1), **LOOP)
         assert after_settling(played) == [

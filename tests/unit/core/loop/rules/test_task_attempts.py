@@ -53,6 +53,13 @@ class TestMarkedInThePlan:
         assert played.simulated.reasons == {"paint": "3 attempts without success"}
         assert played.run.attempts == {}
 
+    def test_the_agents_own_reason_is_quoted(self) -> None:
+        fails = turn(STATUS="IN_PROGRESS", RECOMMENDATION="the brush\n is missing")
+        played = run(*[fails] * 3, turn(files=1, ticks=("sand",)), **S_RULES)
+        why = "3 attempts without success; the agent said last: the brush is missing"
+        assert [one.reason for one in played.events_of("taskSetAside")] == [why]
+        assert played.simulated.reasons == {"paint": why}
+
     def test_the_number_of_each_attempt_is_reported_at_its_start(self) -> None:
         played = run(*[no_progress] * 3, **S_RULES)
         told = [(event.attempt, event.limit) for event in played.events_of("attemptCounted")]

@@ -86,6 +86,7 @@ GIVEN_UP = "STUCK: Blocked at x: no key. Moving to next issue."
     [
         ("", "set aside after 3 attempts"),
         (FAILED, "set aside after 3 attempts"),
+        (f"{FAILED} The last error: E1", "set aside after 3 attempts; the last error: E1"),
         (f"mine\n{GIVEN_UP}\nmine", "given up: no key"),
         (f"{GIVEN_UP}\n{FAILED}", "set aside after 3 attempts"),
     ],

@@ -314,6 +314,9 @@ class TestIterations:
         told = event(e.TaskSetAside, iteration=4, task=TASK, attempts=3, reason="no progress")
         text = "Round half a cent up: set aside after 3 attempts: no progress"
         check(told, text, Weight.WARNING)
+        why = "3 attempts without success; the agent said last: no rule for half a cent"
+        quoted = told.model_copy(update={"reason": why})
+        check(quoted, f"Round half a cent up: set aside after {why}", Weight.WARNING)
 
 
 class TestPutBack:

@@ -53,10 +53,13 @@ def remove_dependency(issue_id: str, on: str) -> BeadsCommand:
     return ("dep", "remove", issue_id, on)
 
 
-def note_stuck(issue: BeadsIssue, attempts: int, at: datetime, *, reason: str = "") -> BeadsCommand:
+def note_stuck(
+    issue: BeadsIssue, attempts: int, at: datetime, *, reason: str = "", quote: str = ""
+) -> BeadsCommand:
     """Note on an issue that is set aside for the next one (docs/rules.md#attempts).
 
-    With a reason, the agent gave it up by itself. ``at`` has a time zone.
+    With a reason, the agent gave it up by itself; ``quote`` is what it said last where its attempts
+    merely failed. ``at`` has a time zone.
     """
     moment = at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     if reason:
@@ -64,6 +67,7 @@ def note_stuck(issue: BeadsIssue, attempts: int, at: datetime, *, reason: str = 
         note = f"STUCK: Blocked at {moment}: {words}. Moving to next issue."
     else:
         note = f"STUCK: Failed after {attempts} attempts at {moment}. Moving to next issue."
+        note += f" {quote[0].upper()}{quote[1:]}" if quote else ""
     return ("update", issue.id, "--notes", _noted(issue, note))
 
 

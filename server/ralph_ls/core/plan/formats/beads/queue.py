@@ -311,8 +311,11 @@ def _why_set_aside(issue: BeadsIssue, attempts: int) -> str:
     given_up = _GIVEN_UP.fullmatch(notes[-1].strip()) if notes else None
     if given_up is not None:
         return f"given up: {fold_whitespace(given_up[1])}"
-    return f"set aside after {count_of(attempts, 'attempt')}"
+    failed = _FAILED.fullmatch(notes[-1].strip()) if notes else None
+    quote = "" if failed is None else f"; {failed[1][0].lower()}{fold_whitespace(failed[1][1:])}"
+    return f"set aside after {count_of(attempts, 'attempt')}{quote}"
 
 
+_FAILED = re.compile(r"STUCK: Failed after \d+ attempts at \S+\. Moving to next issue\. (.+)")
 _GIVEN_UP = re.compile(r"STUCK: Blocked at \S+: (.+)\. Moving to next issue\.")
 """As ``commands.note_stuck`` words it."""
