@@ -195,7 +195,8 @@ class IterationCommitter:
             return {}
         form = f"--format=%H%x00%(trailers:key={RUN_TRAILER},valueonly)%x01"
         told = run_git(root, "log", "--no-walk", form, *commits).decode("utf-8", "replace")
-        known = dict(one.strip().partition("\0")[::2] for one in told.split("\x01") if one.strip())
+        entries = (one.strip().partition("\0") for one in told.split("\x01"))
+        known = {commit: run for commit, _, run in entries}
         since = [] if order.since is None else [f"^{order.since}"]
         new = run_git(root, "rev-list", "HEAD", *since, "--").decode().split()
         loops = {commit for commit, run in known.items() if run.strip()} | {*new}

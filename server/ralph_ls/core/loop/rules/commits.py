@@ -229,15 +229,8 @@ def _bullets(
 
     What the agent claims is named as its claim.
     """
-    report, summary = given.report, ""
-    if report is not None and (summary := report.work_summary):
-        yield "Reported", summary
-    if not summary and given.closing_words:
-        yield "Agent's last words", given.closing_words
-    if set_aside:
-        yield "Gave up", set_aside
-    elif given.failure and _broken_off(current, given):
-        yield "Ended", given.failure
+    report = given.report
+    yield from _words_of_agent(current, given, set_aside)
     if evidence.files:
         paths = [plain_line(path, PATH_LIMIT) for path in evidence.paths[:SHOWN_PATHS]]
         more = ["…"] if evidence.files > len(paths) else []
@@ -251,6 +244,21 @@ def _bullets(
         yield "Profile", run.config.profile.value
     if report is not None and report.recommendation:
         yield "Next", report.recommendation
+
+
+def _words_of_agent(
+    current: CurrentIteration, given: IterationRead, set_aside: str
+) -> Iterator[tuple[str, str]]:
+    """What the agent says that it did, and why it did not finish."""
+    summary = "" if given.report is None else given.report.work_summary
+    if summary:
+        yield "Reported", summary
+    elif given.closing_words:
+        yield "Agent's last words", given.closing_words
+    if set_aside:
+        yield "Gave up", set_aside
+    elif given.failure and _broken_off(current, given):
+        yield "Ended", given.failure
 
 
 UNFINISHED_GIT = "git-unfinished"

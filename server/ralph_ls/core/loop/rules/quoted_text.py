@@ -3,7 +3,7 @@
 Every text is untrusted: it loses control and bidirectional characters and is cut between
 characters. In a commit message it also loses whatever has a meaning for the host of the repository
 (docs/rules.md#commits): mentions, references and closing keywords of issues, and marks that skip
-checks. Lines are indented by whoever quotes them, so that none is read as a trailer.
+checks. The caller indents the lines, so that none is read as a trailer.
 """
 
 from __future__ import annotations
