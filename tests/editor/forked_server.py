@@ -9,6 +9,7 @@ from __future__ import annotations
 import socket
 import sys
 from pathlib import Path
+from unittest.mock import patch
 
 from cattrs import Converter
 from lsprotocol import types
@@ -43,7 +44,7 @@ def main() -> None:
     # Each server would learn the types of LSP again, which takes longer than all else it does.
     known = make_converter()
     _learn_types(known)
-    vars(language_server)["make_converter"] = lambda: known
+    patch.object(language_server, "make_converter", lambda: known).start()
     forked_ralph.serve(socket.socket(fileno=int(sys.argv[1])))
 
 
