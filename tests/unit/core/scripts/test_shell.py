@@ -118,6 +118,7 @@ def test_any_text_is_read_to_its_end(text: str) -> None:
         assert command.line >= 1
 
 
+@pytest.mark.slow
 def test_a_long_script_is_read_fast() -> None:
     text = '. ./lib.sh && echo "$(dirname "$0")" # c\n' * 5000
     begun = time.perf_counter()

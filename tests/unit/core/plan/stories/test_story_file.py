@@ -299,6 +299,7 @@ def test_where_reviews_are_skipped_a_story_passes_without_one() -> None:
     assert parse_stories(text, skip_review=True).problems == ()
 
 
+@pytest.mark.slow
 def test_many_stories_with_one_id_are_read_in_no_more_time_than_others() -> None:
     n_stories = 20_000
     found = read_stories(
