@@ -1,6 +1,6 @@
-"""TOML text: a bounded parser for files of a repository, which only raises ``ValueError``.
+"""TOML text: a bounded parser for files of a repository, and the lines of their keys.
 
-Python's reader recurses into nested values, takes quadratic time for a key of many dotted parts,
+The parser only raises ``ValueError``. Python's reader recurses into nested values, takes quadratic time for a key of many dotted parts,
 and accepts integers of any size, which TOML does not allow.
 """
 
@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Iterator
 from typing import Any
 
 MOST_PARTS = 50
 """Most parts of a dotted key; no setting has more than five."""
 
+_KEY_PART = re.compile(r"""\s*("(?:[^"\\]|\\.)*"|'[^']*'|[\w-]+)\s*""")
 _PART = r"(?:[\w-]++|\"[^\"\n]*+\"|'[^'\n]*+')[ \t]*+"
 _LONG_KEY = re.compile(rf"(?<![\w-]){_PART}(?:\.[ \t]*+{_PART}){{{MOST_PARTS}}}", re.ASCII)
 
@@ -35,6 +37,49 @@ def parse_toml(text: str) -> dict[str, Any]:
     if problem:
         raise ValueError(problem)
     return tables
+
+
+def line_of_key(text: str, wanted: list[str]) -> int | None:
+    """Line of the key, or of the nearest enclosing table; None if neither is found."""
+    best, best_depth = None, 0
+    for number, path in _paths_in(text):
+        if path[: len(wanted)] == wanted:
+            return number
+        if wanted[: len(path)] == path and len(path) > best_depth:
+            best, best_depth = number, len(path)
+    return best
+
+
+def _paths_in(text: str) -> Iterator[tuple[int, list[str]]]:
+    """Each line that begins with a key or is a table's header, with the whole path of that."""
+    table: list[str] = []
+    quotes = ""
+    for number, line in enumerate(text.split("\n"), start=1):
+        if quotes:
+            quotes = "" if quotes in line else quotes
+            continue
+        stripped = line.strip()
+        header = stripped.startswith("[")
+        keys = _keys_of(stripped.lstrip("[")) if stripped else []
+        if header:
+            table = keys
+        if keys:
+            yield number, table if header else [*table, *keys]
+        quotes = next((mark for mark in ('"""', "'''") if line.count(mark) % 2), "")
+
+
+def _keys_of(line: str) -> list[str]:
+    """Parts of the dotted key at the beginning of a line; empty without one."""
+    keys: list[str] = []
+    position = 0
+    while match := _KEY_PART.match(line, position):
+        part = match[1]
+        keys.append(str(tomllib.loads(f"k = {part}")["k"]) if part[0] in "\"'" else part)
+        position = match.end()
+        if line[position : position + 1] != ".":
+            return keys if line[position : position + 1] in {"=", "]"} else []
+        position += 1
+    return []
 
 
 def _problem_in(tables: dict[str, Any]) -> str:

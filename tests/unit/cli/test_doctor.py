@@ -83,6 +83,20 @@ class TestWell:
             *("agent", "bubblewrap", "allowed", "validation", "plan", "agents", "last-run"),
         ]
 
+    def test_variables_of_other_loops_are_listed(
+        self, ralph: Ralph, well: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        agent = write_agent(tmp_path / "bin", IDLER)
+        monkeypatch.setenv("RALPH_LANE", "1")
+        monkeypatch.setenv("RALPH_LOOP_DIR", "x")
+        said = ralph(well, "doctor", "--json", "--agent-command", agent)
+        assert (said.code, statuses(said)) == (0, {})
+        listed = "variables that ralph does not know are ignored: RALPH_LANE, RALPH_LOOP_DIR"
+        assert checks(said)["variables"]["message"] == listed
+        monkeypatch.setenv("RALPH_AGNT", "demo")
+        said = ralph(well, "doctor", "--json")
+        assert "did you mean RALPH_AGENT?" in checks(said)["settings"]["remedy"]
+
     def test_the_state_of_earlier_runs_is_well(
         self, ralph: Ralph, well: Path, tmp_path: Path
     ) -> None:

@@ -166,7 +166,7 @@ class TestPolicies:
         [
             ("max_stuck", "write a key and a value"),
             ("=3", "write a key and a value"),
-            ("max_stuk=3", "max_stuk: there is no such setting; there is max_stuck"),
+            ("max_stuk=3", "max_stuk: there is no such setting; did you mean max_stuck?"),
             ("breaker.nonsense=3", "breaker.nonsense: there is no such setting; there is breaker."),
             ("breaker=3", "breaker: this is a table, set one of its keys: breaker.enabled"),
             ("gate.rule=never", "gate.rule: Input should be 'marker', 'dual'"),

@@ -151,14 +151,29 @@ FAILURE_TEXTS: Mapping[AgentFailure, str] = {
 """What happened, as the predicate of a sentence that begins with "the agent"."""
 
 
-def remedy_of(kind: AgentFailure | None, *, agent: str, login: str = "") -> str:
+def remedy_of(
+    kind: AgentFailure | None, *, agent: str, login: str = "", is_flag: bool = False
+) -> str:
     """The remedy that is up to the user, as one clause; empty where none is needed or known.
 
-    ``login`` is the command that logs in to this agent, where its description has one.
+    ``login`` is the command that logs in to this agent, where its description has one. ``is_flag``:
+    the agent was given with ``--agent-command``, so no file describes it.
     """
     match kind:
+        case AgentFailure.NOT_LOGGED_IN if is_flag:
+            return "log in with the program of --agent-command, or give it a key"
         case AgentFailure.NOT_LOGGED_IN:
             return f"log in with: {login}" if login else f"log in with {agent}, or give it a key"
+        case AgentFailure.REFUSED_AS_ROOT if is_flag:
+            return (
+                "run ralph as another user, or tell the program that it is in a sandbox, with the "
+                "variable that it knows for that: --agent-command 'env NAME=1 …'"
+            )
+        case AgentFailure.WRONG_CALL if is_flag:
+            return (
+                "look at the flags and the model in --agent-command; "
+                "ralph run --dry-run shows the whole command"
+            )
         case AgentFailure.REFUSED_AS_ROOT:
             return (
                 f"run ralph as another user, or tell {agent} that it is in a sandbox, with the "

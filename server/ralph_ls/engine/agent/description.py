@@ -164,9 +164,9 @@ def describe_command_agent(name: str, config: AgentConfig) -> Agent:
     ):
         readable = " or ".join(sorted(f'"{one}"' for one in DIALECTS_WITH_USAGE_FILE))
         raise ConfigError(
-            f"agents.{name}.argv has {USAGE_FILE_PLACEHOLDER}, but such a file is not read with "
-            "the dialect "
-            f"{dialect.value!r}; set dialect = {readable}, or take it out"
+            f"the command of the agent {name!r} has {USAGE_FILE_PLACEHOLDER}, but such a file is "
+            f"not read with the dialect {dialect.value!r}; set dialect = {readable} under "
+            f"[agents.{name}] in .ralph/config.toml, or take it out"
         )
     whole = (*config.argv, *config.args)
     return Agent(

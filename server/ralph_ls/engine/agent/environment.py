@@ -207,8 +207,8 @@ def in_sandbox(agent: Agent, config: Config) -> Agent:
     if agent.prompt is PromptBy.FILE:
         raise ConfigError(
             f"the agent {config.agent!r} takes its prompt from a file, and a file of the run is "
-            "not in the sandbox; give it {prompt} in place of {prompt_file}, or set prompt to "
-            f"stdin or argument under [agents.{config.agent}]"
+            "not in the sandbox; give it {prompt} in place of {prompt_file}, or use stdin or "
+            f"argument: --agent-prompt, or prompt under [agents.{config.agent}]"
         )
     if is_behind:
         inside = _around(sandbox, inner)

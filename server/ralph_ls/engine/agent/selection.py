@@ -322,5 +322,13 @@ def _require_short(agent: Agent, argv: tuple[str, ...]) -> None:
     if limit is not None and longest > limit:
         raise AgentUnavailable(
             f"the prompt makes an argument of {longest} bytes, and a program takes no more than "
-            f'{limit}; set prompt = "stdin" or "file" under [agents.{agent.name}]'
+            f"{limit}; {_other_ways(agent)}"
         )
+
+
+def _other_ways(agent: Agent) -> str:
+    setting = f'prompt = "stdin" or "file" under [agents.{agent.name}]'
+    is_command = agent.name == Adapter.COMMAND
+    return (
+        f"give --agent-prompt stdin or file, or set {setting}" if is_command else f"set {setting}"
+    )

@@ -25,6 +25,7 @@ from ralph_ls.engine.doctor.project import (
     check_place,
     check_programs,
     check_stale_state,
+    check_variables,
 )
 from ralph_ls.engine.doctor.start import check_start, find_installed_agents
 from ralph_ls.protocol.errors import RalphError
@@ -58,7 +59,7 @@ def examine(
     config = None if settings is None else settings.config
     checks += _agent_findings("repository", lambda: check_place(worktree, state, config))
     checks += _agent_findings("git-programs", lambda: check_git_settings(worktree.root))
-    checks += about_settings
+    checks += [*about_settings, *check_variables(environment)]
     if settings is not None:
         checks += _agent_findings(
             "start", lambda: check_start(worktree, state, settings, environment)

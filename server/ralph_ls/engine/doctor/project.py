@@ -57,6 +57,7 @@ from ralph_ls.store.external.git_locks import find_blocking
 from ralph_ls.store.external.git_safety import NO_TRANSPORT, programs_named
 from ralph_ls.store.external.supervisor import run
 from ralph_ls.store.layout import StateFolder, Worktree
+from ralph_ls.store.project.config_file import unknown_variables
 from ralph_ls.store.run.journal import version_of, why_unreadable
 from ralph_ls.store.run.pruning import stored_runs
 from ralph_ls.store.run.runs import FoundRun
@@ -91,6 +92,16 @@ def _named(root: Path) -> list[str]:
         return run_git(root, *arguments, settings=NO_TRANSPORT)
 
     return list(dict.fromkeys(key for key, _ in programs_named(ask)))
+
+
+def check_variables(environment: Mapping[str, str]) -> list[CheckResult]:
+    """Variables that look like ours and have no effect; no check without any."""
+    names = [escape_control_chars(name) for name in unknown_variables(environment)]
+    if not names:
+        return []
+    more = ", …" if len(names) > SHOWN else ""
+    message = f"variables that ralph does not know are ignored: {', '.join(names[:SHOWN])}{more}"
+    return [passed_check("variables", message)]
 
 
 PATIENCE = 20.0

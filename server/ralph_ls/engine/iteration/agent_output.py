@@ -34,7 +34,7 @@ from ralph_ls.engine.iteration.agent_logs import MessageLog, decode_recorded
 from ralph_ls.engine.plan.source import WatchedIteration
 from ralph_ls.engine.worktree.workspace import Workspace
 from ralph_ls.protocol.config.agent import JsonLinesConfig
-from ralph_ls.protocol.config.agent_catalog import Dialect
+from ralph_ls.protocol.config.agent_catalog import Adapter, Dialect
 from ralph_ls.protocol.run.events import AgentExited
 from ralph_ls.protocol.run.messages import AgentMessage, FileMessage
 from ralph_ls.protocol.run.report import Promise, PromiseKind, SessionSeen, Usage
@@ -279,7 +279,11 @@ class AgentOutputReader:
         started = None if run.current is None else run.current.agent
         name = self._workspace.config.agent if started is None else started.agent
         agent = self._workspace.agents.get(name, self._workspace.agent)
-        return remedy_of(failure.kind, agent=name, login=agent.login)
+        key = f"agents.{Adapter.COMMAND}"
+        is_flag = name == Adapter.COMMAND and not any(
+            claim.key == key for claim in self._workspace.claims
+        )
+        return remedy_of(failure.kind, agent=name, login=agent.login, is_flag=is_flag)
 
     def _earlier_cost(self, effect: LaunchAgent) -> float:
         """What the session had cost before this process, with an attempt before it."""

@@ -7,31 +7,32 @@ came with the repository and need approval before they may run anything (docs/ru
 from __future__ import annotations
 
 import re
+import shlex
 import tomllib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
 from ralph_ls.core.loop.profiles import PROFILES, profile_of, to_tables
-from ralph_ls.protocol.config.agent import with_table
+from ralph_ls.core.views.model.control_chars import escape_control_chars
+from ralph_ls.protocol.config.agent import AgentConfig, with_table
 from ralph_ls.protocol.config.config import CONFIG_FILE, Config, LogForm, ProfileName
 from ralph_ls.protocol.errors import ConfigError, StateUnusable, UsageError
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import INFERRED, Origin
 from ralph_ls.store.files import read_regular
 from ralph_ls.store.project.detection import DetectedProfile, detect_profiles
-from ralph_ls.store.toml_text import parse_toml
+from ralph_ls.store.toml_text import line_of_key, parse_toml
 
 DEFAULT = Config().profile
 
 LARGEST_FILE = 1 << 20
 """Most bytes of a config file."""
-
-_KEY_PART = re.compile(r"""\s*("(?:[^"\\]|\\.)*"|'[^']*'|[\w-]+)\s*""")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,9 +223,9 @@ def read_config_file(path: Path) -> dict[str, Any]:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         keys = [str(part) for part in first["loc"] if not isinstance(part, int)]
-        line = _line_of(text, keys)
+        line = line_of_key(text, keys)
         where = f"{path}, line {line}" if line else str(path)
-        raise ConfigError(f"{where}: {'.'.join(keys)}: {_advice(first)}") from error
+        raise ConfigError(f"{where}: {'.'.join(keys)}: {_advice(first, keys)}") from error
     return with_table(tables)
 
 
@@ -249,10 +250,20 @@ def _parsed(path: Path, data: bytes) -> tuple[str, dict[str, Any]]:
 
 
 def read_environment(environment: Mapping[str, str]) -> dict[str, Any]:
-    """The settings in ``RALPH_*`` variables, such as ``RALPH_BREAKER_NO_PROGRESS_OPEN``."""
+    """The settings in ``RALPH_*`` variables, such as ``RALPH_BREAKER_NO_PROGRESS_OPEN``.
+
+    One that resembles a variable of ours is refused as misspelt; any other is ignored, since other
+    loops export such names too (docs/rules.md#command-line).
+    """
     found: dict[str, Any] = {}
-    for key, is_list in (("sandbox", False), *_leaves(Config)):
-        name = "RALPH_" + key.replace(".", "_").upper()
+    for name in unknown_variables(environment):
+        meant = nearest(name, (*_variables(), *OTHER_VARIABLES))
+        if meant is not None:
+            raise ConfigError(
+                f"the environment variable {escape_control_chars(name)}: there is no such "
+                f"variable; did you mean {meant}? Remove the other: unset {shlex.quote(name)}"
+            )
+    for name, (key, is_list) in _variables().items():
         value = environment.get(name, "")
         if not value:
             continue
@@ -266,6 +277,68 @@ def read_environment(environment: Mapping[str, str]) -> dict[str, Any]:
             ) from error
         found = _merge(found, with_table(to_tables({key: given})))
     return found
+
+
+OWN_PREFIX, DEMO_PREFIX = "RALPH_", "RALPH_DEMO_"
+OTHER_VARIABLES = frozenset(
+    OWN_PREFIX + name
+    for name in (
+        *("STATE_DIR", "PROMPTS_DIR", "TEMPLATES_DIR", "LOG_RETENTION"),
+        *("ITERATION", "ITERATION_ID", "START", "MAX_ITERATIONS", "SCRATCH"),
+        *("HOOK_SOCKET", "OUTPUT_FILES"),
+        *("EVENT", "RUN", "TASK", "TEXT", "TITLE", "SOURCE", "URL", "BRANCH", "HEAD", "WORKSPACE"),
+    )
+)
+"""Variables that are no setting: read by ``ralph``, or set for agents, hooks and commands."""
+
+
+def unknown_variables(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Names of the ``RALPH_*`` variables that are set and not ours, sorted."""
+    named = {name for name, value in environment.items() if name.startswith(OWN_PREFIX) and value}
+    ours = {name for name in named if name.startswith(DEMO_PREFIX)} | OTHER_VARIABLES
+    return tuple(sorted(named - ours - _variables().keys()))
+
+
+@cache
+def _variables() -> dict[str, tuple[str, bool]]:
+    """By the name of a variable: the key of its setting, and whether that is a list."""
+    leaves = (("sandbox", False), *_leaves(Config))
+    return {OWN_PREFIX + key.replace(".", "_").upper(): (key, is_list) for key, is_list in leaves}
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The known word that is at most two edits away; None where there is none.
+
+    An edit inserts, deletes or replaces a letter, or swaps two. In a short word, after what
+    both begin with, two edits leave too little, so one has to do.
+    """
+    found = min(((_edits(word, one), one) for one in sorted(known)), default=(_MANY, ""))
+    return found[1] if found[0] < _MANY else None
+
+
+def _edits(word: str, other: str) -> int:
+    """The number of edits between two words; ``_MANY`` where there are more than two."""
+    pairs = zip(word, other, strict=False)
+    ends = min(len(word), len(other))
+    common = next((i for i, (a, b) in enumerate(pairs) if a != b), ends)
+    start = max(word.rfind(mark, 0, common) for mark in "_.") + 1
+    word, other = word[start:], other[start:]
+    most = 2 if len(other) >= _SHORT else 1
+    if abs(len(word) - len(other)) > most:
+        return _MANY
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for i, letter in enumerate(word, start=1):
+        earlier, before, row = before, row, [i]
+        for j, wanted in enumerate(other, start=1):
+            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != wanted))
+            if earlier and j > 1 and letter == other[j - 2] and word[i - 2] == wanted:
+                cost = min(cost, earlier[j - 2] + 1)
+            row.append(cost)
+    return row[-1] if row[-1] <= most else _MANY
+
+
+_MANY, _SHORT = 3, 6
 
 
 def validated(dotted: Mapping[str, Any]) -> Config:
@@ -299,55 +372,28 @@ def _leaves(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, boo
             yield f"{prefix}{name}", tuple in origins
 
 
-def _line_of(text: str, wanted: list[str]) -> int | None:
-    """Line of the key, or of the nearest enclosing table; None if neither is found."""
-    table: list[str] = []
-    best, best_depth = None, 0
-    quotes = ""
-    for number, line in enumerate(text.split("\n"), start=1):
-        if quotes:
-            quotes = "" if quotes in line else quotes
-            continue
-        stripped = line.strip()
-        header = stripped.startswith("[")
-        keys = _keys_of(stripped.lstrip("[")) if stripped else []
-        if header:
-            table = keys
-        path = table if header else [*table, *keys]
-        if keys and path[: len(wanted)] == wanted:
-            return number
-        if keys and wanted[: len(path)] == path and len(path) > best_depth:
-            best, best_depth = number, len(path)
-        quotes = next((mark for mark in ('"""', "'''") if line.count(mark) % 2), "")
-    return best
-
-
-def _keys_of(line: str) -> list[str]:
-    """Parts of the dotted key at the beginning of a line; empty without one."""
-    keys: list[str] = []
-    position = 0
-    while match := _KEY_PART.match(line, position):
-        part = match[1]
-        keys.append(str(tomllib.loads(f"k = {part}")["k"]) if part[0] in "\"'" else part)
-        position = match.end()
-        if line[position : position + 1] != ".":
-            return keys if line[position : position + 1] in {"=", "]"} else []
-        position += 1
-    return []
-
-
 def _describe(error: ValidationError) -> str:
     first = error.errors(include_url=False)[0]
     return f"{'.'.join(str(part) for part in first['loc'])}: {_advice(first)}"
 
 
-def _advice(error: Mapping[str, Any]) -> str:
+def _advice(error: Mapping[str, Any], keys: Sequence[str] = ()) -> str:
     message = str(error["msg"]).removeprefix("Value error, ")
     if error["type"] == "extra_forbidden":
-        return "there is no such setting; see ralph run --help or the schema of the file"
+        meant = nearest(".".join(keys), _keys_near(keys))
+        more = "see ralph run --help or the schema of the file"
+        return f"there is no such setting; {more if meant is None else f'did you mean {meant}?'}"
     given = error.get("input")
     shown = f" (it is {given!r:.80})" if isinstance(given, str | int | float | bool) else ""
     return f"{message}{shown}"
+
+
+def _keys_near(keys: Sequence[str]) -> Iterator[str]:
+    """The keys that may be meant, those of a described agent under its name."""
+    yield from Config.model_fields
+    yield from (key for key, _ in _leaves(Config))
+    if len(keys) > 2 and keys[0] == "agents":
+        yield from (f"agents.{keys[1]}.{name}" for name in AgentConfig.model_fields)
 
 
 def settings_of(profile: ProfileName, overrides: Mapping[str, Any]) -> Config:
@@ -391,5 +437,8 @@ def _advice_for(key: str, error: Mapping[str, Any], known: Collection[str]) -> s
         return _advice(error)
     table = key.rpartition(".")[0]
     siblings = [name for name in known if table and name.startswith(f"{table}.")]
+    meant = nearest(key, known)
+    if meant is not None:
+        return f"there is no such setting; did you mean {meant}?"
     near = siblings or get_close_matches(key, known, n=3) or sorted(known)
     return f"there is no such setting; there is {', '.join(near)}"

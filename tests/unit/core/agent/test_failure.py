@@ -94,6 +94,11 @@ def test_every_failure_has_words_and_only_what_needs_the_user_has_a_remedy() -> 
     assert set(FAILURE_TEXTS) == set(Kind)
     remedies = {kind: remedy_of(kind, agent="codex") for kind in (None, *Kind)}
     assert {kind for kind, words in remedies.items() if words} == {NOT_LOGGED_IN, ROOT, WRONG}
+    by_flag = {kind: remedy_of(kind, agent="command", is_flag=True) for kind in Kind}
+    assert {kind for kind, words in by_flag.items() if "--agent-command" in words} == {
+        *(NOT_LOGGED_IN, ROOT, WRONG)
+    }
+    assert not any("[agents." in words for words in by_flag.values())
     assert remedies[NOT_LOGGED_IN] == "log in with codex, or give it a key"
     assert remedy_of(NOT_LOGGED_IN, agent="x", login="codex login") == "log in with: codex login"
 

@@ -22,6 +22,7 @@ from ralph_ls.store.project.config_file import (
     LoadedSettings,
     load_settings,
     read_environment,
+    unknown_variables,
 )
 
 
@@ -236,12 +237,39 @@ class TestEnvironment:
             "RALPH_STATE_DIR": "/x",
             "RALPH_DEMO_PACE": "0",
             "RALPH_BREAKER": "no",
-            "RALPH_AGENTS": "no",
+            "RALPH_LOOPS_DONE": "no",
+            "RALPH_MODES_X": "no",
+            "RALPH_LANE": "1",
+            "RALPH_LOGXY": "1",
             "RALPH_MAX_STUCK": "",
+            "RALPH_MAX_STUK": "",
+            "RALPH_EVENT": "question",
+            "RALPH_ITERATION_ID": "r/1",
             "MAX_STUCK": "3",
             "ralph_max_stuck": "3",
         }
         assert read_environment(others) == {}
+
+    def test_those_that_have_no_effect_are_known_by_name(self) -> None:
+        given = {"RALPH_LANE": "1", "RALPH_EVENT": "x", "RALPH_X": "", "RALPH_DEMO_X": "1"}
+        assert unknown_variables({**given, "RALPH_AGENT": "x", "LANE": "1"}) == ("RALPH_LANE",)
+
+    @pytest.mark.parametrize(
+        ("name", "meant"),
+        [
+            ("RALPH_AGNT", "RALPH_AGENT"),
+            ("RALPH_AGNET", "RALPH_AGENT"),
+            ("RALPH_MAX_ITERATION", "RALPH_MAX_ITERATIONS"),
+            ("RALPH_MAX_STUKC", "RALPH_MAX_STUCK"),
+            ("RALPH_BREAKER_NO_PROGRES_OPENS", "RALPH_BREAKER_NO_PROGRESS_OPEN"),
+            ("RALPH_STATEDIRS", "RALPH_STATE_DIR"),
+        ],
+    )
+    def test_one_that_resembles_ours_is_refused_like_a_misspelt_key(
+        self, name: str, meant: str
+    ) -> None:
+        with pytest.raises(ConfigError, match=rf"{name}: .*; did you mean {meant}\?.*unset {name}"):
+            read_environment({name: "secret"})
 
     def test_names_are_the_keys_in_upper_case(self) -> None:
         given = {
@@ -340,8 +368,7 @@ class TestFile:
         [
             pytest.param(
                 "max_stuck = 3\nmax_iteration = 5\n",
-                ", line 2: max_iteration: there is no such setting; "
-                "see ralph run --help or the schema of the file",
+                ", line 2: max_iteration: there is no such setting; did you mean max_iterations?",
                 id="unknown-key",
             ),
             pytest.param(
@@ -364,9 +391,14 @@ class TestFile:
             ),
             pytest.param(
                 "maxStuck = 3\n",
-                ", line 1: maxStuck: there is no such setting; "
-                "see ralph run --help or the schema of the file",
+                ", line 1: maxStuck: there is no such setting; did you mean max_stuck?",
                 id="camel-case",
+            ),
+            pytest.param(
+                "[agents.x]\ndialekt = 3\n",
+                ", line 2: agents.x.dialekt: there is no such setting; "
+                "did you mean agents.x.dialect?",
+                id="key-of-an-agent",
             ),
             pytest.param(
                 'max_stuck = "many"\n',
