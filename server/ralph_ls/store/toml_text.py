@@ -1,7 +1,7 @@
 """TOML text: a bounded parser for files of a repository, and the lines of their keys.
 
-The parser only raises ``ValueError``. Python's reader recurses into nested values, takes quadratic time for a key of many dotted parts,
-and accepts integers of any size, which TOML does not allow.
+The parser only raises ``ValueError``. Python's reader recurses into nested values, takes quadratic
+time for a key of many dotted parts, and accepts integers of any size, which TOML does not allow.
 """
 
 from __future__ import annotations
