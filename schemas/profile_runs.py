@@ -12,7 +12,8 @@ from pathlib import Path
 
 from ralph_ls.core.loop.fold import apply, fold
 from ralph_ls.core.views.text.event_lines import event_line
-from ralph_ls.core.views.text.summary import header_lines, next_step, summary_lines
+from ralph_ls.core.views.text.run_end import next_step, summary_lines
+from ralph_ls.core.views.text.summary import header_lines
 from ralph_ls.protocol.config.config import LogForm, ProfileName
 from ralph_ls.protocol.run.events import Event, RunEnded, RunStarted, UnknownEvent
 from ralph_ls.protocol.run.state import RunState

@@ -2222,6 +2222,9 @@ export interface RunState {
   readonly failedValidation?: FailedValidation;
   /** The last five iterations. */
   readonly history: readonly IterationFacts[];
+  readonly totals: RunTotals;
+  /** The tasks that were set aside, and neither tried nor reset since. */
+  readonly setAside: readonly TaskSetAside[];
   /** What each task took, by its id, in the order in which they were first worked on. */
   readonly receipts: Readonly<Record<string, TaskReceipt>>;
   /** What all iterations used up, as far as the agents tell. */
@@ -2268,6 +2271,20 @@ export interface RunState {
   /** The last five failures outside any iteration: of a command of `on_…` or a comment. */
   readonly outsideFailures: readonly Warned[];
   readonly end?: End;
+}
+
+/** What the iterations of a run came to so far. */
+export interface RunTotals {
+  /** Those of loop and agent, without the user's. */
+  readonly commits: number;
+  /** How many different files were changed. */
+  readonly files: number;
+  /** There may be more: not all that changed are known by path. */
+  readonly moreFiles: boolean;
+  /** The first of those files, at most 200. */
+  readonly paths: readonly string[];
+  /** Duration of all iterations by their mode, also of those that did not count. */
+  readonly seconds: Readonly<Record<string, number>>;
 }
 
 /** Where the agent works: with none of it, here. A word alone is its `kind`. */

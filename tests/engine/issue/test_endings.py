@@ -105,7 +105,7 @@ ENDINGS: Mapping[str, Ending] = {
         reason="stuck",
         message="3 iterations without progress",
         iterations=3,
-        next_step="see what went wrong: ralph status; then: ralph run --resume",
+        next_step="mend the cause, then: ralph run --resume",
     ),
     "stuck-since-it-reports-blocked": Ending(
         agent="clarity 'STATUS: BLOCKED' 'EXIT_SIGNAL: true' 'RECOMMENDATION: get a key'",

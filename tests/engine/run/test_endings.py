@@ -121,7 +121,7 @@ report 'STATUS: IN_PROGRESS'
         reason="stuck",
         message="3 iterations without progress",
         iterations=3,
-        next_step="see what went wrong: ralph status; then: ralph run --resume",
+        next_step="mend the cause, then: ralph run --resume",
         warns=("breaker-half-open",),
     ),
     "stuck-as-status-is-blocked": Ending(
@@ -130,7 +130,7 @@ report 'STATUS: IN_PROGRESS'
         reason="stuck",
         message="the agent reports BLOCKED: set up the database",
         iterations=1,
-        next_step="see what went wrong: ralph status; then: ralph run --resume",
+        next_step="mend the cause, then: ralph run --resume",
     ),
     "stuck-with-the-same-error": Ending(
         agent="""\
@@ -142,7 +142,7 @@ report 'STATUS: IN_PROGRESS'
         reason="stuck",
         message="the same error in 5 iterations: Error: cannot open <path> at line <n>",
         iterations=5,
-        next_step="see what went wrong: ralph status; then: ralph run --resume",
+        next_step="mend the cause, then: ralph run --resume",
         warns=("error-repeating",),
     ),
     "stuck-with-failing-tests": Ending(
@@ -151,7 +151,7 @@ report 'STATUS: IN_PROGRESS'
         reason="stuck",
         message="tests failing in 5 iterations",
         iterations=5,
-        next_step="see what went wrong: ralph status; then: ralph run --resume",
+        next_step="mend the cause, then: ralph run --resume",
     ),
     "stuck-after-one-iteration-without-a-commit": Ending(
         agent="work; report 'STATUS: IN_PROGRESS'",
@@ -159,7 +159,7 @@ report 'STATUS: IN_PROGRESS'
         reason="stuck",
         message="an iteration without a commit",
         iterations=1,
-        next_step="see what went wrong: ralph status; then: ralph run --resume",
+        next_step="mend the cause, then: ralph run --resume",
         arguments=("9", "--max-stuck", "1"),
     ),
     "stuck-with-refused-completions": Ending(
@@ -168,7 +168,7 @@ report 'STATUS: IN_PROGRESS'
         reason="stuck",
         message="3 refused completions without progress",
         iterations=3,
-        next_step="see what went wrong: ralph status; then: ralph run --resume",
+        next_step="mend the cause, then: ralph run --resume",
         config="[breaker]\nno_progress_open = 9\nno_progress_half_open = 9\n",
     ),
     "fatal-as-the-agent-fails": Ending(

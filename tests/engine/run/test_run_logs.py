@@ -49,7 +49,7 @@ def test_a_commit_zeroes_the_stuck_count_and_the_summary_has_a_row_an_iteration(
     ended = told(done, "iterationEnded")
     assert [row[7] for row in rows] == [f"{event.at:%Y-%m-%dT%H:%M:%SZ}" for event in ended]
     assert all(row[2].isdigit() for row in rows)
-    assert "Stories:     0/2 complete\n" in done.stdout
+    assert "Tasks:       0 done of 1 attempted, 2 open\n" in done.stdout
     assert "Stuck iters: 4\n" in done.stdout
 
 
@@ -62,15 +62,22 @@ def test_the_summary_counts_what_is_done_and_is_below_its_rule(project: Project)
     assert done.exit_code == 0
     at = done.stdout.index("\nRalph Loop Summary\n")
     seconds = told(done, "runEnded")[0].seconds
-    assert done.stdout[at + 1 :] == (
+    modes = round(sum(one.seconds for one in told(done, "iterationEnded")))
+    assert done.stdout[at + 1 :].startswith(
         "Ralph Loop Summary\n"
         "──────────────────\n"
         "Exit:        COMPLETE (code 0)\n"
+        "Reason:      the agent signals completion and every required task is done\n"
         "Iterations:  2 / 7\n"
         f"Duration:    {round(seconds)}s\n"
-        "Stories:     2/2 complete\n"
+        "Tasks:       2 done of 2 attempted, none open\n"
+        f"Modes:       build {modes}s\n"
+        "Commits:     2\n"
+        "Files:       1 changed\n"
+        "Cost:        not reported by the agent\n"
         f"Avg/iter:    {round(seconds / 2)}s\n"
         "Stuck iters: 0\n"
+        "Agent says:  IN_PROGRESS (iteration 2)\n"
         "Log:         .ralph/logs/summary.csv\n"
     )
     summary = project.file(".ralph/logs/summary.csv").read_text(encoding="utf-8")

@@ -41,7 +41,8 @@ from ralph_ls.core.plan.formats.stories.tasks import IMPLEMENT
 from ralph_ls.core.prompt.template import mode_word
 from ralph_ls.core.views.model.control_chars import escape_control_chars
 from ralph_ls.core.views.text.receipts import receipt_lines
-from ralph_ls.core.views.text.summary import next_step, run_lines, summary_lines
+from ralph_ls.core.views.text.run_end import next_step, summary_lines
+from ralph_ls.core.views.text.summary import run_lines
 from ralph_ls.protocol.config.config import FirstMode
 from ralph_ls.protocol.errors import StateUnusable, UsageError, WorkspaceBusy
 from ralph_ls.protocol.run.values import Mode, Phase

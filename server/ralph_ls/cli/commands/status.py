@@ -5,9 +5,10 @@ from __future__ import annotations
 from ralph_ls.cli.context import current_worktree
 from ralph_ls.cli.flags import Json
 from ralph_ls.cli.output import emit_json, print_text
+from ralph_ls.core.views.text.run_end import agent_claims, has_trouble, last_words, trouble
 from ralph_ls.core.views.text.status import needs_user, status_answers
 from ralph_ls.engine.clock import SystemClock
-from ralph_ls.store.run.runs import FoundRun
+from ralph_ls.store.run.runs import FoundRun, read_texts
 
 
 def status(as_json: Json = False) -> None:
@@ -27,12 +28,24 @@ def status(as_json: Json = False) -> None:
 
 
 def show_status(found: FoundRun) -> None:
-    """Answer the six questions, a line each."""
+    """Answer the six questions, a line each; of a stuck or failed run, why before what is next."""
     pid = found.owner.pid if found.owner is not None and found.live else None
     clock = SystemClock()
     zone, now = clock.local().tzinfo, clock.now()
-    for heading, answer in status_answers(found.state, found.phase, pid=pid, zone=zone, now=now):
+    answers = status_answers(found.state, found.phase, pid=pid, zone=zone, now=now)
+    for heading, answer in [*answers[:-1], *_trouble(found), answers[-1]]:
         print_text(f"{heading + ':':13}{answer}".replace("\n", "\n" + 13 * " "))
+
+
+def _trouble(found: FoundRun) -> list[tuple[str, str]]:
+    """Of a stuck or failed run: counters, error lines, and what its agent claims and said last."""
+    state = found.state
+    if not has_trouble(state):
+        return []
+    claims = agent_claims(state)
+    said = "\n".join(last_words(read_texts(found.files, state.start)))
+    more = (("Agent says", claims), ("Last words", said))
+    return [*trouble(state), *(one for one in more if one[1])]
 
 
 def _status_json(found: FoundRun) -> dict[str, object]:
@@ -46,5 +59,6 @@ def _status_json(found: FoundRun) -> dict[str, object]:
         "needsPerson": needs_user(state, found.phase),
         "journal": str(found.files.journal),
         "answers": dict(status_answers(state, found.phase, pid=pid)),
+        "trouble": [{"heading": heading, "text": text} for heading, text in _trouble(found)],
         "state": state.model_dump(mode="json", by_alias=True, exclude_none=True),
     }

@@ -9,7 +9,7 @@ from ralph_ls.cli.output import print_text
 from ralph_ls.cli.show.live import RunViewer, choose_renderer
 from ralph_ls.cli.show.renderers import header_of
 from ralph_ls.core.views.text.receipts import receipt_lines
-from ralph_ls.core.views.text.summary import next_step, summary_lines
+from ralph_ls.core.views.text.run_end import next_step, summary_lines
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.store.project.plan_file import skipped_optional_titles
 from ralph_ls.store.run.journal import offset_behind

@@ -20,6 +20,7 @@ from ralph_ls.protocol.run.events import (
     IterationStarted,
     Pushed,
     RolledBack,
+    TaskSetAside,
     Validated,
     Warned,
 )
@@ -35,6 +36,7 @@ from ralph_ls.protocol.run.state import (
     LastIteration,
     NoteView,
     Question,
+    RunTotals,
     Session,
     TaskReceipt,
 )
@@ -104,6 +106,8 @@ class RunChanges(TypedDict, total=False):
     session: Session | None
     failed_validation: FailedValidation | None
     history: tuple[IterationFacts, ...]
+    totals: RunTotals
+    set_aside: tuple[TaskSetAside, ...]
     receipts: dict[str, TaskReceipt]
     usage: Usage | None
     calls: tuple[AgentCalls, ...]

@@ -19,6 +19,7 @@ from ralph_ls.protocol.run.events import (
     IterationStarted,
     Pushed,
     RolledBack,
+    TaskSetAside,
     Validated,
     Warned,
 )
@@ -207,6 +208,21 @@ class TaskReceipt(WireModel):
     """The task whose receipt has the iteration in which this one became done, too."""
 
 
+class RunTotals(WireModel):
+    """What the iterations of a run came to so far."""
+
+    commits: int = 0
+    """Those of loop and agent, without the user's."""
+    files: int = 0
+    """How many different files were changed."""
+    more_files: bool = False
+    """There may be more: not all that changed are known by path."""
+    paths: tuple[str, ...] = ()
+    """The first of those files, at most 200."""
+    seconds: dict[str, float] = Field(default_factory=dict)
+    """Duration of all iterations by their mode, also of those that did not count."""
+
+
 class RunState(WireModel):
     """One run as it stands after the event ``seq``."""
 
@@ -281,6 +297,9 @@ class RunState(WireModel):
     """The last one, where the run went on with it; None where it was content since."""
     history: tuple[IterationFacts, ...] = ()
     """The last five iterations."""
+    totals: RunTotals = RunTotals()
+    set_aside: tuple[TaskSetAside, ...] = ()
+    """The tasks that were set aside, and neither tried nor reset since."""
     receipts: dict[str, TaskReceipt] = Field(default_factory=dict)
     """What each task took, by its id, in the order in which they were first worked on."""
     usage: Usage | None = None

@@ -11,6 +11,7 @@ Metrics are read from journals one run at a time, keeping only numbers.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -258,3 +259,28 @@ def read_runs(
 
 def _start_of(run: RunMetrics) -> str:
     return run.run if run.started_at is None else f"{run.started_at:%Y%m%dT%H%M%S.%f}"
+
+
+MAX_TEXT_BYTES = 1 << 16
+"""Bytes of the newest messages that are searched for an agent's last words."""
+
+
+def read_texts(files: RunFiles, start: int) -> list[str]:
+    """What the agent of a start said last, in order, as its messages have it."""
+    try:
+        with open_regular_unbuffered(files.messages) as file:
+            file.seek(max(0, files.messages.stat().st_size - MAX_TEXT_BYTES))
+            lines = (file.read(MAX_TEXT_BYTES) or b"").splitlines()
+    except (OSError, StateUnusable):
+        return []
+    return [text for line in lines if (text := _text_of(line, start)) is not None]
+
+
+def _text_of(line: bytes, start: int) -> str | None:
+    try:
+        message = json.loads(line)
+    except ValueError:
+        # The first line may be cut.
+        return None
+    is_text = isinstance(message, dict) and message.get("kind") == "text"
+    return str(message.get("text", "")) if is_text and message.get("start") == start else None

@@ -32,6 +32,7 @@ from ralph_ls.protocol.run.events import (
     Pushed,
     RalphStatusUpdate,
     RolledBack,
+    TaskSetAside,
     Validated,
     Warned,
 )
@@ -41,6 +42,7 @@ from ralph_ls.protocol.run.state import (
     IterationFacts,
     LastIteration,
     RunState,
+    RunTotals,
 )
 from ralph_ls.protocol.run.values import Evidence, Mode, Outcome, TaskRef
 
@@ -49,6 +51,7 @@ OUTCOMES_WITHOUT_RESULT = frozenset({Outcome.LOST, Outcome.LIMITED, Outcome.STOP
 
 KEPT_WARNINGS = 10
 KEPT_OUTSIDE_FAILURES = 5
+KEPT_PATHS = 200
 KEPT_HISTORY = 5
 """Iterations in the loop history (docs/rules.md#breaker)."""
 
@@ -77,6 +80,7 @@ def changes_of_iteration(
                 "verdict": None,
                 "specs_unplanned": False,
                 "attempts": state.attempts if event.attempts is None else event.attempts,
+                "set_aside": without_task(state.set_aside, event.task),
             }
         case AgentStarted() if state.current is not None:
             # An agent that is started once more replaces the one that has ended.
@@ -117,6 +121,7 @@ def _iteration_ended(state: RunState, event: IterationEnded) -> RunChanges:
         ),
         "history": (*state.history, _facts_of(state, event))[-KEPT_HISTORY:],
         "receipts": receipts_after_iteration(state, event),
+        "totals": _totals_after(state, event),
         "usage": add_usage(state.usage, event.usage),
         "calls": budget.calls_after_iteration(state, event),
         "crashes": event.crashes,
@@ -194,6 +199,33 @@ def _task_of(state: RunState) -> TaskRef | None:
     return None if state.current is None else state.current.started.task
 
 
+def _totals_after(state: RunState, event: IterationEnded) -> RunTotals:
+    """The run's totals with the iteration that has ended."""
+    known, current = state.totals, state.current
+    is_own = state.evidence_start == event.start
+    evidence = state.evidence if is_own and state.evidence is not None else Evidence()
+    commits = sum(not commit.by_person for commit in evidence.commits)
+    commits += current is not None and current.committed is not None
+    paths = tuple(dict.fromkeys((*known.paths, *evidence.paths)))
+    files = max(len(paths), known.files, evidence.files)
+    is_cut = len(paths) > KEPT_PATHS or evidence.files > len(evidence.paths)
+    seconds = known.seconds.get(event.mode.value, 0.0) + event.seconds
+    return RunTotals(
+        commits=known.commits + commits,
+        files=files,
+        more_files=known.more_files or is_cut,
+        paths=paths[:KEPT_PATHS],
+        seconds={**known.seconds, event.mode.value: round(seconds, 3)},
+    )
+
+
+def without_task(
+    events: tuple[TaskSetAside, ...], task: TaskRef | None
+) -> tuple[TaskSetAside, ...]:
+    """Those of the events that are not about this task."""
+    return tuple(one for one in events if task is None or one.task.id != task.id)
+
+
 def _facts_of(state: RunState, event: IterationEnded) -> IterationFacts:
     """One entry of the loop history, from the iteration's events (docs/rules.md#breaker)."""
     is_own = state.evidence_start == event.start
@@ -233,6 +265,8 @@ def shown_changes(state: RunState, event: EventBase) -> RunChanges:
             return {"evidence": _without_effect(event)}
         case PlanChanged(counts=counts):
             return {"counts": counts}
+        case TaskSetAside(task=task):
+            return {"set_aside": (*without_task(state.set_aside, task), event)}
         case Warned(code=code):
             changes: RunChanges = {"warnings": (*state.warnings, event)[-KEPT_WARNINGS:]}
             if event.outside:

@@ -200,6 +200,7 @@ def _task_changes(state: RunState, event: CommandAccepted | CommandRejected) -> 
             return {
                 "skipped": tuple(one for one in state.skipped if one != task),
                 "attempts": {one: n for one, n in state.attempts.items() if one != task},
+                "set_aside": tuple(one for one in state.set_aside if one.task.id != task),
             }
         case _:
             return {}

@@ -22,6 +22,7 @@ from ralph_ls.core.views.model.document_context import (
 )
 from ralph_ls.core.views.model.words import one_line, some_lines, split_text
 from ralph_ls.core.views.panel.run_status import ended_words, is_half_open, panel_state
+from ralph_ls.core.views.text.run_end import counter_words, task_words
 from ralph_ls.core.views.text.status import OVERLOAD, UNREACHABLE, USAGE_LIMIT, wait_words
 from ralph_ls.core.views.text.summary import format_duration, is_estimated
 from ralph_ls.protocol.lsp.panel import Action, Card, PanelState, Tone, Verb
@@ -170,26 +171,10 @@ def _stuck(context: DocumentContext, state: RunState) -> Card:
 
 
 def _open_lines(context: DocumentContext, state: RunState) -> Iterator[str]:
-    breaker, rules = state.breaker, state.config.breaker
-    counts = {
-        "without progress": (breaker.consecutive_no_progress, rules.no_progress_open),
-        "with the same error": (breaker.consecutive_same_error, rules.same_error_open),
-        "with failing tests": (breaker.consecutive_failing_tests, rules.failing_tests_open),
-        "with a refused completion": (breaker.consecutive_refusals, rules.refused_completions_open),
-    }
-    lines = [f"{_of_threshold(*counted)} {what}" for what, counted in counts.items() if counted[0]]
+    lines = list(counter_words(state))
     yield from [f"in a row: {', '.join(lines)}"] if lines else []
     yield from environment_lines(context, state)
-    yield from _last_error(breaker)
-
-
-def _of_threshold(count: int, threshold: int) -> str:
-    """``3 of 5 iterations``; only the count where the threshold is off."""
-    return (
-        f"{count} of {count_of(threshold, 'iteration')}"
-        if threshold
-        else count_of(count, "iteration")
-    )
+    yield from _last_error(state.breaker)
 
 
 def _last_error(breaker: Breaker) -> Iterator[str]:
@@ -258,7 +243,8 @@ def _ended(context: DocumentContext, state: RunState, kind: str, tone: Tone) -> 
         format_duration(state.active_seconds),
     ]
     if state.request is None:
-        summary.append(f"{counts.required_done} of {count_of(counts.required, 'task')} done")
+        done = f"{counts.required_done} of {count_of(counts.required, 'task')} done"
+        summary.append(done if counts.required or not state.receipts else task_words(state))
     if context.history.cost_usd is not None:
         about = "≈" if is_estimated(state.usage) else ""
         summary.append(f"{about}${context.history.cost_usd:.2f}")

@@ -14,7 +14,8 @@ from ralph_ls.core.loop.rules.waits import parked_words
 from ralph_ls.core.plurals import count_of
 from ralph_ls.core.views.model.words import SHOWN_REASON, one_line
 from ralph_ls.core.views.report.doctor_checks import passed_check, problem_check, warning_check
-from ralph_ls.core.views.text.summary import dollar_words, next_step, not_done
+from ralph_ls.core.views.text.run_end import next_step
+from ralph_ls.core.views.text.summary import dollar_words, not_done
 from ralph_ls.protocol.json_output import CheckResult
 from ralph_ls.protocol.run import events as e
 from ralph_ls.protocol.run.state import RunState

@@ -23,7 +23,8 @@ from ralph_ls.core.views.model.words import (
     request_words,
     with_mode,
 )
-from ralph_ls.core.views.text.summary import budget_words, format_duration, next_step, not_done
+from ralph_ls.core.views.text.run_end import next_step, task_words
+from ralph_ls.core.views.text.summary import budget_words, format_duration, not_done
 from ralph_ls.protocol.run.events import IterationStarted
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import EndReason, Mode, Phase
@@ -133,14 +134,21 @@ def activity_words(state: RunState, phase: Phase) -> str:
     if state.current is None or phase in {Phase.ENDED, Phase.CRASHED}:
         if state.request is not None:
             return f"nothing now; the request is {request_words(state.request)}"
-        done = f"{state.counts.required_done} of {state.counts.required} tasks are done"
-        return f"nothing now; {done}"
+        return f"nothing now; {progress_of_plan(state)}"
     task, attempt = state.current.started.task, attempt_words(state)
     if task is None and state.request is not None:
         return request_words(state.request)
     if task is None:
         return taskless_words(state.current.started)
     return f"{task.title} ({attempt})" if attempt else task.title
+
+
+def progress_of_plan(state: RunState) -> str:
+    """``2 of 3 tasks are done``; else, where the plan keeps none, what the run did."""
+    counts = state.counts
+    if not counts.required and state.receipts:
+        return task_words(state)
+    return f"{counts.required_done} of {counts.required} tasks are done"
 
 
 def taskless_words(started: IterationStarted) -> str:

@@ -1,4 +1,4 @@
-"""Run summary: the header before a run, the table after it, CSV rows, log frames and budgets.
+"""Run header, CSV rows, log frames, and time, tokens and cost in words.
 
 The formats of the CSV and of the log frames are fixed (docs/rules.md#logs); budgets follow
 docs/rules.md#budgets. What an agent does not report is left out, never estimated here.
@@ -6,14 +6,12 @@ docs/rules.md#budgets. What an agent does not report is left out, never estimate
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from ralph_ls.core.loop.profiles import profile_of
-from ralph_ls.core.loop.rules.budget import tokens_of, used_up_budgets
+from ralph_ls.core.loop.rules.budget import tokens_of
 from ralph_ls.core.loop.rules.gate import gate_words
-from ralph_ls.core.plan.model import PlanKind
-from ralph_ls.core.plurals import count_of, some_of
+from ralph_ls.core.plurals import count_of
 from ralph_ls.core.views.model.control_chars import escape_control_chars
 from ralph_ls.core.views.model.words import one_line, request_words
 from ralph_ls.protocol.config.agent import SandboxKind
@@ -21,7 +19,7 @@ from ralph_ls.protocol.config.config import CONFIG_FILE, Config
 from ralph_ls.protocol.run.events import IterationEnded
 from ralph_ls.protocol.run.report import Usage
 from ralph_ls.protocol.run.state import RunState
-from ralph_ls.protocol.run.values import INFERRED, EndReason, Origin, RunChoices
+from ralph_ls.protocol.run.values import INFERRED, Origin, RunChoices
 
 CSV_HEADER = (
     "iteration",
@@ -35,50 +33,10 @@ CSV_HEADER = (
 )
 """Columns of ``summary.csv`` (docs/rules.md#logs)."""
 
-SHOWN_TASKS = 5
-
 MAX_FAILURE_CHARS = 1000
 """Characters of a failure outside any iteration, which ends with the command to repeat it."""
 
 FRAME = "━" * 40
-
-NEXT_STEPS = {
-    "limit": "used {used}; with a new total: ralph run --resume {flags}",
-    "blocked": "solve what blocks it, then: ralph resume, or remove {blocked} and: ralph run",
-    "plan-blocked": "unblock a task in {plan}, then: ralph run --resume",
-    "decide": 'ralph answer "…", or write below ## Answer in {decide}, then: ralph run',
-    "stuck": "see what went wrong: ralph status; then: ralph run --resume",
-    "fatal": "mend what the message says, then: ralph run --resume",
-    "stopped": "ralph run --resume",
-}
-"""The next step after each end other than 0 (docs/rules.md#exit-codes)."""
-
-
-_ISSUES_STEP = "see how the work stands: bd stats, bd list --status in_progress, bd blocked"
-
-DISPUTE_STEP = (
-    "commit or discard what the message names, then: ralph run --resume; "
-    "or say whose it is with --take-all or --leave"
-)
-"""The next step after a lost iteration with changes that may not be its own."""
-
-STEPS_WITH_BD = {
-    "limit": f"{_ISSUES_STEP}; then: {NEXT_STEPS['limit']}",
-    "plan-blocked": (
-        "see what holds each issue: bd blocked, bd list --status in_progress; "
-        "then plan anew: ralph replan, or try one again: ralph reset-task ID"
-    ),
-    "stuck": f"see what went wrong: ralph status; {_ISSUES_STEP}; then: ralph run --resume",
-    "stopped": f"{_ISSUES_STEP}; then: {NEXT_STEPS['stopped']}",
-}
-"""The same where ``bd`` stores the plan, with its own commands first.
-
-See docs/rules.md#exit-codes.
-"""
-
-
-REPLAN = "ralph replan, for the specifications that no task names"
-"""The next step after a complete run that left a specification without a task."""
 
 
 def format_duration(seconds: float) -> str:
@@ -91,72 +49,9 @@ def format_duration(seconds: float) -> str:
     return f"{minutes}m {left}s" if minutes else f"{left}s"
 
 
-def optional_line(titles: Sequence[str]) -> str:
-    """The line about optional tasks that were not done, and the setting that includes them."""
-    return (
-        f"Optional:    {count_of(len(titles), 'task')} left alone: {some_of(titles, SHOWN_TASKS)}"
-        ' (optional = "do" works on them)'
-    )
-
-
-def summary_lines(state: RunState, log_path: str, *, optional: Sequence[str] = ()) -> list[str]:
-    """The table after a run; ``log_path`` is the path of the CSV, ``optional`` the titles of the
-    optional tasks that were not done.
-    """
-    end = state.end
-    name = "RUNNING" if end is None else end.reason.value.upper()
-    code = "" if end is None else f" (code {end.exit_code})"
-    limit = state.config.max_iterations
-    average = state.active_seconds / state.iterations if state.iterations else 0.0
-    counts = state.counts
-    return [
-        "Ralph Loop Summary",
-        "─" * 18,
-        f"Exit:        {name}{code}",
-        f"Iterations:  {state.iterations} / {'unlimited' if limit is None else limit}",
-        f"Duration:    {format_duration(state.active_seconds)}",
-        f"Stories:     {counts.required_done}/{counts.required} complete"
-        if state.request is None
-        else f"Request:     {request_words(state.request)}",
-        f"Avg/iter:    {format_duration(average)}",
-        f"Stuck iters: {state.stuck_iterations}",
-        *([optional_line(optional)] if optional else []),
-        *(f"Not done:    {text}" for text in not_done(state)),
-        f"Log:         {log_path}",
-    ]
-
-
 def not_done(state: RunState) -> list[str]:
     """What failed outside any iteration and is left to the user, oldest first."""
     return [one_line(failed.message, limit=MAX_FAILURE_CHARS) for failed in state.outside_failures]
-
-
-def next_step(state: RunState) -> str | None:
-    """The command to type next; None after a complete run with nothing left to plan."""
-    is_complete = state.end is not None and state.end.reason is EndReason.COMPLETE
-    if is_complete and state.specs_unplanned:
-        return REPLAN
-    if state.end is None or state.end.reason.value not in NEXT_STEPS:
-        return None
-    paths, reason = state.config.paths, state.end.reason.value
-    ending = "plan-blocked" if reason == "blocked" and state.blocked is None else reason
-    if ending == "plan-blocked" and state.current is not None:
-        return DISPUTE_STEP
-    has_issues = profile_of(state.config.profile).plan_kind is PlanKind.BEADS
-    text = (STEPS_WITH_BD if has_issues else {}).get(ending, NEXT_STEPS[ending])
-    if state.request is not None and text.endswith("ralph run"):
-        # A new run would have to be given the request again.
-        text += " --resume"
-    spent = used_up_budgets(
-        state.config, counted=state.counted, seconds=state.active_seconds, usage=state.usage
-    )
-    return text.format(
-        blocked=paths.blocked,
-        decide=paths.decide,
-        plan=state.plan,
-        used=" and ".join(one.used for one in spent) or "all of a limit",
-        flags=" ".join(one.flag for one in spent) or "--max-iterations 40",
-    )
 
 
 def csv_row(ended: IterationEnded, mode: str = "") -> tuple[str, ...]:

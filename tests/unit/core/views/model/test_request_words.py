@@ -8,8 +8,9 @@ import pytest
 
 from ralph_ls.core.views.model.words import request_words
 from ralph_ls.core.views.text.event_lines import event_line
+from ralph_ls.core.views.text.run_end import next_step, summary_lines
 from ralph_ls.core.views.text.status import status_answers
-from ralph_ls.core.views.text.summary import header_lines, next_step, summary_lines
+from ralph_ls.core.views.text.summary import header_lines
 from ralph_ls.protocol.plan import RequestKind, RequestView
 from ralph_ls.protocol.run.state import Blocker, End, RunState
 from ralph_ls.protocol.run.values import EndReason, Mode, Phase, PlanCountsView, TaskRef

@@ -142,9 +142,9 @@ class TestDoing:
         assert self.of(*PARKED_ASKING) == "Choose the storage engine"
         assert self.of(*PARKED_BLOCKED) == "Choose the storage engine"
         left = (*WORKS, ends(3), asked(2), phase(Phase.PARKED, "decide"))
-        assert self.of(*left) == "nothing now; 0 of 0 tasks are done"
+        assert self.of(*left) == "nothing now; 0 done of 1 attempted, none open"
         older = (*WORKS, ends(3), asked(None), phase(Phase.PARKED, "decide"))
-        assert self.of(*older) == "nothing now; 0 of 0 tasks are done"
+        assert self.of(*older) == "nothing now; 0 done of 1 attempted, none open"
 
     def test_the_mode_is_reported_where_a_task_is_not_built(self) -> None:
         def of(mode: Mode, line: int | None, **about: Any) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from ralph_ls.core.views.panel.facts import facts
 from ralph_ls.core.views.report.doctor_last_run import LastRun, check_last_run
+from ralph_ls.core.views.text.run_end import summary_lines
 from ralph_ls.core.views.text.status import status_answers
-from ralph_ls.core.views.text.summary import not_done, summary_lines
+from ralph_ls.core.views.text.summary import not_done
 from ralph_ls.protocol.lsp.panel import Tone
 from ralph_ls.protocol.run.events import Warned, dump_event, parse_event
 from ralph_ls.protocol.run.state import RunState
