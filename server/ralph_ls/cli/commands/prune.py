@@ -221,7 +221,7 @@ def _show_table(place: _Place) -> None:
 
 def _show_done(done: Sequence[PruningResult]) -> None:
     runs, freed = sum(one.runs for one in done), sum(one.bytes for one in done)
-    print_text(f"Removed the output of {count_of(runs, 'run')}: {bytes_words(freed)} are free")
+    print_text(f"Removed the output of {count_of(runs, 'run')}: {bytes_words(freed)} freed")
     for one in done:
         if one.problem is not None:
             print_text(f"Note: {one.problem}; remove it yourself, or try again: ralph prune")

@@ -16,7 +16,7 @@ import contextlib
 import os
 import signal
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import date, datetime
 from pathlib import Path
 
@@ -231,8 +231,9 @@ def _complete_summary(folder: Path, found: FoundRun) -> None:
             write_summary(folder, told, mode_word=word)
 
 
-PRUNING_SECONDS = 2.0
-"""Seconds of a start in which output of earlier runs is removed; the rest is left to the next."""
+PRUNING_SECONDS = 1.0
+"""Seconds of a start in which earlier runs are measured, and again in which output of them is
+removed; the rest is left to the next."""
 
 
 def prune_old_runs(state: StateFolder, limits: StateConfig, run: str, clock: Clock) -> list[Notice]:
@@ -242,12 +243,7 @@ def prune_old_runs(state: StateFolder, limits: StateConfig, run: str, clock: Clo
     (docs/rules.md#pruning). Never raises: a start does not depend on it. ``run``: the one that
     starts.
     """
-    began = clock.monotonic()
-
-    def is_late() -> bool:
-        return clock.monotonic() - began > PRUNING_SECONDS
-
-    runs = stored_runs(state, kept={run}, is_late=is_late)
+    runs = stored_runs(state, kept={run}, is_late=_time_limit(clock))
     chosen = choose_runs(runs, limits, clock.now())
     if not chosen:
         return []
@@ -255,7 +251,7 @@ def prune_old_runs(state: StateFolder, limits: StateConfig, run: str, clock: Clo
         with contextlib.suppress(StateUnusable):
             save_announced(state, limits, clock.now())
         return [Notice(code="pruning-announced", message=announcement_words(chosen))]
-    done = prune_runs(state, chosen, clock.now(), is_late=is_late)
+    done = prune_runs(state, chosen, clock.now(), is_late=_time_limit(clock))
     if done.runs == 0:
         return []
     by = settings_words(chosen)
@@ -265,6 +261,12 @@ def prune_old_runs(state: StateFolder, limits: StateConfig, run: str, clock: Clo
         f"{left}; its numbers are still in: ralph stats"
     )
     return [Notice(code="pruned", message=message)]
+
+
+def _time_limit(clock: Clock) -> Callable[[], bool]:
+    """Whether the time for one part of the pruning is up."""
+    end = clock.monotonic() + PRUNING_SECONDS
+    return lambda: clock.monotonic() > end
 
 
 OLD_ATTEMPTS = ".ralph-attempts"

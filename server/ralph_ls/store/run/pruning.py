@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 from collections import deque
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
@@ -101,7 +100,7 @@ def stored_runs(
         if is_late():
             break
         with contextlib.suppress(OSError, StateUnusable):
-            found.append(_stored(state.run(run), run, is_last=run in whole))
+            found.append(_stored(state.run(run), run, is_last=run in whole, is_late=is_late))
     return found
 
 
@@ -120,11 +119,11 @@ def _last_runs(state: StateFolder) -> set[str]:
     return last
 
 
-def _stored(files: RunFiles, run: str, *, is_last: bool) -> StoredRun:
+def _stored(files: RunFiles, run: str, *, is_last: bool, is_late: Callable[[], bool]) -> StoredRun:
     ended_at, is_over = _end_of(files.journal)
     mark = read_pruned(files)
     size, removable, n_files = 0, 0, 0
-    for name, n_bytes in _files_of(files.folder):
+    for name, n_bytes in _files_of(files.folder, is_late):
         size += n_bytes
         if name not in KEPT:
             removable += n_bytes
@@ -163,10 +162,10 @@ def _has_engine(journal: Path) -> bool:
     return any(is_engine(one.pid, one.at) for one in newest)
 
 
-def _files_of(folder: Path) -> Iterator[tuple[str, int]]:
+def _files_of(folder: Path, is_late: Callable[[], bool] = _never) -> Iterator[tuple[str, int]]:
     """Each file below the folder of a run: the name at its top, and its bytes."""
     to_list = [(folder, "")]
-    while to_list:
+    while to_list and not is_late():
         place, top = to_list.pop()
         with contextlib.suppress(OSError), os.scandir(place) as entries:
             for entry in entries:
@@ -203,66 +202,93 @@ def prune_runs(
         if is_late():
             left += 1
             continue
-        place = state.run(one.stored.run)
-        refusal = _prune_run(place, one, now)
-        remaining = [size for name, size in _files_of(place.folder) if name not in KEPT]
-        gone = max(0, one.stored.n_files - len(remaining))
-        runs, files = runs + (gone > 0), files + gone
-        n_bytes += max(0, one.stored.removable - sum(remaining))
-        left += bool(remaining)
-        problem = problem or refusal
+        removal = _Removal(is_late)
+        removal.prune(state.run(one.stored.run), one, now)
+        runs, files = runs + (removal.files > 0), files + removal.files
+        n_bytes += removal.bytes
+        left += not removal.is_complete
+        problem = problem or removal.problem
     return PruningResult(runs=runs, files=files, bytes=n_bytes, left=left, problem=problem)
 
 
-def _prune_run(place: RunFiles, one: RunToPrune, now: datetime) -> str | None:
-    """Mark the run, and remove its output; what the system refused first, in words."""
-    stored = one.stored
-    if stored.pruned_by is None:
-        mark = PrunedOutput(
-            at=now, setting=one.setting, files=stored.n_files, bytes=stored.removable
-        )
-        data = mark.model_dump_json(by_alias=True).encode() + b"\n"
+class _Removal:
+    """Removes the output of one run, and counts what was removed."""
+
+    def __init__(self, is_late: Callable[[], bool]) -> None:
+        self._is_late = is_late
+        self.files = 0
+        self.bytes = 0
+        self.is_complete = True
+        self.problem: str | None = None
+        """First refusal of the system, with its path."""
+
+    def prune(self, place: RunFiles, one: RunToPrune, now: datetime) -> None:
+        """Mark the run, and remove its output until it is late."""
+        stored = one.stored
         try:
-            # Nothing is removed of which no reader would know.
-            write_atomic(place.folder / MARK, data, mode=PRIVATE_FILE, sync=True)
-        except StateUnusable as error:
-            return error.message
-    try:
-        return next(iter(_remove_output(place.folder)), None)
-    except OSError as error:
-        return str(error)
-
-
-def _remove_output(folder: Path) -> list[str]:
-    """Remove all that pruning removes of a run; what the system refused, in words."""
-    problems: list[str] = []
-
-    def note(_: object, path: str, error: tuple[object, BaseException, object]) -> None:
-        if not isinstance(error[1], FileNotFoundError):
-            problems.append(f"{path} cannot be removed: {error[1]}")
-
-    for name in sorted(set(os.listdir(folder)) - KEPT):
-        path = folder / name
-        try:
+            if stored.pruned_by is None:
+                # Nothing is removed of which no reader would know.
+                _write_mark(place, one, now)
+            paths = [place.folder / name for name in sorted(os.listdir(place.folder))]
+        except (OSError, StateUnusable) as error:
+            self._note(place.folder, error)
+            return
+        for path in paths:
+            if path.name in KEPT:
+                continue
             if path.is_dir() and not path.is_symlink():
-                _open_folders(path)
-                shutil.rmtree(path, onerror=note)
+                self._remove_folder(path)
             else:
-                path.unlink(missing_ok=True)
-        except (OSError, RecursionError) as error:
-            problems.append(f"{path} cannot be removed: {error}")
-    return problems
+                self._remove_file(path)
+
+    def _remove_folder(self, folder: Path) -> None:
+        """Remove a folder of any size and depth."""
+        folders = [folder]
+        for place in folders:
+            try:
+                # Package caches of agents are read-only.
+                place.chmod(PRIVATE_FOLDER)
+                with os.scandir(place) as listed:
+                    entries = list(listed)
+            except OSError as error:
+                self._note(place, error)
+                continue
+            for entry in entries:
+                if self._is_late():
+                    self.is_complete = False
+                    return
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(Path(entry.path))
+                else:
+                    self._remove_file(Path(entry.path))
+        for place in reversed(folders):
+            with contextlib.suppress(OSError):
+                place.rmdir()
+
+    def _remove_file(self, path: Path) -> None:
+        """Remove a file or a link; what is gone already is not counted."""
+        try:
+            size = path.lstat().st_size
+            path.unlink()
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            self._note(path, error)
+            return
+        self.files += 1
+        self.bytes += size
+
+    def _note(self, path: Path, error: OSError | StateUnusable) -> None:
+        self.is_complete = False
+        why = error.message if isinstance(error, StateUnusable) else error.strerror or str(error)
+        self.problem = self.problem or f"{path} cannot be removed: {why}"
 
 
-def _open_folders(folder: Path) -> None:
-    """Let the owner remove what is in read-only folders, as package caches of agents are."""
-    to_open = [folder]
-    while to_open:
-        place = to_open.pop()
-        with contextlib.suppress(OSError):
-            place.chmod(PRIVATE_FOLDER)
-            with os.scandir(place) as entries:
-                to_open += [Path(one.path) for one in entries if one.is_dir(follow_symlinks=False)]
+def _write_mark(place: RunFiles, one: RunToPrune, now: datetime) -> None:
+    stored = one.stored
+    mark = PrunedOutput(at=now, setting=one.setting, files=stored.n_files, bytes=stored.removable)
+    data = mark.model_dump_json(by_alias=True).encode() + b"\n"
+    write_atomic(place.folder / MARK, data, mode=PRIVATE_FILE, sync=True)
 
 
 def read_announced(state: StateFolder) -> StateConfig | None:

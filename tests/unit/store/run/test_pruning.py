@@ -174,11 +174,55 @@ class TestInterruption:
     def test_time_that_is_up_leaves_the_newer_ones(self, state: StateFolder) -> None:
         for run in (OLDER, OLD, LAST):
             write_run(state, run)
-        turns = iter([False, True])
-        done = prune_runs(state, chosen(state), NOW, is_late=lambda: next(turns))
+        turns = iter([False] * 3)
+        done = prune_runs(state, chosen(state), NOW, is_late=lambda: next(turns, True))
         assert (done.runs, done.left) == (1, 1)
         assert [one.stored.run for one in chosen(state)] == [OLD]
         assert stored_runs(state, is_late=lambda: True) == []
+
+    def test_a_run_with_many_files_is_removed_in_parts(self, state: StateFolder) -> None:
+        folder = write_run(state, OLD)
+        write_run(state, LAST)
+        for number in range(5):
+            (folder / "scratch" / f"{number}").write_text("0")
+        turns = iter([False] * 4)
+        done = prune_runs(state, chosen(state), NOW, is_late=lambda: next(turns, True))
+        assert (done.runs, done.left) == (1, 1)
+        assert 0 < facts(state)[OLD].n_files < 6
+        assert prune_runs(state, chosen(state), NOW).left == 0
+
+    def test_what_is_gone_meanwhile_is_not_counted(
+        self, state: StateFolder, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        folder = write_run(state, OLD)
+        write_run(state, LAST)
+        unlink = Path.unlink
+
+        def also_removed_by_another(path: Path) -> None:
+            unlink(path)
+            if path.name == "iteration-001.out":
+                unlink(folder / "messages.jsonl")
+
+        monkeypatch.setattr(Path, "unlink", also_removed_by_another)
+        done = prune_runs(state, chosen(state), NOW)
+        assert (done.files, done.left, done.problem) == (2, 0, None)
+
+    def test_a_folder_that_cannot_be_listed_is_reported(
+        self, state: StateFolder, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        write_run(state, OLD)
+        write_run(state, LAST)
+        to_prune = chosen(state)
+
+        def refuse(path: Path, mode: int) -> None:
+            raise PermissionError(1, "Operation not permitted", str(path))
+
+        monkeypatch.setattr(Path, "chmod", refuse)
+        monkeypatch.setattr(pruning, "write_atomic", lambda *_, **__: None)
+        done = prune_runs(state, to_prune, NOW)
+        assert (done.files, done.left) == (2, 1)
+        assert done.problem is not None
+        assert done.problem.endswith("scratch cannot be removed: Operation not permitted")
 
     def test_nothing_is_removed_that_no_reader_would_know_of(
         self, state: StateFolder, monkeypatch: pytest.MonkeyPatch
@@ -200,10 +244,10 @@ class TestInterruption:
         write_run(state, LAST)
         unlink = Path.unlink
 
-        def refuse(path: Path, *, missing_ok: bool = False) -> None:
+        def refuse(path: Path) -> None:
             if path.name == "messages.jsonl":
                 raise PermissionError(13, "Permission denied", str(path))
-            unlink(path, missing_ok=missing_ok)
+            unlink(path)
 
         monkeypatch.setattr(Path, "unlink", refuse)
         done = prune_runs(state, chosen(state), NOW)
