@@ -374,6 +374,7 @@ class _Finder:
             report=None if report is None else report.report,
             promises=tuple(event.promise for event in mine if event.kind == "promiseRead"),
             completion_words=() if end is None else end.completion_words,
+            claims=None if end is None else end.claims,
             errors=() if end is None else end.errors,
             error_patterns=() if end is None else self._error_patterns(end),
             without_output=self._said_nothing(end),

@@ -432,6 +432,19 @@ export interface CircuitBreakerStateChange {
   readonly breaker: Breaker;
 }
 
+/** Claims of an agent about one iteration: shown beside the evidence, never used as such. */
+export interface Claims {
+  readonly hasStatusBlock: boolean;
+  /** WORK_SUMMARY of its status block on one line, at most 300 characters. */
+  readonly summary: string;
+  /** PR_READY of its status block; Absent where it has no such field, or no readable one. */
+  readonly prReady?: boolean;
+  /** Names of the clarification phrases in its final text. */
+  readonly clarificationWords: readonly string[];
+  /** 50 for a status block and 10 for each completion phrase. */
+  readonly confidence: number;
+}
+
 /** A command was taken. */
 export interface CommandAccepted {
   readonly v: number;
@@ -1110,6 +1123,10 @@ export interface IterationEnded {
   readonly deniedTools: readonly string[];
   /** Names of the completion phrases in the final text. */
   readonly completionWords: readonly string[];
+  /** What the agent claims beside that; Absent: nothing, or an engine that did not record it. */
+  readonly claims?: Claims;
+  /** What the exit gate found, in words; Absent: it was not asked. */
+  readonly gate?: string;
   /**
    * True: a confirming iteration that came to its own end, asked nothing and reported no failing
    * tests, so the run needs no other one.
@@ -1285,6 +1302,8 @@ export interface LastIteration {
   readonly counted: boolean;
   readonly seconds: number;
   readonly commit?: string;
+  /** What its agent claims beside its report. */
+  readonly claims?: Claims;
 }
 
 /** The code lenses on the loop's files. */

@@ -1,7 +1,7 @@
 """What the runs of a work tree came to, in numbers: what ``ralph stats`` and ``export`` tell.
 
-Everything here follows from journals; ``core.views.statistics`` makes it. It must never hold what
-an agent merely said about its own work, apart from what it used up.
+Everything here follows from journals. What an agent says of its own work is in ``claims`` and
+``completion_words`` alone, and nothing is counted by it; what it used up is its own word.
 
 What ``ralph doctor --json`` prints. Stable: programs read it.
 """
@@ -13,7 +13,7 @@ from enum import StrEnum
 from pydantic import Field
 
 from ralph_ls.protocol.base import Timestamp, WireModel
-from ralph_ls.protocol.run.report import AgentFailure
+from ralph_ls.protocol.run.report import AgentFailure, Claims
 from ralph_ls.protocol.run.values import Outcome, TaskRef
 
 
@@ -53,6 +53,16 @@ class IterationMetrics(WireModel):
     turns: int | None = None
     context_tokens: int | None = None
     context_window: int | None = None
+    has_progress: bool = False
+    """By its evidence."""
+    is_stuck: bool = False
+    """The breaker is open after it, or the same error has come back too often."""
+    errors: tuple[str, ...] = ()
+    """Its first error lines."""
+    completion_words: tuple[str, ...] = ()
+    """Names of the completion phrases in its agent's final text."""
+    claims: Claims | None = None
+    """What its agent claims: no evidence. None: nothing, or an engine that did not record it."""
 
 
 class PrunedOutput(WireModel):

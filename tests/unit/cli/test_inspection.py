@@ -138,6 +138,13 @@ class TestRead:
             "errors": ["error: one thing failed"],
             "words": {"completion": found["words"]["completion"], "clarification": []},
             "confidence": 50 + 10 * len(found["words"]["completion"]),
+            "claims": {
+                "hasStatusBlock": True,
+                "summary": "",
+                "prReady": None,
+                "clarificationWords": [],
+                "confidence": found["confidence"],
+            },
             "limit": None,
             "usage": None,
             "sessionId": None,

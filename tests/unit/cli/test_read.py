@@ -114,7 +114,7 @@ class TestGate:
             ("fixplan", "x", "✗ there is no report"),
             ("fixplan", BLOCK.replace("true", "false"), "✗ EXIT_SIGNAL is not true"),
             ("fixplan", BLOCK, "✗ it has 0 of 2 completion indicators"),
-            ("fixplan", BLOCK.replace("COMPLETE", "BLOCKED"), "✗ the report asks for a person"),
+            ("fixplan", BLOCK.replace("COMPLETE", "BLOCKED"), "✗ the report asks for the user"),
             ("stories", COMPLETE, "✓ this output gives the signal"),
             ("stories", BLOCK, "✗ it does not promise COMPLETE"),
             ("issue", BLOCK, "✓ this output gives the signal"),

@@ -39,7 +39,7 @@ class TestForeground:
         begun = "▸ Iteration 1 of 20: First task (0/2 tasks done, mode build, "
         first = next(place for place, line in enumerate(lines) if line.startswith(begun))
         assert lines[first + 1] == "I did the task. 漢字"
-        assert "▸ Report: IN_PROGRESS, 2 files, tests passing. Go on" in lines
+        assert "▸ Report: IN_PROGRESS, 2 files, 1 task, tests passing. Go on" in lines
         summary = lines.index("Ralph Loop Summary")
         assert lines[summary : summary + 3] == [
             "Ralph Loop Summary",

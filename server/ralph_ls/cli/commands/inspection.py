@@ -23,11 +23,11 @@ from ralph_ls.core.agent.misplaced_signals import find_misplaced_signals
 from ralph_ls.core.agent.result import AccountLimit
 from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.core.loop.rules.gate import (
-    NOT_COMPLETE,
     GateInputs,
     check_gate,
     foreign_signals,
     gate_words,
+    missing_signal,
 )
 from ralph_ls.core.loop.rules.retention import pruned_words
 from ralph_ls.core.plan.formats.dispatch import check_plan, parse_plan
@@ -326,25 +326,9 @@ def _show_gate(found: output_parser.ParsedOutput, config: Config) -> None:
     elif config.gate.rule in {GateRule.MARKER, GateRule.QUEUE}:
         print_text("  · no output of an agent gives that; only the plan is asked")
     else:
-        print_text(f"  ✗ {_missing(found, config)}")
+        print_text(f"  ✗ {missing_signal(given, result.indicators)}")
     for signal in foreign_signals(given):
         print_text(f"  ! {signal}, which is no signal to this gate")
-
-
-def _missing(found: output_parser.ParsedOutput, config: Config) -> str:
-    report = found.report
-    if config.gate.rule is GateRule.VERIFIED:
-        return f"it does not promise {config.promise.complete}"
-    if report is None:
-        return "there is no report"
-    if report.status in NOT_COMPLETE or report.clarification_needed:
-        return "the report asks for a person"
-    if config.gate.rule is GateRule.STATUS:
-        return f"STATUS is {report.status} and PR_READY is not true"
-    if not report.exit_signal:
-        return "EXIT_SIGNAL is not true"
-    count, limit = len(found.completion), config.gate.indicators
-    return f"it has {count} of {limit} completion indicators; they add up over iterations"
 
 
 def _show_overlooked(overlooked: Sequence[IgnoredSignal]) -> None:

@@ -37,13 +37,18 @@ from ralph_ls.protocol.config.agent import JsonLinesConfig
 from ralph_ls.protocol.config.agent_catalog import Dialect
 from ralph_ls.protocol.run.report import (
     AgentFailure,
+    Claims,
     Promise,
     PromiseKind,
     Report,
     ReportKind,
     ReportProblem,
     Usage,
+    flag_of,
 )
+
+MAX_SUMMARY_CHARACTERS = 300
+"""Characters of a WORK_SUMMARY among the claims of an iteration."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +86,19 @@ class ParsedOutput:
     failure: AgentFailure | None = None
     denied_tools: tuple[str, ...] | None = None
     limit: AccountLimit | None = None
+
+    @property
+    def claims(self) -> Claims | None:
+        """The claims that decide nothing; None where there are none."""
+        has_block = self.report is not None
+        claims = Claims(
+            has_status_block=has_block,
+            summary="" if self.report is None else _summary_of(self.report),
+            pr_ready=None if self.report is None else flag_of(self.report.fields.get(_READY, "")),
+            clarification_words=self.clarification,
+            confidence=self.confidence,
+        )
+        return claims if has_block or claims.confidence or claims.clarification_words else None
 
 
 def parse_output(
@@ -212,6 +230,9 @@ def to_json(reading: ParsedOutput) -> dict[str, object]:
             "clarification": list(reading.clarification),
         },
         "confidence": reading.confidence,
+        "claims": None
+        if reading.claims is None
+        else reading.claims.model_dump(mode="json", by_alias=True),
         "question": reading.question or None,
         "limit": None if limit is None else _limit_to_json(limit),
         "usage": None
@@ -243,12 +264,17 @@ def _asks_by_signal(report: Report | None, promises: tuple[Promise, ...]) -> boo
     )
 
 
+def _summary_of(report: Report) -> str:
+    return shorten(clean_text(report.work_summary), MAX_SUMMARY_CHARACTERS)
+
+
 def _confidence(report: Report | None, completion: tuple[str, ...]) -> int:
     return _CONFIDENCE_OF_REPORT * (report is not None) + _CONFIDENCE_OF_WORD * len(completion)
 
 
 _PIECE = 1 << 20
 MAX_CLOSING_CHARACTERS = 1_000
+_READY = "PR_READY"
 _CONFIDENCE_OF_REPORT = 50
 _CONFIDENCE_OF_WORD = 10
 

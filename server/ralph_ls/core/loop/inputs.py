@@ -16,7 +16,7 @@ from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.plan import RequestView
 from ralph_ls.protocol.run.commands import Command
 from ralph_ls.protocol.run.iteration_events import Forbidden
-from ralph_ls.protocol.run.report import AgentFailure, Promise, Report, SessionSeen, Usage
+from ralph_ls.protocol.run.report import AgentFailure, Claims, Promise, Report, SessionSeen, Usage
 from ralph_ls.protocol.run.values import (
     Baseline,
     Mode,
@@ -238,6 +238,8 @@ class IterationRead:
     report: Report | None = None
     promises: tuple[Promise, ...] = ()
     completion_words: tuple[str, ...] = ()
+    claims: Claims | None = None
+    """Those of which the loop decides nothing; None: there are none."""
     errors: tuple[str, ...] = ()
     error_patterns: tuple[str, ...] = ()
     without_output: bool = False

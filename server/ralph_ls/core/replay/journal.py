@@ -374,6 +374,7 @@ def _read(
         report=None if status is None else status.report,
         promises=tuple(event.promise for event in piece.all(PromiseRead)),
         completion_words=ended.completion_words,
+        claims=ended.claims,
         errors=ended.errors,
         error_patterns=_error_patterns(ended) if came_to_its_end else (),
         without_output=came_to_its_end and ended.crashes > 0,

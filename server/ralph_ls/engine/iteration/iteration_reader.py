@@ -286,6 +286,7 @@ class IterationReader:
             report=parsed.report,
             promises=parsed.promises,
             completion_words=parsed.completion,
+            claims=parsed.claims,
             errors=parsed.errors[:KEPT_ERRORS],
             error_patterns=parsed.error_patterns[:KEPT_ERRORS],
             without_output=not parsed.text.strip() and parsed.report is None,

@@ -17,7 +17,7 @@ from pydantic import Field
 
 from ralph_ls.protocol.base import Timestamp, WireModel
 from ralph_ls.protocol.config.agent_catalog import Dialect
-from ralph_ls.protocol.run.report import AgentFailure, Promise, Report, SessionSeen, Usage
+from ralph_ls.protocol.run.report import AgentFailure, Claims, Promise, Report, SessionSeen, Usage
 from ralph_ls.protocol.run.values import (
     Baseline,
     Breaker,
@@ -385,6 +385,10 @@ class IterationEnded(IterationEvent):
     """Which tools those were, each once."""
     completion_words: tuple[str, ...] = ()
     """Names of the completion phrases in the final text."""
+    claims: Claims | None = None
+    """What the agent claims beside that; None: nothing, or an engine that did not record it."""
+    gate: str | None = None
+    """What the exit gate found, in words; None: it was not asked."""
     confirmed: bool | None = None
     """True: a confirming iteration that came to its own end, asked nothing and reported no failing
     tests, so the run needs no other one."""

@@ -155,6 +155,20 @@ _FLAG = re.compile(rf"{_BEFORE}(true|false){_WORD_END}{_AFTER}[.,;]?{_AFTER}", r
 _NUMBER = re.compile(r"[\s*_`\"'<(\[{]*+[~\u2248]?+\s*+([0-9]++)")
 
 
+class Claims(WireModel):
+    """Claims of an agent about one iteration: shown beside the evidence, never used as such."""
+
+    has_status_block: bool = False
+    summary: str = ""
+    """WORK_SUMMARY of its status block on one line, at most 300 characters."""
+    pr_ready: bool | None = None
+    """PR_READY of its status block; None where it has no such field, or no readable one."""
+    clarification_words: tuple[str, ...] = ()
+    """Names of the clarification phrases in its final text."""
+    confidence: int = 0
+    """50 for a status block and 10 for each completion phrase."""
+
+
 class PromiseKind(StrEnum):
     """The three promises."""
 

@@ -24,7 +24,7 @@ from ralph_ls.protocol.run.events import (
     Warned,
 )
 from ralph_ls.protocol.run.iteration_events import AgentOut
-from ralph_ls.protocol.run.report import AgentFailure, Promise, Report, Usage
+from ralph_ls.protocol.run.report import AgentFailure, Claims, Promise, Report, Usage
 from ralph_ls.protocol.run.values import (
     Baseline,
     Breaker,
@@ -110,6 +110,8 @@ class LastIteration(WireModel):
     counted: bool = True
     seconds: float
     commit: str | None = None
+    claims: Claims | None = None
+    """What its agent claims beside its report."""
 
 
 class IterationFacts(WireModel):

@@ -136,6 +136,7 @@ def _iteration_ended(state: RunState, event: IterationEnded) -> RunChanges:
             counted=event.counted,
             seconds=event.seconds,
             commit=event.commit,
+            claims=event.claims,
         ),
     }
     reverted = () if state.current is None else state.current.reverted

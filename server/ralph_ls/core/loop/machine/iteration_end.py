@@ -18,7 +18,7 @@ from ralph_ls.core.loop.effects import CloseIteration, CommitWork, PushWork
 from ralph_ls.core.loop.fold.iteration_changes import warning_name
 from ralph_ls.core.loop.inputs import IterationRead, WorkCommitted, WorkPushed
 from ralph_ls.core.loop.machine import unfinished_tasks
-from ralph_ls.core.loop.machine.iteration_events import warn_once
+from ralph_ls.core.loop.machine.iteration_events import gate_inputs, warn_once
 from ralph_ls.core.loop.machine.verdict import (
     COMMIT_FAILED,
     CRASHES_TO_FATAL,
@@ -34,6 +34,7 @@ from ralph_ls.core.loop.rules.failure_policy import (
     agent_crash_words,
     agent_hold_words,
 )
+from ralph_ls.core.loop.rules.gate import gate_finding
 from ralph_ls.core.loop.rules.validation import is_invalid
 from ralph_ls.core.loop.state import StepDraft
 from ralph_ls.protocol.config.config import Committer, EvidenceKind, OnTimeout
@@ -241,6 +242,8 @@ def end_iteration(draft: StepDraft, settlement: SettledIteration) -> None:
             permission_denials=None if denied is None else len(denied),
             denied_tools=tuple(dict.fromkeys(denied or ())),
             completion_words=given.completion_words,
+            claims=given.claims,
+            gate=None if cut_short else gate_finding(gate_inputs(run, given), settlement.gate),
             confirmed=is_confirmation(run, settlement) or None,
             attempts=dict(settlement.attempts),
             skipped=unfinished_tasks.skipped_after(run, settlement),

@@ -221,6 +221,45 @@ def gate_words(config: GateConfig, complete_word: str) -> str:
             assert_never(config.rule)
 
 
+def gate_finding(given: GateInputs, result: GateResult) -> str:
+    """What the gate found, in words that follow "complete: " or "not complete: "."""
+    if result.accepted or result.refusal is not None:
+        return result.why or result.refusal or ""
+    return missing_signal(given, result.indicators)
+
+
+def missing_signal(given: GateInputs, indicators: int = 0) -> str:
+    """The signal that the gate misses, in words; ``indicators`` is their sum so far."""
+    config, report = given.config, given.report
+    if config.rule is GateRule.MARKER:
+        where = "in the plan since before this run" if given.stale_marker else "not in the plan"
+        return f"{config.marker} is {where}"
+    if config.rule is GateRule.QUEUE:
+        return "the queue is read before the next iteration"
+    if config.rule is GateRule.VERIFIED:
+        return _missing_of_verified(given)
+    if report is None:
+        return "there is no report"
+    if _asks_for_user(report):
+        return "the report asks for the user"
+    if config.rule is GateRule.STATUS:
+        return f"STATUS is {report.status} and PR_READY is not true"
+    if not report.exit_signal:
+        return "EXIT_SIGNAL is not true"
+    return (
+        f"it has {indicators} of {config.indicators} completion indicators; "
+        "they add up over iterations"
+    )
+
+
+def _missing_of_verified(given: GateInputs) -> str:
+    if not _is_all_done(given.counts):
+        return f"it does not promise {given.complete_word}"
+    asks = bool(given.promises) or (given.report is not None and _asks_for_user(given.report))
+    too_early = _refusal(given.counts, given.iterations, given.min_iterations)
+    return too_early if too_early is not None and not asks else "the agent asks for the user"
+
+
 def _check_marker(given: GateInputs) -> GateResult:
     """``spec``: PROJECT_COMPLETE is in the plan (docs/rules.md#exit-gate).
 

@@ -18,6 +18,7 @@ from ralph_ls.core.views.model.document_context import (
     open_blocker,
     open_question,
 )
+from ralph_ls.core.views.model.history import NO_STATUS_BLOCK
 from ralph_ls.core.views.model.tasks import (
     SKIPPED_WORDS,
     after_attempts,
@@ -150,7 +151,7 @@ def _last_recap(context: DocumentContext, task: Task) -> Iterator[str]:
     recap = context.history.recaps.get(task.id)
     if recap is None:
         return
-    claims = "no status block" if recap.claims is None else _plain(recap.claims)
+    claims = NO_STATUS_BLOCK if recap.claims is None else _plain(recap.claims)
     yield f"- Report of iteration {recap.iteration}: {claims}"
     if recap.facts is not None:
         yield f"- Seen in iteration {recap.iteration}: {_plain(recap.facts)}"

@@ -13,7 +13,7 @@ from itertools import takewhile
 from ralph_ls.core.loop.evidence.progress import new_head
 from ralph_ls.core.loop.fold.run_changes import RESET_TASK
 from ralph_ls.core.loop.rules.validation import verification_of
-from ralph_ls.core.views.model.words import claim_words, evidence_words, one_line
+from ralph_ls.core.views.model.words import claim_words, claims_words, evidence_words, one_line
 from ralph_ls.protocol.run.events import (
     CircuitBreakerStateChange,
     CommandAccepted,
@@ -37,6 +37,9 @@ from ralph_ls.protocol.run.values import TaskRef
 
 MAX_STARTS = 200
 """Starts whose task is kept: questions, blockers and reports refer to the newest ones."""
+
+NO_STATUS_BLOCK = "no status block"
+"""The claims of an iteration whose agent reported nothing."""
 
 MAX_RECAP_CHARS = 300
 """Characters of the claims or the facts of an iteration."""
@@ -197,6 +200,7 @@ def _enter(draft: _HistoryDraft, event: EventBase) -> None:
             draft.denied = ()
         case IterationEnded():
             _deny(draft, event)
+            _claim(draft, event)
             if event.usage is not None:
                 _consume(draft, event.usage)
         case _:
@@ -229,6 +233,15 @@ def _report(draft: _HistoryDraft, event: RalphStatusUpdate) -> None:
         claims = one_line(claim_words(event.report), limit=MAX_RECAP_CHARS)
         recommendation = one_line(event.report.recommendation, limit=MAX_RECAP_CHARS)
         draft.recaps[task_id] = replace(recap, claims=claims, recommendation=recommendation)
+
+
+def _claim(draft: _HistoryDraft, ended: IterationEnded) -> None:
+    """Add the claims beside its report; the recap keeps those of its newest iteration."""
+    words = claims_words(ended.claims)
+    if words and (known := _recap_of(draft, ended)) is not None:
+        task_id, recap = known
+        claims = ", ".join((recap.claims or NO_STATUS_BLOCK, words))
+        draft.recaps[task_id] = replace(recap, claims=one_line(claims, limit=MAX_RECAP_CHARS))
 
 
 def _show(draft: _HistoryDraft, event: EvidenceGathered) -> None:

@@ -13,7 +13,7 @@ from ralph_ls.core.views.model.control_chars import escape_control_chars
 from ralph_ls.protocol.plan import RequestView
 from ralph_ls.protocol.run.events import GuardReverted
 from ralph_ls.protocol.run.iteration_events import Forbidden
-from ralph_ls.protocol.run.report import AgentFailure, Report
+from ralph_ls.protocol.run.report import AgentFailure, Claims, Report
 from ralph_ls.protocol.run.state import IterationFacts, RunState
 from ralph_ls.protocol.run.values import Evidence, Mode, Outcome
 
@@ -25,6 +25,9 @@ SHOWN_TASKS = 3
 
 SHOWN_REASON = 80
 """Characters of a reason within a title."""
+
+MAX_CLAIM_CHARS = 300
+"""Shown characters of what an agent says that it did."""
 
 OUTCOME_WORDS = {
     Outcome.PROGRESS: "progress",
@@ -121,6 +124,20 @@ def claim_words(report: Report) -> str:
     if "TESTS_STATUS" in report.fields:
         parts.append(f"tests {report.tests_status.lower().replace('_', ' ')}")
     return escape_control_chars(", ".join(parts))
+
+
+def claims_words(claims: Claims | None) -> str:
+    """``"Fixed rounding", ready for a pull request, confidence 60``; empty where the agent claims
+    nothing beside what `claim_words` shows.
+    """
+    if claims is None:
+        return ""
+    parts = [f'"{one_line(claims.summary, limit=MAX_CLAIM_CHARS)}"'] if claims.summary else []
+    if claims.pr_ready is not None:
+        parts.append(f"{'' if claims.pr_ready else 'not '}ready for a pull request")
+    if claims.clarification_words:
+        parts.append(f"needs clarification by its words ({', '.join(claims.clarification_words)})")
+    return ", ".join([*parts, f"confidence {claims.confidence}"]) if parts else ""
 
 
 def evidence_words(evidence: Evidence) -> str:

@@ -24,7 +24,13 @@ from ralph_ls.core.views.model.tasks import (
     set_aside,
     verification_words,
 )
-from ralph_ls.core.views.model.words import evidence_words, one_line, some_lines, split_text
+from ralph_ls.core.views.model.words import (
+    claims_words,
+    evidence_words,
+    one_line,
+    some_lines,
+    split_text,
+)
 from ralph_ls.core.views.panel.card import breaker_reason, environment_lines
 from ralph_ls.core.views.text.summary import (
     cost_words,
@@ -92,6 +98,7 @@ def facts(context: DocumentContext, now: datetime | None = None) -> tuple[Fact, 
         *_tests(report),
         *_work(report, evidence),
         *_evidence(evidence),
+        *_claims(state),
         *_next(state),
         _time(context, state, now),
         *_cost(context, state),
@@ -239,6 +246,14 @@ def _evidence(evidence: Evidence | None) -> Iterator[Fact]:
     if evidence is not None:
         tone = Tone.GOOD if evidence.progress else Tone.WARNING
         yield Fact(key="evidence", heading="Evidence", text=evidence_words(evidence), tone=tone)
+
+
+def _claims(state: RunState) -> Iterator[Fact]:
+    """Claims of the newest iteration that no evidence covers."""
+    last, newest = state.last, max(state.report_start, state.evidence_start)
+    if last is not None and last.start >= newest and (text := claims_words(last.claims)):
+        shown, more = split_text(text, SHOWN_NEXT)
+        yield Fact(key="claims", heading="Claims", text=f"{shown}…" if more else shown, more=more)
 
 
 def _next(state: RunState) -> Iterator[Fact]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from ralph_ls.core.loop.rules.budget import tokens_of
 from ralph_ls.core.prompt.template import mode_word
-from ralph_ls.protocol.config.config import ProfileName
+from ralph_ls.protocol.config.config import BreakerConfig, Config
 from ralph_ls.protocol.json_output import IterationMetrics, RunMetrics, TotalMetrics
 from ralph_ls.protocol.run.events import (
     AgentExited,
@@ -30,7 +30,7 @@ from ralph_ls.protocol.run.events import (
     Warned,
 )
 from ralph_ls.protocol.run.report import Usage
-from ralph_ls.protocol.run.values import EndReason, Outcome, Phase
+from ralph_ls.protocol.run.values import Breaker, BreakerState, EndReason, Outcome, Phase
 
 RUNNING, PARKED, CRASHED = "running", "parked", "crashed"
 """Status of a run without an end."""
@@ -108,7 +108,7 @@ class _MetricsDraft:
 
     def __init__(self) -> None:
         self._run = ""
-        self._profile = ProfileName.SPEC
+        self._config = Config()
         self._begun: EventBase | None = None
         self._phase = Phase.STARTING
         self._is_stuck = False
@@ -122,7 +122,7 @@ class _MetricsDraft:
         match event:
             case RunStarted():
                 self._run, self._begun = event.run, event
-                self._profile = event.config.profile
+                self._config = event.config
             case RunResumed():
                 # Resuming a stuck run counts as a reset by the user (docs/rules.md#recovery).
                 self._resets += self._is_stuck
@@ -142,7 +142,7 @@ class _MetricsDraft:
             case IterationStarted():
                 self._open = [event]
             case IterationEnded():
-                self._iterations.append(_measure(event, self._open, self._profile))
+                self._iterations.append(_measure(event, self._open, self._config))
                 self._open = []
             case _ if self._open:
                 self._open.append(event)
@@ -173,7 +173,7 @@ _STUCK = EndReason.STUCK.value
 
 
 def _measure(
-    ended: IterationEnded, events: Sequence[EventBase], profile: ProfileName
+    ended: IterationEnded, events: Sequence[EventBase], config: Config
 ) -> IterationMetrics:
     """Metrics of one iteration from its end and its earlier events."""
     # An engine that recovers a killed one emits some events again; the last of a type counts.
@@ -194,7 +194,7 @@ def _measure(
         iteration=ended.iteration,
         start=ended.start,
         counted=ended.counted,
-        mode=mode_word(profile, ended.mode),
+        mode=mode_word(config.profile, ended.mode),
         task=started.task if isinstance(started, IterationStarted) else None,
         outcome=ended.outcome,
         clean=succeeded and not ran_out and not failed,
@@ -214,7 +214,18 @@ def _measure(
         turns=usage.turns,
         context_tokens=usage.context_tokens,
         context_window=usage.context_window,
+        has_progress=evidence is not None and evidence.progress,
+        is_stuck=_is_stuck(ended.breaker, config.breaker),
+        errors=ended.errors,
+        completion_words=ended.completion_words,
+        claims=ended.claims,
     )
+
+
+def _is_stuck(breaker: Breaker, rules: BreakerConfig) -> bool:
+    """Whether the breaker is open, or warns of an error that repeats."""
+    repeats = 0 < rules.same_error_warn <= breaker.consecutive_same_error
+    return repeats or breaker.state is BreakerState.OPEN
 
 
 def _share(part: float, whole: int) -> float | None:

@@ -65,8 +65,20 @@ CSV_COLUMNS = (
     "run_end",
     "failure",
     "cost_estimated",
+    "has_progress",
+    "is_stuck",
+    "errors",
+    "has_status_block",
+    "completion_words",
+    "clarification_words",
+    "claimed_confidence",
+    "claimed_summary",
+    "claimed_pr_ready",
 )
-"""Columns of the CSV, in snake_case (docs/rules.md#names)."""
+"""Columns of the CSV, in snake_case (docs/rules.md#names).
+
+From ``has_status_block`` on they hold what the agent claims.
+"""
 
 
 def run_cells(run: RunMetrics, zone: tzinfo | None) -> tuple[str, ...]:
@@ -157,7 +169,7 @@ def _csv_row(run: RunMetrics, one: IterationMetrics) -> Sequence[object]:
         "" if one.task is None else _cell(one.task.id),
         "" if one.task is None else _cell(one.task.title),
         one.outcome.value,
-        "true" if one.clean else "false",
+        _flag(one.clean),
         "" if one.started_at is None else to_wire_time(one.started_at.astimezone(UTC)),
         to_wire_time(one.ended_at),
         one.seconds,
@@ -174,8 +186,31 @@ def _csv_row(run: RunMetrics, one: IterationMetrics) -> Sequence[object]:
         one.context_window,
         run.end,
         None if one.failure is None else one.failure.value,
-        "true" if one.estimated else "false",
+        _flag(one.estimated),
+        _flag(one.has_progress),
+        _flag(one.is_stuck),
+        len(one.errors),
+        *_claims(one),
     )
+
+
+def _claims(one: IterationMetrics) -> Sequence[object]:
+    """Empty where no claims are recorded."""
+    words, claims = " ".join(one.completion_words), one.claims
+    if claims is None:
+        return ("", words, "", "", "", "")
+    return (
+        _flag(claims.has_status_block),
+        words,
+        " ".join(claims.clarification_words),
+        claims.confidence,
+        _cell(claims.summary),
+        "" if claims.pr_ready is None else _flag(claims.pr_ready),
+    )
+
+
+def _flag(value: bool) -> str:  # noqa: FBT001
+    return "true" if value else "false"
 
 
 def _cell(text: str) -> str:

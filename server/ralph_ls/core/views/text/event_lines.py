@@ -15,6 +15,8 @@ from ralph_ls.core.plurals import count_of, numbered_iteration
 from ralph_ls.core.prompt.template import mode_word
 from ralph_ls.core.views.model.tasks import aside_words, failed_output_tail, verification_words
 from ralph_ls.core.views.model.words import (
+    claim_words,
+    claims_words,
     committed_words,
     outcome_words,
     reverted_words,
@@ -73,8 +75,7 @@ def event_line(
         case e.AgentStarted() | e.AgentExited():
             return _about_agent(event, before)
         case e.RalphStatusUpdate(report=report):
-            text = f"Report: {report.status}, {count_of(report.files_modified, 'file')}, tests "
-            text += report.tests_status.lower().replace("_", " ")
+            text = f"Report: {claim_words(report)}"
             return EventLine(
                 text=text + (f". {report.recommendation}" if report.recommendation else "")
             )
@@ -297,5 +298,6 @@ def _iteration_ended(event: e.IterationEnded) -> EventLine:
     how = "at the usage limit" if at_limit else how.removesuffix(", does not count")
     text = f"Iteration {event.iteration}: {how} in {format_duration(event.seconds)}{commit}"
     text += "" if event.counted else "; it does not count"
+    text += f"\n  the agent claims: {claims}" if (claims := claims_words(event.claims)) else ""
     good = confirmed or event.outcome is Outcome.PROGRESS
     return EventLine(text=text, weight=Weight.QUIET if good else Weight.WARNING)

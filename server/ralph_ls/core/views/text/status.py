@@ -14,10 +14,11 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta, tzinfo
 
 from ralph_ls.core.loop.rules.waits import BY_REVIEW_POINT, REVIEW, parked_words
-from ralph_ls.core.plurals import count_of
 from ralph_ls.core.views.model.tasks import attempt_words
 from ralph_ls.core.views.model.words import (
     SHOWN_REASON,
+    claim_words,
+    claims_words,
     iteration_words,
     one_line,
     request_words,
@@ -207,8 +208,9 @@ def _last_change(state: RunState) -> str:
     if state.last.commit:
         parts.append(f"commit {state.last.commit[:7]}")
     if state.report is not None and state.report_start == state.last.start:
-        files = count_of(state.report.files_modified, "file")
-        parts.append(f"report: {state.report.status}, {files}")
+        parts.append(f"report: {claim_words(state.report)}")
+    if claims := claims_words(state.last.claims):
+        parts.append(f"the agent claims: {claims}")
     parts.append(f"breaker {state.breaker.state.value}")
     return "; ".join(parts)
 

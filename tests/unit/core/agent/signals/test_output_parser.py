@@ -11,10 +11,16 @@ from hypothesis import strategies as st
 
 from ralph_ls.core.agent.ignored_signals import MAX_IGNORED_SIGNALS, find_ignored_signals
 from ralph_ls.core.agent.misplaced_signals import find_misplaced_signals
-from ralph_ls.core.agent.output_parser import parse_output, parse_result, parse_text, to_json
+from ralph_ls.core.agent.output_parser import (
+    MAX_SUMMARY_CHARACTERS,
+    parse_output,
+    parse_result,
+    parse_text,
+    to_json,
+)
 from ralph_ls.core.agent.result import AccountLimit, AgentResult
 from ralph_ls.protocol.config.agent_catalog import Dialect
-from ralph_ls.protocol.run.report import ReportKind, Usage
+from ralph_ls.protocol.run.report import Claims, ReportKind, Usage
 from tests.unit.core.agent.decode.claude_streams import answer, recording, result, stream, use
 
 BLOCK = (
@@ -64,6 +70,27 @@ def test_confidence_is_fifty_for_a_report_and_ten_for_a_word(text: str, confiden
     assert parse_text(text).confidence == confidence
 
 
+def test_claims_are_what_no_rule_decides_by() -> None:
+    block = "---CLARITY_STATUS---\nSTATUS: COMPLETE\nPR_READY: {}\nWORK_SUMMARY: {}\n"
+    text = f"The goal is unclear.\n{block}---END_CLARITY_STATUS---\n"
+    claims = parse_text(text.format("true", "Fixed \x1b[31mit")).claims
+    assert claims == Claims(
+        has_status_block=True,
+        summary="Fixed it",
+        pr_ready=True,
+        clarification_words=("unclear",),
+        confidence=50,
+    )
+    vague = parse_text(text.format("nearly", "long " * 100)).claims
+    assert vague is not None
+    assert (vague.pr_ready, len(vague.summary) <= MAX_SUMMARY_CHARACTERS) == (None, True)
+
+
+def test_an_output_without_words_or_block_claims_nothing() -> None:
+    assert parse_text("I changed a file.").claims is None
+    assert parse_text("All done.").claims == Claims(confidence=10)
+
+
 def test_profile_settings_choose_block_and_word() -> None:
     text = (
         "---CLARITY_STATUS---\nSTATUS: BLOCKED\n---END_CLARITY_STATUS---\n"
@@ -92,6 +119,13 @@ def test_json_has_the_shape_of_the_read_command() -> None:
         "errors": ["error: line 3", "error: line 4"],
         "words": {"completion": ["complete", "ready-for-review"], "clarification": []},
         "confidence": 70,
+        "claims": {
+            "hasStatusBlock": True,
+            "summary": "",
+            "prReady": None,
+            "clarificationWords": [],
+            "confidence": 70,
+        },
         "question": None,
         "limit": None,
         "usage": None,

@@ -21,6 +21,7 @@ from ralph_ls.core.loop.rules.gate import (
     GateResult,
     check_gate,
     foreign_signals,
+    gate_finding,
     gate_words,
     queue_is_empty,
 )
@@ -196,6 +197,38 @@ NOT_SATISFIED: dict[str, GateInputs] = {
         "status", said=report(STATUS="COMPLETE", PR_READY="true", CLARIFICATION_NEEDED="true")
     ),
 }
+
+
+def test_a_gate_that_is_not_satisfied_names_the_signal_that_it_misses() -> None:
+    found = {name: gate_finding(given, check_gate(given)) for name, given in NOT_SATISFIED.items()}
+    too_few = "it has {} of 2 completion indicators; they add up over iterations"
+    assert found == {
+        "no marker": "PROJECT_COMPLETE is not in the plan",
+        "a marker of an earlier run": "PROJECT_COMPLETE is in the plan since before this run",
+        "no report": "there is no report",
+        "no EXIT_SIGNAL": "EXIT_SIGNAL is not true",
+        "EXIT_SIGNAL without any indicator": too_few.format(0),
+        "a repeated phrase": too_few.format(1),
+        "EXIT_SIGNAL with too few": too_few.format(1),
+        "EXIT_SIGNAL without a plan": too_few.format(0).replace("of 2", "of 1"),
+        "an open task and no promise": "it does not promise COMPLETE",
+        "no plan and no promise": "it does not promise COMPLETE",
+        "all done, and blocked": "the agent asks for the user",
+        "all done, and a question": "the agent asks for the user",
+        "all done, and a wish for clarification": "the agent asks for the user",
+        "all done too early": "only 3 of at least 4 iterations have run",
+        "a queue": "the queue is read before the next iteration",
+        "no report to look at": "there is no report",
+        "STATUS IN_PROGRESS with EXIT_SIGNAL": "STATUS is IN_PROGRESS and PR_READY is not true",
+        "STATUS COMPLETE with a wish for clarification": "the report asks for the user",
+    }
+
+
+def test_a_satisfied_gate_says_why_it_was_accepted_or_refused() -> None:
+    accepted = SATISFIED["PR_READY"]
+    assert gate_finding(accepted, check_gate(accepted)) == check_gate(accepted).why
+    refused = replace(accepted, counts=ONE_OPEN)
+    assert gate_finding(refused, check_gate(refused)) == "1 required task is still open in the plan"
 
 
 @pytest.mark.parametrize("name", NOT_SATISFIED)

@@ -18,11 +18,12 @@ from ralph_ls.protocol.run.events import (
     Committed,
     CompletionRefused,
     CriteriaVerified,
+    EventBase,
     RolledBack,
     Validated,
 )
 from ralph_ls.protocol.run.iteration_events import CriterionChecked
-from ralph_ls.protocol.run.report import Usage
+from ralph_ls.protocol.run.report import Claims, Usage
 from ralph_ls.protocol.run.values import Breaker, BreakerState, CommitSeen, Evidence
 from tests.unit.core.loop.simulated_project import finishes, no_progress, progress
 from tests.unit.core.loop.simulated_run import play
@@ -193,6 +194,23 @@ def test_what_an_iteration_reported_is_kept_in_short_words() -> None:
     assert known.claims == "COMPLETE"
     assert known.recommendation.startswith("look at it look at it")
     assert len(known.recommendation) <= MAX_RECAP_CHARS
+
+
+@pytest.mark.parametrize(
+    ("reported", "claims"),
+    [
+        ([reports(1, STATUS="COMPLETE")], 'COMPLETE, "Chose it", confidence 50'),
+        ([], 'no status block, "Chose it", confidence 50'),
+    ],
+)
+def test_the_claims_of_an_iteration_follow_its_report(
+    reported: list[EventBase], claims: str
+) -> None:
+    made = Claims(summary="Chose it", confidence=50)
+    known = history([begins(1, CHOOSE), *reported, ends(1, claims=made)])
+    assert known.recaps[task(CHOOSE).id].claims == claims
+    alone = history([ends(1, claims=made)])
+    assert alone.recaps == {}
 
 
 def test_a_task_that_became_done_again_belongs_to_the_later_iteration() -> None:

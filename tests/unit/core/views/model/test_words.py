@@ -8,6 +8,7 @@ from ralph_ls.core.plurals import count_of, some_of
 from ralph_ls.core.views.model.words import (
     OUTCOME_WORDS,
     claim_words,
+    claims_words,
     evidence_words,
     minutes_words,
     one_line,
@@ -15,7 +16,7 @@ from ralph_ls.core.views.model.words import (
     some_lines,
     split_text,
 )
-from ralph_ls.protocol.run.report import Report, ReportKind
+from ralph_ls.protocol.run.report import Claims, Report, ReportKind
 from ralph_ls.protocol.run.state import IterationFacts
 from ralph_ls.protocol.run.values import CommitSeen, Evidence, Outcome
 
@@ -39,6 +40,28 @@ def test_counts_agree_with_their_noun(number: int, noun: str, expected: str) -> 
 )
 def test_of_many_names_the_first_are_reported(names: tuple[str, ...], expected: str) -> None:
     assert some_of(names, 2) == expected
+
+
+@pytest.mark.parametrize(
+    ("claims", "expected"),
+    [
+        (None, ""),
+        (Claims(has_status_block=True, confidence=60), ""),
+        (Claims(confidence=50, pr_ready=False), "not ready for a pull request, confidence 50"),
+        (
+            Claims(summary="Round\x1b[2J it", pr_ready=True, confidence=60),
+            '"Round\\x1b[2J it", ready for a pull request, confidence 60',
+        ),
+        (
+            Claims(clarification_words=("unclear", "which-option")),
+            "needs clarification by its words (unclear, which-option), confidence 0",
+        ),
+    ],
+)
+def test_claims_are_shown_where_a_report_does_not_show_them(
+    claims: Claims | None, expected: str
+) -> None:
+    assert claims_words(claims) == expected
 
 
 @pytest.mark.parametrize(

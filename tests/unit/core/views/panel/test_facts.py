@@ -8,7 +8,7 @@ from ralph_ls.core.views.model.document_context import DocumentContext
 from ralph_ls.core.views.panel.facts import facts, running_time
 from ralph_ls.protocol.lsp.panel import Fact, Tone
 from ralph_ls.protocol.run.events import EventBase
-from ralph_ls.protocol.run.report import Usage
+from ralph_ls.protocol.run.report import Claims, Usage
 from ralph_ls.protocol.run.values import Breaker, Phase
 from tests.unit.core.views.document_contexts import (
     CHOOSE,
@@ -189,6 +189,25 @@ class TestBreaker:
         )
         off = started(breaker={"denials_open": 0, "set_aside_open": 0})
         assert told(off, *WORKS[1:], last)["breaker"] == ("closed", Tone.GOOD, "")
+
+
+class TestClaims:
+    def test_they_are_a_line_below_the_evidence(self) -> None:
+        claims = Claims(summary="word " * 50, confidence=50)
+        known = (*WORKS, shows(3), ends(3, claims=claims))
+        keys = [fact.key for fact in facts(seen(*known))]
+        assert keys[keys.index("claims") - 1] == "evidence"
+        shown, _, more = told(*WORKS, ends(3, claims=claims))["claims"]
+        assert shown.startswith('"word word')
+        assert shown.endswith("word…")
+        assert more.endswith('", confidence 50')
+
+    def test_those_of_an_earlier_iteration_are_not_shown(self) -> None:
+        claims = Claims(pr_ready=True, confidence=50)
+        text = "ready for a pull request, confidence 50"
+        assert told(*WORKS, ends(3, claims=claims))["claims"] == (text, Tone.PLAIN, "")
+        later = (*WORKS, ends(3, claims=claims), begins(4, None), reports(4))
+        assert "claims" not in told(*later)
 
 
 class TestNext:

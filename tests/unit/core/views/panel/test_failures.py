@@ -141,4 +141,4 @@ def test_statistics_count_failures_and_mark_estimates() -> None:
     assert run_cells(run, None)[-1] == "≈$0.50"
     lines = dict(total_lines(total))
     assert (lines["Cost"], lines["Failures"]) == ("≈$0.50", "model overloaded 1")
-    assert to_csv([run]).splitlines()[1].endswith(",overloaded,true")
+    assert to_csv([run]).splitlines()[1].endswith(",overloaded,true,false,false,0,,,,,,")

@@ -33,8 +33,10 @@ from ralph_ls.protocol.run.events import (
     Validated,
     Warned,
 )
-from ralph_ls.protocol.run.report import Usage
+from ralph_ls.protocol.run.report import Claims, Usage
 from ralph_ls.protocol.run.values import (
+    Breaker,
+    BreakerState,
     CommitSeen,
     EndReason,
     Mode,
@@ -126,7 +128,53 @@ class TestAnIteration:
             "turns": 3,
             "contextTokens": 45000,
             "contextWindow": 200000,
+            "hasProgress": True,
+            "isStuck": False,
+            "errors": [],
+            "completionWords": [],
+            "claims": None,
         }
+
+    def test_has_the_claims_of_its_agent_apart(self) -> None:
+        claims = Claims(
+            has_status_block=True,
+            summary="=Fixed rounding",
+            pr_ready=True,
+            clarification_words=("unclear", "which-option"),
+            confidence=60,
+        )
+        run = measured(
+            iteration_ended(claims=claims, completion_words=("done",), errors=("error: disk",)),
+            iteration_ended(2, claims=Claims(confidence=10)),
+        )
+        first, second = csv.DictReader(io.StringIO(to_csv([run])))
+        known = {name: first[name] for name in CSV_COLUMNS[CSV_COLUMNS.index("has_progress") :]}
+        assert known == {
+            "has_progress": "false",
+            "is_stuck": "false",
+            "errors": "1",
+            "has_status_block": "true",
+            "completion_words": "done",
+            "clarification_words": "unclear which-option",
+            "claimed_confidence": "60",
+            "claimed_summary": "'=Fixed rounding",
+            "claimed_pr_ready": "true",
+        }
+        assert (second["has_status_block"], second["claimed_pr_ready"]) == ("false", "")
+
+    @pytest.mark.parametrize(
+        ("breaker", "stuck"),
+        [
+            (Breaker(consecutive_same_error=2), False),
+            (Breaker(consecutive_same_error=3), True),
+            (Breaker(state=BreakerState.HALF_OPEN), False),
+            (Breaker(state=BreakerState.OPEN), True),
+        ],
+    )
+    def test_is_stuck_where_an_error_repeats_or_the_breaker_opens(
+        self, breaker: Breaker, stuck: bool
+    ) -> None:
+        assert one_of(breaker=breaker).is_stuck is stuck
 
     @pytest.mark.parametrize(
         ("profile", "mode", "word"),

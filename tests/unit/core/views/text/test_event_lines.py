@@ -8,7 +8,7 @@ import pytest
 from ralph_ls.core.views.text.event_lines import EventLine, Weight, event_line
 from ralph_ls.core.views.text.summary import header_lines
 from ralph_ls.protocol.run import events as e
-from ralph_ls.protocol.run.report import AgentFailure
+from ralph_ls.protocol.run.report import AgentFailure, Claims, Report, ReportKind
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import (
     INFERRED,
@@ -394,6 +394,20 @@ class TestAgent:
     )
     def test_a_report_is_shown_in_one_line(self, fields: dict[str, str], text: str) -> None:
         check(report(**fields), text)
+
+    def test_a_report_is_shown_by_the_fields_that_it_has(self) -> None:
+        fields = {"STATUS": "COMPLETE", "PR_READY": "true"}
+        given = Report(kind=ReportKind.CLARITY_STATUS, fields=fields)
+        check(event(e.RalphStatusUpdate, iteration=1, report=given), "Report: COMPLETE")
+
+    def test_claims_are_shown_below_what_the_evidence_decided(self) -> None:
+        claims = Claims(summary="Fixed rounding", pr_ready=True, confidence=60)
+        check(
+            iteration_ended(4, claims=claims),
+            "Iteration 4: progress in 2m 32s, commit abc1234\n"
+            '  the agent claims: "Fixed rounding", ready for a pull request, confidence 60',
+            Weight.QUIET,
+        )
 
     @pytest.mark.parametrize("progress", [True, False])
     def test_evidence_says_why(self, progress: bool) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from ralph_ls.core.views.text.status import needs_user, status_answers
 from ralph_ls.protocol.run.events import RunEnded
+from ralph_ls.protocol.run.report import Claims
 from ralph_ls.protocol.run.state import Blocker, End, Question, RunState
 from ralph_ls.protocol.run.values import Breaker, BreakerState, EndReason, Mode, Phase
 from tests.unit.core.views.run_states import (
@@ -90,7 +91,17 @@ class TestLastChange:
         )
         assert answers(state)["Last change"] == (
             "iteration 1: 1 commit, 2 files changed; commit abc1234; "
-            "report: IN_PROGRESS, 2 files; breaker CLOSED"
+            "report: IN_PROGRESS, 2 files, tests passing; breaker CLOSED"
+        )
+
+    def test_claims_are_marked_as_claims(self) -> None:
+        claims = Claims(summary="Fixed rounding", confidence=50)
+        state = state_after(
+            run_started(), iteration_started(), evidence(), iteration_ended(claims=claims)
+        )
+        assert answers(state)["Last change"] == (
+            "iteration 1: 1 commit, 2 files changed; commit abc1234; "
+            'the agent claims: "Fixed rounding", confidence 50; breaker CLOSED'
         )
 
     def test_what_is_not_there_is_not_reported(self) -> None:
