@@ -149,7 +149,12 @@ class TestRead:
             "usage": None,
             "sessionId": None,
             "failed": False,
+            "question": None,
+            "failure": None,
+            "why": None,
+            "deniedTools": None,
             "overlooked": [],
+            "hint": None,
         }
         assert found["words"]["completion"]
         assert {"unknown-value", "missing-field"} == {problem["code"] for problem in problems}
