@@ -11,8 +11,9 @@ Compares two parsed plans; that the later one was written by an agent is known b
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import NamedTuple
 
 from ralph_ls.core.plan.diff.pairing import TaskPairing, is_unfinished, pair_tasks
@@ -142,26 +143,36 @@ class _GuardContext:
 
 def _judged(before: Plan, after: Plan, pairing: TaskPairing, powers: PlanPowers) -> list[_Found]:
     """The forbidden changes, in the order of the earlier plan."""
+    new_criteria = cache(partial(_criteria_of_new, after, pairing))
     found: list[_Found] = []
-    moved: frozenset[str] | None = None
     for nth, task in enumerate(before.tasks):
         if not is_unfinished(task):
             continue
         now = pairing.kept.get(nth)
-        if now is None:
-            if not powers.may_drop and nth not in pairing.resolved:
-                found.append(_Found(Forbidden.DROPPED, nth, None))
-            continue
-        became = after.tasks[now]
-        if not powers.may_drop and became.state is TaskState.SKIPPED:
-            found.append(_Found(Forbidden.SKIPPED, nth, now))
-        if powers.may_change_criteria or became.criteria == task.criteria:
-            continue
-        moved = _criteria_of_new(after, pairing) if moved is None else moved
-        gone = _lost_criteria(task, became, moved)
-        if gone:
-            found.append(_Found(Forbidden.CRITERIA, nth, now, gone))
+        if now is not None:
+            found += _judged_task(before, after, (nth, now), powers, new_criteria)
+        elif not powers.may_drop and nth not in pairing.resolved:
+            found.append(_Found(Forbidden.DROPPED, nth, None))
     return [one for one in found if (one.what, before.tasks[one.nth].id) not in powers.decided]
+
+
+def _judged_task(
+    before: Plan,
+    after: Plan,
+    pair: tuple[int, int],
+    powers: PlanPowers,
+    new_criteria: Callable[[], frozenset[str]],
+) -> Iterator[_Found]:
+    """The forbidden changes of a task that is in both plans."""
+    nth, now = pair
+    task, became = before.tasks[nth], after.tasks[now]
+    if not powers.may_drop and became.state is TaskState.SKIPPED:
+        yield _Found(Forbidden.SKIPPED, nth, now)
+    if powers.may_change_criteria or became.criteria == task.criteria:
+        return
+    gone = _lost_criteria(task, became, new_criteria())
+    if gone:
+        yield _Found(Forbidden.CRITERIA, nth, now, gone)
 
 
 def _criteria_of_new(after: Plan, pairing: TaskPairing) -> frozenset[str]:

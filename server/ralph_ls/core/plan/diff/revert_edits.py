@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
@@ -152,51 +152,79 @@ def restore_tasks(
     was: PlanSide, now: PlanSide, dropped: Sequence[int], kept: Mapping[int, int]
 ) -> list[RevertEdit]:
     """Restore dropped tasks with their notes, behind or before their former neighbours."""
-    missing = set(dropped)
-    positions = {task.id: nth for nth, task in enumerate(was.plan.tasks)}
+    restoring = _Restoring(was, now, frozenset(dropped), kept)
     family: dict[tuple[str | None, str], list[int]] = {}
     for nth, task in enumerate(was.plan.tasks):
         family.setdefault((task.parent, task.section), []).append(nth)
-    edits: list[RevertEdit] = []
-    behind: dict[int, list[str]] = {}
-    ahead: dict[int, list[str]] = {}
     for siblings in family.values():
-        if missing.isdisjoint(siblings):
-            continue
-        anchors = _anchors(was, now, siblings, kept)
+        if not restoring.missing.isdisjoint(siblings):
+            restoring.take_siblings(siblings)
+    return restoring.edits()
+
+
+class _Restoring:
+    """The lines of dropped tasks, by the place in the plan of today that they go to."""
+
+    def __init__(
+        self, was: PlanSide, now: PlanSide, missing: frozenset[int], kept: Mapping[int, int]
+    ) -> None:
+        self.missing = missing
+        self._was = was
+        self._now = now
+        self._kept = kept
+        self._positions = {task.id: nth for nth, task in enumerate(was.plan.tasks)}
+        self._replaced: list[RevertEdit] = []
+        self._behind: dict[int, list[str]] = {}
+        self._ahead: dict[int, list[str]] = {}
+
+    def take_siblings(self, siblings: Sequence[int]) -> None:
+        """Place the missing ones of a parent, or of a section; a missing parent takes its own."""
+        anchors = _anchors(self._was, self._now, siblings, self._kept)
         homeless: list[str] = []
         for nth in siblings:
-            task = was.plan.tasks[nth]
-            around = None if task.parent is None else positions[task.parent]
-            if nth not in missing or around in missing:
-                continue
-            block = _block(was, nth, missing)
-            left = _left_over(was, now, nth)
-            if left is not None:
-                begin, end = now.starts[left.start], now.starts[left.stop - 1]
-                end += len(now.lines[left.stop - 1])
-                edits.append(RevertEdit(begin, end, now.ending.join(block)))
-                continue
-            previous, following = anchors[nth]
-            if previous is not None:
-                lines = _moved_in(block, now.lines[previous.line])
-                behind.setdefault(previous.end_line, []).extend(lines)
-            elif following is not None:
-                lines = _moved_in(block, now.lines[following.line])
-                ahead.setdefault(following.line, []).extend(lines)
-            elif around is not None and around in kept:
-                holder = now.plan.tasks[kept[around]]
-                old = was.lines[was.plan.tasks[around].line]
-                depths = _indent(old), _indent(now.lines[holder.line])
-                behind.setdefault(holder.end_line, []).extend(_shifted(block, *depths))
-            else:
-                homeless += _moved_in(block, "")
+            if nth in self.missing and self._parent_of(nth) not in self.missing:
+                homeless += self._take(nth, *anchors[nth])
         if homeless:
-            first = was.plan.tasks[siblings[0]]
-            line, lines = _in_section(was, now, first, homeless)
-            behind.setdefault(line, []).extend(lines)
-    edits += [now.insert_behind(line, lines) for line, lines in sorted(behind.items())]
-    return edits + [now.insert_before(line, lines) for line, lines in sorted(ahead.items())]
+            first = self._was.plan.tasks[siblings[0]]
+            line, lines = _in_section(self._was, self._now, first, homeless)
+            self._behind.setdefault(line, []).extend(lines)
+
+    def edits(self) -> list[RevertEdit]:
+        behind, ahead = sorted(self._behind.items()), sorted(self._ahead.items())
+        return [
+            *self._replaced,
+            *(self._now.insert_behind(line, lines) for line, lines in behind),
+            *(self._now.insert_before(line, lines) for line, lines in ahead),
+        ]
+
+    def _parent_of(self, nth: int) -> int | None:
+        parent = self._was.plan.tasks[nth].parent
+        return None if parent is None else self._positions[parent]
+
+    def _take(self, nth: int, previous: Task | None, following: Task | None) -> list[str]:
+        """Place one task; returns its lines where nothing that was around it is there."""
+        now = self._now
+        block = _block(self._was, nth, self.missing)
+        left = _left_over(self._was, now, nth)
+        parent = self._parent_of(nth)
+        if left is not None:
+            begin, end = now.starts[left.start], now.starts[left.stop - 1]
+            end += len(now.lines[left.stop - 1])
+            self._replaced.append(RevertEdit(begin, end, now.ending.join(block)))
+        elif previous is not None:
+            lines = _moved_in(block, now.lines[previous.line])
+            self._behind.setdefault(previous.end_line, []).extend(lines)
+        elif following is not None:
+            lines = _moved_in(block, now.lines[following.line])
+            self._ahead.setdefault(following.line, []).extend(lines)
+        elif parent is not None and parent in self._kept:
+            holder = now.plan.tasks[self._kept[parent]]
+            old = self._was.lines[self._was.plan.tasks[parent].line]
+            depths = _indent(old), _indent(now.lines[holder.line])
+            self._behind.setdefault(holder.end_line, []).extend(_shifted(block, *depths))
+        else:
+            return _moved_in(block, "")
+        return []
 
 
 def restore_tasks_at_top(was: PlanSide, now: PlanSide, dropped: Sequence[Task]) -> list[RevertEdit]:
@@ -257,7 +285,7 @@ def _left_over(was: PlanSide, now: PlanSide, nth: int) -> range | None:
     return None
 
 
-def _block(was: PlanSide, nth: int, missing: set[int]) -> list[str]:
+def _block(was: PlanSide, nth: int, missing: Collection[int]) -> list[str]:
     """A task's lines, without those of nested tasks that were not dropped with it."""
     task = was.plan.tasks[nth]
     tasks = was.plan.tasks
