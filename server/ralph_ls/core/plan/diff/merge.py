@@ -153,11 +153,11 @@ class _Merge:
         gone_until = -1
         for line, task in sorted(base.tasks.items()):
             here, there = mine.ids.get(task.id), theirs.ids.get(task.id)
-            known = task.id in base.ids
-            if known and here is not None and there is not None:
-                is_moved = to_mine.get(line) != here.line
-                if is_moved or to_theirs.get(line) != there.line:
-                    yield _Unit(task, here, there, here if is_moved else there)
+            if task.id in base.ids and here is not None and there is not None:
+                is_moved_here = to_mine.get(line) != here.line
+                is_moved_there = to_theirs.get(line) != there.line
+                if is_moved_here or is_moved_there:
+                    yield _Unit(task, here, there, here if is_moved_here else there)
             elif line > gone_until:
                 unit = self._removed(task, here, there, to_mine.get(line), to_theirs.get(line))
                 if unit is not None:
@@ -193,18 +193,22 @@ class _Merge:
         """Assign each line to the innermost unit that it belongs to, and each unit to its place."""
         self._regions = [_Region() for _ in range(len(self._units) + 1)]
         for name, version in zip(("base", "mine", "theirs"), self._all(), strict=True):
-            tasks = [getattr(unit, name) for unit in self._units]
-            begins = {task.line: number for number, task in enumerate(tasks, 1) if task}
-            open_units: list[int] = [0]
-            for line in range(len(version.lines)):
-                while open_units[-1] and tasks[open_units[-1] - 1].end_line < line:
-                    open_units.pop()
-                if line in begins:
-                    number = begins[line]
-                    if name == self._side_of(number):
-                        getattr(self._regions[open_units[-1]], name).append(-number)
-                    open_units.append(number)
-                getattr(self._regions[open_units[-1]], name).append(line)
+            self._share_out_lines(name, len(version.lines))
+
+    def _share_out_lines(self, name: str, n_lines: int) -> None:
+        """The same for the lines of one version."""
+        tasks = [getattr(unit, name) for unit in self._units]
+        begins = {task.line: number for number, task in enumerate(tasks, 1) if task}
+        open_units: list[int] = [0]
+        for line in range(n_lines):
+            while open_units[-1] and tasks[open_units[-1] - 1].end_line < line:
+                open_units.pop()
+            number = begins.get(line)
+            if number is not None:
+                if name == self._side_of(number):
+                    getattr(self._regions[open_units[-1]], name).append(-number)
+                open_units.append(number)
+            getattr(self._regions[open_units[-1]], name).append(line)
 
     def _indent_alike(self) -> None:
         """Indent a task and its notes in every version as deep as at their new place."""
@@ -337,16 +341,20 @@ def _pair(
     its = [-1 if item < 0 else side.keys[item] for item in side_items]
     pairs = dict(same_lines(mine, its))
     known, new = set(its), set(mine)
-    for begin, end, from_, to in changed_stretches(mine, its):
-        taken = from_
+
+    def is_partner(at: int, other: int) -> bool:
+        if _is_elsewhere(mine[at], known) or _is_elsewhere(its[other], new):
+            return False
+        return _is_reworded(base, base_items[at], side, side_items[other])
+
+    for begin, end, first, to in changed_stretches(mine, its):
+        following = first
         for at in range(begin, end):
-            for other in range(taken, min(to, taken + LOOKAHEAD)):
-                if _is_elsewhere(mine[at], known) or _is_elsewhere(its[other], new):
-                    continue
-                if _is_reworded(base, base_items[at], side, side_items[other]):
-                    pairs[at] = other
-                    taken = other + 1
-                    break
+            others = range(following, min(to, following + LOOKAHEAD))
+            partner = next((other for other in others if is_partner(at, other)), None)
+            if partner is not None:
+                pairs[at] = partner
+                following = partner + 1
     return pairs
 
 

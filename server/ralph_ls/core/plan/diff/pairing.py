@@ -73,17 +73,17 @@ def pair_tasks(
     search = _Search(before, after, missing, fresh, dict(kept))
     kept.update(search.reworded())
     gone = [nth for nth in missing if nth not in kept]
-    mine = next((nth for nth in gone if before.tasks[nth].id == own), None)
-    order = [*([] if mine is None else [mine]), *_ticked(before, after, kept), *gone]
+    mine = [nth for nth in gone if before.tasks[nth].id == own][:1]
+    order = [*mine, *_ticked(before, after, kept), *gone]
     logged = FinishedEntries(finished).each_once(before.tasks, order) & set(gone)
     used = set(kept.values())
     resolved = logged | {nth for nth in gone if nth not in logged and search.is_in_parts(nth, used)}
     entry = ""
-    if mine is not None and mine not in resolved:
+    if not resolved.issuperset(mine):
         unpaired = [after.tasks[nth] for nth in fresh if nth not in used]
         entry = _left_over(before, unpaired, finished)
-    if entry and mine is not None:
-        logged, resolved = logged | {mine}, resolved | {mine}
+    if entry:
+        logged, resolved = logged.union(mine), resolved.union(mine)
     return TaskPairing(
         kept=kept,
         resolved=frozenset(resolved),
