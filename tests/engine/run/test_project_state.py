@@ -113,7 +113,12 @@ class TestLog:
         assert log.stat().st_mode & 0o777 == 0o600
         found = records(log)
         started = told(done, "iterationStarted")
-        metas = [one for one in found if one["type"] == "loop_meta"]
+        all_metas = [one for one in found if one["type"] == "loop_meta"]
+        metas = [one for one in all_metas if one["event"].startswith("iteration_")]
+        metas = [one for one in metas if "message" not in one["data"]]
+        warned = next(one for one in all_metas if one["event"] == "warned")
+        assert list(warned["data"]) == ["iteration", "level", "message", "code"]
+        assert all_metas[-1]["event"] == "run_ended"
         assert [(one["event"], list(one["data"])) for one in metas] == [
             ("iteration_start", ["iteration", "issue_id", "mode"]),
             ("iteration_end", ["iteration", "exit_code", "duration_seconds"]),
@@ -123,7 +128,7 @@ class TestLog:
         said = [one["text"] for one in found if one["type"] == "agent_text"]
         assert {"plain words", "42", "[1]", "oops\ufffd"} <= set(said)
         grepped = [line for line in log.read_text().splitlines() if '"type":"loop_meta"' in line]
-        assert [json.loads(line) for line in grepped] == metas
+        assert [json.loads(line) for line in grepped] == all_metas
         jq(".", log)
         assert json.loads(jq(TOTAL, log)) == [
             sum(round(event.seconds) for event in told(done, "iterationEnded"))
@@ -193,6 +198,8 @@ class TestLog:
         assert done.exit_code == 1
         _, second = logs(beads)
         found = [one for one in records(second) if one["type"] == "loop_meta"]
+        assert found[0]["event"] == "run_resumed"
+        found = [one for one in found if one["event"] in {"iteration_start", "iteration_end"}]
         assert [(one["event"], one["data"]["iteration"]) for one in found][:2] == [
             ("iteration_end", 1),
             ("iteration_start", 1),

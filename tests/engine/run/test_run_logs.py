@@ -97,9 +97,10 @@ def test_the_log_of_a_run_has_a_frame_an_iteration_in_local_time(project: Projec
     assert re.fullmatch(
         rf"3\nBranch: main\nStarted: {started:%Y-%m-%d %H:%M:}\d\d\n{rule}\n\n"
         rf"[^━]*out 3\n[^━]*\n{rule}\nCompleted: [-\d]{{10}} [:\d]{{8}}\nDuration: \d+s\n"
-        rf"Commit: {commit}\n{rule}\n\n",
+        rf"Commit: {commit}\n{rule}\n\n▸ [:\d]{{8}} Ended: limit: 3 of 3 iterations are used up\n",
         frames[3],
     )
+    assert f"▸ {started:%H:%M:}" in frames[3]
     assert "err 3\n" in frames[3]
     assert "Commit:" not in frames[2]
 
@@ -130,6 +131,30 @@ def test_an_iteration_can_have_a_separate_log_and_earlier_ones_are_moved(
     assert len((logs / "summary.csv").read_text(encoding="utf-8").splitlines()) == 2
     assert "Log:         ralph/logs/summary.csv\n" in second.stdout
     assert git(project.repository, "status", "--porcelain") == "?? work.txt\n"
+
+
+@pytest.mark.parametrize("form", ["run", "iteration"])
+def test_a_log_for_people_has_what_happened_around_the_words_of_an_agent(
+    project: Project, form: str
+) -> None:
+    settings = f'log_form = "{form}"\ntimeout = 1\non_timeout = "continue"\n'
+    project.plan("First", "Second", files={".ralph/config.toml": settings})
+    project.agent(
+        """printf 'plain \\033[31mred\\033[0m \\033]0;title\\007 '
+        printf '\\342\\200\\256abc\\r\\n10%%\\r20%%'
+        [ $RALPH_START != 2 ] || { cat go; }
+        sed -i '/Second/d' IMPLEMENTATION_PLAN.md *fix_plan.md 2>/dev/null"""
+    )
+    os.mkfifo(project.file("go"))
+    done = project.run("2")
+    assert done.exit_code == 1
+    logs = sorted(project.file(".ralph/logs").glob("*.log"))
+    text = "".join(log.read_text(encoding="utf-8") for log in logs)
+    assert text.count("plain red \\x1b]0;title\\x07 \\u202eabc\n10%\n20%\n▸ ") >= 2
+    assert re.search(r"▸ [:\d]{8} The agent ran out of time after 1s and was ended\n", text)
+    assert "Put back: 1 open task dropped" in text
+    assert "Breaker: CLOSED → HALF_OPEN" in text
+    assert "logs-moved" not in project.run("1").stdout
 
 
 def test_logs_that_an_agent_cleans_away_are_made_again(project: Project) -> None:

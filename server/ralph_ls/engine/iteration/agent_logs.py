@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from ralph_ls.core.agent.decode.dialects import decoder_for
@@ -18,13 +19,15 @@ from ralph_ls.core.agent.decode.plain import PlainDecoder
 from ralph_ls.core.agent.messages import to_json_lines
 from ralph_ls.core.agent.result import AgentResult, Decoder
 from ralph_ls.core.views.text.agent_output import message_line
+from ralph_ls.core.views.text.event_lines import event_line
 from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.worktree.workspace import Workspace
 from ralph_ls.protocol.config.agent import JsonLinesConfig
 from ralph_ls.protocol.config.agent_catalog import Dialect
-from ralph_ls.protocol.run.events import AgentExited
+from ralph_ls.protocol.run.events import AgentExited, EventBase
 from ralph_ls.protocol.run.messages import AgentMessage, UsageCounts, UsageMessage
 from ralph_ls.protocol.run.report import Usage
+from ralph_ls.protocol.run.state import RunState
 from ralph_ls.store.files import PRIVATE_FILE, IrregularFile, open_regular, write_all
 from ralph_ls.store.run.logs import STDERR, JsonlLog, TextLog
 from ralph_ls.store.run.summary_file import SummaryFile
@@ -161,10 +164,8 @@ def make_log(workspace: Workspace, clock: Clock) -> Log:
 
 def log_output(log: Log, stream: str, data: bytes, dialect: Dialect) -> None:
     """Log what the agent prints: all of it in a run's log, only the words of records in others."""
-    if isinstance(log, JsonlLog):
+    if isinstance(log, JsonlLog) or stream == STDERR or dialect is Dialect.TEXT:
         log.write_output(stream, data)
-    elif stream == STDERR or dialect is Dialect.TEXT:
-        log.write(data)
 
 
 def log_messages(log: Log, messages: list[AgentMessage], dialect: Dialect) -> None:
@@ -174,6 +175,14 @@ def log_messages(log: Log, messages: list[AgentMessage], dialect: Dialect) -> No
     lines = [f"{line}\n" for message in messages if (line := message_line(message))]
     if lines:
         log.write("".join(lines).encode("utf-8", errors="replace"))
+
+
+def log_events(log: Log, events: Iterable[EventBase], run: RunState, clock: Clock) -> None:
+    """Log what the loop reports, in the words of a terminal; ``run`` is the run before it."""
+    zone = clock.local().tzinfo
+    for event in events:
+        if line := event_line(event, zone=zone, before=run):
+            log.note(event, line, event.at.astimezone(zone))
 
 
 def exit_code_of(exited: AgentExited | None) -> int | None:

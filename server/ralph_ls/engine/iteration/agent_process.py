@@ -75,7 +75,7 @@ class AgentProcess:
         self._hook_socket: HookSocket | None = None
         self.log = make_log(workspace, clock)
         self.output = AgentOutputReader(workspace, clock=clock, emit=emit)
-        self.locks = GitLocks(workspace, clock=clock, emit=emit, log=self.log.write)
+        self.locks = GitLocks(workspace, clock=clock, emit=emit)
         self.operations = UnfinishedOperations(workspace)
         self.launcher = ProcessLauncher(
             workspace, self.log.write, self._has_begun, lambda: self._is_stopping, self.locks
@@ -197,7 +197,6 @@ class AgentProcess:
         if ended.kept:
             message = f"left running, as keep_running says: {', '.join(ended.kept)}"
             self._notices.add("left-running", message)
-            self.log.write(f"ralph: {message}\n".encode(errors="replace"))
         if ended.n_left_out or self._logged.n_left_out:
             self._notices.add(
                 "output-cut", emit_output_cut(ended.n_left_out or self._logged.n_left_out)

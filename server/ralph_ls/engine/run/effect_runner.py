@@ -44,6 +44,7 @@ from ralph_ls.core.loop.effects import (
 )
 from ralph_ls.core.loop.inputs import EffectFailed, HaltFilesChanged, Input, WaitElapsed
 from ralph_ls.engine.clock import Clock
+from ralph_ls.engine.iteration.agent_logs import log_events
 from ralph_ls.engine.iteration.iteration import IterationWork
 from ralph_ls.engine.process.running_process import END_SECONDS, POLL_SECONDS
 from ralph_ls.engine.run.announcements import Announcements
@@ -51,7 +52,7 @@ from ralph_ls.engine.run.inbox import EDIT_PATIENCE, Wakeup
 from ralph_ls.engine.worktree.keeper import TreeKeeper
 from ralph_ls.engine.worktree.workspace import Workspace
 from ralph_ls.protocol.errors import RalphError, StateUnusable
-from ralph_ls.protocol.run.events import IterationEnded
+from ralph_ls.protocol.run.events import EventBase, IterationEnded
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.store.external.supervisor import current
 from ralph_ls.store.layout import RunFiles
@@ -227,6 +228,10 @@ class EffectRunner:
         self._hurry = loop.call_later(END_SECONDS, self._give_up)
         loop.call_later(ANNOUNCING_SECONDS, self._announcing.stop)
         current().end_in(POLL_SECONDS)
+
+    def log_events(self, events: Iterable[EventBase], run: RunState) -> None:
+        """Write to the logs for people what the loop reports; ``run`` is the run before it."""
+        log_events(self._work.log, events, run, self._clock)
 
     def running(self) -> tuple[str, ...]:
         """What is under way, in words."""

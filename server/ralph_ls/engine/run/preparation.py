@@ -176,7 +176,7 @@ def prepare_start(
     notices = [*_exclude(workspace), *_torn(read), *problem, *kept]
     if not earlier:
         notices += emit_orphans(orphans)
-        notices += move_logs_aside(worktree.root, config.paths.logs, found)
+        move_logs_aside(worktree.root, config.paths.logs, found)
         notices += emit_unsettled(workspace, found, looking.look)
     notices += remove_old_logs(
         worktree.root,

@@ -172,16 +172,12 @@ def emit_orphans(n_orphans: int) -> list[Notice]:
     return [Notice(code="orphans-ended", message=message)]
 
 
-def move_logs_aside(root: Path, logs: str, found: FoundRun | None) -> list[Notice]:
+def move_logs_aside(root: Path, logs: str, found: FoundRun | None) -> None:
     """Move an earlier run's logs out of a new one's way, whole."""
     folder = root / logs
     if found is not None:
         _complete_summary(summary_folder(root, found.state.config, found.files), found)
-    moved = move_earlier_logs(folder, None if found is None else found.state.run)
-    if moved is None:
-        return []
-    where = moved.relative_to(root).as_posix()
-    return [Notice(code="logs-moved", message=f"earlier logs are in {where}")]
+    move_earlier_logs(folder, None if found is None else found.state.run)
 
 
 def remove_old_logs(

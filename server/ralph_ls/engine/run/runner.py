@@ -217,7 +217,9 @@ class Engine:
         except StateUnusable as error:
             self._say_why(error)
             raise
-        self._state = taken.state
+        before, self._state = self._state.run, taken.state
+        n_inside = _n_before_foot(taken)
+        self._performer.log_events(taken.events[:n_inside], before)
         if isinstance(given, Started | Resumed):
             notes.remove_taken_notes(self._workspace.state)
         if not self._is_kept and taken.state.awaits is not Awaits.READ:
@@ -238,6 +240,7 @@ class Engine:
                 if isinstance(effect, StopAgent):
                     self._limit_the_end()
                 self._performer.perform(effect, self._state.run)
+        self._performer.log_events(taken.events[n_inside:], before)
 
     def _limit_the_end(self) -> None:
         """From now on the run ends in so many seconds, also where a thread hangs for good."""
@@ -335,6 +338,12 @@ class Engine:
         self._collect()
         while not self._queue.empty():
             self._take(self._queue.get_nowait())
+
+
+def _n_before_foot(taken: Step) -> int:
+    """How many of the step's events a log has before the frame that ends an iteration."""
+    ends = (n for n, event in enumerate(taken.events, 1) if isinstance(event, IterationEnded))
+    return next(ends, len(taken.events))
 
 
 def _with_survivors(taken: Step) -> Step:

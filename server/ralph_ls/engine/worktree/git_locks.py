@@ -59,10 +59,7 @@ class GitLocks:
         *,
         clock: Clock,
         emit: Callable[[AnnouncementDone], None] | None,
-        log: Callable[[bytes], None] = lambda _: None,
     ) -> None:
-        """``log`` writes into the iteration's log for people."""
-        self._log = log
         self._workspace = workspace
         self._clock = clock
         self._emit = emit
@@ -101,9 +98,8 @@ class GitLocks:
             return ()
         moved = move_locks(left, place, self._workspace.files, start)
         if moved:
-            told = emit_moved_locks(moved, place, folder_of(self._workspace.files, start))
-            self._notices.append(told)
-            self._log(f"ralph: {told.message}\n".encode(errors="replace"))
+            folder = folder_of(self._workspace.files, start)
+            self._notices.append(emit_moved_locks(moved, place, folder))
         return moved
 
     def take_notices(self) -> tuple[Notice, ...]:

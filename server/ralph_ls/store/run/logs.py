@@ -1,6 +1,9 @@
 """Logs: the text logs of a run (frames or separate files), and its JSON-lines log
 (docs/rules.md#logs).
 
+Each holds the agent's output and, around it, what the loop reported. A text log is sanitised for
+people; the JSON-lines log keeps an agent's records as they are.
+
 They are written for users and never read by the loop. A log is never overwritten: logs of earlier
 runs move to ``logs/run-<id>/``. A log that cannot be written does not end a run; the first failure
 is kept in ``problem`` and reported.
@@ -17,11 +20,18 @@ from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from ralph_ls.core.views.text.agent_output import AgentLines, iteration_end, iteration_start
+from ralph_ls.core.views.model.control_chars import OutputText, escape_control_chars
+from ralph_ls.core.views.text.agent_output import (
+    AgentLines,
+    iteration_end,
+    iteration_start,
+    loop_event,
+)
+from ralph_ls.core.views.text.event_lines import EventLine, log_lines
 from ralph_ls.core.views.text.summary import frame_foot, frame_head
 from ralph_ls.protocol.config.config import LogForm, LogRetention
 from ralph_ls.protocol.errors import StateUnusable
-from ralph_ls.protocol.run.events import IterationEnded
+from ralph_ls.protocol.run.events import EventBase, IterationEnded, RunEnded
 from ralph_ls.protocol.run.values import Mode
 from ralph_ls.store.files import (
     PRIVATE_FILE,
@@ -43,6 +53,41 @@ _OUR_LOGS = re.compile(
 )
 _OUR_FOLDERS = re.compile(r"run-[\w-]+")
 _OLD_FILES = re.compile(r"(iteration-\d{3,}\.log|summary\.csv)")
+
+
+STDOUT, STDERR, VALIDATION = "stdout", "stderr", "validation"
+
+
+class _LoopLines:
+    """What the loop reports, in the order of its journal, held until its iteration has a log.
+
+    A run without an iteration leaves a log only where it failed: otherwise the logs of runs with
+    nothing to do would take the place of those that are worth keeping.
+    """
+
+    def __init__(self) -> None:
+        self._held: list[bytes] = []
+        self._start = 0
+
+    def begun(self, start: int) -> bytes:
+        """The lines that were held for this start."""
+        self._start = max(start, self._start)
+        return self._release()
+
+    def add(self, event: EventBase, line: bytes) -> bytes:
+        """The lines that may be written now."""
+        start = event.__dict__.get("start")
+        self._held.append(line)
+        if isinstance(event, IterationEnded):
+            return self.begun(event.start)
+        is_failure = isinstance(event, RunEnded) and event.exit_code != 0
+        is_due = self._start and (start is None or start <= self._start)
+        return self._release() if is_due or is_failure else b""
+
+    def _release(self) -> bytes:
+        lines = b"".join(self._held)
+        self._held.clear()
+        return lines
 
 
 class TextLog:
@@ -69,6 +114,9 @@ class TextLog:
         self._started = started
         self._file: Path | None = None
         self._descriptor: int | None = None
+        self._loop = _LoopLines()
+        self._streams = {name: OutputText() for name in (STDOUT, STDERR, VALIDATION)}
+        self._in_line = False
 
     @property
     def problem(self) -> str | None:
@@ -85,17 +133,34 @@ class TextLog:
         mode: Mode = Mode.BUILD,
         task: str | None = None,
     ) -> None:
-        """Write the frame before an iteration."""
+        """Write the frame before an iteration, and what was reported since the last."""
         del mode, task
-        try:
-            self._open(start)
-        except OSError as error:
-            self._note(error)
+        self._open_for(start)
         self._write(frame_head(iteration, branch, now).encode())
+        self._write(self._loop.begun(start))
+
+    def note(self, event: EventBase, line: EventLine, at: datetime) -> None:
+        """Write what the loop reports, in the log of its iteration; ``at`` is local time."""
+        text = log_lines(line.text, f"{at:%H:%M:%S}").encode("utf-8", "replace")
+        lines = self._loop.add(event, text)
+        if not lines:
+            return
+        is_closed = self._descriptor is None
+        start = event.start if isinstance(event, IterationEnded) else None
+        if is_closed and (start is not None or self._form is LogForm.RUN or self._file is not None):
+            self._open_for(start)
+        self._finish_streams()
+        self._write(lines)
+        if is_closed:
+            self.close()
 
     def write(self, data: bytes) -> None:
-        """Write the agent's output, both streams as they arrive."""
-        self._write(data)
+        """Write other output, such as the validation script's."""
+        self.write_output(VALIDATION, data)
+
+    def write_output(self, stream: str, data: bytes) -> None:
+        """Write a program's output on one of its streams, as text for people."""
+        self._write_text(self._streams[stream].feed(data))
 
     def end(self, ended: IterationEnded, now: datetime, *, exit_code: int | None = None) -> None:
         """Write the frame after an iteration and the row of the summary, before the next agent.
@@ -103,6 +168,7 @@ class TextLog:
         See docs/rules.md#logs.
         """
         del exit_code
+        self._finish_streams()
         self._write(frame_foot(ended, now).encode())
         if self._form is LogForm.ITERATION:
             self.close()
@@ -113,13 +179,32 @@ class TextLog:
             os.close(self._descriptor)
             self._descriptor = None
 
-    def _open(self, start: int) -> None:
+    def _write_text(self, text: str) -> None:
+        if text and self._descriptor is not None:
+            self._write(text.encode("utf-8", "replace"))
+            self._in_line = not text.endswith("\n")
+
+    def _finish_streams(self) -> None:
+        """Write what is held of the output, and end its last line."""
+        for stream in self._streams.values():
+            self._write_text(stream.feed(b"", final=True))
+        if self._in_line:
+            self._write_text("\n")
+
+    def _open_for(self, start: int | None) -> None:
+        try:
+            self._open(start)
+        except OSError as error:
+            self._note(error)
+
+    def _open(self, start: int | None) -> None:
+        """Open the log of a start; None: the one that was open last."""
         if self._descriptor is not None and self._file is not None and self._file.exists():
             return
         # An agent that cleans the tree may delete the log.
         self.close()
         make_folders_below(self._root, self.folder)
-        if self._form is LogForm.ITERATION:
+        if self._form is LogForm.ITERATION and start is not None:
             self._file = self.folder / f"iteration-{start:03d}.log"
         elif self._file is None:
             self._file = _next_of_the_day(self.folder, self._started)
@@ -229,9 +314,6 @@ def _next_of_the_day(folder: Path, started: datetime) -> Path:
     return folder / f"{day}_{max(numbers, default=0) + 1:03d}.log"
 
 
-STDOUT, STDERR, VALIDATION = "stdout", "stderr", "validation"
-
-
 class JsonlLog:
     """JSON-lines log of one run, written during the run."""
 
@@ -248,9 +330,11 @@ class JsonlLog:
         self._folder = folder
         self._started = started
         self._now = now
+        self._is_closed = False
         self._problem: str | None = None
         self._file: Path | None = None
         self._descriptor: int | None = None
+        self._loop = _LoopLines()
         self._streams = {
             name: AgentLines(has_records=name == STDOUT) for name in (STDOUT, STDERR, VALIDATION)
         }
@@ -271,8 +355,26 @@ class JsonlLog:
         task: str | None,
     ) -> None:
         """Write the loop's record before an iteration."""
-        del start, branch
+        del branch
         self._write(iteration_start(iteration=iteration, issue=task, mode=mode.value, at=now))
+        self._write(self._loop.begun(start))
+
+    def note(self, event: EventBase, line: EventLine, at: datetime) -> None:
+        """Write the loop's record of what it reports."""
+        record = loop_event(
+            kind=str(getattr(event, "kind", "event")),
+            code=event.__dict__.get("code"),
+            iteration=event.__dict__.get("iteration"),
+            level=line.weight.value,
+            message=escape_control_chars(line.text),
+            at=at,
+        )
+        is_closed = self._descriptor is None
+        if lines := self._loop.add(event, record):
+            self._finish_lines(at)
+            self._write(lines)
+            if is_closed and self._is_closed:
+                self.close()
 
     def write_output(self, stream: str, data: bytes) -> None:
         """Write the agent's output on one of its streams."""
@@ -295,6 +397,7 @@ class JsonlLog:
     def close(self) -> None:
         """Write an incomplete last line, and close the file; idempotent."""
         self._finish_lines(self._now())
+        self._is_closed = True
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
@@ -330,6 +433,8 @@ class JsonlLog:
             os.close(self._descriptor)
             self._descriptor = None
         make_private_folder(folder)
+        if self._is_closed and self._file is not None and self._file.exists():
+            self._descriptor = open_to_append(self._file, mode=PRIVATE_FILE)
         while self._descriptor is None:
             self._file = folder / f"{self._started:%Y-%m-%dT%H-%M-%S}.log"
             flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_EXCL

@@ -12,12 +12,14 @@ from typing import Any
 
 import pytest
 
+from ralph_ls.core.views.text.event_lines import EventLine, Weight
 from ralph_ls.protocol.config.config import Config, LogForm, LogRetention
+from ralph_ls.protocol.run.events import Warned
 from ralph_ls.protocol.run.values import Mode
 from ralph_ls.store.layout import RunFiles
 from ralph_ls.store.run.logs import STDERR, STDOUT, JsonlLog, find_old_logs, remove_logs
 from ralph_ls.store.run.summary_file import SummaryFile, shown_summary, summary_folder
-from tests.unit.core.views.run_states import iteration_ended
+from tests.unit.core.views.run_states import event, iteration_ended
 from tests.unit.store.run.test_logs import small_files
 
 LOCAL = datetime(2026, 1, 28, 16, 30, 0, tzinfo=timezone(timedelta(hours=1)))
@@ -44,6 +46,26 @@ def iterate(log: JsonlLog, number: int, *said: bytes, exit_code: int | None = 0)
 
 def lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_what_the_loop_reports_is_a_record_too(tmp_path: Path) -> None:
+    log = jsonl_log(tmp_path)
+    happened = event(Warned, iteration=1, code="context-90", message="full")
+    line = EventLine(text="Warning: \u202efull", weight=Weight.WARNING)
+    log.note(happened, line, LOCAL)
+    assert not (tmp_path / "logs").exists()
+    iterate(log, 1)
+    log.close()
+    log.note(happened, line, LOCAL)
+    (path,) = (tmp_path / "logs").iterdir()
+    first, second = [one for one in lines(path) if one["event"] == "warned"]
+    assert first == second
+    assert first["data"] == {
+        "iteration": 1,
+        "level": "warning",
+        "message": "Warning: \\u202efull",
+        "code": "context-90",
+    }
 
 
 def test_a_run_has_one_file_with_the_loops_lines_around_the_agents(tmp_path: Path) -> None:

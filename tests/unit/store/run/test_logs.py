@@ -9,11 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from ralph_ls.core.views.text.event_lines import EventLine, Weight
 from ralph_ls.protocol.config.config import LogForm
 from ralph_ls.protocol.errors import StateUnusable
-from ralph_ls.store.run.logs import TextLog, move_earlier_logs
+from ralph_ls.protocol.run.events import RunEnded, Warned
+from ralph_ls.protocol.run.values import EndReason
+from ralph_ls.store.run.logs import STDOUT, TextLog, move_earlier_logs
 from ralph_ls.store.run.summary_file import write_summary
-from tests.unit.core.views.run_states import iteration_ended
+from tests.unit.core.views.run_states import event, iteration_ended
 from tests.unit.core.views.text.test_summary import S_FRAME
 
 MORNING = datetime(2026, 2, 4, 16, 30, 15, tzinfo=timezone(timedelta(hours=1)))
@@ -133,6 +136,71 @@ class TestOneFileAnIteration:
         assert (tmp_path / "mine").read_text(encoding="utf-8") == "mine\n"
         assert log.problem is not None
         assert [row[0] for row in rows(log)] == ["iteration", "1"]
+
+
+WARNED = EventLine(text="Warning (context-90): full\n\x1b[2Jover", weight=Weight.WARNING)
+SHOWN = "▸ 16:30:15 Warning (context-90): full\n    \\x1b[2Jover\n"
+
+
+def note(log: TextLog, start: int | None, *, iteration_ends: bool = False) -> None:
+    happened = event(Warned, iteration=start, start=start, code="context-90", message="full")
+    log.note(iteration_ended(start or 0) if iteration_ends else happened, WARNED, MORNING)
+
+
+class TestReportsOfTheLoop:
+    def test_they_are_in_the_frame_of_their_iteration(self, tmp_path: Path) -> None:
+        log = run_log(tmp_path)
+        note(log, None)
+        note(log, 1)
+        assert not (tmp_path / "logs").exists()
+        log.begin(1, 1, "main", MORNING)
+        log.write_output(STDOUT, b"no line end")
+        note(log, 1)
+        note(log, 2)
+        log.end(iteration_ended(1), MORNING)
+        log.close()
+        note(log, None)
+        (path,) = (tmp_path / "logs").glob("*.log")
+        text = path.read_text(encoding="utf-8")
+        rule = "━" * 40
+        assert f"{rule}\n\n{SHOWN}{SHOWN}no line end\n{SHOWN}\n{rule}\nCompleted" in text
+        assert text.endswith(f"{rule}\n\n{SHOWN}{SHOWN}")
+
+    def test_those_between_two_iterations_are_in_the_log_of_the_first(self, tmp_path: Path) -> None:
+        log = run_log(tmp_path, LogForm.ITERATION)
+        iterate(log, 1)
+        note(log, None)
+        note(log, 2)
+        iterate(log, 2)
+        first, second = (
+            (tmp_path / "logs" / f"iteration-00{n}.log").read_text(encoding="utf-8") for n in (1, 2)
+        )
+        assert (first.count(SHOWN), second.count(SHOWN)) == (1, 1)
+
+    @pytest.mark.parametrize(
+        ("form", "name"), [("run", "2026-02-04_001.log"), ("iteration", "iteration-007.log")]
+    )
+    def test_an_iteration_that_another_engine_began_has_its_log(
+        self, tmp_path: Path, form: str, name: str
+    ) -> None:
+        log = run_log(tmp_path, LogForm(form))
+        note(log, 7)
+        note(log, 7, iteration_ends=True)
+        assert (tmp_path / "logs" / name).read_text(encoding="utf-8") == SHOWN * 2
+
+    @pytest.mark.parametrize(
+        ("form", "code", "n_logs"), [("run", 0, 0), ("run", 5, 1), ("iteration", 5, 0)]
+    )
+    def test_a_run_without_an_iteration_has_one_only_where_it_failed(
+        self, tmp_path: Path, form: str, code: int, n_logs: int
+    ) -> None:
+        log = run_log(tmp_path, LogForm(form))
+        note(log, None)
+        reason = EndReason.COMPLETE if code == 0 else EndReason.FATAL
+        ended = event(RunEnded, reason=reason, exit_code=code, message="so it ended")
+        log.note(ended, WARNED, MORNING)
+        log.close()
+        assert len(list(tmp_path.glob("logs/*.log"))) == n_logs
 
 
 class TestSummary:

@@ -6,6 +6,7 @@ their code.
 
 from __future__ import annotations
 
+import codecs
 import re
 
 _CONTROL_CHARS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -44,6 +45,32 @@ def escape_nonprintable(text: str) -> str:
         character if character in "\n\t" or character.isprintable() else _named(character)
         for character in text
     )
+
+
+class OutputText:
+    """A program's output as text for a log, fed in pieces that may be cut anywhere.
+
+    Terminal sequences such as colours are left out, each step of a progress bar becomes a line, and
+    any other control character is escaped.
+    """
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+        self._held = ""
+
+    def feed(self, data: bytes, *, final: bool = False) -> str:
+        """The text of ``data``; ``final``: with what was held back of an incomplete sequence."""
+        text = self._held + self._decoder.decode(data, final)
+        cut = _UNFINISHED.search(text, max(0, len(text) - _LONGEST_SEQUENCE))
+        at = len(text) if final or cut is None else cut.start()
+        self._held = text[at:]
+        lines = _TERMINAL_SEQUENCES.sub("", text[:at]).replace("\r\n", "\n").replace("\r", "\n")
+        return escape_control_chars(lines)
+
+
+_TERMINAL_SEQUENCES = re.compile("\x1b\\[[0-?]*[ -/]*[@-~]")
+_UNFINISHED = re.compile("(?:\r|\x1b(?:\\[[0-?]*[ -/]*)?)\\Z")
+_LONGEST_SEQUENCE = 64
 
 
 def _named(character: str) -> str:

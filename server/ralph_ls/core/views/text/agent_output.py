@@ -11,6 +11,7 @@ loop's. Where a log is written is not known here.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, assert_never
@@ -98,6 +99,19 @@ def iteration_end(*, iteration: int, exit_code: int | None, seconds: float, at: 
         "duration_seconds": round(seconds),
     }
     return _meta("iteration_end", data, at)
+
+
+def loop_event(
+    *, kind: str, code: str | None, iteration: int | None, level: str, message: str, at: datetime
+) -> bytes:
+    """The loop's record of anything else that it reports; ``kind`` is that of the journal."""
+    data: dict[str, object] = {"iteration": iteration, "level": level, "message": message}
+    if code is not None:
+        data["code"] = code
+    return _meta(_CAPITALS.sub(lambda found: f"_{found[0].lower()}", kind), data, at)
+
+
+_CAPITALS = re.compile("[A-Z]")
 
 
 class AgentLines:

@@ -13,6 +13,7 @@ from ralph_ls.core.loop.rules.validation import is_in_script_folder
 from ralph_ls.core.loop.rules.waits import REVIEW
 from ralph_ls.core.plurals import count_of, numbered_iteration
 from ralph_ls.core.prompt.template import mode_word
+from ralph_ls.core.views.model.control_chars import escape_control_chars
 from ralph_ls.core.views.model.tasks import aside_words, failed_output_tail, verification_words
 from ralph_ls.core.views.model.words import (
     claim_words,
@@ -56,6 +57,21 @@ class EventLine:
 
 MAX_VALIDATION_LINES = 5
 """Shown last lines of a failed validation's output."""
+
+INFORMATION = frozenset(
+    {
+        "excluded",
+        "left-running",
+        "logs-removed",
+        "on-pr-ready",
+        "on-question",
+        "orphans-ended",
+        "plan-written",
+        "progress-archived",
+        "question-commented",
+    }
+)
+"""Codes of what is reported like a warning and asks nothing of anybody."""
 
 BREAKER_WEIGHTS = {"CLOSED": Weight.GOOD, "HALF_OPEN": Weight.WARNING, "OPEN": Weight.BAD}
 
@@ -111,6 +127,12 @@ def event_line(
             return _about_user(event, before)
 
 
+def log_lines(text: str, clock: str) -> str:
+    """A line of the loop in a log for people, ``clock`` before it; further lines are set back."""
+    first, *more = escape_control_chars(text).split("\n")
+    return "\n".join([f"▸ {clock} {first}", *(f"    {line.strip()}" for line in more), ""])
+
+
 def _about_user(event: e.EventBase, before: RunState | None) -> EventLine | None:
     match event:
         case e.RunResumed(run=run, by=by, orphans_ended=n_orphans):
@@ -137,6 +159,8 @@ def _about_user(event: e.EventBase, before: RunState | None) -> EventLine | None
             return EventLine(text=f"{by or 'A command'}: rejected: {reason}", weight=Weight.QUIET)
         case e.NoteAdded(by=by):
             return EventLine(text=f"Note by {by}", weight=Weight.QUIET)
+        case e.Warned(code=code, message=message) if code in INFORMATION:
+            return EventLine(text=message[:1].upper() + message[1:], weight=Weight.QUIET)
         case e.Warned(code=code, message=message):
             return EventLine(text=f"Warning ({code}): {message}", weight=Weight.WARNING)
         case e.PhaseChanged(phase=Phase.PARKED, reason=reason) if reason == REVIEW:

@@ -74,7 +74,7 @@ def csv_row(ended: IterationEnded, mode: str = "") -> tuple[str, ...]:
 def frame_head(iteration: int, branch: str | None, started: datetime) -> str:
     """The frame before an iteration in the log; ``started`` is local time."""
     return (
-        f"{FRAME}\nIteration: {iteration}\nBranch: {branch or '(detached)'}\n"
+        f"{FRAME}\nIteration: {iteration}\nBranch: {escape_control_chars(branch or '(detached)')}\n"
         f"Started: {started:%Y-%m-%d %H:%M:%S}\n{FRAME}\n\n"
     )
 

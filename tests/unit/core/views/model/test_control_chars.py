@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph_ls.core.views.model.control_chars import (
+    OutputText,
     escape_control_chars,
     escape_json,
     escape_nonprintable,
@@ -82,3 +83,31 @@ def test_nothing_gets_through_that_steers(text: str) -> None:
     assert all(
         character.isprintable() or character in "\n\t" for character in escape_nonprintable(text)
     )
+
+
+def fed(*pieces: bytes) -> str:
+    output = OutputText()
+    return "".join([*map(output.feed, pieces), output.feed(b"", final=True)])
+
+
+@pytest.mark.parametrize(
+    ("said", "logged"),
+    [
+        (b"\x1b[31mred\x1b[0m and \x1b[2K\x1b[1Gplain\n", "red and plain\n"),
+        (b"a\r\nb\r50%\r100%", "a\nb\n50%\n100%"),
+        (b"\x1b]0;title\x07 \xe2\x80\xae", "\\x1b]0;title\\x07 \\u202e"),
+        ("né ".encode() + b"\xff", "né \ufffd"),
+        (b"cut \x1b[3", "cut \\x1b[3"),
+    ],
+    ids=["sequences", "line ends", "controls", "bytes", "unfinished"],
+)
+def test_output_in_a_log_is_text_wherever_it_was_cut(said: bytes, logged: str) -> None:
+    assert fed(said) == logged
+    assert fed(*(said[at : at + 1] for at in range(len(said)))) == logged
+
+
+@given(st.lists(st.binary(max_size=20), max_size=5))
+def test_no_output_steers_the_reader_of_a_log(pieces: list[bytes]) -> None:
+    text = fed(*pieces)
+    assert text == escape_control_chars(text)
+    assert "\r" not in text

@@ -280,7 +280,7 @@ class TestARun:
             pytest.param(
                 [
                     event(Warned, code=code, message="")
-                    for code in ("person-edited-plan", "person-committed", "logs-moved")
+                    for code in ("person-edited-plan", "person-committed", "disk-low")
                 ],
                 (0, 0, 2),
                 id="edits",

@@ -5,7 +5,13 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.core.views.text.event_lines import EventLine, Weight, event_line
+from ralph_ls.core.views.text.event_lines import (
+    INFORMATION,
+    EventLine,
+    Weight,
+    event_line,
+    log_lines,
+)
 from ralph_ls.core.views.text.summary import header_lines
 from ralph_ls.protocol.run import events as e
 from ralph_ls.protocol.run.report import AgentFailure, Claims, Report, ReportKind
@@ -647,3 +653,15 @@ def test_who_works_is_reported_where_it_is_not_the_runs_agent_as_it_is(
     )
     line = event_line(event, before=before)
     assert (line and line.text) == text
+
+
+@pytest.mark.parametrize("code", sorted(INFORMATION))
+def test_information_is_no_warning(code: str) -> None:
+    line = event_line(event(e.Warned, code=code, message="added to it"))
+    assert line == EventLine(text="Added to it", weight=Weight.QUIET)
+
+
+def test_a_line_in_a_log_has_a_time_and_steers_nothing() -> None:
+    assert log_lines("Blocked: a\x1b[2J\n  b", "16:30:15") == (
+        "▸ 16:30:15 Blocked: a\\x1b[2J\n    b\n"
+    )
