@@ -31,7 +31,7 @@ from ralph_ls.core.views.text.event_lines import EventLine, log_lines
 from ralph_ls.core.views.text.summary import frame_foot, frame_head
 from ralph_ls.protocol.config.config import LogForm, LogRetention
 from ralph_ls.protocol.errors import StateUnusable
-from ralph_ls.protocol.run.events import EventBase, IterationEnded, RunEnded
+from ralph_ls.protocol.run.events import EventBase, IterationEnded, IterationStarted, RunEnded
 from ralph_ls.protocol.run.values import Mode
 from ralph_ls.store.files import (
     PRIVATE_FILE,
@@ -360,14 +360,19 @@ class JsonlLog:
         self._write(self._loop.begun(start))
 
     def note(self, event: EventBase, line: EventLine, at: datetime) -> None:
-        """Write the loop's record of what it reports."""
-        record = loop_event(
-            kind=str(getattr(event, "kind", "event")),
-            code=event.__dict__.get("code"),
-            iteration=event.__dict__.get("iteration"),
-            level=line.weight.value,
-            message=escape_control_chars(line.text),
-            at=at,
+        """Write the loop's record of what it reports, where it has no other."""
+        has_other = isinstance(event, IterationStarted | IterationEnded)
+        record = (
+            b""
+            if has_other
+            else loop_event(
+                kind=str(getattr(event, "kind", "event")),
+                code=event.__dict__.get("code"),
+                iteration=event.__dict__.get("iteration"),
+                level=line.weight.value,
+                message=escape_control_chars(line.text),
+                at=at,
+            )
         )
         is_closed = self._descriptor is None
         if lines := self._loop.add(event, record):
