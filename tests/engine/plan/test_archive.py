@@ -74,6 +74,7 @@ class TestWhatItDoes:
         kept = {path for path in before if path.startswith(".ralph/")}
         assert {path: after[path] for path in kept} == {path: before[path] for path in kept}
 
+        project.file(".gitignore").write_text("*.log\nlogs/\n", encoding="utf-8")
         again = archived(project, "--label", "My first/../go", "--include-logs")
         assert again["folder"] == told["folder"] + "-2"
         assert [one["name"] for one in again["moved"]] == ["@fix_plan.md", "logs"]
@@ -81,6 +82,8 @@ class TestWhatItDoes:
         logs = {path.removeprefix(".ralph/logs/") for path in kept if "/logs/" in path}
         assert set(files(project.file(again["folder"]) / "logs")) == logs
         assert not project.file(".ralph/logs").exists()
+        shown = git(project.repository, "status", "--porcelain", "-uall", again["folder"])
+        assert logs == {path.partition("/logs/")[2] for path in shown.split() if "/logs/" in path}
         second = project.file(again["folder"]) / "summary.md"
         assert "There was no run." in second.read_text(encoding="utf-8")
         # The next run begins as if nothing had been here.

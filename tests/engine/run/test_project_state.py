@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from ralph_ls.store.layout import find_worktree, state_folder, state_root
-from ralph_ls.store.project.project_state import ProjectState, find_project
+from ralph_ls.store.project.project_state import ProjectState, find_project, without_credentials
 from tests.engine.project_builder import git
 from tests.engine.ralph_runner import Project, told, warnings
 
@@ -216,7 +216,9 @@ class TestMetadata:
     def test_says_whose_the_folder_is_without_credentials(self, beads: Project) -> None:
         beads.agent(IDLES).run("1")
         state = project_of(beads)
-        assert state.folder.name == hashlib.sha256(REMOTE.encode()).hexdigest()[:12]
+        known = without_credentials(REMOTE)
+        assert known != REMOTE
+        assert state.folder.name == hashlib.sha256(known.encode()).hexdigest()[:12]
         assert json.loads(state.metadata.read_text(encoding="utf-8")) == {
             "remoteUrl": "https://example.org/team/shop.git",
             "paths": [str(beads.repository)],

@@ -46,6 +46,7 @@ ARCHIVE = "archive"
 """The folder of all archives, in the root of the work tree."""
 
 SUMMARY = "summary.md"
+IGNORES = ".gitignore"
 LONGEST_LABEL = 60
 
 
@@ -105,8 +106,8 @@ def archive(
     cannot be moved; files that were moved before it are then moved back.
     """
     with EngineLock(worktree.git_dir):
-        found, summary = _survey(worktree, state, config, order)
-        _move(worktree.root, found, summary)
+        found, files = _survey(worktree, state, config, order)
+        _move(worktree.root, found, files)
         if found.written:
             _start_fresh(worktree.root, config, found, environment, order.today)
         return found
@@ -114,8 +115,8 @@ def archive(
 
 def _survey(
     worktree: Worktree, state: StateFolder, config: Config, order: ArchiveOrder
-) -> tuple[Archive, str]:
-    """The archive that would be made, and the text of its summary."""
+) -> tuple[Archive, Mapping[str, bytes]]:
+    """The archive that would be made, and the files that are written into it."""
     root = worktree.root
     profile = profile_of(config.profile)
     head = worktree_state.read_head(worktree.git_dir, worktree.common_dir)
@@ -130,16 +131,41 @@ def _survey(
         )
     gone = {move.path for move in moves}
     runs = _runs_since(worktree, state)
+    folder = _free_folder(root, f"{order.today.isoformat()}-{chosen}")
+    shows_logs = _ignored_logs(root, folder, moves, config.paths.logs)
+    notes = _notes(worktree, state, config, runs, include_logs=order.include_logs, plan=plan)
+    if shows_logs is not None:
+        notes = (*notes, f"git ignores such logs, so {folder}/{IGNORES} makes it take these")
     found = Archive(
-        folder=_free_folder(root, f"{order.today.isoformat()}-{chosen}"),
+        folder=folder,
         moves=moves,
         written=tuple(path for path in _fresh(config, profile, plan) if path in gone),
-        notes=_notes(worktree, state, config, runs, include_logs=order.include_logs, plan=plan),
+        notes=notes,
     )
-    files = [(move.path, move.name) for move in moves]
+    moved = [(move.path, move.name) for move in moves]
     tasks = _tasks(root, config, profile, plan)
     title = f"{chosen}, archived on {order.today.isoformat()}"
-    return found, archive_summary(title, head.branch, tasks=tasks, runs=runs, files=files)
+    summary = archive_summary(title, head.branch, tasks=tasks, runs=runs, files=moved)
+    files = {SUMMARY: summary.encode("utf-8", errors="surrogateescape")}
+    return found, files if shows_logs is None else {**files, IGNORES: shows_logs}
+
+
+def _ignored_logs(
+    root: Path, folder: str, moves: tuple[ArchiveMove, ...], logs: str
+) -> bytes | None:
+    """What makes git take archived logs that it would ignore; None where it ignores none.
+
+    Who archives the logs wants them in the archive that is committed, and ``*.log`` or ``logs/`` is
+    in many a ``.gitignore``.
+    """
+    move = next((move for move in moves if move.path == logs), None)
+    if move is None:
+        return None
+    names = [path.relative_to(root / logs) for path in (root / logs).rglob("*") if path.is_file()]
+    paths = [f"{folder}/{move.name}/{name.as_posix()}" for name in names]
+    if not worktree_state.find_ignored(root, paths):
+        return None
+    return f"!/{move.name}/\n!/{move.name}/**\n".encode()
 
 
 def _label(label: str | None, branch: str | None) -> str:
@@ -288,15 +314,16 @@ def _free_folder(root: Path, name: str) -> str:
     return folder
 
 
-def _move(root: Path, found: Archive, summary: str) -> None:
-    """The summary first, then one file after the other; all of them, or none."""
+def _move(root: Path, found: Archive, files: Mapping[str, bytes]) -> None:
+    """The summary first, then one document after the other; all of them, or none."""
     target = resolve_inside(root, found.folder)
     moved: list[ArchiveMove] = []
     try:
         make_folders_below(root, target.parent)
         # It did not exist a moment ago; a file that was created since stays.
         target.mkdir()
-        write_atomic(target / SUMMARY, summary.encode("utf-8", errors="surrogateescape"))
+        for name, data in files.items():
+            write_atomic(target / name, data)
         # The plan last: as long as it is there, a second attempt finds all that belongs to it.
         for move in reversed(found.moves):
             (root / move.path).rename(target / move.name)
@@ -306,7 +333,8 @@ def _move(root: Path, found: Archive, summary: str) -> None:
             with suppress(OSError):
                 (target / move.name).rename(root / move.path)
         with suppress(OSError):
-            (target / SUMMARY).unlink()
+            for name in files:
+                (target / name).unlink(missing_ok=True)
             target.rmdir()
         why = error.message if isinstance(error, StateUnusable) else error.strerror or str(error)
         raise StateUnusable(

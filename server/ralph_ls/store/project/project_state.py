@@ -1,8 +1,10 @@
 """Project state: what all clones of a project share, ``<state>/projects/<12 hex>/``
 (docs/rules.md#files).
 
-A project is identified by the address of its remote, without one by its path. Its folder has
-``attempts.txt``, ``metadata.json`` with the project's identity, and the JSON-lines ``logs/``.
+A project is identified by the address of its remote without credentials, so that clones with
+different tokens share it; where there is no remote by its path. Its folder has ``attempts.txt``,
+``metadata.json`` with the project's identity, and the JSON-lines ``logs/``. Earlier versions
+included the credentials: such a folder is used until a run moves it to its new name.
 
 ``attempts.txt`` counts the failed attempts at each task for every clone and run
 (docs/rules.md#attempts), one ``id:count`` a line. Users may edit it: removing a line, or the file,
@@ -11,6 +13,7 @@ resets those tasks. As several engines may write it, a run only applies its own 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -34,6 +37,7 @@ from ralph_ls.store.files import (
 from ralph_ls.store.layout import StateFolder
 
 ATTEMPTS = "attempts.txt"
+ATTEMPTS_LOCK = ".attempts.lock"
 
 KEPT_PATHS = 20
 """Remembered clones, the newest last."""
@@ -71,14 +75,15 @@ def shares_attempts(config: Config) -> bool:
 
 def find_project(root: Path, state: StateFolder) -> ProjectState:
     """The project of the work tree at ``root``; runs git, writes nothing."""
-    known = remote_of(root) or os.fspath(root)
-    name = hashlib.sha256(known.encode("utf-8", "surrogateescape")).hexdigest()[:12]
-    return ProjectState(folder=state.folder.parent.parent / "projects" / name)
+    project, earlier = _project_of(root, state)
+    return earlier if earlier is not None and not project.folder.exists() else project
 
 
 def open_project(root: Path, state: StateFolder, redact: Callable[[str], str]) -> ProjectState:
     """The same, created if missing, with its ``metadata.json``; raises ``StateUnusable``."""
-    project = find_project(root, state)
+    project, earlier = _project_of(root, state)
+    if earlier is not None:
+        _adopt(project, earlier)
     make_private_folder(project.folder)
     remote = remote_of(root)
     known = _known_paths(project)
@@ -92,6 +97,53 @@ def open_project(root: Path, state: StateFolder, redact: Callable[[str], str]) -
     if read_if_there(project.metadata) != data:
         write_atomic(project.metadata, data, mode=PRIVATE_FILE)
     return project
+
+
+def _project_of(root: Path, state: StateFolder) -> tuple[ProjectState, ProjectState | None]:
+    """The project, and the one that an earlier version named by the credentials, if it is there."""
+    projects, remote = state.folder.parent.parent / "projects", remote_of(root)
+    known = os.fspath(root) if remote is None else without_credentials(remote)
+    earlier = ProjectState(folder=projects / _name_of(remote or known))
+    is_other = earlier.folder.name != _name_of(known) and earlier.folder.is_dir()
+    return ProjectState(folder=projects / _name_of(known)), earlier if is_other else None
+
+
+def _name_of(known: str) -> str:
+    return hashlib.sha256(known.encode("utf-8", "surrogateescape")).hexdigest()[:12]
+
+
+def _adopt(project: ProjectState, earlier: ProjectState) -> None:
+    """Move the folder of an earlier version; where another clone has done so, add it to that."""
+    try:
+        if not project.folder.exists():
+            earlier.folder.rename(project.folder)
+            return
+        counted = read_attempts(earlier)
+        if counted:
+            _change(project, lambda known: known.update(_most(known, counted)))
+        for log in earlier.logs.glob("*.log"):
+            make_private_folder(project.logs)
+            target = project.logs / log.name
+            if not target.exists():
+                log.rename(target)
+        # What is left are logs of the same second, which stay where they are.
+        earlier.attempts.unlink(missing_ok=True)
+        earlier.metadata.unlink(missing_ok=True)
+        (earlier.folder / ATTEMPTS_LOCK).unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            earlier.logs.rmdir()
+        with contextlib.suppress(OSError):
+            earlier.folder.rmdir()
+    except OSError as error:
+        raise StateUnusable(
+            f"{earlier.folder} cannot be moved to {project.folder}: {error.strerror or error}; "
+            "move it yourself, or mend the permissions"
+        ) from error
+
+
+def _most(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
+    """The larger of two counts of each task."""
+    return {task: max(one.get(task, 0), other.get(task, 0)) for task in (*one, *other)}
 
 
 def remote_of(root: Path) -> str | None:
@@ -190,7 +242,10 @@ def forget_project_attempts(root: Path, state: StateFolder, task: str) -> bool:
     if not any((state.folder.parent.parent / "projects").glob(f"*/{ATTEMPTS}")):
         # Most users have no such file, so git need not be run to find the project.
         return False
-    return forget_attempts(find_project(root, state), task)
+    project, earlier = _project_of(root, state)
+    if earlier is not None:
+        _adopt(project, earlier)
+    return forget_attempts(project, task)
 
 
 _LINE = re.compile(r"(?P<task>[^\x00-\x1f\x7f]*[^\x00-\x20\x7f]) *: *(?P<count>\d{1,6})")
@@ -200,7 +255,7 @@ def _change(project: ProjectState, change: Callable[[dict[str, int]], object]) -
     from filelock import FileLock, Timeout
 
     make_private_folder(project.folder)
-    lock = FileLock(project.folder / ".attempts.lock", timeout=LOCK_PATIENCE, mode=PRIVATE_FILE)
+    lock = FileLock(project.folder / ATTEMPTS_LOCK, timeout=LOCK_PATIENCE, mode=PRIVATE_FILE)
     try:
         with lock:
             attempts = read_attempts(project)

@@ -13,9 +13,12 @@ from ralph_ls.protocol.errors import StateUnusable
 from ralph_ls.store.layout import StateFolder
 from ralph_ls.store.project.project_state import (
     KEPT_PATHS,
+    ProjectState,
     find_project,
+    forget_project_attempts,
     keeps_project_state,
     open_project,
+    read_attempts,
     remote_of,
     shares_attempts,
     without_credentials,
@@ -37,6 +40,16 @@ def state(folder: Path, name: str = "0123456789ab") -> StateFolder:
     return StateFolder(folder=folder / "state" / "worktrees" / name)
 
 
+def old_project(folder: Path, url: str, attempts: str, log: str) -> ProjectState:
+    """The folder that an earlier version named by the whole address."""
+    name = hashlib.sha256(url.encode()).hexdigest()[:12]
+    project = ProjectState(folder=folder / "state" / "projects" / name)
+    project.logs.mkdir(parents=True)
+    project.attempts.write_text(attempts, encoding="utf-8")
+    (project.logs / log).touch()
+    return project
+
+
 def told(path: Path) -> dict[str, object]:
     found: dict[str, object] = json.loads(path.read_text(encoding="utf-8"))
     return found
@@ -53,6 +66,44 @@ class TestFolder:
         first = find_project(repository(tmp_path / "a"), state(tmp_path, "a" * 12))
         second = find_project(repository(tmp_path / "b"), state(tmp_path, "b" * 12))
         assert first == second
+
+    def test_is_the_same_whatever_the_credentials(self, tmp_path: Path) -> None:
+        address = "example.org/team/shop.git"
+        urls = [f"https://{who}{address}" for who in ("", "ada@", "ada:one@", "x-token:two@")]
+        folders = {
+            find_project(repository(tmp_path / str(n), url), state(tmp_path)).folder.name
+            for n, url in enumerate(urls)
+        }
+        assert folders == {hashlib.sha256(f"https://{address}".encode()).hexdigest()[:12]}
+
+    def test_of_an_earlier_version_is_used_and_then_moved(self, tmp_path: Path) -> None:
+        url, other = (f"https://ada:{key}@example.org/shop.git" for key in ("one", "two"))
+        root, clone = repository(tmp_path / "a", url), repository(tmp_path / "b", other)
+        earlier = old_project(tmp_path, url, "t1:2\nt2:1\n", "2026-01-28T16-30-00.log")
+        assert find_project(root, state(tmp_path)) == earlier
+        assert read_attempts(find_project(root, state(tmp_path))) == {"t1": 2, "t2": 1}
+        project = open_project(root, state(tmp_path), str)
+        assert not earlier.folder.exists()
+        assert read_attempts(project) == {"t1": 2, "t2": 1}
+        # A second clone has a folder by another token, which is added.
+        second = old_project(tmp_path, other, "t1:1\nt3:1\n", "2026-01-29T16-30-00.log")
+        assert forget_project_attempts(clone, state(tmp_path), "t3")
+        assert open_project(clone, state(tmp_path), str) == project
+        assert not second.folder.exists()
+        assert read_attempts(project) == {"t1": 2, "t2": 1}
+        assert sorted(path.name for path in project.logs.iterdir()) == [
+            "2026-01-28T16-30-00.log",
+            "2026-01-29T16-30-00.log",
+        ]
+
+    def test_of_an_earlier_version_that_cannot_be_moved_is_reported(self, tmp_path: Path) -> None:
+        url = "https://ada:one@example.org/shop.git"
+        root = repository(tmp_path / "a", url)
+        earlier = old_project(tmp_path, url, "t1:2\n", "2026-01-28T16-30-00.log")
+        new = hashlib.sha256(b"https://example.org/shop.git").hexdigest()[:12]
+        (earlier.folder.parent / new).write_text("in the way", encoding="utf-8")
+        with pytest.raises(StateUnusable):
+            open_project(root, state(tmp_path), str)
 
     def test_is_named_by_the_path_where_there_is_no_remote(self, tmp_path: Path) -> None:
         root = repository(tmp_path / "a", None)
