@@ -161,8 +161,9 @@ def _ignored_logs(
     move = next((move for move in moves if move.path == logs), None)
     if move is None:
         return None
-    names = [path.relative_to(root / logs) for path in (root / logs).rglob("*") if path.is_file()]
-    paths = [f"{folder}/{move.name}/{name.as_posix()}" for name in names]
+    # Those of earlier runs, in folders of their own, have the same kind of name.
+    names = (*names_in(root / logs), "iteration-001.log")
+    paths = [f"{folder}/{move.name}/{name}" for name in names]
     if not worktree_state.find_ignored(root, paths):
         return None
     return f"!/{move.name}/\n!/{move.name}/**\n".encode()
