@@ -161,7 +161,7 @@ def _ignored_logs(
     move = next((move for move in moves if move.path == logs), None)
     if move is None:
         return None
-    # Those of earlier runs, in folders of their own, have the same kind of name.
+    # Those of earlier runs, in separate folders, have the same kind of name.
     names = (*names_in(root / logs), "iteration-001.log")
     paths = [f"{folder}/{move.name}/{name}" for name in names]
     if not worktree_state.find_ignored(root, paths):

@@ -9,12 +9,14 @@ from __future__ import annotations
 import codecs
 import re
 
-_CONTROL_CHARS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_CONTROL_CHARS = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 """Control characters except tab and line feed, Unicode line ends, bidirectional marks and
 surrogates."""
 
 _CONTROL_CHARS_IN_OUTPUT = re.compile(
-    "(\x1b\\[[0-9;:]*m|\r)|[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+    "(\x1b\\[[0-9;:]*m|\r)|[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
 """The same, except colours and the carriage return of progress bars."""
 

@@ -24,9 +24,10 @@ from ralph_ls.core.views.model.control_chars import (
         ("a\rb\x08c\x00", r"a\x0db\x08c\x00"),
         ("\x9b2J\x7f", r"\x9b2J\x7f"),
         ("\u202etxt.exe\u2066", r"\u202etxt.exe\u2066"),
+        ("a\u200eb\u200fc\u061c", r"a\u200eb\u200fc\u061c"),
         ("\udcff", r"\udcff"),
     ],
-    ids=["harmless", "escapes", "controls", "c1", "direction", "half"],
+    ids=["harmless", "escapes", "controls", "c1", "direction", "marks", "half"],
 )
 def test_what_steers_a_terminal_is_named_and_all_else_is_kept(text: str, tamed: str) -> None:
     assert escape_control_chars(text) == tamed

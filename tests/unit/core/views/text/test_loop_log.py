@@ -15,6 +15,7 @@ from ralph_ls.core.views.text.agent_output import (
     AgentLines,
     iteration_end,
     iteration_start,
+    loop_event,
 )
 
 AT = datetime(2026, 1, 28, 16, 30, 0, 999_000, tzinfo=timezone(timedelta(hours=1)))
@@ -46,6 +47,17 @@ class TestLoopsLines:
             b'{"type":"loop_meta","event":"iteration_end","timestamp":"2026-01-28T15:30:45Z",'
             b'"data":{"iteration":1,"exit_code":0,"duration_seconds":45}}\n'
         )
+
+    def test_have_what_else_it_reports_under_the_journals_name(self) -> None:
+        def record(kind: str, code: str | None) -> bytes:
+            return loop_event(
+                kind=kind, code=code, iteration=1, level="warning", message="full", at=AT
+            )
+
+        data = b'"data":{"iteration":1,"level":"warning","message":"full"'
+        head = b'{"type":"loop_meta","event":"%b","timestamp":"2026-01-28T15:30:00Z",'
+        assert record("agentExited", None) == head % b"agent_exited" + data + b"}}\n"
+        assert record("warned", "disk-low") == (head % b"warned" + data + b',"code":"disk-low"}}\n')
 
     def test_say_null_for_what_is_not_known(self) -> None:
         start = json.loads(iteration_start(iteration=2, issue=None, mode="plan", at=AT))
