@@ -68,7 +68,7 @@ class TestForeground:
     @pytest.mark.parametrize(
         ("body", "code", "name", "step"),
         [
-            (IDLER, 4, "STUCK (code 4)", "ralph status"),
+            (IDLER, 4, "STUCK (code 4)", "mend the cause, then: ralph run --resume"),
             (ASKER, 3, "DECIDE (code 3)", "ralph answer"),
             (BLOCKED, 2, "BLOCKED (code 2)", "ralph resume"),
             ("exit 3", 5, "FATAL (code 5)", "ralph run --resume"),
@@ -84,6 +84,10 @@ class TestForeground:
         assert f"Exit:        {name}" in lines
         assert lines[-1].startswith("Next:        ")
         assert step in lines[-1]
+        shown = ralph(repository, "status").out
+        assert "ralph status" not in shown
+        assert shown.splitlines()[-1] == lines[-1]
+        assert ("In a row:" in shown) == (code in {4, 5})
 
     def test_an_agents_last_line_without_an_end_is_no_part_of_ours(
         self, ralph: Ralph, repository: Path

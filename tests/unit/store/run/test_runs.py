@@ -10,7 +10,7 @@ from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import Phase
 from ralph_ls.store.layout import RunFiles, StateFolder, Worktree
 from ralph_ls.store.run.lock import EngineLock, LockOwner
-from ralph_ls.store.run.runs import find_run, load_state, save_state
+from ralph_ls.store.run.runs import find_run, load_state, read_texts, save_state
 from tests.unit.core.views.run_states import phase, run_started
 from tests.unit.store.store_builders import ended, notes, to_lines
 
@@ -206,3 +206,19 @@ class TestFinding:
         lock.release()
         assert found is not None
         assert (found.live, found.phase) == (live, shown)
+
+
+class TestLastWords:
+    def test_are_the_texts_of_that_start_alone(self, tmp_path: Path) -> None:
+        files = RunFiles(folder=tmp_path)
+        assert read_texts(files, 2) == []
+        lines = [
+            'cut off"}',
+            '{"start":1,"kind":"text","text":"earlier"}',
+            '{"start":2,"kind":"tool","name":"sh"}',
+            '{"start":2,"kind":"text","text":"one"}',
+            '["no", "message"]',
+            '{"start":2,"kind":"text","text":"two"}',
+        ]
+        files.messages.write_text("\n".join(lines), encoding="utf-8")
+        assert read_texts(files, 2) == ["one", "two"]
