@@ -68,6 +68,7 @@ INFORMATION = frozenset(
         "orphans-ended",
         "plan-written",
         "progress-archived",
+        "pruned",
         "question-commented",
     }
 )
