@@ -1192,7 +1192,7 @@ export interface IterationRow {
   readonly estimated?: boolean;
   /** How its agent failed, in words; Absent where it did not, or was at its usage limit. */
   readonly failure?: string;
-  /** What the progress was, or why there was none. */
+  /** What was decided about it and why, then what its agent claims; its evidence until it ends. */
   readonly why: string;
   /** Whether it is known what it began with, so that its changes can be shown. */
   readonly changes: boolean;

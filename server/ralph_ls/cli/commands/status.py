@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
 from ralph_ls.cli.context import current_worktree
 from ralph_ls.cli.flags import Json
 from ralph_ls.cli.output import emit_json, print_text
+from ralph_ls.core.views.model.decisions import decisions
 from ralph_ls.core.views.text.run_end import agent_claims, has_trouble, last_words, trouble
 from ralph_ls.core.views.text.status import needs_user, status_answers
 from ralph_ls.engine.clock import SystemClock
+from ralph_ls.store.run.journal import each_event
 from ralph_ls.store.run.runs import FoundRun, read_texts
 
 
-def status(as_json: Json = False) -> None:
+def status(
+    why: Annotated[
+        bool, typer.Option("--why", help="Say what was decided about each iteration, and why.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
     """Tell how the newest run here stands, and what it needs."""
     place = current_worktree()
     found = place.find_run()
@@ -21,8 +33,14 @@ def status(as_json: Json = False) -> None:
         else:
             print_text(f"There was never a run in {place.worktree.root}. Start one: ralph run")
         return
+    made = list(decisions(each_event(found.files.journal))) if why else []
     if as_json:
-        emit_json(_status_json(found))
+        emit_json(_status_json(found) | ({"why": list(map(asdict, made))} if why else {}))
+    elif why:
+        for one in made:
+            print_text(f"Iteration {one.iteration}: {one.text}")
+        if not made:
+            print_text("No iteration of this run has ended yet")
     else:
         show_status(found)
 

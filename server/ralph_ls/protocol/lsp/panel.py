@@ -172,7 +172,7 @@ class IterationRow(WireModel):
     failure: str | None = None
     """How its agent failed, in words; None where it did not, or was at its usage limit."""
     why: str = ""
-    """What the progress was, or why there was none."""
+    """What was decided about it and why, then what its agent claims; its evidence until it ends."""
     changes: bool = False
     """Whether it is known what it began with, so that its changes can be shown."""
     can_roll_back: bool = False

@@ -30,6 +30,9 @@ from ralph_ls.protocol.run.values import Again, CommitSeen, Evidence, Mode, Revi
 DECLARED_PROGRESS = "the report declares progress"
 KNOWN_STATE = "the work tree is back in a state that this run has seen before"
 
+OUTPUT_AGAIN = "only output files changed again"
+FILES_AGAIN = "the same files changed again and again, and nothing was committed"
+
 KEPT_PATHS = 50
 """Paths of an iteration that are kept in its evidence."""
 
@@ -187,9 +190,9 @@ def _why_repetition(gathered: Evidence, before: RepetitionHistory) -> str:
         return "" if before.is_first_weak_commit else again
     names = some_of(gathered.paths, SHOWN_PATHS)
     if gathered.again is Again.OUTPUT:
-        return f"only output files changed again: {names}"
+        return f"{OUTPUT_AGAIN}: {names}"
     if repeats_too_often(gathered, before):
-        return f"the same files changed again and again, and nothing was committed: {names}"
+        return f"{FILES_AGAIN}: {names}"
     return ""
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from ralph_ls.core.loop.evidence.progress import new_head
 from ralph_ls.core.plan.model import PlanKind, Task
 from ralph_ls.core.views.model.control_chars import escape_control_chars
+from ralph_ls.core.views.model.decisions import OpenIteration, decision_words, follow
 from ralph_ls.core.views.model.document_context import (
     DocumentContext,
     DocumentPositions,
@@ -29,7 +30,7 @@ from ralph_ls.core.views.model.tasks import (
     set_aside,
     task_reviews,
 )
-from ralph_ls.core.views.model.words import FAILURE_WORDS, one_line
+from ralph_ls.core.views.model.words import FAILURE_WORDS, claims_words, one_line
 from ralph_ls.protocol.lsp.panel import IterationRow, PlanRows, TaskRow
 from ralph_ls.protocol.plan import TaskState
 from ralph_ls.protocol.run.events import (
@@ -86,6 +87,8 @@ class IterationRows:
 
     rows: tuple[IterationRow, ...] = ()
     """Newest first, each start once, at most ``MAX_ROWS``."""
+    open: OpenIteration = OpenIteration()
+    """What the decision about the newest iteration will be explained by."""
 
 
 def iteration_rows(
@@ -96,13 +99,17 @@ def iteration_rows(
     Copies ``earlier`` once per call, as `history` does. A ``runStarted`` clears them.
     """
     known = {} if earlier is None else {row.start: row for row in earlier.rows}
+    begun = OpenIteration() if earlier is None else earlier.open
     for event in events:
         if isinstance(event, RunStarted):
             known = {}
         else:
             _enter(known, event)
+        if isinstance(event, IterationEnded):
+            _change(known, event, {"why": _why(event, begun)})
+        begun = follow(begun, event)
     newest = sorted(known, reverse=True)[:MAX_ROWS]
-    return IterationRows(rows=tuple(known[start] for start in newest))
+    return IterationRows(rows=tuple(known[start] for start in newest), open=begun)
 
 
 def with_roll_back(rows: tuple[IterationRow, ...], *, live: bool) -> tuple[IterationRow, ...]:
@@ -212,6 +219,12 @@ def _change(
     # The beginning of a damaged journal may be missing.
     row = known.get(event.start) or IterationRow(iteration=event.iteration, start=event.start)
     known[event.start] = row.model_copy(update=changes)
+
+
+def _why(ended: IterationEnded, begun: OpenIteration) -> str:
+    """The decision, and below it what the agent claims."""
+    claims = claims_words(ended.claims)
+    return decision_words(ended, begun) + (f"\nthe agent claims: {claims}" if claims else "")
 
 
 def _of_report(report: Report) -> dict[str, object]:

@@ -12,7 +12,7 @@ from ralph_ls.core.views.panel.rows import IterationRows, iteration_rows, plan_r
 from ralph_ls.protocol.lsp.panel import IterationRow, PlanRows, TaskRow
 from ralph_ls.protocol.plan import PlanProblem, ShownPriority, TaskState
 from ralph_ls.protocol.run.events import EventBase, EvidenceGathered
-from ralph_ls.protocol.run.report import Usage
+from ralph_ls.protocol.run.report import Claims, Usage
 from ralph_ls.protocol.run.values import CommitSeen, Evidence, Outcome, Phase
 from tests.unit.core.views.document_contexts import (
     CHOOSE,
@@ -167,6 +167,7 @@ class TestIterations:
             work_type="TESTING",
             tests="FAILING",
             cost_usd=0.25,
+            why="progress: 1 commit, 4 files changed, 1 task done",
             changes=True,
         )
         assert second == IterationRow(
@@ -177,7 +178,7 @@ class TestIterations:
             seconds=60.0,
             files=0,
             status="COMPLETE",
-            why="nothing changed at all",
+            why="no progress: nothing changed at all",
             changes=True,
         )
         assert third == IterationRow(
@@ -186,6 +187,15 @@ class TestIterations:
             task="Write the letter",
             started_at=NOON + timedelta(minutes=10),
             changes=True,
+        )
+
+    def test_a_settled_one_says_what_was_decided_and_what_its_agent_claims(self) -> None:
+        claims = Claims(summary="Read it", confidence=50)
+        known = iteration_rows([started(), begins(1, READ)])
+        (row,) = iteration_rows([ends(1, claims=claims, gate="there is no report")], known).rows
+        assert row.why == (
+            "progress: no evidence was gathered; not complete: there is no report\n"
+            'the agent claims: "Read it", confidence 50'
         )
 
     def test_another_run_starts_again(self) -> None:
