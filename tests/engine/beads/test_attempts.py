@@ -9,6 +9,7 @@ import re
 
 import pytest
 
+from ralph_ls.core.loop.rules.gate import QUEUE_OVER
 from tests.engine.beads.conftest import IT_RUNS, Issues, end_of, said, tasks_of
 from tests.engine.ralph_runner import told
 
@@ -39,7 +40,9 @@ class TestStuck:
         )
         code, message = end_of(done)
         assert code == 2
-        assert message == "nothing is ready; stuck: bd-1 (set aside after 3 attempts)"
+        assert (
+            message == f"{QUEUE_OVER}: nothing is ready; stuck: bd-1 (set aside after 3 attempts)"
+        )
         (aside,) = told(done, "taskSetAside")
         assert (aside.task.id, aside.attempts, aside.marked) == ("bd-1", 3, False)
 
@@ -53,7 +56,10 @@ class TestStuck:
         assert re.fullmatch(
             r"STUCK: Blocked at \S+: no key\. Moving to next issue\.", work.issue("bd-1")["notes"]
         )
-        assert end_of(done) == (2, "nothing is ready; stuck: bd-1 (given up: no key)")
+        assert end_of(done) == (
+            2,
+            f"{QUEUE_OVER}: nothing is ready; stuck: bd-1 (given up: no key)",
+        )
 
     def test_where_settings_want_it_the_issue_is_marked_as_blocked(self, work: Issues) -> None:
         work.issues(HARD, EASY, config="[attempts]\nmark = true\nlimit = 1\n")
@@ -93,7 +99,10 @@ else work; commit; closes "$issue"; fi
         work.issues(HARD, config="[attempts]\nlimit = 1\n")
         done = work.agent(PLANS + f"is_plan || {{ work; commit; }}; {DONE}").work_on()
         assert tasks_of(done) == ["bd-1", "plan"]
-        assert end_of(done) == (2, "nothing is ready; stuck: bd-1 (set aside after 1 attempt)")
+        assert end_of(done) == (
+            2,
+            f"{QUEUE_OVER}: nothing is ready; stuck: bd-1 (set aside after 1 attempt)",
+        )
 
     def test_may_say_that_something_outside_is_missing(self, work: Issues) -> None:
         work.issues(HARD, config="[attempts]\nlimit = 1\n")
@@ -102,7 +111,10 @@ else work; commit; closes "$issue"; fi
             PLANS + f"if is_plan; then {blocks}; else work; commit; fi; {DONE}"
         ).work_on()
         assert tasks_of(done) == ["bd-1", "plan"]
-        assert end_of(done) == (2, "nothing is ready; blocked: bd-1 (blocked by a licence)")
+        assert end_of(done) == (
+            2,
+            f"{QUEUE_OVER}: nothing is ready; blocked: bd-1 (blocked by a licence)",
+        )
 
 
 class TestReplanning:
@@ -143,7 +155,10 @@ else work; commit; closes "$issue"; fi; {DONE}
         assert end_of(done)[0] == 0
 
     def test_without_issue_or_specification_there_is_nothing_to_do(self, work: Issues) -> None:
-        assert end_of(work.issues().agent(DONE).work_on()) == (0, "nothing in the plan is open")
+        assert end_of(work.issues().agent(DONE).work_on()) == (
+            0,
+            f"{QUEUE_OVER}: nothing in the plan is open",
+        )
 
 
 class TestOthers:
@@ -151,7 +166,10 @@ class TestOthers:
         work.issues({**HARD, "status": "in_progress", "assignee": "Bob"}, EASY)
         done = work.agent(f'work; commit; closes "$issue"; {DONE}').work_on()
         assert tasks_of(done) == ["bd-2"]
-        assert end_of(done) == (2, "nothing is ready; taken by others: bd-1 (Bob has it)")
+        assert end_of(done) == (
+            2,
+            f"{QUEUE_OVER}: nothing is ready; taken by others: bd-1 (Bob has it)",
+        )
 
     def test_what_this_loop_had_begun_is_gone_on_with(self, work: Issues) -> None:
         work.issues({**EASY, "status": "in_progress", "assignee": "Ada Example"}, HARD)

@@ -6,6 +6,7 @@ import signal
 
 import pytest
 
+from ralph_ls.core.loop.rules.gate import QUEUE_OVER
 from tests.engine.beads.conftest import IT_RUNS, Issues, end_of, said, tasks_of
 from tests.engine.project_builder import git
 from tests.engine.ralph_runner import told
@@ -24,7 +25,7 @@ WORKS = 'work; closes "$issue"; commit; report "STATUS: IN_PROGRESS"'
 def test_all_issues_are_closed(work: Issues, shape: str) -> None:
     work.around = {"FAKE_BD_SHAPE": shape}
     done = work.issues(*TWO).agent(WORKS).work_on()
-    assert end_of(done) == (0, "nothing in the plan is open")
+    assert end_of(done) == (0, f"{QUEUE_OVER}: nothing in the plan is open")
     assert tasks_of(done) == ["bd-1", "bd-2"]
     assert work.status() == {"bd-1": "closed", "bd-2": "closed"}
     assert [one.evidence.tasks_done for one in told(done, "evidenceGathered")] == [
@@ -36,14 +37,14 @@ def test_all_issues_are_closed(work: Issues, shape: str) -> None:
 def test_an_old_release_does_as_well(work: Issues) -> None:
     work.around = {"FAKE_BD_OLD": "counts no-all no-claim no-limit no-deferred one-shown silent"}
     done = work.issues(*TWO).agent(WORKS).work_on()
-    assert end_of(done) == (0, "nothing in the plan is open")
+    assert end_of(done) == (0, f"{QUEUE_OVER}: nothing in the plan is open")
     assert tasks_of(done) == ["bd-1", "bd-2"]
 
 
 def test_an_issue_that_had_a_dependency_closes_as_any_other_in_0_34(work: Issues) -> None:
     work.around = {"FAKE_BD_VERSION": "0.34.0"}
     done = work.issues(*TWO).agent(WORKS).work_on()
-    assert end_of(done) == (0, "nothing in the plan is open")
+    assert end_of(done) == (0, f"{QUEUE_OVER}: nothing in the plan is open")
     assert (said(done, "not-put-back"), told(done, "planReverted")) == ([], [])
     assert work.issue("bd-2")["dependencies"] == [["bd-1", "blocks"]]
 
@@ -57,7 +58,7 @@ case $RALPH_ITERATION in
 esac; report "STATUS: IN_PROGRESS"
 """
     done = work.issues(TWO[0]).agent(agent).work_on()
-    assert end_of(done) == (0, "nothing in the plan is open")
+    assert end_of(done) == (0, f"{QUEUE_OVER}: nothing in the plan is open")
     assert tasks_of(done) == ["bd-1", "bd-1"]
     prompt = (work.kept / "prompt-1").read_text(encoding="utf-8")
     assert "bd 0.24.0 forgets the reason of `bd close`" in prompt
@@ -70,7 +71,7 @@ esac; report "STATUS: IN_PROGRESS"
 def test_a_bd_that_fails_now_and_then_ends_nothing(work: Issues) -> None:
     work.around = {"FAKE_BD_FAILS": "list:3 ready:1 !update:1"}
     done = work.issues(*TWO).agent(WORKS).work_on()
-    assert end_of(done) == (0, "nothing in the plan is open")
+    assert end_of(done) == (0, f"{QUEUE_OVER}: nothing in the plan is open")
     assert tasks_of(done) == ["bd-1", "bd-2"]
 
 
@@ -96,7 +97,7 @@ exec {work.bin}/real "$@"
 
 def test_nothing_is_open_at_the_start(work: Issues) -> None:
     done = work.issues({"id": "bd-1", "status": "closed"}).agent(WORKS).work_on()
-    assert end_of(done) == (0, "nothing in the plan is open")
+    assert end_of(done) == (0, f"{QUEUE_OVER}: nothing in the plan is open")
     assert tasks_of(done) == []
 
 
@@ -126,7 +127,7 @@ def test_only_blocked_ones_are_left(work: Issues) -> None:
     assert end_of(done) == (
         2,
         (
-            "nothing is ready; blocked: bd-1 (blocked by the bank); "
+            f"{QUEUE_OVER}: nothing is ready; blocked: bd-1 (blocked by the bank); "
             "waiting: bd-2 (waiting for A key (bd-1))"
         ),
     )
@@ -143,7 +144,7 @@ def test_a_ring_is_named(work: Issues) -> None:
     assert end_of(done) == (
         2,
         (
-            "nothing is ready; waiting for each other: bd-1 → bd-3 → bd-2 → bd-1; "
+            f"{QUEUE_OVER}: nothing is ready; waiting for each other: bd-1 → bd-3 → bd-2 → bd-1; "
             "take one out: bd dep remove"
         ),
     )

@@ -138,13 +138,13 @@ fi
     "queue": Gate(
         rule="queue",
         agent=FINISHES,
-        message="nothing in the plan is open",
+        message="✓ All work complete or blocked: nothing in the plan is open",
         iterations=1,
     ),
     "queue-is-empty-at-the-start": Gate(
         rule="queue",
         plan=DONE_ALREADY,
-        message="nothing in the plan is open",
+        message="✓ All work complete or blocked: nothing in the plan is open",
         iterations=0,
     ),
     "queue-with-blocked-ones-alone": Gate(

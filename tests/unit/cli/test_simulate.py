@@ -259,7 +259,10 @@ class TestJournals:
 
     def test_a_profile_replaces_its_own(self, ralph: Ralph, tmp_path: Path, journal: str) -> None:
         said = ralph(tmp_path, "simulate", journal, "--json", "--profile", "beads")
-        assert said.events[-1]["reason"] == "nothing in the plan is open"
+        assert (
+            said.events[-1]["reason"]
+            == "✓ All work complete or blocked: nothing in the plan is open"
+        )
 
     def test_a_line_that_is_no_event_is_left_out(
         self, ralph: Ralph, tmp_path: Path, journal: str

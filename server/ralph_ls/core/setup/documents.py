@@ -124,6 +124,8 @@ _SPEC = """
 
 LONGEST_SLUG = 40
 LONGEST_TITLE = 80
+LONGEST_NAME = 48
+LONGEST_SUMMARY = 200
 
 _TAKEN = frozenset(
     {"readme", "con", "prn", "aux", "nul"}
@@ -134,15 +136,36 @@ _TAKEN = frozenset(
 
 def spec_title(description: str) -> str:
     """The title of a description in one line: its first words that are not a label."""
+    return _cut(_first_words(description), LONGEST_TITLE)
+
+
+def spec_name(description: str) -> str:
+    """A short heading: the beginning of the title, up to where it goes into details."""
+    words = _first_words(description)
+    short = _DETAILS.split(words, maxsplit=1)[0]
+    return _cut(short if len(short.split()) > 1 else words, LONGEST_NAME).removesuffix("…")
+
+
+def _first_words(description: str) -> str:
     lines = [" ".join(_HEAD.sub("", line).split()) for line in description.splitlines()]
     texts = [line for line in lines if line]
-    title = next((line for line in texts if not line.endswith((":", "\uff1a"))), "") or "".join(
-        texts[:1]
-    )
-    if len(title) <= LONGEST_TITLE:
+    titles = (line for line in texts if not line.endswith((":", "\uff1a")))
+    return next(titles, "") or "".join(texts[:1])
+
+
+def _cut(title: str, limit: int) -> str:
+    """A title of at most so many characters, cut between words."""
+    if len(title) <= limit:
         return title
-    words = title[:LONGEST_TITLE].rsplit(" ", 1)[0]
+    words = title[:limit].rsplit(" ", 1)[0]
     return f"{words.rstrip(' ,;:')}…"
+
+
+_DETAILS = re.compile(
+    r"[.:;,!?](?=\s|$)|\s+[\u2013\u2014-]\s+|\s+(?:that|which|who|so that|with|using|and then)\s+",
+    re.IGNORECASE,
+)
+"""Where a sentence goes from naming its subject to describing it."""
 
 
 def spec_file_name(description: str, taken: Collection[str]) -> str:
@@ -174,9 +197,18 @@ def with_index_entry(index: str | None, name: str, description: str, *, today: d
     text = spec_index_skeleton() if index is None else index
     if any(entry.name == name for entry in read_index(text)):
         return text
-    title = " ".join(re.sub(r"[\[\]()#]", " ", spec_title(description)).split())
+    title = " ".join(re.sub(r"[\[\]()#]", " ", spec_name(description)).split())
+    summary = " ".join(re.sub(r"[\[\]#]", " ", _first_words(description)).split())
     newline = "\r\n" if "\r\n" in text else "\n"
-    entry = [f"### {title} ({name})", "", "- **Status**: Active", f"- **Last Updated**: {today}"]
+    entry = [
+        f"### {title} ({name})",
+        "",
+        "- **Status:** Active",
+        "- **Priority:** Medium",
+        "- **Dependencies:** None",
+        f"- **Last Updated:** {today}",
+        f"- **Summary:** {_cut(summary, LONGEST_SUMMARY)}",
+    ]
     lines = text.replace("\r\n", "\n").rstrip("\n").split("\n")
     active = next((at for at, line in enumerate(lines) if _ACTIVE.match(line)), None)
     if active is None:

@@ -86,20 +86,49 @@ def test_an_index_is_made_and_fits() -> None:
 
 
 @pytest.mark.parametrize(
+    ("description", "heading"),
+    [
+        (
+            "A command line tool that greets people in three languages, and says goodbye.",
+            "A command line tool",
+        ),
+        ("Build a REST API for todo items with authentication", "Build a REST API for todo items"),
+        ("Login: users sign in by mail", "Login: users sign in by mail"),
+        ("User login: by mail", "User login"),
+        ("Refactor the settings of the very old program for the new storage engine", ""),
+    ],
+)
+def test_an_entry_has_a_short_heading_and_the_whole_first_sentence(
+    description: str, heading: str
+) -> None:
+    (entry,) = read_index(with_index_entry(None, "a.md", description, today=TODAY))
+    assert entry.title == (heading or "Refactor the settings of the very old program")
+    assert entry.fields == {
+        "status": "Active",
+        "priority": "Medium",
+        "dependencies": "None",
+        "last updated": "2026-01-31",
+        "summary": description,
+    }
+
+
+@pytest.mark.parametrize(
     ("index", "wanted"),
     [
         (
             "# Index\r\n\r\n## Active\r\n\r\n### A (a.md)\r\n\r\n## Archived\r\n",
             (
                 "# Index\r\n\r\n## Active\r\n\r\n### A (a.md)\r\n\r\n### B (b.md)\r\n\r\n"
-                "- **Status**: Active\r\n- **Last Updated**: 2026-01-31\r\n\r\n## Archived\r\n"
+                "- **Status:** Active\r\n- **Priority:** Medium\r\n- **Dependencies:** None\r\n"
+                "- **Last Updated:** 2026-01-31\r\n- **Summary:** B\r\n\r\n## Archived\r\n"
             ),
         ),
         (
             "# Index\n",
             (
-                "# Index\n\n## Active Specifications\n\n### B (b.md)\n\n- **Status**: Active\n"
-                "- **Last Updated**: 2026-01-31\n"
+                "# Index\n\n## Active Specifications\n\n### B (b.md)\n\n- **Status:** Active\n"
+                "- **Priority:** Medium\n- **Dependencies:** None\n"
+                "- **Last Updated:** 2026-01-31\n- **Summary:** B\n"
             ),
         ),
     ],

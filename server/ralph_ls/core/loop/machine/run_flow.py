@@ -307,7 +307,7 @@ def complete_without_agent(run: RunState, plan: PlanFacts) -> str | None:
     """
     rule, counts = run.config.gate.rule, plan.counts
     if rule is GateRule.QUEUE and queue_is_empty(counts, plan.next_task):
-        return "nothing in the plan is open"
+        return gate.NOTHING_OPEN
     if counts.open_required:
         return None
     is_early = run.counted < run.config.min_iterations
@@ -400,7 +400,7 @@ def _nothing_ready(run: RunState, plan: PlanFacts) -> str:
     See docs/rules.md#exit-gate.
     """
     if plan.left:
-        return f"nothing is ready; {plan.left}"
+        return f"{gate.QUEUE_OVER}: nothing is ready; {plan.left}"
     if run.config.task is not None:
         was_skipped = run.config.task in run.skipped
         waits = [one.why for one in plan.held if one.why.startswith("waiting for ")]

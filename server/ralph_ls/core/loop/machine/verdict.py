@@ -241,7 +241,7 @@ def _reached(run: RunState, settlement: SettledIteration) -> str | None:
         return settlement.gate.why
     plan = settlement.read.plan
     if run.config.gate.rule is GateRule.QUEUE and queue_is_empty(counts, plan.next_task):
-        return "nothing in the plan is open"
+        return confirming.NOTHING_OPEN
     if confirming.has_open_work(plan):
         return None
     if _has_confirmed(run, settlement):

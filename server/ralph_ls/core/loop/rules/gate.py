@@ -171,6 +171,12 @@ def check_gate(given: GateInputs) -> GateResult:
             assert_never(given.config.rule)
 
 
+QUEUE_OVER = "\N{CHECK MARK} All work complete or blocked"
+"""What the beads loop prints in both cases: nothing is open, or nothing of it is ready."""
+
+NOTHING_OPEN = f"{QUEUE_OVER}: nothing in the plan is open"
+
+
 def queue_is_empty(counts: PlanCountsView, next_task: TaskRef | None) -> bool:
     """Whether the queue, read before an iteration, is empty (docs/rules.md#exit-gate).
 

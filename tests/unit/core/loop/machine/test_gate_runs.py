@@ -48,7 +48,12 @@ COMPLETES: dict[str, tuple[str, list[Turn], int, str]] = {
     "EXIT_SIGNAL and two indicators": ("dual", [works, finishes], 2, "signals completion"),
     "COMPLETE, verified": ("verified", [works, ticks_and_says], 2, "every required task"),
     "every task done without COMPLETE": ("verified", [works, ticks], 2, "every required task"),
-    "an empty queue": ("queue", [works, ticks], 2, "nothing in the plan is open"),
+    "an empty queue": (
+        "queue",
+        [works, ticks],
+        2,
+        "✓ All work complete or blocked: nothing in the plan is open",
+    ),
     "STATUS COMPLETE": ("status", [works, reports_complete], 2, "STATUS COMPLETE"),
     "PR_READY": ("status", [works, pr_ready], 2, "PR_READY"),
 }

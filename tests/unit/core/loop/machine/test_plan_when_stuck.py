@@ -131,4 +131,7 @@ class TestNotesInThePlan:
 
         played = play(simulated=Telling(script=[], tasks={"paint": "todo"}), gate_rule="queue")
         assert played.run.end is not None
-        assert played.run.end.message == "nothing is ready; stuck: bd-1"
+        assert (
+            played.run.end.message
+            == "✓ All work complete or blocked: nothing is ready; stuck: bd-1"
+        )
