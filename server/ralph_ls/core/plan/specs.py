@@ -161,15 +161,22 @@ def _entry(
 
 
 def check_specs(
-    specs: Sequence[Spec], index: Sequence[IndexEntry] | None, plan: Plan, plan_text: str
+    specs: Sequence[Spec],
+    index: Sequence[IndexEntry] | None,
+    plan: Plan,
+    plan_text: str,
+    *logs: str,
 ) -> dict[str, tuple[FrontMatterProblem, ...]]:
     """The inconsistencies, by name within ``specs/``; ``index`` is None where there is none.
 
-    ``plan_text`` is what the plan was read from. Linear in it and in what the specifications say.
+    ``plan_text`` is what the plan was read from, and ``logs`` are those of finished tasks. Linear
+    in them and in what the specifications say.
     """
     found: dict[str, list[FrontMatterProblem]] = {spec.name: list(spec.remarks) for spec in specs}
     known = {spec.name: spec for spec in specs}
     named_open = _open_tasks_by_spec(plan, plan_text, known)
+    done = {name for name, titles in named_open.items() if not titles}
+    done |= _finished_in(logs, known) - named_open.keys()
     for spec in specs:
         remarks = found[spec.name]
         remarks += _check_names(spec, known)
@@ -182,9 +189,73 @@ def check_specs(
                 "do them first, or set its status to active"
             )
             remarks.append(_remark(OPEN_TASKS, message, spec.front_matter.find("status")))
+        elif spec.status is SpecStatus.ACTIVE and spec.name in done:
+            remarks.append(_remark(ALL_DONE, _DONE_WORDS, spec.front_matter.find("status")))
     if index is not None:
         found[INDEX] = list(_check_index(index, known))
+        for entry in index:
+            if entry.part is SpecStatus.ACTIVE and entry.name in done & _active(known):
+                found[INDEX].append(_of_entry(ALL_DONE, f"{entry.name}: {_DONE_WORDS}", entry))
     return {name: tuple(remarks) for name, remarks in found.items() if remarks}
+
+
+def _active(known: Mapping[str, Spec]) -> set[str]:
+    return {name for name, spec in known.items() if spec.status is SpecStatus.ACTIVE}
+
+
+def _finished_in(logs: Iterable[str], known: Mapping[str, Spec]) -> set[str]:
+    """The specifications that ticked lines of logs name."""
+    ticked = (line for log in logs for _, line in lines_of(log) if _TICKED.match(line))
+    return {name for line in ticked for name in _named_in(line, known)}
+
+
+def implemented_spec(text: str, *, today: date) -> str:
+    """A specification with the status implemented, and the day of that change."""
+    matter = read_front_matter(text)
+    ending = "\r\n" if "\r\n" in text else "\n"
+    if not matter.is_there:
+        fields = f"status: {SpecStatus.IMPLEMENTED}{ending}updated: {today}"
+        bom = "\ufeff" if text.startswith("\ufeff") else ""
+        return f"{bom}---{ending}{fields}{ending}---{ending}{ending}{text.removeprefix(bom)}"
+    lines = text.split("\n")
+    mark = "\r" if ending == "\r\n" else ""
+    missing = []
+    for key, value in (("status", str(SpecStatus.IMPLEMENTED)), ("updated", str(today))):
+        field = matter.find(key)
+        if field is None:
+            missing.append(f"{key}: {value}{mark}")
+        else:
+            lines[field.line] = f"{key}: {value}{mark}"
+    lines[matter.end_line : matter.end_line] = missing
+    return "\n".join(lines)
+
+
+def implemented_in_index(text: str, name: str, *, today: date) -> str:
+    """The index with the entry of a specification below the implemented ones.
+
+    It has its status and the day, and keeps its summary. An index in another form, such as a list,
+    is returned unchanged.
+    """
+    entry = next((one for one in read_index(text) if one.name == name), None)
+    lines = text.replace("\r\n", "\n").split("\n")
+    headings = [number for number, line in enumerate(lines) if _HEADING.match(line)]
+    if entry is None or entry.part is not SpecStatus.ACTIVE or entry.line not in headings:
+        return text
+    end = next((number for number in headings if number > entry.line), len(lines))
+    heading = lines[entry.line]
+    moved = [heading, "- **Status:** Implemented", f"- **Completed:** {today}"]
+    if "summary" in entry.fields:
+        moved.append(f"- **Summary:** {entry.fields['summary']}")
+    del lines[entry.line : end]
+    parts = [number for number, line in enumerate(lines) if line.startswith(("# ", "## "))]
+    at = next((n for n in parts if lines[n].lstrip("# ").lower().startswith("implemented")), None)
+    if at is None:
+        lines += ["## Implemented Specifications", ""]
+        at = len(lines) - 2
+    lines[at + 1 : at + 1] = ["", *moved]
+    if lines[at + 2 + len(moved) :][:1] != [""]:
+        lines.insert(at + 2 + len(moved), "")
+    return ("\r\n" if "\r\n" in text else "\n").join(lines)
 
 
 def unplanned_specs(
@@ -207,6 +278,13 @@ UNPLANNED = "specs-without-tasks"
 
 OPEN_TASKS = "spec-implemented-with-open-tasks"
 
+ALL_DONE = "spec-active-with-all-tasks-done"
+_DONE_WORDS = (
+    "every task of it is done, and it still says active; run its tests, and if they pass, set its "
+    "status to implemented, with the date, here and in the index"
+)
+
+_TICKED = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[[xX]\]")
 _SHOWN_TASKS = 3
 _SECTION_LEVEL = 2
 _PARTS = {

@@ -16,6 +16,7 @@ from ralph_ls.core.plan.completion import records_finished
 from ralph_ls.core.plan.edit.progress_log import archive_path
 from ralph_ls.core.plan.parse.front_matter import FrontMatterProblem
 from ralph_ls.core.plan.specs import (
+    ALL_DONE,
     FOLDER,
     INDEX,
     OPEN_TASKS,
@@ -115,17 +116,17 @@ def unplanned_notice(names: Sequence[str]) -> Notice:
 
 
 def notices_of(remarks: Mapping[str, tuple[FrontMatterProblem, ...]]) -> tuple[Notice, ...]:
-    """Notices of a run: one for specifications that claim too much, one for all others."""
-    claims: list[str] = []
-    others: list[str] = []
+    """Notices of a run: one for specifications that claim too much, one for those that claim too
+    little, one for all others.
+    """
+    shown: dict[str, list[str]] = {OPEN_TASKS: [], ALL_DONE: [], "specs-unclear": []}
     for name, of_one in remarks.items():
         for remark in of_one:
-            shown = f"{FOLDER}/{name}, line {remark.line + 1}: {remark.message}"
-            (claims if remark.code == OPEN_TASKS else others).append(shown)
-    notices = [Notice(code=OPEN_TASKS, message=_shown(claims))] if claims else []
-    if others:
-        notices.append(Notice(code="specs-unclear", message=_shown(others)))
-    return tuple(notices)
+            code = remark.code if remark.code in shown else "specs-unclear"
+            if code != ALL_DONE or name != INDEX:
+                text = f"{FOLDER}/{name}, line {remark.line + 1}: {remark.message}"
+                shown[code].append(text)
+    return tuple(Notice(code=code, message=_shown(texts)) for code, texts in shown.items() if texts)
 
 
 def _shown(remarks: list[str]) -> str:

@@ -14,6 +14,8 @@ from ralph_ls.core.plan.specs import (
     INDEX,
     SpecStatus,
     check_specs,
+    implemented_in_index,
+    implemented_spec,
     is_spec,
     read_index,
     read_spec,
@@ -310,3 +312,72 @@ class TestWithoutTasks:
 
     def test_leave_out_what_a_log_of_finished_tasks_names(self) -> None:
         assert self.found("", "- [x] Tax (specs/deep/tax.md)\n", "- mail.md\n") == ("login.md",)
+
+
+ACTIVE = "---\nstatus: active\ncreated: 2026-02-01\n---\n\n# A\n"
+ONE_INDEX = (
+    "# Index\n\n## Active Specifications\n\n### A (a.md)\n\n- **Status:** Active\n"
+    "- **Priority:** High\n- **Summary:** All of it\n\n### B (b.md)\n\n"
+    "## Implemented Specifications\n\n## Archived Specifications\n"
+)
+TODAY = date(2026, 2, 4)
+DONE = "spec-active-with-all-tasks-done"
+
+
+@pytest.mark.parametrize(
+    ("plan", "log", "is_done"),
+    [
+        ("- [x] Write it (a.md)\n", "", True),
+        ("- [x] Write it (a.md)\n- [ ] Post it (a.md)\n", "", False),
+        ("- [ ] Another\n", "# Log\n\n## 2026-02-04\n- [x] Write it (specs/a.md)\n", True),
+        ("- [ ] Post it (a.md)\n", "- [x] Write it (specs/a.md)\n", False),
+        ("- [ ] Another\n", "a.md is next\n", False),
+        ("- [ ] Another\n", "", False),
+    ],
+)
+def test_an_active_specification_whose_tasks_are_all_done_is_reported(
+    plan: str, log: str, *, is_done: bool
+) -> None:
+    specs = [read_spec("a.md", ACTIVE), read_spec("b.md", ACTIVE)]
+    found = check_specs(specs, read_index(ONE_INDEX), parse_markdown(plan).plan, plan, log)
+    codes = {name: [one.code for one in remarks] for name, remarks in found.items()}
+    assert codes == ({"a.md": [DONE], INDEX: [DONE]} if is_done else {})
+    if is_done:
+        assert [one.line for one in (*found["a.md"], *found[INDEX])] == [1, 4]
+
+
+def test_it_becomes_implemented_with_its_date() -> None:
+    changed = implemented_spec(ACTIVE, today=TODAY)
+    assert changed == ACTIVE.replace(
+        "status: active\ncreated: 2026-02-01\n",
+        "status: implemented\ncreated: 2026-02-01\nupdated: 2026-02-04\n",
+    )
+    assert implemented_spec(changed, today=TODAY) == changed
+    windows = implemented_spec(ACTIVE.replace("\n", "\r\n"), today=TODAY)
+    assert windows == changed.replace("\n", "\r\n")
+    bare = implemented_spec("\ufeff# A\n", today=TODAY)
+    assert bare == "\ufeff---\nstatus: implemented\nupdated: 2026-02-04\n---\n\n# A\n"
+
+
+def test_its_entry_moves_below_the_implemented_ones() -> None:
+    changed = implemented_in_index(ONE_INDEX, "a.md", today=TODAY)
+    assert changed == (
+        "# Index\n\n## Active Specifications\n\n### B (b.md)\n\n"
+        "## Implemented Specifications\n\n### A (a.md)\n- **Status:** Implemented\n"
+        "- **Completed:** 2026-02-04\n- **Summary:** All of it\n\n## Archived Specifications\n"
+    )
+    entries = {entry.name: entry for entry in read_index(changed)}
+    assert entries["a.md"].part is SpecStatus.IMPLEMENTED
+    assert implemented_in_index(changed, "a.md", today=TODAY) == changed
+    assert implemented_in_index(ONE_INDEX.replace("\n", "\r\n"), "a.md", today=TODAY) == (
+        changed.replace("\n", "\r\n")
+    )
+
+
+def test_an_index_without_that_section_gets_one_and_a_list_stays() -> None:
+    changed = implemented_in_index("## Active\n\n### A (a.md)\n", "a.md", today=TODAY)
+    (entry,) = read_index(changed)
+    assert (entry.part, entry.fields["completed"]) == (SpecStatus.IMPLEMENTED, "2026-02-04")
+    listed = "## Active\n\n- [A](a.md)\n"
+    assert implemented_in_index(listed, "a.md", today=TODAY) == listed
+    assert implemented_in_index(listed, "b.md", today=TODAY) == listed
