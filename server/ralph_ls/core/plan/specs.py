@@ -178,29 +178,36 @@ def check_specs(
     done = {name for name, titles in named_open.items() if not titles}
     done |= _finished_in(logs, known) - named_open.keys()
     for spec in specs:
-        remarks = found[spec.name]
-        remarks += _check_names(spec, known)
         open_tasks = named_open.get(spec.name, [])
-        if spec.status is SpecStatus.IMPLEMENTED and open_tasks:
-            shown = "; ".join(open_tasks[:_SHOWN_TASKS])
-            more = "; …" if len(open_tasks) > _SHOWN_TASKS else ""
-            message = (
-                f"it says implemented, but the plan has open tasks of it: {shown}{more}; "
-                "do them first, or set its status to active"
-            )
-            remarks.append(_remark(OPEN_TASKS, message, spec.front_matter.find("status")))
-        elif spec.status is SpecStatus.ACTIVE and spec.name in done:
-            remarks.append(_remark(ALL_DONE, _DONE_WORDS, spec.front_matter.find("status")))
+        found[spec.name] += _check_names(spec, known)
+        found[spec.name] += _check_status(spec, open_tasks, is_done=spec.name in done)
     if index is not None:
-        found[INDEX] = list(_check_index(index, known))
-        for entry in index:
-            if entry.part is SpecStatus.ACTIVE and entry.name in done & _active(known):
-                found[INDEX].append(_of_entry(ALL_DONE, f"{entry.name}: {_DONE_WORDS}", entry))
+        active = {spec.name for spec in specs if spec.status is SpecStatus.ACTIVE}
+        found[INDEX] = [*_check_index(index, known), *_done_entries(index, done & active)]
     return {name: tuple(remarks) for name, remarks in found.items() if remarks}
 
 
-def _active(known: Mapping[str, Spec]) -> set[str]:
-    return {name for name, spec in known.items() if spec.status is SpecStatus.ACTIVE}
+def _check_status(
+    spec: Spec, open_tasks: Sequence[str], *, is_done: bool
+) -> Iterator[FrontMatterProblem]:
+    """Whether the status fits the tasks."""
+    status = spec.front_matter.find("status")
+    if spec.status is SpecStatus.IMPLEMENTED and open_tasks:
+        shown = "; ".join(open_tasks[:_SHOWN_TASKS])
+        more = "; …" if len(open_tasks) > _SHOWN_TASKS else ""
+        message = (
+            f"it says implemented, but the plan has open tasks of it: {shown}{more}; "
+            "do them first, or set its status to active"
+        )
+        yield _remark(OPEN_TASKS, message, status)
+    elif spec.status is SpecStatus.ACTIVE and is_done:
+        yield _remark(ALL_DONE, _DONE_WORDS, status)
+
+
+def _done_entries(index: Sequence[IndexEntry], done: set[str]) -> Iterator[FrontMatterProblem]:
+    for entry in index:
+        if entry.part is SpecStatus.ACTIVE and entry.name in done:
+            yield _of_entry(ALL_DONE, f"{entry.name}: {_DONE_WORDS}", entry)
 
 
 def _finished_in(logs: Iterable[str], known: Mapping[str, Spec]) -> set[str]:
@@ -253,8 +260,6 @@ def implemented_in_index(text: str, name: str, *, today: date) -> str:
         lines += ["## Implemented Specifications", ""]
         at = len(lines) - 2
     lines[at + 1 : at + 1] = ["", *moved]
-    if lines[at + 2 + len(moved) :][:1] != [""]:
-        lines.insert(at + 2 + len(moved), "")
     return ("\r\n" if "\r\n" in text else "\n").join(lines)
 
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from lsprotocol import types
 
     from ralph_ls.core.plan.model import Plan
+    from ralph_ls.core.plan.parse.front_matter import FrontMatterProblem
     from ralph_ls.core.views.document.page import Page, PageKind
     from ralph_ls.editor.lsp.language_server import RalphLanguageServer
     from ralph_ls.editor.worktree.workspaces import Workspaces, WorkspaceView
@@ -123,6 +124,22 @@ class ProjectContext:
             if name is not None and page_kind(name, self._progress) is PageKind.SPEC:
                 found.add(name.removeprefix(f"{FOLDER}/"))
         return tuple(sorted(found))
+
+    def spec_remarks(self) -> tuple[FrontMatterProblem, ...]:
+        """Remarks on the specification or the index that the page is; empty for any other."""
+        from ralph_ls.core.plan.specs import FOLDER, INDEX, check_specs, read_index, read_spec
+        from ralph_ls.core.views.document.page import PageKind
+
+        here = self.here.page
+        if here.kind not in {PageKind.SPEC, PageKind.INDEX} or self.plan is None:
+            return ()
+        pages = [self.read(PageKind.SPEC, f"{FOLDER}/{name}") for name in self.spec_names()]
+        specs = [read_spec(one.page.spec_name, one.page.text) for one in pages if one is not None]
+        index = self.read(PageKind.INDEX, f"{FOLDER}/{INDEX}")
+        entries = None if index is None else read_index(index.page.text)
+        log = "" if self.progress is None else self.progress.page.text
+        plan = self.plan.page
+        return check_specs(specs, entries, plan.plan, plan.text, log).get(here.spec_name, ())
 
     def read(self, kind: PageKind, name: str, *, has_tasks: bool = False) -> ProjectDocument | None:
         """Another page of the work tree; without its tasks, unless they are asked for."""

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
 from ralph_ls.core.plurals import count_of
 from ralph_ls.editor.documents.loop_documents import LoopDocuments
+from ralph_ls.editor.documents.project_documents import ProjectContext, ProjectDocuments
 from ralph_ls.editor.documents.snapshot import DocumentSnapshot
 from ralph_ls.editor.documents.task_edits import KIND, ProgressLogText, task_edit_actions
 from ralph_ls.editor.documents.workspace_edits import (
@@ -27,7 +29,7 @@ from ralph_ls.editor.lsp.conversion import SOURCE, display_capabilities
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from datetime import datetime
+    from datetime import date, datetime
 
     from ralph_ls.core.plan.diff.guard_overrides import AcceptedEdit
     from ralph_ls.editor.lsp.language_server import RalphLanguageServer
@@ -61,6 +63,9 @@ def register(
     options: Callable[[], EditorOptions],
 ) -> None:
     """Answer requests for code actions."""
+    in_specs = partial(
+        _in_specs, server, workspaces, ProjectDocuments(server, workspaces, documents)
+    )
 
     @server.feature(
         types.TEXT_DOCUMENT_CODE_ACTION,
@@ -75,7 +80,7 @@ def register(
         await workspaces.ready()
         place = workspaces.of_document(uri)
         if place is None:
-            return None
+            return await in_specs(params)
         view, kind = place
         prefix = options().command_prefix or OWN_PREFIX
         literal = display_capabilities(server.client_capabilities).code_actions
@@ -116,6 +121,76 @@ def code_actions_at(
         edits = task_edit_actions(sight, params.range, abilities, log=log)
         found.extend(one for one in edits if one.disabled is None or abilities.disabled)
     return found
+
+
+async def _in_specs(
+    server: RalphLanguageServer,
+    workspaces: Workspaces,
+    pages: ProjectDocuments,
+    params: types.CodeActionParams,
+) -> list[types.CodeAction | types.Command] | None:
+    """The quick fixes in specifications, for a client that knows edits."""
+    able = display_capabilities(server.client_capabilities).code_actions
+    if not able or not _wants(params.context, types.CodeActionKind.QuickFix):
+        return None
+    today = workspaces.now().astimezone().date()
+    abilities = edit_capabilities(server.client_capabilities)
+    remarks = params.context.diagnostics
+    fixes = partial(spec_fixes, remarks=remarks, today=today, abilities=abilities)
+    found = await pages.read_around(params.text_document.uri, fixes)
+    return None if found is None else list(found)
+
+
+def spec_fixes(
+    around: ProjectContext,
+    *,
+    remarks: Sequence[types.Diagnostic],
+    today: date,
+    abilities: EditCapabilities,
+) -> list[types.CodeAction]:
+    """What ends the remark that all tasks of an active specification are done."""
+    from ralph_ls.core.plan.specs import ALL_DONE, read_index
+    from ralph_ls.core.views.document.page import PageKind
+
+    page, columns = around.here.page, around.here.columns()
+    by_line = {}
+    if page.kind is PageKind.INDEX:
+        by_line = {entry.line: entry.name for entry in read_index(page.text)}
+    actions = []
+    for one in around.spec_remarks():
+        where = columns.between(one.start, one.end)
+        settled = [two for two in remarks if two.code == one.code and two.range == where]
+        if one.code == ALL_DONE and settled:
+            name = by_line.get(one.line, page.spec_name)
+            action = types.CodeAction(
+                title=f"Mark {name} as implemented (its tests pass)",
+                kind=types.CodeActionKind.QuickFix,
+                diagnostics=settled,
+                edit=workspace_edit(_implemented(around, name, today), abilities),
+            )
+            actions.append(action)
+    return actions
+
+
+def _implemented(
+    around: ProjectContext, name: str, today: date
+) -> list[tuple[EditTarget, list[types.TextEdit]]]:
+    """Status and date of a specification, and its entry in the index."""
+    from ralph_ls.core.plan import specs
+    from ralph_ls.core.views.document.page import PageKind
+    from ralph_ls.editor.documents.workspace_edits import line_edits
+
+    in_index = partial(specs.implemented_in_index, name=name)
+    edits = []
+    for page, change in (
+        (around.read(PageKind.SPEC, f"{specs.FOLDER}/{name}"), specs.implemented_spec),
+        (around.read(PageKind.INDEX, f"{specs.FOLDER}/{specs.INDEX}"), in_index),
+    ):
+        if page is not None:
+            text = page.page.text
+            changed = line_edits(text, change(text, today=today), page.encoding)
+            edits.append((EditTarget(uri=page.uri, version=page.version), changed))
+    return [one for one in edits if one[1]]
 
 
 def _fixes(

@@ -1,4 +1,5 @@
-"""Diagnostics on the plan, the decide file and the blocked file, open or not.
+"""Diagnostics on the plan, the decide file and the blocked file, open or not, and on open
+specifications.
 
 See docs/rules.md#language-server. They are pushed, since the run changes them more often than any
 client asks, and a file's are published again only when they differ.
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 
 from ralph_ls.editor.documents.loop_documents import DocumentEvent, LoopDocuments
+from ralph_ls.editor.documents.project_documents import ProjectContext, ProjectDocuments
 from ralph_ls.editor.documents.snapshot import DocumentSnapshot, UnreadableDocument, real_path
 from ralph_ls.editor.lsp.conversion import (
     SOURCE,
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
     from ralph_ls.editor.worktree.workspaces import Workspaces, WorkspaceView
     from ralph_ls.protocol.lsp.options import EditorOptions
 
+FOLDER = "specs"
+
 LONGEST_REST = 0.1
 """Seconds between two looks at a file, at most, while somebody types."""
 
@@ -49,6 +53,65 @@ def register(
     publisher = _Publisher(server, workspaces, documents)
     workspaces.on_change(publisher.refresh_neighbours)
     documents.on_edit(publisher.take_edit)
+    specs = _SpecPublisher(server, workspaces, documents)
+    workspaces.on_change(specs.refresh)
+    documents.on_edit(specs.take_edit)
+
+
+class _SpecPublisher:
+    """Publishes the remarks on specifications and their index, while they are open."""
+
+    def __init__(
+        self, server: RalphLanguageServer, workspaces: Workspaces, documents: LoopDocuments
+    ) -> None:
+        self._server = server
+        self._documents = documents
+        self._pages = ProjectDocuments(server, workspaces, documents)
+        self._open: set[str] = set()
+        self._sent: dict[str, list[types.Diagnostic]] = {}
+        self._pacer = Throttle(self._publish, doing="diagnostics", longest_rest=LONGEST_REST)
+
+    def refresh(self, view: WorkspaceView) -> None:
+        """The plan or a run changed, so that other tasks may be done."""
+        del view
+        for uri in self._open:
+            self._pacer.ask(uri)
+
+    def take_edit(self, uri: str, edit: DocumentEvent) -> None:
+        """The client changed a document, which may be none of ours."""
+        if f"/{FOLDER}/" not in uri:
+            return
+        if edit is DocumentEvent.CLOSED:
+            self._open.discard(uri)
+        else:
+            self._open.add(uri)
+        self._pacer.ask(uri)
+
+    async def _publish(self, uri: str) -> None:
+        found = []
+        if uri in self._open:
+            found = await self._pages.read_around(uri, spec_diagnostics) or []
+        if self._documents.is_over or found == self._sent.get(uri, []):
+            return
+        self._sent[uri] = found
+        self._server.text_document_publish_diagnostics(
+            types.PublishDiagnosticsParams(uri=uri, diagnostics=found)
+        )
+
+
+def spec_diagnostics(around: ProjectContext) -> list[types.Diagnostic]:
+    """All remarks on a specification or the index; from any thread."""
+    columns = around.here.columns()
+    return [
+        types.Diagnostic(
+            range=columns.between(one.start, one.end),
+            message=one.message,
+            severity=types.DiagnosticSeverity.Warning,
+            code=one.code,
+            source=SOURCE,
+        )
+        for one in around.spec_remarks()
+    ]
 
 
 class _Publisher:
