@@ -25,6 +25,9 @@ class TestForeground:
     ) -> None:
         said = ralph(repository, "run", "--agent-command", agent(repository, WORKER))
         assert (said.code, said.err) == (0, "")
+        why = ralph(repository, "status", "--why")
+        assert why.out.startswith("Iteration 1: progress: ")
+        assert ralph(repository, "status", "--why", "--json").json["why"][0]["start"] == 1
         lines = said.out.splitlines()
         told = [line for line in lines if line.startswith("▸ ")]
         assert told[0].startswith("▸ Run: ")
