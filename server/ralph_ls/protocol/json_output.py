@@ -14,7 +14,8 @@ from pydantic import Field
 
 from ralph_ls.protocol.base import Timestamp, WireModel
 from ralph_ls.protocol.run.report import AgentFailure, Claims
-from ralph_ls.protocol.run.values import Outcome, TaskRef
+from ralph_ls.protocol.run.state import TaskReceipt
+from ralph_ls.protocol.run.values import Outcome, ReviewSeen, TaskRef
 
 
 class IterationMetrics(WireModel):
@@ -63,6 +64,41 @@ class IterationMetrics(WireModel):
     """Names of the completion phrases in its agent's final text."""
     claims: Claims | None = None
     """What its agent claims: no evidence. None: nothing, or an engine that did not record it."""
+    review: ReviewSeen | None = None
+    """The review that it gave; None: none, or one that its engine did not record."""
+
+
+class ModeMetrics(WireModel):
+    """The iterations of one mode together."""
+
+    mode: str
+    iterations: int = 0
+    """Those that count; the rest is of all."""
+    seconds: float = 0.0
+    tokens: int | None = None
+    cost_usd: float | None = None
+    estimated: bool = False
+
+
+class ReviewMetrics(WireModel):
+    """What the review cycle of stories cost, and what it found."""
+
+    reviews: int = 0
+    """Stories that were reviewed, as far as engines recorded it."""
+    findings: int = 0
+    """What the reviewers asked to be changed, in points."""
+    with_findings: int = 0
+    approved: int = 0
+    approved_at_cap: int = 0
+    """Of those: approved because they had as many reviews as they may have."""
+    seconds: float = 0.0
+    """Of all iterations that reviewed or fixed what a review found."""
+    cost_usd: float | None = None
+    estimated: bool = False
+    share_of_time: float | None = None
+    """Of the time of all iterations, 0 to 1."""
+    share_of_cost: float | None = None
+    findings_per_review: float | None = None
 
 
 class PrunedOutput(WireModel):
@@ -95,6 +131,8 @@ class RunMetrics(WireModel):
     pruned: PrunedOutput | None = None
     """What was removed of its files; None where they are whole."""
     iterations: tuple[IterationMetrics, ...] = ()
+    receipts: tuple[TaskReceipt, ...] = ()
+    """What each task took that became done, in the order in which they did."""
 
 
 class TotalMetrics(WireModel):
@@ -134,6 +172,10 @@ class TotalMetrics(WireModel):
     """How the runs ended, and how often each."""
     failures: dict[str, int] = Field(default_factory=dict)
     """How the agents failed, and how often each, in the words of ``AgentFailure``."""
+    modes: tuple[ModeMetrics, ...] = ()
+    """In the order in which they came first."""
+    reviews: ReviewMetrics | None = None
+    """None where no iteration was a review."""
 
 
 class Statistics(WireModel):

@@ -33,6 +33,10 @@ def test_what_the_runs_here_came_to_is_shown_in_numbers(project: Project) -> Non
     assert seen == [True, 1, 1, 1, 0.25]
     assert done["task"]["title"] == "First task"
     assert [idle[key] for key in ("clean", "commits", "tasksDone")] == [False, 0, 0]
+    (receipt,) = first["receipts"]
+    took = ("done", "attempts", "iterations", "tokens", "costUsd", "commit")
+    assert [receipt[key] for key in took] == [True, 1, 1, 1100, 0.25, done["commit"]]
+    assert second["receipts"] == []
     totals = told["totals"]
     assert totals["runs"] == 2
     assert totals["ends"] == {"limit": 1, "stuck": 1}
@@ -46,7 +50,8 @@ def test_what_the_runs_here_came_to_is_shown_in_numbers(project: Project) -> Non
     assert "Cost:          $0.50\n" in shown
     alone = project.tell("stats", "--run", first["run"]).stdout
     assert second["run"] not in alone
-    assert "First task" in alone
+    assert f"Finished tasks of run {first['run']}\n" in alone
+    assert "Finished tasks" not in shown
 
     rows = list(csv.DictReader(io.StringIO(project.tell("export").stdout)))
     assert [(row["run"], row["iteration"], row["cost_usd"]) for row in rows] == [

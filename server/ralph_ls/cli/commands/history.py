@@ -122,6 +122,9 @@ def stats(run: OfRun = None, as_json: Json = False) -> None:
     )
     rows = [tables.iteration_cells(one) for one in newest.iterations]
     _show(f"Iterations of run {newest.run}", tables.ITERATION_HEADINGS, rows)
+    took = [tables.receipt_cells(one) for one in newest.receipts]
+    _show(f"Finished tasks of run {newest.run}", tables.RECEIPT_HEADINGS, took)
+    _show("Modes of all these iterations", tables.MODE_HEADINGS, tables.mode_rows(found.totals))
     for name, value in tables.total_lines(found.totals):
         print_text(f"{name + ':':15}{value}")
     pruned = [(one.run, one.pruned) for one in found.runs if one.pruned is not None]
@@ -163,7 +166,7 @@ def _print_json(found: Statistics) -> None:
 
 
 def _show(title: str, headings: Sequence[str], rows: Sequence[Iterable[str]]) -> None:
-    """A table of the newest rows, and how many there are before them."""
+    """A table of the newest rows, and how many there are before them; nothing without any."""
     if not rows:
         return
     from rich.cells import cell_len
@@ -171,7 +174,7 @@ def _show(title: str, headings: Sequence[str], rows: Sequence[Iterable[str]]) ->
 
     print_text(title)
     if len(rows) > SHOWN:
-        print_text(f"(the newest {SHOWN} of {len(rows)}; all of them: ralph export --format csv)")
+        print_text(f"(the newest {SHOWN} of {len(rows)}; all of them: ralph export --format json)")
     shown = [tuple(row) for row in rows[-SHOWN:]]
     wide = Console().width if sys.stdout.isatty() else WIDTH_IN_A_PIPE
     widths = [max(map(cell_len, column)) for column in zip(headings, *shown, strict=True)]

@@ -234,9 +234,6 @@ def read_runs(
     worktree: Worktree, state: StateFolder, *, run: str | None = None
 ) -> list[RunMetrics]:
     """Metrics of the runs, oldest first; raises like ``read_statistics``."""
-    from ralph_ls.core.views.report.metrics import measure_run
-    from ralph_ls.store.run.pruning import read_pruned
-
     found = find_run(worktree, state)
     if found is not None:
         # The newest run has the actual location of the state.
@@ -247,14 +244,19 @@ def read_runs(
         raise UsageError(
             f"there is no run {run} in {worktree.root}; see which there are with: ralph stats"
         )
-    measured: list[RunMetrics] = []
-    for one in wanted:
-        files = state.run(one)
-        metrics = measure_run(each_event(files.journal), is_live=one == live)
-        if metrics is not None:
-            measured.append(metrics.model_copy(update={"pruned": read_pruned(files)}))
+    measured = (_measure(state.run(one), is_live=one == live) for one in wanted)
     # Ids of runs that started in the same second are not in order.
-    return sorted(measured, key=_start_of)
+    return sorted((one for one in measured if one is not None), key=_start_of)
+
+
+def _measure(files: RunFiles, *, is_live: bool) -> RunMetrics | None:
+    from ralph_ls.core.loop.rules.receipts import finished_receipts
+    from ralph_ls.core.views.report.metrics import measure_run
+    from ralph_ls.store.run.pruning import read_pruned
+
+    receipts = finished_receipts(load_state(files))
+    run = measure_run(each_event(files.journal), is_live=is_live, receipts=receipts)
+    return None if run is None else run.model_copy(update={"pruned": read_pruned(files)})
 
 
 def _start_of(run: RunMetrics) -> str:

@@ -48,6 +48,12 @@ def receipts_after_iteration(state: RunState, ended: IterationEnded) -> dict[str
     return receipts
 
 
+def finished_receipts(state: RunState) -> list[TaskReceipt]:
+    """The receipts of the tasks that became done in the run, in the order in which they did."""
+    done = [one for one in state.receipts.values() if one.done]
+    return sorted(done, key=lambda one: one.start or 0)
+
+
 def receipt_at_commit(
     state: RunState, current: CurrentIteration, evidence: Evidence, usage: Usage | None
 ) -> TaskReceipt | None:

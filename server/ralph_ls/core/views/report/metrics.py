@@ -8,10 +8,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from ralph_ls.core.agent.usage import add_known
 from ralph_ls.core.loop.rules.budget import tokens_of
 from ralph_ls.core.prompt.template import mode_word
 from ralph_ls.protocol.config.config import BreakerConfig, Config
-from ralph_ls.protocol.json_output import IterationMetrics, RunMetrics, TotalMetrics
+from ralph_ls.protocol.json_output import (
+    IterationMetrics,
+    ModeMetrics,
+    ReviewMetrics,
+    RunMetrics,
+    TotalMetrics,
+)
 from ralph_ls.protocol.run.events import (
     AgentExited,
     BlockedResolved,
@@ -30,7 +37,8 @@ from ralph_ls.protocol.run.events import (
     Warned,
 )
 from ralph_ls.protocol.run.report import Usage
-from ralph_ls.protocol.run.values import Breaker, BreakerState, EndReason, Outcome, Phase
+from ralph_ls.protocol.run.state import TaskReceipt
+from ralph_ls.protocol.run.values import Breaker, BreakerState, EndReason, Mode, Outcome, Phase
 
 RUNNING, PARKED, CRASHED = "running", "parked", "crashed"
 """Status of a run without an end."""
@@ -42,12 +50,18 @@ USER_RESETS = frozenset({"reset", "resetTask"})
 """Kinds of the commands that reset something."""
 
 
-def measure_run(events: Iterable[EventBase], *, is_live: bool) -> RunMetrics | None:
-    """Metrics of one run; None where it never started. ``is_live``: its engine runs now."""
+def measure_run(
+    events: Iterable[EventBase], *, is_live: bool, receipts: Sequence[TaskReceipt] = ()
+) -> RunMetrics | None:
+    """Metrics of one run; None where it never started.
+
+    ``is_live``: its engine runs now. ``receipts`` are those of its state.
+    """
     draft = _MetricsDraft()
     for event in events:
         draft.enter(event)
-    return draft.close(is_live=is_live)
+    run = draft.close(is_live=is_live)
+    return run if run is None else run.model_copy(update={"receipts": tuple(receipts)})
 
 
 def total_of(runs: Sequence[RunMetrics]) -> TotalMetrics:
@@ -62,8 +76,6 @@ def total_of(runs: Sequence[RunMetrics]) -> TotalMetrics:
     tasks = sum(one.tasks_done for one in everything)
     hands = sum(run.answers + run.resets + run.edits for run in runs)
     shares = [share for one in everything if (share := context_share(one)) is not None]
-    tokens = [n for one in everything if (n := tokens_used(one)) is not None]
-    costs = [one.cost_usd for one in everything if one.cost_usd is not None]
     return TotalMetrics(
         runs=len(runs),
         iterations=len(counted),
@@ -73,8 +85,8 @@ def total_of(runs: Sequence[RunMetrics]) -> TotalMetrics:
         commits=sum(one.commits for one in everything),
         files=sum(one.files for one in everything),
         tasks_done=tasks,
-        tokens=sum(tokens) if tokens else None,
-        cost_usd=_rounded(sum(costs)) if costs else None,
+        tokens=add_known(*(tokens_used(one) for one in everything)),
+        cost_usd=_cost_of(everything),
         estimated=any(one.estimated for one in everything),
         answers=sum(run.answers for run in runs),
         resets=sum(run.resets for run in runs),
@@ -88,7 +100,60 @@ def total_of(runs: Sequence[RunMetrics]) -> TotalMetrics:
         largest_context=_rounded(max(shares)) if shares else None,
         ends=dict(sorted(ends.items())),
         failures=dict(sorted(failures.items())),
+        modes=modes_of(everything),
+        reviews=_reviews_of(everything),
     )
+
+
+def modes_of(iterations: Iterable[IterationMetrics]) -> tuple[ModeMetrics, ...]:
+    """The iterations of each mode together, in the order in which the modes came first."""
+    by_mode: dict[str, list[IterationMetrics]] = {}
+    for one in iterations:
+        by_mode.setdefault(one.mode, []).append(one)
+    return tuple(_mode_metrics(mode, members) for mode, members in by_mode.items())
+
+
+def _mode_metrics(mode: str, members: Sequence[IterationMetrics]) -> ModeMetrics:
+    return ModeMetrics(
+        mode=mode,
+        iterations=sum(one.counted for one in members),
+        seconds=_rounded(sum(one.seconds for one in members)),
+        tokens=add_known(*(tokens_used(one) for one in members)),
+        cost_usd=_cost_of(members),
+        estimated=any(one.estimated for one in members),
+    )
+
+
+def _reviews_of(everything: Sequence[IterationMetrics]) -> ReviewMetrics | None:
+    """The review cycle: what it cost beside the rest, and what it found."""
+    cycle = [one for one in everything if one.mode in _REVIEW_MODES]
+    if not cycle:
+        return None
+    given = [one.review for one in cycle if one.review is not None]
+    findings = sum(review.findings for review in given)
+    seconds, cost = sum(one.seconds for one in cycle), _cost_of(cycle)
+    total_cost = _cost_of(everything)
+    return ReviewMetrics(
+        reviews=len(given),
+        findings=findings,
+        with_findings=sum(review.findings > 0 for review in given),
+        approved=sum(review.approved for review in given),
+        approved_at_cap=sum(review.approved and review.at_cap for review in given),
+        seconds=_rounded(seconds),
+        cost_usd=cost,
+        estimated=any(one.estimated for one in cycle),
+        share_of_time=_part(seconds, sum(one.seconds for one in everything)),
+        share_of_cost=None if cost is None else _part(cost, total_cost or 0.0),
+        findings_per_review=_share(findings, len(given)),
+    )
+
+
+_REVIEW_MODES = frozenset({Mode.REVIEW.value, Mode.REVIEW_FIX.value})
+
+
+def _cost_of(iterations: Iterable[IterationMetrics]) -> float | None:
+    cost = add_known(*(one.cost_usd for one in iterations))
+    return None if cost is None else _rounded(cost)
 
 
 def context_share(one: IterationMetrics) -> float | None:
@@ -219,6 +284,7 @@ def _measure(
         errors=ended.errors,
         completion_words=ended.completion_words,
         claims=ended.claims,
+        review=None if evidence is None else evidence.review,
     )
 
 
@@ -228,8 +294,12 @@ def _is_stuck(breaker: Breaker, rules: BreakerConfig) -> bool:
     return repeats or breaker.state is BreakerState.OPEN
 
 
-def _share(part: float, whole: int) -> float | None:
+def _part(part: float, whole: float) -> float | None:
     return _rounded(part / whole) if whole else None
+
+
+def _share(part: float, whole: int) -> float | None:
+    return _part(part, whole)
 
 
 def _rounded(number: float) -> float:

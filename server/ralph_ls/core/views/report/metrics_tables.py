@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, tzinfo
 
 from ralph_ls.core.plan.model import Task
@@ -19,9 +19,10 @@ from ralph_ls.core.views.model.words import FAILURE_WORDS
 from ralph_ls.core.views.report.metrics import context_share, tokens_used, total_of
 from ralph_ls.core.views.text.summary import format_duration
 from ralph_ls.protocol.base import to_wire_time
-from ralph_ls.protocol.json_output import IterationMetrics, RunMetrics, TotalMetrics
+from ralph_ls.protocol.json_output import IterationMetrics, ReviewMetrics, RunMetrics, TotalMetrics
 from ralph_ls.protocol.plan import TaskState
 from ralph_ls.protocol.run.report import AgentFailure
+from ralph_ls.protocol.run.state import TaskReceipt
 
 RUN_HEADINGS = ("Run", "Started", "End", "Iter", "Clean", "Done", "Time", "Cost")
 ITERATION_HEADINGS = (
@@ -37,6 +38,20 @@ ITERATION_HEADINGS = (
     "Time",
     "Commit",
 )
+RECEIPT_HEADINGS = (
+    "Task",
+    "#",
+    "Iter",
+    "Attempts",
+    "Retries",
+    "Time",
+    "Agent",
+    "Tokens",
+    "Cost",
+    "Validations",
+    "Commit",
+)
+MODE_HEADINGS = ("Mode", "Iter", "Time", "Avg", "Tokens", "Cost", "Of time", "Of cost")
 UNKNOWN = "-"
 """Shown for values that no agent has reported."""
 
@@ -117,6 +132,73 @@ def iteration_cells(one: IterationMetrics) -> tuple[str, ...]:
     )
 
 
+def receipt_cells(receipt: TaskReceipt) -> tuple[str, ...]:
+    """What one task took, below ``RECEIPT_HEADINGS``."""
+    title = " ".join(escape_control_chars(receipt.task.title).split())
+    commit = (receipt.commit or "")[:7]
+    number = "" if receipt.iteration is None else str(receipt.iteration)
+    if receipt.within is not None and not receipt.iterations:
+        # Its iteration is in the receipt of the task with which it was finished.
+        return (title, number, *("",) * (len(RECEIPT_HEADINGS) - 3), commit)
+    failed = f" ({receipt.failed_validations} failed)" if receipt.failed_validations else ""
+    return (
+        title,
+        number,
+        str(receipt.iterations),
+        str(receipt.attempts),
+        str(receipt.retries),
+        format_duration(receipt.seconds),
+        format_duration(receipt.agent_seconds),
+        UNKNOWN if receipt.tokens is None else str(receipt.tokens),
+        _dollars(receipt.cost_usd, estimated=receipt.estimated),
+        f"{receipt.validations}{failed}",
+        commit,
+    )
+
+
+def mode_rows(total: TotalMetrics) -> list[tuple[str, ...]]:
+    """The modes below ``MODE_HEADINGS``; none where there was only one, which the totals show."""
+    if len(total.modes) < 2:
+        return []
+    seconds = sum(mode.seconds for mode in total.modes)
+    return [
+        (
+            mode.mode,
+            str(mode.iterations),
+            format_duration(mode.seconds),
+            _duration(mode.seconds / mode.iterations if mode.iterations else None),
+            UNKNOWN if mode.tokens is None else str(mode.tokens),
+            _dollars(mode.cost_usd, estimated=mode.estimated),
+            _percent(mode.seconds / seconds if seconds else None),
+            _percent(_share_of(mode.cost_usd, total.cost_usd)),
+        )
+        for mode in total.modes
+    ]
+
+
+def _review_lines(reviews: ReviewMetrics | None) -> Iterator[tuple[str, str]]:
+    """What reviews found, and what they cost: whether the review cycle is worth it."""
+    if reviews is None:
+        return
+    if reviews.findings_per_review is not None:
+        cap = f" ({reviews.approved_at_cap} at the cap)" if reviews.approved_at_cap else ""
+        found = (
+            f"{count_of(reviews.findings, 'finding')} in {count_of(reviews.reviews, 'review')}, "
+            f"{reviews.findings_per_review:.1f} a review"
+        )
+        yield (
+            "Reviews",
+            f"{found}; {reviews.with_findings} had findings, {reviews.approved} approved{cap}",
+        )
+    cost = _dollars(reviews.cost_usd, estimated=reviews.estimated)
+    time = f"{format_duration(reviews.seconds)} ({_percent(reviews.share_of_time)} of the time)"
+    yield "Review cost", f"{time}, {cost} ({_percent(reviews.share_of_cost)} of it), fixes included"
+
+
+def _share_of(part: float | None, whole: float | None) -> float | None:
+    return None if part is None or not whole else part / whole
+
+
 def total_lines(total: TotalMetrics) -> tuple[tuple[str, str], ...]:
     """The totals as pairs of name and value."""
     counts = ((total.answers, "answer"), (total.resets, "reset"), (total.edits, "edit"))
@@ -145,6 +227,7 @@ def total_lines(total: TotalMetrics) -> tuple[tuple[str, str], ...]:
         ("Cost", _dollars(total.cost_usd, estimated=total.estimated)),
         ("Context", f"{usual} of the window on average, {most} at most"),
         *([("Failures", failures)] if failures else []),
+        *_review_lines(total.reviews),
     )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ralph_ls.core.loop.rules.receipts import finished_receipts
 from ralph_ls.core.plurals import count_of
 from ralph_ls.core.views.model.words import SHOWN_REASON, one_line
 from ralph_ls.core.views.text.summary import dollar_words, format_duration, token_words
@@ -14,12 +15,6 @@ from ralph_ls.protocol.run.state import RunState, TaskReceipt
 
 SHOWN_RECEIPTS = 10
 """Receipts in a summary, the newest; `ralph stats` shows all."""
-
-
-def finished_receipts(state: RunState) -> list[TaskReceipt]:
-    """The receipts of the tasks that became done in the run, in the order in which they did."""
-    done = [one for one in state.receipts.values() if one.done]
-    return sorted(done, key=lambda one: one.start or 0)
 
 
 def receipt_words(receipt: TaskReceipt) -> str:

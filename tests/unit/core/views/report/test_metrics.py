@@ -13,13 +13,23 @@ from ralph_ls.core.views.report.metrics import measure_run, total_of
 from ralph_ls.core.views.report.metrics_tables import (
     CSV_COLUMNS,
     ITERATION_HEADINGS,
+    MODE_HEADINGS,
+    RECEIPT_HEADINGS,
     RUN_HEADINGS,
     iteration_cells,
+    mode_rows,
+    receipt_cells,
     run_cells,
     to_csv,
     total_lines,
 )
-from ralph_ls.protocol.json_output import IterationMetrics, RunMetrics, TotalMetrics
+from ralph_ls.protocol.json_output import (
+    IterationMetrics,
+    ModeMetrics,
+    ReviewMetrics,
+    RunMetrics,
+    TotalMetrics,
+)
 from ralph_ls.protocol.run.events import (
     AgentExited,
     BlockedResolved,
@@ -34,6 +44,7 @@ from ralph_ls.protocol.run.events import (
     Warned,
 )
 from ralph_ls.protocol.run.report import Claims, Usage
+from ralph_ls.protocol.run.state import TaskReceipt
 from ralph_ls.protocol.run.values import (
     Breaker,
     BreakerState,
@@ -42,6 +53,7 @@ from ralph_ls.protocol.run.values import (
     Mode,
     Outcome,
     Phase,
+    ReviewSeen,
     TaskRef,
     Verdict,
 )
@@ -133,6 +145,7 @@ class TestAnIteration:
             "errors": [],
             "completionWords": [],
             "claims": None,
+            "review": None,
         }
 
     def test_has_the_claims_of_its_agent_apart(self) -> None:
@@ -335,6 +348,9 @@ class TestTotals:
             average_context=0.225,
             largest_context=0.225,
             ends={"complete": 1, "crashed": 1, "stuck": 1},
+            modes=(
+                ModeMetrics(mode="build", iterations=2, seconds=1200.0, tokens=1200, cost_usd=0.15),
+            ),
         )
 
     def test_of_nothing_have_no_rates(self) -> None:
@@ -360,6 +376,139 @@ class TestTotals:
         assert told["Runs"] == "0"
         assert told["Interventions"].startswith("- an iteration")
         assert (told["Cost"], told["Tokens"], told["Avg/task"]) == ("-", "-", "-")
+
+
+def reviewed(number: int, mode: Mode, *, cost: float | None = 0.1, **review: Any) -> list[Event]:
+    """An iteration of the review cycle; with the result of its review, where it gave one."""
+    seen = evidence(review=ReviewSeen(task="A", **review) if review else None)
+    usage = None if cost is None else Usage(cost_usd=cost, estimated=cost > 0.5)
+    end = iteration_ended(number, mode=mode, seconds=100.0, usage=usage)
+    return [iteration_started(number, mode=mode), seen, end]
+
+
+class TestTheReviewCycle:
+    def test_is_measured_beside_the_rest(self) -> None:
+        run = measured(
+            *reviewed(1, Mode.BUILD, cost=0.2),
+            *reviewed(2, Mode.REVIEW, approved=False, findings=3),
+            *reviewed(3, Mode.REVIEW_FIX, cost=None),
+            *reviewed(4, Mode.REVIEW, approved=True, at_cap=True, findings=1),
+            *reviewed(5, Mode.REVIEW, approved=True),
+        )
+        total = total_of([run])
+        assert total.reviews == ReviewMetrics(
+            reviews=3,
+            findings=4,
+            with_findings=2,
+            approved=2,
+            approved_at_cap=1,
+            seconds=400.0,
+            cost_usd=0.3,
+            share_of_time=0.8,
+            share_of_cost=0.6,
+            findings_per_review=1.333333,
+        )
+        assert [(mode.mode, mode.iterations) for mode in total.modes] == [
+            ("build", 1),
+            ("review", 3),
+            ("review-fix", 1),
+        ]
+        lines = dict(total_lines(total))
+        assert lines["Reviews"] == (
+            "4 findings in 3 reviews, 1.3 a review; 2 had findings, 2 approved (1 at the cap)"
+        )
+        assert lines["Review cost"] == (
+            "6m 40s (80 % of the time), $0.30 (60 % of it), fixes included"
+        )
+        assert [dict(zip(MODE_HEADINGS, row, strict=True)) for row in mode_rows(total)][1:] == [
+            {
+                "Mode": "review",
+                "Iter": "3",
+                "Time": "5m 0s",
+                "Avg": "1m 40s",
+                "Tokens": "-",
+                "Cost": "$0.30",
+                "Of time": "60 %",
+                "Of cost": "60 %",
+            },
+            {
+                "Mode": "review-fix",
+                "Iter": "1",
+                "Time": "1m 40s",
+                "Avg": "1m 40s",
+                "Tokens": "-",
+                "Cost": "-",
+                "Of time": "20 %",
+                "Of cost": "-",
+            },
+        ]
+
+    def test_of_an_earlier_engine_has_a_cost_and_no_findings(self) -> None:
+        run = measured(*reviewed(1, Mode.REVIEW, cost=None), *reviewed(2, Mode.BUILD, cost=None))
+        lines = dict(total_lines(total_of([run])))
+        assert "Reviews" not in lines
+        assert lines["Review cost"] == "1m 40s (50 % of the time), - (- of it), fixes included"
+
+    def test_approvals_at_no_cap_are_not_mentioned(self) -> None:
+        run = measured(*reviewed(1, Mode.REVIEW, approved=True))
+        lines = dict(total_lines(total_of([run])))
+        assert lines["Reviews"] == (
+            "0 findings in 1 review, 0.0 a review; 0 had findings, 1 approved"
+        )
+
+    def test_one_mode_alone_needs_no_table(self) -> None:
+        assert mode_rows(total_of([measured(*reviewed(1, Mode.BUILD))])) == []
+
+    def test_modes_without_time_and_iterations_have_no_shares(self) -> None:
+        none = TotalMetrics(modes=(ModeMetrics(mode="plan"), ModeMetrics(mode="build")))
+        assert mode_rows(none)[0] == ("plan", "0", "0s", "-", "-", "-", "-", "-")
+
+
+class TestReceipts:
+    def test_are_those_of_the_state(self) -> None:
+        receipt = TaskReceipt(task=TASK, done=True)
+        run = measure_run([run_started()], is_live=False, receipts=[receipt])
+        assert run is not None
+        assert run.receipts == (receipt,)
+
+    def test_have_a_row(self) -> None:
+        receipt = TaskReceipt(
+            task=TASK,
+            iteration=3,
+            commit=COMMIT,
+            attempts=2,
+            iterations=2,
+            seconds=62.0,
+            agent_seconds=50.0,
+            tokens=31000,
+            cost_usd=0.42,
+            validations=2,
+            failed_validations=1,
+        )
+        assert dict(zip(RECEIPT_HEADINGS, receipt_cells(receipt), strict=True)) == {
+            "Task": TASK.title,
+            "#": "3",
+            "Iter": "2",
+            "Attempts": "2",
+            "Retries": "0",
+            "Time": "1m 2s",
+            "Agent": "50s",
+            "Tokens": "31000",
+            "Cost": "$0.42",
+            "Validations": "2 (1 failed)",
+            "Commit": "abc1234",
+        }
+        unknown = TaskReceipt(task=TASK, iterations=1)
+        assert receipt_cells(unknown)[1:] == (*("", "1", "0", "0", "0s", "0s", "-", "-", "0", ""),)
+
+    def test_of_a_task_that_was_finished_along_with_another_have_no_figures(self) -> None:
+        along = TaskReceipt(task=TASK, iteration=3, commit=COMMIT, within=TASK)
+        row = receipt_cells(along)
+        assert (len(row), row[:3], row[-2:]) == (
+            len(RECEIPT_HEADINGS),
+            (TASK.title, "3", ""),
+            ("", "abc1234"),
+        )
 
 
 class TestTables:

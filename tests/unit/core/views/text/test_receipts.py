@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.core.views.text.receipts import finished_receipts, receipt_lines, receipt_words
+from ralph_ls.core.loop.rules.receipts import finished_receipts
+from ralph_ls.core.views.text.receipts import receipt_lines, receipt_words
 from ralph_ls.protocol.run.state import RunState, TaskReceipt
 from ralph_ls.protocol.run.values import TaskRef
 
