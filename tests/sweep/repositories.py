@@ -41,6 +41,7 @@ LOOKS: tuple[tuple[str, ...], ...] = (
     ("prompt",),
     ("stats",),
     ("export",),
+    ("report",),
     ("run", "--dry-run"),
     ("allow",),
     ("init", "--dry-run"),

@@ -110,6 +110,7 @@ VERBS: Mapping[str, VerbEntry] = {
     "prune": VerbEntry("prune", "prune_verb", UserOnlyVerb(unless=("dry_run",))),
     "stats": VerbEntry("history", "stats", READ_ONLY),
     "export": VerbEntry("history", "export", READ_ONLY),
+    "report": VerbEntry("history", "report", READ_ONLY),
     "doctor": VerbEntry("first_run", "doctor", READ_ONLY),
     "allow": VerbEntry("first_run", "allow", UserOnlyVerb(trust=True)),
     "init": VerbEntry("init", "init", UserOnlyVerb(unless=("dry_run", "choices"))),

@@ -98,6 +98,7 @@ def test_it_leaves_the_engine_in_no_form(project: Project) -> None:
     assert_clean(bodies, "commits of the loop")
     for verb in (
         *(("status",), ("status", "--json"), ("export",), ("export", "--json"), ("stats",)),
+        *(("report",), ("report", "--format", "html")),
         *(("watch",), ("watch", "--json"), ("prompt",), ("plan", "--json"), ("doctor", "--json")),
     ):
         told = project.ralph(project.repository, *verb, env=ENVIRONMENT)

@@ -68,12 +68,30 @@ def test_what_the_runs_here_came_to_is_shown_in_numbers(project: Project) -> Non
         64,
         "ralph: --format 'xml': it must be csv or json\n",
     )
+    _check_report(project, first["run"], second["run"])
     unknown = project.tell("stats", "--run", "20200101T000000Z-0000")
     assert unknown.exit_code == 64
     assert "there is no run 20200101T000000Z-0000 in " in unknown.stderr
+
+
+def _check_report(project: Project, earlier: str, newest: str) -> None:
+    page = project.tell("report").stdout
+    assert page.startswith(f"# Ralph run {newest}: stuck\n")
+    written = project.tell("report", earlier, "--output", "run.html")
+    assert (written.stdout, written.exit_code) == ("Written: run.html\n", 0)
+    html = (project.repository / "run.html").read_text(encoding="utf-8")
+    assert html.startswith("<!doctype html>")
+    assert "<dt>Cost</dt><dd>$0.50</dd>" in html
+    assert project.tell("report", "--format", "html").stdout.startswith("<!doctype html>")
+    assert project.tell("report", "--format", "pdf").exit_code == 64
+    assert project.tell("report", "20200101T000000Z-0000").exit_code == 64
+    missing = project.tell("report", "--output", "no/run.md")
+    assert missing.exit_code == 5
+    assert "no/run.md cannot be written: No such file or directory" in missing.stderr
 
 
 def test_where_there_was_never_a_run_that_is_shown(project: Project) -> None:
     project.plan()
     assert project.tell("stats").stdout.startswith("There was never a run in ")
     assert json.loads(project.tell("stats", "--json").stdout)["totals"]["iterations"] == 0
+    assert "there was never a run in " in project.tell("report").stderr

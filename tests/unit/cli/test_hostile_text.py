@@ -68,6 +68,8 @@ SHOWN = [
     ("plan",),
     ("stats",),
     ("export",),
+    ("report",),
+    ("report", "--format", "html"),
     ("doctor",),
     ("prompt",),
     ("rollback", "1", "--dry-run"),

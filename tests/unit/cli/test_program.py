@@ -38,6 +38,7 @@ VERBS = [
     "prune",
     "stats",
     "export",
+    "report",
     "doctor",
     "allow",
     "init",
@@ -90,8 +91,8 @@ class TestHelp:
         said = ralph(tmp_path, verb, "--help")
         assert said.code == 0
         assert said.out.startswith(f"Usage: ralph {verb} ")
-        # What a hook says is for a program anyhow.
-        assert ("--json" in said.out) is (verb != "hook")
+        # What a hook says is for a program anyhow, and a report is for people.
+        assert ("--json" in said.out) is (verb not in {"hook", "report"})
         assert "--run-id" not in said.out
 
     def test_the_version_is_printed(self, ralph: Ralph, tmp_path: Path) -> None:

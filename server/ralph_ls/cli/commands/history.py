@@ -1,4 +1,4 @@
-"""Verbs about finished work: ``archive``, ``stats`` and ``export``.
+"""Verbs about finished work: ``archive``, ``stats``, ``export`` and ``report``.
 
 ``archive`` moves the documents of finished work away and resets the plan; the others change
 nothing.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -17,7 +18,7 @@ from ralph_ls.cli.context import current_worktree
 from ralph_ls.cli.flags import Json
 from ralph_ls.cli.output import emit_json, print_text, write_json
 from ralph_ls.engine.clock import SystemClock
-from ralph_ls.protocol.errors import UsageError
+from ralph_ls.protocol.errors import StateUnusable, UsageError
 from ralph_ls.store.run.runs import read_statistics
 
 
@@ -79,6 +80,7 @@ def archive(
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from ralph_ls.core.views.report.run_report import ReportPage
     from ralph_ls.protocol.json_output import Statistics
 
 SHOWN = 20
@@ -159,6 +161,66 @@ def export(
         from ralph_ls.core.views.report.metrics_tables import to_csv
 
         sys.stdout.write(to_csv(found.runs))
+
+
+def report(
+    run: Annotated[
+        str | None, typer.Argument(metavar="RUN", help="Its id; the newest if not given.")
+    ] = None,
+    form: Annotated[
+        str | None,
+        typer.Option("--format", metavar="md|html", help="How it is written; md if not given."),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", metavar="FILE", help="Write it into this file.")
+    ] = None,
+) -> None:
+    """One page about a run, to send to somebody: what was done, what it took, what is left."""
+    from ralph_ls.core.redaction.redactor import Redactor, secrets_of
+    from ralph_ls.core.views.model.control_chars import escape_control_chars
+    from ralph_ls.core.views.report.report_html import to_html
+    from ralph_ls.core.views.report.run_report import to_markdown
+
+    if form not in {None, "md", "html"}:
+        raise UsageError(f"--format {form!r}: it must be md or html")
+    is_html = form == "html" or (
+        form is None and output is not None and output.suffix in {".html", ".htm"}
+    )
+    redactor = Redactor(secrets_of(os.environ))
+    page = _report_page(run).mapped(lambda text: escape_control_chars(redactor.redact(text)))
+    text = to_html(page) if is_html else to_markdown(page)
+    if output is None:
+        sys.stdout.write(text)
+        return
+    try:
+        output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise StateUnusable(
+            f"{output} cannot be written: {error.strerror or error}; name another file"
+        ) from error
+    print_text(f"Written: {output}")
+
+
+def _report_page(run: str | None) -> ReportPage:
+    """The page about this run, or about the newest one here."""
+    from ralph_ls.core.views.report.run_report import run_report
+    from ralph_ls.core.views.text.summary import summary_lines
+    from ralph_ls.store.layout import StateFolder
+    from ralph_ls.store.project.plan_file import skipped_optional_titles
+    from ralph_ls.store.run.journal import each_event
+    from ralph_ls.store.run.runs import load_state, read_runs
+    from ralph_ls.store.run.summary_file import shown_summary
+
+    place = current_worktree()
+    newest = place.require_run()
+    (measured,) = read_runs(place.worktree, place.state, run=run or newest.state.run)
+    files = StateFolder(folder=newest.files.folder.parent.parent).run(measured.run)
+    state = load_state(files)
+    # What the plan has now says nothing about an earlier run.
+    optional = skipped_optional_titles(state) if state.run == newest.state.run else ()
+    lines = summary_lines(state, shown_summary(state.config, files), optional=optional)
+    zone = SystemClock().local().tzinfo
+    return run_report(state, measured, each_event(files.journal), summary=lines, zone=zone)
 
 
 def _print_json(found: Statistics) -> None:

@@ -335,16 +335,15 @@ def archive_summary(
     files: Sequence[tuple[str, str]],
 ) -> str:
     """The text of ``summary.md``; ``files`` are pairs of original path and name in the archive."""
-    lines = [f"# {_plain_text(title)}", ""]
+    lines = [f"# {plain_text(title)}", ""]
     if branch is not None:
-        lines += [f"The branch was {_plain_text(branch)}.", ""]
+        lines += [f"The branch was {plain_text(branch)}.", ""]
     listed = list(tasks)
     if listed:
         done = sum(task.state is TaskState.DONE for task in listed)
         lines += ["## Tasks", "", f"{done} of {len(listed)} done.", ""]
         lines += [
-            f"{'  ' * task.depth}- {_MARKS[task.state]} {_plain_text(task.title)}"
-            for task in listed
+            f"{'  ' * task.depth}- {_MARKS[task.state]} {plain_text(task.title)}" for task in listed
         ]
         lines.append("")
     lines += ["## Runs", ""]
@@ -352,23 +351,24 @@ def archive_summary(
         lines += [f"- {name}: {value}" for name, value in total_lines(total_of(runs))]
         for run in runs:
             lines += ["", f"### {run.run}: {run.end}", ""]
-            lines += _markdown_table(ITERATION_HEADINGS, map(iteration_cells, run.iterations))
+            lines += markdown_table(ITERATION_HEADINGS, map(iteration_cells, run.iterations))
     else:
         lines.append("There was no run.")
     lines += ["", "## Files", ""]
-    lines += [f"- {_plain_text(name)}: was {_plain_text(path)}" for path, name in files]
+    lines += [f"- {plain_text(name)}: was {plain_text(path)}" for path, name in files]
     return "\n".join([*lines, ""])
 
 
-def _markdown_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+def markdown_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """The lines of a table, with its cells escaped."""
     return [
         f"| {' | '.join(headings)} |",
         f"|{'---|' * len(headings)}",
-        *(f"| {' | '.join(map(_plain_text, row))} |" for row in rows),
+        *(f"| {' | '.join(map(plain_text, row))} |" for row in rows),
     ]
 
 
-def _plain_text(text: str) -> str:
+def plain_text(text: str) -> str:
     """Text on one line, escaped for Markdown."""
     return _MARKUP.sub(r"\\\g<0>", " ".join(escape_control_chars(text).split()))
 
