@@ -204,7 +204,7 @@ def report(
 def _report_page(run: str | None) -> ReportPage:
     """The page about this run, or about the newest one here."""
     from ralph_ls.core.views.report.run_report import run_report
-    from ralph_ls.core.views.text.summary import summary_lines
+    from ralph_ls.core.views.text.run_end import summary_lines
     from ralph_ls.store.layout import StateFolder
     from ralph_ls.store.project.plan_file import skipped_optional_titles
     from ralph_ls.store.run.journal import each_event

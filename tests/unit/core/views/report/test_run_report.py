@@ -10,7 +10,7 @@ from ralph_ls.core.loop.rules.receipts import finished_receipts
 from ralph_ls.core.views.report.metrics import measure_run
 from ralph_ls.core.views.report.report_html import to_html
 from ralph_ls.core.views.report.run_report import ReportPage, run_report, to_markdown
-from ralph_ls.core.views.text.summary import summary_lines
+from ralph_ls.core.views.text.run_end import summary_lines
 from ralph_ls.protocol.run.events import (
     Committed,
     Event,
