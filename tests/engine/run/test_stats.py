@@ -87,7 +87,7 @@ def _check_report(project: Project, earlier: str, newest: str) -> None:
     assert project.tell("report", "20200101T000000Z-0000").exit_code == 64
     missing = project.tell("report", "--output", "no/run.md")
     assert missing.exit_code == 5
-    assert "no/run.md cannot be written: No such file or directory" in missing.stderr
+    assert "no/run.md" in missing.stderr
 
 
 def test_where_there_was_never_a_run_that_is_shown(project: Project) -> None:

@@ -18,7 +18,7 @@ from ralph_ls.cli.context import current_worktree
 from ralph_ls.cli.flags import Json
 from ralph_ls.cli.output import emit_json, print_text, write_json
 from ralph_ls.engine.clock import SystemClock
-from ralph_ls.protocol.errors import StateUnusable, UsageError
+from ralph_ls.protocol.errors import UsageError
 from ralph_ls.store.run.runs import read_statistics
 
 
@@ -180,6 +180,7 @@ def report(
     from ralph_ls.core.views.model.control_chars import escape_control_chars
     from ralph_ls.core.views.report.report_html import to_html
     from ralph_ls.core.views.report.run_report import to_markdown
+    from ralph_ls.store.files import write_atomic
 
     if form not in {None, "md", "html"}:
         raise UsageError(f"--format {form!r}: it must be md or html")
@@ -192,12 +193,7 @@ def report(
     if output is None:
         sys.stdout.write(text)
         return
-    try:
-        output.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise StateUnusable(
-            f"{output} cannot be written: {error.strerror or error}; name another file"
-        ) from error
+    write_atomic(output, text.encode(), mode=0o644)
     print_text(f"Written: {output}")
 
 
