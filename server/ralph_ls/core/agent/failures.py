@@ -371,7 +371,7 @@ def process_failure(
         return refused
     is_own_word = final.failed and final.failure is None
     kind = AgentFailure.OTHER if is_own_word else AgentFailure.CRASHED
-    return Failure(kind=kind, text=final.why)
+    return Failure(kind=kind, text=final.why or _last_line(stderr) or _last_line(final.text))
 
 
 NO_OUTPUT = "it said nothing"
@@ -386,6 +386,10 @@ def _refusal_in(stderr: str) -> Failure | None:
         if line := _line_of(shape, stderr):
             return Failure(kind=kind, text=line)
     return None
+
+
+def _last_line(output: str) -> str:
+    return output.strip().rpartition("\n")[2].strip()[:_LONGEST_LINE]
 
 
 def _line_of(shape: re.Pattern[str], stderr: str) -> str:

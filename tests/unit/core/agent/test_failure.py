@@ -166,7 +166,14 @@ CODEX_WARNING = 'WARNING: Refusing to create helper binaries under temporary dir
         pytest.param(
             SAYS, {"exitCode": 0}, "", False, Failure(kind=Kind.OTHER, text="it is odd"), id="odd"
         ),
-        pytest.param(TEXT, {}, UNKNOWN_OPTION, False, Failure(kind=Kind.CRASHED), id="it-printed"),
+        pytest.param(
+            TEXT,
+            {},
+            UNKNOWN_OPTION,
+            False,
+            Failure(kind=Kind.CRASHED, text=UNKNOWN_OPTION),
+            id="it-printed",
+        ),
         pytest.param(
             AgentResult(),
             {"exitCode": 0},
@@ -211,7 +218,20 @@ CODEX_WARNING = 'WARNING: Refusing to create helper binaries under temporary dir
             id="not-logged-in-on-stderr",
         ),
         pytest.param(
-            AgentResult(), {}, "Segmentation fault", False, Failure(kind=Kind.CRASHED), id="crashed"
+            AgentResult(),
+            {},
+            "Traceback (most recent call last):\nKeyError: 'alpha'\n",
+            False,
+            Failure(kind=Kind.CRASHED, text="KeyError: 'alpha'"),
+            id="crashed",
+        ),
+        pytest.param(
+            AgentResult(text="first\nlast\n"),
+            {},
+            "",
+            False,
+            Failure(kind=Kind.CRASHED, text="last"),
+            id="crashed-after-words",
         ),
         pytest.param(
             NO_END,
