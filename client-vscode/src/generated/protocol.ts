@@ -2304,6 +2304,8 @@ export interface RunTotals {
   readonly paths: readonly string[];
   /** Duration of all iterations by their mode, also of those that did not count. */
   readonly seconds: Readonly<Record<string, number>>;
+  /** Number of iterations in which the agent failed, by the kind of failure. */
+  readonly failures: Readonly<Record<string, number>>;
 }
 
 /** Where the agent works: with none of it, here. A word alone is its `kind`. */

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ralph_ls.core.agent.usage import add_usage
 from ralph_ls.core.loop.changes import (
     IterationChanges,
@@ -217,7 +219,14 @@ def _totals_after(state: RunState, event: IterationEnded) -> RunTotals:
         more_files=known.more_files or is_cut,
         paths=paths[:KEPT_PATHS],
         seconds={**known.seconds, event.mode.value: round(seconds, 3)},
+        failures=_failures_after(known.failures, event),
     )
+
+
+def _failures_after(known: Mapping[str, int], event: IterationEnded) -> dict[str, int]:
+    if event.failure is None:
+        return dict(known)
+    return {**known, event.failure.value: known.get(event.failure.value, 0) + 1}
 
 
 def without_task(

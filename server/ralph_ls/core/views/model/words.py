@@ -6,7 +6,7 @@ A claim and the fact beside it use the same words in the same order, so that the
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from ralph_ls.core.plurals import count_of, numbered_iteration
 from ralph_ls.core.views.model.control_chars import escape_control_chars
@@ -55,6 +55,11 @@ FAILURE_WORDS = {
     AgentFailure.OTHER: "agent failed",
 }
 """Words for each failure of an agent, shown beside the outcome of its iteration."""
+
+
+def failure_counts(counts: Mapping[str, int]) -> str:
+    """``crashed 1, out of time 2``, by kind and number of failures."""
+    return ", ".join(f"{FAILURE_WORDS[AgentFailure(kind)]} {n}" for kind, n in counts.items())
 
 
 CONFIRMED = "confirmed that nothing is left"

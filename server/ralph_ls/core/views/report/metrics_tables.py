@@ -15,13 +15,12 @@ from datetime import UTC, tzinfo
 from ralph_ls.core.plan.model import Task
 from ralph_ls.core.plurals import count_of
 from ralph_ls.core.views.model.control_chars import escape_control_chars
-from ralph_ls.core.views.model.words import FAILURE_WORDS
+from ralph_ls.core.views.model.words import failure_counts
 from ralph_ls.core.views.report.metrics import context_share, tokens_used, total_of
 from ralph_ls.core.views.text.summary import format_duration
 from ralph_ls.protocol.base import to_wire_time
 from ralph_ls.protocol.json_output import IterationMetrics, ReviewMetrics, RunMetrics, TotalMetrics
 from ralph_ls.protocol.plan import TaskState
-from ralph_ls.protocol.run.report import AgentFailure
 from ralph_ls.protocol.run.state import TaskReceipt
 
 RUN_HEADINGS = ("Run", "Started", "End", "Iter", "Clean", "Done", "Time", "Cost")
@@ -210,9 +209,7 @@ def total_lines(total: TotalMetrics) -> tuple[tuple[str, str], ...]:
         count_of(total.commits, "commit"),
         count_of(total.files, "file") + " changed",
     )
-    failures = ", ".join(
-        f"{FAILURE_WORDS[AgentFailure(kind)]} {n}" for kind, n in total.failures.items()
-    )
+    failures = failure_counts(total.failures)
     usual, most = _percent(total.average_context), _percent(total.largest_context)
     return (
         ("Runs", f"{total.runs} ({ends})" if ends else str(total.runs)),

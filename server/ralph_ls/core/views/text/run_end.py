@@ -15,7 +15,13 @@ from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.core.plurals import count_of, some_of
 from ralph_ls.core.prompt.template import mode_word
 from ralph_ls.core.views.model.tasks import after_attempts
-from ralph_ls.core.views.model.words import SHOWN_REASON, claim_words, one_line, request_words
+from ralph_ls.core.views.model.words import (
+    SHOWN_REASON,
+    claim_words,
+    failure_counts,
+    one_line,
+    request_words,
+)
 from ralph_ls.core.views.text.summary import (
     cost_of,
     dollar_words,
@@ -184,6 +190,8 @@ def _figures(state: RunState) -> Iterator[str]:
     yield f"Commits:     {totals.commits}"
     yield f"Files:       {'at least ' if totals.more_files else ''}{totals.files} changed"
     yield f"Cost:        {_cost(state)}"
+    if totals.failures:
+        yield f"Failures:    {failure_counts(totals.failures)}"
 
 
 def _cost(state: RunState) -> str:

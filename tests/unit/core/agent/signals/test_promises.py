@@ -179,6 +179,7 @@ def test_without_promises_none_is_checked() -> None:
 
 @given(st.text(), st.text())
 def test_a_promise_between_any_lines_without_fences_is_found(before: str, after: str) -> None:
-    clear = str.maketrans("", "", "`~<\r")
+    # Between quote marks in the adjacent lines it is a quote.
+    clear = str.maketrans("", "", "`~<\r\"'\u201c\u00ab\u2018")
     text = f"{before.translate(clear)}\n<promise>BLOCKED:no key</promise>\n{after.translate(clear)}"
     assert read(text) == [("blocked", "no key")]

@@ -18,7 +18,7 @@ from ralph_ls.core.views.text.run_end import (
 )
 from ralph_ls.protocol.config.config import PathsConfig, ProfileName
 from ralph_ls.protocol.run.events import Committed, TaskSetAside
-from ralph_ls.protocol.run.report import Report, ReportKind, Usage
+from ralph_ls.protocol.run.report import AgentFailure, Report, ReportKind, Usage
 from ralph_ls.protocol.run.state import Blocker, CurrentIteration, End, RunState
 from ralph_ls.protocol.run.values import (
     Breaker,
@@ -193,6 +193,14 @@ class TestSummary:
         wide = evidence(files=70, paths=tuple(f"{n}.py" for n in range(50)))
         state = state_after(run_started(), iteration_started(), wide, iteration_ended())
         assert "Files:       at least 70 changed" in summary_lines(state, "x.csv")
+
+    def test_failed_iterations_are_counted_by_the_kind_of_failure(self) -> None:
+        failed = [
+            iteration_ended(n, failure=kind)
+            for n, kind in enumerate([AgentFailure.TIMED_OUT, None, AgentFailure.TIMED_OUT], 1)
+        ]
+        state = state_after(run_started(), iteration_started(), *failed)
+        assert "Failures:    out of time 2" in summary_lines(state, "x.csv")
 
     def test_a_limit_below_what_was_used_is_named_beside_it(self) -> None:
         state = state_after(run_started(max_iterations=2)).model_copy(update={"counted": 5})
