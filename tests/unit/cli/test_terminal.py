@@ -64,11 +64,11 @@ def test_a_panel_shows_the_state_of_the_run_and_is_gone_at_the_end(
     repository: Path, tmp_path: Path
 ) -> None:
     with working(repository, tmp_path) as seen:
-        seen.wait_for("\nPhase    running, iteration 1 / 20")
+        seen.wait_for("\nPhase    running, iteration 1 of 20")
         seen.wait_for_match(r"^Time +[1-9]\d*s ")
         for heading in PANEL:
             assert re.search(rf"^{heading}\s{{2,}}", seen.text, re.MULTILINE), heading
-        assert re.search(r"^Phase +running, iteration 1 / 20 *$", seen.text, re.MULTILINE)
+        assert re.search(r"^Phase +running, iteration 1 of 20 *$", seen.text, re.MULTILINE)
         assert re.search(r"^Task +First task *$", seen.text, re.MULTILINE)
         assert re.search(r"^Plan +0/2 tasks done *$", seen.text, re.MULTILINE)
         assert re.search(r"^Breaker +◇ closed *$", seen.text, re.MULTILINE)
