@@ -138,7 +138,13 @@ def test_its_work_is_validated_and_committed_as_its_own_and_the_users_is_not(sta
     stage.write("specs/a.md", "more\n", add=True)
     assert stage.run("--resume") == 0
     assert stage.ended()[0].outcome.value == "lost"
-    assert stage.log() == ["ralph: two", "ralph: one", "script", "plan", "The beginning"]
+    assert stage.log() == [
+        "ralph: two",
+        "ralph: one (interrupted)",
+        "script",
+        "plan",
+        "The beginning",
+    ]
     assert stage.log(stage.remote) == stage.log()
     assert "left-to-user" in stage.codes()
     changed = git(stage.repository, "status", "--porcelain").splitlines()
@@ -155,7 +161,7 @@ def test_an_engine_that_dies_while_it_settles_changes_nothing_of_that(stage: Sta
     assert stage.run("--resume") == KILLED
     stage.write("later", "mine\n")
     assert stage.run("--resume") == 0
-    assert stage.log()[:3] == ["ralph: two", "ralph: one", "script"]
+    assert stage.log()[:3] == ["ralph: two", "ralph: one (interrupted)", "script"]
     assert git(stage.repository, "status", "--porcelain") == "?? later\n?? mine\n"
 
 
@@ -178,7 +184,7 @@ def test_a_commit_of_the_user_holds_back_what_is_pushed(stage: Stage) -> None:
     git(stage.repository, "add", "mine")
     git(stage.repository, "commit", "-q", "-m", "mine", "mine")
     assert stage.run("--resume") == 0
-    assert stage.log()[:3] == ["ralph: two", "ralph: one", "mine"]
+    assert stage.log()[:3] == ["ralph: two", "ralph: one (interrupted)", "mine"]
     assert stage.log(stage.remote)[0] == "script"
     assert "push-held" in stage.codes()
     assert stage.ended()[0].commit == git(stage.repository, "rev-parse", "HEAD~1").strip()
@@ -193,7 +199,7 @@ def test_what_both_have_changed_is_for_the_user_to_decide(stage: Stage, flag: st
         assert "changed by its agent and again since: work" in stage.last().message
         assert (stage.log()[0], stage.read("work")) == ("script", "one\nmine\n")
     assert stage.run("--resume", flag) == 0
-    assert ("ralph: one" in stage.log()) is (flag == "--take-all")
+    assert ("ralph: one (interrupted)" in stage.log()) is (flag == "--take-all")
     assert stage.read("work") == "one\nmine\ntwo\n"
 
 

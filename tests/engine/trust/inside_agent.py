@@ -37,6 +37,7 @@ CHANGING: Mapping[str, Sequence[str]] = {
     "reset-task": ["reset-task", "1"],
     "rollback": ["rollback", "1", "--yes"],
     "archive": ["archive"],
+    "prune": ["prune", "--yes"],
     "allow": ["allow", "--yes"],
     "init": ["init", "--hooks", "--yes"],
 }

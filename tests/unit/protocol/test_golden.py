@@ -116,7 +116,7 @@ def with_new_fields(value: Any) -> Any:
         "errorStreaks",
         "left",
     }
-    free |= {"arguments", "attempts", "prices", "receipts", "seconds", "tag", "titles"}
+    free |= {"arguments", "attempts", "failures", "prices", "receipts", "seconds", "tag", "titles"}
     match value:
         case dict():
             changed = {

@@ -371,7 +371,7 @@ def process_failure(
         return refused
     is_own_word = final.failed and final.failure is None
     kind = AgentFailure.OTHER if is_own_word else AgentFailure.CRASHED
-    return Failure(kind=kind, text=final.why or _last_line(stderr) or _last_line(final.text))
+    return Failure(kind=kind, text=final.why or _last_line(stderr))
 
 
 NO_OUTPUT = "it said nothing"

@@ -226,14 +226,6 @@ CODEX_WARNING = 'WARNING: Refusing to create helper binaries under temporary dir
             id="crashed",
         ),
         pytest.param(
-            AgentResult(text="first\nlast\n"),
-            {},
-            "",
-            False,
-            Failure(kind=Kind.CRASHED, text="last"),
-            id="crashed-after-words",
-        ),
-        pytest.param(
             NO_END,
             {"exitCode": 53},
             "Reached max session turns for this session.",

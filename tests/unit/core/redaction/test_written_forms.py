@@ -62,7 +62,6 @@ def test_every_form_is_found_however_it_comes(name: str) -> None:
         assert streamed(redactor, data, step) == whole
 
 
-@pytest.mark.slow
 def test_a_long_secret_is_taken_piece_by_piece() -> None:
     secret = "".join(f"{number:04d}" for number in range(LONGEST_FORM))
     assert all(len(form) <= LONGEST_FORM for form in written_forms(secret))

@@ -177,9 +177,9 @@ def restoration_message(
     what = paths[0] if len(paths) == 1 else count_of(len(paths), "guarded file")
     # No titles: untrusted text could have a meaning for the host of the repository.
     rules = dict.fromkeys(f"{one.path}: {GUARD_RULES[one.what]}" for one in reverted)
-    bullets = "\n".join(f"- {commit_line(rule, PATH_LIMIT + SHOWN_WHY)}" for rule in rules)
+    bullets = "\n".join(f"- {plain_line(rule, PATH_LIMIT + SHOWN_WHY)}" for rule in rules)
     return (
-        f"ralph: {commit_line(f'restore {what}', SUBJECT_LIMIT)}\n\n"
+        f"ralph: restore {plain_line(what, SUBJECT_LIMIT)}\n\n"
         f"The agent of this iteration committed what no iteration may change:\n\n{bullets}\n\n"
         f"{RUN_TRAILER}: {run}\n{START_TRAILER}: {start}\n"
     )

@@ -44,12 +44,26 @@ class Decision:
     text: str
 
 
+Reason = (
+    CircuitBreakerStateChange
+    | CompletionRefused
+    | EvidenceGathered
+    | GuardReverted
+    | RolledBack
+    | TaskSetAside
+    | Validated
+    | Warned
+)
+"""The events that explain a decision."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenIteration:
     """The events of the open iteration that its decision is explained by."""
 
     config: Config = Config()
-    events: tuple[EventBase, ...] = ()
+    # Not of the base of events, as which a snapshot would keep them.
+    events: tuple[IterationStarted | Reason, ...] = ()
 
 
 def decisions(events: Iterable[EventBase]) -> Iterator[Decision]:
@@ -71,22 +85,10 @@ def follow(known: OpenIteration, event: EventBase) -> OpenIteration:
             return replace(known, events=(event,))
         case IterationEnded():
             return replace(known, events=())
-        case _ if isinstance(event, _REASONS):
+        case _ if isinstance(event, Reason):
             return replace(known, events=(*known.events, event))
         case _:
             return known
-
-
-_REASONS = (
-    CircuitBreakerStateChange,
-    CompletionRefused,
-    EvidenceGathered,
-    GuardReverted,
-    RolledBack,
-    TaskSetAside,
-    Validated,
-    Warned,
-)
 
 
 def decision_words(ended: IterationEnded, known: OpenIteration) -> str:
