@@ -21,7 +21,9 @@ def old_run(ralph: Ralph, repository: Path, tmp_path: Path) -> Path:
     """A run, and a copy of it that ended in 2024."""
     command = write_agent(tmp_path, WORKER)
     assert ralph(repository, "run", "2", "--agent-command", command).code == 0
-    newest = newest_run(repository).files.folder
+    found = newest_run(repository)
+    assert found is not None
+    newest = found.files.folder
     folder = newest.with_name(OLD)
     shutil.copytree(newest, folder)
     journal = (folder / "journal.jsonl").read_text(encoding="utf-8").replace(newest.name, OLD)
@@ -62,7 +64,7 @@ def test_statistics_exports_and_reports_have_the_same_tasks(
     assert "First task" in ralph(repository, "stats").out
     assert json.loads(ralph(repository, "stats", "--json").out)
     exported = json.loads(ralph(repository, "export", "--format", "json").out)
-    assert [run["run"] for run in exported["runs"]][0] == OLD
+    assert exported["runs"][0]["run"] == OLD
     assert ralph(repository, "export", "--format", "csv").out.count("\n") > 2
     page = ralph(repository, "report")
     assert page.code == 0
