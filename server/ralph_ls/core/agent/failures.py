@@ -316,7 +316,7 @@ def with_failure_in_plain_text(
     ``has_failed`` or this line is all output. An answer that is about limits is none.
     """
     text = final.text.strip()
-    line = (text or stderr.strip()).rpartition("\n")[2].strip()
+    line = _last_line(text or stderr)
     if not line or len(line) > _LONGEST_LINE or not (has_failed or line == text):
         return final
     limit = find_own_limit(line)
@@ -371,7 +371,7 @@ def process_failure(
         return refused
     is_own_word = final.failed and final.failure is None
     kind = AgentFailure.OTHER if is_own_word else AgentFailure.CRASHED
-    return Failure(kind=kind, text=final.why or _last_line(stderr))
+    return Failure(kind=kind, text=final.why or _last_line(stderr)[:_LONGEST_LINE])
 
 
 NO_OUTPUT = "it said nothing"
@@ -389,7 +389,7 @@ def _refusal_in(stderr: str) -> Failure | None:
 
 
 def _last_line(output: str) -> str:
-    return output.strip().rpartition("\n")[2].strip()[:_LONGEST_LINE]
+    return output.strip().rpartition("\n")[2].strip()
 
 
 def _line_of(shape: re.Pattern[str], stderr: str) -> str:
