@@ -7,7 +7,9 @@ Agents are outside the tree that they work in, so that they are no part of its e
 from __future__ import annotations
 
 import os
+import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -236,6 +238,16 @@ def start_ralph(
 
 def worktree_of(folder: Path) -> Worktree:
     return find_worktree(folder)
+
+
+def copy_to_2024(run_folder: Path, run: str) -> Path:
+    """A copy of a run under another id, which ended in 2024."""
+    folder = run_folder.with_name(run)
+    shutil.copytree(run_folder, folder)
+    journal = (folder / "journal.jsonl").read_text(encoding="utf-8").replace(run_folder.name, run)
+    changed = re.sub(r'"at":"\d{4}', '"at":"2024', journal)
+    (folder / "journal.jsonl").write_text(changed, encoding="utf-8")
+    return folder
 
 
 def newest_run(folder: Path) -> FoundRun | None:

@@ -18,6 +18,7 @@ from ralph_ls.protocol.errors import UsageError
 from ralph_ls.protocol.plan import FORMS, STDIN, read_reference
 
 Json = Annotated[bool, typer.Option("--json", help="For programs.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 Description = Annotated[
     str | None, typer.Option(help="What is to be done; - reads standard input.")
 ]

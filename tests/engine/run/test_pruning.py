@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
-import shutil
 from pathlib import Path
 
 import pytest
 
+from tests.engine.project_builder import copy_to_2024
 from tests.engine.ralph_runner import Project, told, warnings
 from tests.unit.cli.terminal import in_terminal
 
@@ -20,13 +19,7 @@ BODY = "mark x First; work; commit; echo EXIT_SIGNAL"
 
 def add_old_run(project: Project, run: str) -> Path:
     """A copy of the newest run that ended in 2024, under another id."""
-    newest = project.run_folder()
-    folder = newest.with_name(run)
-    shutil.copytree(newest, folder)
-    journal = (folder / "journal.jsonl").read_text(encoding="utf-8")
-    journal = re.sub(r'"at":"\d{4}', '"at":"2024', journal.replace(newest.name, run))
-    (folder / "journal.jsonl").write_text(journal, encoding="utf-8")
-    return folder
+    return copy_to_2024(project.run_folder(), run)
 
 
 def output_of(folder: Path) -> list[str]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from pathlib import Path
 
 import pytest
 
-from tests.engine.project_builder import newest_run, write_agent
+from tests.engine.project_builder import copy_to_2024, newest_run, write_agent
 from tests.unit.cli.cli_runner import Ralph
 from tests.unit.cli.shell_agents import WORKER
 
@@ -23,13 +22,7 @@ def old_run(ralph: Ralph, repository: Path, tmp_path: Path) -> Path:
     assert ralph(repository, "run", "2", "--agent-command", command).code == 0
     found = newest_run(repository)
     assert found is not None
-    newest = found.files.folder
-    folder = newest.with_name(OLD)
-    shutil.copytree(newest, folder)
-    journal = (folder / "journal.jsonl").read_text(encoding="utf-8").replace(newest.name, OLD)
-    changed = re.sub(r'"at":"\d{4}', '"at":"2024', journal)
-    (folder / "journal.jsonl").write_text(changed, encoding="utf-8")
-    return folder
+    return copy_to_2024(found.files.folder, OLD)
 
 
 def test_output_is_pruned_and_the_numbers_stay(

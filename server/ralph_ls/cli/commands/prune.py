@@ -17,7 +17,7 @@ from typing import Annotated
 import typer
 
 from ralph_ls.cli.context import current_worktree
-from ralph_ls.cli.flags import Json
+from ralph_ls.cli.flags import Json, Yes
 from ralph_ls.cli.output import emit_json, print_error, print_text
 from ralph_ls.core.loop.rules.health import bytes_words
 from ralph_ls.core.loop.rules.retention import (
@@ -66,7 +66,7 @@ def prune_verb(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only show what would be removed.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Yes = False,
     as_json: Json = False,
 ) -> None:
     """Remove output and messages of old runs; their numbers and the last run are kept."""

@@ -16,7 +16,7 @@ import typer
 
 from ralph_ls.cli.commands.start_run import run_detached
 from ralph_ls.cli.context import current_worktree
-from ralph_ls.cli.flags import Json
+from ralph_ls.cli.flags import Json, Yes
 from ralph_ls.cli.output import emit_json, print_text, write_json
 from ralph_ls.core.plurals import count_of
 from ralph_ls.protocol.errors import NoEngine, UsageError
@@ -170,7 +170,7 @@ def rollback(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only show what would be undone.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Yes = False,
     as_json: Json = False,
 ) -> None:
     """Take the branch back by N iterations; what is undone stays on a branch of its own."""
