@@ -38,7 +38,7 @@ def fill_page(name: str, page: str, parts: Mapping[str, str]) -> str:
         before, found_start, rest = page.partition(start)
         _, found_end, after = rest.partition(end)
         if not found_start or not found_end:
-            raise ValueError(f"docs/{name} lacks {start} … {end}; put them back")
+            raise ValueError(f"docs/{name} lacks {start} … {end}; restore them")
         page = f"{before}{start}\n\n{text.strip()}\n\n{end}{after}"
     return page
 

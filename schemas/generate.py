@@ -22,7 +22,7 @@ from schemas.documents import document_parts, fill_page
 from schemas.json_schemas import schema_files
 from schemas.loop_states import phase_parts
 from schemas.profile_runs import run_parts
-from schemas.profiles import profile_parts
+from schemas.profiles import profile_parts, setting_parts
 from schemas.typescript import typescript_files
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -78,7 +78,9 @@ def page_parts(root: Path) -> dict[str, dict[str, str]]:
     return {
         "protocol.md": document_parts(root),
         "loop-states.md": phase_parts() | breaker_parts(),
-        "profiles.md": profile_parts() | run_parts(root),
+        "profiles.md": profile_parts(),
+        "configuration.md": setting_parts(),
+        **run_parts(root),
     }
 
 

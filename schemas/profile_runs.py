@@ -1,4 +1,4 @@
-"""Generated runs of docs/profiles.md: what a terminal shows of a recorded run, and its endings.
+"""Generated runs of docs/profiles/: what a terminal shows of a recorded run, and its endings.
 
 They come from the histories, which the real engine wrote, so the page shows nothing that a run
 would not.
@@ -22,20 +22,22 @@ from ralph_ls.store.run.journal import read_journal
 from tests.histories import profiles
 
 
-def run_parts(root: Path) -> dict[str, str]:
-    """For each profile the run that completes, and the table of its endings."""
+def run_parts(root: Path) -> dict[str, dict[str, str]]:
+    """The parts of each profile's page: the run that completes, and the table of its endings."""
     folder = root / "tests" / "histories"
-    parts: dict[str, str] = {}
+    pages: dict[str, dict[str, str]] = {}
     for profile in ProfileName:
         names = profiles.ENDINGS[profile]
         complete = _read(folder, names[EndReason.COMPLETE])
-        parts[f"run-{profile.value}"] = "\n".join(["```text", *_terminal(complete), "```"])
-        parts[f"endings-{profile.value}"] = "\n".join(_endings(folder, profile))
-    parts["modes-spec"] = "\n\n".join(
+        pages[f"profiles/{profile.value}.md"] = {
+            f"run-{profile.value}": "\n".join(["```text", *_terminal(complete), "```"]),
+            f"endings-{profile.value}": "\n".join(_endings(folder, profile)),
+        }
+    pages["profiles/spec.md"]["modes-spec"] = "\n\n".join(
         "\n".join([play.shows, "", "```text", *_terminal(_read(folder, name)), "```"])
         for name, play in profiles.MORE.items()
     )
-    return parts
+    return pages
 
 
 def _terminal(events: Sequence[Event]) -> Iterator[str]:
@@ -58,7 +60,7 @@ def _summary_of(state: RunState) -> str:
 
 
 def _endings(folder: Path, profile: ProfileName) -> Iterator[str]:
-    yield "| code | ending | how it came about here | what the run says | iterations |"
+    yield "| code | ending | what happened | what the run reports | iterations |"
     yield "| --- | --- | --- | --- | --- |"
     for ending, name in profiles.ENDINGS[profile].items():
         state = fold(_read(folder, name))

@@ -1,4 +1,4 @@
-"""The generated parts of docs/profiles.md: the matrix of the profiles, and every setting."""
+"""Generated tables: the profiles for docs/profiles.md, the settings for docs/configuration.md."""
 
 from __future__ import annotations
 
@@ -33,8 +33,13 @@ class Setting:
 
 
 def profile_parts() -> dict[str, str]:
-    """The parts of the page by their names."""
-    return {"profiles": _matrix(profile_table()), "settings": _settings()}
+    """The comparison of all profiles."""
+    return {"profiles": _matrix(profile_table())}
+
+
+def setting_parts() -> dict[str, str]:
+    """Every setting with its type, default and purpose."""
+    return {"settings": _settings()}
 
 
 def settings(model: type[BaseModel] = Config, table: str = "") -> Iterator[Setting]:

@@ -91,7 +91,7 @@ class ProfileRun:
     files: Mapping[str, str] = field(default_factory=dict)
     issues: tuple[dict[str, Any], ...] = ISSUES
     interrupted: bool = False
-    """Somebody presses Ctrl-C twice while the agent works."""
+    """The user presses Ctrl-C twice while the agent works."""
     remote: Literal["none", "empty", "ahead"] = "none"
     """What the branch is pushed to; one that is ahead has a commit that is not here."""
 
@@ -209,12 +209,12 @@ def _plays(
 
 
 _STOPPED = (
-    "Somebody presses Ctrl-C twice while the agent works.",
+    "The user presses Ctrl-C twice while the agent works.",
     "exec sleep 60",
     {"interrupted": True},
 )
 _CRASHES: tuple[str, str, dict[str, Any]] = (
-    "The agent ends three times without a word.",
+    "The agent exits three times without any output.",
     CRASHES,
     {},
 )
@@ -224,24 +224,24 @@ _PLAYED: Mapping[ProfileName, Mapping[EndReason, ProfileRun]] = {
         SPEC,
         {
             COMPLETE: (
-                "Two tasks are done, and the agent writes PROJECT_COMPLETE into the plan.",
+                "Both tasks are done, and the agent writes PROJECT_COMPLETE into the plan.",
                 _BUILDS,
                 {"files": {"IMPLEMENTATION_PLAN.md": TWO_TASKS}},
             ),
-            LIMIT: ("One iteration was asked for.", WORKS, {"arguments": ("1",)}),
+            LIMIT: ("The run was limited to one iteration.", WORKS, {"arguments": ("1",)}),
             BLOCKED: (
-                "The agent gives the only task up, which is marked in the plan.",
+                "The agent gives up the only task, which is marked in the plan.",
                 GIVES_UP,
                 {},
             ),
-            DECIDE: ("The agent asks.", ASKS, {}),
+            DECIDE: ("The agent asks a question.", ASKS, {}),
             STUCK: (
-                "Two tasks in a row are given up: it is not the task, it is what is around it.",
+                "The agent gives up two tasks in a row, so the problem is not the task.",
                 GIVES_UP,
                 {"files": {"IMPLEMENTATION_PLAN.md": TWO_TASKS}},
             ),
             FATAL: (
-                "An iteration runs out of time, which ends a run of this profile.",
+                "An iteration times out, which ends a run of this profile.",
                 "work; exec sleep 60",
                 {"arguments": ("--timeout", "1s")},
             ),
@@ -252,22 +252,22 @@ _PLAYED: Mapping[ProfileName, Mapping[EndReason, ProfileRun]] = {
         STORIES,
         {
             COMPLETE: (
-                "A story is implemented, reviewed, mended, reviewed again and approved.",
+                "A story is implemented, reviewed, fixed, reviewed again and approved.",
                 _CYCLE,
                 {},
             ),
             LIMIT: (
-                "Two iterations were asked for; the story is not through its review.",
+                "The run was limited to two iterations; the story still needs its review.",
                 _CYCLE,
                 {"arguments": ("2",)},
             ),
             BLOCKED: (
-                "The review cannot go on; the story stays as it was.",
+                "The review is blocked; the story stays as it was.",
                 f'[ "$(mode)" = implement ] && {{ {_CYCLE} exit; }}\n{IS_BLOCKED}',
                 {},
             ),
-            DECIDE: ("The agent asks.", ASKS, {}),
-            STUCK: ("Three iterations in a row bring no commit.", IDLES, {}),
+            DECIDE: ("The agent asks a question.", ASKS, {}),
+            STUCK: ("Three iterations in a row make no commit.", IDLES, {}),
             FATAL: _CRASHES,
             STOPPED: _STOPPED,
         },
@@ -276,15 +276,15 @@ _PLAYED: Mapping[ProfileName, Mapping[EndReason, ProfileRun]] = {
         BEADS,
         {
             COMPLETE: ("Both issues are closed with evidence.", _CLOSES, {}),
-            LIMIT: ("One iteration was asked for.", WORKS, {"arguments": ("1",)}),
+            LIMIT: ("The run was limited to one iteration.", WORKS, {"arguments": ("1",)}),
             BLOCKED: (
-                "An issue is given up, planning does not help, and another waits for it.",
+                "An issue is given up, planning does not help, and another one depends on it.",
                 GIVES_UP,
                 {},
             ),
-            DECIDE: ("The agent asks.", ASKS, {}),
+            DECIDE: ("The agent asks a question.", ASKS, {}),
             STUCK: (
-                "Two issues in a row are given up: it is not the issue, it is what is around it.",
+                "The agent gives up two issues in a row, so the problem is not the issue.",
                 GIVES_UP,
                 {"issues": tuple({**one, "needs": []} for one in ISSUES)},
             ),
@@ -296,27 +296,27 @@ _PLAYED: Mapping[ProfileName, Mapping[EndReason, ProfileRun]] = {
         ISSUE,
         {
             COMPLETE: (
-                "The work is done in two iterations, and a pull request could be made.",
+                "The work takes two iterations, and a pull request is ready.",
                 _FULFILS,
                 {},
             ),
             LIMIT: (
-                "One iteration was asked for.",
+                "The run was limited to one iteration.",
                 "work; commit; clarity 'STATUS: IN_PROGRESS'",
                 {"arguments": ("1",)},
             ),
             BLOCKED: (
-                "Something is missing that only a person can bring.",
+                "Something is missing that only the user can provide.",
                 f"{IS_BLOCKED}; clarity 'STATUS: IN_PROGRESS'",
                 {},
             ),
             DECIDE: (
-                "The request is unclear, and the agent asks back.",
+                "The request is unclear, and the agent asks for clarification.",
                 _ASKS_BACK,
                 {},
             ),
             STUCK: (
-                "Three iterations in a row bring nothing.",
+                "Three iterations in a row make no progress.",
                 "clarity 'STATUS: IN_PROGRESS' 'FILES_MODIFIED: 0'",
                 {},
             ),
@@ -336,7 +336,7 @@ MORE: Mapping[str, ProfileRun] = {
     ),
     "spec-replans": ProfileRun(
         profile=SPEC,
-        shows="`ralph replan 1` opens the task in progress again and has the plan written anew.",
+        shows="`ralph replan 1` opens the task in progress again and plans first.",
         agent=_PLANS,
         arguments=("1", "--mode", "plan"),
         files={"IMPLEMENTATION_PLAN.md": f"{PLAN}2. [IN PROGRESS] Remember who logged in\n"},
@@ -344,15 +344,15 @@ MORE: Mapping[str, ProfileRun] = {
     "spec-commits-and-pushes": ProfileRun(
         profile=SPEC,
         shows="The agent only works: the loop commits what an iteration changed, with the task in "
-        "the message, and pushes it; the remote's branch is created by the first push.",
+        "the message, and pushes it; the first push creates the remote branch.",
         agent=_LEAVES_THE_COMMITS,
         files={**_settings(SPEC), "IMPLEMENTATION_PLAN.md": TWO_TASKS},
         remote="empty",
     ),
     "spec-is-behind-its-remote": ProfileRun(
         profile=SPEC,
-        shows="The remote's branch has a commit that is not here: nothing is forced, and the run "
-        "ends with what to do.",
+        shows="The remote branch has a commit that is missing here: nothing is forced, and the run "
+        "ends with the next step.",
         agent=_LEAVES_THE_COMMITS,
         files=_settings(SPEC),
         remote="ahead",
@@ -361,13 +361,13 @@ MORE: Mapping[str, ProfileRun] = {
 """Modes and hand-overs of ``spec`` that no ending by itself shows."""
 
 _OF_FIXPLAN: Mapping[EndReason, tuple[str, str]] = {
-    COMPLETE: ("finishes", "The tasks are done, and the agent says so twice over."),
-    LIMIT: ("limit", "Two iterations were asked for."),
-    BLOCKED: ("is-blocked", "Something is missing that only a person can bring."),
-    DECIDE: ("asks", "The agent asks."),
-    STUCK: ("no-progress", "Three iterations in a row bring nothing."),
-    FATAL: ("crashes", "The agent ends three times without a word."),
-    STOPPED: ("ended-by-term", "The system ends the engine while the agent works."),
+    COMPLETE: ("finishes", "The tasks are done, and the agent signals completion twice."),
+    LIMIT: ("limit", "The run was limited to two iterations."),
+    BLOCKED: ("is-blocked", "Something is missing that only the user can provide."),
+    DECIDE: ("asks", "The agent asks a question."),
+    STUCK: ("no-progress", "Three iterations in a row make no progress."),
+    FATAL: ("crashes", "The agent exits three times without any output."),
+    STOPPED: ("ended-by-term", "The system sends TERM to the engine while the agent works."),
 }
 """Histories that were there before, all of them of this profile, and what each shows."""
 

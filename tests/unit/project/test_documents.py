@@ -40,9 +40,15 @@ README = ROOT / "README.md"
 ARCHITECTURE = ROOT / "docs" / "ARCHITECTURE.md"
 LOOP_STATES = ROOT / "docs" / "loop-states.md"
 PROFILES_PAGE = ROOT / "docs" / "profiles.md"
+CONFIGURATION = ROOT / "docs" / "configuration.md"
+SETTINGS_PAGES = [
+    PROFILES_PAGE,
+    *sorted((ROOT / "docs" / "profiles").glob("*.md")),
+    *(ROOT / "docs" / name for name in ("checks.md", "commits.md", "limits.md")),
+]
 PICTURE = ROOT / "docs" / "pictures" / "demo.svg"
 ADRS = sorted((ROOT / "docs" / "adr").glob("*.md"))
-OWN_FLAGS = [README, LOOP_STATES, PROFILES_PAGE]
+OWN_FLAGS = [README, LOOP_STATES, *SETTINGS_PAGES]
 """Pages on which a flag without a command is one of ours."""
 PAGES = [README, *sorted((ROOT / "docs").rglob("*.md"))]
 
@@ -397,8 +403,10 @@ class TestProfiles:
         assert re.findall(r"`([a-z]+)`", header) == [name.value for name in PROFILES]
 
     def test_the_settings_that_it_shows_are_settings(self) -> None:
-        for block in fences(PROFILES_PAGE, "toml"):
-            assert settings_of(tomllib.loads(block)) != Config()
+        shown = [block for page in SETTINGS_PAGES for block in fences(page, "toml")]
+        assert len(shown) > 5
+        for block in shown:
+            assert settings_of(tomllib.loads(block)) != Config(), block
 
     def test_every_setting_is_listed_with_its_default(self) -> None:
         listed = listed_settings()
@@ -423,7 +431,7 @@ def settings_of(tables: dict[str, Any]) -> Config:
 
 def listed_settings() -> dict[str, str]:
     """Each dotted key that the page lists, with its default as it is written there."""
-    _, _, rest = read(PROFILES_PAGE).partition("<!-- generated: settings -->")
+    _, _, rest = read(CONFIGURATION).partition("<!-- generated: settings -->")
     found: dict[str, str] = {}
     above = ""
     for line in rest.partition("<!-- end of")[0].splitlines():

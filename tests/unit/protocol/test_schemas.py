@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from ralph_ls.protocol.config.config import Config
+from ralph_ls.protocol.config.config import Config, ProfileName
 from ralph_ls.protocol.lsp.methods import METHODS
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.version import SCHEMA_VERSION
@@ -33,7 +33,10 @@ from tests.unit.protocol.test_golden_methods import INVALID
 
 ROOT = Path(__file__).resolve().parents[3]
 
-PAGES = ("protocol.md", "loop-states.md", "profiles.md")
+PAGES = (
+    *("protocol.md", "loop-states.md", "profiles.md", "configuration.md"),
+    *(f"profiles/{name.value}.md" for name in ProfileName),
+)
 """Those with generated parts."""
 
 
@@ -64,9 +67,9 @@ def copy(tmp_path: Path) -> Path:
     """All that the generator writes, and the golden files and histories that it reads."""
     for part in ("schemas", "tests/golden", "tests/histories"):
         shutil.copytree(ROOT / part, tmp_path / part)
-    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "profiles").mkdir(parents=True)
     for page in PAGES:
-        shutil.copy(ROOT / "docs" / page, tmp_path / "docs")
+        shutil.copy(ROOT / "docs" / page, tmp_path / "docs" / page)
     generated = Path("client-vscode", "src", "generated")
     shutil.copytree(ROOT / generated, tmp_path / generated)
     shutil.copy(ROOT / "client-vscode" / "package.json", tmp_path / "client-vscode")

@@ -337,7 +337,7 @@ def _merged(root: Path, where: HookPlace) -> FileToWrite:
     if merged.problem:
         raise StateUnusable(
             f"{root / where.path}, line {merged.line}: {merged.problem}; mend that, or put the "
-            f"hook in by hand as docs/stories.md shows it"
+            f"hook in by hand as docs/agents/hooks.md shows it"
         )
     return file_to_write(root, where.path, merged.text)
 
