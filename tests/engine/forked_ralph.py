@@ -137,8 +137,9 @@ def load() -> None:
     import platformdirs
     import watchdog.observers  # noqa: F401
 
+    from ralph_ls.cli.command_line import make_command
     from ralph_ls.cli.main import main
-    from ralph_ls.cli.verbs import VERBS, make_command
+    from ralph_ls.cli.verbs import VERBS
     from ralph_ls.engine.demo import agent  # noqa: F401
     from ralph_ls.engine.plan import beads, markdown, request, stories  # noqa: F401
     from ralph_ls.engine.run import runner  # noqa: F401

@@ -10,8 +10,9 @@ import os
 import sys
 
 from ralph_ls import __version__
-from ralph_ls.cli.output import print_error
-from ralph_ls.protocol.errors import RalphError
+from ralph_ls.cli.output import print_error, print_hint
+from ralph_ls.cli.verbs import VERBS
+from ralph_ls.protocol.errors import RalphError, UsageError
 from ralph_ls.store.own_python import keep_search_path_absolute
 
 BARE_SANDBOX = "--sandbox"
@@ -52,6 +53,8 @@ def main(arguments: list[str]) -> int:
         return result if isinstance(result, int) else 0
     except RalphError as error:
         print_error(error.message)
+        if error.exit_code == USAGE:
+            print_hint(_where_help_is(arguments))
         return error.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -65,9 +68,11 @@ def main(arguments: list[str]) -> int:
         return UNFORESEEN
     except Exception as error:
         # Typer carries its own copy of click, so its errors are known by their methods.
-        in_words = getattr(error, "format_message", None)
-        if callable(in_words) and hasattr(error, "exit_code"):
-            print_error(f"{str(in_words()).rstrip('.')}; see: ralph --help")
+        if hasattr(error, "format_message") and hasattr(error, "exit_code"):
+            from ralph_ls.cli.command_line import misuse
+
+            print_error(misuse(error))
+            print_hint(_where_help_is(arguments))
             return USAGE
         if type(error).__name__ == "Abort":
             return INTERRUPTED
@@ -75,16 +80,14 @@ def main(arguments: list[str]) -> int:
 
 
 def _answer(arguments: list[str]) -> object:
-    if arguments == ["--version"]:
-        # Programs that look for this one ask for it, and it needs none of the rest.
-        sys.stdout.write(f"ralph {__version__}\n")
-        return 0
     if arguments == ["hook", "stop"]:
-        # So does an agent's program, each time that its agent wants to stop.
+        # An agent's program asks this each time that its agent wants to stop.
         from ralph_ls.cli.stop_hook import answer_stop
 
         return answer_stop()
-    from ralph_ls.cli.verbs import command_for
+    if not arguments or arguments[0] not in VERBS:
+        return _answer_without_verb(arguments)
+    from ralph_ls.cli.command_line import make_command
     from ralph_ls.store.external.supervisor import end_programs_with_process
 
     end_programs_with_process()
@@ -92,7 +95,39 @@ def _answer(arguments: list[str]) -> object:
         from ralph_ls.cli.flags import with_sandbox_kind
 
         arguments = with_sandbox_kind(arguments)
-    return command_for(arguments).main(args=arguments, prog_name="ralph", standalone_mode=False)
+    command = make_command(arguments[0])
+    return command.main(args=arguments, prog_name="ralph", standalone_mode=False)
+
+
+def _answer_without_verb(arguments: list[str]) -> object:
+    """No verb, an option of the program itself, or a verb that does not exist."""
+    first = arguments[0] if arguments else None
+    if first is None:
+        from ralph_ls.cli.commands.status import show_overview
+
+        show_overview()
+        return 0
+    if first in {"--version", "-V"}:
+        sys.stdout.write(f"ralph {__version__}\n")
+        return 0
+    if first in {"--help", "-h"}:
+        from ralph_ls.cli.help_pages import listing
+
+        sys.stdout.write(f"{listing()}\n")
+        return 0
+    from ralph_ls.core.suggestions import did_you_mean
+
+    if first.startswith("-"):
+        raise UsageError(f"unknown option {first}{did_you_mean(first, PROGRAM_OPTIONS)}")
+    raise UsageError(f"unknown command {first!r}{did_you_mean(first, VERBS)}")
+
+
+PROGRAM_OPTIONS = ("--help", "--version")
+
+
+def _where_help_is(arguments: list[str]) -> str:
+    verb = arguments[0] if arguments else ""
+    return f"Try: ralph {verb} --help" if verb in VERBS else "Try: ralph --help"
 
 
 def _open_missing_streams() -> None:

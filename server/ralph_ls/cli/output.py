@@ -1,25 +1,107 @@
 """Output of the command line: text for users on either stream, JSON for programs.
 
-Every verb needs it, so it imports nothing slow.
+Text for users wraps at the width of the terminal, and is left as it is in a pipe. Every verb needs
+this module, so it imports nothing slow.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
+import unicodedata
 from collections.abc import Mapping
+from typing import TextIO
 
 from ralph_ls.core.views.model.control_chars import escape_control_chars, escape_json
+
+WIDTH_OF_A_PIPE = 80
+"""Columns of help, where nobody knows how wide the reader's terminal is."""
+
+WIDEST = 100
+"""Columns of help on a wider terminal: longer lines are hard to read."""
+
+NARROWEST = 20
+"""Columns of a line at least, however narrow the terminal is."""
 
 
 def print_error(message: str) -> None:
     """Print an error."""
-    sys.stderr.write(f"ralph: {escape_control_chars(message)}\n")
+    _write(sys.stderr, f"ralph: {message}", hanging=2)
+
+
+def print_hint(hint: str) -> None:
+    """Print a line after an error: what to try next."""
+    _write(sys.stderr, hint)
 
 
 def print_text(message: str) -> None:
     """Print text for the user, with control characters escaped."""
-    sys.stdout.write(f"{escape_control_chars(message)}\n")
+    _write(sys.stdout, message, hanging=2)
+
+
+def _write(stream: TextIO, message: str, *, hanging: int = 0) -> None:
+    text = escape_control_chars(message)
+    if stream.isatty():
+        width = terminal_width(stream)
+        lines = text.split("\n")
+        text = "\n".join(part for line in lines for part in _folded(line, width, hanging))
+    stream.write(f"{text}\n")
+
+
+def _folded(line: str, width: int, hanging: int) -> list[str]:
+    """A line as it is where it fits, else in lines that keep its indentation."""
+    if columns(line) <= width:
+        return [line]
+    text = line.lstrip(" ")
+    indent = len(line) - len(text)
+    return wrap_line(text, width, indent=indent, hanging=hanging)
+
+
+def terminal_width(stream: TextIO | None = None) -> int:
+    """Columns of the terminal: ``COLUMNS``, else what the stream says, else those of a pipe."""
+    given = os.environ.get("COLUMNS", "")
+    if given.isdecimal() and int(given) > 0:
+        return max(int(given), NARROWEST)
+    try:
+        return max(os.get_terminal_size((stream or sys.stdout).fileno()).columns, NARROWEST)
+    except (OSError, ValueError):
+        return WIDTH_OF_A_PIPE
+
+
+def reading_width() -> int:
+    """Columns in which help is set: those of the terminal, up to a width that reads well."""
+    return min(terminal_width(), WIDEST)
+
+
+def wrap_line(text: str, width: int, *, indent: int = 0, hanging: int = 0) -> list[str]:
+    """The text in lines of at most so many columns, broken between words.
+
+    A word that is wider than a line stays whole: it is a path, a command or an id to copy.
+    ``hanging`` is how much further the lines after the first are indented.
+    """
+    lines, line = [], " " * indent
+    empty = True
+    for word in text.split(" "):
+        if not empty and columns(line) + 1 + columns(word) > width:
+            lines.append(line)
+            line, empty = " " * (indent + hanging), True
+        line += word if empty else f" {word}"
+        empty = False
+    return [*lines, line]
+
+
+def columns(text: str) -> int:
+    """How many columns of a terminal a text takes; wide characters take two."""
+    if text.isascii():
+        return len(text)
+    return sum(map(_columns_of, text))
+
+
+def _columns_of(character: str) -> int:
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
 def emit_json(value: Mapping[str, object], *, indent: int | None = 2) -> None:

@@ -1,34 +1,32 @@
-"""Table of verbs: the module of each, who may use it, and the command line made of them.
+"""Table of verbs: name, group, summary, examples, module and function of each, and who may use it.
 
-A verb that changes a run, its work tree or what may be executed is refused to a process that an
-iteration of the work tree has started, before it does anything else. Loading all verbs takes longer
-than most commands do, so a command line is made with the one verb that it calls; help, errors and
-completion, which may name any verb, are made with all.
+It is data: reading it imports neither a verb's module nor the command-line library, so help,
+completion and the errors about verbs are fast. ``command_line`` makes commands of it.
 """
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from importlib import import_module
-from typing import Annotated, Any, NamedTuple
-
-import typer
-
-from ralph_ls import __version__
-from ralph_ls.cli.context import current_worktree
-from ralph_ls.cli.output import emit_json
-from ralph_ls.protocol.errors import FromInside, WorkspaceMissing
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadOnlyVerb:
+class Group(StrEnum):
+    """Headings of ``ralph --help``, in this order."""
+
+    RUN = "Run"
+    LOOK = "Look"
+    STEER = "Steer"
+    PLAN = "Plan"
+    SET_UP = "Set up"
+    MAINTAIN = "Maintain"
+
+
+class ReadOnlyVerb(NamedTuple):
     """The verb changes nothing that a run rests on; anybody may use it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UserOnlyVerb:
+class UserOnlyVerb(NamedTuple):
     """The verb is for the user alone."""
 
     unless: tuple[str, ...] = ()
@@ -42,141 +40,337 @@ class UserOnlyVerb:
 VerbAccess = ReadOnlyVerb | UserOnlyVerb
 
 READ_ONLY = ReadOnlyVerb()
-
-
-def guard_verb(
-    verb: str, control: VerbAccess, function: Callable[..., None]
-) -> Callable[..., None]:
-    """The verb's function, refused where an iteration of the work tree has started this process."""
-    if isinstance(control, ReadOnlyVerb):
-        return function
-
-    @functools.wraps(function)
-    def guarded_verb(**options: Any) -> None:
-        if not any(options.get(name) for name in control.unless):
-            _require_outside(verb, control, as_json=bool(options.get("as_json")))
-        function(**options)
-
-    return guarded_verb
-
-
-def _require_outside(verb: str, control: UserOnlyVerb, *, as_json: bool) -> None:
-    from ralph_ls.store.run.ancestry import require_outside, require_own_trust
-
-    try:
-        place = current_worktree()
-    except WorkspaceMissing:
-        # The verb says what to do.
-        return
-    what = f"ralph {verb}"
-    try:
-        require_outside(place.worktree, place.state, what, by_command=control.by_command)
-        if control.trust:
-            require_own_trust(place.state, what)
-    except FromInside as error:
-        if as_json:
-            emit_json({"accepted": False, "code": "from-inside", "text": error.message})
-        raise
+USER_ONLY = UserOnlyVerb()
+UNLESS_DRY_RUN = UserOnlyVerb(unless=("dry_run",))
 
 
 class VerbEntry(NamedTuple):
     """One verb of the program."""
 
+    group: Group
+    summary: str
+    """Imperative, at most 60 characters, without a full stop."""
     module: str
+    """In the package ``commands``."""
     function: str
     control: VerbAccess
     """Whether it changes a run, its work tree or trust, and so is refused inside an iteration."""
+    examples: tuple[str, ...]
+    """Command lines, each with what it does as a comment."""
 
 
 VERBS: Mapping[str, VerbEntry] = {
-    "run": VerbEntry("run", "run_verb", UserOnlyVerb(unless=("dry_run",))),
-    "replan": VerbEntry("run", "replan_verb", UserOnlyVerb()),
-    "watch": VerbEntry("watch", "watch", READ_ONLY),
-    "status": VerbEntry("status", "status", READ_ONLY),
-    "prompt": VerbEntry("prompt", "prompt_verb", READ_ONLY),
-    "plan": VerbEntry("inspection", "show_plan", READ_ONLY),
-    "read": VerbEntry("inspection", "read_output", READ_ONLY),
-    "simulate": VerbEntry("simulate", "simulate", READ_ONLY),
-    "stop": VerbEntry("steer", "stop", UserOnlyVerb(by_command=True)),
-    "pause": VerbEntry("steer", "pause", UserOnlyVerb()),
-    "resume": VerbEntry("steer", "resume", UserOnlyVerb()),
-    "reset": VerbEntry("steer", "reset", UserOnlyVerb()),
-    "answer": VerbEntry("steer", "answer", UserOnlyVerb(by_command=True)),
-    "note": VerbEntry("steer", "note", UserOnlyVerb(by_command=True)),
-    "skip": VerbEntry("steer", "skip", UserOnlyVerb()),
-    "reset-task": VerbEntry("steer", "reset_task", UserOnlyVerb()),
-    "rollback": VerbEntry("steer", "rollback", UserOnlyVerb(unless=("dry_run",))),
-    "archive": VerbEntry("history", "archive", UserOnlyVerb(unless=("dry_run",))),
-    "prune": VerbEntry("prune", "prune_verb", UserOnlyVerb(unless=("dry_run",))),
-    "stats": VerbEntry("history", "stats", READ_ONLY),
-    "export": VerbEntry("history", "export", READ_ONLY),
-    "report": VerbEntry("history", "report", READ_ONLY),
-    "doctor": VerbEntry("first_run", "doctor", READ_ONLY),
-    "allow": VerbEntry("first_run", "allow", UserOnlyVerb(trust=True)),
-    "init": VerbEntry("init", "init", UserOnlyVerb(unless=("dry_run", "choices"))),
-    "propose": VerbEntry("wizard", "propose_plan", READ_ONLY),
-    "demo": VerbEntry("first_run", "demo", READ_ONLY),
-    "hook": VerbEntry("hook", "hook_verb", READ_ONLY),
-    "serve": VerbEntry("serve", "serve_verb", READ_ONLY),
+    "run": VerbEntry(
+        Group.RUN,
+        "Run the loop: one task, one commit, then the next task",
+        "run",
+        "run_verb",
+        UNLESS_DRY_RUN,
+        (
+            "ralph run 20  # at most 20 iterations",
+            "ralph run --agent claude --max-cost 5  # stop at 5 US dollars",
+            "ralph run --dry-run  # show what would start, and start nothing",
+            "ralph run --resume  # continue the last run",
+        ),
+    ),
+    "demo": VerbEntry(
+        Group.RUN,
+        "Watch a whole run on a sample project, without a key",
+        "first_run",
+        "demo",
+        READ_ONLY,
+        (
+            "ralph demo  # in a new temporary folder",
+            "ralph demo ./sample  # in this folder, which must be empty or new",
+        ),
+    ),
+    "status": VerbEntry(
+        Group.LOOK,
+        "Show the state of the last run, and what it needs from you",
+        "status",
+        "status",
+        READ_ONLY,
+        (
+            "ralph status  # phase, task, limits and the next command",
+            "ralph status --why  # the decision after each iteration",
+            "ralph status --json  # for scripts",
+        ),
+    ),
+    "watch": VerbEntry(
+        Group.LOOK,
+        "Follow the current run live until it ends",
+        "watch",
+        "watch",
+        READ_ONLY,
+        (
+            "ralph watch  # in any terminal; Ctrl-C stops watching, not the run",
+            "ralph watch --json  # one event a line",
+        ),
+    ),
+    "report": VerbEntry(
+        Group.LOOK,
+        "Write a one-page report about a run, to share",
+        "history",
+        "report",
+        READ_ONLY,
+        (
+            "ralph report  # the last run, as Markdown",
+            "ralph report --output run.html  # as a web page",
+        ),
+    ),
+    "stats": VerbEntry(
+        Group.LOOK,
+        "Show success, time, tokens and cost of all runs here",
+        "history",
+        "stats",
+        READ_ONLY,
+        (
+            "ralph stats  # all runs, and the iterations of the last one",
+            "ralph stats --run 20260131T120000Z-1a2b  # one run",
+        ),
+    ),
+    "export": VerbEntry(
+        Group.LOOK,
+        "Print every iteration as CSV or JSON",
+        "history",
+        "export",
+        READ_ONLY,
+        (
+            "ralph export > iterations.csv  # for a spreadsheet",
+            "ralph export --format json  # for a program",
+        ),
+    ),
+    "stop": VerbEntry(
+        Group.STEER,
+        "Stop the run after this iteration, or at once",
+        "steer",
+        "stop",
+        UserOnlyVerb(by_command=True),
+        (
+            "ralph stop  # finish this iteration first",
+            "ralph stop --now  # end the agent at once",
+        ),
+    ),
+    "pause": VerbEntry(
+        Group.STEER,
+        "Pause the run after this iteration",
+        "steer",
+        "pause",
+        USER_ONLY,
+        ("ralph pause  # continue later with: ralph resume",),
+    ),
+    "resume": VerbEntry(
+        Group.STEER,
+        "Continue after a pause, review or resolved blocker",
+        "steer",
+        "resume",
+        USER_ONLY,
+        (
+            "ralph resume  # after a pause, a review, or a blocker you resolved",
+            "ralph resume --no-continue  # record it, and start nothing",
+        ),
+    ),
+    "answer": VerbEntry(
+        Group.STEER,
+        "Answer the question the run waits for",
+        "steer",
+        "answer",
+        UserOnlyVerb(by_command=True),
+        (
+            "ralph answer Use SQLite, no server  # quotes are optional",
+            'ralph answer "2"  # the second of the options',
+        ),
+    ),
+    "note": VerbEntry(
+        Group.STEER,
+        "Send a note to the agent of the next iteration",
+        "steer",
+        "note",
+        UserOnlyVerb(by_command=True),
+        ("ralph note The staging database is down today  # in the next prompt",),
+    ),
+    "skip": VerbEntry(
+        Group.STEER,
+        "Skip a task for the rest of this run",
+        "steer",
+        "skip",
+        USER_ONLY,
+        ("ralph skip 7  # the ids are in: ralph plan",),
+    ),
+    "reset-task": VerbEntry(
+        Group.STEER,
+        "Reopen a task and forget its failed attempts",
+        "steer",
+        "reset_task",
+        USER_ONLY,
+        ("ralph reset-task 7  # the ids are in: ralph plan",),
+    ),
+    "reset": VerbEntry(
+        Group.STEER,
+        "Close the circuit breaker and reset its counters",
+        "steer",
+        "reset",
+        USER_ONLY,
+        (
+            "ralph reset  # after you fixed what stopped the run",
+            "ralph reset --continue  # and continue the run",
+        ),
+    ),
+    "rollback": VerbEntry(
+        Group.STEER,
+        "Undo iterations; their commits stay on a backup branch",
+        "steer",
+        "rollback",
+        UNLESS_DRY_RUN,
+        (
+            "ralph rollback 1 --dry-run  # show what the last iteration did",
+            "ralph rollback 2  # undo the last two, after a preview",
+            "ralph rollback --before 3  # back to before start 3",
+        ),
+    ),
+    "plan": VerbEntry(
+        Group.PLAN,
+        "Show the tasks of the plan, and its problems",
+        "inspection",
+        "show_plan",
+        READ_ONLY,
+        (
+            "ralph plan  # the plan of this repository",
+            "ralph plan docs/plan.md  # another file",
+            "ralph plan --json  # with ids and lines",
+        ),
+    ),
+    "replan": VerbEntry(
+        Group.PLAN,
+        "Rewrite the plan first, then run the loop on it",
+        "run",
+        "replan_verb",
+        USER_ONLY,
+        ("ralph replan 10  # at most 10 iterations, the first of them plans",),
+    ),
+    "propose": VerbEntry(
+        Group.PLAN,
+        "Ask an agent for plan items; writes nothing",
+        "wizard",
+        "propose_plan",
+        READ_ONLY,
+        ('ralph propose --agent claude --description "Add a login page"  # prints JSON',),
+    ),
+    "prompt": VerbEntry(
+        Group.PLAN,
+        "Print the prompt the next agent would get",
+        "prompt",
+        "prompt_verb",
+        READ_ONLY,
+        (
+            "ralph prompt  # with task, answer and notes",
+            "ralph prompt --mode review  # of a review",
+        ),
+    ),
+    "archive": VerbEntry(
+        Group.PLAN,
+        "Move finished plans and progress to archive/",
+        "history",
+        "archive",
+        UNLESS_DRY_RUN,
+        (
+            "ralph archive --dry-run  # show what would move",
+            "ralph archive --label v1.2  # name it",
+        ),
+    ),
+    "init": VerbEntry(
+        Group.SET_UP,
+        "Set up a loop in this repository",
+        "init",
+        "init",
+        UserOnlyVerb(unless=("dry_run", "choices")),
+        (
+            "ralph init  # asks, and shows each file before it writes it",
+            "ralph init --dry-run  # show the files, and write nothing",
+        ),
+    ),
+    "allow": VerbEntry(
+        Group.SET_UP,
+        "Review and approve the commands this repository runs",
+        "first_run",
+        "allow",
+        UserOnlyVerb(trust=True),
+        (
+            "ralph allow  # shows everything, then asks",
+            "ralph allow --yes  # in a script, after you looked",
+        ),
+    ),
+    "doctor": VerbEntry(
+        Group.SET_UP,
+        "Check everything a run needs, and say how to fix it",
+        "first_run",
+        "doctor",
+        READ_ONLY,
+        (
+            "ralph doctor  # git, agent, plan, settings, last run",
+            "ralph doctor --agent codex --network  # also reach the remote",
+        ),
+    ),
+    "help": VerbEntry(
+        Group.SET_UP,
+        "Show the help and examples of a verb",
+        "help",
+        "help_verb",
+        READ_ONLY,
+        ("ralph help  # list all verbs", "ralph help run  # options and examples of run"),
+    ),
+    "prune": VerbEntry(
+        Group.MAINTAIN,
+        "Delete the output of old runs; their figures stay",
+        "prune",
+        "prune_verb",
+        UNLESS_DRY_RUN,
+        (
+            "ralph prune --dry-run  # show what would be deleted",
+            "ralph prune --all --keep-days 30  # in every repository",
+        ),
+    ),
+    "read": VerbEntry(
+        Group.MAINTAIN,
+        "Show what the loop reads in an agent's output",
+        "inspection",
+        "read_output",
+        READ_ONLY,
+        (
+            "ralph read output.txt  # status block, promises, errors",
+            "ralph read --agent claude stream.jsonl  # an agent's JSON lines",
+        ),
+    ),
+    "simulate": VerbEntry(
+        Group.MAINTAIN,
+        "Replay a run or a trace under other settings",
+        "simulate",
+        "simulate",
+        READ_ONLY,
+        (
+            "ralph simulate trace.jsonl --profile spec  # a trace you wrote",
+            "ralph simulate journal.jsonl --set max_stuck=3  # a recorded run",
+        ),
+    ),
+    "hook": VerbEntry(
+        Group.MAINTAIN,
+        "Answer an agent's stop hook",
+        "hook",
+        "hook_verb",
+        READ_ONLY,
+        ("ralph hook stop  # agents call this; set it up with: ralph init --hooks",),
+    ),
+    "serve": VerbEntry(
+        Group.MAINTAIN,
+        "Start the language server for an editor",
+        "serve",
+        "serve_verb",
+        READ_ONLY,
+        ("ralph serve --stdio  # editors start this",),
+    ),
 }
-"""Each verb's module in this package and its function there, in the order of the help.
+"""Every verb, by groups and in the order of the help.
 
 ``demo``, ``propose`` and ``serve`` change no run: the first makes a separate repository, the
 second writes nothing, and the requests to the third are looked at one by one.
 """
-
-
-def command_for(arguments: Sequence[str]) -> Any:
-    """The command that can answer these arguments, as click has it."""
-    first = arguments[0] if arguments else ""
-    return make_command(first) if first in VERBS else make_command(*VERBS)
-
-
-@functools.cache
-def make_command(*names: str) -> Any:
-    """The command line with these verbs."""
-    app = typer.Typer(
-        name="ralph",
-        help="Run, watch and steer an autonomous coding loop.",
-        no_args_is_help=False,
-        add_completion=False,
-        pretty_exceptions_enable=False,
-        rich_markup_mode=None,
-    )
-    app.callback(invoke_without_command=True)(_no_command)
-    for name in names:
-        app.command(name)(_function_of(name))
-    return typer.main.get_command(app)
-
-
-def _function_of(name: str) -> Callable[..., None]:
-    verb = VERBS[name]
-    found: Callable[..., None] = getattr(
-        import_module(f"ralph_ls.cli.commands.{verb.module}"), verb.function
-    )
-    return guard_verb(name, verb.control, found)
-
-
-def _no_command(
-    context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
-) -> None:
-    """Without a command, say what to do next."""
-    if version:
-        typer.echo(f"ralph {__version__}")
-    elif context.invoked_subcommand is None:
-        typer.echo(_what_next())
-
-
-def _what_next() -> str:
-    more = "All commands: ralph --help"
-    try:
-        place = current_worktree()
-    except WorkspaceMissing:
-        return f"See a whole run on a sample project: ralph demo\n{more}"
-    found = place.find_run()
-    if found is not None:
-        return f"How the last run stands: ralph status\nStart another: ralph run\n{more}"
-    if place.has_plan():
-        return f"Start a loop on your plan: ralph run --agent-command '…'\n{more}"
-    return f"Set up a loop here: ralph init\nSee a whole run on a sample: ralph demo\n{more}"

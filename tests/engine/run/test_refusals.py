@@ -51,9 +51,9 @@ def test_bad_settings_end_with_78_and_name_file_line_and_key(
 
 
 BAD_FLAGS = {
-    "unknown-flag": (("run", "--frobnicate"), "No such option: --frobnicate"),
-    "no-number": (("run", "many"), "Invalid value for '[N]'"),
-    "number-too-small": (("run", "0"), "Invalid value for '[N]'"),
+    "unknown-flag": (("run", "--frobnicate"), "unknown option --frobnicate"),
+    "no-number": (("run", "many"), "N: write a whole number"),
+    "number-too-small": (("run", "0"), "N: it must be at least 1"),
     "value-off-the-list": (("run", "--on-halt", "sometimes"), "on_halt: Input should be 'exit' or"),
     "no-duration": (("run", "--timeout", "soon"), "--timeout: 'soon' is no duration"),
     "unknown-profile": (("run", "--profile", "waterfall"), "profile: Input should be 'spec'"),
@@ -63,7 +63,7 @@ BAD_FLAGS = {
     ),
     "bad-quoting": (("run", "--agent-command", "it's"), "is not well quoted"),
     "unknown-task": (("run", "--agent", "demo", "--task", "nope"), "the plan has no task 'nope'"),
-    "unknown-command": (("fly",), "No such command 'fly'"),
+    "unknown-command": (("fly",), "unknown command 'fly'"),
 }
 
 

@@ -15,8 +15,9 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from ralph_ls.cli.command_line import make_command
 from ralph_ls.cli.main import main
-from ralph_ls.cli.verbs import VERBS, make_command
+from ralph_ls.cli.verbs import VERBS
 from ralph_ls.protocol.run.commands import Reset
 from ralph_ls.store.layout import find_worktree, state_folder, state_root
 from ralph_ls.store.project import trust

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,41 +13,15 @@ import pytest
 
 from ralph_ls import __version__
 from ralph_ls.cli import main as program
+from ralph_ls.cli.verbs import VERBS
 from tests.engine.project_builder import RALPH, make_repository, write_agent
 from tests.unit.cli.cli_runner import Ralph
 from tests.unit.cli.shell_agents import IDLER
 
-VERBS = [
-    "run",
-    "replan",
-    "watch",
-    "status",
-    "prompt",
-    "plan",
-    "read",
-    "simulate",
-    "stop",
-    "pause",
-    "resume",
-    "reset",
-    "answer",
-    "note",
-    "skip",
-    "reset-task",
-    "rollback",
-    "archive",
-    "prune",
-    "stats",
-    "export",
-    "report",
-    "doctor",
-    "allow",
-    "init",
-    "propose",
-    "demo",
-    "hook",
-]
-"""Every verb but ``serve``, which prints nothing itself and works wherever it is started."""
+NO_OUTPUT = {"serve"}
+"""It prints nothing itself, and works wherever it is started."""
+
+SHOWN = [verb for verb in VERBS if verb not in NO_OUTPUT]
 
 
 class TestNoCommand:
@@ -79,39 +54,50 @@ class TestNoCommand:
 
 
 class TestHelp:
-    def test_it_names_every_verb(self, ralph: Ralph, tmp_path: Path) -> None:
-        said = ralph(tmp_path, "--help")
+    @pytest.mark.parametrize("arguments", [["--help"], ["-h"], ["help"]])
+    def test_it_names_every_verb(self, ralph: Ralph, tmp_path: Path, arguments: list[str]) -> None:
+        said = ralph(tmp_path, *arguments)
         assert said.code == 0
-        listed = [line.split()[0] for line in said.out.partition("Commands:\n")[2].splitlines()]
-        assert [name for name in listed if name != "serve"] == VERBS
-        assert "serve" in listed
+        listed = re.findall(r"^  ([a-z-]+) +[A-Z]", said.out, re.MULTILINE)
+        assert listed == list(VERBS)
 
-    @pytest.mark.parametrize("verb", VERBS)
+    @pytest.mark.parametrize("verb", SHOWN)
     def test_every_verb_has_its_own(self, ralph: Ralph, tmp_path: Path, verb: str) -> None:
         said = ralph(tmp_path, verb, "--help")
         assert said.code == 0
-        assert said.out.startswith(f"Usage: ralph {verb} ")
-        # What a hook says is for a program anyhow, and a report is for people.
-        assert ("--json" in said.out) is (verb not in {"hook", "report"})
+        assert f"\nUsage: ralph {verb} " in said.out
+        # What a hook says is for a program anyhow, and help and reports are for people.
+        assert ("--json" in said.out) is (verb not in {"help", "hook", "report"})
         assert "--run-id" not in said.out
+
+    def test_help_of_a_verb_is_its_page(self, ralph: Ralph, tmp_path: Path) -> None:
+        assert ralph(tmp_path, "help", "stop").out == ralph(tmp_path, "stop", "-h").out
 
     def test_the_version_is_printed(self, ralph: Ralph, tmp_path: Path) -> None:
         assert ralph(tmp_path, "--version").out == f"ralph {__version__}\n"
+        assert ralph(tmp_path, "-V").out == f"ralph {__version__}\n"
 
 
 class TestErrors:
     @pytest.mark.parametrize(
         ("arguments", "words"),
         [
-            (["nonsense"], "No such command 'nonsense'"),
-            (["--nonsense"], "No such option: --nonsense"),
-            (["run", "--nonsense"], "No such option: --nonsense"),
-            (["run", "many"], "Invalid value for '[N]'"),
-            (["run", "0"], "Invalid value for '[N]'"),
-            (["run", "1", "2"], "Got unexpected extra argument"),
-            (["run", "--max-stuck", "0"], "Invalid value for '--max-stuck'"),
-            (["run", "--task"], "Option '--task' requires an argument"),
-            (["answer"], "Missing argument 'TEXT...'"),
+            (["nonsense"], "unknown command 'nonsense'\nTry: ralph --help"),
+            (["runn"], "unknown command 'runn'; did you mean run?\nTry: ralph --help"),
+            (["help", "watc"], "there is no help for 'watc'; did you mean watch?"),
+            (["--vers"], "unknown option --vers; did you mean --version?"),
+            (["run", "--max-iteration", "3"], "did you mean --max-iterations?"),
+            (["run", "--iterations", "3"], "did you mean --max-iterations?"),
+            (["stop", "--now=3"], "--now takes no value"),
+            (["run", "--max-cost", "much"], "--max-cost: write a number, such as 2.5"),
+            (["--nonsense"], "unknown option --nonsense\nTry: ralph --help"),
+            (["run", "--nonsense"], "unknown option --nonsense\nTry: ralph run --help"),
+            (["run", "many"], "N: write a whole number, such as 5"),
+            (["run", "0"], "N: it must be at least 1"),
+            (["run", "1", "2"], "unexpected 2;"),
+            (["run", "--max-stuck", "0"], "--max-stuck: it must be at least 1"),
+            (["run", "--task"], "--task needs a value"),
+            (["answer"], "TEXT... is missing"),
             (["run", "--timeout", "soon"], "--timeout: 'soon' is no duration; write 30m"),
             (["run", "--profile", "fast"], "profile: Input should be 'spec', 'fixplan'"),
             (["run", "--on-halt", "stay"], "on_halt: Input should be 'exit' or 'wait'"),
@@ -173,7 +159,7 @@ class TestErrors:
 
     @pytest.mark.parametrize(
         "verb",
-        [verb for verb in VERBS if verb not in {"read", "simulate", "demo", "hook", "doctor"}],
+        [v for v in SHOWN if v not in {"read", "simulate", "demo", "help", "hook", "doctor"}],
     )
     def test_outside_a_repository_every_verb_says_so(
         self, ralph: Ralph, tmp_path: Path, verb: str

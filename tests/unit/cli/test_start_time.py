@@ -46,6 +46,7 @@ NOT_LOADED = {
     "prune": (*DECODERS, *ROWS, *STATE),
     "stats": (*DECODERS, *ROWS, *PLANS, *SETTINGS),
     "doctor": NEARLY_ALL,
+    "help": NEARLY_ALL,
     "init": (*DECODERS, *ROWS, "ralph_ls.engine"),
     "propose": NEARLY_ALL,
     "hook": NEARLY_ALL,
@@ -55,7 +56,7 @@ NOT_LOADED = {
 
 PROGRAM = """
 import json, os, sys, typer
-from ralph_ls.cli.verbs import make_command
+from ralph_ls.cli.command_line import make_command
 for verb in sys.argv[1:]:
     if (child := os.fork()) == 0:
         make_command(verb)

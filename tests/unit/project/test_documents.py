@@ -20,9 +20,10 @@ from xml.etree import ElementTree as ET
 import pytest
 from pydantic import BaseModel
 
+from ralph_ls.cli.command_line import make_command
 from ralph_ls.cli.flags import with_sandbox_kind
 from ralph_ls.cli.main import USAGE
-from ralph_ls.cli.verbs import VERBS, make_command
+from ralph_ls.cli.verbs import VERBS
 from ralph_ls.core.loop.machine.run_flow import EXIT_CODES, TERM_EXIT_CODE
 from ralph_ls.core.loop.machine.transitions import INPUTS, TAKE_UP, TRANSITIONS
 from ralph_ls.core.loop.profiles import PROFILES

@@ -14,6 +14,7 @@ from ralph_ls.core.views.model.decisions import decisions
 from ralph_ls.core.views.text.run_end import agent_claims, has_trouble, last_words, trouble
 from ralph_ls.core.views.text.status import needs_user, status_answers
 from ralph_ls.engine.clock import SystemClock
+from ralph_ls.protocol.errors import WorkspaceMissing
 from ralph_ls.store.run.journal import each_event
 from ralph_ls.store.run.runs import FoundRun, read_texts
 
@@ -53,6 +54,25 @@ def show_status(found: FoundRun) -> None:
     answers = status_answers(found.state, found.phase, pid=pid, zone=zone, now=now)
     for heading, answer in [*answers[:-1], *_trouble(found), answers[-1]]:
         print_text(f"{heading + ':':13}{answer}".replace("\n", "\n" + 13 * " "))
+
+
+def show_overview() -> None:
+    """``ralph`` alone: print the next command."""
+    print_text(_what_next())
+
+
+def _what_next() -> str:
+    more = "All commands: ralph --help"
+    try:
+        place = current_worktree()
+    except WorkspaceMissing:
+        return f"See a whole run on a sample project: ralph demo\n{more}"
+    found = place.find_run()
+    if found is not None:
+        return f"How the last run stands: ralph status\nStart another: ralph run\n{more}"
+    if place.has_plan():
+        return f"Start a loop on your plan: ralph run --agent-command '…'\n{more}"
+    return f"Set up a loop here: ralph init\nSee a whole run on a sample: ralph demo\n{more}"
 
 
 def _trouble(found: FoundRun) -> list[tuple[str, str]]:

@@ -91,4 +91,4 @@ def test_of_a_long_complaint_the_end_is_reported(tmp_path: Path) -> None:
     )
     assert launched.exit_code == 64
     assert len(launched.error) == ERROR_TAIL
-    assert launched.error.endswith("see: ralph --help")
+    assert launched.error.endswith("\nTry: ralph --help")
