@@ -1069,12 +1069,14 @@ export interface InlayHintOptions {
   readonly enabled?: boolean;
 }
 
-/** The request that the profile `issue` works on: one of a file and an issue. */
+/** The request that the profile `issue` works on: one of a file, an issue and a text. */
 export interface IssueConfig {
   /** A file with its text, or `-` for standard input; empty: none. */
   readonly file?: string;
   /** An issue on GitHub, read with `gh`: a number, `owner/name#123` or its URL. */
   readonly github?: string;
+  /** The request itself, as `ralph run -p` takes it; empty: none. */
+  readonly text?: string;
   /** Whether what the agent wants clarified is also put to the issue as a comment. */
   readonly comment: boolean;
 }

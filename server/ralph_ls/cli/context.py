@@ -50,7 +50,7 @@ class CommandWorktree:
         config = self._settings()
         kind = profile_of(config.profile).plan_kind
         if kind is PlanKind.REQUEST:
-            return bool(config.issue.file or config.issue.github)
+            return bool(config.issue.file or config.issue.github or config.issue.text)
         if kind is PlanKind.BEADS:
             return (self.worktree.root / ".beads").is_dir()
         return self._find_plan(config) is not None

@@ -167,12 +167,12 @@ def issue_overrides(issue: str | None, profile: str | None) -> dict[str, str]:
     if issue == STDIN and sys.stdin is not None and sys.stdin.isatty():
         print_error("write the request, then end it with Ctrl-D on a line of its own")
     if issue != STDIN and read_reference(issue) is not None:
-        return {"profile": own, "issue.github": issue.strip(), "issue.file": ""}
+        return {"profile": own, "issue.github": issue.strip(), "issue.file": "", "issue.text": ""}
     if "://" in issue:
         raise UsageError(f"--issue {issue!r} names no issue on GitHub; write {FORMS}")
     # The engine works in the root of the work tree, wherever the command was given.
     path = issue if issue == STDIN else str(Path(issue).expanduser().absolute())
-    return {"profile": own, "issue.file": path, "issue.github": ""}
+    return {"profile": own, "issue.file": path, "issue.github": "", "issue.text": ""}
 
 
 def profile_named(name: str) -> ProfileName:

@@ -28,7 +28,7 @@ def test_without_it_nothing_is_set() -> None:
 )
 def test_an_issue_on_github(given: str, github: str, profile: str | None) -> None:
     told = issue_overrides(given, profile)
-    assert told == {"profile": "issue", "issue.github": github, "issue.file": ""}
+    assert told == {"profile": "issue", "issue.github": github, "issue.file": "", "issue.text": ""}
 
 
 @pytest.mark.parametrize("given", ["issue.md", "./ada/invoice#12", "./12", "~/issue.md"])
@@ -43,7 +43,7 @@ def test_a_file_is_named_whole(given: str, tmp_path: Path, monkeypatch: pytest.M
 
 def test_standard_input_is_no_file() -> None:
     told = issue_overrides("-", None)
-    assert told == {"profile": "issue", "issue.file": "-", "issue.github": ""}
+    assert told == {"profile": "issue", "issue.file": "-", "issue.github": "", "issue.text": ""}
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,12 @@ from typing import Annotated, Any
 
 import typer
 
-from ralph_ls.cli.commands.start_run import prompt_profile, run_detached
+from ralph_ls.cli.commands.start_run import (
+    iteration_count,
+    prompt_profile,
+    request_overrides,
+    run_detached,
+)
 from ralph_ls.cli.context import current_worktree
 from ralph_ls.cli.flags import (
     AgentPrompt,
@@ -31,7 +36,6 @@ from ralph_ls.cli.flags import (
     agent_words,
     budget_overrides,
     duration,
-    issue_overrides,
     sandbox_overrides,
 )
 from ralph_ls.cli.output import emit_json, print_text
@@ -53,11 +57,24 @@ from ralph_ls.store.run.launch import reporting_refusals
 from ralph_ls.store.run.runs import load_state
 from ralph_ls.store.run.summary_file import shown_summary
 
-Iterations = Annotated[int | None, typer.Argument(metavar="[N]", min=1, help="Max iterations.")]
+Iterations = Annotated[
+    int | None,
+    typer.Argument(metavar="[N]", parser=iteration_count, help="Iterations at most."),
+]
+Prompt = Annotated[
+    str | None,
+    typer.Option("-p", metavar="TEXT", help="Work on this, without a plan; - reads stdin."),
+]
+PromptFile = Annotated[
+    str | None,
+    typer.Option("--prompt", metavar="FILE", help="The same with the text of a file."),
+]
 
 
 def run_verb(
     n: Iterations = None,
+    prompt: Prompt = None,
+    prompt_file: PromptFile = None,
     profile: Annotated[
         str | None, typer.Option(help="spec, fixplan, stories, beads, issue")
     ] = None,
@@ -121,16 +138,13 @@ def run_verb(
     """Run a loop: one task from the plan, a commit, and again with a fresh agent."""
     if run_id is not None and not RUN_ID.fullmatch(run_id):
         raise UsageError(f"--run-id {run_id!r} is no run id")
-    if resume and issue is not None:
-        raise UsageError(
-            "a run keeps the request that it began with, so --issue and --resume do not go "
-            "together; leave one of them out"
-        )
     order = _order(take_all=take_all, leave=leave, resume=resume)
-    of_issue = issue_overrides(issue, profile)
-    profile = of_issue.get("profile", profile)
+    of_request = request_overrides(
+        issue=issue, text=prompt, file=prompt_file, profile=profile, resume=resume, dry_run=dry_run
+    )
+    profile = of_request.get("profile", profile)
     overrides = {
-        **of_issue,
+        **of_request,
         **budget_overrides(
             n,
             max_iterations=max_iterations,

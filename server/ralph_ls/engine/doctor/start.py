@@ -315,6 +315,8 @@ def _request(
         except RalphError as error:
             return [check_from_message("plan", error.message)]
         return [passed_check("plan", f"the request is {issue.github}, read with {gh.program}")]
+    if issue.text:
+        return [passed_check("plan", "the request is a text")]
     if issue.file == STDIN:
         return [passed_check("plan", "the request comes on standard input")]
     if not issue.file:

@@ -80,6 +80,9 @@ class RequestSource(PlanSource):
     def request(self) -> RequestView:
         return self._held().view
 
+    def request_in(self, text: str) -> RequestView:
+        return _request(text).view
+
     def with_context(self, context: PromptContext, text: str) -> PromptContext:
         # A preview has a text that no run began with.
         request = self._request or _request(text)

@@ -197,6 +197,11 @@ class PlanSource(ABC):
         """The request, where the plan is one."""
         return None
 
+    def request_in(self, text: str) -> RequestView | None:
+        """The request in the text of a plan that no run began with."""
+        del text
+        return None
+
     def with_context(self, context: PromptContext, text: str) -> PromptContext:
         """The context of the prompt with facts of the plan beside the task."""
         del text

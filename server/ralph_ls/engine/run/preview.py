@@ -109,7 +109,7 @@ def preview_run(request: RunRequest, now: datetime) -> Preview:
         agent=agent.name,
         model=first.worker.model or agent.model,
         plan_path=plan.path,
-        about=_about(place, agents, plan, source.request),
+        about=_about(place, agents, plan, source.request_in(plan.text)),
         next=first,
         mode=source.mode(plan.text, source.facts(plan.text), RunState()),
     )

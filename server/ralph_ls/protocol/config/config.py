@@ -26,6 +26,9 @@ from ralph_ls.protocol.config.tables import (
 )
 from ralph_ls.protocol.plan import FORMS, read_reference
 
+MAX_REQUEST = 1 << 18
+"""Longest text of a request: an agent reads all of it in every iteration."""
+
 CONFIG_FILE = ".ralph/config.toml"
 """Where the settings of a work tree lie, relative to its root."""
 
@@ -275,12 +278,14 @@ class PathsConfig(StrictWireModel):
 
 
 class IssueConfig(StrictWireModel):
-    """The request that the profile ``issue`` works on: one of a file and an issue."""
+    """The request that the profile ``issue`` works on: one of a file, an issue and a text."""
 
     file: str | None = None
     """A file with its text, or ``-`` for standard input; empty: none."""
     github: Annotated[str, AfterValidator(_names_an_issue)] | None = None
     """An issue on GitHub, read with ``gh``: a number, ``owner/name#123`` or its URL."""
+    text: Annotated[str, Field(max_length=MAX_REQUEST)] | None = None
+    """The request itself, as ``ralph run -p`` takes it; empty: none."""
     comment: bool = False
     """Whether what the agent wants clarified is also put to the issue as a comment."""
 

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from ralph_ls.core.plan.formats.request import render_issue, request_title
 from ralph_ls.core.redaction.redactor import Redactor, secrets_of
-from ralph_ls.protocol.config.config import Config
+from ralph_ls.protocol.config.config import MAX_REQUEST, Config
 from ralph_ls.protocol.errors import ConfigError, RequestMissing, StateUnusable
 from ralph_ls.protocol.plan import STDIN, IssueReference, Request, RequestKind, read_reference
 from ralph_ls.store.external.gh import find_gh, view_issue
@@ -30,8 +30,11 @@ from ralph_ls.store.files import (
 )
 from ralph_ls.store.project.config_file import LoadedSettings
 
-LARGEST_REQUEST = 1 << 18
+LARGEST_REQUEST = MAX_REQUEST
 """Most bytes: an agent reads all of it in every iteration."""
+
+TYPED = "command line"
+"""Source of a request that is given as a text."""
 
 FILE_NAME = "request.json"
 """Name of the request's file in the folder of its run."""
@@ -44,12 +47,16 @@ def read_request(root: Path, settings: LoadedSettings, environment: Mapping[str,
     two are named.
     """
     issue = settings.config.issue
-    if issue.file and issue.github:
+    named = [key for key in ("file", "github", "text") if getattr(issue, key)]
+    if len(named) > 1:
+        both = " and ".join(f"issue.{key} ({getattr(issue, key)!r:.60})" for key in named)
         raise ConfigError(
-            f"issue.file is {issue.file!r} and issue.github is {issue.github!r}, but a run works "
-            "on one request; take one of them away, or give one with --issue"
+            f"{both} are set, but a run works on one request; "
+            "remove all but one, or name one with --issue"
         )
-    if issue.file == STDIN:
+    if issue.text:
+        read = _of_text(issue.text.encode(errors="replace"), RequestKind.STDIN, TYPED)
+    elif issue.file == STDIN:
         read = _of_text(read_stdin(), RequestKind.STDIN, "standard input")
     elif issue.file:
         read = _of_file(root, settings, issue.file)
@@ -58,7 +65,8 @@ def read_request(root: Path, settings: LoadedSettings, environment: Mapping[str,
     else:
         raise RequestMissing(
             "the profile issue works on a request, and none is named; give one with --issue: "
-            "a file, - for standard input, or an issue on GitHub such as 123 or owner/name#123. "
+            "a file, - for standard input, or an issue on GitHub such as 123 or owner/name#123; "
+            "or in a sentence: ralph run -p 'Fix the login'. "
             "For every run, set file or github under [issue] in .ralph/config.toml"
         )
     return _without_secrets(read, settings.config, environment)

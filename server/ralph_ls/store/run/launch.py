@@ -184,6 +184,7 @@ FLAGS = {
     "on_halt": "--on-halt",
     "issue.file": "--issue",
     "issue.github": "--issue",
+    "issue.text": "-p",
     "models.every": "--model",
 }
 

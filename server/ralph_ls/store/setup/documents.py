@@ -228,27 +228,25 @@ def _specification(
     """The file of the description, which every agent reads, and its path."""
     if not description.strip():
         return [], None
-    names = find_specs(root)
-    name = next(
-        (
-            one
-            for one in names
-            if is_text_of(read_existing_text(root, f"{FOLDER}/{one}") or "", description)
-        ),
-        None,
-    )
-    if name is None:
-        name = spec_file_name(description, names)
-        text = spec_text(description, created=today)
-    else:
-        text = read_existing_text(root, f"{FOLDER}/{name}") or ""
-    path = f"{FOLDER}/{name}"
-    files = [file_to_write(root, path, text)]
+    spec = specification_of(root, description, today=today)
+    path, name = spec.path, spec.path.removeprefix(f"{FOLDER}/")
+    files = [spec]
     index = read_existing_text(root, f"{FOLDER}/{INDEX}")
     if with_index or index is not None:
         text = with_index_entry(index, name, description, today=today)
         files.append(file_to_write(root, f"{FOLDER}/{INDEX}", text))
     return files, path
+
+
+def specification_of(root: Path, description: str, *, today: date) -> FileToWrite:
+    """The specification with this description: one that is there, else a new one."""
+    names = find_specs(root)
+    for name in names:
+        text = read_existing_text(root, f"{FOLDER}/{name}") or ""
+        if is_text_of(text, description):
+            return file_to_write(root, f"{FOLDER}/{name}", text)
+    name = spec_file_name(description, names)
+    return file_to_write(root, f"{FOLDER}/{name}", spec_text(description, created=today))
 
 
 def _first_specification(root: Path, *, today: date) -> list[FileToWrite]:
