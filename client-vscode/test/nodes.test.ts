@@ -192,6 +192,13 @@ describe("the iterations", () => {
     assert.match(worked?.tooltip ?? "", /model overloaded/);
   });
 
+  test("that only confirmed are neither progress nor none", () => {
+    const row = iteration({ outcome: "noProgress", confirmed: true });
+    const [node] = iterationNodes(withRows(row));
+    assert.equal(node?.icon?.name, "pass");
+    assert.match(node?.tooltip ?? "", /confirmed that nothing is left/);
+  });
+
   test("are read aloud with their outcome and why", () => {
     const row = iteration({ outcome: "noProgress", why: "nothing changed", task: "Fix it" });
     assert.equal(

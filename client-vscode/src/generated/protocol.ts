@@ -1176,6 +1176,8 @@ export interface IterationRow {
   readonly task?: string;
   /** Absent while it goes on. */
   readonly outcome?: Outcome;
+  /** True: it ran to its end to confirm that nothing is left to do. */
+  readonly confirmed?: boolean;
   readonly startedAt?: string;
   readonly seconds?: number;
   /** Whole hash of its last commit in the work tree. */

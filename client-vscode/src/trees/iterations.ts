@@ -101,7 +101,9 @@ function iterationIcon(row: IterationRow): NodeIcon {
     case "progress":
       return { name: row.commit === undefined ? "pass" : "git-commit", color: undefined };
     case "noProgress":
-      return { name: "dash", color: "list.warningForeground" };
+      return row.confirmed === true
+        ? { name: "pass", color: undefined }
+        : { name: "dash", color: "list.warningForeground" };
     case "stopped":
       return { name: "debug-stop", color: undefined };
     case "limited":
@@ -111,9 +113,12 @@ function iterationIcon(row: IterationRow): NodeIcon {
   }
 }
 
-function outcomeWords({ outcome, failure }: IterationRow): string {
+function outcomeWords({ outcome, failure, confirmed }: IterationRow): string {
   if (outcome === undefined) {
     return t("in work");
+  }
+  if (confirmed === true) {
+    return t("confirmed that nothing is left");
   }
   switch (outcome) {
     case "progress":

@@ -31,9 +31,11 @@ class IterationMetrics(WireModel):
     ``stories``."""
     task: TaskRef | None = None
     outcome: Outcome
+    confirmed: bool = False
+    """It ran to its end to confirm that nothing is left to do, whatever ``outcome`` has."""
     clean: bool
-    """It made progress or completed the run, no limit of an iteration ended its agent, and no
-    validation failed."""
+    """It made progress, confirmed or completed the run, no limit of an iteration ended its agent,
+    and no validation failed."""
     started_at: Timestamp | None = None
     ended_at: Timestamp
     seconds: float
@@ -128,6 +130,10 @@ class RunMetrics(WireModel):
     """Breakers and tasks that a person reset, and a stuck run that one resumed."""
     edits: int = 0
     """Iterations in which a person ticked in the plan, or committed."""
+    files: int = 0
+    """Different files that its iterations changed; a file that several changed counts once."""
+    more_files: bool = False
+    """There may be more: not all that changed are known by path."""
     pruned: PrunedOutput | None = None
     """What was removed of its files; None where they are whole."""
     iterations: tuple[IterationMetrics, ...] = ()
@@ -147,6 +153,8 @@ class TotalMetrics(WireModel):
     iteration_seconds: float = 0.0
     commits: int = 0
     files: int = 0
+    """Different files, each counted once a run."""
+    more_files: bool = False
     tasks_done: int = 0
     tokens: int | None = None
     """In and out, as the budget counts them."""

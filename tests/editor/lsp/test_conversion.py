@@ -136,6 +136,14 @@ class TestTargets:
         assert target is not None
         assert target.path == files.output(3, 2, "out")
 
+    def test_a_repeated_start_is_titled_with_its_attempt(
+        self, tmp_path: Path, files: RunFiles
+    ) -> None:
+        files.output(4, 1, "out").write_text("said")
+        target = find_target("start:4:3:2", tmp_path, files)
+        assert target is not None
+        assert target.title == "output of iteration 3, attempt 2"
+
     def test_where_the_agent_reported_something(self, tmp_path: Path, files: RunFiles) -> None:
         files.output(1, 1, "out").touch()
         silent = find_target("start:1:1", tmp_path, files)

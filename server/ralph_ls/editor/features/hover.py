@@ -71,10 +71,12 @@ def _links(sight: DocumentSnapshot, line: int) -> list[str]:
 
 
 def _last_attempt(sight: DocumentSnapshot, line: int) -> list[str]:
+    from ralph_ls.core.views.model.history import start_link
+
     task, history = sight.seen.plan.at_line(line), sight.seen.history
     if task is None:
         return []
     tried = history.attempts.get(task.id, ())
     done = history.completions.get(task.id)
     start = done.start if done is not None else max(tried, default=None)
-    return [] if start is None else [f"start:{start}:{history.iterations.get(start, start)}"]
+    return [] if start is None else [start_link(history, start)]

@@ -17,6 +17,8 @@ from urllib.parse import quote, unquote_to_bytes
 
 from lsprotocol import types
 
+from ralph_ls.core.plurals import numbered_iteration
+
 LONGEST_PATH = 4096 if os.name == "posix" else 32_767
 """Characters; longer paths name no file, and looking for one takes long."""
 
@@ -225,8 +227,8 @@ def uri_within(path: Path, root: Path, folder_uri: str) -> str:
     return f"{folder_uri.rstrip('/')}/{quote(relative)}"
 
 
-_START = re.compile(r"(\d+):(\d*)")
-"""A start, and the iteration that people read for it."""
+_START = re.compile(r"(\d+)(?::(\d+)(?::(\d+))?)?")
+"""A start, the iteration that users read for it, and its attempt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,7 +240,8 @@ class LinkTarget:
 
 
 def find_target(link: str | None, root: Path, files: RunFiles | None) -> LinkTarget | None:
-    """The file behind ``file:PATH``, ``start:N:ITERATION`` or ``engine:``; None where it is gone.
+    """The file behind ``file:PATH``, ``start:N:ITERATION:ATTEMPT`` or ``engine:``; None where it
+    is gone.
 
     Looks at the disk, so it is no work for the event loop's thread.
     """
@@ -247,8 +250,9 @@ def find_target(link: str | None, root: Path, files: RunFiles | None) -> LinkTar
     if kind == "file":
         candidates = [LinkTarget(path=root / rest, title=rest)]
     elif kind == "start" and files is not None and (named := _START.fullmatch(rest)):
-        start, iteration = named.groups()
-        title = f"output of iteration {iteration}"
+        start, iteration, tries = named.groups()
+        which = numbered_iteration(int(iteration or start), None, int(tries or 1))
+        title = f"output of {which}"
         candidates = [
             LinkTarget(path=files.output(int(start), attempt, stream), title=title)
             for attempt in range(NEWEST_ATTEMPT, 0, -1)

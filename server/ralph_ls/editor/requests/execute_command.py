@@ -211,7 +211,7 @@ async def _show_log(gesture: CommandCall) -> ReplyResult:
     number = state.start if start is None else start
     if not isinstance(number, int) or isinstance(number, bool):
         raise invalid_field(gesture.command, "start", "must be the number of a start")
-    target = find_target(f"start:{number}:", view.root, files)
+    target = find_target(f"start:{number}", view.root, files)
     if target is None:
         raise StateUnusable(f"start {number} has no log in {files.folder}; it was removed")
     return await _show(gesture, view, target.path)

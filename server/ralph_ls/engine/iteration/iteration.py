@@ -176,6 +176,7 @@ class IterationWork:
             self._clock.local(),
             mode=effect.context.mode,
             task=effect.context.task_id or None,
+            tries=run.tries,
         )
         await asyncio.to_thread(self._plan.attempts.begin, run)
 

@@ -153,6 +153,8 @@ class IterationRow(WireModel):
     """Title of the task that it was assigned."""
     outcome: Outcome | None = None
     """None while it goes on."""
+    confirmed: bool | None = None
+    """True: it ran to its end to confirm that nothing is left to do."""
     started_at: Timestamp | None = None
     seconds: float | None = None
     commit: str | None = None

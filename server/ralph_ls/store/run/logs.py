@@ -132,11 +132,12 @@ class TextLog:
         *,
         mode: Mode = Mode.BUILD,
         task: str | None = None,
+        tries: int = 1,
     ) -> None:
         """Write the frame before an iteration, and what was reported since the last."""
         del mode, task
         self._open_for(start)
-        self._write(frame_head(iteration, branch, now).encode())
+        self._write(frame_head(iteration, branch, now, tries=tries).encode())
         self._write(self._loop.begun(start))
 
     def note(self, event: EventBase, line: EventLine, at: datetime) -> None:
@@ -353,10 +354,14 @@ class JsonlLog:
         *,
         mode: Mode,
         task: str | None,
+        tries: int = 1,
     ) -> None:
         """Write the loop's record before an iteration."""
         del branch
-        self._write(iteration_start(iteration=iteration, issue=task, mode=mode.value, at=now))
+        head = iteration_start(
+            iteration=iteration, issue=task, mode=mode.value, at=now, tries=tries
+        )
+        self._write(head)
         self._write(self._loop.begun(start))
 
     def note(self, event: EventBase, line: EventLine, at: datetime) -> None:

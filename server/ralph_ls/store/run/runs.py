@@ -254,8 +254,13 @@ def _measure(files: RunFiles, *, is_live: bool) -> RunMetrics | None:
     from ralph_ls.core.views.report.metrics import measure_run
     from ralph_ls.store.run.pruning import read_pruned
 
-    receipts = finished_receipts(load_state(files))
-    run = measure_run(each_event(files.journal), is_live=is_live, receipts=receipts)
+    state = load_state(files)
+    run = measure_run(
+        each_event(files.journal),
+        is_live=is_live,
+        receipts=finished_receipts(state),
+        totals=state.totals,
+    )
     return None if run is None else run.model_copy(update={"pruned": read_pruned(files)})
 
 

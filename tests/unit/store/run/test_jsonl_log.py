@@ -68,6 +68,19 @@ def test_what_the_loop_reports_is_a_record_too(tmp_path: Path) -> None:
     }
 
 
+def test_a_repeated_start_has_its_attempt(tmp_path: Path) -> None:
+    log = jsonl_log(tmp_path)
+    log.begin(3, 2, "main", LOCAL, mode=Mode.BUILD, task="bd-abc", tries=2)
+    log.close()
+    (path,) = (tmp_path / "logs").iterdir()
+    assert lines(path)[0]["data"] == {
+        "iteration": 2,
+        "issue_id": "bd-abc",
+        "mode": "build",
+        "attempt": 2,
+    }
+
+
 def test_a_run_has_one_file_with_the_loops_lines_around_the_agents(tmp_path: Path) -> None:
     log = jsonl_log(tmp_path)
     iterate(log, 1, b'{"type":"system"}\nhel', b"lo")

@@ -57,6 +57,14 @@ def small_files(n_bytes: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
+def test_the_frame_of_a_repeated_start_names_its_attempt(tmp_path: Path) -> None:
+    log = run_log(tmp_path)
+    log.begin(3, 2, "main", MORNING, tries=2)
+    log.close()
+    (path,) = (path for path in log.folder.iterdir() if path.suffix == ".log")
+    assert path.read_text().splitlines()[1] == "Iteration: 2, attempt 2"
+
+
 class TestOneFileARun:
     def test_every_iteration_has_its_frame(self, tmp_path: Path) -> None:
         log = run_log(tmp_path)

@@ -27,6 +27,7 @@ from ralph_ls.core.views.model.document_context import (
     open_blocker,
     open_question,
 )
+from ralph_ls.core.views.model.history import start_link
 from ralph_ls.core.views.model.tasks import (
     after_attempts,
     refuted_tasks,
@@ -166,14 +167,14 @@ def _set_aside_tasks(at: DocumentPositions) -> Iterator[Diagnostic]:
             message = (
                 f"set aside{after_attempts(event)}: {event.reason}; {ASIDE_REMEDIES[event.marked]}"
             )
-            span, link = at.span_of_task(task), _cause(event.start, event.iteration)
+            span, link = at.span_of_task(task), _cause(at, event.start, event.iteration)
             yield _at(span, Severity.WARNING, DiagnosticCode.TASK_SET_ASIDE, message, link)
 
 
 def _question(context: DocumentContext, at: DocumentPositions) -> Iterator[Diagnostic]:
     if (waits := open_question(context)) is not None:
         message = f"{_halt_origin(waits)} asks: {waits.text}"
-        span, link = at.span_of_start(waits.start), _cause(waits.start, waits.iteration)
+        span, link = at.span_of_start(waits.start), _cause(at, waits.start, waits.iteration)
         if context.file is FileKind.PLAN and context.state is not None:
             link = f"file:{context.state.config.paths.decide}"
         yield _at(span, Severity.WARNING, DiagnosticCode.QUESTION_WAITING, message, link)
@@ -182,7 +183,7 @@ def _question(context: DocumentContext, at: DocumentPositions) -> Iterator[Diagn
 def _blocker(context: DocumentContext, at: DocumentPositions) -> Iterator[Diagnostic]:
     if (waits := open_blocker(context)) is not None:
         message = f"{_halt_origin(waits)} is blocked: {waits.text}"
-        span, link = at.span_of_start(waits.start), _cause(waits.start, waits.iteration)
+        span, link = at.span_of_start(waits.start), _cause(at, waits.start, waits.iteration)
         if context.file is FileKind.PLAN and context.state is not None:
             link = f"file:{context.state.config.paths.blocked}"
         yield _at(span, Severity.ERROR, DiagnosticCode.RUN_BLOCKED, message, link)
@@ -203,7 +204,7 @@ def _engine(
 def _breaker(state: RunState, at: DocumentPositions) -> Iterator[Diagnostic]:
     breaker = state.breaker
     last = state.last
-    link = None if last is None else _cause(last.start, last.iteration)
+    link = None if last is None else _cause(at, last.start, last.iteration)
     match breaker.state:
         case BreakerState.CLOSED:
             return
@@ -225,7 +226,7 @@ def _report(state: RunState, at: DocumentPositions) -> Iterator[Diagnostic]:
     report, iteration = state.report, state.report_iteration
     if report is None:
         return
-    span, link = at.span_of_start(state.report_start), _cause(state.report_start, iteration)
+    span, link = at.span_of_start(state.report_start), _cause(at, state.report_start, iteration)
     severity = REPORT_SEVERITIES.get(report.status, Severity.INFORMATION)
     yield _at(span, severity, DiagnosticCode.REPORT, _report_words(state, report), link)
     for problem in report.problems:
@@ -254,7 +255,7 @@ def _claims(state: RunState, at: DocumentPositions) -> Iterator[Diagnostic]:
     evidence, iteration = state.evidence, state.evidence_iteration
     if evidence is None:
         return
-    link = _cause(state.evidence_start, iteration)
+    link = _cause(at, state.evidence_start, iteration)
     report = state.report if state.report_start == state.evidence_start else None
     if claim := contradiction(report, evidence):
         span = at.span_of_start(state.evidence_start)
@@ -281,7 +282,7 @@ def _missing_report(state: RunState, at: DocumentPositions) -> Iterator[Diagnost
     which = f"iteration {iteration}" if missing == 1 else f"{missing} iterations in a row"
     message = f"{which} ended without a status block; evidence alone decides"
     severity = Severity.WARNING if missing >= REPORTS_MISSING_TO_WARN else Severity.INFORMATION
-    span, link = at.span_of_start(state.last.start), _cause(state.last.start, iteration)
+    span, link = at.span_of_start(state.last.start), _cause(at, state.last.start, iteration)
     yield _at(span, severity, DiagnosticCode.REPORT_MISSING, message, link)
 
 
@@ -297,14 +298,14 @@ def _validation(state: RunState, at: DocumentPositions) -> Iterator[Diagnostic]:
         message += "; the next iteration is to mend it"
     if tail := validated.tail.strip():
         message += f":\n{tail[-SHOWN_TAIL:]}"
-    span, link = at.span_of_start(validated.start), _cause(validated.start, validated.iteration)
+    span, link = at.span_of_start(validated.start), _cause(at, validated.start, validated.iteration)
     yield _at(span, Severity.WARNING, DiagnosticCode.VALIDATION_FAILED, message, link)
 
 
 def _refuted(at: DocumentPositions) -> Iterator[Diagnostic]:
     for task, event in refuted_tasks(at.context):
         message = f"closed in iteration {event.iteration}: {verification_words(event)}"
-        span, link = at.span_of_task(task), _cause(event.start, event.iteration)
+        span, link = at.span_of_task(task), _cause(at, event.start, event.iteration)
         yield _at(span, Severity.WARNING, DiagnosticCode.VERIFICATION_FAILED, message, link)
 
 
@@ -321,7 +322,7 @@ def _refusal(state: RunState, at: DocumentPositions) -> Iterator[Diagnostic]:
         message += f" ({'; '.join(names)})"
     tasks = at.tasks({one.id for one in refused.open_tasks})
     first = next((tasks[one.id] for one in refused.open_tasks if one.id in tasks), None)
-    span, link = at.span_of_task(first), _cause(refused.start, refused.iteration)
+    span, link = at.span_of_task(first), _cause(at, refused.start, refused.iteration)
     yield _at(span, Severity.WARNING, DiagnosticCode.COMPLETION_REFUSED, message, link)
 
 
@@ -336,7 +337,7 @@ def _reverted(state: RunState, at: DocumentPositions) -> Iterator[Diagnostic]:
             f"{committed_words(event)}{kept}; "
             "to have it so, make the change yourself in the editor, or while no agent runs"
         )
-        link = _cause(event.start, event.iteration)
+        link = _cause(at, event.start, event.iteration)
         yield _at(one.span, Severity.WARNING, DiagnosticCode.GUARD_REVERTED, message, link)
 
 
@@ -346,7 +347,7 @@ def _warnings(state: RunState, at: DocumentPositions) -> Iterator[Diagnostic]:
     # Of several warnings about a context window only the last is shown.
     fullest = max((code for code in newest if code in CONTEXT_WARNINGS), default=None)
     for code, warned in newest.items():
-        start, link = warned.start, _cause(warned.start, warned.iteration)
+        start, link = warned.start, _cause(at, warned.start, warned.iteration)
         if warned.removed is not None and at.context.plan.find(warned.removed.task.id):
             continue
         if code in SHOWN_WARNINGS and start is not None and _is_newest(state, start):
@@ -372,8 +373,8 @@ def _halt_origin(waits: OpenHalt) -> str:
     return "the loop" if waits.iteration is None else f"iteration {waits.iteration}"
 
 
-def _cause(start: int | None, iteration: int | None) -> str | None:
-    return f"start:{start}:{iteration}" if start else None
+def _cause(at: DocumentPositions, start: int | None, iteration: int | None) -> str | None:
+    return start_link(at.context.history, start, iteration) if start else None
 
 
 def _at(

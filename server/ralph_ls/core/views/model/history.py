@@ -103,6 +103,13 @@ class History:
     """Usage of the newest iteration that reported any."""
 
 
+def start_link(known: History, start: int, iteration: int | None = None) -> str:
+    """Link to the output of a start: ``start:3:2``, and ``start:4:2:2`` at its second attempt."""
+    number = known.iterations.get(start, iteration or start)
+    tries = sum(one <= start and of == number for one, of in known.iterations.items())
+    return f"start:{start}:{number}{f':{tries}' if tries > 1 else ''}"
+
+
 def history(events: Iterable[EventBase], earlier: History | None = None) -> History:
     """The history after ``events``, continued from ``earlier`` or from an empty one.
 

@@ -204,6 +204,8 @@ def _enter(known: dict[int, IterationRow], event: EventBase) -> None:
             _change(known, event, _of_evidence(evidence))
         case IterationEnded(usage=usage):
             changes: dict[str, object] = {"outcome": event.outcome, "seconds": event.seconds}
+            if event.confirmed:
+                changes["confirmed"] = True
             if event.commit is not None:
                 changes["commit"] = event.commit
             if event.failure is not None and event.failure is not AgentFailure.LIMIT:

@@ -37,7 +37,7 @@ from ralph_ls.protocol.run.events import (
     Warned,
 )
 from ralph_ls.protocol.run.report import Usage
-from ralph_ls.protocol.run.state import TaskReceipt
+from ralph_ls.protocol.run.state import RunTotals, TaskReceipt
 from ralph_ls.protocol.run.values import Breaker, BreakerState, EndReason, Mode, Outcome, Phase
 
 RUNNING, PARKED, CRASHED = "running", "parked", "crashed"
@@ -51,17 +51,25 @@ USER_RESETS = frozenset({"reset", "resetTask"})
 
 
 def measure_run(
-    events: Iterable[EventBase], *, is_live: bool, receipts: Sequence[TaskReceipt] = ()
+    events: Iterable[EventBase],
+    *,
+    is_live: bool,
+    receipts: Sequence[TaskReceipt] = (),
+    totals: RunTotals | None = None,
 ) -> RunMetrics | None:
     """Metrics of one run; None where it never started.
 
-    ``is_live``: its engine runs now. ``receipts`` are those of its state.
+    ``is_live``: its engine runs now. ``receipts`` and ``totals`` are those of its state.
     """
     draft = _MetricsDraft()
     for event in events:
         draft.enter(event)
     run = draft.close(is_live=is_live)
-    return run if run is None else run.model_copy(update={"receipts": tuple(receipts)})
+    if run is None:
+        return None
+    known = RunTotals() if totals is None else totals
+    update = {"files": known.files, "more_files": known.more_files, "receipts": tuple(receipts)}
+    return run.model_copy(update=update)
 
 
 def total_of(runs: Sequence[RunMetrics]) -> TotalMetrics:
@@ -83,7 +91,8 @@ def total_of(runs: Sequence[RunMetrics]) -> TotalMetrics:
         seconds=_rounded(sum(run.seconds for run in runs)),
         iteration_seconds=_rounded(seconds),
         commits=sum(one.commits for one in everything),
-        files=sum(one.files for one in everything),
+        files=sum(run.files for run in runs),
+        more_files=any(run.more_files for run in runs),
         tasks_done=tasks,
         tokens=add_known(*(tokens_used(one) for one in everything)),
         cost_usd=_cost_of(everything),
@@ -253,7 +262,7 @@ def _measure(
         commits |= {commit.hash for commit in evidence.commits if not commit.by_person}
     usage = ended.usage or Usage()
     completes = ended.verdict is not None and ended.verdict.reason is EndReason.COMPLETE
-    succeeded = completes or ended.outcome is Outcome.PROGRESS
+    succeeded = completes or bool(ended.confirmed) or ended.outcome is Outcome.PROGRESS
     return IterationMetrics(
         run=ended.run,
         iteration=ended.iteration,
@@ -262,6 +271,7 @@ def _measure(
         mode=mode_word(config.profile, ended.mode),
         task=started.task if isinstance(started, IterationStarted) else None,
         outcome=ended.outcome,
+        confirmed=bool(ended.confirmed),
         clean=succeeded and not ran_out and not failed,
         started_at=None if started is None else started.at,
         ended_at=ended.at,

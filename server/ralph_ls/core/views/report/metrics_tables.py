@@ -15,7 +15,7 @@ from datetime import UTC, tzinfo
 from ralph_ls.core.plan.model import Task
 from ralph_ls.core.plurals import count_of
 from ralph_ls.core.views.model.control_chars import escape_control_chars
-from ralph_ls.core.views.model.words import failure_counts
+from ralph_ls.core.views.model.words import OUTCOME_WORDS, failure_counts
 from ralph_ls.core.views.report.metrics import context_share, tokens_used, total_of
 from ralph_ls.core.views.text.summary import format_duration
 from ralph_ls.protocol.base import to_wire_time
@@ -51,6 +51,8 @@ RECEIPT_HEADINGS = (
     "Commit",
 )
 MODE_HEADINGS = ("Mode", "Iter", "Time", "Avg", "Tokens", "Cost", "Of time", "Of cost")
+CONFIRMED_WORD = "confirmed"
+"""Outcome of a confirming iteration that came to its end: neither progress nor none."""
 UNKNOWN = "-"
 """Shown for values that no agent has reported."""
 
@@ -119,7 +121,7 @@ def iteration_cells(one: IterationMetrics) -> tuple[str, ...]:
     return (
         str(one.iteration),
         one.mode,
-        one.outcome.value,
+        CONFIRMED_WORD if one.confirmed else OUTCOME_WORDS[one.outcome].partition(",")[0],
         "" if one.task is None else " ".join(escape_control_chars(one.task.title).split()),
         str(one.tasks_done),
         str(one.files),
@@ -207,7 +209,7 @@ def total_lines(total: TotalMetrics) -> tuple[tuple[str, str], ...]:
     work = (
         count_of(total.tasks_done, "task") + " done",
         count_of(total.commits, "commit"),
-        count_of(total.files, "file") + " changed",
+        _files_words(total),
     )
     failures = failure_counts(total.failures)
     usual, most = _percent(total.average_context), _percent(total.largest_context)
@@ -226,6 +228,13 @@ def total_lines(total: TotalMetrics) -> tuple[tuple[str, str], ...]:
         *([("Failures", failures)] if failures else []),
         *_review_lines(total.reviews),
     )
+
+
+def _files_words(total: TotalMetrics) -> str:
+    """``3 files changed``: different files, as the summary of a run counts them."""
+    at_least = "at least " if total.more_files else ""
+    once = ", each counted once a run" if total.runs > 1 else ""
+    return f"{at_least}{count_of(total.files, 'file')} changed{once}"
 
 
 def to_csv(runs: Iterable[RunMetrics]) -> str:
@@ -248,7 +257,7 @@ def _csv_row(run: RunMetrics, one: IterationMetrics) -> Sequence[object]:
         one.mode,
         "" if one.task is None else _cell(one.task.id),
         "" if one.task is None else _cell(one.task.title),
-        one.outcome.value,
+        CONFIRMED_WORD if one.confirmed else one.outcome.value,
         _flag(one.clean),
         "" if one.started_at is None else to_wire_time(one.started_at.astimezone(UTC)),
         to_wire_time(one.ended_at),

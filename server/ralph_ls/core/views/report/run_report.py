@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 
+from ralph_ls.core.loop.rules.retention import pruned_words
 from ralph_ls.core.plurals import count_of
 from ralph_ls.core.views.model.words import SHORT_HASH, split_text
 from ralph_ls.core.views.report.metrics import total_of
@@ -99,8 +100,9 @@ def run_report(
     for event in events:
         found.enter(event)
     total = total_of([run])
+    pruned = None if run.pruned is None else pruned_words(run.run, run.pruned)
     sections = (
-        Section(title="Summary", facts=tuple(_summary_facts(summary))),
+        Section(title="Summary", facts=tuple(_summary_facts(summary, pruned))),
         Section(title="What was done", points=tuple(_done(state, run, found))),
         Section(
             title="What each finished task took",
@@ -198,12 +200,14 @@ def _subtitle(state: RunState, run: RunMetrics, zone: tzinfo | None) -> str:
     return ", ".join([name, *times])
 
 
-def _summary_facts(summary: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _summary_facts(summary: Sequence[str], pruned: str | None) -> Iterator[tuple[str, str]]:
     """The lines of a summary that have a name; sections of the page have the rest."""
     for line in summary:
         name, colon, value = line.partition(":")
         if colon and value.strip() and not line.startswith(" "):
             yield name, value.strip()
+    if pruned is not None:
+        yield "Output", pruned
 
 
 def _done(state: RunState, run: RunMetrics, found: _Found) -> Iterator[str]:

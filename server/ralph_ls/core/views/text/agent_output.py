@@ -85,9 +85,13 @@ DEEPEST = 200
 """Nesting depth of a record; older releases of ``jq`` read 256."""
 
 
-def iteration_start(*, iteration: int, issue: str | None, mode: str, at: datetime) -> bytes:
+def iteration_start(
+    *, iteration: int, issue: str | None, mode: str, at: datetime, tries: int = 1
+) -> bytes:
     """The loop's record before an iteration; ``issue`` is the id of its task."""
-    data = {"iteration": iteration, "issue_id": issue, "mode": mode}
+    data: dict[str, object] = {"iteration": iteration, "issue_id": issue, "mode": mode}
+    if tries > 1:
+        data["attempt"] = tries
     return _meta("iteration_start", data, at)
 
 

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 from ralph_ls.core.loop.rules.budget import tokens_of
 from ralph_ls.core.loop.rules.gate import gate_words
-from ralph_ls.core.plurals import count_of
+from ralph_ls.core.plurals import count_of, numbered_iteration
 from ralph_ls.core.views.model.control_chars import escape_control_chars
 from ralph_ls.core.views.model.words import one_line, request_words
 from ralph_ls.protocol.config.agent import SandboxKind
@@ -71,10 +71,11 @@ def csv_row(ended: IterationEnded, mode: str = "") -> tuple[str, ...]:
     )
 
 
-def frame_head(iteration: int, branch: str | None, started: datetime) -> str:
+def frame_head(iteration: int, branch: str | None, started: datetime, *, tries: int = 1) -> str:
     """The frame before an iteration in the log; ``started`` is local time."""
+    which = numbered_iteration(iteration, None, tries).replace(" ", ": ", 1).capitalize()
     return (
-        f"{FRAME}\nIteration: {iteration}\nBranch: {escape_control_chars(branch or '(detached)')}\n"
+        f"{FRAME}\n{which}\nBranch: {escape_control_chars(branch or '(detached)')}\n"
         f"Started: {started:%Y-%m-%d %H:%M:%S}\n{FRAME}\n\n"
     )
 

@@ -11,6 +11,7 @@ from ralph_ls.core.views.model.history import (
     IterationRecap,
     TaskCompletion,
     history,
+    start_link,
 )
 from ralph_ls.core.views.model.words import claim_words, evidence_words
 from ralph_ls.protocol.run.events import (
@@ -19,12 +20,13 @@ from ralph_ls.protocol.run.events import (
     CompletionRefused,
     CriteriaVerified,
     EventBase,
+    IterationStarted,
     RolledBack,
     Validated,
 )
 from ralph_ls.protocol.run.iteration_events import CriterionChecked
 from ralph_ls.protocol.run.report import Claims, Usage
-from ralph_ls.protocol.run.values import Breaker, BreakerState, CommitSeen, Evidence
+from ralph_ls.protocol.run.values import Baseline, Breaker, BreakerState, CommitSeen, Evidence
 from tests.unit.core.loop.simulated_project import finishes, no_progress, progress
 from tests.unit.core.loop.simulated_run import play
 from tests.unit.core.views.document_contexts import (
@@ -133,6 +135,14 @@ def test_the_users_commit_did_no_task() -> None:
     evidence = Evidence(commits=commits, tasks_done=told.evidence.tasks_done)
     known = history([told.model_copy(update={"evidence": evidence})])
     assert known.completions[task(LETTER).id].commit == COMMIT
+
+
+def test_a_link_to_a_start_has_its_attempt() -> None:
+    again = event(IterationStarted, iteration=1, start=2, baseline=Baseline())
+    known = history([started(), begins(1, CHOOSE), again])
+    assert start_link(known, 1) == "start:1:1"
+    assert start_link(known, 2) == "start:2:1:2"
+    assert start_link(History(), 7, 5) == "start:7:5"
 
 
 class TestDenials:

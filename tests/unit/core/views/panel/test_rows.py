@@ -48,6 +48,11 @@ def rows_by_line(*events: EventBase, **fields: Any) -> dict[int, TaskRow]:
     return {row.line - 1: row for row in tree(*events, **fields).tasks}
 
 
+def test_a_confirming_iteration_is_marked() -> None:
+    (row,) = iteration_rows([begins(1, None), ends(1, confirmed=True)]).rows
+    assert row.confirmed is True
+
+
 class TestPlan:
     def test_without_a_plan_there_is_nothing(self) -> None:
         assert plan_rows(seen(text=""), uri=None, path="") == PlanRows()

@@ -36,6 +36,7 @@ from ralph_ls.protocol.run.events import (
     CommandAccepted,
     Committed,
     Event,
+    EvidenceGathered,
     NoteAdded,
     QuestionAnswered,
     RunEnded,
@@ -50,6 +51,7 @@ from ralph_ls.protocol.run.values import (
     BreakerState,
     CommitSeen,
     EndReason,
+    Evidence,
     Mode,
     Outcome,
     Phase,
@@ -67,6 +69,7 @@ from tests.unit.core.views.run_states import (
     iteration_started,
     phase,
     run_started,
+    state_after,
 )
 
 USAGE = Usage(
@@ -91,7 +94,8 @@ def resumed() -> RunResumed:
 
 
 def measured(*events: Event, is_live: bool = False) -> RunMetrics:
-    run = measure_run([run_started(), *events], is_live=is_live)
+    whole = [run_started(), *events]
+    run = measure_run(whole, is_live=is_live, totals=state_after(*whole).totals)
     assert run is not None
     return run
 
@@ -123,6 +127,7 @@ class TestAnIteration:
             "mode": "build",
             "task": {"id": TASK.id, "title": TASK.title},
             "outcome": "progress",
+            "confirmed": False,
             "clean": True,
             "startedAt": "2026-01-31T12:00:00.000Z",
             "endedAt": "2026-01-31T12:02:32.000Z",
@@ -309,7 +314,7 @@ class TestARun:
 
 
 def two_runs() -> list[RunMetrics]:
-    seen = evidence(files=2, tasks_done=("a",))
+    seen = evidence(files=2, paths=("a.py", "b.py"), tasks_done=("a",))
     answered = event(QuestionAnswered, question="a", answer="b", by="me")
     first = measured(
         iteration_started(),
@@ -362,7 +367,7 @@ class TestTotals:
             "Complete": "50 % of the runs that are over",
             "Iterations": "2, 50 % clean",
             "Interventions": "0.50 an iteration (1 answer, 0 resets, 0 edits)",
-            "Work": "1 task done, 0 commits, 2 files changed",
+            "Work": "1 task done, 0 commits, 2 files changed, each counted once a run",
             "Time": "3m 30s",
             "Avg/task": "3m 20s",
             "Avg/iter": "1m 40s",
@@ -384,6 +389,40 @@ def reviewed(number: int, mode: Mode, *, cost: float | None = 0.1, **review: Any
     usage = None if cost is None else Usage(cost_usd=cost, estimated=cost > 0.5)
     end = iteration_ended(number, mode=mode, seconds=100.0, usage=usage)
     return [iteration_started(number, mode=mode), seen, end]
+
+
+class TestFiles:
+    def test_that_several_iterations_changed_count_once(self) -> None:
+        total = total_of(
+            [
+                measured(
+                    iteration_started(),
+                    evidence(files=1, paths=("a.py",)),
+                    iteration_ended(),
+                    iteration_started(2),
+                    event(
+                        EvidenceGathered,
+                        iteration=2,
+                        evidence=Evidence(progress=True, files=2, paths=("a.py", "b.py")),
+                    ),
+                    iteration_ended(2),
+                )
+            ]
+        )
+        assert (total.files, total.more_files) == (2, False)
+        assert dict(total_lines(total))["Work"].endswith("2 files changed")
+
+    def test_that_are_not_all_known_by_path_are_a_minimum(self) -> None:
+        total = TotalMetrics(runs=1, files=1, more_files=True)
+        assert dict(total_lines(total))["Work"].endswith("at least 1 file changed")
+
+
+def test_a_confirming_iteration_is_called_so_and_is_clean() -> None:
+    one = one_of(outcome=Outcome.NO_PROGRESS, commit=None, confirmed=True)
+    assert (one.clean, one.confirmed, one.outcome) == (True, True, Outcome.NO_PROGRESS)
+    assert iteration_cells(one)[2] == "confirmed"
+    run = RunMetrics(run="r", end="complete", iterations=(one,))
+    assert next(csv.DictReader(to_csv([run]).splitlines()))["outcome"] == "confirmed"
 
 
 class TestTheReviewCycle:

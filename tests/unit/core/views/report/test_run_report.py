@@ -11,6 +11,7 @@ from ralph_ls.core.views.report.metrics import measure_run
 from ralph_ls.core.views.report.report_html import to_html
 from ralph_ls.core.views.report.run_report import ReportPage, run_report, to_markdown
 from ralph_ls.core.views.text.run_end import summary_lines
+from ralph_ls.protocol.json_output import PrunedOutput
 from ralph_ls.protocol.run.events import (
     Committed,
     Event,
@@ -43,6 +44,16 @@ def page(*events: Event, config: dict[str, Any] | None = None) -> ReportPage:
     run = measure_run(whole, is_live=False, receipts=finished_receipts(state))
     assert run is not None
     return run_report(state, run, whole, summary=summary_lines(state, "summary.csv"), zone=UTC)
+
+
+def test_says_that_the_output_of_the_run_was_removed() -> None:
+    whole = [run_started()]
+    run = measure_run(whole, is_live=False)
+    assert run is not None
+    mark = PrunedOutput(at=NOON, setting="keep_days = 9", files=2, bytes=2048)
+    run = run.model_copy(update={"pruned": mark})
+    page = run_report(state_after(*whole), run, whole, summary=("Exit:  RUNNING",))
+    assert dict(section(page, "Summary").facts)["Output"].startswith("the output of run")
 
 
 def section(page: ReportPage, title: str) -> Any:
