@@ -50,7 +50,7 @@ function lines({ headline, countLabel, progress }: LoopModel): readonly string[]
 function cardText({ title, when, text, buttons }: CardModel): string {
   const can = buttons.filter(({ enabled }) => enabled).map((button) => button.title);
   const offered =
-    can.length === 0 ? "" : t("Can be done ({0}): {1}", count(can.length), can.join(", "));
+    can.length === 0 ? "" : t("Actions ({0}): {1}", count(can.length), can.join(", "));
   return [title, when, text, offered].filter((part) => part !== "").join("\n");
 }
 

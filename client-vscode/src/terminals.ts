@@ -15,7 +15,7 @@ export class RalphTerminals implements Terminals {
     if (cli === undefined) {
       void vscode.window.showErrorMessage(
         t(
-          "The program ralph was not found beside the server. In a terminal: {0}",
+          "The ralph program was not found next to the server. Run this in a terminal: {0}",
           ["ralph", ...words].join(" "),
         ),
       );

@@ -69,10 +69,10 @@ describe("what an iteration changed", () => {
       { moreFiles: 7 },
     );
     assert.equal(diffsOf(many).length, MOST_FILES);
-    assert.equal(titleOf(many), "Iteration 2: the first of 257 files");
+    assert.equal(titleOf(many), "Iteration 2: first 200 of 257 files");
     assert.equal(
       titleOf(changes([file("added")], { moreFiles: 1 })),
-      "Iteration 2: the first of 2 files",
+      "Iteration 2: first 1 of 2 files",
     );
   });
 });
@@ -82,10 +82,10 @@ describe("a file at a commit", () => {
     assert.equal(textOf({ text: "a\n", binary: false, size: 2 }), "a\n");
     assert.equal(textOf({ text: "", binary: false, size: 0 }), "");
     assert.equal(textOf({ binary: false }), "");
-    assert.equal(textOf({ binary: true, size: 9 }), "This file is no text: 9 bytes.");
+    assert.equal(textOf({ binary: true, size: 9 }), "This is not a text file (9 bytes).");
     assert.equal(
       textOf({ binary: false, size: 6_000_000 }),
-      "This file is too large to be shown: 6000000 bytes.",
+      "This file is too large to show (6000000 bytes).",
     );
   });
 });

@@ -13,7 +13,7 @@ import {
 import { readPython, wheelsAreFor, whyNot } from "../src/server/python";
 
 const OURS: Identity = { kind: "ours", version: "0.1.3" };
-const OTHER: Identity = { kind: "other", reply: 'it said "ralph 2.0"' };
+const OTHER: Identity = { kind: "other", reply: 'it printed "ralph 2.0"' };
 
 const BUNDLED: Lookup = {
   kind: "found",
@@ -99,10 +99,10 @@ describe("who a program is", () => {
   test.each([
     ["ralph-ls 0.1.0\n", { kind: "ours", version: "0.1.0" }],
     ["ralph-ls 1.2.3rc1", { kind: "ours", version: "1.2.3rc1" }],
-    ["ralph 0.1.0\n", { kind: "other", reply: 'it said "ralph 0.1.0"' }],
-    ["Wreck-It ralph-ls 0.1.0", { kind: "other", reply: 'it said "Wreck-It ralph-ls 0.1.0"' }],
-    ["ralph-ls 0.1.0\nand more", { kind: "other", reply: 'it said "ralph-ls 0.1.0"' }],
-    ["", { kind: "other", reply: "it said nothing" }],
+    ["ralph 0.1.0\n", { kind: "other", reply: 'it printed "ralph 0.1.0"' }],
+    ["Wreck-It ralph-ls 0.1.0", { kind: "other", reply: 'it printed "Wreck-It ralph-ls 0.1.0"' }],
+    ["ralph-ls 0.1.0\nand more", { kind: "other", reply: 'it printed "ralph-ls 0.1.0"' }],
+    ["", { kind: "other", reply: "it printed nothing" }],
   ])("%j", (output, identity) => {
     assert.deepEqual(readIdentity(output), identity);
   });

@@ -156,7 +156,7 @@ describe("the iterations", () => {
         }),
       ),
     );
-    assert.deepEqual(outline(nodes), ["#2|in work", "#1|a1b2c3d · 1:06 · $0.09 · 4 files"]);
+    assert.deepEqual(outline(nodes), ["#2|running", "#1|a1b2c3d · 1:06 · $0.09 · 4 files"]);
   });
 
   test("put what was claimed beside what was seen, where they differ", () => {
@@ -181,7 +181,7 @@ describe("the iterations", () => {
   test("that do not count say why", () => {
     const [node] = iterationNodes(withRows(iteration({ outcome: "limited", seconds: 12 })));
     assert.equal(node?.description, "usage limit · 0:12");
-    assert.equal(node.tooltip.split("\n")[0], "Iteration 1: usage limit, does not count");
+    assert.equal(node.tooltip.split("\n")[0], "Iteration 1: usage limit, not counted");
   });
 
   test("say how their agents failed, and what is an estimate", () => {

@@ -95,7 +95,7 @@ describe("the end of a run", () => {
   ] as const)("%s is told as %s", (reason, severity) => {
     const [notice] = told([folder()], [ended(reason)]);
     assert.equal(notice?.severity, severity);
-    assert.equal(notice.text, `Ralph: the run ended, ${reason}: it is over`);
+    assert.equal(notice.text, `Ralph: run ended (${reason}): it is over`);
   });
 
   test("that a person asked for is not told", () => {
@@ -136,7 +136,7 @@ describe("a long wait", () => {
 
   test("is told where everything is wanted", () => {
     const [notice] = told([folder()], [waits(42)], all);
-    assert.equal(notice?.text, "Ralph: Waits for the usage limit, goes on at 17:00");
+    assert.equal(notice?.text, "Ralph: Waits for the usage limit, continues at 17:00");
   });
 
   test("is not told by default, nor a short one ever", () => {
@@ -200,7 +200,7 @@ test("several are one, the gravest first", () => {
   assert.equal(one?.severity, "error");
   assert.equal(
     one.text,
-    "Ralph: the run ended, fatal: it is over · Ralph: the run ended, complete: it is over",
+    "Ralph: run ended (fatal): it is over · Ralph: run ended (complete): it is over",
   );
   assert.equal(merged([]), undefined);
 });

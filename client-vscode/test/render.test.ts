@@ -73,8 +73,8 @@ describe("plain text", () => {
   test("that is too long keeps its end, from a whole line on, and says so", () => {
     assert.equal(cutToEnd("short", 10), "short");
     const cut = cutToEnd("one\ntwo\nthree\nfour", 11);
-    assert.equal(cut, "… 8 characters before this are left out here\nthree\nfour");
-    assert.match(cutToEnd("x".repeat(30), 10), /20 characters.*\nx{10}$/s);
+    assert.equal(cut, "… 8 earlier characters omitted\nthree\nfour");
+    assert.match(cutToEnd("x".repeat(30), 10), /20 earlier characters.*\nx{10}$/s);
   });
 });
 

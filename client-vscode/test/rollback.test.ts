@@ -33,11 +33,11 @@ describe("before anything is undone", () => {
     assert.equal(
       step.detail,
       [
-        "The branch main goes back to a1b2c3d.",
-        "2 commits are undone:\n• bbbbbbb ralph: Write the parser\n• ccccccc ralph: Begin",
-        "2 files change:\n• a.py\n• b.py",
-        "All of it is kept as the branch ralph/backup-20260131T120500Z.",
-        "What was pushed stays where it was pushed. This is not run for you:\n" +
+        "Branch main will move back to a1b2c3d.",
+        "2 commits will be undone:\n• bbbbbbb ralph: Write the parser\n• ccccccc ralph: Begin",
+        "2 files will change:\n• a.py\n• b.py",
+        "The current state will be kept on branch ralph/backup-20260131T120500Z.",
+        "Ralph does not force-push. To update the remote, run:\n" +
           "git push --force-with-lease origin main",
       ].join("\n\n"),
     );
@@ -45,7 +45,7 @@ describe("before anything is undone", () => {
 
   test("what is not there is not spoken of", () => {
     const step = stepOf(without("backup", told({ files: [], commits: [] })));
-    assert.equal(step.kind === "confirm" && step.detail, "The branch main goes back to a1b2c3d.");
+    assert.equal(step.kind === "confirm" && step.detail, "Branch main will move back to a1b2c3d.");
   });
 
   test("of many commits and files the first are named and all are counted", () => {
@@ -53,11 +53,11 @@ describe("before anything is undone", () => {
       told({ files: Array.from({ length: 12 }, (_, n) => `${n}.py`), moreFiles: 30 }),
     );
     assert.ok(step.kind === "confirm");
-    assert.match(step.detail, /42 files change:\n• 0\.py\n/);
+    assert.match(step.detail, /42 files will change:\n• 0\.py\n/);
     assert.match(step.detail, /\n• 9\.py\n• … and 32 more\n/);
     const one = stepOf(told({ files: ["a.py"], commits: told().commits.slice(1) }));
     assert.ok(one.kind === "confirm");
-    assert.match(one.detail, /1 commit is undone:.*1 file changes:/s);
+    assert.match(one.detail, /1 commit will be undone:.*1 file will change:/s);
   });
 
   test("commits that no iteration made are asked about on their own", () => {
@@ -66,12 +66,12 @@ describe("before anything is undone", () => {
     const refused = { code: "foreign-commits", message: "1 commit is of no iteration" };
     const step = stepOf(told({ commits, refused }));
     assert.ok(step.kind === "foreign");
-    assert.equal(step.button, "Undo Those Too…");
-    assert.match(step.detail, /^1 commit is of no iteration\n\nThey would be undone too:\n• ddd/);
+    assert.equal(step.button, "Undo Them Too…");
+    assert.match(step.detail, /^1 commit is of no iteration\n\nThese would also be undone:\n• ddd/);
     assert.doesNotMatch(step.detail, /bbbbbbb/);
     const forced = stepOf(told({ commits }));
     assert.ok(forced.kind === "confirm");
-    assert.match(forced.detail, /• ddddddd By hand \(made by no iteration\)/);
+    assert.match(forced.detail, /• ddddddd By hand \(not made by an iteration\)/);
   });
 
   test("any other refusal is told as it is", () => {
@@ -86,10 +86,10 @@ describe("before anything is undone", () => {
 
 test("afterwards it says where the undone is kept", () => {
   const unkept = without("backup", told({ done: true }));
-  assert.equal(doneWords(unkept), "main is rolled back to before iteration 3.");
+  assert.equal(doneWords(unkept), "Rolled main back to before iteration 3.");
   assert.equal(
     doneWords(told({ done: true })),
-    "main is rolled back to before iteration 3. " +
-      "What was undone is kept as the branch ralph/backup-20260131T120500Z.",
+    "Rolled main back to before iteration 3. " +
+      "The undone work is kept on branch ralph/backup-20260131T120500Z.",
   );
 });

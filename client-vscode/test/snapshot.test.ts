@@ -169,7 +169,7 @@ describe("the folder of a command", () => {
 
   test("is none where no folder takes it, and why", () => {
     const choice = choose(snapshot([folder()]), "answer");
-    assert.deepEqual(choice, { kind: "none", why: "No question waits for an answer." });
+    assert.deepEqual(choice, { kind: "none", why: "No question is waiting for an answer." });
   });
 
   test("is none without a folder", () => {
@@ -222,10 +222,10 @@ describe("what the Loop view says of the window", () => {
 
   test("a server that stopped did not take the loop with it", () => {
     const server = { kind: "failed", why: "it died" } as const;
-    assert.match(noticeOf(snapshot([folder()], { server }))?.text ?? "", /goes on without it/);
+    assert.match(noticeOf(snapshot([folder()], { server }))?.text ?? "", /continues without it/);
     assert.doesNotMatch(
       noticeOf(snapshot([idleFolder()], { server }))?.text ?? "",
-      /goes on without it/,
+      /continues without it/,
     );
   });
 

@@ -144,7 +144,7 @@ const OF_THE_LOOP: readonly Sample[] = [
       {
         title: "Waits for the usage limit",
         tone: "plain",
-        when: /^Goes on at 17:00 \(in 5 ?h\S*\)$/,
+        when: /^Continues at 17:00 \(in 5 ?h\S*\)$/,
         text: /not counted/,
         buttons: PAUSE,
       },
@@ -299,7 +299,7 @@ const OF_THE_WINDOW: readonly Sample[] = [
   {
     name: "installing",
     snapshot: snapshot([unknownFolder()], {
-      server: { kind: "installing", step: "making an environment with Python 3.12" },
+      server: { kind: "installing", step: "creating an environment with Python 3.12" },
     }),
     expected: {
       views: ["loop", "plan"],
@@ -309,7 +309,7 @@ const OF_THE_WINDOW: readonly Sample[] = [
         {
           title: "Setting up",
           tone: "active",
-          text: /^making an environment with Python 3\.12…$/,
+          text: /^creating an environment with Python 3\.12…$/,
           buttons: ["Show Output"],
         },
       ],
@@ -326,7 +326,7 @@ const OF_THE_WINDOW: readonly Sample[] = [
       headline: "",
       cards: [
         {
-          title: "No server",
+          title: "Server unavailable",
           tone: "bad",
           text: /^Python 3\.11 or newer was not found\.$/,
           buttons: ["Install…", "Select Python…", "Show Output"],
@@ -345,8 +345,8 @@ const OF_THE_WINDOW: readonly Sample[] = [
         {
           title: "Server stopped",
           tone: "bad",
-          when: /^What is shown below is of 12:00 \(now\)$/,
-          text: /goes on without it/,
+          when: /^Last update at 12:00 \(now\)$/,
+          text: /continues without it/,
           buttons: ["Restart Server", "Show Output"],
         },
       ],

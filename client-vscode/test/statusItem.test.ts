@@ -139,7 +139,7 @@ describe("when it is seen", () => {
 
 describe("the server", () => {
   test("being set up", () => {
-    const server = { kind: "installing", step: "trying the server" } as const;
+    const server = { kind: "installing", step: "testing the server" } as const;
     const shown = statusItem(snapshot([unknownFolder()], { server }), OPTIONS);
     assert.equal(shown?.text, "$(sync~spin) Ralph: setting up");
   });
@@ -158,7 +158,7 @@ describe("the server", () => {
 describe("several folders", () => {
   test("are summed up where more than one is busy", () => {
     const shown = statusItem(snapshot([folder(), folder(ASKS, LETTERS)]), OPTIONS);
-    assert.equal(shown?.text, "$(question) Ralph 1 running, 1 asks");
+    assert.equal(shown?.text, "$(question) Ralph 1 running, 1 question");
     assert.equal(shown.background, "warning");
     assert.deepEqual(
       shown.lines.map(({ heading }) => heading),
@@ -168,7 +168,7 @@ describe("several folders", () => {
 
   test("that wait for somebody without a question", () => {
     const shown = statusItem(snapshot([folder(OPEN), folder(BLOCKED, LETTERS)]), OPTIONS);
-    assert.equal(shown?.text, "$(warning) Ralph 2 wait for you");
+    assert.equal(shown?.text, "$(warning) Ralph 2 need you");
   });
 
   test("show the busy one, whichever is looked at", () => {

@@ -41,7 +41,7 @@ export class Answers implements vscode.Disposable {
     const { matter } = wantedOf(folder);
     if (matter?.kind !== kind) {
       this.showError(
-        kind === "question" ? t("No question waits for an answer.") : t("Nothing is blocked."),
+        kind === "question" ? t("No question is waiting for an answer.") : t("Nothing is blocked."),
       );
       return;
     }
@@ -66,7 +66,7 @@ export class Answers implements vscode.Disposable {
     } else if (this.threads.open(thread.matter.folder) === thread) {
       await this.threads.write(thread);
     } else {
-      await this.tellTooLate(thread.matter, t("This does not wait any more"), text);
+      await this.tellTooLate(thread.matter, t("This is no longer waiting"), text);
     }
   }
 
@@ -87,7 +87,7 @@ export class Answers implements vscode.Disposable {
     if (text.trim() === "") {
       return;
     }
-    const [asNote, copy] = [t("Send It as a Note"), t("Copy My Text")];
+    const [asNote, copy] = [t("Send as Note"), t("Copy My Text")];
     const words = t("{0}. Your text was not sent.", label);
     const picked = await vscode.window.showWarningMessage(words, asNote, copy);
     if (picked === copy) {
@@ -156,8 +156,8 @@ export class Answers implements vscode.Disposable {
       } else if (!isTold) {
         show(
           matter.kind === "question"
-            ? t("This question does not wait any more")
-            : t("This does not block any more"),
+            ? t("This question is no longer waiting")
+            : t("This is no longer blocked"),
         );
       }
       // Once it is known who settled it, that stays, also after the loop has continued.

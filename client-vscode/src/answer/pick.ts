@@ -35,7 +35,7 @@ export async function pickAnswer(matter: Matter, interrupts: Interrupts): Promis
   // As the title, since a placeholder goes away with the first letter.
   pick.title = oneLine(matter.text);
   pick.placeholder =
-    matter.options.length > 0 ? t("Choose, or type an answer in your words") : t("Type an answer");
+    matter.options.length > 0 ? t("Choose an option or type your own answer") : t("Type an answer");
   pick.ignoreFocusOut = true;
   pick.buttons = [openFile];
   pick.items = choicesFor("", matter.options);
@@ -63,7 +63,7 @@ export async function pickAnswer(matter: Matter, interrupts: Interrupts): Promis
 export async function tellResolution(matter: Matter, interrupts: Interrupts): Promise<Picked> {
   const box = vscode.window.createInputBox();
   box.title = oneLine(matter.text);
-  box.prompt = t("What did you do about it? The loop is told; it may stay empty.");
+  box.prompt = t("How did you resolve it? The next agent reads it. May be empty.");
   box.ignoreFocusOut = true;
   return await asked(box, matter, interrupts, (resolve, late) => [
     box.onDidAccept(() => {

@@ -130,7 +130,7 @@ export function settledLabel({ answer, by }: Settled): string {
   if (by !== "") {
     return t("Answered in {0}", by);
   }
-  return answer === "" ? t("Does not wait any more") : t("Answered");
+  return answer === "" ? t("No longer waiting") : t("Answered");
 }
 
 /** What the command line calls itself. */

@@ -92,7 +92,7 @@ export class Threads implements vscode.Disposable {
     const isQuestion = thread.matter.kind === "question";
     thread.draft = {
       thread,
-      author: { name: isQuestion ? t("Your answer") : t("What did you do about it?") },
+      author: { name: isQuestion ? t("Your answer") : t("How did you resolve it?") },
       body: thread.kept,
       mode: vscode.CommentMode.Editing,
       contextValue: isQuestion ? "draft" : "draftResolved",
@@ -205,7 +205,7 @@ export class Threads implements vscode.Disposable {
       const earlier = thread.answer;
       thread.answer = {
         author: { name: settled.by === "" ? t("Answer") : settled.by },
-        label: matter.kind === "question" ? t("answered") : t("resolved it"),
+        label: matter.kind === "question" ? t("answered") : t("resolved"),
         body: plain(settled.answer),
         mode: vscode.CommentMode.Preview,
       };

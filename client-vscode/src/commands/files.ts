@@ -16,7 +16,9 @@ export class Files {
   async openPlan(folder: FolderSnapshot): Promise<void> {
     const { uri, path } = folder.state?.plan ?? {};
     if (uri === undefined && path) {
-      void vscode.window.showInformationMessage(t("No file is the plan: {0} keeps it.", path));
+      void vscode.window.showInformationMessage(
+        t("The plan is not a file: it is stored in {0}.", path),
+      );
       return;
     }
     await open(uri === undefined ? inTree(folder, FIRST_PLAN) : vscode.Uri.parse(uri));
@@ -33,7 +35,7 @@ export class Files {
     if (existsSync(uri.fsPath)) {
       await open(uri);
     } else {
-      void vscode.window.showInformationMessage(t("Nothing was asked: there is no {0}.", path));
+      void vscode.window.showInformationMessage(t("No open question: there is no {0}.", path));
     }
   }
 
@@ -50,10 +52,10 @@ export class Files {
       await open(uri);
       return;
     }
-    const write = t("Write It");
+    const write = t("Create File");
     const picked = await vscode.window.showInformationMessage(
       t(
-        "The built-in prompt is used here: there is no {0}. The command ralph prompt shows it; write that file to use one of your own.",
+        "There is no {0}, so Ralph uses its built-in prompt (`ralph prompt` shows it). Create the file to use your own.",
         path,
       ),
       write,
@@ -81,7 +83,7 @@ export class Files {
     const ofRun = typeof run === "string" ? run : state?.run;
     const number = typeof start === "number" ? start : state?.start;
     if (ofRun === undefined || number === undefined || number === 0) {
-      void vscode.window.showInformationMessage(t("No iteration has begun here yet."));
+      void vscode.window.showInformationMessage(t("No iteration has started yet."));
       return;
     }
     const document = await vscode.workspace.openTextDocument(logUri(folder.uri, ofRun, number));

@@ -96,8 +96,8 @@ export class Orders {
   /** Send the loop a note. */
   async note(folder: FolderSnapshot): Promise<void> {
     const text = await vscode.window.showInputBox({
-      title: t("Tell the loop something"),
-      prompt: t("The next iteration's agent reads it"),
+      title: t("Send a note to the loop"),
+      prompt: t("The agent reads it in the next iteration"),
       ignoreFocusOut: true,
     });
     if (text !== undefined && text.trim() !== "") {
@@ -173,7 +173,7 @@ type Asked = {
 function helpOf(code: string): string | undefined {
   switch (code) {
     case "not-allowed":
-      return t("Look and Allow in a Terminal");
+      return t("Review and Allow in Terminal");
     case "read-only":
       return t("Manage Trust");
     case "workspace-busy":

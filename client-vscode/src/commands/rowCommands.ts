@@ -20,25 +20,27 @@ import type { FolderCommand, Tools } from "./tools";
 
 export const ROW_COMMANDS: Readonly<Record<RowCommandId, FolderCommand>> = {
   skipTask: async ({ orders }, folder, target) => {
-    const task = await taskOf(folder, target, "skip", t("Which task is skipped in this run?"));
+    const task = await taskOf(folder, target, "skip", t("Skip which task in this run?"));
     if (task !== undefined) {
       glance(await orders.ask("ralph/skip", { workspace: folder.uri, task }, folder));
     }
   },
   resetTask: async ({ orders }, folder, target) => {
-    const task = await taskOf(folder, target, "reset", t("Which task begins anew?"));
+    const task = await taskOf(folder, target, "reset", t("Reset the attempts of which task?"));
     if (task !== undefined) {
       glance(await orders.ask("ralph/resetTask", { workspace: folder.uri, task }, folder));
     }
   },
   blockTask: async (tools, folder, target) => {
-    const task = await taskOf(folder, target, "block", t("Which task is blocked?"));
+    const task = await taskOf(folder, target, "block", t("Block which task?"));
     if (task === undefined) {
       return;
     }
     const reason = await vscode.window.showInputBox({
-      title: t("What blocks it?"),
-      prompt: t("It stands in the plan, and no iteration takes the task until it is unblocked."),
+      title: t("Why is it blocked?"),
+      prompt: t(
+        "The reason is written to the plan. The loop leaves the task alone until you unblock it.",
+      ),
       ignoreFocusOut: true,
     });
     if (reason !== undefined) {
@@ -46,13 +48,18 @@ export const ROW_COMMANDS: Readonly<Record<RowCommandId, FolderCommand>> = {
     }
   },
   unblockTask: async (tools, folder, target) => {
-    const task = await taskOf(folder, target, "unblock", t("Which task is no longer blocked?"));
+    const task = await taskOf(folder, target, "unblock", t("Unblock which task?"));
     if (task !== undefined) {
       await edit(tools, folder, { task, edit: "unblock" });
     }
   },
   showChanges: async ({ changes }, folder, target) => {
-    const found = await iterationOf(folder, target, "changes", t("Whose changes?"));
+    const found = await iterationOf(
+      folder,
+      target,
+      "changes",
+      t("Show the changes of which iteration?"),
+    );
     if (found !== undefined) {
       await changes.show(folder, found.run, found.row.start);
     }
@@ -63,7 +70,12 @@ export const ROW_COMMANDS: Readonly<Record<RowCommandId, FolderCommand>> = {
       await changes.openCommit(folder, undefined, start, commit);
       return;
     }
-    const found = await iterationOf(folder, target, "commit", t("Whose commit?"));
+    const found = await iterationOf(
+      folder,
+      target,
+      "commit",
+      t("Open the commit of which iteration?"),
+    );
     if (found?.row.commit !== undefined) {
       await changes.openCommit(folder, found.run, found.row.start, found.row.commit);
     }

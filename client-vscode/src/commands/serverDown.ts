@@ -14,7 +14,7 @@ export async function askServer(health: ServerHealth): Promise<void> {
       break;
     case "starting":
       void vscode.window.showInformationMessage(
-        t("Ralph's server is starting; try again in a moment."),
+        t("Ralph's server is starting. Try again in a moment."),
       );
       break;
     case "installing":
@@ -34,7 +34,9 @@ export async function askServer(health: ServerHealth): Promise<void> {
 export async function askTrust(): Promise<void> {
   const title = t("Manage Trust");
   const picked = await vscode.window.showWarningMessage(
-    t("This folder is not trusted: plans and runs are shown, and nothing is started or changed."),
+    t(
+      "This folder is not trusted: plans and runs are shown, but nothing can be started or changed.",
+    ),
     title,
   );
   if (picked === title) {

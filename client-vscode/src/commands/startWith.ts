@@ -18,8 +18,8 @@ export async function askHowToStart(folder: FolderSnapshot): Promise<StartParams
   const wishes = runDefaults(folder.uri);
   const named = await pickName({
     step: 1,
-    placeholder: t("How does the loop keep its plan?"),
-    asSetUp: config === undefined ? "" : t("last time {0}", config.profile),
+    placeholder: t("How is the plan stored?"),
+    asSetUp: config === undefined ? "" : t("last used: {0}", config.profile),
     names: PROFILE_NAMES,
     wished: wishes.profile,
     mayBeOther: false,
@@ -29,8 +29,8 @@ export async function askHowToStart(folder: FolderSnapshot): Promise<StartParams
   }
   const agent = await pickName({
     step: 2,
-    placeholder: t("Which agent? Type another name that .ralph/config.toml has"),
-    asSetUp: config === undefined ? "" : t("last time {0}", config.agent),
+    placeholder: t("Which agent? You can also type a name from .ralph/config.toml"),
+    asSetUp: config === undefined ? "" : t("last used: {0}", config.agent),
     names: [
       ...new Set([
         ...ADAPTERS.filter((name) => name !== "acp" && name !== "command"),
@@ -83,7 +83,7 @@ async function pickName(asked: Asked): Promise<string | undefined> {
   pick.totalSteps = STEPS;
   pick.placeholder = placeholder;
   pick.ignoreFocusOut = true;
-  const first: NameItem = { label: t("As set up"), description: asSetUp, name: "" };
+  const first: NameItem = { label: t("As configured"), description: asSetUp, name: "" };
   const itemsFor = (typed: string): NameItem[] => {
     const own = typed.trim();
     const isOther = mayBeOther && own !== "" && !names.includes(own);
@@ -117,13 +117,13 @@ async function pickName(asked: Asked): Promise<string | undefined> {
 async function askIterations(last: number | undefined): Promise<string | undefined> {
   const answer = await vscode.window.showInputBox({
     title: t("Start Loop With… ({0}/{1})", STEPS, STEPS),
-    prompt: t("How many iterations at most? Empty: as set up."),
+    prompt: t("Maximum number of iterations. Leave it empty for the configured limit."),
     value: last === undefined ? "20" : String(last),
     ignoreFocusOut: true,
     validateInput: (value) =>
       /^\s*(?:[1-9]\d{0,8})?\s*$/.test(value)
         ? undefined
-        : t("A whole number from 1 on, or nothing."),
+        : t("Enter a whole number of 1 or more, or leave it empty."),
   });
   return answer?.trim();
 }

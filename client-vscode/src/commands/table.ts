@@ -84,7 +84,7 @@ const FOLDER_COMMANDS: Readonly<Record<FolderCommandId, FolderCommand>> = {
 
 const WINDOW_COMMANDS: Readonly<Record<WindowCommandId, WindowCommand>> = {
   chooseFolder: async ({ store }) => {
-    const folder = await pickFolder(store.snapshot.folders, t("Which folder's loop is shown?"));
+    const folder = await pickFolder(store.snapshot.folders, t("Select the folder to show"));
     if (folder !== undefined) {
       store.apply({ kind: "chosen", uri: folder.uri });
     }
@@ -224,7 +224,7 @@ async function runInFolder(
       await run(tools, choice.folder, target);
       break;
     case "ask": {
-      const folder = await pickFolder(choice.folders, t("In which folder?"));
+      const folder = await pickFolder(choice.folders, t("Select a folder"));
       if (folder !== undefined) {
         await run(tools, folder, target);
       }
@@ -254,7 +254,7 @@ async function startToShow(folder: FolderSnapshot): Promise<number | undefined> 
   if (others.length === 0) {
     return only?.start ?? folder.state?.run?.start;
   }
-  return (await pickIteration(folder, "log", t("Whose log?")))?.row.start;
+  return (await pickIteration(folder, "log", t("Show the log of which iteration?")))?.row.start;
 }
 
 function startOf(target: Node | undefined): number | undefined {

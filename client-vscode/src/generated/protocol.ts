@@ -788,7 +788,7 @@ export interface EditTaskParams {
 /**
  * What a client sends at `initialize`; `workspace/didChangeConfiguration` may change it.
  *
- * There the same keys stand under `ralph`.
+ * There the same keys are under `ralph`.
  */
 export interface EditorOptions {
   /**
@@ -803,7 +803,7 @@ export interface EditorOptions {
   readonly progress?: boolean;
   readonly lens?: LensOptions;
   readonly inlayHints?: InlayHintOptions;
-  /** More plans than the work tree's own, as paths or globs relative to it. */
+  /** Additional plan files, as paths or globs relative to the work tree. */
   readonly planFiles?: readonly string[];
 }
 
@@ -1064,7 +1064,7 @@ export interface GuardReverted {
   readonly commit?: string;
 }
 
-/** The hints behind tasks that this run finished: by which iteration, in which commit. */
+/** Show a hint after each task finished in this run: its iteration and commit. */
 export interface InlayHintOptions {
   readonly enabled?: boolean;
 }
@@ -1310,7 +1310,7 @@ export interface LastIteration {
   readonly claims?: Claims;
 }
 
-/** The code lenses on the loop's files. */
+/** Show code lenses in the loop's files. */
 export interface LensOptions {
   readonly enabled?: boolean;
   readonly tasks?: TaskLenses;
@@ -2629,13 +2629,13 @@ export interface SubscribeResult {
 export const TASK_EDITS = ["block", "unblock", "move"] as const;
 export type TaskEdit = (typeof TASK_EDITS)[number];
 
-/** Which tasks get lenses. */
+/** Which tasks show code lenses. */
 export const TASK_LENSESES = [
-  /** The one in work, and those that wait for a person. */
+  /** The current task, and tasks that wait for you. */
   "current",
-  /** Also what was tried in this run, and what the plan marks as blocked. */
+  /** Also tasks attempted in this run, and tasks the plan marks as blocked. */
   "touched",
-  /** Also what this run finished, and "Run only this" on every other open task. */
+  /** Also tasks finished in this run, and "Run only this" on every other open task. */
   "all",
 ] as const;
 export type TaskLenses = (typeof TASK_LENSESES)[number];

@@ -68,9 +68,7 @@ export class LogDocuments implements vscode.TextDocumentContentProvider, vscode.
   async provideTextDocumentContent(uri: vscode.Uri): Promise<string> {
     const place = this.placeOf(uri);
     if (place === undefined) {
-      const why = t(
-        "Nothing is known of this run here: its folder is not open, or it has no journal.",
-      );
+      const why = t("No journal was found for this run. Is its folder open?");
       return `${why}\n`;
     }
     const key = uri.toString();

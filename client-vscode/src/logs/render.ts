@@ -69,7 +69,7 @@ export function cutToEnd(text: string, most: number): string {
   const from = text.indexOf("\n", text.length - most) + 1;
   const kept = text.slice(from === 0 ? text.length - most : from);
   const left = count(text.length - kept.length);
-  return `${t("… {0} characters before this are left out here", left)}\n${kept}`;
+  return `${t("… {0} earlier characters omitted", left)}\n${kept}`;
 }
 
 /** By how many lines a change makes a document longer. */

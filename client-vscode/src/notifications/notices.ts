@@ -113,7 +113,7 @@ function ofServer(before: Snapshot, after: Snapshot): readonly Notice[] {
       kind: "server",
       key: "server",
       severity: "error",
-      text: t("Ralph's server does not run: {0}", server.why),
+      text: t("Ralph's server is not running: {0}", server.why),
       actions: ["showOutput", "selectPython"],
       folder: undefined,
     },
@@ -209,7 +209,7 @@ function ofEnd(
       kind: "ended",
       key: `ended:${about.run}:${end.at}`,
       severity,
-      text: t("{0}: the run ended, {1}: {2}", about.who, end.reason, end.message),
+      text: t("{0}: run ended ({1}): {2}", about.who, end.reason, end.message),
       actions:
         severity === "info" ? ["showSummary", "silence"] : ["showSummary", "showLog", "silence"],
       folder: about.folder,
@@ -240,7 +240,7 @@ function ofWait(panel: Panel, about: About, around: Surroundings): readonly Noti
       key: `wait:${about.run}:${until}`,
       severity: "info",
       text: t(
-        "{0}: {1}, goes on at {2}",
+        "{0}: {1}, continues at {2}",
         about.who,
         card?.title ?? panel.headline,
         around.clock(until),

@@ -26,7 +26,7 @@ export class Changes {
     const [first, ...others] = diffs;
     if (first === undefined) {
       void vscode.window.showInformationMessage(
-        t("Iteration {0} changed no file.", changes.iteration),
+        t("Iteration {0} changed no files.", changes.iteration),
       );
     } else if (others.length === 0) {
       await showOne(folder, changes, first);

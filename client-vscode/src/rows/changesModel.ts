@@ -37,7 +37,7 @@ export function titleOf(changes: ChangesResult): string {
     return t("{0} (iteration {1})", only.path, iteration);
   }
   return shown < all
-    ? t("Iteration {0}: the first of {1} files", iteration, all)
+    ? t("Iteration {0}: first {1} of {2} files", iteration, shown, all)
     : t("Iteration {0}", iteration);
 }
 

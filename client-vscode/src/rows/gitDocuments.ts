@@ -29,7 +29,7 @@ export class GitDocuments implements vscode.TextDocumentContentProvider {
   async provideTextDocumentContent({ path, query }: vscode.Uri): Promise<string> {
     const named = placeOf(query);
     if (named === undefined) {
-      throw new Error(t("Nothing is known of {0} here.", path));
+      throw new Error(t("Nothing is known about {0}.", path));
     }
     const { commit, folder } = named;
     if (commit === undefined) {

@@ -11,6 +11,6 @@ export function textOf({ text, binary, size }: FileAtResult): string {
     return "";
   }
   return binary
-    ? t("This file is no text: {0} bytes.", size)
-    : t("This file is too large to be shown: {0} bytes.", size);
+    ? t("This is not a text file ({0} bytes).", size)
+    : t("This file is too large to show ({0} bytes).", size);
 }

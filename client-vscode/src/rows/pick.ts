@@ -20,7 +20,7 @@ export async function pickTask(
 ): Promise<Task | undefined> {
   const tasks = (folder.state?.plan.tasks ?? []).filter((task) => taskOffers(task).includes(offer));
   if (tasks.length === 0) {
-    void vscode.window.showInformationMessage(t("There is no task in the plan for that."));
+    void vscode.window.showInformationMessage(t("No task to choose from."));
     return undefined;
   }
   const items = tasks.map((task) => ({
@@ -43,7 +43,7 @@ export async function pickIteration(
     iterationOffers(row).includes(offer),
   );
   if (run === undefined || rows.length === 0) {
-    void vscode.window.showInformationMessage(t("There is no iteration for that."));
+    void vscode.window.showInformationMessage(t("No iteration to choose from."));
     return undefined;
   }
   const items = rows.map((row) => ({

@@ -39,29 +39,33 @@ export function stepOf(result: RollbackResult): RollbackStep {
 
 /** What is said when it is done. */
 export function doneWords({ iteration, branch, backup }: RollbackResult): string {
-  const done = t("{0} is rolled back to before iteration {1}.", branch, iteration);
+  const done = t("Rolled {0} back to before iteration {1}.", branch, iteration);
   return backup === undefined
     ? done
-    : `${done} ${t("What was undone is kept as the branch {0}.", backup)}`;
+    : `${done} ${t("The undone work is kept on branch {0}.", backup)}`;
 }
 
 function confirmation(result: RollbackResult): Question {
   const { iteration, branch, target, commits, files, moreFiles, backup, forcePush } = result;
   const nFiles = files.length + moreFiles;
   const parts = [
-    t("The branch {0} goes back to {1}.", branch, target.slice(0, 7)),
+    t("Branch {0} will move back to {1}.", branch, target.slice(0, 7)),
     named(
       commits.length === 1
-        ? t("1 commit is undone:")
-        : t("{0} commits are undone:", commits.length),
+        ? t("1 commit will be undone:")
+        : t("{0} commits will be undone:", commits.length),
       commits.map(commitWords),
       commits.length,
     ),
-    named(nFiles === 1 ? t("1 file changes:") : t("{0} files change:", nFiles), files, nFiles),
-    backup === undefined ? "" : t("All of it is kept as the branch {0}.", backup),
+    named(
+      nFiles === 1 ? t("1 file will change:") : t("{0} files will change:", nFiles),
+      files,
+      nFiles,
+    ),
+    backup === undefined ? "" : t("The current state will be kept on branch {0}.", backup),
     forcePush === undefined
       ? ""
-      : `${t("What was pushed stays where it was pushed. This is not run for you:")}\n${forcePush}`,
+      : `${t("Ralph does not force-push. To update the remote, run:")}\n${forcePush}`,
   ];
   return {
     title: t("Roll back to before iteration {0}?", iteration),
@@ -73,18 +77,18 @@ function confirmation(result: RollbackResult): Question {
 function foreignQuestion({ iteration, commits, refused }: RollbackResult): Question {
   const foreign = commits.filter((commit) => commit.foreign);
   return {
-    title: t("There are commits since iteration {0} that no iteration made.", iteration),
+    title: t("Some commits since iteration {0} were not made by an iteration.", iteration),
     detail: joined([
       upperFirst(refused?.message ?? ""),
-      named(t("They would be undone too:"), foreign.map(commitWords), foreign.length),
+      named(t("These would also be undone:"), foreign.map(commitWords), foreign.length),
     ]),
-    button: t("Undo Those Too…"),
+    button: t("Undo Them Too…"),
   };
 }
 
 function commitWords({ hash, subject, foreign }: UndoneCommit): string {
   const words = `${hash.slice(0, 7)} ${subject.replaceAll(/\s+/g, " ").trim()}`;
-  return foreign ? t("{0} (made by no iteration)", words) : words;
+  return foreign ? t("{0} (not made by an iteration)", words) : words;
 }
 
 /** A heading and the first of what it is about; nothing where there is none. */

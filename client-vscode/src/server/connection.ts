@@ -106,7 +106,7 @@ export class Connection implements vscode.Disposable {
   ): Promise<Requests[Name]["result"]> {
     const { served } = this;
     if (served?.client.state !== State.Running) {
-      throw new Refusal(t("Ralph's server does not run."), "no-server");
+      throw new Refusal(t("Ralph's server is not running."), "no-server");
     }
     try {
       // A third argument that is undefined would be sent as a second parameter.
@@ -114,7 +114,7 @@ export class Connection implements vscode.Disposable {
       return await served.client.sendRequest<Requests[Name]["result"]>(name, params, ...stops);
     } catch (error) {
       if (this.served !== served) {
-        throw new Refusal(t("Ralph's server ended before it answered; try again."), "no-server");
+        throw new Refusal(t("Ralph's server stopped before it answered. Try again."), "no-server");
       }
       throw toRefusal(error);
     }
@@ -300,7 +300,7 @@ export class Connection implements vscode.Disposable {
       await this.stop();
       this.failed(
         t(
-          "{0} speaks schema {1}, this extension {2}; update the older one",
+          "{0} uses protocol {1} and this extension {2}; update the older one",
           found.from,
           schema,
           SCHEMA_VERSION,

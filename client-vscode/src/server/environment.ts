@@ -68,7 +68,7 @@ export async function bundledServer(
   if (own === undefined) {
     return {
       kind: "missing",
-      why: t("This build of the extension brings no server. Set ralphLoop.server.path."),
+      why: t("This build of the extension contains no server. Set ralphLoop.server.path."),
       remedy: "setting",
     };
   }
@@ -120,7 +120,7 @@ async function make(
     return {
       kind: "missing",
       why: t(
-        "The server is not installed yet. It needs pip and its package index once; or set ralphLoop.server.path.",
+        "The server is not installed yet. Install it with pip once, or set ralphLoop.server.path.",
       ),
       remedy: "install",
       command: installCommand(plan),
@@ -128,7 +128,7 @@ async function make(
   }
   await mkdir(plan.storage, { recursive: true });
   const waits = (): void => {
-    tools.step(t("waiting for another window that sets it up"));
+    tools.step(t("waiting for another window to finish setup"));
   };
   const lock = join(plan.storage, "install.lock");
   const folder = await withLock(
@@ -165,7 +165,7 @@ async function install(
   try {
     const python = await makeEmpty(aside, ingredients.pythons, tools);
     await fill(plan, tools, aside, ingredients);
-    tools.step(t("trying the server"));
+    tools.step(t("testing the server"));
     const identity = await tools.identify(serverIn(aside));
     if (identity.kind === "other") {
       throw new Error(t("the installed server does not start: {0}", identity.reply));
@@ -189,7 +189,7 @@ async function makeEmpty(
 ): Promise<Python> {
   let failed: unknown;
   for (const python of pythons) {
-    tools.step(t("making an environment with Python {0}", `${python.major}.${python.minor}`));
+    tools.step(t("creating an environment with Python {0}", `${python.major}.${python.minor}`));
     try {
       const made: Program = { command: python.path, args: [] };
       await tools.run(pythonModule(made, "venv", "--without-pip", aside));

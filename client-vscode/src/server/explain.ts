@@ -27,7 +27,7 @@ export function whyNotInstalled(error: unknown, attempt: Attempt): Lookup {
   if (isOfDisk(error)) {
     return setting(
       t(
-        "The server could not be installed: the disk is full. Make room for 60 MB in {0}, then try again.",
+        "The server could not be installed: the disk is full. Free 60 MB in {0} and try again.",
         attempt.storage,
       ),
     );
@@ -35,7 +35,7 @@ export function whyNotInstalled(error: unknown, attempt: Attempt): Lookup {
   if (typeof code === "string" && CANNOT_WRITE.has(code)) {
     return setting(
       t(
-        "The server could not be installed: the folder {0} cannot be written ({1}). Mend that, or set ralphLoop.server.path.",
+        "The server could not be installed: cannot write to {0} ({1}). Fix its permissions, or set ralphLoop.server.path.",
         attempt.storage,
         code,
       ),
@@ -45,7 +45,7 @@ export function whyNotInstalled(error: unknown, attempt: Attempt): Lookup {
   if (NO_NETWORK.test(output)) {
     return install(
       t(
-        "The server could not be installed: pip did not reach its package index. It needs it once; connect and install again, or set ralphLoop.server.path.",
+        "The server could not be installed: pip could not reach its package index. Connect to the network and try again, or set ralphLoop.server.path.",
       ),
       attempt,
     );
@@ -54,7 +54,7 @@ export function whyNotInstalled(error: unknown, attempt: Attempt): Lookup {
   if (lacking !== undefined) {
     return install(
       t(
-        "The server could not be installed: no wheel of {0} fits this machine. Install it with pip, which asks its package index, or set ralphLoop.server.path.",
+        "The server could not be installed: no wheel of {0} fits this machine. Install it with pip from your package index, or set ralphLoop.server.path.",
         lacking,
       ),
       attempt,

@@ -95,7 +95,7 @@ export function readIdentity(output: string): Identity {
   const [first = ""] = output.trim().split("\n");
   return {
     kind: "other",
-    reply: first === "" ? t("it said nothing") : t('it said "{0}"', first),
+    reply: first === "" ? t("it printed nothing") : t('it printed "{0}"', first),
   };
 }
 
@@ -114,7 +114,7 @@ async function named(path: string, probes: Probes): Promise<Lookup> {
   return {
     kind: "missing",
     why: t(
-      "The setting {0} names {1}, which is not ralph-ls: {2}.",
+      "The setting {0} points to {1}, which is not ralph-ls: {2}.",
       "ralphLoop.server.path",
       path,
       identity.reply,

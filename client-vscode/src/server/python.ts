@@ -107,7 +107,9 @@ export function whyNot(python: Python): string | undefined {
     return t("it is Python {0}, and {1} or newer is needed", `${major}.${minor}`, oldest());
   }
   if (!python.canMakeEnvironments) {
-    return t("it cannot make environments: it lacks venv or ensurepip (Debian: python3-venv)");
+    return t(
+      "it cannot create virtual environments: venv or ensurepip is missing (Debian: python3-venv)",
+    );
   }
   return undefined;
 }
@@ -121,9 +123,11 @@ export function whyNoPython(
   if (named !== "") {
     const [python, other] = [pythons[0], broken[0]];
     const because =
-      (python === undefined ? undefined : whyNot(python)) ?? other?.reply ?? t("it said nothing");
+      (python === undefined ? undefined : whyNot(python)) ??
+      other?.reply ??
+      t("it printed nothing");
     const why = t(
-      "The setting {0} names {1}, which will not do: {2}. Select another, or empty the setting.",
+      "The setting {0} points to {1}, which cannot be used: {2}. Select another Python, or clear the setting.",
       "ralphLoop.server.python",
       named,
       because,
@@ -134,7 +138,7 @@ export function whyNoPython(
   if (unable !== undefined) {
     return {
       why: t(
-        "Python {0} ({1}) cannot make environments: a part of it is missing. On Debian and Ubuntu install the package {2}, then try again.",
+        "Python {0} ({1}) cannot create virtual environments. On Debian or Ubuntu, install {2} and try again.",
         version(unable),
         unable.path,
         venvPackage(unable),
@@ -148,10 +152,10 @@ export function whyNoPython(
     newest !== undefined
       ? t("The newest Python here is {0} ({1}).", version(newest), newest.path)
       : first !== undefined
-        ? t("No Python that runs was found: {0} said “{1}”.", first.command, oneLine(first.reply))
+        ? t("No working Python was found: {0} printed “{1}”.", first.command, oneLine(first.reply))
         : t("No Python was found.");
   const needs = t(
-    "Ralph's server needs Python {0} or newer: get it from python.org or with uv, then try again.",
+    "Ralph's server needs Python {0} or newer. Install it from python.org or with uv, then try again.",
     oldest(),
   );
   return { why: `${found} ${needs}`, command: UV };

@@ -85,16 +85,14 @@ export class SetUp implements Lookups, vscode.Disposable {
   async mayUseIndex(): Promise<boolean> {
     const install = {
       label: `$(cloud-download) ${t("Install with pip")}`,
-      detail: t(
-        "Fetches what the server needs from the package index that pip is set up for; asked once.",
-      ),
+      detail: t("Downloads what the server needs from your pip package index. Asked only once."),
     };
     const copy = {
       label: `$(copy) ${t("Copy the command instead")}`,
       detail: t("Install ralph-ls yourself, then set ralphLoop.server.path."),
     };
     const picked = await vscode.window.showQuickPick([install, copy], {
-      title: t("Install Ralph's server in an environment of its own"),
+      title: t("Install Ralph's server in a separate environment"),
       ignoreFocusOut: true,
     });
     if (picked === copy) {

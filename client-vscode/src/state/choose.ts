@@ -75,29 +75,29 @@ function meets(folder: FolderSnapshot, need: Need): boolean {
 function whyNone(need: Need): string {
   switch (need) {
     case "start":
-      return t("A loop runs here already, or the folder is no git work tree.");
+      return t("A loop is already running here, or the folder is not a git work tree.");
     case "runTask":
-      return t("A loop runs here already, or there is no plan.");
+      return t("A loop is already running here, or there is no plan.");
     case "pause":
-      return t("No loop runs here that could be paused.");
+      return t("No running loop to pause.");
     case "stop":
-      return t("No loop runs here that could be stopped.");
+      return t("No running loop to stop.");
     case "resume":
-      return t("Nothing waits to go on here.");
+      return t("Nothing to resume here.");
     case "reset":
       return t("No breaker is open here.");
     case "answer":
-      return t("No question waits for an answer.");
+      return t("No question is waiting for an answer.");
     case "resolve":
-      return t("Nothing is blocked here.");
+      return t("Nothing is blocked.");
     case "live":
-      return t("No loop runs here.");
+      return t("No loop is running here.");
     case "run":
     case "showLog":
     case "showFile":
       return t("No loop has run here yet.");
     case "rollBack":
-      return t("No iteration can be rolled back: a loop runs here, or none has made a commit.");
+      return t("Nothing to roll back: a loop is running, or no iteration has made a commit.");
     case "setUp":
       return t("There is no plan here yet.");
     case "any":

@@ -42,7 +42,7 @@ export function noticeOf(snapshot: Snapshot): Notice | undefined {
         : {
             tone: "plain",
             title: t("Restricted mode"),
-            text: t("Plans and runs are shown; no agent is started until the folder is trusted."),
+            text: t("Plans and runs are shown, but no agent starts until you trust the folder."),
             buttons: [button("manageTrust")],
           };
   }
@@ -74,12 +74,12 @@ export function noticeOfServer(
   server: Extract<ServerHealth, { readonly kind: "missing" | "failed" }>,
   live: boolean,
 ): Notice {
-  const goesOn = live ? ` ${t("The loop that runs goes on without it.")}` : "";
+  const goesOn = live ? ` ${t("The running loop continues without it.")}` : "";
   if (server.kind === "failed") {
     return {
       tone: "bad",
       title: t("Server stopped"),
-      text: `${t("Ralph's server does not run: {0}.", withoutStop(server.why))}${goesOn}`,
+      text: `${t("Ralph's server is not running: {0}.", withoutStop(server.why))}${goesOn}`,
       buttons: [{ title: t("Restart Server"), command: "restartServer" }, button("showOutput")],
     };
   }
@@ -87,7 +87,7 @@ export function noticeOfServer(
   const commands = HELP[server.remedy].filter((each) => copies || each !== "copyCommand");
   return {
     tone: "bad",
-    title: t("No server"),
+    title: t("Server unavailable"),
     text: server.why + goesOn,
     buttons: commands.map(button),
   };

@@ -111,10 +111,10 @@ export class StatusBar implements vscode.Disposable {
     server.detail = "";
     switch (health.kind) {
       case "starting":
-        server.text = t("Ralph server starts");
+        server.text = t("Starting Ralph server");
         break;
       case "installing":
-        server.text = t("Ralph server is set up");
+        server.text = t("Setting up Ralph server");
         server.detail = health.step;
         break;
       case "ok":
@@ -123,7 +123,7 @@ export class StatusBar implements vscode.Disposable {
         break;
       case "missing":
       case "failed":
-        server.text = t("Ralph has no server");
+        server.text = t("Ralph server unavailable");
         server.detail = health.why;
         server.severity = vscode.LanguageStatusSeverity.Error;
         break;

@@ -89,10 +89,10 @@ function ofServer({ server, folders }: Snapshot): StatusModel | undefined {
     case "failed":
       return {
         text: `$(error) ${t("Ralph: no server")}`,
-        label: t("Ralph has no server: {0}", server.why),
+        label: t("Ralph server unavailable: {0}", server.why),
         background: "error",
         command: "show",
-        lines: [{ heading: t("No server"), text: server.why }],
+        lines: [{ heading: t("Server unavailable"), text: server.why }],
         links: [showLoop(), showOutput()],
       };
     case "starting":
@@ -148,8 +148,8 @@ function ofSeveral(folders: readonly FolderSnapshot[]): StatusModel {
   const runs = n(({ needsPerson }) => !needsPerson);
   const words = [
     runs > 0 ? t("{0} running", count(runs)) : "",
-    asks === 1 ? t("1 asks") : asks > 0 ? t("{0} ask", count(asks)) : "",
-    waits === 1 ? t("1 waits for you") : waits > 0 ? t("{0} wait for you", count(waits)) : "",
+    asks === 1 ? t("1 question") : asks > 0 ? t("{0} questions", count(asks)) : "",
+    waits === 1 ? t("1 needs you") : waits > 0 ? t("{0} need you", count(waits)) : "",
   ].filter((part) => part !== "");
   const text = words.join(", ");
   const icon = asks > 0 ? "question" : waits > 0 ? "warning" : "sync~spin";
@@ -170,7 +170,7 @@ function ofSeveral(folders: readonly FolderSnapshot[]): StatusModel {
 function idle(snapshot: Snapshot, folder: FolderSnapshot | undefined): StatusModel {
   return {
     text: "$(sync-ignored) Ralph",
-    label: t("Ralph: no loop runs"),
+    label: t("Ralph: no loop running"),
     background: undefined,
     command: "show",
     lines: panelOf(folder)?.answers ?? [],

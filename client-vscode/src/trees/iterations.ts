@@ -67,7 +67,7 @@ function olderNode(folder: FolderSnapshot, n: number, run: RunState | undefined)
     id: `${folder.uri}#older`,
     label: t("Older…"),
     description: words,
-    tooltip: t("{0}: a click opens summary.csv, which has a row for each", words),
+    tooltip: t("{0}. Click to open summary.csv, which lists them all.", words),
     spoken: words,
     context: "older",
     icon: { name: "ellipsis", color: undefined },
@@ -79,7 +79,7 @@ function olderNode(folder: FolderSnapshot, n: number, run: RunState | undefined)
 /** What came of it, in a word or two. */
 function resultWords({ outcome, commit, failure }: IterationRow): string {
   if (outcome === undefined) {
-    return t("in work");
+    return t("running");
   }
   return (
     commit?.slice(0, 7) ?? (outcome === "limited" ? (failure ?? t("usage limit")) : t("no commit"))
@@ -115,7 +115,7 @@ function iterationIcon(row: IterationRow): NodeIcon {
 
 function outcomeWords({ outcome, failure, confirmed }: IterationRow): string {
   if (outcome === undefined) {
-    return t("in work");
+    return t("running");
   }
   if (confirmed === true) {
     return t("confirmed that nothing is left");
@@ -128,9 +128,9 @@ function outcomeWords({ outcome, failure, confirmed }: IterationRow): string {
     case "stopped":
       return t("stopped");
     case "limited":
-      return failure ?? t("usage limit, does not count");
+      return failure ?? t("usage limit, not counted");
     case "lost":
-      return t("lost: its engine was gone");
+      return t("lost: the engine died");
   }
 }
 

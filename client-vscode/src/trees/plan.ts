@@ -96,7 +96,7 @@ function shortWords({ state, iteration, commit, words }: TaskRow): string {
 
 function stateWords(task: TaskRow): string {
   if (task.inWork) {
-    return t("in work");
+    return t("running");
   }
   if (task.skipped) {
     return t("skipped in this run");

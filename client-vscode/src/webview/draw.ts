@@ -54,7 +54,7 @@ export function draw(root: HTMLElement, model: LoopModel, feed: Feed, press: Pre
     [
       "answers",
       model.answers.length > 0,
-      () => section(root, "answers", t("In words"), "dl"),
+      () => section(root, "answers", t("Summary"), "dl"),
       (element) => {
         drawRows(last(element), model.answers);
       },
@@ -62,7 +62,7 @@ export function draw(root: HTMLElement, model: LoopModel, feed: Feed, press: Pre
     [
       "facts",
       model.facts.length > 0,
-      () => section(root, "facts", t("Facts"), "dl"),
+      () => section(root, "facts", t("Details"), "dl"),
       (element) => {
         drawRows(last(element), model.facts);
       },
@@ -70,7 +70,7 @@ export function draw(root: HTMLElement, model: LoopModel, feed: Feed, press: Pre
     [
       "feed",
       feed.lines.length > 0,
-      () => section(root, "feed", t("The agent says"), "ol"),
+      () => section(root, "feed", t("Agent output"), "ol"),
       (element) => {
         drawLines(last(element), feed.lines);
       },

@@ -182,8 +182,8 @@ function headlineOf({ card, headline, until }: Panel, now: number): string {
 function whenOf({ kind, since }: Card, { until }: Panel, now: number): string {
   if (kind === "run-waits" && until !== undefined) {
     return Date.parse(until) > now
-      ? t("Goes on at {0} ({1})", clockTime(until, now), fromNow(until, now))
-      : t("About to go on");
+      ? t("Continues at {0} ({1})", clockTime(until, now), fromNow(until, now))
+      : t("About to continue");
   }
   if (since === undefined) {
     return "";
@@ -242,7 +242,7 @@ function noticeCard({ notice }: LoopSnapshot, now: number): CardModel | undefine
     when:
       asOf === undefined
         ? ""
-        : t("What is shown below is of {0} ({1})", clockTime(asOf, now), fromNow(asOf, now)),
+        : t("Last update at {0} ({1})", clockTime(asOf, now), fromNow(asOf, now)),
     buttons: notice.buttons.map(({ title, command }, at) => ({
       title,
       primary: at === 0,
@@ -327,7 +327,11 @@ function withMessage(lines: readonly Line[], message: Message): readonly Line[] 
       return [...lines, line("file", fileWords(message.action, message.path))];
     case "todo": {
       const done = message.items.filter(({ state }) => state === "done").length;
-      const words = t("its own list: {0} of {1} done", count(done), count(message.items.length));
+      const words = t(
+        "agent's to-do list: {0} of {1} done",
+        count(done),
+        count(message.items.length),
+      );
       return [...lines, line("todo", words)];
     }
     case "usage":

@@ -13,7 +13,7 @@ import type { Draft } from "./state";
 
 const NAMES: Readonly<Record<Draft, string>> = {
   description: "Task Description.md",
-  plan: "Items of the Plan.md",
+  plan: "Plan Items.md",
 };
 
 export class Drafts
@@ -69,7 +69,7 @@ export class Drafts
 
   provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
     const top = new vscode.Range(0, 0, 0, 0);
-    const title = `$(check) ${t("Use This Text and Go On with the Set-Up")}`;
+    const title = `$(check) ${t("Use This Text and Continue Setup")}`;
     return [
       new vscode.CodeLens(top, {
         ...{ title, command: "ralphLoop.setup" },

@@ -86,11 +86,11 @@ function confirmField(wizard: Wizard, asking: Asking): Turn {
     case "maxIterations":
       return /^[1-9]\d{0,8}$/.test(text)
         ? [back(answered(wizard, { maxIterations: Number(text) }))]
-        : [refused(wizard, t("A whole number from 1 on."))];
+        : [refused(wizard, t("Enter a whole number of 1 or more."))];
     case "timeout":
       return /^\d{1,6}(\.\d+)?$/.test(text)
         ? judge(wizard, { timeout: Number(text) * 60 })
-        : [refused(wizard, t("A number of minutes, from 5 to 60."))];
+        : [refused(wizard, t("Enter a number of minutes from 5 to 60."))];
     case "maxCostUsd":
       if (text === "") {
         return [back(answered(wizard, { maxCostUsd: undefined }))];
@@ -100,13 +100,15 @@ function confirmField(wizard: Wizard, asking: Asking): Turn {
         : [
             refused(
               wizard,
-              t("An amount in US dollars, such as 5 or 2.50, or nothing for no budget."),
+              t(
+                "Enter an amount in US dollars, such as 5 or 2.50, or leave it empty for no budget.",
+              ),
             ),
           ];
     case "agentCommand": {
       const agentCommand = splitCommand(text);
       return agentCommand.length === 0
-        ? [refused(wizard, t("A program, and its arguments after it."))]
+        ? [refused(wizard, t("Enter a program, followed by its arguments."))]
         : advance(answered(wizard, { agent: OWN_COMMAND, agentCommand }));
     }
     case "title":

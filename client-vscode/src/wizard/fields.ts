@@ -11,21 +11,21 @@ export interface FieldWords {
 export function fieldOf({ step, asking }: Wizard): FieldWords {
   switch (asking?.kind) {
     case "maxIterations":
-      return { prompt: t("The loop ends after so many iterations."), placeholder: "20" };
+      return { prompt: t("The loop ends after this many iterations."), placeholder: "20" };
     case "timeout":
       return {
-        prompt: t("Minutes after which an iteration is ended, from 5 to 60."),
+        prompt: t("Stop an iteration after this many minutes (5 to 60)."),
         placeholder: "30",
       };
     case "maxCostUsd":
       return {
-        prompt: t("US dollars after which the loop ends; empty for no budget."),
+        prompt: t("The loop ends after this many US dollars. Leave it empty for no budget."),
         placeholder: t("No budget"),
       };
     case "agentCommand":
       return {
         prompt: t(
-          "The program and its arguments. It gets the prompt on its standard input and works in the repository.",
+          "A program and its arguments. It reads the prompt from standard input and works in the repository.",
         ),
         placeholder: "my-agent --quiet",
       };
@@ -33,8 +33,8 @@ export function fieldOf({ step, asking }: Wizard): FieldWords {
       return {
         prompt:
           asking.item === undefined
-            ? t("One item of the plan. Enter adds it; an empty one ends the list.")
-            : t("What the item says."),
+            ? t("Type a plan item and press Enter. Press Enter again to finish.")
+            : t("Edit the item's text."),
         placeholder: t("Parse numbers, with a test"),
       };
     case undefined:
@@ -43,12 +43,12 @@ export function fieldOf({ step, asking }: Wizard): FieldWords {
   return step === "completionPhrase"
     ? {
         prompt: t(
-          "The agent says this word when everything is done. It counts only with evidence.",
+          "The phrase the agent ends with when everything is done. It only counts with evidence.",
         ),
         placeholder: "COMPLETE",
       }
     : {
-        prompt: t("What is to be done, and how one sees that it is done."),
+        prompt: t("What should be built, and how will you know it's done?"),
         placeholder: t("Build a parser for …; it is done when …"),
       };
 }

@@ -66,13 +66,13 @@ function profiles({ choices, answers }: Wizard): List {
   return {
     rows: choices.profiles.map(({ name, title, detail, plan }) => ({
       ...{ kind: "row", id: name, label: title, detail },
-      description: name === choices.profile ? t("{0} · fits what lies here", plan) : plan,
+      description: name === choices.profile ? t("{0} · suggested here", plan) : plan,
     })),
     active: answers.profile,
     prompt: choices.alreadySetUp
-      ? t("A loop is set up here already: what you choose changes its configuration.")
-      : t("Nothing is written before the last step."),
-    placeholder: t("How the loop keeps its plan"),
+      ? t("A loop is already set up here. Your choices update its configuration.")
+      : t("Nothing is written until the last step."),
+    placeholder: t("Choose how the plan is stored"),
   };
 }
 
@@ -86,16 +86,16 @@ function templates({ choices, answers }: Wizard): List {
     rows: [
       {
         ...{ kind: "row", id: NO_TEMPLATE, label: t("In My Own Words") },
-        detail: t("Begin with an empty description."),
+        detail: t("Start with an empty description."),
       },
       ...heading(t("Templates"), builtIn.map(row)),
       ...heading(t("My templates"), own.map(row)),
     ],
     active: answers.template ?? NO_TEMPLATE,
-    prompt: [t("Templates of your own lie in {0}.", choices.templateFolder), ...choices.notes].join(
+    prompt: [t("Your own templates are in {0}.", choices.templateFolder), ...choices.notes].join(
       " ",
     ),
-    placeholder: t("What kind of work it is"),
+    placeholder: t("Choose the kind of work"),
   };
 }
 
@@ -117,12 +117,12 @@ function description({ choices, answers, problems }: Wizard): List {
     rows: [
       {
         ...{ kind: "row", id: "edit", icon: "edit" },
-        label: isUntouched ? t("Fill It In in an Editor…") : t("Edit in an Editor…"),
+        label: isUntouched ? t("Fill Out in Editor…") : t("Edit in Editor…"),
         detail: lines.slice(0, 2).join(" · "),
       },
       {
         ...{ kind: "row", id: "keep", icon: "check" },
-        label: isUntouched ? t("Use the Template As It Is") : t("Go On with This Description"),
+        label: isUntouched ? t("Use Template as Is") : t("Continue with This Description"),
         description: linesOf(lines.length),
       },
       ...fix,
@@ -136,24 +136,26 @@ function description({ choices, answers, problems }: Wizard): List {
 function agents({ choices, answers }: Wizard): List {
   const row = ({ name, found, detail, needsAllow }: AgentChoice): Row => ({
     ...{ kind: "row", id: name, label: name, detail },
-    description: needsAllow ? t("asks to be allowed first") : found ? "" : t("not found"),
+    description: needsAllow ? t("needs your approval first") : found ? "" : t("not found"),
   });
   const found = choices.agents.filter((agent) => agent.found);
   const others = choices.agents.filter((agent) => !agent.found);
   const isOwn = answers.agentCommand.length > 0;
   return {
     rows: [
-      ...heading(t("Found here"), found.map(row)),
+      ...heading(t("Found"), found.map(row)),
       ...heading(t("Not found"), others.map(row)),
       { kind: "line", label: "" },
       {
-        ...{ kind: "row", id: "own", label: t("A Program of Your Own…"), icon: "terminal" },
-        detail: isOwn ? joinCommand(answers.agentCommand) : t("Any that needs nobody to click."),
+        ...{ kind: "row", id: "own", label: t("Custom Command…"), icon: "terminal" },
+        detail: isOwn
+          ? joinCommand(answers.agentCommand)
+          : t("Any program that runs without interaction."),
       },
     ],
     active: isOwn && answers.agent === OWN_COMMAND ? "own" : answers.agent,
     prompt: "",
-    placeholder: t("Which agent does the work"),
+    placeholder: t("Choose an agent"),
   };
 }
 
@@ -162,21 +164,21 @@ function limits({ answers }: Wizard): List {
   const budget = maxCostUsd === undefined ? t("none") : `$${maxCostUsd}`;
   return {
     rows: [
-      { kind: "row", id: "keep", label: t("Go On with These"), icon: "check" },
+      { kind: "row", id: "keep", label: t("Continue with These Limits"), icon: "check" },
       { kind: "line", label: t("Change") },
       {
-        ...{ kind: "row", id: "maxIterations", label: t("Iterations at Most") },
+        ...{ kind: "row", id: "maxIterations", label: t("Maximum Iterations") },
         description: String(maxIterations),
       },
       {
-        ...{ kind: "row", id: "timeout", label: t("Timeout of an Iteration") },
+        ...{ kind: "row", id: "timeout", label: t("Iteration Timeout") },
         description: t("{0} min", timeout),
       },
       { kind: "row", id: "maxCostUsd", label: t("Budget"), description: budget },
     ],
     active: "keep",
     prompt: "",
-    placeholder: t("When the loop ends at the latest"),
+    placeholder: t("Set limits for the loop"),
   };
 }
 
@@ -192,39 +194,39 @@ function sources({ choices, answers }: Wizard): List {
         : [
             {
               ...({ kind: "row", id: "items", icon: "checklist" } as const),
-              label: t("Keep the Items"),
+              label: t("Keep These Items"),
               description: n === 1 ? t("{0} item", n) : t("{0} items", n),
             },
           ]),
       {
         ...{ kind: "row", id: "generate", icon: "sparkle" },
         label: n === 0 ? t("Generate with {0}", answers.agent) : t("Ask {0} Again", answers.agent),
-        detail: t("The agent breaks the task down; you edit what it proposes."),
+        detail: t("The agent breaks the task down. You edit its proposal."),
       },
       {
         ...{ kind: "row", id: "write", label: t("Write It Myself"), icon: "edit" },
         detail:
           nOfTemplate === 0
-            ? t("One item after the other.")
-            : t("It begins with the items of the template ({0}).", nOfTemplate),
+            ? t("Add items one by one.")
+            : t("Start with the template's items ({0}).", nOfTemplate),
       },
       ...(existing === undefined
         ? []
         : [
             {
               ...({ kind: "row", id: "existing", icon: "file" } as const),
-              label: t("Use {0} As It Is", existing),
-              detail: t("It lies here already. Generated or written items are added to it."),
+              label: t("Use {0} as Is", existing),
+              detail: t("Already in this folder. New items are added to it."),
             },
           ]),
       {
         ...{ kind: "row", id: "file", label: t("Use Another File…"), icon: "folder-opened" },
-        detail: t("A plan that lies elsewhere in this folder."),
+        detail: t("Choose a plan elsewhere in this folder."),
       },
     ],
     active: n > 0 ? "items" : existing === undefined ? "generate" : "existing",
     prompt: "",
-    placeholder: t("How the plan comes to be"),
+    placeholder: t("Choose how to create the plan"),
   };
 }
 
@@ -233,12 +235,12 @@ function proposing({ answers }: Wizard): List {
     rows: [
       {
         ...{ kind: "row", id: "stop", label: t("Stop"), icon: "debug-stop" },
-        detail: t("Ends the agent; nothing was written."),
+        detail: t("Stops the agent. Nothing has been written."),
       },
     ],
     active: "stop",
-    prompt: t("{0} works on a plan. That may take some minutes.", answers.agent),
-    placeholder: t("{0} works on a plan…", answers.agent),
+    prompt: t("{0} is writing a plan. This may take a few minutes.", answers.agent),
+    placeholder: t("{0} is writing a plan…", answers.agent),
   };
 }
 
@@ -261,16 +263,16 @@ function items({ answers, notes }: Wizard): List {
     rows: answers.items.map(row),
     active: undefined,
     prompt: notes.join(" "),
-    placeholder: t("Tick what the plan takes, then press Enter"),
+    placeholder: t("Select the items to include, then press Enter"),
   };
 }
 
 function launch({ result, busy, problems }: Wizard): List {
-  const shared = { prompt: "", placeholder: t("Nothing is written yet") };
+  const shared = { prompt: "", placeholder: t("Nothing has been written yet") };
   if (busy !== undefined || result === undefined) {
     const again: Row = { kind: "row", id: "again", label: t("Try Again"), icon: "refresh" };
     const rows = busy === undefined && problems.length > 0 ? [again] : [];
-    const waiting = busy === "writing" ? t("The files are written…") : shared.placeholder;
+    const waiting = busy === "writing" ? t("Writing files…") : shared.placeholder;
     return { ...shared, placeholder: waiting, rows, active: rows[0]?.id };
   }
   return {
@@ -281,16 +283,16 @@ function launch({ result, busy, problems }: Wizard): List {
         detail: t("Writes the files and starts the loop."),
       },
       {
-        ...{ kind: "row", id: "write", label: t("Only Write Files"), icon: "save" },
-        detail: t("The loop is started later, by Start Loop."),
+        ...{ kind: "row", id: "write", label: t("Write Files Only"), icon: "save" },
+        detail: t("Start the loop later with Start Loop."),
       },
       {
         ...{ kind: "row", id: "dryRun", label: t("Dry Run"), icon: "eye" },
-        detail: t("Shows the text of every file, and writes nothing."),
+        detail: t("Shows every file without writing it."),
       },
       ...heading(t("Files"), result.files.map(fileRow)),
       ...heading(
-        t("To know"),
+        t("Notes"),
         result.notes.map((note, at) => ({
           ...({ kind: "row", id: `note:${at}`, icon: "info" } as const),
           label: note,
@@ -310,7 +312,7 @@ function fileRow({ path, action, text }: SetupFile): Row {
     case "change":
       return fileOf(path, "diff-modified", t("changed · {0}", lines));
     case "keep":
-      return fileOf(path, "file", t("stays as it is"));
+      return fileOf(path, "file", t("unchanged"));
   }
 }
 

@@ -12,7 +12,7 @@ import type { Item } from "./answers";
 /** The draft of these items. */
 export function writeDraft(items: readonly Item[]): string {
   const help = t(
-    "One item a line: - [x] is taken, - [ ] is left out. P0 is high priority, P1 standard, P2 nice to have. Lines that are set in below an item are more about it. Lines that begin with # are not read.",
+    "One item per line: - [x] includes it, - [ ] leaves it out. P0 is high priority, P1 standard, P2 nice to have. Indent details below their item. Lines that start with # are ignored.",
   );
   const lines = items.flatMap(({ title, priority, detail, isTicked }) => [
     `- [${isTicked ? "x" : " "}] ${priority} ${title}`,

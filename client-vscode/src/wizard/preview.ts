@@ -7,16 +7,16 @@ import { t } from "../l10n";
 export function previewText({ files, notes }: SetupResult): string {
   const parts = files.map(({ path, action, text }) => {
     if (action === "keep") {
-      return `## ${path}\n\n${t("It stays as it is.")}\n`;
+      return `## ${path}\n\n${t("Unchanged.")}\n`;
     }
     const fence = fenceAround(text);
-    const what = action === "create" ? t("A new file.") : t("It is changed to this.");
+    const what = action === "create" ? t("New file.") : t("Changes to:");
     return `## ${path}\n\n${what}\n\n${fence}\n${text.trimEnd()}\n${fence}\n`;
   });
   const known = notes.map((note) => `- ${note}\n`).join("");
   return [
-    `# ${t("What the set-up would write")}\n`,
-    `${t("Nothing of it is written yet.")}\n`,
+    `# ${t("What setup would write")}\n`,
+    `${t("Nothing has been written yet.")}\n`,
     ...(known === "" ? [] : [known]),
     ...parts,
   ].join("\n");

@@ -19,7 +19,7 @@ export class Previews implements vscode.TextDocumentContentProvider, vscode.Disp
   }
 
   provideTextDocumentContent(uri: vscode.Uri): string {
-    return this.texts.get(uri.toString()) ?? t("The set-up was finished or left.\n");
+    return this.texts.get(uri.toString()) ?? t("Setup was finished or cancelled.\n");
   }
 
   /** One file: beside what is there now, where it changes. */
@@ -28,7 +28,7 @@ export class Previews implements vscode.TextDocumentContentProvider, vscode.Disp
     const options = { preserveFocus: true, preview: true };
     if (action === "change") {
       const before = vscode.Uri.joinPath(vscode.Uri.parse(folder), path);
-      const title = t("{0} (as it will be)", path);
+      const title = t("{0} (preview)", path);
       await vscode.commands.executeCommand("vscode.diff", before, after, title, options);
     } else {
       await vscode.window.showTextDocument(await this.document(after), options);

@@ -104,13 +104,13 @@ function stage(step: Step): string {
 function headline({ step, asking }: Wizard): string {
   switch (asking?.kind) {
     case "maxIterations":
-      return t("Iterations at Most");
+      return t("Maximum Iterations");
     case "timeout":
-      return t("Timeout of an Iteration");
+      return t("Iteration Timeout");
     case "maxCostUsd":
       return t("Budget");
     case "agentCommand":
-      return t("A Program of Your Own");
+      return t("Custom Command");
     case "title":
       return asking.item === undefined ? t("New Item") : t("Edit Item");
     case undefined:
@@ -130,11 +130,11 @@ function headline({ step, asking }: Wizard): string {
     case "limits":
       return t("Limits");
     case "source":
-      return t("Where the Plan Comes From");
+      return t("Create the Plan");
     case "items":
-      return t("Items of the Plan");
+      return t("Plan Items");
     case "launch":
-      return t("Files to Be Written");
+      return t("Files to Write");
   }
 }
 
@@ -156,15 +156,13 @@ function buttonsOf(wizard: Wizard): readonly Button[] {
     case "description":
       return [
         ...fix,
-        ...(isLong(wizard)
-          ? []
-          : [{ id: "edit", icon: "edit", tooltip: t("Write in an Editor…") }]),
+        ...(isLong(wizard) ? [] : [{ id: "edit", icon: "edit", tooltip: t("Write in Editor…") }]),
         startOver,
       ];
     case "items":
       return [
-        { id: "add", icon: "add", tooltip: t("Add an Item…") },
-        { id: "edit", icon: "edit", tooltip: t("Edit in an Editor…") },
+        { id: "add", icon: "add", tooltip: t("Add Item…") },
+        { id: "edit", icon: "edit", tooltip: t("Edit in Editor…") },
         startOver,
       ];
     default:

@@ -72,7 +72,7 @@ export class SetUpWizard implements vscode.Disposable {
     }
     this.leave();
     const choices = await vscode.window.withProgress(
-      { location: vscode.ProgressLocation.Window, title: t("Ralph: looking what is here") },
+      { location: vscode.ProgressLocation.Window, title: t("Ralph: inspecting the folder") },
       async () => await this.choices(folder),
     );
     if (choices === undefined) {
@@ -265,7 +265,7 @@ async function chooseFile({ uri }: FolderSnapshot): Promise<Event | undefined> {
     (await vscode.window.showOpenDialog({
       defaultUri: root,
       title: t("Which file is the plan?"),
-      openLabel: t("Use as the Plan"),
+      openLabel: t("Use as Plan"),
       filters: { [t("Plans")]: ["md", "json"] },
     })) ?? [];
   if (chosen === undefined) {
@@ -273,7 +273,7 @@ async function chooseFile({ uri }: FolderSnapshot): Promise<Event | undefined> {
   }
   const inside = `${root.path.replace(/\/$/, "")}/`;
   if (!chosen.path.startsWith(inside)) {
-    throw new Error(t("The plan must lie in the folder: {0} does not.", chosen.fsPath));
+    throw new Error(t("The plan must be inside the folder: {0} is not.", chosen.fsPath));
   }
   return { kind: "fileChosen", path: chosen.path.slice(inside.length) };
 }

@@ -55,11 +55,11 @@ test("what would be written is shown file by file, inside of fences that hold", 
     ...RESULT,
     files: [...RESULT.files, { path: "x.md", action: "create", text }],
   });
-  assert.match(shown, /^# What the set-up would write$/m);
+  assert.match(shown, /^# What setup would write$/m);
   assert.match(shown, /^- Allow it first\.$/m);
-  assert.match(shown, /## @fix_plan\.md\n\nA new file\.\n\n```\n# Plan\n\n- \[ \] a\n```\n/);
-  assert.match(shown, /## \.ralph\/config\.toml\n\nIt is changed to this\./);
-  assert.match(shown, /## \.gitignore\n\nIt stays as it is\.\n/);
+  assert.match(shown, /## @fix_plan\.md\n\nNew file\.\n\n```\n# Plan\n\n- \[ \] a\n```\n/);
+  assert.match(shown, /## \.ralph\/config\.toml\n\nChanges to:/);
+  assert.match(shown, /## \.gitignore\n\nUnchanged\.\n/);
   assert.ok(shown.includes(`\`\`\`\`\`\n${text.trimEnd()}\n\`\`\`\`\`\n`));
   assert.ok(!previewText({ ...RESULT, notes: [] }).includes("- Allow"));
 });

@@ -136,8 +136,8 @@ describe("what is said of a text", () => {
 
   test("tells of a request that failed, and asks again at the next Enter", () => {
     const person = new Person({ step: "completionPhrase" }).types("DONE");
-    person.does({ kind: "failed", message: "Ralph's server does not run." });
-    assert.deepEqual(person.said, ["Ralph's server does not run."]);
+    person.does({ kind: "failed", message: "Ralph's server is not running." });
+    assert.deepEqual(person.said, ["Ralph's server is not running."]);
     assert.equal(person.confirms().effect?.kind, "judge");
   });
 });

@@ -41,9 +41,9 @@ test.each([
   ["completionPhrase", "Set Up a Loop: Task Setup · Completion Phrase"],
   ["agent", "Set Up a Loop: Task Setup · Agent"],
   ["limits", "Set Up a Loop: Task Setup · Limits"],
-  ["source", "Set Up a Loop: Plan Generation · Where the Plan Comes From"],
-  ["items", "Set Up a Loop: Plan Generation · Items of the Plan"],
-  ["launch", "Set Up a Loop: Launch · Files to Be Written"],
+  ["source", "Set Up a Loop: Plan Generation · Create the Plan"],
+  ["items", "Set Up a Loop: Plan Generation · Plan Items"],
+  ["launch", "Set Up a Loop: Launch · Files to Write"],
 ] as const)("%s is the screen %s", (step, title) => {
   const screen = screenOf(new Person({ step, answers: ITEMS }).wizard);
   assert.equal(screen.title, title);
@@ -66,12 +66,12 @@ describe("lists", () => {
     const person = new Person({}, choices({ profile: "spec" }));
     assert.deepEqual(
       rows(person).map(({ description }) => description),
-      ["@fix_plan.md", "IMPLEMENTATION_PLAN.md · fits what lies here"],
+      ["@fix_plan.md", "IMPLEMENTATION_PLAN.md · suggested here"],
     );
     assert.equal(pick(person).active, "spec");
-    assert.match(pick(person).prompt, /Nothing is written before the last step/);
+    assert.match(pick(person).prompt, /Nothing is written until the last step/);
     const again = new Person({}, choices({ alreadySetUp: true }));
-    assert.match(pick(again).prompt, /set up here already/);
+    assert.match(pick(again).prompt, /already set up here/);
   });
 
   test("templates: own ones apart, and where those lie", () => {
@@ -89,11 +89,11 @@ describe("lists", () => {
 
   test("agents: the found ones first", () => {
     assert.deepEqual(labels(new Person({ step: "agent" })), [
-      ...["- Found here", "claude", "command", "- Not found", "demo", "- "],
-      "A Program of Your Own…",
+      ...["- Found", "claude", "command", "- Not found", "demo", "- "],
+      "Custom Command…",
     ]);
     const found = rows(new Person({ step: "agent" })).map(({ description }) => description);
-    assert.deepEqual(found.slice(0, 3), ["", "asks to be allowed first", "not found"]);
+    assert.deepEqual(found.slice(0, 3), ["", "needs your approval first", "not found"]);
     const own = answers({ agent: "command", agentCommand: ["sh", "a b"] });
     const person = new Person({ step: "agent", answers: own });
     assert.equal(pick(person).active, "own");
@@ -111,15 +111,15 @@ describe("lists", () => {
 
   test("a description of several lines: filled in first, then gone on with", () => {
     const person = new Person({ step: "template" }).chooses("bug-fix");
-    assert.deepEqual(labels(person), ["Fill It In in an Editor…", "Use the Template As It Is"]);
+    assert.deepEqual(labels(person), ["Fill Out in Editor…", "Use Template as Is"]);
     assert.equal(pick(person).active, "edit");
     assert.equal(rows(person)[0]?.detail, "# What is wrong · It is done when:");
     const fix = { title: "Add it", text: "They pass." };
     person.does({ kind: "drafted", draft: "description", text: "a\nb" });
     person.chooses("keep").hears(problem({ fix }));
     assert.deepEqual(labels(person), [
-      "Edit in an Editor…",
-      "Go On with This Description",
+      "Edit in Editor…",
+      "Continue with This Description",
       "Add it",
     ]);
     assert.equal(pick(person).active, "keep");
@@ -134,19 +134,19 @@ describe("lists", () => {
     ]);
     assert.equal(pick(new Person({ step: "source" })).active, "generate");
     const existing = new Person({ step: "source" }, choices({ existingPlan: "PLAN.md" }));
-    assert.ok(labels(existing).includes("Use PLAN.md As It Is"));
+    assert.ok(labels(existing).includes("Use PLAN.md as Is"));
     assert.equal(pick(existing).active, "existing");
     const again = new Person({ step: "source", answers: { ...ITEMS, template: "bug-fix" } });
-    assert.deepEqual(labels(again).slice(0, 2), ["Keep the Items", "Ask claude Again"]);
+    assert.deepEqual(labels(again).slice(0, 2), ["Keep These Items", "Ask claude Again"]);
     assert.equal(pick(again).active, "items");
-    assert.match(rows(again)[2]?.detail ?? "", /items of the template \(1\)/);
+    assert.match(rows(again)[2]?.detail ?? "", /template's items \(1\)/);
   });
 
   test("an agent at work can be stopped, and nothing else", () => {
     const person = new Person({ step: "source" }).chooses("generate");
     assert.deepEqual(labels(person), ["Stop"]);
     assert.equal(pick(person).isBusy, true);
-    assert.match(pick(person).prompt, /claude works on a plan/);
+    assert.match(pick(person).prompt, /claude is writing a plan/);
     assert.deepEqual(buttons(person), []);
   });
 
@@ -183,20 +183,20 @@ describe("lists", () => {
     assert.equal(pick(person).isBusy, true);
     person.does({ kind: "planned", result: RESULT });
     assert.deepEqual(labels(person), [
-      ...["Start Now", "Only Write Files", "Dry Run", "- Files"],
+      ...["Start Now", "Write Files Only", "Dry Run", "- Files"],
       ...RESULT.files.map(({ path }) => path),
-      ...["- To know", "Allow it first."],
+      ...["- Notes", "Allow it first."],
     ]);
     assert.deepEqual(
       rows(person)
         .slice(3, 6)
         .map(({ description }) => description),
-      ["new · 3 lines", "changed · 1 line", "stays as it is"],
+      ["new · 3 lines", "changed · 1 line", "unchanged"],
     );
     assert.equal(pick(person).active, "start");
     person.chooses("write");
     assert.deepEqual(labels(person), []);
-    assert.equal(pick(person).placeholder, "The files are written…");
+    assert.equal(pick(person).placeholder, "Writing files…");
   });
 
   test("launch: what went wrong, and another try", () => {
@@ -237,10 +237,10 @@ describe("fields", () => {
   });
 
   const asked: readonly [Step, string, string][] = [
-    ["limits", "maxIterations", "Iterations at Most"],
-    ["limits", "timeout", "Timeout of an Iteration"],
+    ["limits", "maxIterations", "Maximum Iterations"],
+    ["limits", "timeout", "Iteration Timeout"],
     ["limits", "maxCostUsd", "Budget"],
-    ["agent", "own", "A Program of Your Own"],
+    ["agent", "own", "Custom Command"],
     ["source", "write", "New Item"],
   ];
   test.each(asked)("of %s, for %s, are called %s", (step, row, title) => {
@@ -253,12 +253,12 @@ describe("fields", () => {
   test("of an item say whether it is new", () => {
     const person = new Person({ step: "items", answers: ITEMS }).presses("title", 1);
     assert.ok(field(person).title.endsWith("Edit Item"));
-    assert.equal(field(person).prompt, "What the item says.");
+    assert.equal(field(person).prompt, "Edit the item's text.");
   });
 
   test("of the completion phrase and of the description say what they are for", () => {
     const phrase = field(new Person({ step: "completionPhrase" }));
     assert.deepEqual([phrase.value, phrase.placeholder], ["COMPLETE", "COMPLETE"]);
-    assert.match(field(new Person({ step: "description" })).prompt, /how one sees that it is done/);
+    assert.match(field(new Person({ step: "description" })).prompt, /how will you know it's done/);
   });
 });

@@ -102,7 +102,7 @@ class TestSettings:
             "scope": "resource",
             "type": "boolean",
             "default": True,
-            "description": "The code lenses on the loop's files.",
+            "description": "Show code lenses in the loop's files.",
         }
         assert ours["ralphLoop.inlayHints.enabled"]["default"] is True
         assert ours["ralphLoop.lens.tasks"]["enum"] == ["current", "touched", "all"]

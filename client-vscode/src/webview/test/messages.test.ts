@@ -41,7 +41,7 @@ describe("the page around the view", () => {
     scriptUri: "https://a/loop.js?a=1&b=2",
     styleUri: "https://a/loop.css",
     language: "de",
-    words: { Facts: 'Tat"sachen' },
+    words: { Details: 'Tat"sachen' },
   });
 
   test("allows its own script by a nonce, its own style, and nothing else", () => {
@@ -60,7 +60,7 @@ describe("the page around the view", () => {
 
   test("brings the words of the window's language, harmless in an attribute", () => {
     assert.match(html, /<html lang="de">/);
-    assert.match(html, /data-words="\{&quot;Facts&quot;:&quot;Tat\\&quot;sachen&quot;\}"/);
+    assert.match(html, /data-words="\{&quot;Details&quot;:&quot;Tat\\&quot;sachen&quot;\}"/);
   });
 
   test("has the places that the page draws into", () => {

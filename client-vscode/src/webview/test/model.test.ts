@@ -97,7 +97,7 @@ describe("the model of the view", () => {
   test("the host's notice comes first, and its buttons ask the host", () => {
     const notice = {
       tone: "bad" as const,
-      title: "No server",
+      title: "Server unavailable",
       text: "why",
       buttons: [{ title: "Show Output", command: "showOutput" as const }],
     };
@@ -220,7 +220,7 @@ describe("what the agent says", () => {
     );
     assert.deepEqual(
       lines.map(({ text }) => text),
-      ["changed a.py", "its own list: 1 of 2 done"],
+      ["changed a.py", "agent's to-do list: 1 of 2 done"],
     );
   });
 

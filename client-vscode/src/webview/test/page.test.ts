@@ -85,7 +85,7 @@ describe("the page", () => {
   test("a button of the host's own notice sends its command", () => {
     const notice = {
       tone: "bad" as const,
-      title: "No server",
+      title: "Server unavailable",
       text: "",
       buttons: [{ title: "Show Output", command: "showOutput" as const }],
     };
@@ -219,11 +219,11 @@ describe("the page", () => {
     const card = { kind: "run-waits", tone: "plain" as const, title, text: "", actions: [] };
     const when = (): string => root.querySelector(".when")?.textContent ?? "";
     show(open(), panel({ until, card }));
-    assert.match(when(), /^Goes on at .* \(in 2 min\.?\)$/);
+    assert.match(when(), /^Continues at .* \(in 2 min\.?\)$/);
     clock.pass(100_000);
-    assert.match(when(), /^Goes on at .* \(in 25 sec\.?\)$/);
+    assert.match(when(), /^Continues at .* \(in 25 sec\.?\)$/);
     clock.pass(26_000);
-    assert.equal(when(), "About to go on");
+    assert.equal(when(), "About to continue");
   });
 
   test("an engine that is gone grows older, though nothing is told of it", () => {

@@ -1,8 +1,8 @@
-"""What an editor tells the language server about itself: ``initializationOptions``.
+"""Settings an editor sends to the language server: ``initializationOptions``.
 
 Everything may be left out: a generic LSP client sends nothing and has it all. Unknown keys are
-ignored, since a client may be newer than the server. It must never hold a setting of a run: those
-stand in ``.ralph/config.toml``.
+ignored, since a client may be newer than the server. It must never hold a setting of a run, which
+is in ``.ralph/config.toml``.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from ralph_ls.protocol.base import WireModel
 
 
 class TaskLenses(StrEnum):
-    """Which tasks get lenses."""
+    """Which tasks show code lenses."""
 
     CURRENT = "current"
-    """The one in work, and those that wait for a person."""
+    """The current task, and tasks that wait for you."""
     TOUCHED = "touched"
-    """Also what was tried in this run, and what the plan marks as blocked."""
+    """Also tasks attempted in this run, and tasks the plan marks as blocked."""
     ALL = "all"
-    """Also what this run finished, and "Run only this" on every other open task."""
+    """Also tasks finished in this run, and "Run only this" on every other open task."""
 
 
 class LensOptions(WireModel):
-    """The code lenses on the loop's files."""
+    """Show code lenses in the loop's files."""
 
     enabled: bool = True
     tasks: TaskLenses = TaskLenses.TOUCHED
 
 
 class InlayHintOptions(WireModel):
-    """The hints behind tasks that this run finished: by which iteration, in which commit."""
+    """Show a hint after each task finished in this run: its iteration and commit."""
 
     enabled: bool = True
 
@@ -41,7 +41,7 @@ class InlayHintOptions(WireModel):
 class EditorOptions(WireModel):
     """What a client sends at ``initialize``; ``workspace/didChangeConfiguration`` may change it.
 
-    There the same keys stand under ``ralph``.
+    There the same keys are under ``ralph``.
     """
 
     command_prefix: str | None = Field(default=None, pattern=r"^[A-Za-z][A-Za-z0-9_.-]*$")
@@ -55,4 +55,4 @@ class EditorOptions(WireModel):
     lens: LensOptions = LensOptions()
     inlay_hints: InlayHintOptions = InlayHintOptions()
     plan_files: tuple[str, ...] = ()
-    """More plans than the work tree's own, as paths or globs relative to it."""
+    """Additional plan files, as paths or globs relative to the work tree."""

@@ -64,7 +64,7 @@ export const steps = [
         async ({ editor, letters }) => {
             await editor.press("ControlOrMeta+Enter");
             await editor.reads(editor.toast("not sent"), "Answered in a terminal");
-            await editor.takes("not sent", "Send It as a Note");
+            await editor.takes("not sent", "Send as Note");
             await letters.journal.event("noteAdded", ({ text }) => text === "White, as ever!");
             await editor.readsThread("ralph answer", "Grey, since white is out of stock");
             await editor.picture("42-too-late");
@@ -127,7 +127,7 @@ export const steps = [
             await editor.openGlyph.waitFor();
             await editor.lens(/resolved/i).click();
             await editor.inDraft();
-            await editor.reads(editor.thread, "What did you do about it?");
+            await editor.reads(editor.thread, "How did you resolve it?");
             await editor.type("I bought ink.");
             await editor.picture("45-blocked");
             await editor.press("ControlOrMeta+Enter");

@@ -21,7 +21,7 @@ export const steps = [
             await world.served(editor.lens("Start loop"));
             await editor.command("Ralph Loop: Focus on Plan View");
             await editor.reads(editor.rows("Plan"), "Write the parser");
-            await editor.command("Ralph: Choose the Folder to Show…");
+            await editor.command("Ralph: Select Folder to Show…");
             await editor.row("letters").waitFor();
             await editor.type("letters");
             await editor.press("Enter");

@@ -34,7 +34,7 @@ export const steps = [
             await page.getByRole("button", { name: "No, I don't trust the authors" }).click();
             await editor.openViews(editor.webview.locator(".card"));
             const card = editor.webview.locator(".card");
-            await editor.reads(card, "No server");
+            await editor.reads(card, "Server unavailable");
             await editor.reads(card, "3.9, and 3.11 or newer is needed");
             await editor.reads(card, "Select Python…");
             await editor.reads(status(editor), "no server");
@@ -122,7 +122,7 @@ export const steps = [
                     process.kill(last, "SIGKILL");
                 }
             }
-            await editor.reads(card, "The loop that runs goes on without it.");
+            await editor.reads(card, "The running loop continues without it.");
             await editor.reads(card, /SIGKILL/);
             process.kill(engine, 0);
             await editor.picture("setup-4-server-stopped");

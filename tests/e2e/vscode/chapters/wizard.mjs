@@ -35,18 +35,18 @@ export const setUp = [
         async ({ editor, known }) => {
             await editor.reads(editor.quickTitle, /Agent/);
             await editor.picture("01-wizard-agent");
-            await editor.row("A Program of Your Own").click();
-            await editor.reads(editor.quickTitle, /A Program of Your Own/);
+            await editor.row("Custom Command").click();
+            await editor.reads(editor.quickTitle, /Custom Command/);
             await editor.quickInput.fill(known.agent);
             await editor.press("Enter");
             await editor.reads(editor.quickTitle, /Limits/);
-            await editor.row("Go On with These").click();
+            await editor.row("Continue with These Limits").click();
         },
     ],
     [
         "the plan is written item by item, ordered and ticked",
         async ({ editor }) => {
-            await editor.reads(editor.quickTitle, /Where the Plan Comes From/);
+            await editor.reads(editor.quickTitle, /Create the Plan/);
             await editor.row("Write It Myself").click();
             await editor.reads(editor.quickTitle, /New Item/);
             for (const title of ["Print the words", "Collect the words", "Sell the words"]) {
@@ -55,7 +55,7 @@ export const setUp = [
                 await editor.quickIsEmpty();
             }
             await editor.press("Enter");
-            await editor.reads(editor.quickTitle, /Items of the Plan/);
+            await editor.reads(editor.quickTitle, /Plan Items/);
             await editor.pressInRow("Collect the words", "Move Up");
             await editor.row("Sell the words").click();
             await editor.picture("02-wizard-items");
