@@ -14,34 +14,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ralph_ls.protocol.base import WireModel
-
-
-class TaskState(StrEnum):
-    """The five states of a task."""
-
-    TODO = "todo"
-    IN_PROGRESS = "inProgress"
-    DONE = "done"
-    BLOCKED = "blocked"
-    SKIPPED = "skipped"
-
-
-class Priority(StrEnum):
-    """High (P0), Standard (P1), Nice to Have (P2): I, @fix_plan.md Structure."""
-
-    P0 = "P0"
-    P1 = "P1"
-    P2 = "P2"
-
-
-class ShownPriority(StrEnum):
-    """The priority of a task as its tracker has it; ``bd`` knows two more than a plan."""
-
-    P0 = "P0"
-    P1 = "P1"
-    P2 = "P2"
-    P3 = "P3"
-    P4 = "P4"
+from ralph_ls.protocol.task_words import ShownPriority, TaskState
 
 
 class TaskView(WireModel):

@@ -10,7 +10,7 @@ from ralph_ls.engine.demo.project import lay_out, required_tasks_done, suite_pas
 from ralph_ls.engine.demo.sample import edit_states, rewrite, run_suite
 from ralph_ls.engine.demo.script import REPAIRS, EditState, SampleRepair, repair_for
 from ralph_ls.protocol.errors import RalphError, UsageError
-from ralph_ls.protocol.plan import Priority, TaskState
+from ralph_ls.protocol.task_words import Priority, TaskState
 from tests.engine.demo.sample_project import everything_in, git, subjects
 
 EXPECTED_FILES = [

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.protocol.plan import TaskState
+from ralph_ls.protocol.task_words import TaskState
 from tests.engine.project_builder import ROOT, run_ralph, start_ralph, wait_for, write_agent
 from tests.unit.cli.cli_runner import Ralph
 from tests.unit.cli.shell_agents import ASKER, IDLER, WORKER

@@ -32,8 +32,8 @@ from ralph_ls.core.plan.parse.markdown import parse_markdown
 from ralph_ls.protocol.config.agent import AgentConfig, ToolsConfig
 from ralph_ls.protocol.config.config import BreakerConfig, Config
 from ralph_ls.protocol.errors import ConfigError, FromInside
-from ralph_ls.protocol.plan import TaskState
 from ralph_ls.protocol.run.values import Breaker, BreakerState, Phase
+from ralph_ls.protocol.task_words import TaskState
 
 ROOT = Path(__file__).resolve().parents[3]
 PACKAGE = ROOT / "server" / "ralph_ls"

@@ -40,8 +40,8 @@ from ralph_ls.protocol.base import to_wire_time
 from ralph_ls.protocol.config.agent_catalog import CATALOG, Adapter, Dialect
 from ralph_ls.protocol.config.config import Config, GateRule, ProfileName
 from ralph_ls.protocol.errors import PlanMissing, RalphError, StateUnusable, UsageError
-from ralph_ls.protocol.plan import TaskState
 from ralph_ls.protocol.run.values import PlanCountsView
+from ralph_ls.protocol.task_words import TaskState
 from ralph_ls.store.files import read_regular, size_in_words
 from ralph_ls.store.layout import RunFiles
 from ralph_ls.store.project.config_file import load_settings

@@ -27,7 +27,7 @@ from ralph_ls.core.views.model.control_chars import escape_nonprintable
 from ralph_ls.protocol.config.config import CONFIG_FILE, Config, ProfileName
 from ralph_ls.protocol.errors import UsageError
 from ralph_ls.protocol.lsp.setup import DraftItem, SetupParams, SetupProblem, TemplateChoice
-from ralph_ls.protocol.plan import Priority
+from ralph_ls.protocol.task_words import Priority
 from ralph_ls.store.files import make_folders_below, read_regular, resolve_inside, write_atomic
 from ralph_ls.store.project.config_file import load_settings
 from ralph_ls.store.setup.existing_setup import RC_FILE, ExistingSetup, find_existing_setup

@@ -14,9 +14,12 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum, auto
-from typing import Generic, NamedTuple, TypeVar, overload
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar, overload
 
-from ralph_ls.protocol.plan import PlanProblem, Priority, ShownPriority, TaskState
+from ralph_ls.protocol.task_words import Priority, ShownPriority, TaskState
+
+if TYPE_CHECKING:
+    from ralph_ls.protocol.plan import PlanProblem
 
 
 class TaskKind(Enum):

@@ -21,7 +21,8 @@ from typing import NamedTuple
 
 from ralph_ls.core.plan.model import ParsedPlan, Plan, Task
 from ralph_ls.core.plan.parse.titles import escape_surrogates
-from ralph_ls.protocol.plan import Priority, TaskState, TaskView
+from ralph_ls.protocol.plan import TaskView
+from ralph_ls.protocol.task_words import Priority, TaskState
 
 
 def renamed_tasks(before: Plan, after: Plan) -> Mapping[str, str]:

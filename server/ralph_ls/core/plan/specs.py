@@ -26,7 +26,7 @@ from ralph_ls.core.plan.parse.front_matter import (
 )
 from ralph_ls.core.plan.parse.lines import lines_of
 from ralph_ls.core.plan.parse.titles import fold_whitespace
-from ralph_ls.protocol.plan import TaskState
+from ralph_ls.protocol.task_words import TaskState
 
 FOLDER = "specs"
 INDEX = "README.md"

@@ -41,7 +41,7 @@ from ralph_ls.protocol.lsp.setup import (
     TemplateChoice,
     TemplateSource,
 )
-from ralph_ls.protocol.plan import Priority, TaskState
+from ralph_ls.protocol.task_words import Priority, TaskState
 
 
 def read_plan_items(text: str) -> tuple[PlanItem, ...]:

@@ -32,7 +32,7 @@ from ralph_ls.core.plan.specs import fix_plan_skeleton
 from ralph_ls.protocol.config.config import ProfileName
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.lsp.setup import DraftItem
-from ralph_ls.protocol.plan import Priority, TaskState
+from ralph_ls.protocol.task_words import Priority, TaskState
 
 _TAGS = {Priority.P0: "[HIGH PRIORITY] ", Priority.P1: "", Priority.P2: "[LOW PRIORITY] "}
 """Tags of priorities; no tag means standard."""

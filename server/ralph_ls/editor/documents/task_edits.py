@@ -35,7 +35,7 @@ def story_edit_options(plan: Plan, task: Task, *, all_of_them: bool) -> Iterator
     """What can be made of a story; only what sets its state, unless all are asked for."""
     from ralph_ls.core.plan.formats.stories import edits
     from ralph_ls.core.plan.formats.stories import edits as persons
-    from ralph_ls.protocol.plan import TaskState
+    from ralph_ls.protocol.task_words import TaskState
 
     if task.state is TaskState.DONE:
         yield PlanEditOption("Open task again", partial(edits.reopen_story, story_id=task.id))
@@ -123,7 +123,7 @@ def task_edit_actions(
 
 def _states(task: Task) -> Iterator[PlanEditOption]:
     from ralph_ls.core.plan.edit.task_edits import block_task, tick_task, unblock_task, untick_task
-    from ralph_ls.protocol.plan import TaskState
+    from ralph_ls.protocol.task_words import TaskState
 
     done = PlanEditOption("Mark task as done", lambda text: tick_task(text, task.id))
     match task.state:
@@ -142,7 +142,7 @@ def _states(task: Task) -> Iterator[PlanEditOption]:
 def _others(sight: DocumentSnapshot, plan: Plan, task: Task) -> Iterator[PlanEditOption]:
     from ralph_ls.core.plan.edit.task_edits import add_task_note, attach_commit
     from ralph_ls.core.plan.edit.task_order import add_task, move_task, set_priority
-    from ralph_ls.protocol.plan import Priority
+    from ralph_ls.protocol.task_words import Priority
 
     yield PlanEditOption("Add a note", lambda text: _with_blank(add_task_note, text, task.id))
     yield PlanEditOption("Add a task below", lambda text: add_task(text, NEW_TITLE, after=task.id))
@@ -259,6 +259,6 @@ def _neighbours(plan: Plan, task: Task) -> tuple[Task | None, Task | None]:
 
 
 def _is_done(task: Task) -> bool:
-    from ralph_ls.protocol.plan import TaskState
+    from ralph_ls.protocol.task_words import TaskState
 
     return task.state is TaskState.DONE

@@ -60,7 +60,7 @@ def required_tasks_done(folder: Path) -> bool:
     """Whether the plan holds required tasks and each of them is done; no plan is not done."""
     # Reading plans is not needed by the agent, which imports its neighbours at every start.
     from ralph_ls.core.plan.parse.markdown import parse_markdown
-    from ralph_ls.protocol.plan import TaskState
+    from ralph_ls.protocol.task_words import TaskState
 
     try:
         data = read_regular(folder / PLAN_NAME) or b""

@@ -81,9 +81,9 @@ from ralph_ls.engine.plan.source import (
 )
 from ralph_ls.protocol.config.config import Config, FirstMode
 from ralph_ls.protocol.errors import IssuesMissing, IssuesRefused, PlanMissing
-from ralph_ls.protocol.plan import TaskState
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import Mode, PlanCountsView, TaskRef
+from ralph_ls.protocol.task_words import TaskState
 from ralph_ls.store.external.bd import FOLDER, Bd, claim_issue, find_bd, read_snapshot, version_of
 from ralph_ls.store.external.git_command import run_git
 from ralph_ls.store.project.config_file import LoadedSettings

@@ -25,8 +25,8 @@ from ralph_ls.core.plurals import count_of
 from ralph_ls.engine.plan.source import PlanSource, WrittenPlan
 from ralph_ls.protocol.config.config import Config, FirstMode, OptionalTasks
 from ralph_ls.protocol.errors import PlanMissing, PlanUnusable, RalphError, UsageError
-from ralph_ls.protocol.plan import TaskState
 from ralph_ls.protocol.run.values import PlanCountsView, TaskRef
+from ralph_ls.protocol.task_words import TaskState
 from ralph_ls.store.project.plan_file import edit_plan, read_plan
 
 SHOWN_TASKS = 10

@@ -65,11 +65,11 @@ from ralph_ls.engine.plan.source import (
 )
 from ralph_ls.protocol.config.config import Config, FirstMode
 from ralph_ls.protocol.errors import PlanMissing, PlanUnusable
-from ralph_ls.protocol.plan import TaskState
 from ralph_ls.protocol.run.iteration_events import Forbidden
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.stop_hook import RalphActive
 from ralph_ls.protocol.run.values import Mode, PlanCountsView, TaskRef
+from ralph_ls.protocol.task_words import TaskState
 from ralph_ls.store.files import resolve_inside
 from ralph_ls.store.layout import find_worktree
 from ralph_ls.store.project.config_file import LoadedSettings

@@ -15,8 +15,8 @@ from ralph_ls.protocol.base import StrictWireModel, WireModel, WorkspaceParams
 from ralph_ls.protocol.config.agent import PromptBy
 from ralph_ls.protocol.config.config import ProfileName
 from ralph_ls.protocol.config.tables import Duration, SignalWord, TreePath
-from ralph_ls.protocol.plan import Priority
 from ralph_ls.protocol.run.commands import MAX_TEXT
+from ralph_ls.protocol.task_words import Priority
 
 MAX_ITEMS = 500
 """More tasks than anybody ticks one by one."""

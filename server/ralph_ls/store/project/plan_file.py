@@ -41,8 +41,8 @@ from ralph_ls.protocol.errors import (
     StateUnusable,
     UsageError,
 )
-from ralph_ls.protocol.plan import TaskState
 from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.task_words import TaskState
 from ralph_ls.store.files import (
     PRIVATE_FILE,
     ChangedMeanwhile,

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.protocol.errors import NoEngine, StateUnusable, UsageError
-from ralph_ls.protocol.plan import TaskState
 from ralph_ls.protocol.run import commands as orders
 from ralph_ls.protocol.run.commands import ResetTask, Skip
 from ralph_ls.protocol.run.values import EndReason, Phase
+from ralph_ls.protocol.task_words import TaskState
 from ralph_ls.store.files import ChangedMeanwhile, read_if_there
 from ralph_ls.store.layout import StateFolder, Worktree
 from ralph_ls.store.project.project_state import forget_project_attempts

@@ -36,7 +36,7 @@ from ralph_ls.core.setup.plans import PlanText, add_items, add_stories, new_plan
 from ralph_ls.protocol.config.config import PathsConfig
 from ralph_ls.protocol.errors import IssuesMissing, StateUnusable, UsageError
 from ralph_ls.protocol.lsp.setup import DraftItem, SetupFile, SetupFileAction, SetupParams
-from ralph_ls.protocol.plan import Priority
+from ralph_ls.protocol.task_words import Priority
 from ralph_ls.store.external import bd
 from ralph_ls.store.files import (
     ChangedMeanwhile,

@@ -5,7 +5,8 @@ import json
 from ralph_ls.core.plan.parse.markdown import parse_markdown
 from ralph_ls.core.plan.queries import parsed_plan_to_json, task_view
 from ralph_ls.core.plan.specs import fix_plan_skeleton
-from ralph_ls.protocol.plan import Priority, ShownPriority, TaskState, TaskView
+from ralph_ls.protocol.plan import TaskView
+from ralph_ls.protocol.task_words import Priority, ShownPriority, TaskState
 
 
 def test_a_plan_is_shown_as_the_command_line_promises() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ralph_ls.core.prompt.proposal import FIRST_LINE, HEADINGS, description_in, proposal_prompt
 from ralph_ls.core.setup.draft import read_plan_items
 from ralph_ls.protocol.lsp.setup import PlanItem
-from ralph_ls.protocol.plan import Priority
+from ralph_ls.protocol.task_words import Priority
 
 
 def test_it_sets_the_task_apart_and_asks_for_the_three_headings() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph_ls.core.setup.draft import read_plan_items
-from ralph_ls.protocol.plan import Priority
+from ralph_ls.protocol.task_words import Priority
 
 P0, P1, P2 = Priority
 

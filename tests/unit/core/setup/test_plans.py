@@ -9,7 +9,7 @@ from ralph_ls.core.setup.plans import add_items, new_plan
 from ralph_ls.protocol.config.config import ProfileName
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.lsp.setup import DraftItem
-from ralph_ls.protocol.plan import Priority, TaskState
+from ralph_ls.protocol.task_words import Priority, TaskState
 
 ITEMS = (
     DraftItem(title="Mend  the\nlogin", priority=Priority.P0, detail="It fails\n\n- Done: now"),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ralph_ls.core.setup.draft import TESTS_WANTED, check_draft, errors_of
 from ralph_ls.protocol.lsp.setup import DraftItem, SetupField, SetupSeverity
-from ralph_ls.protocol.plan import Priority
+from ralph_ls.protocol.task_words import Priority
 
 ERROR, WARNING, INFORMATION = SetupSeverity
 

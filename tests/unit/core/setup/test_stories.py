@@ -10,7 +10,7 @@ from ralph_ls.core.plan.formats.stories.tasks import parse_stories
 from ralph_ls.core.setup.plans import add_stories, new_stories
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.lsp.setup import DraftItem
-from ralph_ls.protocol.plan import Priority
+from ralph_ls.protocol.task_words import Priority
 
 QUICK = DraftItem(title="Be quick", priority=Priority.P2)
 MAIL = DraftItem(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ralph_ls.core.setup.draft import read_template
 from ralph_ls.protocol.config.config import ProfileName
 from ralph_ls.protocol.lsp.setup import MAX_ITEMS, TemplateSource
-from ralph_ls.protocol.plan import Priority
+from ralph_ls.protocol.task_words import Priority
 
 WHOLE = """\
 ---

@@ -21,7 +21,7 @@ from ralph_ls.protocol.errors import (
     WorkspaceBusy,
 )
 from ralph_ls.protocol.lsp.setup import DraftItem, SetupFileAction, SetupParams
-from ralph_ls.protocol.plan import Priority
+from ralph_ls.protocol.task_words import Priority
 from ralph_ls.store.layout import StateFolder, Worktree, find_worktree
 from ralph_ls.store.project import trust
 from ralph_ls.store.project.config_file import load_settings

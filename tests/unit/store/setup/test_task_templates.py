@@ -12,7 +12,7 @@ from ralph_ls.core.setup.plans import add_items, new_plan
 from ralph_ls.protocol.config.config import ProfileName
 from ralph_ls.protocol.errors import UsageError
 from ralph_ls.protocol.lsp.setup import DraftItem, TemplateSource
-from ralph_ls.protocol.plan import Priority
+from ralph_ls.protocol.task_words import Priority
 from ralph_ls.store.setup.task_templates import (
     BUILT_IN,
     LARGEST_TEMPLATE,

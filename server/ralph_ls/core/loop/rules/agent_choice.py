@@ -20,11 +20,11 @@ from datetime import datetime
 from ralph_ls.core.plan.queries import TaskTraits
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.config.tables import Chosen, ModelChoice, as_choice
-from ralph_ls.protocol.plan import Priority
 from ralph_ls.protocol.run.events import AgentStarted, IterationEnded
 from ralph_ls.protocol.run.report import AgentFailure
 from ralph_ls.protocol.run.state import RunState, Session
 from ralph_ls.protocol.run.values import BreakerState, Mode, Outcome, TaskRef
+from ralph_ls.protocol.task_words import Priority
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,8 +29,8 @@ from ralph_ls.core.plan.model import Plan, Task
 from ralph_ls.core.plan.parse.lines import lines_of
 from ralph_ls.core.plan.parse.markdown import parse_markdown
 from ralph_ls.core.plan.parse.titles import fold_whitespace
-from ralph_ls.protocol.plan import TaskState
 from ralph_ls.protocol.run.iteration_events import Forbidden
+from ralph_ls.protocol.task_words import TaskState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

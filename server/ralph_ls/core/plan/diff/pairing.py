@@ -21,7 +21,7 @@ from ralph_ls.core.plan.diff.finished_entries import (
 )
 from ralph_ls.core.plan.model import Plan, Task
 from ralph_ls.core.plan.parse.titles import fold_whitespace, title_id
-from ralph_ls.protocol.plan import TaskState
+from ralph_ls.protocol.task_words import TaskState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,7 @@ from ralph_ls.core.plan.model import Plan, Task
 from ralph_ls.core.plan.parse.lines import find_marks
 from ralph_ls.core.plan.parse.markdown import parse_markdown
 from ralph_ls.core.plan.parse.titles import fold_whitespace
-from ralph_ls.protocol.plan import Priority, TaskState
+from ralph_ls.protocol.task_words import Priority, TaskState
 
 
 class TaskSection(NamedTuple):

@@ -40,7 +40,7 @@ from ralph_ls.core.plan.model import Plan, Task, TaskKind
 from ralph_ls.core.plan.parse.lines import find_marks
 from ralph_ls.core.plan.parse.markdown import parse_markdown
 from ralph_ls.protocol.errors import RalphError
-from ralph_ls.protocol.plan import TaskState
+from ralph_ls.protocol.task_words import TaskState
 
 
 class ProgressMove(NamedTuple):

@@ -23,7 +23,7 @@ from ralph_ls.core.plan.model import Task, TaskKind
 from ralph_ls.core.plan.parse.items import find_remark, opening_sign, read_field, read_state
 from ralph_ls.core.plan.parse.lines import find_marks
 from ralph_ls.core.plan.parse.non_list_items import TableColumns, cells_of, read_columns
-from ralph_ls.protocol.plan import Priority
+from ralph_ls.protocol.task_words import Priority
 
 
 class StatePiece(NamedTuple):

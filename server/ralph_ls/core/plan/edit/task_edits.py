@@ -45,7 +45,7 @@ from ralph_ls.core.plan.edit.state_markup import (
 from ralph_ls.core.plan.model import Task, TaskKind
 from ralph_ls.core.plan.parse.items import read_field
 from ralph_ls.protocol.errors import RalphError
-from ralph_ls.protocol.plan import TaskState
+from ralph_ls.protocol.task_words import TaskState
 
 Ways = list[list[TextChange]]
 

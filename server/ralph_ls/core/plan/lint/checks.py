@@ -45,7 +45,8 @@ from ralph_ls.core.plan.model import ParsedPlan, Task
 from ralph_ls.core.plan.parse.lines import find_marks, lines_of
 from ralph_ls.core.plan.parse.task_body import TaskBodies
 from ralph_ls.core.plan.parse.titles import escape_surrogates
-from ralph_ls.protocol.plan import PlanProblem, TaskState
+from ralph_ls.protocol.plan import PlanProblem
+from ralph_ls.protocol.task_words import TaskState
 
 COMPLETION_MARKER = "PROJECT_COMPLETE"
 """The default of the setting."""

@@ -34,7 +34,7 @@ from ralph_ls.core.plan.model import Task
 from ralph_ls.core.plan.parse.lines import find_marks
 from ralph_ls.core.plan.parse.task_body import BodyLine, TaskBodies
 from ralph_ls.core.plan.parse.titles import fold_whitespace
-from ralph_ls.protocol.plan import TaskState
+from ralph_ls.protocol.task_words import TaskState
 
 FEWEST_WITH_CRITERIA = 3
 """The minimum number of tasks with criteria in a plan that uses them."""

@@ -11,7 +11,7 @@ from enum import StrEnum
 from ralph_ls.core.plan.model import Task
 from ralph_ls.core.plan.parse.lines import find_marks
 from ralph_ls.core.plan.parse.titles import escape_surrogates
-from ralph_ls.protocol.plan import TaskState
+from ralph_ls.protocol.task_words import TaskState
 
 UNFINISHED = frozenset({TaskState.TODO, TaskState.IN_PROGRESS, TaskState.BLOCKED})
 """Of these tasks something is still to be done or decided; the rest is not checked."""

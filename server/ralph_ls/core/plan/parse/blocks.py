@@ -28,7 +28,7 @@ from ralph_ls.core.plan.parse.task_rules import (
     select_tasks,
 )
 from ralph_ls.core.plan.parse.titles import fold_whitespace, folded_title_id, is_bare, read_title
-from ralph_ls.protocol.plan import TaskState
+from ralph_ls.protocol.task_words import TaskState
 
 
 def plain_rows(text: str, sections: tuple[HeadingSection, ...]) -> list[ParsedRow]:

@@ -19,7 +19,7 @@ from typing import NamedTuple
 from ralph_ls.core.plan.model import TaskKind
 from ralph_ls.core.plan.parse.headings import HeadingSection
 from ralph_ls.core.plan.parse.titles import fold_whitespace
-from ralph_ls.protocol.plan import TaskState
+from ralph_ls.protocol.task_words import TaskState
 
 
 def read_state(text: str) -> TaskState | None:

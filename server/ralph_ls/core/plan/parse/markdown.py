@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from ralph_ls.core.plan.model import LazyTuple, ParsedPlan, Plan, Tally, Task, TaskKind
 from ralph_ls.core.plan.parse.blocks import (
@@ -32,7 +32,10 @@ from ralph_ls.core.plan.parse.headings import HeadingSection, open_document
 from ralph_ls.core.plan.parse.lines import BlockFinding, find_marks, lines_of
 from ralph_ls.core.plan.parse.scanner import begins_block
 from ralph_ls.core.plan.parse.task_rules import ParsedRow, PlanContext
-from ralph_ls.protocol.plan import PlanProblem, TaskState
+from ralph_ls.protocol.task_words import TaskState
+
+if TYPE_CHECKING:
+    from ralph_ls.protocol.plan import PlanProblem
 
 
 def make_tasks(readings: Iterable[BlockReading]) -> tuple[Task, ...]:
@@ -319,12 +322,14 @@ def _show(source: _Source) -> ParsedPlan:
     return ParsedPlan(plan=plan, problems=problems, spans=spans, source=source)
 
 
-_Problem = tuple[PlanProblem, tuple[int, int]]
+_Problem: TypeAlias = "tuple[PlanProblem, tuple[int, int]]"
 """With its place in its line."""
 
 
 def _make_problems(readings: Sequence[BlockReading], tally: Tally) -> tuple[_Problem, ...]:
     """All problems with their places, in the order of the text."""
+    from ralph_ls.protocol.plan import PlanProblem
+
     ids = Counter(task_id for reading in readings for task_id in reading.explicit())
     repeated = {task_id for task_id, n_tasks in ids.items() if n_tasks > 1}
     used_ids: Counter[str] = Counter()
@@ -347,6 +352,8 @@ def _make_problems(readings: Sequence[BlockReading], tally: Tally) -> tuple[_Pro
 
 def _place(found: Iterable[BlockFinding], text: str, first: int) -> Iterator[_Problem]:
     """The findings of a block with their places in the whole text, in order."""
+    from ralph_ls.protocol.plan import PlanProblem
+
     lines = [line for _, line in lines_of(text)]
     for finding in sorted(found, key=lambda finding: finding.line):
         number = first + finding.line + 1

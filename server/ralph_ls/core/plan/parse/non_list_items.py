@@ -15,7 +15,7 @@ from ralph_ls.core.plan.parse.headings import HeadingSection
 from ralph_ls.core.plan.parse.items import PlanItemDraft, find_remark, find_sign, read_state
 from ralph_ls.core.plan.parse.lines import MarkdownLine
 from ralph_ls.core.plan.parse.titles import is_explicit_id
-from ralph_ls.protocol.plan import TaskState
+from ralph_ls.protocol.task_words import TaskState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,7 +31,7 @@ from ralph_ls.core.plan.parse.headings import HeadingSection, SectionKind
 from ralph_ls.core.plan.parse.items import ItemRole, PlanItemDraft, opening_sign, read_state
 from ralph_ls.core.plan.parse.lines import BlockFinding
 from ralph_ls.core.plan.parse.titles import TitleParts, escape_surrogates, is_no_task, read_title
-from ralph_ls.protocol.plan import Priority, TaskState
+from ralph_ls.protocol.task_words import Priority, TaskState
 
 
 class PlanContext(NamedTuple):

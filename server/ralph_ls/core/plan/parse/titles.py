@@ -9,7 +9,7 @@ import hashlib
 import re
 from typing import NamedTuple
 
-from ralph_ls.protocol.plan import Priority
+from ralph_ls.protocol.task_words import Priority
 
 
 class TitleParts(NamedTuple):

@@ -42,10 +42,10 @@ from ralph_ls.core.views.model.words import (
     reverted_words,
 )
 from ralph_ls.protocol.base import to_wire_time
-from ralph_ls.protocol.plan import TaskState
 from ralph_ls.protocol.run.report import Report
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import BreakerState, Evidence, Phase
+from ralph_ls.protocol.task_words import TaskState
 
 REPORTS_MISSING_TO_WARN = 3
 """Iterations without a report from which a missing one is a warning."""

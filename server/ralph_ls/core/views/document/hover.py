@@ -31,8 +31,8 @@ from ralph_ls.core.views.model.tasks import (
 from ralph_ls.core.views.model.words import SHORT_HASH, one_line, recent_words
 from ralph_ls.core.views.panel.panel import panel_answers
 from ralph_ls.core.views.text.receipts import receipt_words
-from ralph_ls.protocol.plan import TaskState
 from ralph_ls.protocol.run.values import Phase
+from ralph_ls.protocol.task_words import TaskState
 
 MAX_HOVER_CHARS = 300
 """Shown characters of an answer or a reason."""

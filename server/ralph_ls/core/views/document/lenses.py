@@ -48,9 +48,9 @@ from ralph_ls.core.views.text.status import wait_words
 from ralph_ls.core.views.text.summary import cost_words, is_estimated, limit_words, tokens_words
 from ralph_ls.protocol.lsp.options import TaskLenses
 from ralph_ls.protocol.lsp.panel import Action, Verb
-from ralph_ls.protocol.plan import TaskState
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import Phase
+from ralph_ls.protocol.task_words import TaskState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,7 +25,7 @@ from ralph_ls.core.views.document.page import Heading, Page, PageBlockKind, Page
 from ralph_ls.core.views.document.task_ids import KnownTaskIds, is_written_id, task_id_uses
 from ralph_ls.core.views.model.tasks import blocked_words
 from ralph_ls.core.views.model.words import one_line
-from ralph_ls.protocol.plan import TaskState
+from ralph_ls.protocol.task_words import TaskState
 
 MAX_NAME_CHARS = 120
 """Characters of a symbol's name."""

@@ -25,9 +25,9 @@ from ralph_ls.core.views.model.control_chars import escape_control_chars
 from ralph_ls.core.views.model.document_context import DocumentContext
 from ralph_ls.core.views.model.history import TaskCompletion
 from ralph_ls.core.views.model.words import SHORT_HASH, SHOWN_REASON, one_line
-from ralph_ls.protocol.plan import TaskState
 from ralph_ls.protocol.run.events import CriteriaVerified, TaskSetAside
 from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.task_words import TaskState
 
 
 def finished_words(done: TaskCompletion) -> str:

@@ -32,7 +32,6 @@ from ralph_ls.core.views.model.tasks import (
 )
 from ralph_ls.core.views.model.words import FAILURE_WORDS, claims_words, one_line
 from ralph_ls.protocol.lsp.panel import IterationRow, PlanRows, TaskRow
-from ralph_ls.protocol.plan import TaskState
 from ralph_ls.protocol.run.events import (
     EventBase,
     EvidenceGathered,
@@ -44,6 +43,7 @@ from ralph_ls.protocol.run.events import (
 from ralph_ls.protocol.run.iteration_events import IterationEvent
 from ralph_ls.protocol.run.report import AgentFailure, Report, Usage
 from ralph_ls.protocol.run.values import Evidence
+from ralph_ls.protocol.task_words import TaskState
 
 MAX_ROWS = 200
 """Iterations that are kept."""

@@ -20,8 +20,8 @@ from ralph_ls.core.views.report.metrics import context_share, tokens_used, total
 from ralph_ls.core.views.text.summary import format_duration
 from ralph_ls.protocol.base import to_wire_time
 from ralph_ls.protocol.json_output import IterationMetrics, ReviewMetrics, RunMetrics, TotalMetrics
-from ralph_ls.protocol.plan import TaskState
 from ralph_ls.protocol.run.state import TaskReceipt
+from ralph_ls.protocol.task_words import TaskState
 
 RUN_HEADINGS = ("Run", "Started", "End", "Iter", "Clean", "Done", "Time", "Cost")
 ITERATION_HEADINGS = (

@@ -22,10 +22,10 @@ from ralph_ls.core.loop.rules.failure_policy import unavailable_agents
 from ralph_ls.core.plan.queries import TaskTraits
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.config.tables import ModelsConfig
-from ralph_ls.protocol.plan import Priority
 from ralph_ls.protocol.run.iteration_events import AgentOut
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import Mode
+from ralph_ls.protocol.task_words import Priority
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 

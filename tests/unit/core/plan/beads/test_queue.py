@@ -25,7 +25,7 @@ from ralph_ls.core.plan.formats.beads.snapshot import (
 )
 from ralph_ls.core.plan.model import Task
 from ralph_ls.core.plan.queries import count_tasks, task_view
-from ralph_ls.protocol.plan import Priority, TaskState
+from ralph_ls.protocol.task_words import Priority, TaskState
 
 
 def snapshot_of(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ralph_ls.core.plan.edit.user_edits import RESET_NOTE, reset_in_progress
 from ralph_ls.core.plan.parse.markdown import parse_markdown
-from ralph_ls.protocol.plan import TaskState
+from ralph_ls.protocol.task_words import TaskState
 
 NOTE = f"- {RESET_NOTE}"
 

@@ -18,7 +18,7 @@ from ralph_ls.core.plan.edit.task_edits import (
 from ralph_ls.core.plan.edit.task_order import add_task, move_task, set_priority
 from ralph_ls.core.plan.parse.markdown import parse_markdown
 from ralph_ls.protocol.errors import RalphError
-from ralph_ls.protocol.plan import Priority
+from ralph_ls.protocol.task_words import Priority
 from tests.unit.core.plan.plan_assertions import PLANS
 
 HEADED = "# Plan\n\n### 1.1 🟢 Lexer\n\n### 1.2 🔴 Parser\nWords.\n"

@@ -12,7 +12,7 @@ from ralph_ls.core.plan.edit.task_edits import (
 )
 from ralph_ls.core.plan.edit.task_order import add_task, move_task, set_priority
 from ralph_ls.protocol.errors import RalphError
-from ralph_ls.protocol.plan import Priority
+from ralph_ls.protocol.task_words import Priority
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from ralph_ls.core.plan.model import Plan, Task, TaskKind
 from ralph_ls.core.plan.parse.lines import lines_of
 from ralph_ls.core.plan.parse.markdown import parse_markdown
 from ralph_ls.protocol.errors import RalphError
-from ralph_ls.protocol.plan import Priority, TaskState
+from ralph_ls.protocol.task_words import Priority, TaskState
 from tests.unit.core.plan.plan_assertions import plan_texts
 
 _LINES = (

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ralph_ls.core.plan.parse.markdown import parse_markdown
-from ralph_ls.protocol.plan import Priority, TaskState
+from ralph_ls.protocol.task_words import Priority, TaskState
 
 LAYOUTS = Path(__file__).parents[4] / "data" / "layouts"
 

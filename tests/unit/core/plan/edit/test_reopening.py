@@ -10,7 +10,7 @@ from ralph_ls.core.plan.diff.guard_overrides import (
     task_excerpt,
 )
 from ralph_ls.core.plan.parse.markdown import parse_markdown
-from ralph_ls.protocol.plan import TaskState
+from ralph_ls.protocol.task_words import TaskState
 
 PLAN = "# Plan\n\n## Now\n\n- [ ] A-1: First\n- [~] A-2: Second\n  - Done when: green\n\n## Later\n"
 TAKEN = "## Now\n\n- [ ] A-2: Second\n  - Done when: green"

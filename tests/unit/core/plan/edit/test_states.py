@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from ralph_ls.core.plan.parse.items import find_sign, opening_sign, read_state
-from ralph_ls.protocol.plan import TaskState
+from ralph_ls.protocol.task_words import TaskState
 
 
 @pytest.mark.parametrize(

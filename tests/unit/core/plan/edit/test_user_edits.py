@@ -16,7 +16,7 @@ from ralph_ls.core.plan.edit.user_edits import (
 from ralph_ls.core.plan.parse.markdown import parse_markdown
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.lsp.row_methods import TaskEdit
-from ralph_ls.protocol.plan import TaskState
+from ralph_ls.protocol.task_words import TaskState
 
 NOTE = f"- {RETRY_NOTE}"
 

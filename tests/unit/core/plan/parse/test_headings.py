@@ -8,7 +8,7 @@ from ralph_ls.core.plan.parse.headings import (
     open_document,
     open_section,
 )
-from ralph_ls.protocol.plan import Priority
+from ralph_ls.protocol.task_words import Priority
 
 
 def section_of(

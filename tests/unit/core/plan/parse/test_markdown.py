@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from ralph_ls.core.plan.parse.markdown import parse_markdown
-from ralph_ls.protocol.plan import Priority, TaskState
+from ralph_ls.protocol.task_words import Priority, TaskState
 from tests.unit.core.plan.plan_assertions import PLANS, only_task, plan_of, problems_of, shown
 
 

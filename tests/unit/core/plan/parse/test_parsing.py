@@ -7,7 +7,7 @@ import pytest
 from ralph_ls.core.plan.formats.beads.snapshot import snapshot_to_text
 from ralph_ls.core.plan.formats.dispatch import check_plan, parse_plan
 from ralph_ls.core.plan.model import PlanKind, kind_of_file
-from ralph_ls.protocol.plan import TaskState
+from ralph_ls.protocol.task_words import TaskState
 from tests.unit.core.plan.beads.test_queue import snapshot_of
 from tests.unit.core.plan.stories.story_builder import story, text_of
 

@@ -12,7 +12,7 @@ from ralph_ls.core.plan.model import Plan, Task
 from ralph_ls.core.plan.parse.lines import lines_of
 from ralph_ls.core.plan.parse.markdown import parse_markdown
 from ralph_ls.core.plan.queries import count_tasks, newly_done, next_task, parsed_plan_to_json
-from ralph_ls.protocol.plan import TaskState
+from ralph_ls.protocol.task_words import TaskState
 from tests.unit.core.plan.plan_assertions import plan_texts
 
 any_texts = st.one_of(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ralph_ls.core.plan.model import LazyTuple, ParsedPlan, Plan
 from ralph_ls.core.plan.parse.markdown import parse_markdown, reparse_markdown
 from ralph_ls.core.plan.queries import count_tasks
-from ralph_ls.protocol.plan import TaskState
+from ralph_ls.protocol.task_words import TaskState
 from tests.unit.core.plan.plan_assertions import item_lines, plan_texts
 
 OPTIONAL = ("Low",)

@@ -7,7 +7,7 @@ import pytest
 from ralph_ls.core.plan.formats.beads.issues import BeadsIssue
 from ralph_ls.core.plan.parse.markdown import parse_markdown
 from ralph_ls.core.plan.queries import TaskTraits, tags_in, traits_of
-from ralph_ls.protocol.plan import Priority
+from ralph_ls.protocol.task_words import Priority
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from ralph_ls.core.plan.parse.titles import (
     strip_comments,
     title_id,
 )
-from ralph_ls.protocol.plan import Priority
+from ralph_ls.protocol.task_words import Priority
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from ralph_ls.core.plan.formats.stories.tasks import parse_stories, story_field_
 from ralph_ls.core.plan.lint.remarks import LineSpan
 from ralph_ls.core.plan.model import TaskKind
 from ralph_ls.core.plan.queries import count_tasks, newly_done, parsed_plan_to_json
-from ralph_ls.protocol.plan import Priority, TaskState
+from ralph_ls.protocol.task_words import Priority, TaskState
 from tests.unit.core.plan.stories.story_builder import (
     DONE,
     RETURNED,

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from ralph_ls.core.loop.inputs import HaltFiles
 from ralph_ls.core.views.panel.rows import IterationRows, iteration_rows, plan_rows
 from ralph_ls.protocol.lsp.panel import IterationRow, PlanRows, TaskRow
-from ralph_ls.protocol.plan import PlanProblem, ShownPriority, TaskState
+from ralph_ls.protocol.plan import PlanProblem
 from ralph_ls.protocol.run.events import EventBase, EvidenceGathered
 from ralph_ls.protocol.run.report import Claims, Usage
 from ralph_ls.protocol.run.values import CommitSeen, Evidence, Outcome, Phase
+from ralph_ls.protocol.task_words import ShownPriority, TaskState
 from tests.unit.core.views.document_contexts import (
     CHOOSE,
     COMMIT,

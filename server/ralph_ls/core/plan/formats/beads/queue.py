@@ -31,7 +31,7 @@ from ralph_ls.core.plan.formats.beads.snapshot import (
 from ralph_ls.core.plan.model import Task
 from ralph_ls.core.plan.parse.titles import fold_whitespace
 from ralph_ls.core.plurals import count_of
-from ralph_ls.protocol.plan import TaskState
+from ralph_ls.protocol.task_words import TaskState
 
 Edges = Mapping[str, Collection[str]]
 """The nodes that each node waits for."""

@@ -35,7 +35,8 @@ from ralph_ls.core.plan.model import ParsedPlan, Plan, Task
 from ralph_ls.core.plan.parse.lines import lines_of
 from ralph_ls.core.plan.parse.titles import fold_whitespace
 from ralph_ls.core.plan.verification.criteria import read_criteria
-from ralph_ls.protocol.plan import PlanProblem, Priority, ShownPriority, TaskState
+from ralph_ls.protocol.plan import PlanProblem
+from ralph_ls.protocol.task_words import Priority, ShownPriority, TaskState
 
 KIND = "beads"
 FIRST_LINE = 3

@@ -35,7 +35,7 @@ from ralph_ls.core.plan.formats.stories.json_text import (
     value_of,
 )
 from ralph_ls.core.plan.parse.titles import escape_surrogates, fold_whitespace, title_id
-from ralph_ls.protocol.plan import Priority
+from ralph_ls.protocol.task_words import Priority
 
 
 class ReviewStatus(StrEnum):

@@ -41,8 +41,9 @@ from ralph_ls.core.plan.model import ParsedPlan, Plan, Task, TaskKind
 from ralph_ls.core.plan.parse.lines import lines_of
 from ralph_ls.core.plan.parse.titles import escape_surrogates, fold_whitespace
 from ralph_ls.core.plan.queries import next_task
-from ralph_ls.protocol.plan import PlanProblem, TaskState
+from ralph_ls.protocol.plan import PlanProblem
 from ralph_ls.protocol.run.values import Mode
+from ralph_ls.protocol.task_words import TaskState
 
 
 def check_invariants(stories: StoryFile, *, skip_review: bool = False) -> tuple[StoryFinding, ...]:

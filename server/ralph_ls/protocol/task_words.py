@@ -1,0 +1,37 @@
+"""States and priorities of tasks.
+
+Apart from the models that use them, so that reading a plan, as completion does at each TAB, does
+not load the library of the models.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class TaskState(StrEnum):
+    """The five states of a task."""
+
+    TODO = "todo"
+    IN_PROGRESS = "inProgress"
+    DONE = "done"
+    BLOCKED = "blocked"
+    SKIPPED = "skipped"
+
+
+class Priority(StrEnum):
+    """High (P0), Standard (P1), Nice to Have (P2): I, @fix_plan.md Structure."""
+
+    P0 = "P0"
+    P1 = "P1"
+    P2 = "P2"
+
+
+class ShownPriority(StrEnum):
+    """The priority of a task as its tracker has it; ``bd`` knows two more than a plan."""
+
+    P0 = "P0"
+    P1 = "P1"
+    P2 = "P2"
+    P3 = "P3"
+    P4 = "P4"
