@@ -7,7 +7,7 @@ A failure has a kind, on which the user and the loop act: an overload is waited 
 needs the user. The kind comes from the agent's structured output first, then from messages that the
 program itself writes, then from the exit code. What a model or a tool printed is never searched.
 Standard error is searched only where the program printed nothing else, since then it is the
-program's complaint about its command line. Of plain text the last line alone is looked at, and only
+program's complaint about its command line. Of plain text the last lines alone are looked at, and only
 for what programs print in place of an answer.
 
 Does not decide what follows from a failure.
@@ -16,7 +16,7 @@ Does not decide what follows from a failure.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from ralph_ls.core.agent.result import (
@@ -312,22 +312,38 @@ def with_failure_in_plain_text(
 ) -> AgentResult:
     """The result of a program that prints plain text, with a failure in place of an answer.
 
-    That is its last line, of ``stderr`` where it printed nothing else, and only where the process
-    ``has_failed`` or this line is all output. An answer that is about limits is none.
+    That is one of its last lines, of ``stderr`` where it printed nothing else, and only where the
+    process ``has_failed`` or this line is all output. An answer that is about limits is none.
     """
     text = final.text.strip()
-    line = _last_line(text or stderr)
-    if not line or len(line) > _LONGEST_LINE or not (has_failed or line == text):
-        return final
-    limit = find_own_limit(line)
-    kind = AgentFailure.LIMIT if limit is not None else _own_error(line)
-    if kind is None:
-        return final
-    return replace(final, failed=True, why=line, failure=kind, limit=limit)
+    for line in _closing_lines(text or stderr):
+        limit = find_own_limit(line) if len(line) <= _LONGEST_LINE else None
+        kind = AgentFailure.LIMIT if limit is not None else _own_error(line)
+        if kind is not None and (has_failed or line == text):
+            return replace(final, failed=True, why=line, failure=kind, limit=limit)
+    return final
+
+
+def _closing_lines(output: str) -> Iterator[str]:
+    """The last line, then those before it that a wrapper's own remarks may follow.
+
+    These begin at the margin with a letter and are in no fence: a list, a quotation or a listing is
+    what the agent writes about.
+    """
+    lines = [line for line in output.splitlines() if line.strip()]
+    fences = sum(line.lstrip().startswith("```") for line in lines)
+    for number, line in enumerate(reversed(lines[-_CLOSING_LINES:])):
+        fences -= line.lstrip().startswith("```")
+        if number == 0 or (line[0].isalpha() and fences % 2 == 0):
+            yield line.strip()
+
+
+_CLOSING_LINES = 4
 
 
 def _own_error(line: str) -> AgentFailure | None:
-    return failure_in_text(line) if _API_ERROR.match(line) is not None else None
+    is_one = len(line) <= _LONGEST_LINE and _API_ERROR.match(line) is not None
+    return failure_in_text(line) if is_one else None
 
 
 _API_ERROR = re.compile(r"(?:[^\w\s]{1,2} )?API Error\b", re.IGNORECASE)

@@ -173,12 +173,16 @@ def _limit_in(message: str) -> AccountLimit:
 
 
 def _wall_time(found: re.Match[str]) -> WallTime | None:
+    zone = found["zone"]
+    if zone is not None and _ZONE.fullmatch(zone) is None:
+        # In no zone that can be named, the time would be a wrong one.
+        return None
     hour, half = int(found["hour"]), (found["half"] or "").lower()
     if half:
         hour = hour % 12 + (12 if half == "p" else 0)
     try:
         clock = time(hour, int(found["minute"] or 0))
-        zone = found["zone"] or found["utc"] or ""
+        zone = zone or found["utc"] or ""
         if found["month"] is None:
             return WallTime(clock=clock, zone=zone)
         month, day = _MONTHS.index(found["month"].lower()) + 1, int(found["day"])
@@ -215,9 +219,9 @@ _IS_OWN_LIMIT = re.compile(
     r"(?:\[[^\]]{1,40}\] ?)?(?:[^\w\s]{1,2} )?(?:(?:API |Fatal )?Error: ?)?"
     r"(?:Claude (?:AI |Code )?usage limit reached\b|[\w-]+ (?:[\w-]+ ){0,2}limit reached\|\d"
     r"|(?:[\w-]+ ){1,3}limit reached ?[^\w\s] ?resets "
-    rf"|You['\u2019]ve {_HIT}|You['\u2019]re out of (?:extra )?usage\b"
+    rf"|You(?:['\u2019]ve| have) {_HIT}|You(?:['\u2019]re| are) out of (?:extra )?usage\b"
     r"|Rate limit reached for \S+ in organi[sz]ation\b|You exceeded your current quota\b"
-    r"|You have exhausted your (?:[\w-]+ ){0,3}quota\b)",
+    r"|You(?:['\u2019]ve| have) exhausted your (?:[\w-]+ ){0,3}quota\b)",
     re.IGNORECASE,
 )
 
@@ -231,9 +235,12 @@ _AT = re.compile(
     r"(?P<day>\d{1,2})(?:st|nd|rd|th)?(?:,? (?P<year>\d{4}))?,? (?:at )?)?"
     r"(?P<hour>\d{1,2})(?::(?P<minute>\d\d)(?!\d)|(?=\s?[ap]\.?m\b))"
     r"(?:\s?(?P<half>[ap])\.?m\b\.?)?"
-    r"(?:\s?(?:\((?P<zone>[\w+-]{1,40}(?:/[\w+-]{1,40}){0,2})\)|(?P<utc>UTC|GMT)\b))?",
+    r"(?:\s?(?:\((?P<zone>[^)\n]{0,80})|(?P<utc>UTC|GMT)\b))?",
     re.IGNORECASE,
 )
+
+_ZONE = re.compile(r"[A-Za-z][\w+-]{0,39}(?:/[\w+-]{1,40}){0,2}")
+"""The name of a time zone: never a path that leaves the folder of the zones."""
 
 _AMOUNT = r"\d{1,9}(?:\.\d{1,9})? ?(?:ms|[dhms])"
 _IN = re.compile(rf"{_AGAIN} (?:in|after) ((?:{_AMOUNT}[a-z]*(?:,? and |,? )?)+)", re.IGNORECASE)
