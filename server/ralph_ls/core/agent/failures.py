@@ -7,8 +7,8 @@ A failure has a kind, on which the user and the loop act: an overload is waited 
 needs the user. The kind comes from the agent's structured output first, then from messages that the
 program itself writes, then from the exit code. What a model or a tool printed is never searched.
 Standard error is searched only where the program printed nothing else, since then it is the
-program's complaint about its command line. Of plain text the last lines alone are looked at, and only
-for what programs print in place of an answer.
+program's complaint about its command line. Of plain text the last lines alone are looked at, and
+only for what programs print in place of an answer.
 
 Does not decide what follows from a failure.
 """
