@@ -40,7 +40,7 @@ WITH_NODE := $(BIN)/python client-vscode/scripts/with_node.py
 NPM := $(WITH_NODE) npm --prefix client-vscode
 
 .PHONY: help demo test check format-check lint types imports generated gates-check client fix gates generate bench \
-	mutants sweep e2e agents vsix build changelog lock clean
+	mutants sweep e2e agents vsix docs build changelog lock clean
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z][a-z0-9-]*:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -134,6 +134,9 @@ agents: $(READY) ## run every real agent there is, and record what each prints (
 vsix: $(READY) $(CLIENT_READY) ## make the VS Code extension, the server inside, in dist/
 	@$(WITH_NODE) node client-vscode/scripts/package.mjs
 
+docs: $(READY) ## build the documentation site in dist/site (104 MB, once)
+	@$(BIN)/python .ci/docs.py
+
 build: $(READY) ## make the wheel and the source archive in dist/
 	@rm -rf dist
 	@$(BIN)/python -m hatchling build
@@ -144,6 +147,8 @@ changelog: $(READY) ## show what the next release would say
 lock: $(READY) ## pin every dependency again (UPGRADE=1: at its newest release)
 	@$(BIN)/uv pip compile pyproject.toml --group dev --universal --python-version 3.11 \
 		--generate-hashes --no-header --quiet $(if $(UPGRADE),--upgrade) --output-file requirements.lock
+	@$(BIN)/uv pip compile --group docs --universal --python-version 3.11 --generate-hashes \
+		--no-header --quiet $(if $(UPGRADE),--upgrade) --output-file .ci/docs.lock
 
 clean: ## remove .venv and everything that tools left behind
 	@rm -rf .venv .venv-* dist .coverage .coverage.* htmlcov .hypothesis .import_linter_cache \

@@ -17,6 +17,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from schemas.breaker_states import breaker_parts
+from schemas.commands_page import command_parts
+from schemas.decisions import decision_parts
 from schemas.docstrings import member_docstrings
 from schemas.documents import document_parts, fill_page
 from schemas.json_schemas import schema_files
@@ -79,6 +81,8 @@ def page_parts(root: Path) -> dict[str, dict[str, str]]:
         "protocol.md": document_parts(root),
         "loop-states.md": phase_parts() | breaker_parts(),
         "profiles.md": profile_parts(),
+        "commands.md": command_parts(),
+        "adr/index.md": decision_parts(root),
         "configuration.md": setting_parts(),
         **run_parts(root),
     }

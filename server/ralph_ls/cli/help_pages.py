@@ -53,7 +53,7 @@ def verb_page(name: str, command: Any) -> str:
     lines += wrap_line(f"Usage: ralph {name} {usage}", width, hanging=7)
     for paragraph in _description(command):
         lines += ["", *_wrapped(paragraph, width)]
-    rows = [(param, _row(param)) for param in command.params]
+    rows = [(param, term_and_text(param)) for param in command.params]
     for heading in ("argument", "option"):
         shown = [row for param, row in rows if row and param.param_type_name == heading]
         if shown:
@@ -70,7 +70,7 @@ def _description(command: Any) -> Iterator[str]:
     yield from text.split("\n\n")[1:]
 
 
-def _row(param: Any) -> tuple[str, str] | None:
+def term_and_text(param: Any) -> tuple[str, str] | None:
     """An argument or option and its text with its default; None for a hidden one."""
     if getattr(param, "hidden", False):
         return None

@@ -38,6 +38,11 @@ from ralph_ls.protocol.task_words import TaskState
 ROOT = Path(__file__).resolve().parents[3]
 PACKAGE = ROOT / "server" / "ralph_ls"
 README = ROOT / "README.md"
+QUICK_START = ROOT / "docs" / "quick-start.md"
+OVERNIGHT = ROOT / "docs" / "overnight.md"
+COMMANDS_PAGE = ROOT / "docs" / "commands.md"
+EXIT_CODES_PAGE = ROOT / "docs" / "exit-codes.md"
+SITE = ROOT / "mkdocs.yml"
 ARCHITECTURE = ROOT / "docs" / "ARCHITECTURE.md"
 LOOP_STATES = ROOT / "docs" / "loop-states.md"
 PROFILES_PAGE = ROOT / "docs" / "profiles.md"
@@ -48,7 +53,7 @@ SETTINGS_PAGES = [
     *(ROOT / "docs" / name for name in ("checks.md", "commits.md", "limits.md")),
 ]
 PICTURE = ROOT / "docs" / "pictures" / "demo.svg"
-ADRS = sorted((ROOT / "docs" / "adr").glob("*.md"))
+ADRS = sorted((ROOT / "docs" / "adr").glob("[0-9]*.md"))
 OWN_FLAGS = [README, LOOP_STATES, *SETTINGS_PAGES]
 """Pages on which a flag without a command is one of ours."""
 PAGES = [README, *sorted((ROOT / "docs").rglob("*.md"))]
@@ -96,7 +101,10 @@ def flags_of(verb: str) -> set[str]:
 def typed_lines(path: Path) -> list[list[str]]:
     """Every ``ralph`` command line in the page's shell blocks, as the shell would split it."""
     lines = [line for block in fences(path, "sh") for line in block.splitlines()]
-    return [shlex.split(line, comments=True) for line in lines if line.startswith("ralph ")]
+    typed = [shlex.split(line, comments=True) for line in lines if line.startswith("ralph ")]
+    # Where a shell puts the output is no argument; an option without a verb is none either.
+    cut = [list(itertools.takewhile(lambda word: word != ">", words)) for words in typed]
+    return [words for words in cut if words[1:2] and not words[1].startswith("-")]
 
 
 class TestCommands:
@@ -129,9 +137,9 @@ class TestCommands:
         }
         assert alone - known == set()
 
-    def test_the_readme_lists_all_verbs_and_no_others(self) -> None:
-        table = re.findall(r"^\| `ralph ([a-z-]+)[^`]*` \|", read(README), flags=re.MULTILINE)
-        assert sorted(table) == sorted(COMMANDS)
+    def test_the_page_of_commands_has_a_section_for_each_verb(self) -> None:
+        sections = re.findall(r"^### ralph ([a-z-]+)$", read(COMMANDS_PAGE), flags=re.MULTILINE)
+        assert sections == list(VERBS)
 
     def test_the_readme_s_commands_for_make_are_in_the_makefile(self) -> None:
         typed = [line for block in fences(README, "sh") for line in block.splitlines()]
@@ -142,10 +150,21 @@ class TestCommands:
 
 
 class TestReadme:
-    def test_it_lists_every_exit_code(self) -> None:
-        table = re.findall(r"^\| [a-z ]+ \| ([0-9, ]+) \|", read(README), flags=re.MULTILINE)
-        told = {int(code) for cell in table for code in cell.split(",")}
-        assert told == {
+    def test_it_can_be_read_in_a_few_minutes(self) -> None:
+        assert len(read(README).split()) <= 1200
+
+    @pytest.mark.parametrize("page", [README, QUICK_START], ids=names([README, QUICK_START]))
+    def test_the_plan_that_it_shows_is_one(self, page: Path) -> None:
+        (block,) = fences(page, "markdown")
+        parsed = parse_markdown(block)
+        assert [task.state for task in parsed.plan.tasks] == [TaskState.TODO] * 2
+        assert parsed.problems == ()
+
+
+class TestExitCodes:
+    def test_every_one_is_listed(self) -> None:
+        table = re.findall(r"^\| ([0-9]+) \|", read(EXIT_CODES_PAGE), flags=re.MULTILINE)
+        assert {int(code) for code in table} == {
             *EXIT_CODES.values(),
             TERM_EXIT_CODE,
             USAGE,
@@ -153,25 +172,18 @@ class TestReadme:
             FromInside.exit_code,
         }
 
-    def test_the_settings_that_it_shows_are_settings(self) -> None:
-        (block,) = fences(README, "toml")
-        config = Config.model_validate(tomllib.loads(block), by_alias=False, by_name=True)
-        assert config.agents[config.agent].argv
 
-    def test_the_plan_that_it_shows_is_one(self) -> None:
-        (block,) = fences(README, "markdown")
-        parsed = parse_markdown(block)
-        assert [task.state for task in parsed.plan.tasks] == [TaskState.TODO] * 2
-        assert parsed.problems == ()
-
+class TestSnippets:
     @pytest.mark.slow
-    def test_the_first_loop_goes_round_as_it_is_shown(self, tmp_path: Path) -> None:
-        (plan,) = fences(README, "markdown")
-        (loop,) = [block for block in fences(README, "sh") if "cat > agent.sh" in block]
+    def test_the_first_loop_and_the_overnight_run_go_as_they_are_shown(
+        self, tmp_path: Path
+    ) -> None:
+        init, agent, look = run_blocks(QUICK_START)
+        (plan,) = fences(QUICK_START, "markdown")
         git(tmp_path, "init", "--quiet")
-        assert shell(tmp_path, "ralph init").returncode == 0
+        assert shell(tmp_path, init).returncode == 0
         (tmp_path / "@fix_plan.md").write_text(plan, encoding="utf-8")
-        ended = shell(tmp_path, loop)
+        ended = shell(tmp_path, agent)
         assert ended.returncode == 0, ended.stdout + ended.stderr
         tasks = parse_markdown(read(tmp_path / "@fix_plan.md")).plan.tasks
         assert {task.state for task in tasks} == {TaskState.DONE}
@@ -179,6 +191,25 @@ class TestReadme:
             task.title for task in reversed(tasks)
         ]
         assert git(tmp_path, "status", "--porcelain") == ""
+        assert "Iterations" in shell(tmp_path, look).stdout
+
+        (tmp_path / "@fix_plan.md").write_text(plan.replace("Greeting", "Again"), "utf-8")
+        with (tmp_path / ".ralph" / "config.toml").open("a", encoding="utf-8") as settings:
+            settings.write('\nagent = "command"\n\n[agents.command]\nargv = ["sh", "agent.sh"]\n')
+        branch, *blocks = run_blocks(OVERNIGHT)
+        overnight = shell(
+            tmp_path, "\n".join([branch, "git add --all", "git commit -qm Set", *blocks])
+        )
+        assert overnight.returncode == 0, overnight.stdout + overnight.stderr
+        assert git(tmp_path, "branch", "--show-current") == "overnight\n"
+        assert (tmp_path / "run.html").is_file()
+        tasks = parse_markdown(read(tmp_path / "@fix_plan.md")).plan.tasks
+        assert {task.state for task in tasks} == {TaskState.DONE}
+
+
+def run_blocks(page: Path) -> list[str]:
+    """The shell blocks of a page that are marked to be run, in their order."""
+    return re.findall(r"^<!-- run -->\n\n```sh\n(.*?)^```$", read(page), re.MULTILINE | re.DOTALL)
 
 
 def shell(folder: Path, script: str) -> subprocess.CompletedProcess[str]:
@@ -207,6 +238,18 @@ class TestLinks:
         targets = [target.split("#")[0] for target in LINK.findall(FENCE.sub("", read(page)))]
         inside = [target for target in targets if target and "://" not in target]
         assert [target for target in inside if not (page.parent / target).exists()] == []
+        # The site's generator finds neither links that leave the folder nor missing pictures.
+        root = ROOT if page == README else ROOT / "docs"
+        places = [(page.parent / target).resolve() for target in inside]
+        assert [place for place in places if not place.is_relative_to(root)] == []
+
+
+class TestSite:
+    def test_every_page_has_its_place_in_the_navigation(self) -> None:
+        placed = re.findall(r": (\S+\.md)$", read(SITE), flags=re.MULTILINE)
+        pages = {page.relative_to(ROOT / "docs").as_posix() for page in PAGES[1:]}
+        decisions = {page.relative_to(ROOT / "docs").as_posix() for page in ADRS}
+        assert sorted(placed) == sorted(pages - decisions)
 
 
 class TestDecisions:

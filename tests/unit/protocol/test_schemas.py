@@ -35,6 +35,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 PAGES = (
     *("protocol.md", "loop-states.md", "profiles.md", "configuration.md"),
+    *("commands.md", "adr/index.md"),
     *(f"profiles/{name.value}.md" for name in ProfileName),
 )
 """Those with generated parts."""
@@ -67,6 +68,7 @@ def copy(tmp_path: Path) -> Path:
     """All that the generator writes, and the golden files and histories that it reads."""
     for part in ("schemas", "tests/golden", "tests/histories"):
         shutil.copytree(ROOT / part, tmp_path / part)
+    shutil.copytree(ROOT / "docs" / "adr", tmp_path / "docs" / "adr")
     (tmp_path / "docs" / "profiles").mkdir(parents=True)
     for page in PAGES:
         shutil.copy(ROOT / "docs" / page, tmp_path / "docs" / page)
