@@ -39,7 +39,7 @@ CLIENT_READY := client-vscode/node_modules/.package-lock.json
 WITH_NODE := $(BIN)/python client-vscode/scripts/with_node.py
 NPM := $(WITH_NODE) npm --prefix client-vscode
 
-.PHONY: help demo test check format-check lint types imports generated gates-check client fix gates generate bench \
+.PHONY: help demo test check format-check lint types imports generated gates-check prose client fix gates generate bench \
 	mutants sweep e2e agents vsix docs build changelog lock clean
 
 help: ## show this
@@ -71,7 +71,7 @@ else
 	$(NPM) run --silent test -- --retry=$(RERUNS)
 endif
 
-check: format-check lint types imports generated gates-check client ## look at everything without running it
+check: format-check lint types imports generated gates-check prose client ## look at everything without running it
 
 format-check: $(READY)
 	@$(BIN)/ruff format --check .
@@ -90,6 +90,10 @@ imports: $(READY)
 gates-check: $(READY)
 	@$(BIN)/python .ci/gates.py
 
+# Texts for users, compared with .ci/phrases.json by textlint.
+prose: $(CLIENT_READY)
+	@$(BIN)/python .ci/gates.py --prose
+
 generated: $(READY)
 	@$(BIN)/python schemas/generate.py --check
 
@@ -102,8 +106,9 @@ fix: $(READY) $(CLIENT_READY) ## format, and fix what the linters can fix
 	@$(BIN)/ruff format --quiet .
 	@$(NPM) run --silent fix
 
-gates: $(READY) ## write the figures of .ci/gates.toml that improved
+gates: $(CLIENT_READY) ## write the figures of .ci/gates.toml that improved
 	@$(BIN)/python .ci/gates.py --update
+	@$(BIN)/python .ci/gates.py --update --prose
 
 generate: $(READY) ## write the schemas again from the protocol
 	@$(BIN)/python schemas/generate.py --write

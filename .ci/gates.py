@@ -1,11 +1,11 @@
 """Gates: figures of the code that may only improve, compared with ``.ci/gates.toml``.
 
-usage: gates.py [--update] [--coverage DATA]
+usage: gates.py [--update] [--prose | --coverage DATA]
 
 Without options it counts words, modules, complex functions and unused names, and fails with one
-line for each figure that got worse. ``--coverage`` does the same for branch coverage from a data
-file of coverage.py. ``--update`` writes figures that improved; it never writes one that got worse,
-but it follows a function that was renamed or moved.
+line for each figure that got worse. ``--prose`` does the same for phrases in texts for users, and
+``--coverage`` for branch coverage from a data file of coverage.py. ``--update`` writes figures that
+improved; it never writes one that got worse, but it follows a function that was renamed or moved.
 """
 
 from __future__ import annotations
@@ -22,11 +22,13 @@ import tokenize
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 from complexipy import file_complexity
+from prose import PHRASES, Finding, find_phrases
 
 ROOT = Path(__file__).resolve().parents[1]
 FIGURES = Path(__file__).with_name("gates.toml")
@@ -38,20 +40,8 @@ Figures = dict[str, dict[str, int]]
 
 MAX_COMPLEXITY = 15
 
-WORDS = re.compile(
-    r"""\b(
-    stands?|stood|standing|lies|lie|lying|lay
-    |told|tells?|telling|untold|heard
-    |mend(?:s|ed|ing)?|anew|whoever|whomever
-    |put(?:s|ting)?\s+back
-    |(?:a|the|another|some|no)\s+persons?(?:'s)?|persons?
-    |of\s+(?:its|their|his|our)\s+own
-    |go(?:es|ing)?\s+on|went\s+on|gone\s+on
-    |com(?:es?|ing)\s+to\s+be|came\s+to\s+be|at\s+hand|in\s+vain|needs?\s+no\s+leave
-    |(?:does\s+not|do\s+not|did\s+not)\s+come\s+off|comes?\s+off
-    )\b""",
-    re.VERBOSE | re.IGNORECASE,
-)
+DIALECT = json.loads(PHRASES.read_text(encoding="utf-8"))["dialect"]
+WORDS = re.compile(rf"\b(?:{'|'.join(pattern for pattern, _ in DIALECT)})\b", re.IGNORECASE)
 """Words of a private dialect; ``docs/contributing.md`` names the usual ones."""
 
 MAINTAINERS_PAGES = re.compile(
@@ -69,6 +59,8 @@ def main() -> int:
     gates: dict[str, Callable[[], dict[str, int]]]
     if options.coverage:
         gates = {"coverage": lambda: measure_coverage(options.coverage)}
+    elif options.prose:
+        gates = {"prose": count_phrases}
     else:
         gates = {
             "words": count_words,
@@ -92,6 +84,7 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="gates.py", description="Figures that may only improve.")
     parser.add_argument("--update", action="store_true", help="write figures that improved")
+    parser.add_argument("--prose", action="store_true", help="phrases in texts for users")
     parser.add_argument("--coverage", type=Path, help="a data file of coverage.py")
     return parser.parse_args()
 
@@ -168,6 +161,31 @@ def _fewer_words(known: Mapping[str, int], found: Mapping[str, int]) -> list[str
     if worse:
         words = islice(banned_words(worse), 20)
         problems += [f"{word.file}:{word.line}: {word.text}" for word in words]
+    return problems + _improved(known, found)
+
+
+@cache
+def _phrases() -> list[Finding]:
+    return find_phrases(_tracked())
+
+
+def count_phrases() -> dict[str, int]:
+    """How many phrases with better ones each top folder has in its texts for users."""
+    return dict(Counter(_top_folder(finding.file) for finding in _phrases()))
+
+
+def _fewer_phrases(known: Mapping[str, int], found: Mapping[str, int]) -> list[str]:
+    worse = {folder for folder, count in found.items() if count > known.get(folder, 0)}
+    problems = [
+        f"{found[folder]} phrases of .ci/phrases.json in {folder}, at most {known.get(folder, 0)}"
+        " are allowed"
+        for folder in sorted(worse)
+    ]
+    findings = (finding for finding in _phrases() if _top_folder(finding.file) in worse)
+    problems += [
+        f"{finding.file}:{finding.line}: “{finding.phrase}”, better “{finding.better}”"
+        for finding in findings
+    ]
     return problems + _improved(known, found)
 
 
@@ -276,6 +294,7 @@ def _more_coverage(known: Mapping[str, int], found: Mapping[str, int]) -> list[s
 
 COMPARE: Mapping[str, Callable[[Mapping[str, int], Mapping[str, int]], list[str]]] = {
     "words": _fewer_words,
+    "prose": _fewer_phrases,
     "modules": _few_modules,
     "complexity": _simpler,
     "unused": _less_unused,

@@ -39,7 +39,7 @@ export class Files {
     }
   }
 
-  /** The prompt of the mode that the loop is in; or how to have one of one's own. */
+  /** The prompt of the mode that the loop is in; or how to write a separate one. */
   async openPrompt(folder: FolderSnapshot): Promise<void> {
     const run = folder.state?.run;
     const path = promptPath(

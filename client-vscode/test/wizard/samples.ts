@@ -81,7 +81,7 @@ export const RESULT: SetupResult = {
   notes: ["Allow it first."],
 };
 
-/** A person at a screen: does one thing after the other, and sees what comes of it. */
+/** A user at a screen: does one thing after the other, and sees what comes of it. */
 export class Person {
   wizard: Wizard;
   /** What the last event wanted done. */
