@@ -179,10 +179,12 @@ def test_what_does_not_validate_is_neither_committed_nor_complete(stage: Stage) 
 
 
 def test_a_commit_of_the_user_holds_back_what_is_pushed(stage: Stage) -> None:
+    """Also one with the trailers of the iteration, as a copied message has them."""
     stage.kill()
+    trailers = f"Ralph-Run: {stage.files.folder.name}\nRalph-Iteration: 1\nRalph-Start: 1"
     stage.write("mine", "mine\n")
     git(stage.repository, "add", "mine")
-    git(stage.repository, "commit", "-q", "-m", "mine", "mine")
+    git(stage.repository, "commit", "-q", "-m", "mine", "-m", trailers, "mine")
     assert stage.run("--resume") == 0
     assert stage.log()[:3] == ["ralph: two", "ralph: one (interrupted)", "mine"]
     assert stage.log(stage.remote)[0] == "script"

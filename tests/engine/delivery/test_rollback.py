@@ -128,13 +128,14 @@ class TestWhatItDoes:
         assert told["forcePush"] == "git push --force-with-lease origin main"
         assert git(remote, "rev-parse", "main") == pushed != head(project)
 
-    def test_a_commit_that_names_a_run_of_ours_is_ours(self, project: Project) -> None:
+    def test_a_commit_with_copied_trailers_is_the_users(self, project: Project) -> None:
         worked(project, 1)
         run = project.run_folder().name
         message = f"ralph: First task\n\nRalph-Run: {run}\nRalph-Iteration: 1"
         git(project.repository, "commit", "--quiet", "--allow-empty", "-m", message)
-        told = rolled(project, "1", "--dry-run")
-        assert [one["foreign"] for one in told["commits"]] == [False, False]
+        told = refused(project, "1", "--dry-run")
+        assert told["refused"]["code"] == "foreign-commits"
+        assert [one["foreign"] for one in told["commits"]] == [True, False]
 
 
 class TestWhatItRefuses:

@@ -116,7 +116,7 @@ class UndoWork(IterationEffect):
 class CommitWork(IterationEffect):
     """Commit the iteration's changes; answered by ``WorkCommitted``.
 
-    Performed twice, it makes one commit: the trailers of its message identify the iteration.
+    Performed twice, it makes one commit: the reflog has the start of each commit.
     """
 
     base: Baseline

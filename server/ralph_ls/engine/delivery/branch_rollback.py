@@ -223,7 +223,7 @@ def _undone(
 ) -> tuple[UndoneCommit, ...]:
     """The commits on the way back, newest first, and which of them no iteration made."""
     commits = commits_between(worktree.root, target, head)
-    unknown = {commit.hash for commit in commits} - _by_trailer(worktree, state, target, head)
+    unknown = {commit.hash for commit in commits}
     for known in commits_of_runs(state):
         if not unknown:
             break
@@ -232,22 +232,6 @@ def _undone(
         UndoneCommit(hash=one.hash, subject=one.subject, foreign=one.hash in unknown)
         for one in commits
     )
-
-
-def _by_trailer(worktree: Worktree, state: StateFolder, target: str, head: str) -> set[str]:
-    """Commits that say which run of ours made them, as those of the loop itself do.
-
-    See docs/rules.md#commits.
-    """
-    form = "--format=%H%x00%(trailers:key=Ralph-Run,valueonly,separator=%x20)"
-    printed = run_git(worktree.root, "log", "-z", form, "--no-color", f"{target}..{head}", "--")
-    tokens = printed.removesuffix(b"\0").split(b"\0")
-    runs = set(state.run_ids())
-    return {
-        commit.decode()
-        for commit, run in zip(tokens[::2], tokens[1::2], strict=False)
-        if run.decode("utf-8", "replace").strip() in runs
-    }
 
 
 def _require_clean(worktree: Worktree, found: RollbackResult) -> None:

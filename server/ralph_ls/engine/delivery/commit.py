@@ -2,8 +2,11 @@
 
 Git itself commits, with its hooks and its signing, and only what is the iteration's: files that
 were changed before are left out, whether they are staged or not, and so are new files that look
-like secrets and repositories inside this one. What is left out is reported once. A commit is
-recognised by its trailers, so an engine that takes over an iteration never makes a second one.
+like secrets and repositories inside this one. What is left out is reported once.
+
+Git itself writes into the reflog of HEAD for which start it made a commit, so an engine that takes
+over an iteration finds it there and never makes a second one. Later the journal knows its hash. The
+trailers of the message are information: anybody may copy them.
 
 The log of finished tasks gets ``Commit: hash`` below each entry. No commit can hold its own hash,
 so the next one brings it along; after the last iteration a further commit does, and the tree is
@@ -16,16 +19,12 @@ import asyncio
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import PurePosixPath
 
 from ralph_ls.core.loop.effects import CommitWork
 from ralph_ls.core.loop.inputs import Notice, WorkCommitted
-from ralph_ls.core.loop.rules.commits import (
-    ITERATION_TRAILER,
-    RUN_TRAILER,
-    START_TRAILER,
-    progress_message,
-)
+from ralph_ls.core.loop.rules.commits import progress_message
 from ralph_ls.core.plan.edit.progress_log import entries_without_commit, name_commits
 from ralph_ls.core.plurals import some_of
 from ralph_ls.engine.delivery.git_commands import ProcessLauncher, run_own_git
@@ -36,6 +35,7 @@ from ralph_ls.engine.delivery.restoration_commits import (
     TreeEntry,
     entries_of,
 )
+from ralph_ls.engine.git.history import is_ancestor
 from ralph_ls.engine.git.status import DELETED, GITLINK, dirty_paths
 from ralph_ls.engine.git.worktree_state import read_head, under_way
 from ralph_ls.engine.worktree.workspace import Workspace
@@ -43,7 +43,9 @@ from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.run.values import Baseline
 from ralph_ls.store.external.git_command import run_git
 from ralph_ls.store.files import PRIVATE_FILE, write_atomic
+from ralph_ls.store.layout import StateFolder
 from ralph_ls.store.project.plan_file import edit_plan
+from ralph_ls.store.run.iterations import commits_of_runs
 
 SHOWN_PATHS = 5
 
@@ -52,6 +54,12 @@ RACES = 4
 
 NAMED_ENTRIES = 20
 """Entries of the log of finished tasks whose commit is looked for, from its beginning."""
+
+RUNS_WITH_ENTRIES = 3
+"""Newest runs whose commits are looked for below entries without one."""
+
+REFLOG_ENTRIES = 200
+"""Newest entries of HEAD's reflog among which an iteration's commit is looked for."""
 
 SHORT_HASH = 7
 
@@ -193,13 +201,14 @@ class IterationCommitter:
         commits = sorted({one for one in found.values() if one.strip("0")})
         if not commits:
             return {}
-        form = f"--format=%H%x00%(trailers:key={RUN_TRAILER},valueonly)%x01"
-        told = run_git(root, "log", "--no-walk", form, *commits).decode("utf-8", "replace")
-        entries = (one.strip().partition("\0") for one in told.split("\x01"))
-        known = {commit: run for commit, _, run in entries}
         since = [] if order.since is None else [f"^{order.since}"]
         new = run_git(root, "rev-list", "HEAD", *since, "--").decode().split()
-        loops = {commit for commit, run in known.items() if run.strip()} | {*new}
+        loops = {*new}
+        state = StateFolder(folder=self.launcher.workspace.files.folder.parent.parent)
+        for known in islice(commits_of_runs(state), RUNS_WITH_ENTRIES):
+            if loops.issuperset(commits):
+                break
+            loops |= known
         return {line: commit[:SHORT_HASH] for line, commit in found.items() if commit in loops}
 
     def _conflicts(self) -> list[str]:
@@ -232,16 +241,19 @@ class IterationCommitter:
         ran = await run_own_git(
             self.launcher,
             order,
+            *("-c", "core.logAllRefUpdates=true"),
             *("commit", "--quiet", "--cleanup=whitespace", "--file=-", *only),
             name="commit",
             timeout=limit,
             stdin=order.message.encode("utf-8", errors="replace"),
-            settings={"GIT_LITERAL_PATHSPECS": "1"},
+            settings={
+                "GIT_LITERAL_PATHSPECS": "1",
+                "GIT_REFLOG_ACTION": _reflog_action(self.launcher.workspace, order.start),
+            },
         )
         made = await asyncio.to_thread(self._find, order)
         if made is None and ran.ok:
-            made = await asyncio.to_thread(self._rewritten, before)
-            notices = (*notices, *(made.notices if made is not None else ()))
+            made = await asyncio.to_thread(self._made_since, before)
         if made is None:
             return WorkCommitted(problem=ran.how(limit), notices=notices)
         return WorkCommitted(
@@ -252,30 +264,16 @@ class IterationCommitter:
         place = self.launcher.workspace.worktree
         return read_head(place.git_dir, place.common_dir).commit
 
-    def _rewritten(self, before: str | None) -> WorkCommitted | None:
-        """The commit that was just made, whose message a hook has rewritten."""
+    def _made_since(self, before: str | None) -> WorkCommitted | None:
+        """The commit that was just made, where git keeps no reflog."""
         head = self._head()
         if head is None or head == before:
             return None
         subject = run_git(self.launcher.workspace.root, "log", "-1", "--format=%s", head)
-        message = (
-            f"a hook took {RUN_TRAILER} and {START_TRAILER} out of the message of commit "
-            f"{head[:7]}, so a rollback takes it for a person's; let the hook keep trailers"
-        )
-        notice = Notice(code="trailers-lost", message=message)
-        told = subject.decode("utf-8", "replace").strip()
-        return WorkCommitted(commit=head, subject=told, notices=self._once(notice))
-
-    def _once(self, notice: Notice) -> tuple[Notice, ...]:
-        if (notice.code, "") in self._told:
-            return ()
-        self._told.add((notice.code, ""))
-        return (notice,)
+        return WorkCommitted(commit=head, subject=subject.decode("utf-8", "replace").strip())
 
     def _find(self, order: CommitWork) -> WorkCommitted | None:
-        workspace = self.launcher.workspace
-        ours = RestorationCommits(workspace).hashes()
-        return find_commit(workspace, since=order.since, start=order.start, but=ours)
+        return find_commit(self.launcher.workspace, since=order.since, start=order.start)
 
     def _only(self, order: CommitWork, paths: Sequence[str], listed: bytes) -> list[str] | None:
         """What keeps other staged files out of the commit; None where nothing is to be committed.
@@ -350,42 +348,32 @@ class IterationCommitter:
         return tuple(notices)
 
 
-def find_commit(
-    workspace: Workspace,
-    *,
-    since: str | None,
-    start: int,
-    but: Collection[str] = (),
-) -> WorkCommitted | None:
-    """The commit that the loop made of an iteration; None where there is none.
+def find_commit(workspace: Workspace, *, since: str | None, start: int) -> WorkCommitted | None:
+    """The commit that the loop made of an iteration; None where HEAD does not have it.
 
-    ``since`` is what HEAD was when the iteration began; ``but`` are the engine's commits that
-    restore something, which have the same trailers. A commit that names no start is from a
-    version that had one number for both.
+    ``since`` is what HEAD was when the iteration began. Of several, as hooks make them, the first.
     """
     place = workspace.worktree
     head = read_head(place.git_dir, place.common_dir).commit
     if head is None or head == since:
         return None
-    form = "%H%x00%s%x00" + "%x00".join(
-        f"%(trailers:key={key},valueonly,separator=%x20)"
-        for key in (RUN_TRAILER, START_TRAILER, ITERATION_TRAILER)
-    )
-    known = [] if since is None else [f"^{since}"]
+    options = ("-z", "--format=%H%x00%gs%x00%s", f"--max-count={REFLOG_ENTRIES}")
     try:
-        printed = run_git(
-            place.root, "log", "-z", f"--format={form}%x00", "--max-count=200", head, *known, "--"
-        )
+        printed = run_git(place.root, "log", "--walk-reflogs", *options, "HEAD", "--")
     except RalphError:
-        # What the iteration began with was collected since: it is looked for from HEAD alone.
-        printed = run_git(place.root, "log", "-z", f"--format={form}%x00", "--max-count=1", head)
+        return None
     tokens = printed.decode("utf-8", "replace").split("\0")
-    wanted = (workspace.run, str(start))
-    entries = zip(*(tokens[at::6] for at in range(5)), strict=False)
-    for commit, subject, run, start_named, iteration in entries:
-        if (run.strip(), start_named.strip() or iteration.strip()) == wanted and commit not in but:
+    action = f"{_reflog_action(workspace, start)}:"
+    entries = [*zip(*(tokens[at::3] for at in range(3)), strict=False)]
+    for commit, reason, subject in reversed(entries):
+        if reason.startswith(action) and is_ancestor(place.root, commit, head):
             return WorkCommitted(commit=commit, subject=subject)
     return None
+
+
+def _reflog_action(workspace: Workspace, start: int) -> str:
+    """What git writes into the reflog about a commit of the loop, before its subject."""
+    return f"ralph run {workspace.run} start {start}"
 
 
 def first_paths_named(paths: Sequence[str]) -> str:

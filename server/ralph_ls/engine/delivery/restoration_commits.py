@@ -28,6 +28,7 @@ from ralph_ls.protocol.run.iteration_events import Forbidden
 from ralph_ls.protocol.run.values import TaskRef
 from ralph_ls.store.external.git_command import run_git
 from ralph_ls.store.files import PRIVATE_FILE, read_if_there, write_atomic
+from ralph_ls.store.run.iterations import restored_commits
 
 BY_RALPH = {
     f"GIT_{who}_{what}": value
@@ -134,7 +135,7 @@ class RestorationCommits:
 
     def hashes(self) -> frozenset[str]:
         """Every commit of the run that restores something, whether HEAD moved to it or not."""
-        return frozenset(str(one["commit"]) for one in self._read())
+        return frozenset(restored_commits(self._workspace.files))
 
     def recall(self, start: int, commits: frozenset[str]) -> tuple[RevertedChange, ...]:
         """What an engine that died had restored in this iteration, in one of these commits."""

@@ -22,9 +22,9 @@ from ralph_ls.core.loop.evidence.ownership import (
 )
 from ralph_ls.core.loop.inputs import Notice
 from ralph_ls.core.loop.profiles import profile_of
-from ralph_ls.core.loop.rules.commits import RUN_TRAILER
 from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.core.plurals import some_of
+from ralph_ls.engine.delivery.commit import find_commit
 from ralph_ls.engine.git.history import hash_algorithm
 from ralph_ls.engine.git.status import disk_value
 from ralph_ls.engine.worktree.workspace import FinalSnapshot, Workspace, save_final_snapshot
@@ -35,6 +35,7 @@ from ralph_ls.store.external.bd import FOLDER
 from ralph_ls.store.external.git_command import run_git
 from ralph_ls.store.files import names_in
 from ralph_ls.store.layout import RunFiles
+from ralph_ls.store.run.iterations import restored_commits
 from ralph_ls.store.run.runs import FoundRun
 
 MOST_COMMITS = 200
@@ -98,7 +99,7 @@ class InheritedChanges:
         before = self._look.tree.head
         if head is None or head == before:
             return ()
-        return tuple(one for one, _ in self._commits(before, head))
+        return tuple(one for one, _ in self._commits(run, before, head))
 
     def wrote(self, paths: Iterable[str]) -> None:
         """The engine itself has written these files of the loop's while it settled."""
@@ -171,12 +172,12 @@ class InheritedChanges:
         until = signs.ended_at or signs.alive_at
         if current is None or until is None or head in (None, current.started.baseline.head):
             return ()
-        found = self._commits(current.started.baseline.head, str(head))
+        found = self._commits(run, current.started.baseline.head, str(head))
         return tuple(one for one, made_at in found if made_at > until)
 
-    def _commits(self, before: str | None, head: str) -> list[tuple[str, int]]:
+    def _commits(self, run: RunState, before: str | None, head: str) -> list[tuple[str, int]]:
         """The commits between, newest first, without this run's own."""
-        form = f"%H%x00%ct%x00%(trailers:key={RUN_TRAILER},valueonly,separator=%x20)%x00"
+        form = "%H%x00%ct%x00"
         known = [] if before is None else [f"^{before}"]
         options = ("-z", f"--format={form}", f"--max-count={MOST_COMMITS}")
         try:
@@ -185,9 +186,18 @@ class InheritedChanges:
             # What HEAD was then was collected since: nobody can say what is new.
             return []
         tokens = printed.decode("utf-8", "replace").split("\0")
-        rows = zip(tokens[0::4], tokens[1::4], tokens[2::4], strict=False)
-        own = self._workspace.run
-        return [(one.strip(), int(at)) for one, at, run in rows if run.strip() != own]
+        own = self._own_commits(run, before)
+        rows = zip(tokens[0::3], tokens[1::3], strict=False)
+        return [(one.strip(), int(at)) for one, at in rows if one.strip() not in own]
+
+    def _own_commits(self, run: RunState, before: str | None) -> frozenset[str]:
+        """What the engine committed for the open iteration: restorations, and its work."""
+        own = frozenset(restored_commits(self._workspace.files))
+        if run.current is None:
+            return own
+        start = run.current.started.start
+        made = find_commit(self._workspace, since=before, start=start)
+        return own if made is None else own | {str(made.commit)}
 
 
 def last_sign_of_life(files: RunFiles, start: int) -> float | None:

@@ -409,7 +409,7 @@ class WorktreeInspector:
         ours = self._restorations.hashes()
         if self.workspace.config.commits is not Committer.LOOP:
             return ours
-        made = find_commit(self.workspace, since=effect.baseline.head, start=effect.start, but=ours)
+        made = find_commit(self.workspace, since=effect.baseline.head, start=effect.start)
         return ours if made is None or made.commit is None else ours | {made.commit}
 
     def _trace(self, start: int) -> Path:

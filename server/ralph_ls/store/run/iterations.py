@@ -5,12 +5,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from ralph_ls.protocol.errors import RalphError, StateUnusable, UsageError
 from ralph_ls.protocol.lsp.row_methods import ChangesResult
-from ralph_ls.protocol.run.events import Event, EvidenceGathered, IterationEnded, IterationStarted
+from ralph_ls.protocol.run.events import (
+    Committed,
+    Event,
+    EvidenceGathered,
+    IterationEnded,
+    IterationStarted,
+)
 from ralph_ls.store.external.git_command import run_git
 from ralph_ls.store.external.git_objects import (
     SHOWN_FILES,
@@ -18,7 +26,8 @@ from ralph_ls.store.external.git_objects import (
     empty_tree,
     files_between,
 )
-from ralph_ls.store.layout import RUN_ID, StateFolder, Worktree
+from ralph_ls.store.files import read_if_there
+from ralph_ls.store.layout import RUN_ID, RunFiles, StateFolder, Worktree
 from ralph_ls.store.run.journal import each_event
 from ralph_ls.store.run.runs import find_run
 
@@ -70,13 +79,13 @@ def first_starts(worktree: Worktree, state: StateFolder) -> tuple[int, ...]:
 
 
 def commits_of_runs(state: StateFolder) -> Iterator[frozenset[str]]:
-    """Commits of the agents of each run in the work tree itself, the newest run first.
+    """Commits of each run in the work tree itself, the newest run first: of agents and of the loop.
 
-    The user's commits are not included.
+    The user's commits are not included, whatever their messages have.
     """
     for run in reversed(state.run_ids()):
-        found: set[str] = set()
-        for event in _known(state, run, {"evidenceGathered", "iterationEnded"}):
+        found = {*restored_commits(state.run(run))}
+        for event in each_event(state.run(run).journal, kinds=_COMMITTING):
             match event:
                 case EvidenceGathered(evidence=evidence):
                     found.update(
@@ -84,11 +93,21 @@ def commits_of_runs(state: StateFolder) -> Iterator[frozenset[str]]:
                         for one in evidence.commits
                         if not one.repository and not one.by_person
                     )
-                case IterationEnded(commit=str(commit)):
+                case IterationEnded(commit=str(commit)) | Committed(commit=commit):
                     found.add(commit)
                 case _:
                     pass
         yield frozenset(found)
+
+
+_COMMITTING = frozenset({"evidenceGathered", "committed", "iterationEnded"})
+
+
+def restored_commits(files: RunFiles) -> Iterator[str]:
+    """Commits of the engine itself: restorations, and hashes in the log of finished tasks."""
+    for line in (read_if_there(files.restorations) or b"").splitlines():
+        with contextlib.suppress(ValueError, KeyError, TypeError):
+            yield str(json.loads(line)["commit"])
 
 
 def _known(state: StateFolder, run: str, kinds: Collection[str]) -> Iterator[Event]:

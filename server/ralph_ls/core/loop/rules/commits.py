@@ -5,10 +5,10 @@ work in no commit: it was stopped, its validation failed, a hook refused the com
 into the next commit, unless it was changed since. The user's changes between two iterations do not.
 
 The message has a subject that names the task and how its agent broke off, a body of what was
-reported and observed, and trailers: run and start, by which the commit is found again, and the
-iteration's number (docs/rules.md#commits). Texts of plan and agent are untrusted: each follows a
-fixed prefix or is indented, so that none can pass for a trailer, and none has a meaning for the
-host of the repository (``quoted_text``).
+reported and observed, and trailers: run, start and iteration, as information that decides nothing
+(docs/rules.md#commits). Texts of plan and agent are untrusted: each follows a fixed prefix or is
+indented, so that none can pass for a trailer, and none has a meaning for the host of the repository
+(``quoted_text``).
 
 Restored changes are named by the rule of the guard that they broke, for the next agent and for the
 history. An unfinished operation of git (a merge, a rebase, a cherry-pick) is not committed, which
