@@ -1,5 +1,5 @@
 /**
- * No text reaches the user without going through the translator.
+ * No text reaches the user without a translation from the bundle.
  *
  * What the server says is put between ‹ and ›, what is translated between ⟦ and ⟧: then nothing
  * that is neither may hold a letter.
@@ -11,25 +11,50 @@ import { afterEach, beforeEach, describe, test } from "vitest";
 import { Window } from "happy-dom";
 
 import { SAMPLES } from "../../../test/states";
-import { ASKS, folder, LETTERS, snapshot as windowOf } from "../../../test/samples";
+import { BUNDLE, PSEUDO_BUNDLE } from "../../../test/pseudoLocale";
+import {
+  ASKS,
+  folder,
+  iteration,
+  LETTERS,
+  panel,
+  snapshot as windowOf,
+  state,
+  task,
+} from "../../../test/samples";
+import { choices, Person } from "../../../test/wizard/samples";
 import { answersAsText } from "../../asText";
 import type { Message } from "../../generated/protocol";
-import { fill, useTranslator } from "../../l10n";
+import { fill, translatorOf, useTranslator } from "../../l10n";
 import { notificationsFor } from "../../notifications/notices";
 import { badge } from "../../state/badge";
 import { choose, type Need } from "../../state/choose";
 import { loopSnapshot } from "../../state/loopSnapshot";
 import { shownFolder, type FolderSnapshot, type Snapshot } from "../../state/snapshot";
 import { statusItem } from "../../status/statusItem";
+import { iterationNodes } from "../../trees/iterations";
+import { byId } from "../../trees/nodes";
+import { planNodes } from "../../trees/plan";
+import { STEPS } from "../../wizard/answers";
+import { screenOf } from "../../wizard/screens";
 import { LoopPage, type Host } from "../page";
 import { NOW } from "./samples";
 
 beforeEach(() => {
-  useTranslator((message, ...args) => `⟦${fill(message, ...args)}⟧`);
+  useTranslator(translatorOf(PSEUDO_BUNDLE));
 });
 
 afterEach(() => {
   useTranslator(fill);
+});
+
+/** What a text fills in, each as often as it does. */
+const places = (text: string): string[] => [...text.matchAll(/\{\d+\}/g)].map(String).sort();
+
+test.each(Object.keys(BUNDLE))("%j is translated whole, and longer", (key) => {
+  const text = PSEUDO_BUNDLE[key] ?? "";
+  assert.deepEqual(places(text), places(key));
+  assert.ok(text.length >= key.length * 1.4, text);
 });
 
 /** Fields of the server's that are text for users, wherever they are. */
@@ -148,5 +173,58 @@ test("why a command finds no folder", () => {
   for (const need of needs) {
     const choice = choose(windowOf([{ ...folder(), state: undefined }]), need);
     isTranslated(choice.kind === "none" ? choice.why : "found", need);
+  }
+});
+
+test("the rows of the trees", () => {
+  const tasks = (["todo", "inProgress", "done", "blocked", "skipped"] as const).map((each, at) =>
+    task({ id: `t${at}`, title: "‹a›", section: "‹s›", state: each, priority: "P0" }),
+  );
+  const outcomes = ["progress", "noProgress", "stopped", "limited", "lost", undefined] as const;
+  const rows = outcomes.map((outcome, at) =>
+    iteration({
+      iteration: at,
+      tries: 2,
+      tasksDone: 1,
+      status: "‹s›",
+      tests: "‹t›",
+      ...(outcome === undefined ? {} : { outcome }),
+      ...{ files: 2, claimedFiles: 1, task: "‹a›" },
+    }),
+  );
+  const plan = { uri: "file:///p", path: "p", tasks, problems: [] };
+  const shown = { ...folder(), state: state({ plan, panel: panel({ rows }) }) };
+  const nodes = [...byId([...planNodes(shown), ...iterationNodes(shown)]).values()];
+  assert.ok(nodes.length > 10);
+  for (const { label, description, tooltip, spoken } of nodes) {
+    for (const text of [label, description, tooltip, spoken]) {
+      isTranslated(text.replaceAll(/\bP0\b/g, ""), label);
+    }
+  }
+});
+
+test("the screens of the set-up", () => {
+  const known = { needsItems: true, needsAllow: true };
+  const given = marked(
+    choices({
+      profiles: [{ name: "fixplan", title: "a", detail: "‹d›", plan: "‹p›", ...known }],
+      templates: [],
+      templateFolder: "‹t›",
+      agents: [{ name: "‹n›", found: true, detail: "‹d›", ...known }],
+      existingPlan: "‹p›",
+      notes: [],
+    }),
+  );
+  for (const step of STEPS) {
+    const screen = screenOf(new Person({ step }, given).wizard);
+    // The placeholder of a field is an example, such as the word COMPLETE.
+    const words = screen.kind === "pick" ? [screen.placeholder] : [];
+    const rows = screen.kind === "pick" ? screen.rows : [];
+    const own = rows.flatMap((row) =>
+      row.kind === "line" ? [row.label] : [row.label, row.description ?? "", row.detail ?? ""],
+    );
+    for (const text of [screen.title, ...words, ...own]) {
+      isTranslated(text, `${step} ${screen.kind}`);
+    }
   }
 });
