@@ -32,7 +32,7 @@ export const AGAINS = [
   "output",
   /** The agent's own stream says that it edited one of the files, or one of them grew. */
   "edited",
-  /** Nothing tells the change from output. */
+  /** Nothing distinguishes the change from output. */
   "same",
 ] as const;
 export type Again = (typeof AGAINS)[number];
@@ -51,7 +51,7 @@ export interface AgentChoice {
   readonly name: string;
   /** Whether its program is there. */
   readonly found: boolean;
-  /** Where its program lies, or where it was looked for. */
+  /** The path of its program, or where it was searched for. */
   readonly detail: string;
   /** Whether the repository brings its command, which nobody has allowed yet. */
   readonly needsAllow: boolean;
@@ -116,9 +116,9 @@ export interface AgentExited {
   readonly stderrBytes: number;
 }
 
-/** Why an agent failed, as its own structured output, its exit or the engine tells it. */
+/** Why an agent failed, as its own structured output, its exit or the engine reports it. */
 export const AGENT_FAILURES = [
-  /** No account, or a key that is not taken: nothing helps but a person. */
+  /** No account, or a rejected key: only the user can help. */
   "notLoggedIn",
   /** The account is at its limit, which is lifted at some time. */
   "limit",
@@ -146,12 +146,12 @@ export const AGENT_FAILURES = [
   "idle",
   /** Its time was up. */
   "timedOut",
-  /** It says that it failed, in words of its own. */
+  /** It says in its own words that it failed. */
   "other",
 ] as const;
 export type AgentFailure = (typeof AGENT_FAILURES)[number];
 
-/** An agent that is not asked any more, since it cannot be had (`fallback`). */
+/** An agent that is no longer started because it is unavailable (`fallback`). */
 export interface AgentOut {
   readonly agent: string;
   /** When it is asked again; Absent: not in this run. */
@@ -174,7 +174,7 @@ export interface AgentStarted {
   readonly agent: string;
   readonly argv: readonly string[];
   readonly pid: number;
-  /** Seconds since the epoch as the system tells it, to know a pid that was used again. */
+  /** Seconds since the epoch as the system reports it, to recognise a pid that was used again. */
   readonly processStartTime: number;
   readonly group?: number;
   readonly promptBytes: number;
@@ -193,7 +193,7 @@ export interface AnswerParams {
   readonly continue?: boolean;
 }
 
-/** One of the six questions of a person who looks at a loop, answered in words. */
+/** One of the six questions of the user about a loop, answered in words. */
 export interface AnswerView {
   readonly heading: string;
   readonly text: string;
@@ -239,7 +239,7 @@ export interface AttemptsConfig {
 }
 
 /**
- * The state of the work tree at one moment, small enough to stand in the journal.
+ * The state of the work tree at one moment, small enough for the journal.
  *
  * A killed iteration is settled against the baseline that its `iterationStarted` recorded.
  */
@@ -251,7 +251,7 @@ export interface Baseline {
   /**
    * Path (`/`-separated, relative to the root) of every changed or untracked, not ignored file,
    * to a hash of its content and mode; `deleted` where it is gone. The loop's own files are left
-   * out. A nested repository stands as one entry that changes with its HEAD and its content.
+   * out. A nested repository is one entry that changes with its HEAD and its content.
    */
   readonly dirty: Readonly<Record<string, string>>;
   /**
@@ -284,7 +284,7 @@ export interface BlockedRaised {
   readonly path: string;
 }
 
-/** The blocker is gone, says a person. */
+/** The user resolved the blocker. */
 export interface BlockedResolved {
   readonly v: number;
   readonly seq: number;
@@ -319,7 +319,7 @@ export interface Breaker {
   readonly consecutiveFailingTests: number;
   /** Completions refused in a row with no progress between. */
   readonly consecutiveRefusals: number;
-  /** Iterations in a row in which a tool was not permitted; one that cannot tell leaves it. */
+  /** Iterations in a row in which a tool was not permitted; unreported ones leave it. */
   readonly consecutiveDenials: number;
   /** Tasks set aside with no progress between. */
   readonly consecutiveSetAsides: number;
@@ -365,11 +365,11 @@ export interface Card {
   readonly kind: string;
   readonly tone: Tone;
   readonly title: string;
-  /** For a person; it may have several lines. */
+  /** For the user; it may have several lines. */
   readonly text: string;
   /**
-   * Since when it is so, where that matters: when the breaker opened, or when the engine that is
-   * gone was last heard of. A viewer tells it in its own time zone, and how long ago that was.
+   * Since when it is so, where that matters: when the breaker opened, or the last event of an
+   * engine that died. A viewer shows it in its own time zone, and how long ago that was.
    */
   readonly since?: string;
   readonly actions: readonly Action[];
@@ -400,12 +400,12 @@ export interface ChangesResult {
   readonly iteration: number;
   readonly start: number;
   /**
-   * Whole hash of what the work tree stood on when the iteration began; git's empty tree where
-   * there was no commit yet.
+   * Whole hash of the work tree's HEAD when the iteration began; git's empty tree if there was
+   * no commit yet.
    */
   readonly base: string;
   /**
-   * Whole hash of what it left; Absent: the work tree, while the iteration goes on or where it
+   * Whole hash of what it left; Absent: the work tree, while the iteration is running or if it
    * made no commit and no later one began.
    */
   readonly head?: string;
@@ -456,7 +456,7 @@ export interface CommandAccepted {
   readonly command: string;
   readonly commandKind: string;
   readonly by: string;
-  /** What the asker is told. */
+  /** The reply to the asker. */
   readonly text: string;
   /** Id of the task that it was about: one that is skipped, or reset. */
   readonly task?: string;
@@ -484,13 +484,13 @@ export interface CommitSeen {
   readonly files: number;
   /** Path of the nested repository it was made in; empty for the workspace itself. */
   readonly repository: string;
-  /** It was made while the agent ran, and not by the agent: it is told, and is no progress. */
+  /** Made while the agent ran, but not by the agent: reported, and not progress. */
   readonly byPerson: boolean;
   /** True: all that it changed is what no agent may change and was restored; no progress. */
   readonly undone?: boolean;
 }
 
-/** A commit as a person names it. */
+/** A commit as users see it. */
 export interface CommitView {
   /** Whole. */
   readonly hash: string;
@@ -736,7 +736,7 @@ export interface CurrentIteration {
   readonly users?: readonly string[];
   /** When the first engine took it up that had not begun it: its agent had ended by then. */
   readonly takenUpAt?: string;
-  /** Kinds that were already told of it, so that settling it again tells nothing twice. */
+  /** Kinds that were already reported, so that settling it again reports nothing twice. */
   readonly told: readonly string[];
 }
 
@@ -769,7 +769,7 @@ export type Dialect = (typeof DIALECTS)[number];
 export interface DraftItem {
   readonly title: string;
   readonly priority?: Priority;
-  /** More about it, such as how one sees that it is done; it may have several lines. */
+  /** More about it, such as its acceptance criteria; it may have several lines. */
   readonly detail?: string;
 }
 
@@ -868,7 +868,7 @@ export interface Evidence {
   /** Files that changed because the engine writes its own output to them; they are left out. */
   readonly engineOutput?: readonly string[];
   readonly progress: boolean;
-  /** In words for a person: what the progress was, or why there was none. */
+  /** In words for the user: what the progress was, or why there was none. */
   readonly why: string;
 }
 
@@ -899,20 +899,20 @@ export type EvidenceKind = (typeof EVIDENCE_KINDS)[number];
 /** One line of the panel: a heading and its words. */
 export interface Fact {
   /**
-   * Stable, and in this order: `request` (what is worked on where that is no plan), `report`,
-   * `breaker`, `aside` (tasks that were set aside), `plan` (remarks on one that is no document
-   * to say them in), `tests`, `work`, `evidence`, `next`, `time`, `cost`, `tokens`; what is not
-   * known is left out.
+   * Stable, and in this order: `request` (what is worked on if there is no plan), `report`,
+   * `breaker`, `aside` (tasks that were set aside), `plan` (remarks on one that is not a
+   * document that could show them), `tests`, `work`, `evidence`, `next`, `time`, `cost`,
+   * `tokens`; what is not known is left out.
    */
   readonly key: string;
   readonly heading: string;
   readonly text: string;
   readonly tone: Tone;
-  /** The rest of a text that was cut, for whoever opens the line. */
+  /** The rest of a text that was cut, for users who open the line. */
   readonly more: string;
 }
 
-/** What the next iteration has to know of a validation that failed, where the run went on. */
+/** What the next iteration has to know of a validation that failed, where the run continued. */
 export interface FailedValidation {
   readonly validated: Validated;
   /** The iteration's; Absent where it had none, or it was set aside since. */
@@ -941,9 +941,9 @@ export interface FileAtParams {
 
 /** A file as it was at a commit. */
 export interface FileAtResult {
-  /** Absent: it was not there, it is no text, or it is larger than 5 MB. */
+  /** Absent: it did not exist, it is not a text file, or it is larger than 5 MB. */
   readonly text?: string;
-  /** It was there, and it is no text. */
+  /** It existed, and it is not a text file. */
   readonly binary: boolean;
   /** In bytes; Absent: it was not there. */
   readonly size?: number;
@@ -1038,7 +1038,7 @@ export interface GuardConfig {
   readonly planningIsFree: boolean;
 }
 
-/** Something that the agent may not do was restored; it is no progress. */
+/** A forbidden change was restored; it does not count as progress. */
 export interface GuardReverted {
   readonly v: number;
   readonly seq: number;
@@ -1056,7 +1056,7 @@ export interface GuardReverted {
   readonly nTasks: number;
   /** The agent's version, at most 4000 characters; empty where it left nothing. */
   readonly text: string;
-  /** Where the whole file lies as the agent left it, in the folder of the run; Absent: nowhere. */
+  /** Where the agent's version of the file is kept in the run's folder; Absent: nowhere. */
   readonly kept?: string;
   /** Which rule it broke, in words, where `what` alone does not say it. */
   readonly why?: string;
@@ -1113,13 +1113,13 @@ export interface IterationEnded {
   readonly crashes: number;
   readonly recommendation: string;
   readonly counts: PlanCountsView;
-  /** What all agents of this iteration used up, as far as they tell. */
+  /** The usage of all agents of this iteration, as far as they report it. */
   readonly usage?: Usage;
   /** Why the agent failed; Absent where it did not. */
   readonly failure?: AgentFailure;
   /** The agent that is left out from here on; Absent: none is. */
   readonly agentOut?: AgentOut;
-  /** Tool calls that were not permitted; Absent where the agent cannot tell. */
+  /** Tool calls that were not permitted; Absent if the agent does not report them. */
   readonly permissionDenials?: number;
   /** Which tools those were, each once. */
   readonly deniedTools: readonly string[];
@@ -1136,14 +1136,14 @@ export interface IterationEnded {
   readonly confirmed?: boolean;
   /** Failed attempts so far, by task id; a task that has none is not in it. */
   readonly attempts: Readonly<Record<string, number>>;
-  /** Ids of the tasks that a person wants skipped, as they are called now. */
+  /** Ids of the tasks that the user wants skipped, as they are called now. */
   readonly skipped: readonly string[];
-  /** The agent's session, where it told one. */
+  /** The agent's session, if it named one. */
   readonly session?: SessionSeen;
   /** The first error lines, at most five. */
   readonly errors: readonly string[];
   /**
-   * Why the run ends or parks here; Absent: it goes on. An engine that is killed right after
+   * Why the run ends or parks here; Absent: it continues. An engine that is killed right after
    * this event leaves enough to end the run as it would have ended.
    */
   readonly verdict?: Verdict;
@@ -1174,7 +1174,7 @@ export interface IterationRow {
   readonly tries: number;
   /** Title of the task that it was assigned. */
   readonly task?: string;
-  /** Absent while it goes on. */
+  /** Absent while it is running. */
   readonly outcome?: Outcome;
   /** True: it ran to its end to confirm that nothing is left to do. */
   readonly confirmed?: boolean;
@@ -1391,7 +1391,7 @@ export interface ModelsConfig {
   readonly priority: ModelsByPriority;
 }
 
-/** A person told the loop something. */
+/** The user sent the loop a note. */
 export interface NoteAdded {
   readonly v: number;
   readonly seq: number;
@@ -1402,14 +1402,14 @@ export interface NoteAdded {
   readonly by: string;
 }
 
-/** Tell the loop something; it goes into the next prompt. */
+/** Send a note to the loop; it goes into the next prompt. */
 export interface NoteParams {
   /** URI of the workspace folder that is meant; it may be left out where only one is open. */
   readonly workspace?: string;
   readonly text: string;
 }
 
-/** A person's note that no finished iteration has had yet. */
+/** A user's note that no finished iteration has had yet. */
 export interface NoteView {
   readonly text: string;
   readonly by: string;
@@ -1478,7 +1478,7 @@ export type Origin = (typeof ORIGINS)[number];
 export const OUTCOMES = [
   "progress",
   "noProgress",
-  /** The agent was ended on a person's order. */
+  /** The agent was ended on the user's order. */
   "stopped",
   /**
    * The agent could not be had: its account was at its usage limit, its model gave no answer, or
@@ -1494,7 +1494,7 @@ export type Outcome = (typeof OUTCOMES)[number];
  * A piece of what the agent printed, redacted; pieces of one stream follow each other.
  *
  * They are put together into frames: a client that reads slowly gets fewer, larger ones, and at
- * last the newest only. Nothing is lost by that, for the whole lies in the iteration's log.
+ * last the newest only. Nothing is lost by that, for all of it is in the iteration's log.
  */
 export interface OutputParams {
   readonly workspace: string;
@@ -1509,13 +1509,13 @@ export interface OutputParams {
 /** Everything that a panel shows of one work tree. */
 export interface Panel {
   readonly state: PanelState;
-  /** How it stands, in a few words. */
+  /** Its state in a few words. */
   readonly headline: string;
   /** The same for a status bar, such as `3/20` or `asks`. */
   readonly short: string;
   readonly tone: Tone;
   readonly needsPerson: boolean;
-  /** How many questions and blockers wait for a person. */
+  /** How many questions and blockers wait for the user. */
   readonly waiting: number;
   /**
    * The number beside an icon: as `waiting`, and at least 1 where a breaker or an engine that is
@@ -1527,10 +1527,10 @@ export interface Panel {
   readonly iterations: Meter;
   /** Required tasks that are done, of all that are required. */
   readonly tasks: Meter;
-  /** Running time when this was made; it goes on by itself while `ticking`. */
+  /** Running time when this was made; it advances by itself while `ticking`. */
   readonly seconds: number;
   readonly ticking: boolean;
-  /** When a run that waits by itself goes on; a viewer tells it in its own time zone. */
+  /** When a run that waits by itself continues; a viewer shows it in its own time zone. */
   readonly until?: string;
   /** The six, in the order in which they are shown. */
   readonly answers: readonly AnswerView[];
@@ -1543,13 +1543,13 @@ export interface Panel {
   readonly rows: readonly IterationRow[];
 }
 
-/** How a loop stands, seen by somebody who glances at it. */
+/** The state of a loop at a glance. */
 export const PANEL_STATES = [
   /** No run was ever made here. */
   "none",
   "running",
   "stopping",
-  /** It goes on when somebody says so. */
+  /** It continues when the user says so. */
   "paused",
   /** It waits by itself: a limit, a retry, a cooldown. */
   "waiting",
@@ -1673,7 +1673,7 @@ export interface PlanRows {
   /** Absent where no file is the plan, so that no row has a line to go to. */
   readonly uri?: string;
   /**
-   * Relative to the work tree, or what a plan is called that is no file, such as `bd`; empty
+   * Relative to the work tree, or the name of a plan that is not a file, such as `bd`; empty
    * where there is none.
    */
   readonly path: string;
@@ -1700,9 +1700,9 @@ export interface ProfileChoice {
   readonly name: ProfileName;
   readonly title: string;
   readonly detail: string;
-  /** Path of its plan, relative to the work tree's root; empty where it is no file. */
+  /** Path of its plan, relative to the work tree's root; empty if it is not a file. */
   readonly plan: string;
-  /** Whether a set-up writes its plan, and so needs items for it. */
+  /** Whether setup writes its plan, and so needs items for it. */
   readonly needsItems: boolean;
 }
 
@@ -1741,7 +1741,7 @@ export interface PromiseConfig {
 export const PROMISE_KINDS = ["complete", "blocked", "decide"] as const;
 export type PromiseKind = (typeof PROMISE_KINDS)[number];
 
-/** A promise stood in the final text. */
+/** A promise was found in the final text. */
 export interface PromiseRead {
   readonly v: number;
   readonly seq: number;
@@ -1775,10 +1775,10 @@ export interface ProposePlanParams {
   readonly agentPrompt?: PromptBy;
 }
 
-/** What the agent proposes; nothing of it is written. */
+/** What the agent proposes; none of it is written. */
 export interface ProposePlanResult {
   readonly items: readonly PlanItem[];
-  /** What a person should know of it, such as files that the agent changed unasked. */
+  /** What the user should know about it, such as files that the agent changed unasked. */
   readonly notes: readonly string[];
 }
 
@@ -1802,7 +1802,7 @@ export interface Pushed {
   readonly created: boolean;
   /** The remote's branch has commits that are not here. */
   readonly rejected: boolean;
-  /** The end of what git said where it failed, at most 2000 characters, without credentials. */
+  /** The end of git's output where it failed, at most 2000 characters, without credentials. */
   readonly tail: string;
 }
 
@@ -1829,7 +1829,7 @@ export interface QuestionAnswered {
   readonly by: string;
 }
 
-/** A DECIDE: the run needs a person's decision. */
+/** A DECIDE: the run needs the user's decision. */
 export interface QuestionAsked {
   readonly v: number;
   readonly seq: number;
@@ -1843,9 +1843,9 @@ export interface QuestionAsked {
   readonly askedAt: string;
 }
 
-/** The question of a run that a person should answer, or that was answered last. */
+/** The question of a run that the user should answer, or that was answered last. */
 export interface QuestionView {
-  /** Tells one question from the next, whoever looks: the run and when it was asked. */
+  /** Identifies the question for every viewer: the run and when it was asked. */
   readonly key: string;
   readonly text: string;
   /** Choices that the question itself lists. */
@@ -1858,7 +1858,7 @@ export interface QuestionView {
   /** Where it is shown in the plan, from 0. */
   readonly line: number;
   readonly answer?: string;
-  /** Who gave the answer; Absent while it stands in the file alone and no engine has read it. */
+  /** Who gave the answer; Absent while it is only in the file and no engine has read it. */
   readonly answeredBy?: string;
 }
 
@@ -1900,7 +1900,7 @@ export interface ReplyResult {
    * listen and was ended.
    */
   readonly code: string;
-  /** The same in words for a person. */
+  /** The same as a sentence for the user. */
   readonly text: string;
   /** The run that it was about; for a start, the one that began. */
   readonly run?: string;
@@ -1913,7 +1913,7 @@ export interface ReplyResult {
  * unknown ones included. The properties give typed readings with defaults (`IN_PROGRESS`, false,
  * 0); a value off the list is kept, named in `problems` and read as the default. No field is
  * read out of another: COMPLETE with EXIT_SIGNAL false, and IN_PROGRESS with EXIT_SIGNAL true,
- * stand as the agent wrote them.
+ * stay as the agent wrote them.
  */
 export interface Report {
   readonly kind: ReportKind;
@@ -1968,7 +1968,7 @@ export interface ResetTaskParams {
   readonly task: string;
 }
 
-/** Go on after a pause; resolves a BLOCKED that the run is parked on. */
+/** Continue after a pause; resolves a blocker that the run is parked on. */
 export interface ResumeParams {
   /** URI of the workspace folder that is meant; it may be left out where only one is open. */
   readonly workspace?: string;
@@ -2014,7 +2014,7 @@ export interface RollbackParams {
   readonly start: number;
   /** Whether commits that no iteration made may be undone, too. */
   readonly force?: boolean;
-  /** Only tell what would be undone. */
+  /** Only report what would be undone. */
   readonly dryRun?: boolean;
 }
 
@@ -2027,7 +2027,7 @@ export interface RollbackResult {
   /** 0 where there is no such start. */
   readonly iteration: number;
   readonly branch: string;
-  /** Whole hash of the commit that the branch stands on afterwards; empty where it is unknown. */
+  /** Whole hash of the branch's commit afterwards; empty where it is unknown. */
   readonly target: string;
   /** Newest first. */
   readonly commits: readonly UndoneCommit[];
@@ -2056,7 +2056,7 @@ export interface RolledBack {
   readonly commits: number;
   /** How many files are again as they were. */
   readonly files: number;
-  /** The first files that were left as they are, since a person saved them meanwhile. */
+  /** The first files that were left as they are, since the user saved them meanwhile. */
   readonly kept: readonly string[];
   /** Why it was not taken back, in words; empty where it was. */
   readonly refused: string;
@@ -2072,7 +2072,7 @@ export interface RunChoices {
   readonly remote?: string;
   /** True: what an iteration uses of a limit is known after it alone, so one may pass it. */
   readonly overshoots?: boolean;
-  /** True: nobody can tell what an agent of the run uses of such a limit. */
+  /** True: an agent of the run does not report its usage of such a limit. */
   readonly unmetered?: boolean;
   /**
    * What the agent is kept in: a kind of the settings, `command` for a prefix, or `none`;
@@ -2092,9 +2092,9 @@ export interface RunEnded {
   readonly kind: "runEnded";
   readonly reason: EndReason;
   readonly exitCode: number;
-  /** Why, in words for a person. */
+  /** Why, in words for the user. */
   readonly message: string;
-  /** Who ended it, where a person did. */
+  /** Who ended it, if a user did. */
   readonly by: string;
   readonly iterations: number;
   readonly seconds: number;
@@ -2105,7 +2105,7 @@ export interface RunEnded {
   readonly survivors: readonly number[];
 }
 
-/** The run goes on under a new engine. */
+/** The run continues under a new engine. */
 export interface RunResumed {
   readonly v: number;
   readonly seq: number;
@@ -2140,7 +2140,7 @@ export interface RunResumed {
   readonly settingsDigest?: string;
 }
 
-/** A new run; its settings as they hold, and the ones a person gave for this run alone. */
+/** A new run; its settings as they hold, and those given for this run alone. */
 export interface RunStarted {
   readonly v: number;
   readonly seq: number;
@@ -2159,9 +2159,9 @@ export interface RunStarted {
   readonly config: Config;
   /** Dotted snake_case key to value: what flags set; a resumed run keeps them. */
   readonly overrides: Readonly<Record<string, unknown>>;
-  /** The plan as it stands at the start. */
+  /** The plan at the start. */
   readonly counts: PlanCountsView;
-  /** Who chose what; Absent: told by an engine that did not say so. */
+  /** Who chose what; Absent: written by an engine that did not record it. */
   readonly choices?: RunChoices;
   /**
    * BLAKE2b of `settings.json` beside the journal, which has these settings in full; Absent: the
@@ -2170,7 +2170,7 @@ export interface RunStarted {
   readonly settingsDigest?: string;
 }
 
-/** One run as it stands after the event `seq`. */
+/** One run after the event `seq`. */
 export interface RunState {
   readonly run: string;
   readonly seq: number;
@@ -2210,7 +2210,7 @@ export interface RunState {
   /** The user's commits without which nothing is pushed: they were made when no engine ran. */
   readonly held?: readonly string[];
   readonly last?: LastIteration;
-  /** The last iteration's, until the run has ended or parked for it, or gone on. */
+  /** The last iteration's, until the run has ended or parked for it, or continued. */
   readonly verdict?: Verdict;
   readonly report?: Report;
   readonly reportIteration: number;
@@ -2236,12 +2236,12 @@ export interface RunState {
   readonly missingReports: number;
   /** Failed attempts so far, by task id. */
   readonly attempts: Readonly<Record<string, number>>;
-  /** Ids of the tasks that a person wants skipped for as long as the run lasts. */
+  /** Ids of the tasks that the user wants skipped for as long as the run lasts. */
   readonly skipped: readonly string[];
   /** A plan iteration came to its end since a build iteration last made progress. */
   readonly hasPlanned: boolean;
   readonly session?: Session;
-  /** The last one, where the run went on with it; Absent where it was content since. */
+  /** The last one, where the run continued with it; Absent where it was content since. */
   readonly failedValidation?: FailedValidation;
   /** The last five iterations. */
   readonly history: readonly IterationFacts[];
@@ -2250,20 +2250,20 @@ export interface RunState {
   readonly setAside: readonly TaskSetAside[];
   /** What each task took, by its id, in the order in which they were first worked on. */
   readonly receipts: Readonly<Record<string, TaskReceipt>>;
-  /** What all iterations used up, as far as the agents tell. */
+  /** The usage of all iterations, as far as the agents report it. */
   readonly usage?: Usage;
   /** Of the last minute, where `max_calls_per_minute` limits them. */
   readonly calls: readonly AgentCalls[];
-  /** Budgets of which a person was warned that most of them is used up. */
+  /** Budgets whose warning was given, since most of them is spent. */
   readonly budgetsWarned: readonly string[];
-  /** The plan's completion marker stood there at the start, and has not been gone since. */
+  /** The plan contained the completion marker at the start, and still does. */
   readonly staleMarker: boolean;
-  /** What the guard restored that no agent has been told yet. */
+  /** What the guard restored that no agent has been informed of yet. */
   readonly reverted: readonly GuardReverted[];
   readonly crashes: number;
   /** Iterations in a row that came to nothing since the agent's model gave no answer. */
   readonly overloads: number;
-  /** Agents that cannot be had, each once, in the order in which that was seen. */
+  /** Unavailable agents, each once, in the order in which that was noticed. */
   readonly agentsOut: readonly AgentOut[];
   readonly recommendation: string;
   /** Iterations in a row that committed nothing and changed only files that had just changed. */
@@ -2278,10 +2278,10 @@ export interface RunState {
   /** Fingerprints of every end state of this run, and of its start. */
   readonly seen: readonly string[];
   readonly question?: Question;
-  /** The last question whose answer an iteration has had; its file may still lie there. */
+  /** The last question whose answer an iteration has had; its file may still exist. */
   readonly settledQuestion?: string;
   readonly blocked?: Blocker;
-  /** The last blocker that was resolved; its file may still lie there. */
+  /** The last blocker that was resolved; its file may still exist. */
   readonly resolvedBlocker?: string;
   readonly notes: readonly NoteView[];
   readonly pauseRequested: boolean;
@@ -2355,7 +2355,7 @@ export const SANDBOX_KINDS = [
 ] as const;
 export type SandboxKind = (typeof SANDBOX_KINDS)[number];
 
-/** The agent's session that the next iteration may go on in. */
+/** The agent's session that the next iteration may continue. */
 export interface Session {
   readonly id: string;
   readonly costUsd?: number;
@@ -2395,21 +2395,21 @@ export interface SetupChoicesParams {
   readonly workspace?: string;
 }
 
-/** What can be chosen: agents that were found stand first. */
+/** What can be chosen: agents that were found come first. */
 export interface SetupChoicesResult {
   readonly profiles: readonly ProfileChoice[];
-  /** The one that fits what lies here; Absent where none or several do. */
+  /** The one that fits the folder; Absent if none or several do. */
   readonly profile?: ProfileName;
   readonly templates: readonly TemplateChoice[];
-  /** Where the user's own templates lie, whether it is there or not. */
+  /** The folder of the user's own templates, whether it exists or not. */
   readonly templateFolder: string;
   readonly agents: readonly AgentChoice[];
-  /** Path of a plan that lies here already, relative to the work tree's root. */
+  /** Path of a plan that exists already, relative to the work tree's root. */
   readonly existingPlan?: string;
   /** Whether there is a `.ralph/config.toml`. */
   readonly alreadySetUp: boolean;
   readonly defaults: SetupDefaults;
-  /** What could not be read, such as a template that is no text. */
+  /** What could not be read, such as a template that is not a text file. */
   readonly notes: readonly string[];
 }
 
@@ -2427,7 +2427,7 @@ export interface SetupDefaults {
 export const SETUP_FIELDS = ["description", "completionPhrase", "timeout", "items"] as const;
 export type SetupField = (typeof SETUP_FIELDS)[number];
 
-/** One file of the set-up, with its whole text as it will be. */
+/** One file of the setup, with its whole text as it will be. */
 export interface SetupFile {
   /** Relative to the work tree's root. */
   readonly path: string;
@@ -2447,7 +2447,7 @@ export type SetupFileAction = (typeof SETUP_FILE_ACTIONS)[number];
 /** What settles a problem at once. */
 export interface SetupFix {
   readonly title: string;
-  /** To be put at the end of the field, on a line of its own. */
+  /** Appended to the field, on a separate line. */
   readonly text: string;
 }
 
@@ -2456,7 +2456,7 @@ export interface SetupParams {
   /** URI of the workspace folder that is meant; it may be left out where only one is open. */
   readonly workspace?: string;
   readonly description?: string;
-  /** Without it the one that fits what lies here, else `fixplan`. */
+  /** Without it the one that fits the folder, else `fixplan`. */
   readonly profile?: ProfileName;
   /** Id of the template that the description began with. */
   readonly template?: string;
@@ -2471,15 +2471,15 @@ export interface SetupParams {
   readonly maxCostUsd?: number;
   /** Those that are selected, in their order. */
   readonly items?: readonly DraftItem[];
-  /** The plan to use, where it lies already; items are added to it. */
+  /** The plan to use if it exists already; items are added to it. */
   readonly existingPlan?: string;
-  /** Where the request of the profile `issue` lies: a file, or such as `owner/name#123`. */
+  /** The request of the profile `issue`: a file, or an issue such as `owner/name#123`. */
   readonly issue?: string;
   /** Whether the files are only shown. */
   readonly dryRun?: boolean;
 }
 
-/** One thing in a draft that a person should look at. */
+/** One problem in a draft. */
 export interface SetupProblem {
   readonly field: SetupField;
   readonly severity: SetupSeverity;
@@ -2493,7 +2493,7 @@ export interface SetupResult {
   /** False: they are only shown. */
   readonly written: boolean;
   readonly files: readonly SetupFile[];
-  /** What a person should know, such as what is left to do. */
+  /** What the user should know, such as what is left to do. */
   readonly notes: readonly string[];
 }
 
@@ -2517,7 +2517,7 @@ export interface SkipParams {
   readonly task: string;
 }
 
-/** Start a run as a process of its own; what is left out stands in the work tree's settings. */
+/** Start a run as a separate process; what is left out comes from the work tree's settings. */
 export interface StartParams {
   /** URI of the workspace folder that is meant; it may be left out where only one is open. */
   readonly workspace?: string;
@@ -2550,13 +2550,13 @@ export interface StateConfig {
   readonly maxBytes: number;
 }
 
-/** Ask how the workspace's newest run stands. */
+/** Get the state of the workspace's newest run. */
 export interface StateParams {
   /** URI of the workspace folder that is meant; it may be left out where only one is open. */
   readonly workspace?: string;
 }
 
-/** How the newest run of a workspace stands. */
+/** The state of a workspace's newest run. */
 export interface StateResult {
   /** Without `seen`, which is long in a long run; Absent where no run was ever made here. */
   readonly run?: RunState;
@@ -2566,7 +2566,7 @@ export interface StateResult {
   readonly live: boolean;
   /** The engine's, while it lives. */
   readonly pid?: number;
-  /** Whether nothing goes on until somebody does something. */
+  /** Whether nothing happens until the user does something. */
   readonly needsPerson: boolean;
   /** The six, in the order in which they are shown. */
   readonly answers: readonly AnswerView[];
@@ -2584,15 +2584,15 @@ export interface StopParams {
   readonly now?: boolean;
 }
 
-/** Be told what happens in a run from now on, and what was missed. */
+/** Receive a run's events from now on, and those that were missed. */
 export interface SubscribeParams {
   /** URI of the workspace folder that is meant; it may be left out where only one is open. */
   readonly workspace?: string;
   /** The last event that the client has seen; 0 where it has seen none. */
   readonly afterSeq?: number;
   /**
-   * The run that `after_seq` belongs to; without it, the newest one. Where another run is the
-   * newest by now, that one is told from its first event on.
+   * The run that `after_seq` belongs to; without it, the newest one. If another run is the
+   * newest by now, its events are sent from the first one on.
    */
   readonly run?: string;
   /** Whether each event is wanted, as `ralph/event`. */
@@ -2603,8 +2603,8 @@ export interface SubscribeParams {
    */
   readonly output?: boolean;
   /**
-   * Whether what it says is wanted decoded, as `ralph/messages`. Of an iteration that goes on
-   * already the last messages come first.
+   * Whether what it says is wanted decoded, as `ralph/messages`. Of an iteration that is already
+   * running the last messages come first.
    */
   readonly messages?: boolean;
   /** Whether the whole picture is wanted whenever it changes, as `ralph/view`. */
@@ -2618,14 +2618,14 @@ export interface SubscribeResult {
   /** Events after this one follow as `ralph/event`, each once. */
   readonly seq: number;
   /**
-   * The URI that everything told of this work tree names. Two folders of one work tree have one
-   * loop, and are told of as one: then it is the first folder's.
+   * The URI that all messages about this work tree name. Two folders of one work tree have one
+   * loop and are reported as one: then it is the first folder's.
    */
   readonly workspace: string;
   readonly state: StateResult;
 }
 
-/** How a person changes a task of the plan. */
+/** How the user changes a task of the plan. */
 export const TASK_EDITS = ["block", "unblock", "move"] as const;
 export type TaskEdit = (typeof TASK_EDITS)[number];
 
@@ -2688,7 +2688,7 @@ export interface TaskRow {
   readonly title: string;
   readonly state: TaskState;
   readonly priority?: ShownPriority;
-  /** The heading that the task stands under, without marks. */
+  /** The heading above the task, without marks. */
   readonly section: string;
   /** From 1, in the plan file. */
   readonly line: number;
@@ -2709,7 +2709,7 @@ export interface TaskRow {
   readonly asks: boolean;
   /** The open blocker is about it. */
   readonly blocks: boolean;
-  /** A person wants it skipped for as long as the run lasts. */
+  /** The user wants it skipped for as long as the run lasts. */
   readonly skipped: boolean;
   /** Whether the plan can say that it is blocked, by an edit of its text. */
   readonly canBlock: boolean;
@@ -2717,7 +2717,7 @@ export interface TaskRow {
   readonly words: string;
 }
 
-/** A task that does not come off makes room for the next one. */
+/** A task that keeps failing makes room for the next one. */
 export interface TaskSetAside {
   readonly v: number;
   readonly seq: number;
@@ -2744,7 +2744,7 @@ export interface TemplateChoice {
   readonly title: string;
   readonly detail: string;
   readonly source: TemplateSource;
-  /** What the description begins with; a person fills it. */
+  /** What the description begins with; the user completes it. */
   readonly description: string;
   readonly items: readonly PlanItem[];
   /** The one that it was made for. */
@@ -2777,7 +2777,7 @@ export interface TodoItem {
   readonly state: "pending" | "inProgress" | "done";
 }
 
-/** The agent's own to-do list as it now stands; it is not the plan. */
+/** The agent's own to-do list now; it is not the plan. */
 export interface TodoMessage {
   /** Of which start of an agent it is; files of earlier versions call it the iteration. */
   readonly start: number;
@@ -2787,11 +2787,11 @@ export interface TodoMessage {
   readonly items: readonly TodoItem[];
 }
 
-/** What a value means to a person; a viewer adds a shape and a colour to the word. */
+/** What a value means to the user; a viewer adds a shape and a colour to the word. */
 export const TONES = ["plain", "active", "good", "warning", "bad"] as const;
 export type Tone = (typeof TONES)[number];
 
-/** The agent uses a tool; the message with the same `call` that comes later tells its end. */
+/** The agent uses a tool; the message with the same `call` that comes later has its end. */
 export interface ToolMessage {
   /** Of which start of an agent it is; files of earlier versions call it the iteration. */
   readonly start: number;
@@ -2836,7 +2836,7 @@ export interface UnknownEvent {
   readonly kind: string;
 }
 
-/** Be told nothing more. */
+/** Stop receiving a run's events. */
 export interface UnsubscribeParams {
   /** URI of the workspace folder that is meant; it may be left out where only one is open. */
   readonly workspace?: string;
@@ -2917,8 +2917,8 @@ export const VERBS = [
   "pause",
   "stop",
   /**
-   * Goes on after a pause, approves a review, resolves a blocker, or takes up a run whose engine
-   * is gone.
+   * Continues after a pause, approves a review, resolves a blocker, or takes over a run whose
+   * engine died.
    */
   "resume",
   "reset",
@@ -2927,21 +2927,21 @@ export const VERBS = [
   "showLog",
   /** Opens the file that its argument `path` names, relative to the work tree. */
   "showFile",
-  /** It only tells something. */
+  /** It only informs. */
   "none",
 ] as const;
 export type Verb = (typeof VERBS)[number];
 
-/** What a settled iteration means for its run, where the run does not simply go on. */
+/** What a settled iteration means for its run, if the run does not simply continue. */
 export interface Verdict {
   readonly reason: EndReason;
   readonly message: string;
 }
 
 /**
- * How a work tree stands now, whole: it takes the place of the one before.
+ * The whole state of a work tree now: it replaces the one before.
  *
- * At most four a second; a change that needs a person comes at once.
+ * At most four a second; a change that needs the user comes at once.
  */
 export interface ViewParams {
   readonly workspace: string;
@@ -2969,7 +2969,7 @@ export interface WaitStarted {
   readonly until: string;
 }
 
-/** Something a person should know that ends nothing. */
+/** Something the user should know that ends nothing. */
 export interface Warned {
   readonly v: number;
   readonly seq: number;

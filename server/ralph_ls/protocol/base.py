@@ -1,4 +1,4 @@
-"""The parents of every model: one for what we are told, one for what we are asked.
+"""The parents of every model: one for reports, one for requests.
 
 Events and snapshots ignore unknown fields, because a run outlives updates of its viewers.
 Commands and settings forbid them, because a misspelt order must not be half obeyed.
@@ -33,11 +33,11 @@ Timestamp = Annotated[
 
 
 DEFERRED = ConfigDict(defer_build=True)
-"""For a ``TypeAdapter`` of a union, which has no settings of its own."""
+"""For a ``TypeAdapter`` of a union, which has no settings."""
 
 
 class WireModel(BaseModel):
-    """Something told: frozen, camelCase on the wire, unknown fields ignored."""
+    """A report: frozen, camelCase on the wire, unknown fields ignored."""
 
     model_config = ConfigDict(
         frozen=True,

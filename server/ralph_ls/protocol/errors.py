@@ -79,7 +79,7 @@ class IssuesMissing(PlanMissing):
 
 
 class IssuesRefused(RalphError):
-    """bd did not do what it was told; the message has its own words."""
+    """bd failed; the message quotes it."""
 
 
 class RequestMissing(PlanMissing):

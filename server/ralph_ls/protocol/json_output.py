@@ -1,7 +1,7 @@
-"""What the runs of a work tree came to, in numbers: what ``ralph stats`` and ``export`` tell.
+"""Figures of a work tree's runs, as ``ralph stats`` and ``ralph export`` print them.
 
 Everything here follows from journals. What an agent says of its own work is in ``claims`` and
-``completion_words`` alone, and nothing is counted by it; what it used up is its own word.
+``completion_words`` alone, and nothing is counted by it; its usage is what it reports.
 
 What ``ralph doctor --json`` prints. Stable: programs read it.
 """
@@ -42,7 +42,7 @@ class IterationMetrics(WireModel):
     commit: str | None = None
     """Its last commit, whole."""
     commits: int = 0
-    """Of the agent and of the loop; a person's are not among them."""
+    """Of the agent and of the loop, not the user's."""
     files: int = 0
     tasks_done: int = 0
     input_tokens: int | None = None
@@ -125,11 +125,11 @@ class RunMetrics(WireModel):
     seconds: float = 0.0
     """Engine time without parking where the run is over, else that of its iterations."""
     answers: int = 0
-    """Questions that a person answered, and blockers that one resolved."""
+    """Questions that the user answered, and blockers that the user resolved."""
     resets: int = 0
-    """Breakers and tasks that a person reset, and a stuck run that one resumed."""
+    """Breakers and tasks that the user reset, and stuck runs that the user resumed."""
     edits: int = 0
-    """Iterations in which a person ticked in the plan, or committed."""
+    """Iterations in which the user ticked a task in the plan, or committed."""
     files: int = 0
     """Different files that its iterations changed; a file that several changed counts once."""
     more_files: bool = False
@@ -149,7 +149,7 @@ class TotalMetrics(WireModel):
     """Those that count: at a usage limit of the agent's account nothing was tried."""
     clean: int = 0
     seconds: float = 0.0
-    """Of the runs, as each tells it."""
+    """Of the runs, as each reports it."""
     iteration_seconds: float = 0.0
     commits: int = 0
     files: int = 0
@@ -174,7 +174,7 @@ class TotalMetrics(WireModel):
     average_task_seconds: float | None = None
     """Time of iterations for each task that became done."""
     average_context: float | None = None
-    """Share of the context window that an iteration used, 0 to 1, where agents tell it."""
+    """Share of the context window that an iteration used, 0 to 1, where agents report it."""
     largest_context: float | None = None
     ends: dict[str, int] = Field(default_factory=dict)
     """How the runs ended, and how often each."""
@@ -200,21 +200,21 @@ class CheckStatus(StrEnum):
 
     OK = "ok"
     WARNING = "warning"
-    """A run can go on with it, and should better not."""
+    """A run can continue, but something should be fixed."""
     PROBLEM = "problem"
-    """A run cannot begin, or cannot go on, before somebody has seen to it."""
+    """A run cannot start or continue until this is fixed."""
 
 
 class CheckResult(WireModel):
-    """One thing that was looked at."""
+    """One check."""
 
     code: str
-    """What was looked at, kebab-case; the same code may come more than once."""
+    """Name of the check, kebab-case; the same code may occur more than once."""
     status: CheckStatus
     message: str
     """What was found."""
     remedy: str | None = None
-    """What to do about it; absent where it is well."""
+    """What to do about it; absent if all is well."""
 
 
 class AgentSeen(WireModel):
@@ -222,11 +222,11 @@ class AgentSeen(WireModel):
 
     name: str
     program: str | None = None
-    """Where it lies; absent where it is not installed."""
+    """Its path; absent if it is not installed."""
     version: str | None = None
     """What it says of itself; absent where it gave no answer in time."""
     account: str | None = None
-    """What tells that somebody has logged in, such as a variable; absent where nothing does."""
+    """What shows that the agent is logged in, such as a variable; absent if nothing does."""
     install: str
     """The command that installs it."""
     login: str

@@ -1,9 +1,9 @@
-"""What a viewer is told of a plan: tasks as they stand, wherever they are stored.
+"""A plan as viewers see it: its tasks now, wherever they are stored.
 
 The request that a run works on, where that is its plan.
 
 ``Request`` is what is kept in a run's folder, so that the run knows the same request to its end;
-``RequestView`` is what a viewer is told. A request's text was written by others: it is quoted
+``RequestView`` is what viewers see. A request's text was written by others: it is quoted
 wherever it is shown, and never made into a command.
 """
 
@@ -25,7 +25,7 @@ class TaskView(WireModel):
     state: TaskState
     priority: ShownPriority | None = None
     section: str = ""
-    """The heading that the task stands under, without marks."""
+    """The heading above the task, without marks."""
     line: int
     """From 1, in the plan file."""
     optional: bool = False
@@ -86,7 +86,7 @@ class Request(WireModel):
     source: str
     """As for ``RequestView``."""
     text: str
-    """Markdown, as the agent is told it: of an issue also its title and its comments."""
+    """Markdown, as the agent gets it: of an issue also its title and its comments."""
     url: str | None = None
     is_closed: bool = False
     """Somebody has closed the issue already."""

@@ -1,4 +1,4 @@
-"""The version of what is written and sent; a module of its own, since it is told before any model.
+"""The version of what is written and sent; a separate module, since it is sent before any model.
 
 An editor waits for the answer to ``initialize``, which names it.
 """

@@ -1,7 +1,7 @@
-"""What an editor and the language server say to each other beyond LSP: one table of ``ralph/…``.
+"""Messages between an editor and the language server beyond LSP: one table of ``ralph/…``.
 
-Requests are strict, so that a misspelt order is never half obeyed; what is told ignores what it
-does not know. It must never know LSP itself, nor how a message is framed or sent.
+Requests are strict, so that a misspelt order is never half obeyed; notifications ignore what they
+do not know. It must never know LSP itself, nor how a message is framed or sent.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class Method:
 
 
 class StartParams(WorkspaceParams):
-    """Start a run as a process of its own; what is left out stands in the work tree's settings."""
+    """Start a run as a separate process; what is left out comes from the work tree's settings."""
 
     max_iterations: int | None = Field(default=None, ge=1)
     profile: ProfileName | None = None
@@ -130,7 +130,7 @@ class PauseParams(WorkspaceParams):
 
 
 class ResumeParams(WorkspaceParams):
-    """Go on after a pause; resolves a BLOCKED that the run is parked on."""
+    """Continue after a pause; resolves a blocker that the run is parked on."""
 
     go_on: bool = Field(default=True, alias="continue")
     """Whether a run whose engine is gone is taken up by a new one."""
@@ -152,37 +152,37 @@ class AnswerParams(WorkspaceParams):
 
 
 class NoteParams(WorkspaceParams):
-    """Tell the loop something; it goes into the next prompt."""
+    """Send a note to the loop; it goes into the next prompt."""
 
     text: str = Field(min_length=1, max_length=MAX_TEXT, pattern=r"\S")
 
 
 class StateParams(WorkspaceParams):
-    """Ask how the workspace's newest run stands."""
+    """Get the state of the workspace's newest run."""
 
 
 class SubscribeParams(WorkspaceParams):
-    """Be told what happens in a run from now on, and what was missed."""
+    """Receive a run's events from now on, and those that were missed."""
 
     after_seq: int = Field(default=0, ge=0)
     """The last event that the client has seen; 0 where it has seen none."""
     run: str | None = None
-    """The run that ``after_seq`` belongs to; without it, the newest one. Where another run is the
-    newest by now, that one is told from its first event on."""
+    """The run that ``after_seq`` belongs to; without it, the newest one. If another run is the
+    newest by now, its events are sent from the first one on."""
     events: bool = True
     """Whether each event is wanted, as ``ralph/event``."""
     output: bool = False
     """Whether what the agent prints is wanted too, as ``ralph/output``. Of an agent that runs
     already the end of what it has printed comes first."""
     messages: bool = False
-    """Whether what it says is wanted decoded, as ``ralph/messages``. Of an iteration that goes on
-    already the last messages come first."""
+    """Whether what it says is wanted decoded, as ``ralph/messages``. Of an iteration that is
+    already running the last messages come first."""
     view: bool = False
     """Whether the whole picture is wanted whenever it changes, as ``ralph/view``."""
 
 
 class UnsubscribeParams(WorkspaceParams):
-    """Be told nothing more."""
+    """Stop receiving a run's events."""
 
 
 # -------------------------------------------------------------------------------------- results
@@ -197,13 +197,13 @@ class ReplyResult(WireModel):
     file, ``left`` for the next run, or ``continued`` by a new engine; ``signalled`` where an
     engine did not listen and was ended."""
     text: str
-    """The same in words for a person."""
+    """The same as a sentence for the user."""
     run: str | None = None
     """The run that it was about; for a start, the one that began."""
 
 
 class StateResult(WireModel):
-    """How the newest run of a workspace stands."""
+    """The state of a workspace's newest run."""
 
     run: RunState | None = None
     """Without ``seen``, which is long in a long run; None where no run was ever made here."""
@@ -214,7 +214,7 @@ class StateResult(WireModel):
     pid: int | None = None
     """The engine's, while it lives."""
     needs_person: bool = False
-    """Whether nothing goes on until somebody does something."""
+    """Whether nothing happens until the user does something."""
     answers: tuple[AnswerView, ...] = ()
     """The six, in the order in which they are shown."""
     panel: Panel | None = None
@@ -232,8 +232,8 @@ class SubscribeResult(WireModel):
     seq: int = 0
     """Events after this one follow as ``ralph/event``, each once."""
     workspace: str = ""
-    """The URI that everything told of this work tree names. Two folders of one work tree have one
-    loop, and are told of as one: then it is the first folder's."""
+    """The URI that all messages about this work tree name. Two folders of one work tree have one
+    loop and are reported as one: then it is the first folder's."""
     state: StateResult
 
 
@@ -265,7 +265,7 @@ class OutputParams(WireModel):
     """A piece of what the agent printed, redacted; pieces of one stream follow each other.
 
     They are put together into frames: a client that reads slowly gets fewer, larger ones, and at
-    last the newest only. Nothing is lost by that, for the whole lies in the iteration's log.
+    last the newest only. Nothing is lost by that, for all of it is in the iteration's log.
     """
 
     workspace: str
@@ -288,9 +288,9 @@ class MessagesParams(WireModel):
 
 
 class ViewParams(WireModel):
-    """How a work tree stands now, whole: it takes the place of the one before.
+    """The whole state of a work tree now: it replaces the one before.
 
-    At most four a second; a change that needs a person comes at once.
+    At most four a second; a change that needs the user comes at once.
     """
 
     workspace: str

@@ -23,8 +23,8 @@ class Verb(StrEnum):
     PAUSE = "pause"
     STOP = "stop"
     RESUME = "resume"
-    """Goes on after a pause, approves a review, resolves a blocker, or takes up a run whose engine
-    is gone."""
+    """Continues after a pause, approves a review, resolves a blocker, or takes over a run whose
+    engine died."""
     RESET = "reset"
     ANSWER = "answer"
     RUN_TASK = "runTask"
@@ -32,11 +32,11 @@ class Verb(StrEnum):
     SHOW_FILE = "showFile"
     """Opens the file that its argument ``path`` names, relative to the work tree."""
     NONE = "none"
-    """It only tells something."""
+    """It only informs."""
 
 
 class Tone(StrEnum):
-    """What a value means to a person; a viewer adds a shape and a colour to the word."""
+    """What a value means to the user; a viewer adds a shape and a colour to the word."""
 
     PLAIN = "plain"
     ACTIVE = "active"
@@ -46,14 +46,14 @@ class Tone(StrEnum):
 
 
 class PanelState(StrEnum):
-    """How a loop stands, seen by somebody who glances at it."""
+    """The state of a loop at a glance."""
 
     NONE = "none"
     """No run was ever made here."""
     RUNNING = "running"
     STOPPING = "stopping"
     PAUSED = "paused"
-    """It goes on when somebody says so."""
+    """It continues when the user says so."""
     WAITING = "waiting"
     """It waits by itself: a limit, a retry, a cooldown."""
     ASKS = "asks"
@@ -88,10 +88,10 @@ class Card(WireModel):
     tone: Tone
     title: str
     text: str = ""
-    """For a person; it may have several lines."""
+    """For the user; it may have several lines."""
     since: Timestamp | None = None
-    """Since when it is so, where that matters: when the breaker opened, or when the engine that is
-    gone was last heard of. A viewer tells it in its own time zone, and how long ago that was."""
+    """Since when it is so, where that matters: when the breaker opened, or the last event of an
+    engine that died. A viewer shows it in its own time zone, and how long ago that was."""
     actions: tuple[Action, ...] = ()
 
 
@@ -99,19 +99,19 @@ class Fact(WireModel):
     """One line of the panel: a heading and its words."""
 
     key: str
-    """Stable, and in this order: ``request`` (what is worked on where that is no plan), ``report``,
-    ``breaker``, ``aside`` (tasks that were set aside), ``plan`` (remarks on one that is no document
-    to say them in), ``tests``, ``work``, ``evidence``, ``next``, ``time``, ``cost``, ``tokens``;
-    what is not known is left out."""
+    """Stable, and in this order: ``request`` (what is worked on if there is no plan), ``report``,
+    ``breaker``, ``aside`` (tasks that were set aside), ``plan`` (remarks on one that is not a
+    document that could show them), ``tests``, ``work``, ``evidence``, ``next``, ``time``,
+    ``cost``, ``tokens``; what is not known is left out."""
     heading: str
     text: str
     tone: Tone = Tone.PLAIN
     more: str = ""
-    """The rest of a text that was cut, for whoever opens the line."""
+    """The rest of a text that was cut, for users who open the line."""
 
 
 class AnswerView(WireModel):
-    """One of the six questions of a person who looks at a loop, answered in words."""
+    """One of the six questions of the user about a loop, answered in words."""
 
     heading: str
     text: str
@@ -134,7 +134,7 @@ class TaskRow(TaskView):
     blocks: bool = False
     """The open blocker is about it."""
     skipped: bool = False
-    """A person wants it skipped for as long as the run lasts."""
+    """The user wants it skipped for as long as the run lasts."""
     can_block: bool = True
     """Whether the plan can say that it is blocked, by an edit of its text."""
     words: str = ""
@@ -152,7 +152,7 @@ class IterationRow(WireModel):
     task: str | None = None
     """Title of the task that it was assigned."""
     outcome: Outcome | None = None
-    """None while it goes on."""
+    """None while it is running."""
     confirmed: bool | None = None
     """True: it ran to its end to confirm that nothing is left to do."""
     started_at: Timestamp | None = None
@@ -183,10 +183,10 @@ class IterationRow(WireModel):
 
 
 class QuestionView(WireModel):
-    """The question of a run that a person should answer, or that was answered last."""
+    """The question of a run that the user should answer, or that was answered last."""
 
     key: str
-    """Tells one question from the next, whoever looks: the run and when it was asked."""
+    """Identifies the question for every viewer: the run and when it was asked."""
     text: str
     options: tuple[str, ...] = ()
     """Choices that the question itself lists."""
@@ -199,7 +199,7 @@ class QuestionView(WireModel):
     """Where it is shown in the plan, from 0."""
     answer: str | None = None
     answered_by: str | None = None
-    """Who gave the answer; None while it stands in the file alone and no engine has read it."""
+    """Who gave the answer; None while it is only in the file and no engine has read it."""
 
 
 class Meter(WireModel):
@@ -215,13 +215,13 @@ class Panel(WireModel):
 
     state: PanelState = PanelState.NONE
     headline: str
-    """How it stands, in a few words."""
+    """Its state in a few words."""
     short: str = ""
     """The same for a status bar, such as ``3/20`` or ``asks``."""
     tone: Tone = Tone.PLAIN
     needs_person: bool = False
     waiting: int = 0
-    """How many questions and blockers wait for a person."""
+    """How many questions and blockers wait for the user."""
     badge: int = 0
     """The number beside an icon: as ``waiting``, and at least 1 where a breaker or an engine that
     is gone waits for somebody."""
@@ -231,10 +231,10 @@ class Panel(WireModel):
     tasks: Meter = Meter(value=0)
     """Required tasks that are done, of all that are required."""
     seconds: float = 0.0
-    """Running time when this was made; it goes on by itself while ``ticking``."""
+    """Running time when this was made; it advances by itself while ``ticking``."""
     ticking: bool = False
     until: Timestamp | None = None
-    """When a run that waits by itself goes on; a viewer tells it in its own time zone."""
+    """When a run that waits by itself continues; a viewer shows it in its own time zone."""
     answers: tuple[AnswerView, ...] = ()
     """The six, in the order in which they are shown."""
     card: Card | None = None
@@ -252,7 +252,7 @@ class PlanRows(WireModel):
     uri: str | None = None
     """None where no file is the plan, so that no row has a line to go to."""
     path: str = ""
-    """Relative to the work tree, or what a plan is called that is no file, such as ``bd``; empty
+    """Relative to the work tree, or the name of a plan that is not a file, such as ``bd``; empty
     where there is none."""
     tasks: tuple[TaskRow, ...] = ()
     problems: tuple[PlanProblem, ...] = ()

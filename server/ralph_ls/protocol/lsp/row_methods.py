@@ -1,7 +1,7 @@
 """What a viewer asks about one row of its trees: a task of the plan, or an iteration of a run.
 
 Tasks are skipped, reset and edited; an iteration's changes are looked at, and undone together with
-all that came after it. The table of all requests stands in ``methods``.
+all that came after it. The table of all requests is in ``methods``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class ResetTaskParams(WorkspaceParams):
 
 
 class TaskEdit(StrEnum):
-    """How a person changes a task of the plan."""
+    """How the user changes a task of the plan."""
 
     BLOCK = "block"
     UNBLOCK = "unblock"
@@ -65,7 +65,7 @@ class ChangesParams(IterationParams):
 
 
 class CommitView(WireModel):
-    """A commit as a person names it."""
+    """A commit as users see it."""
 
     hash: str
     """Whole."""
@@ -100,10 +100,10 @@ class ChangesResult(WireModel):
     iteration: int
     start: int
     base: str
-    """Whole hash of what the work tree stood on when the iteration began; git's empty tree where
+    """Whole hash of the work tree's HEAD when the iteration began; git's empty tree if
     there was no commit yet."""
     head: str | None = None
-    """Whole hash of what it left; None: the work tree, while the iteration goes on or where it
+    """Whole hash of what it left; None: the work tree, while the iteration is running or if it
     made no commit and no later one began."""
     commits: tuple[CommitView, ...] = ()
     """Oldest first."""
@@ -125,9 +125,9 @@ class FileAtResult(WireModel):
     """A file as it was at a commit."""
 
     text: str | None = None
-    """None: it was not there, it is no text, or it is larger than 5 MB."""
+    """None: it did not exist, it is not a text file, or it is larger than 5 MB."""
     binary: bool = False
-    """It was there, and it is no text."""
+    """It existed, and it is not a text file."""
     size: int | None = None
     """In bytes; None: it was not there."""
 
@@ -138,7 +138,7 @@ class RollbackParams(IterationParams):
     force: bool = False
     """Whether commits that no iteration made may be undone, too."""
     dry_run: bool = False
-    """Only tell what would be undone."""
+    """Only report what would be undone."""
 
 
 class UndoneCommit(CommitView):
@@ -169,7 +169,7 @@ class RollbackResult(WireModel):
     """0 where there is no such start."""
     branch: str = ""
     target: str = ""
-    """Whole hash of the commit that the branch stands on afterwards; empty where it is unknown."""
+    """Whole hash of the branch's commit afterwards; empty where it is unknown."""
     commits: tuple[UndoneCommit, ...] = ()
     """Newest first."""
     files: tuple[str, ...] = ()

@@ -1,7 +1,7 @@
-"""What an editor's set-up wizard and the server say to each other.
+"""Messages between an editor's setup wizard and the server.
 
 A draft may be wrong in any way and is judged, so its fields are looser than those of what is
-written at last. It must never know where a file lies in a user's home, nor how it is written.
+written at last. It must never know where a file is in a user's home, nor how it is written.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class DraftItem(StrictWireModel):
     title: LongText
     priority: Priority = Priority.P1
     detail: LongText = ""
-    """More about it, such as how one sees that it is done; it may have several lines."""
+    """More about it, such as its acceptance criteria; it may have several lines."""
 
 
 Items = Annotated[tuple[DraftItem, ...], Field(max_length=MAX_ITEMS)]
@@ -112,7 +112,7 @@ class SetupParams(WorkspaceParams):
 
     description: LongText = ""
     profile: ProfileName | None = None
-    """Without it the one that fits what lies here, else ``fixplan``."""
+    """Without it the one that fits the folder, else ``fixplan``."""
     template: Annotated[str, Field(min_length=1)] | None = None
     """Id of the template that the description began with."""
     completion_phrase: SignalWord | None = None
@@ -127,9 +127,9 @@ class SetupParams(WorkspaceParams):
     items: Items = ()
     """Those that are selected, in their order."""
     existing_plan: TreePath | None = None
-    """The plan to use, where it lies already; items are added to it."""
+    """The plan to use if it exists already; items are added to it."""
     issue: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
-    """Where the request of the profile ``issue`` lies: a file, or such as ``owner/name#123``."""
+    """The request of the profile ``issue``: a file, or an issue such as ``owner/name#123``."""
     dry_run: bool = True
     """Whether the files are only shown."""
 
@@ -144,9 +144,9 @@ class ProfileChoice(WireModel):
     title: str
     detail: str
     plan: str
-    """Path of its plan, relative to the work tree's root; empty where it is no file."""
+    """Path of its plan, relative to the work tree's root; empty if it is not a file."""
     needs_items: bool = True
-    """Whether a set-up writes its plan, and so needs items for it."""
+    """Whether setup writes its plan, and so needs items for it."""
 
 
 class TemplateChoice(WireModel):
@@ -158,7 +158,7 @@ class TemplateChoice(WireModel):
     detail: str = ""
     source: TemplateSource
     description: str
-    """What the description begins with; a person fills it."""
+    """What the description begins with; the user completes it."""
     items: tuple[PlanItem, ...] = ()
     profile: ProfileName | None = None
     """The one that it was made for."""
@@ -173,7 +173,7 @@ class AgentChoice(WireModel):
     found: bool
     """Whether its program is there."""
     detail: str
-    """Where its program lies, or where it was looked for."""
+    """The path of its program, or where it was searched for."""
     needs_allow: bool = False
     """Whether the repository brings its command, which nobody has allowed yet."""
 
@@ -190,22 +190,22 @@ class SetupDefaults(WireModel):
 
 
 class SetupChoicesResult(WireModel):
-    """What can be chosen: agents that were found stand first."""
+    """What can be chosen: agents that were found come first."""
 
     profiles: tuple[ProfileChoice, ...] = ()
     profile: ProfileName | None = None
-    """The one that fits what lies here; None where none or several do."""
+    """The one that fits the folder; None if none or several do."""
     templates: tuple[TemplateChoice, ...] = ()
     template_folder: str
-    """Where the user's own templates lie, whether it is there or not."""
+    """The folder of the user's own templates, whether it exists or not."""
     agents: tuple[AgentChoice, ...] = ()
     existing_plan: str | None = None
-    """Path of a plan that lies here already, relative to the work tree's root."""
+    """Path of a plan that exists already, relative to the work tree's root."""
     already_set_up: bool = False
     """Whether there is a ``.ralph/config.toml``."""
     defaults: SetupDefaults
     notes: tuple[str, ...] = ()
-    """What could not be read, such as a template that is no text."""
+    """What could not be read, such as a template that is not a text file."""
 
 
 class SetupFix(WireModel):
@@ -213,11 +213,11 @@ class SetupFix(WireModel):
 
     title: str
     text: str
-    """To be put at the end of the field, on a line of its own."""
+    """Appended to the field, on a separate line."""
 
 
 class SetupProblem(WireModel):
-    """One thing in a draft that a person should look at."""
+    """One problem in a draft."""
 
     field: SetupField
     severity: SetupSeverity
@@ -241,15 +241,15 @@ class PlanItem(WireModel):
 
 
 class ProposePlanResult(WireModel):
-    """What the agent proposes; nothing of it is written."""
+    """What the agent proposes; none of it is written."""
 
     items: tuple[PlanItem, ...] = ()
     notes: tuple[str, ...] = ()
-    """What a person should know of it, such as files that the agent changed unasked."""
+    """What the user should know about it, such as files that the agent changed unasked."""
 
 
 class SetupFile(WireModel):
-    """One file of the set-up, with its whole text as it will be."""
+    """One file of the setup, with its whole text as it will be."""
 
     path: str
     """Relative to the work tree's root."""
@@ -264,4 +264,4 @@ class SetupResult(WireModel):
     """False: they are only shown."""
     files: tuple[SetupFile, ...] = ()
     notes: tuple[str, ...] = ()
-    """What a person should know, such as what is left to do."""
+    """What the user should know, such as what is left to do."""

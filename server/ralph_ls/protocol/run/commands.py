@@ -1,4 +1,4 @@
-"""Everything a person may ask of a run: imperative, strict, put into the inbox."""
+"""Everything the user may ask of a run: imperative, strict, put into the inbox."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ TaskId = Annotated[str, Field(min_length=1, max_length=200)]
 
 
 class Asker(StrictWireModel):
-    """The process that asks: the engine looks whether one of its iterations has started it."""
+    """The process that asks: the engine checks whether one of its iterations has started it."""
 
     pid: int = Field(ge=1)
     start_time: float
-    """Seconds since the epoch as the system tells it, to know a pid that was used again."""
+    """Seconds since the epoch as the system reports it, to recognise a pid that was used again."""
 
 
 class CommandBase(StrictWireModel):
@@ -32,7 +32,7 @@ class CommandBase(StrictWireModel):
     """The run that is meant; one for another run is rejected."""
     at: Timestamp
     by: str = Field(min_length=1, max_length=200)
-    """Who asked, in words for a person: ``ralph stop``, ``Neovim``."""
+    """Who asked, in words for the user: ``ralph stop``, ``Neovim``."""
     asker: Asker | None = None
     """The process that asks, which waits for the answer; without one the command is refused."""
 
@@ -51,7 +51,7 @@ class Pause(CommandBase):
 
 
 class Resume(CommandBase):
-    """Go on after a pause; resolves a BLOCKED that the run is parked on."""
+    """Continue after a pause; resolves a blocker that the run is parked on."""
 
     kind: Literal["resume"] = "resume"
 
@@ -70,7 +70,7 @@ class Answer(CommandBase):
 
 
 class Note(CommandBase):
-    """Tell the loop something; it goes into the next prompt."""
+    """Send a note to the loop; it goes into the next prompt."""
 
     kind: Literal["note"] = "note"
     text: str = Field(min_length=1, max_length=MAX_TEXT, pattern=r"\S")
@@ -84,7 +84,7 @@ class Skip(CommandBase):
 
 
 class ResetTask(CommandBase):
-    """Count no attempts at a task any more, and skip it no more; whoever asks edits the plan."""
+    """Forget a task's attempts and stop skipping it; the asker edits the plan."""
 
     kind: Literal["resetTask"] = "resetTask"
     task: TaskId

@@ -1,9 +1,9 @@
 """What passes between a run and the people who steer it: questions, blockers, commands, notes.
 
-Everything is imported from ``protocol.events``, which knows them all; what an iteration tells
-stands in ``iteration_events``.
+Everything is imported from ``protocol.events``, which knows them all; an iteration's events
+are in ``iteration_events``.
 
-Everything a run may tell: past facts, one JSON line each in the journal.
+Everything a run may report: past facts, one JSON line each in the journal.
 
 Here are those of the run as a whole, and the union of all; ``iteration_events`` has what happens
 within an iteration, ``person_events`` what people say. Everybody imports them from here.
@@ -47,7 +47,7 @@ from ralph_ls.protocol.run.values import EndReason, Phase, PlanCountsView, Remov
 
 
 class QuestionAsked(MaybeIterationEvent):
-    """A DECIDE: the run needs a person's decision."""
+    """A DECIDE: the run needs the user's decision."""
 
     kind: Literal["questionAsked"] = "questionAsked"
     question: str
@@ -73,7 +73,7 @@ class BlockedRaised(MaybeIterationEvent):
 
 
 class BlockedResolved(EventBase):
-    """The blocker is gone, says a person."""
+    """The user resolved the blocker."""
 
     kind: Literal["blockedResolved"] = "blockedResolved"
     by: str
@@ -88,7 +88,7 @@ class CommandAccepted(EventBase):
     command_kind: str
     by: str
     text: str = ""
-    """What the asker is told."""
+    """The reply to the asker."""
     task: str | None = None
     """Id of the task that it was about: one that is skipped, or reset."""
 
@@ -105,7 +105,7 @@ class CommandRejected(EventBase):
 
 
 class NoteAdded(EventBase):
-    """A person told the loop something."""
+    """The user sent the loop a note."""
 
     kind: Literal["noteAdded"] = "noteAdded"
     text: str
@@ -157,7 +157,7 @@ __all__ = [
 
 
 class RunStarted(EventBase):
-    """A new run; its settings as they hold, and the ones a person gave for this run alone."""
+    """A new run; its settings as they hold, and those given for this run alone."""
 
     kind: Literal["runStarted"] = "runStarted"
     version: str
@@ -173,16 +173,16 @@ class RunStarted(EventBase):
     overrides: dict[str, Any] = Field(default_factory=dict)
     """Dotted snake_case key to value: what flags set; a resumed run keeps them."""
     counts: PlanCountsView = PlanCountsView()
-    """The plan as it stands at the start."""
+    """The plan at the start."""
     choices: RunChoices | None = None
-    """Who chose what; None: told by an engine that did not say so."""
+    """Who chose what; None: written by an engine that did not record it."""
     settings_digest: str | None = None
     """BLAKE2b of ``settings.json`` beside the journal, which has these settings in full; None:
     the engine kept no such file."""
 
 
 class RunResumed(EventBase):
-    """The run goes on under a new engine."""
+    """The run continues under a new engine."""
 
     kind: Literal["runResumed"] = "runResumed"
     version: str
@@ -234,7 +234,7 @@ class WaitEnded(EventBase):
 
 
 class Warned(MaybeIterationEvent):
-    """Something a person should know that ends nothing."""
+    """Something the user should know that ends nothing."""
 
     kind: Literal["warned"] = "warned"
     code: str
@@ -253,9 +253,9 @@ class RunEnded(EventBase):
     reason: EndReason
     exit_code: int
     message: str
-    """Why, in words for a person."""
+    """Why, in words for the user."""
     by: str = ""
-    """Who ended it, where a person did."""
+    """Who ended it, if a user did."""
     iterations: int = 0
     seconds: float = 0.0
     survivors: tuple[int, ...] = Field(default=(), exclude_if=lambda pids: not pids)
@@ -303,7 +303,7 @@ Event = (
     | IterationEnded
     | RunEnded
 )
-"""The closed union of what this version tells."""
+"""The closed union of this version's events."""
 
 EVENT_TYPES: tuple[type[EventBase], ...] = Event.__args__
 EVENT_KINDS = frozenset(str(cls.model_fields["kind"].default) for cls in EVENT_TYPES)
@@ -313,10 +313,10 @@ EVENT_ADAPTER: TypeAdapter[Event] = TypeAdapter(
 
 
 def parse_event(line: bytes | str) -> Event | UnknownEvent:
-    """Read one journal line; raises ValueError where it is no event at all.
+    """Read one journal line; raises ValueError if it is not an event at all.
 
     An event of an unknown kind, or of a known kind in a shape this version cannot read, comes
-    back as ``UnknownEvent``: viewers of another version must go on.
+    back as ``UnknownEvent``: viewers of another version must continue.
     """
     try:
         # Unknown settings are refused in a config file, but ignored in events of a newer engine.

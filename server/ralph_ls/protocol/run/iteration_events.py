@@ -2,10 +2,10 @@
 
 Apart from the events themselves, so that each group of them has a separate file.
 
-What a run tells of an iteration, in the order in which it happens.
+The events of an iteration, in the order in which they happen.
 
 Everything is imported from ``protocol.events``, which knows them all; nothing here may know of
-people, who stand in ``person_events``.
+users' events, which are in ``person_events``.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class AgentStarted(IterationEvent):
     argv: tuple[str, ...]
     pid: int
     process_start_time: float
-    """Seconds since the epoch as the system tells it, to know a pid that was used again."""
+    """Seconds since the epoch as the system reports it, to recognise a pid that was used again."""
     group: int | None = None
     prompt_bytes: int = 0
     dialect: Dialect | None = None
@@ -131,7 +131,7 @@ class RalphStatusUpdate(IterationEvent):
 
 
 class PromiseRead(IterationEvent):
-    """A promise stood in the final text."""
+    """A promise was found in the final text."""
 
     kind: Literal["promiseRead"] = "promiseRead"
     promise: Promise
@@ -183,7 +183,7 @@ class AttemptCounted(IterationEvent):
 
 
 class TaskSetAside(IterationEvent):
-    """A task that does not come off makes room for the next one."""
+    """A task that keeps failing makes room for the next one."""
 
     kind: Literal["taskSetAside"] = "taskSetAside"
     task: TaskRef
@@ -221,7 +221,7 @@ class Forbidden(StrEnum):
 
 
 class GuardReverted(IterationEvent):
-    """Something that the agent may not do was restored; it is no progress."""
+    """A forbidden change was restored; it does not count as progress."""
 
     kind: Literal["guardReverted"] = "guardReverted"
     path: str
@@ -234,7 +234,7 @@ class GuardReverted(IterationEvent):
     text: str = ""
     """The agent's version, at most 4000 characters; empty where it left nothing."""
     kept: str | None = None
-    """Where the whole file lies as the agent left it, in the folder of the run; None: nowhere."""
+    """Where the agent's version of the file is kept in the run's folder; None: nowhere."""
     why: str | None = None
     """Which rule it broke, in words, where ``what`` alone does not say it."""
     commit: str | None = None
@@ -268,7 +268,7 @@ class RolledBack(IterationEvent):
     files: int = 0
     """How many files are again as they were."""
     kept: tuple[str, ...] = ()
-    """The first files that were left as they are, since a person saved them meanwhile."""
+    """The first files that were left as they are, since the user saved them meanwhile."""
     refused: str = ""
     """Why it was not taken back, in words; empty where it was."""
 
@@ -330,11 +330,11 @@ class Pushed(IterationEvent):
     rejected: bool = False
     """The remote's branch has commits that are not here."""
     tail: str = ""
-    """The end of what git said where it failed, at most 2000 characters, without credentials."""
+    """The end of git's output where it failed, at most 2000 characters, without credentials."""
 
 
 class AgentOut(WireModel):
-    """An agent that is not asked any more, since it cannot be had (``fallback``)."""
+    """An agent that is no longer started because it is unavailable (``fallback``)."""
 
     agent: str
     until: Timestamp | None = None
@@ -374,13 +374,13 @@ class IterationEnded(IterationEvent):
     recommendation: str = ""
     counts: PlanCountsView = PlanCountsView()
     usage: Usage | None = None
-    """What all agents of this iteration used up, as far as they tell."""
+    """The usage of all agents of this iteration, as far as they report it."""
     failure: AgentFailure | None = None
     """Why the agent failed; None where it did not."""
     agent_out: AgentOut | None = None
     """The agent that is left out from here on; None: none is."""
     permission_denials: int | None = None
-    """Tool calls that were not permitted; None where the agent cannot tell."""
+    """Tool calls that were not permitted; None if the agent does not report them."""
     denied_tools: tuple[str, ...] = ()
     """Which tools those were, each once."""
     completion_words: tuple[str, ...] = ()
@@ -395,11 +395,11 @@ class IterationEnded(IterationEvent):
     attempts: dict[str, int] = Field(default_factory=dict)
     """Failed attempts so far, by task id; a task that has none is not in it."""
     skipped: tuple[str, ...] = ()
-    """Ids of the tasks that a person wants skipped, as they are called now."""
+    """Ids of the tasks that the user wants skipped, as they are called now."""
     session: SessionSeen | None = None
-    """The agent's session, where it told one."""
+    """The agent's session, if it named one."""
     errors: tuple[str, ...] = ()
     """The first error lines, at most five."""
     verdict: Verdict | None = None
-    """Why the run ends or parks here; None: it goes on. An engine that is killed right after this
+    """Why the run ends or parks here; None: it continues. An engine that is killed right after this
     event leaves enough to end the run as it would have ended."""

@@ -1,6 +1,6 @@
 """What an agent says while it works, decoded from its stream: for people who watch, live.
 
-They stand in ``messages.jsonl`` beside the journal and are never folded: no decision is taken on
+They are in ``messages.jsonl`` beside the journal and are never folded: no decision is taken on
 them. Each line names the start and where in the agent's output it was read.
 """
 
@@ -107,7 +107,7 @@ class TextMessage(MessageBase, frozen=True, kw_only=True, gc=False):
 
 
 class ToolMessage(MessageBase, frozen=True, kw_only=True, gc=False):
-    """The agent uses a tool; the message with the same ``call`` that comes later tells its end."""
+    """The agent uses a tool; the message with the same ``call`` that comes later has its end."""
 
     kind: Literal["tool"] = "tool"
     call: str = ""
@@ -134,7 +134,7 @@ class TodoItem(WireStruct, frozen=True, kw_only=True, gc=False):
 
 
 class TodoMessage(MessageBase, frozen=True, kw_only=True, gc=False):
-    """The agent's own to-do list as it now stands; it is not the plan."""
+    """The agent's own to-do list now; it is not the plan."""
 
     kind: Literal["todo"] = "todo"
     items: tuple[TodoItem, ...] = ()

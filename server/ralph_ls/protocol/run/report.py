@@ -39,7 +39,7 @@ class Report(WireModel):
     unknown ones included. The properties give typed readings with defaults
     (``IN_PROGRESS``, false, 0); a value off the list is kept, named in ``problems`` and read as
     the default. No field is read out of another: COMPLETE with EXIT_SIGNAL false, and IN_PROGRESS
-    with EXIT_SIGNAL true, stand as the agent wrote them.
+    with EXIT_SIGNAL true, stay as the agent wrote them.
     """
 
     kind: ReportKind
@@ -113,7 +113,7 @@ def word_of(written: str, known: tuple[str, ...]) -> str | None:
     """The known word that a value begins with, such as FAILING in ``failing - 2 of 9``; or None.
 
     No letter may follow it, and only pictures and marks go before it. The parts of a word may
-    stand apart: ``In progress``, ``not-run``.
+    be separated: ``In progress``, ``not-run``.
     """
     bare = _DECORATION.sub("", written, count=1).upper()
     for word in known:
@@ -209,10 +209,10 @@ class SessionSeen(WireModel):
 
 
 class AgentFailure(StrEnum):
-    """Why an agent failed, as its own structured output, its exit or the engine tells it."""
+    """Why an agent failed, as its own structured output, its exit or the engine reports it."""
 
     NOT_LOGGED_IN = "notLoggedIn"
-    """No account, or a key that is not taken: nothing helps but a person."""
+    """No account, or a rejected key: only the user can help."""
     LIMIT = "limit"
     """The account is at its limit, which is lifted at some time."""
     OVERLOADED = "overloaded"
@@ -240,4 +240,4 @@ class AgentFailure(StrEnum):
     TIMED_OUT = "timedOut"
     """Its time was up."""
     OTHER = "other"
-    """It says that it failed, in words of its own."""
+    """It says in its own words that it failed."""

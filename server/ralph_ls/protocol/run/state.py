@@ -61,7 +61,7 @@ class Blocker(WireModel):
 
 
 class NoteView(WireModel):
-    """A person's note that no finished iteration has had yet."""
+    """A user's note that no finished iteration has had yet."""
 
     text: str
     by: str
@@ -98,7 +98,7 @@ class CurrentIteration(WireModel):
     taken_up_at: Timestamp | None = None
     """When the first engine took it up that had not begun it: its agent had ended by then."""
     told: tuple[str, ...] = ()
-    """Kinds that were already told of it, so that settling it again tells nothing twice."""
+    """Kinds that were already reported, so that settling it again reports nothing twice."""
 
 
 class LastIteration(WireModel):
@@ -142,7 +142,7 @@ class AgentCalls(WireModel):
 
 
 class FailedValidation(WireModel):
-    """What the next iteration has to know of a validation that failed, where the run went on."""
+    """What the next iteration has to know of a validation that failed, where the run continued."""
 
     validated: Validated
     task: TaskRef | None = None
@@ -157,7 +157,7 @@ class FailedValidation(WireModel):
 
 
 class Session(WireModel):
-    """The agent's session that the next iteration may go on in."""
+    """The agent's session that the next iteration may continue."""
 
     id: str
     cost_usd: float | None = None
@@ -228,7 +228,7 @@ class RunTotals(WireModel):
 
 
 class RunState(WireModel):
-    """One run as it stands after the event ``seq``."""
+    """One run after the event ``seq``."""
 
     run: str = ""
     seq: int = 0
@@ -267,7 +267,7 @@ class RunState(WireModel):
     """The user's commits without which nothing is pushed: they were made when no engine ran."""
     last: LastIteration | None = None
     verdict: Verdict | None = None
-    """The last iteration's, until the run has ended or parked for it, or gone on."""
+    """The last iteration's, until the run has ended or parked for it, or continued."""
     report: Report | None = None
     report_iteration: int = 0
     report_start: int = 0
@@ -293,12 +293,12 @@ class RunState(WireModel):
     attempts: dict[str, int] = Field(default_factory=dict)
     """Failed attempts so far, by task id."""
     skipped: tuple[str, ...] = ()
-    """Ids of the tasks that a person wants skipped for as long as the run lasts."""
+    """Ids of the tasks that the user wants skipped for as long as the run lasts."""
     has_planned: bool = False
     """A plan iteration came to its end since a build iteration last made progress."""
     session: Session | None = None
     failed_validation: FailedValidation | None = None
-    """The last one, where the run went on with it; None where it was content since."""
+    """The last one, where the run continued with it; None where it was content since."""
     history: tuple[IterationFacts, ...] = ()
     """The last five iterations."""
     totals: RunTotals = RunTotals()
@@ -307,20 +307,20 @@ class RunState(WireModel):
     receipts: dict[str, TaskReceipt] = Field(default_factory=dict)
     """What each task took, by its id, in the order in which they were first worked on."""
     usage: Usage | None = None
-    """What all iterations used up, as far as the agents tell."""
+    """The usage of all iterations, as far as the agents report it."""
     calls: tuple[AgentCalls, ...] = ()
     """Of the last minute, where ``max_calls_per_minute`` limits them."""
     budgets_warned: tuple[str, ...] = ()
-    """Budgets of which a person was warned that most of them is used up."""
+    """Budgets whose warning was given, since most of them is spent."""
     stale_marker: bool = False
-    """The plan's completion marker stood there at the start, and has not been gone since."""
+    """The plan contained the completion marker at the start, and still does."""
     reverted: tuple[GuardReverted, ...] = ()
-    """What the guard restored that no agent has been told yet."""
+    """What the guard restored that no agent has been informed of yet."""
     crashes: int = 0
     overloads: int = 0
     """Iterations in a row that came to nothing since the agent's model gave no answer."""
     agents_out: tuple[AgentOut, ...] = ()
-    """Agents that cannot be had, each once, in the order in which that was seen."""
+    """Unavailable agents, each once, in the order in which that was noticed."""
     recommendation: str = ""
     repeats: int = 0
     """Iterations in a row that committed nothing and changed only files that had just changed."""
@@ -333,10 +333,10 @@ class RunState(WireModel):
     """Fingerprints of every end state of this run, and of its start."""
     question: Question | None = None
     settled_question: str | None = None
-    """The last question whose answer an iteration has had; its file may still lie there."""
+    """The last question whose answer an iteration has had; its file may still exist."""
     blocked: Blocker | None = None
     resolved_blocker: str | None = None
-    """The last blocker that was resolved; its file may still lie there."""
+    """The last blocker that was resolved; its file may still exist."""
     notes: tuple[NoteView, ...] = ()
     pause_requested: bool = False
     stop_requested: str | None = None

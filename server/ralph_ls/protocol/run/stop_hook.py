@@ -1,6 +1,6 @@
 """What passes between a run of stories, the agent and the agent's stop hook.
 
-``.ralph-active`` lies in the work tree while such a run lives, since the hook looks there; the
+``.ralph-active`` exists in the work tree while such a run lives, since the hook looks there; the
 agent's program asks the hook on its stdin, and reads the answer from its stdout.
 """
 
@@ -19,7 +19,7 @@ class RalphActive(WireModel):
     timestamp: Timestamp | None = None
     """When this iteration began."""
     pid: int | None = None
-    """Of the engine; whoever is not it leaves the file alone."""
+    """Of the engine; any other process leaves the file alone."""
     max_iterations: int | None = Field(default=None, alias="max_iterations")
     """None: unlimited."""
     mode: str = "direct"
@@ -41,7 +41,7 @@ class HookInput(WireModel):
     cwd: str | None = None
     hook_event_name: str | None = Field(default=None, alias="hook_event_name")
     stop_hook_active: bool = Field(default=False, alias="stop_hook_active")
-    """The agent goes on already because a stop hook said so."""
+    """The agent already continues because of a stop hook."""
     last_assistant_message: str | None = Field(default=None, alias="last_assistant_message")
     """Newer programs only."""
 

@@ -1,6 +1,6 @@
-"""The words in which a run is told: its phases and ends, and the small values inside of events.
+"""The vocabulary of a run: its phases and ends, and the small values inside of events.
 
-They stand below the events, so that what only needs a word need not know every event.
+They are below the events, so that what only needs a word need not know every event.
 
 The circuit breaker's record, as the journal, the state and every viewer carry it.
 
@@ -52,7 +52,7 @@ class Outcome(StrEnum):
     PROGRESS = "progress"
     NO_PROGRESS = "noProgress"
     STOPPED = "stopped"
-    """The agent was ended on a person's order."""
+    """The agent was ended on the user's order."""
     LIMITED = "limited"
     """The agent could not be had: its account was at its usage limit, its model gave no answer, or
     another agent takes over. The iteration does not count."""
@@ -104,7 +104,7 @@ class RunChoices(WireModel):
     overshoots: bool | None = None
     """True: what an iteration uses of a limit is known after it alone, so one may pass it."""
     unmetered: bool | None = None
-    """True: nobody can tell what an agent of the run uses of such a limit."""
+    """True: an agent of the run does not report its usage of such a limit."""
     sandbox: str | None = None
     """What the agent is kept in: a kind of the settings, ``command`` for a prefix, or ``none``;
     None: a run of before there was one to choose."""
@@ -143,7 +143,7 @@ class PlanCountsView(WireModel):
 
 
 class Verdict(WireModel):
-    """What a settled iteration means for its run, where the run does not simply go on."""
+    """What a settled iteration means for its run, if the run does not simply continue."""
 
     reason: EndReason
     message: str
@@ -176,7 +176,7 @@ class Breaker(WireModel):
     consecutive_refusals: int = 0
     """Completions refused in a row with no progress between."""
     consecutive_denials: int = 0
-    """Iterations in a row in which a tool was not permitted; one that cannot tell leaves it."""
+    """Iterations in a row in which a tool was not permitted; unreported ones leave it."""
     consecutive_set_asides: int = 0
     """Tasks set aside with no progress between."""
     error_streaks: dict[str, int] = Field(default_factory=dict)
@@ -186,7 +186,7 @@ class Breaker(WireModel):
 
 
 class Baseline(WireModel):
-    """The state of the work tree at one moment, small enough to stand in the journal.
+    """The state of the work tree at one moment, small enough for the journal.
 
     A killed iteration is settled against the baseline that its ``iterationStarted`` recorded.
     """
@@ -198,7 +198,7 @@ class Baseline(WireModel):
     dirty: dict[str, str] = Field(default_factory=dict)
     """Path (``/``-separated, relative to the root) of every changed or untracked, not ignored
     file, to a hash of its content and mode; ``deleted`` where it is gone. The loop's own files
-    are left out. A nested repository stands as one entry that changes with its HEAD and its
+    are left out. A nested repository is one entry that changes with its HEAD and its
     content."""
     fingerprint: str = ""
     """16 hex digits over HEAD's tree and ``dirty``, without the loop's own files: two moments
@@ -219,7 +219,7 @@ class CommitSeen(WireModel):
     repository: str = ""
     """Path of the nested repository it was made in; empty for the workspace itself."""
     by_person: bool = False
-    """It was made while the agent ran, and not by the agent: it is told, and is no progress."""
+    """Made while the agent ran, but not by the agent: reported, and not progress."""
     undone: bool | None = None
     """True: all that it changed is what no agent may change and was restored; no progress."""
 
@@ -244,7 +244,7 @@ class Again(StrEnum):
     EDITED = "edited"
     """The agent's own stream says that it edited one of the files, or one of them grew."""
     SAME = "same"
-    """Nothing tells the change from output."""
+    """Nothing distinguishes the change from output."""
 
 
 class Evidence(WireModel):
@@ -274,4 +274,4 @@ class Evidence(WireModel):
     """Files that changed because the engine writes its own output to them; they are left out."""
     progress: bool = False
     why: str = ""
-    """In words for a person: what the progress was, or why there was none."""
+    """In words for the user: what the progress was, or why there was none."""
