@@ -11,6 +11,7 @@ from itertools import groupby
 from typing import Any
 
 from ralph_ls.cli.output import reading_width, wrap_line
+from ralph_ls.cli.topics import TOPICS
 from ralph_ls.cli.verbs import VERBS
 
 TAGLINE = "Run, watch and steer an autonomous coding loop"
@@ -39,7 +40,8 @@ def listing() -> str:
         rows = [(name.ljust(longest), verb.summary) for name, verb in entries]
         lines += ["", f"{group.value}:", *_table(rows, width)]
     lines += ["", "Options:", *_table(GLOBAL_OPTIONS, width)]
-    lines += ["", *wrap_line("Details and examples of a verb: ralph help VERB", width)]
+    lines += ["", "Topics:", *wrap_line(", ".join(TOPICS), width, indent=2)]
+    lines += ["", *wrap_line("Details of a verb or topic: ralph help NAME", width)]
     return "\n".join(lines)
 
 

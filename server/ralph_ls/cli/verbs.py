@@ -313,11 +313,15 @@ VERBS: Mapping[str, VerbEntry] = {
     ),
     "help": VerbEntry(
         Group.SET_UP,
-        "Show the help and examples of a verb",
+        "Show the help of a verb, or a page of the docs",
         "help",
         "help_verb",
         READ_ONLY,
-        ("ralph help  # list all verbs", "ralph help run  # options and examples of run"),
+        (
+            "ralph help  # list all verbs",
+            "ralph help run  # options and examples of run",
+            "ralph help quick-start  # a page",
+        ),
     ),
     "prune": VerbEntry(
         Group.MAINTAIN,
