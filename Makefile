@@ -3,7 +3,8 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
-BIN := .venv/bin
+BIN := .venv/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
+RELEASE_BIN := .venv-release/$(notdir $(BIN))
 # Names the Python that makes .venv; the first good one on PATH if unset.
 PYTHON ?=
 export PYTHON
@@ -27,6 +28,8 @@ ALL_AGENTS = $(shell $(BIN)/python -c 'from ralph_ls.protocol.config.agent_catal
 MINUTES ?=
 SEED ?=
 ONLY ?=
+# The release that `make release` makes, and that `make release-check` is to find.
+VERSION ?=
 # Where `make demo` puts its project; a scratch folder if unset.
 DIR ?=
 
@@ -36,14 +39,16 @@ export PYTHONDONTWRITEBYTECODE :=
 READY := .venv/.set-up
 # The extension's packages, exactly those of its lock, by the Node that .venv brings along.
 CLIENT_READY := client-vscode/node_modules/.package-lock.json
+# What looks at workflows and releases: nobody needs it to run the tests.
+RELEASE_READY := .venv-release/.set-up
 WITH_NODE := $(BIN)/python client-vscode/scripts/with_node.py
 NPM := $(WITH_NODE) npm --prefix client-vscode
 
-.PHONY: help demo test check format-check lint types imports generated gates-check prose client fix gates generate bench \
-	mutants sweep e2e agents vsix docs build changelog lock clean
+.PHONY: help demo test check format-check lint types imports generated gates-check prose client workflows fix gates generate bench \
+	mutants sweep e2e agents vsix docs build changelog release-check release publish-extension lock clean
 
 help: ## show this
-	@awk -F ':.*## ' '/^[a-z][a-z0-9-]*:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z][a-z0-9-]*:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
 demo: $(READY) ## set up, then watch a whole loop repair a small project (DIR=folder)
 	@$(BIN)/ralph demo $(if $(DIR),"$(DIR)")
@@ -71,7 +76,7 @@ else
 	$(NPM) run --silent test -- --retry=$(RERUNS)
 endif
 
-check: format-check lint types imports generated gates-check prose client ## look at everything without running it
+check: format-check lint types imports generated gates-check prose client workflows ## look at everything without running it
 
 format-check: $(READY)
 	@$(BIN)/ruff format --check .
@@ -99,6 +104,15 @@ generated: $(READY)
 
 client: $(CLIENT_READY)
 	@$(NPM) run --silent check
+
+# Workflows, forms and the Containerfile, offline: none of them can run on a desk.
+SCHEMA = $(RELEASE_BIN)/check-jsonschema --quiet --builtin-schema vendor
+workflows: $(RELEASE_READY)
+	@$(RELEASE_BIN)/zizmor --offline --quiet --no-progress .github
+	@$(SCHEMA).github-workflows .github/workflows/*.yml
+	@$(SCHEMA).dependabot .github/dependabot.yml
+	@$(SCHEMA).github-issue-forms .github/ISSUE_TEMPLATE/bug.yml .github/ISSUE_TEMPLATE/idea.yml
+	@$(RELEASE_BIN)/hadolint Containerfile
 
 fix: $(READY) $(CLIENT_READY) ## format, and fix what the linters can fix
 	@$(BIN)/ruff format .
@@ -149,11 +163,25 @@ build: $(READY) ## make the wheel and the source archive in dist/
 changelog: $(READY) ## show what the next release would say
 	@$(BIN)/towncrier build --draft
 
+release-check: $(READY) $(RELEASE_READY) ## build and install all that a release holds
+	@$(BIN)/python .ci/artifacts.py $(if $(VERSION),--release "$(VERSION)")
+
+release: $(READY) $(RELEASE_READY) ## commit and tag a release (VERSION=1.2.3); nothing is pushed
+	@$(BIN)/python .ci/release.py "$(VERSION)"
+
+# For the workflow alone, which has the token: it uploads what `make release-check` left in dist/.
+publish-extension: $(READY) $(CLIENT_READY)
+	@test -n "$$VSCE_PAT" || { echo "VSCE_PAT is not set: only the release workflow publishes" >&2; exit 1; }
+	@for file in dist/*.vsix; do \
+		$(WITH_NODE) node client-vscode/node_modules/@vscode/vsce/vsce publish --packagePath "$$file" || exit; \
+	done
+
+LOCK = $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --quiet \
+	$(if $(UPGRADE),--upgrade)
 lock: $(READY) ## pin every dependency again (UPGRADE=1: at its newest release)
-	@$(BIN)/uv pip compile pyproject.toml --group dev --universal --python-version 3.11 \
-		--generate-hashes --no-header --quiet $(if $(UPGRADE),--upgrade) --output-file requirements.lock
-	@$(BIN)/uv pip compile --group docs --universal --python-version 3.11 --generate-hashes \
-		--no-header --quiet $(if $(UPGRADE),--upgrade) --output-file .ci/docs.lock
+	@$(LOCK) pyproject.toml --group dev --output-file requirements.lock
+	@$(LOCK) --group pyproject.toml:docs --output-file .ci/docs.lock
+	@$(LOCK) --group pyproject.toml:release --output-file .ci/release.lock
 
 clean: ## remove .venv and everything that tools left behind
 	@rm -rf .venv .venv-* dist .coverage .coverage.* htmlcov .hypothesis .import_linter_cache \
@@ -162,6 +190,11 @@ clean: ## remove .venv and everything that tools left behind
 
 $(CLIENT_READY): client-vscode/package-lock.json | $(READY)
 	@$(NPM) ci --silent --no-audit --no-fund
+	@touch $@
+
+$(RELEASE_READY): .ci/release.lock | $(READY)
+	@$(BIN)/uv venv --quiet --clear --python $(BIN)/python .venv-release
+	@$(BIN)/uv pip install --quiet --python .venv-release --require-hashes --requirement .ci/release.lock
 	@touch $@
 
 $(READY): requirements.lock pyproject.toml .ci/set_up.py

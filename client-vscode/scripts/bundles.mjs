@@ -83,6 +83,7 @@ export function bundles(production) {
 export const SHIPPED = [
     ["package.nls.json", join(client, "package.nls.json")],
     ["README.md", join(client, "README.md")],
+    ["CHANGELOG.md", join(dirname(client), "CHANGELOG.md")],
     ["LICENSE.txt", join(dirname(client), "LICENSE")],
     ["out/extension.js", join(client, "out/extension.js")],
     ["out/wizard.js", join(client, "out/wizard.js")],

@@ -1,11 +1,12 @@
 /**
  * Makes the VSIX: the bundles, the page's files and the server's wheel, and nothing else.
  *
- *     node scripts/package.mjs [--with-dependencies] [--out FILE]
+ *     node scripts/package.mjs [--with-dependencies | --target NAME [--wheels FOLDER]] [--out FILE]
  *
  * The plain one is for every platform and holds our own wheel only; `--with-dependencies` adds the
  * wheels that the server needs on this platform with the Python of .venv, for installing without
- * a network. It is in dist/ afterwards. What is shipped is laid out in a separate folder first,
+ * a network; `--target darwin-arm64` those for that platform and every Python, which may have been
+ * fetched into a folder before. It is in dist/ afterwards. The addresses in the manifest are those of RALPH_REPOSITORY_URL. What is shipped is laid out in a separate folder first,
  * so that no list of files to leave out can be forgotten.
  */
 
@@ -32,18 +33,24 @@ const python =
     process.env.RALPH_PYTHON ??
     join(root, ".venv", process.platform === "win32" ? "Scripts/python.exe" : "bin/python");
 const { values: asked } = parseArgs({
-    options: { "with-dependencies": { type: "boolean", default: false }, out: { type: "string" } },
+    options: {
+        "with-dependencies": { type: "boolean", default: false },
+        target: { type: "string" },
+        wheels: { type: "string" },
+        out: { type: "string" },
+    },
 });
 const withDependencies = asked["with-dependencies"];
 
 const manifest = JSON.parse(readFileSync(join(client, "package.json"), "utf8"));
-const target = `${process.platform}-${process.arch}`;
+const target =
+    asked.target ?? (withDependencies ? `${process.platform}-${process.arch}` : undefined);
 const file = resolve(
     asked.out ??
         join(
             root,
             "dist",
-            `${manifest.name}-${withDependencies ? `${target}-` : ""}${manifest.version}.vsix`,
+            `${manifest.name}-${target === undefined ? "" : `${target}-`}${manifest.version}.vsix`,
         ),
 );
 
@@ -65,7 +72,7 @@ function run(program, parameters, cwd) {
 /** Lay out in `stage` exactly what is shipped. */
 function layOut(stage) {
     // What an editor does not read: neither how it is built, nor with what.
-    const shipped = { ...manifest };
+    const shipped = { ...manifest, ...addresses };
     delete shipped.scripts;
     delete shipped.devDependencies;
     writeFileSync(join(stage, "package.json"), `${JSON.stringify(shipped, undefined, 2)}\n`);
@@ -77,11 +84,21 @@ function layOut(stage) {
             });
         }
     }
+    if (asked.wheels !== undefined) {
+        cpSync(asked.wheels, join(stage, "wheels"), { recursive: true });
+        return;
+    }
     const wheels = [join(client, "scripts/wheels.py"), join(stage, "wheels")];
-    run(python, [...wheels, ...(withDependencies ? ["--with-dependencies"] : [])], root);
+    const extent = asked.target === undefined ? [] : ["--target", asked.target];
+    run(python, [...wheels, ...(withDependencies ? ["--with-dependencies"] : extent)], root);
 }
 
 checkVersion();
+const addresses = JSON.parse(
+    execFileSync(python, [join(root, ".ci/metadata_hook.py")], { encoding: "utf8" }),
+);
+/** Where the README's relative links and pictures lead to. */
+const files = (kind) => `${addresses.homepage}/${kind}/v${manifest.version}/client-vscode`;
 run(process.execPath, [join(client, "scripts/build.mjs"), "--production"], client);
 const stage = mkdtempSync(join(tmpdir(), "ralph-vsix-"));
 try {
@@ -94,8 +111,11 @@ try {
             vsce,
             "package",
             "--no-dependencies",
-            "--allow-missing-repository",
-            ...(withDependencies ? ["--target", target] : []),
+            "--baseContentUrl",
+            files("blob"),
+            "--baseImagesUrl",
+            files("raw"),
+            ...(target === undefined ? [] : ["--target", target]),
             "--out",
             file,
         ],

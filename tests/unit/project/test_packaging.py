@@ -70,7 +70,7 @@ def unexplained(array_name: str) -> list[str]:
 
 
 class TestDependencies:
-    @pytest.mark.parametrize("array_name", ["dependencies", "build", "dev", "docs"])
+    @pytest.mark.parametrize("array_name", ["dependencies", "build", "dev", "docs", "release"])
     def test_each_one_says_why_it_is_here(self, array_name: str) -> None:
         assert unexplained(array_name) == []
 
@@ -160,7 +160,19 @@ class TestMakefile:
 
     @pytest.mark.parametrize(
         "target",
-        ["demo", "test", "check", "fix", "generate", "bench", "e2e", "build", "lock", "clean"],
+        [
+            "demo",
+            "test",
+            "check",
+            "fix",
+            "generate",
+            "bench",
+            "e2e",
+            "build",
+            "release",
+            "lock",
+            "clean",
+        ],
     )
     def test_help_lists(self, target: str) -> None:
         shown = make(ROOT, dict(os.environ), "help").stdout
