@@ -1,7 +1,8 @@
 """Installs what is in dist/ the ways users do, each in an empty home, and starts it.
 
 A wheel that builds is no wheel that works: a data file may be missing, or a dependency undeclared.
-So each is installed, prints its version, plays the demo and answers an editor. The extension's
+So each is installed, prints its version and a page of its documentation, plays the demo, and
+answers an editor. The extension's
 wheels are installed without an index, by every supported Python of this machine.
 """
 
@@ -109,6 +110,7 @@ def start(programs: Path, version: str, home: Path, *, plays_demo: bool) -> None
     ralph, server = str(programs / "ralph"), str(programs / "ralph-ls")
     if (said := run([ralph, "--version"], home)).strip() != f"ralph {version}":
         raise ValueError(f"ralph --version printed {said!r}")
+    run([ralph, "help", "faq"], home)
     reply = run([server], home, input_text=_lsp_messages())
     body = json.loads(reply[reply.index("{") :].splitlines()[0].partition("Content-Length")[0])
     if "capabilities" not in body.get("result", {}):
