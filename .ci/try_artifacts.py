@@ -2,8 +2,8 @@
 
 A wheel that builds is no wheel that works: a data file may be missing, or a dependency undeclared.
 So each is installed, prints its version and a page of its documentation, plays the demo, and
-answers an editor. The extension's
-wheels are installed without an index, by every supported Python of this machine.
+answers an editor. The extension's wheels are installed without an index, by every supported
+Python of this machine.
 """
 
 from __future__ import annotations
