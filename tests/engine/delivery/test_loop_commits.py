@@ -436,6 +436,22 @@ class TestHashes:
         assert files_of(project) == ["PROGRESS.md"]
         assert len(subjects(project)) == 3
 
+    def test_a_run_that_is_stopped_while_it_waits_names_its_last_commit(
+        self, project: Project
+    ) -> None:
+        loop(project, "First task", "Second task", PROGRESS__md="# Progress Log\n\n## old\n")
+        settings = project.file(".ralph/config.toml")
+        settings.write_text(f'{LOOP}cooldown = "1h"\n', encoding="utf-8")
+        git(project.repository, "commit", "-qam", "Settings")
+        project.agent(f"{LOG}work; log First; {SAYS}")
+        running = project.start("2")
+        running.wait_for("phaseChanged", phase="waiting", reason="cooldown")
+        assert project.tell("stop").exit_code == 0
+        (made,) = told(running.wait(), "committed")
+        log = project.file("PROGRESS.md").read_text(encoding="utf-8")
+        assert f"- [x] First\n  - Commit: {made.commit[:7]}\n" in log
+        assert status(project) == ""
+
     def test_a_log_that_a_user_has_changed_is_left_to_the_next_commit(
         self, project: Project
     ) -> None:

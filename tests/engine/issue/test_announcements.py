@@ -64,6 +64,22 @@ def test_a_pull_request_that_is_ready_is_handed_on_once(project: Project) -> Non
     assert done.kinds()[-2:] == ["runEnded", "warned"]
 
 
+def test_what_a_killed_engine_had_started_has_an_unknown_outcome(project: Project) -> None:
+    config = f'profile = "issue"\non_question = ["./hook.sh"]\n{HOOK}'
+    issue_project(project, ASKS, config=config)
+    engine = r"""$(sed 's/.*"pid": *\([0-9]*\).*/\1/' .git/ralph.json)"""
+    died = f'"{project.kept}/died"'
+    write_hook(project, f'[ -e {died} ] || {{ : >{died}; kill -9 "{engine}"; sleep 600; }}')
+    project.tell("allow", "--yes")
+    assert project.run("3").exit_code == -signal.SIGKILL
+    done = project.run("--resume")
+    unknown = told_by_hook(project, done, "on-question-unknown")
+    assert unknown.startswith("the outcome of the command on_question is unknown: the engine ended")
+    assert unknown in done.stdout
+    told_by_hook(project, project.run("--resume"), "on-question-unknown")
+    assert [*project.run_folder().glob("*.open")] == []
+
+
 @pytest.mark.parametrize(
     ("agent", "code"),
     [

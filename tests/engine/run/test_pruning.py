@@ -129,9 +129,18 @@ def test_every_work_tree_is_pruned_by_its_own_settings(project: Project) -> None
     left_alone = project.tell("prune", "--all", "--yes")
     assert f"the runs of {project.repository} are left alone: " in left_alone.stderr
     assert output_of(folder)
+    newest = project.run_folder()
     project.repository.rename(project.repository.with_name("moved"))
     elsewhere = project.ralph(project.kept, "prune", "--all", "--yes", "--keep-days", "5")
     assert f"{project.repository} (gone)" in elsewhere.stdout
     assert "ralph prune --keep-days 5" in elsewhere.stdout
     assert "Removed the output of 1 run: " in elsewhere.stdout
     assert output_of(folder) == []
+    inside = {"RALPH_ITERATION_ID": f"{newest.name}/1"}
+    small = ("prune", "--all", "--yes", "--max-bytes", "1kB")
+    refused = project.ralph(project.kept, *small, env=inside)
+    assert refused.exit_code != 0
+    assert "ralph prune --all was refused: it was started from inside an iter" in refused.stderr
+    assert output_of(newest)
+    assert "Removed the output of 1 run: " in project.ralph(project.kept, *small).stdout
+    assert output_of(newest) == []

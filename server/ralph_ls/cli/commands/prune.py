@@ -70,6 +70,10 @@ def prune_verb(
     as_json: Json = False,
 ) -> None:
     """Remove output and messages of old runs; their numbers and the last run are kept."""
+    if everywhere and not dry_run:
+        from ralph_ls.store.run.ancestry import require_outside_all
+
+        require_outside_all(state_root(os.environ) / "worktrees", "ralph prune --all")
     given = _given_limits(keep_days, max_bytes)
     now = SystemClock().now()
     places = list(_everywhere(given, now) if everywhere else [_here(given, now)])
@@ -135,10 +139,9 @@ def _everywhere(given: dict[str, int], now: datetime) -> Iterator[_Place]:
             except RalphError as error:
                 print_error(f"the runs of {root} are left alone: {error.message}")
                 continue
-        title = str(root or state.folder)
-        if root is not None and not root.is_dir():
-            title += " (gone)"
-        yield _place(state, title, limits, given, now)
+        is_gone = root is not None and not root.is_dir()
+        title = f"{root or state.folder}{' (gone)' if is_gone else ''}"
+        yield _place(state, title, limits, given, now, keeps_last=not is_gone)
 
 
 def _root_of(state: StateFolder) -> Path | None:
@@ -157,9 +160,11 @@ def _place(
     given: dict[str, int],
     now: datetime,
     kept: Sequence[str] = (),
+    *,
+    keeps_last: bool = True,
 ) -> _Place:
     limits = limits.model_copy(update=given)
-    stored = stored_runs(state, kept=kept)
+    stored = stored_runs(state, kept=kept, keeps_last=keeps_last)
     chosen = [_as_given(one, given) for one in choose_runs(stored, limits, now)]
     return _Place(state=state, title=title, limits=limits, stored=stored, chosen=chosen)
 

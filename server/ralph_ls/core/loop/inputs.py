@@ -83,6 +83,8 @@ class Notice:
     message: str
     removed: RemovedTask | None = None
     """The task that it is about, where it left the plan."""
+    outside: bool = False
+    """It failed outside any iteration, and the user has to look at it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

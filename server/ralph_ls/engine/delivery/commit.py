@@ -16,6 +16,7 @@ clean in between.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
@@ -99,6 +100,8 @@ class IterationCommitter:
     ours: set[str] = field(default_factory=set)
     """The loop's own files that the engine itself has written; they go into the next commit."""
     _told: set[tuple[str, str]] = field(default_factory=set)
+    _unnamed: CommitWork | None = None
+    """The last order whose commit the log of finished tasks may not name yet."""
 
     async def commit(
         self,
@@ -119,7 +122,17 @@ class IterationCommitter:
             made = await self._commit_work(order, after, restored, users)
         if order.is_last and not made.problem and not self.launcher.is_stopping():
             await asyncio.to_thread(self._name_last, order)
+        elif made.commit is not None:
+            self._unnamed = order
         return made
+
+    def name_last(self) -> None:
+        """Name the last commit at the end of a run that came before another one, as by a stop."""
+        if self._unnamed is None:
+            return
+        order, self._unnamed = self._unnamed, None
+        with contextlib.suppress(RalphError):
+            self._name_last(order)
 
     async def _commit_work(
         self,

@@ -263,6 +263,10 @@ class GitDelivery:
         """Push; see ``Pusher.push``."""
         return await self._pushing.push(order)
 
+    def name_last(self) -> None:
+        """See ``IterationCommitter.name_last``."""
+        self._committing.name_last()
+
     def stop(self) -> None:
         """Wait for no further try to push."""
         self._pushing.stop()

@@ -254,6 +254,10 @@ class IterationWork:
         last.after = (await asyncio.to_thread(self._inspector.look), text)
         return committed
 
+    async def name_last_commit(self) -> None:
+        """Complete the log of finished tasks, where the run ends between two iterations."""
+        await asyncio.to_thread(self._delivery.name_last)
+
     async def push(self, effect: PushWork) -> WorkPushed:
         """Push the branch."""
         return await self._delivery.push(effect)

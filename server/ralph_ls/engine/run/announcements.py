@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import assert_never
 
 from ralph_ls.core.loop.effects import Announce, AnnouncementChannel, AnnouncementOccasion
-from ralph_ls.core.loop.inputs import AnnouncementDone
+from ralph_ls.core.loop.inputs import AnnouncementDone, Notice
 from ralph_ls.core.views.model.control_chars import escape_control_chars
 from ralph_ls.engine.agent.environment import agent_environment, find_program
 from ralph_ls.engine.git import worktree_state
@@ -29,12 +29,16 @@ from ralph_ls.protocol.errors import AgentUnavailable, RalphError, RequestMissin
 from ralph_ls.protocol.plan import read_reference
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.store.external.gh import comment_words, find_gh
-from ralph_ls.store.files import PRIVATE_FILE, write_atomic
+from ralph_ls.store.files import PRIVATE_FILE, names_in, read_if_there, write_atomic
+from ralph_ls.store.layout import RunFiles
 from ralph_ls.store.project import trust
 from ralph_ls.store.run.ancestry import MARKER
 
 TIME_LIMIT_SECONDS = 600.0
 """Seconds after which a command is ended; pushing a large repository takes its time."""
+
+OPEN = ".open"
+"""Suffix of the file that marks a command whose outcome is not in the journal yet."""
 
 SHOWN_CHARACTERS = 300
 """Of what a command printed, from its last line on backwards."""
@@ -61,6 +65,8 @@ class _Command:
     """Its files in the run's folder, without a suffix."""
     shown: str
     """The same command for a shell, in the work tree."""
+    open: str
+    """The code of its outcome and what it is, kept in a file until it has ended."""
 
 
 class Announcements:
@@ -81,11 +87,15 @@ class Announcements:
         except (RalphError, OSError) as error:
             why = error.message if isinstance(error, RalphError) else str(error)
             return _failed(order, f"{what} was not started: {why}", "")
+        mark = command.files.with_suffix(OPEN)
         try:
+            write_atomic(mark, command.open.encode(), mode=PRIVATE_FILE)
             ended, said = await self._run(command)
         except (RalphError, OSError) as error:
             why = error.message if isinstance(error, RalphError) else str(error)
             return _failed(order, f"{what} failed: {why}", self._by_hand(command))
+        finally:
+            mark.unlink(missing_ok=True)
         tail = f": {said}" if said else ""
         if ended.exit_code == 0 and not ended.timed_out:
             return AnnouncementDone(code=_code(order), message=f"{what} succeeded{tail}")
@@ -168,6 +178,7 @@ class Announcements:
                 given=_comment(workspace.redactor.redact(order.text)).encode(),
                 files=files,
                 shown=shlex.join(("gh", *words[1:])),
+                open=f"{_code(order)}\n{_subject(order)}",
             )
         key = SETTINGS[order.occasion]
         argv: tuple[str, ...] = getattr(workspace.config, key)
@@ -186,6 +197,7 @@ class Announcements:
             given=json.dumps(told, ensure_ascii=False).encode("utf-8", errors="replace"),
             files=files,
             shown=shlex.join(argv),
+            open=f"{_code(order)}\n{_subject(order)}",
         )
 
     def _told(self, order: Announce, run: RunState) -> dict[str, object]:
@@ -207,6 +219,20 @@ class Announcements:
             "head": head.commit or "",
             "workspace": str(workspace.root),
         }
+
+
+def emit_unknown_outcomes(files: RunFiles) -> list[Notice]:
+    """Report what an engine that was killed had started and not seen end; once."""
+    notices = []
+    names = names_in(files.folder) if files.folder.is_dir() else []
+    for mark in (files.folder / name for name in sorted(names) if name.endswith(OPEN)):
+        code, _, what = (read_if_there(mark) or b"").decode("utf-8", "replace").partition("\n")
+        mark.unlink(missing_ok=True)
+        message = (
+            f"the outcome of {what} is unknown: the engine ended first; check whether it was done"
+        )
+        notices.append(Notice(code=f"{code}-unknown", message=message, outside=True))
+    return notices
 
 
 def _subject(order: Announce) -> str:

@@ -239,6 +239,8 @@ class EffectRunner:
 
     async def finish(self, run: RunState) -> None:
         """Let what still runs come to its end, and put the journal on the disk."""
+        # What is reported meanwhile is in the journal, and not yet in this state.
+        size = self._journal.size
         self._end_waiting()
         self._cancel_save()
         if any(task.get_name() in _BEFORE_AGENT for task in self._tasks):
@@ -247,10 +249,12 @@ class EffectRunner:
         while self._tasks:
             await asyncio.gather(*self._tasks, return_exceptions=True)
         self._work.finish(run)
+        if self._hurry is None and run.current is None:
+            await self._work.name_last_commit()
         patience = None if self._hurry is None else SAVING_SECONDS
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(patience):
-                await asyncio.to_thread(self._save, run, self._journal.size, is_last=True)
+                await asyncio.to_thread(self._save, run, size, is_last=True)
 
     def _give_up(self) -> None:
         """Wait no longer for threads that nobody can end; no program runs any more."""

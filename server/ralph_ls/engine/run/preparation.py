@@ -45,6 +45,7 @@ from ralph_ls.engine.iteration.inherited_changes import (
 from ralph_ls.engine.iteration.validation import emit_not_allowed
 from ralph_ls.engine.iteration.worktree_inspector import WorktreeInspector
 from ralph_ls.engine.plan.selection import locate_plan, source_of
+from ralph_ls.engine.run.announcements import emit_unknown_outcomes
 from ralph_ls.engine.run.recovery import (
     archive_progress,
     emit_legacy_files,
@@ -187,7 +188,7 @@ def prepare_start(
     )
     notices += (*prune_old_runs(workspace.state, config.state, run, clock), *archived[0])
     notices += source.begin(settings, plan, resume=request.resume)
-    notices += emit_no_remote(workspace)
+    notices += (*emit_unknown_outcomes(workspace.files), *emit_no_remote(workspace))
     notices += emit_silent_hook(worktree.root, config, request.environment)
     notices += emit_legacy_files(workspace)
     notices += (*emit_not_allowed(workspace, plan.text), *emit_writing_tools(config))

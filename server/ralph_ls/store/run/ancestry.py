@@ -100,14 +100,23 @@ def require_own_trust(state: StateFolder, what: str) -> None:
 
     The user's next run would act on an approval in that root, whichever work tree it is for.
     """
+    _require_no_run_of(state.folder.parent, what, "whose approvals are kept in the same")
+
+
+def require_outside_all(worktrees: Path, what: str) -> None:
+    """Raise ``FromInside`` where a run with its state in this folder started this process."""
+    _require_no_run_of(worktrees, what, "which has its own state in the same")
+
+
+def _require_no_run_of(worktrees: Path, what: str, whose: str) -> None:
     for marker in ancestry_of(os.getpid()).markers:
         inside = _membership_of(marker)
-        if inside is None or not _has_run(state.folder.parent, inside.run):
+        if inside is None or not _has_run(worktrees, inside.run):
             continue
         raise FromInside(
-            f"{what} was refused: it was started from inside {inside}, whose approvals are kept in "
-            f"the same state folder ({state.folder.parent.parent}); ask from another terminal, or "
-            "in tests give them a folder with RALPH_STATE_DIR"
+            f"{what} was refused: it was started from inside {inside}, {whose} state folder "
+            f"({worktrees.parent}); ask from another terminal, or in tests set another folder with "
+            "RALPH_STATE_DIR"
         )
 
 

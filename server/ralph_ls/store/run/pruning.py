@@ -87,14 +87,19 @@ def _never() -> bool:
 
 
 def stored_runs(
-    state: StateFolder, *, kept: Collection[str] = (), is_late: Callable[[], bool] = _never
+    state: StateFolder,
+    *,
+    kept: Collection[str] = (),
+    keeps_last: bool = True,
+    is_late: Callable[[], bool] = _never,
 ) -> list[StoredRun]:
     """The runs of a work tree with their sizes, oldest first.
 
-    ``kept``: runs to keep whole besides the last one. When ``is_late``, the newer runs are left
+    ``kept``: runs to keep whole besides the last one; that is not needed any more where the work
+    tree itself is gone. When ``is_late``, the newer runs are left
     out: nothing is removed of them.
     """
-    whole = {*kept, *_last_runs(state)}
+    whole = {*kept, *(_last_runs(state) if keeps_last else ())}
     found: list[StoredRun] = []
     for run in state.run_ids():
         if is_late():

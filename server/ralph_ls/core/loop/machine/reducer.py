@@ -230,7 +230,9 @@ def _resume(draft: StepDraft, given: Resumed) -> None:
 
 def _emit_facts(draft: StepDraft, facts: EngineFacts) -> None:
     for notice in facts.notices:
-        draft.emit(Warned(**draft.stamp, code=notice.code, message=notice.message))
+        draft.emit(
+            Warned(**draft.stamp, code=notice.code, message=notice.message, outside=notice.outside)
+        )
     for note in facts.notes:
         draft.emit(NoteAdded(**draft.stamp, text=note.text, by=note.by))
 
@@ -245,7 +247,9 @@ def _prepared(draft: StepDraft, given: Prepared) -> None:
     if not draft.is_awaited(Awaits.PREPARED):
         return
     for notice in given.notices:
-        draft.emit(Warned(**draft.stamp, code=notice.code, message=notice.message))
+        draft.emit(
+            Warned(**draft.stamp, code=notice.code, message=notice.message, outside=notice.outside)
+        )
     if given.locked:
         _wait_for_git(draft, given.locked)
         return
