@@ -172,7 +172,7 @@ def _short_example(path: Path) -> list[str]:
     if len(_lines(value)) <= LONG_EXAMPLE:
         return _example(value)
     name = path.relative_to(path.parents[3]).as_posix()
-    return [*_example(_shorten(value)), "", f"Shortened; the whole stands in `{name}`."]
+    return [*_example(_shorten(value)), "", f"Shortened; the whole is in `{name}`."]
 
 
 def _shorten(value: Any) -> Any:
