@@ -63,7 +63,7 @@ export async function pickAnswer(matter: Matter, interrupts: Interrupts): Promis
 export async function tellResolution(matter: Matter, interrupts: Interrupts): Promise<Picked> {
   const box = vscode.window.createInputBox();
   box.title = oneLine(matter.text);
-  box.prompt = t("How did you resolve it? The next agent reads it. May be empty.");
+  box.prompt = t("How did you resolve it? (optional; the next agent reads it)");
   box.ignoreFocusOut = true;
   return await asked(box, matter, interrupts, (resolve, late) => [
     box.onDidAccept(() => {

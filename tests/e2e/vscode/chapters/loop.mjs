@@ -183,7 +183,7 @@ export const steps = [
                 (event) => event.toState === "HALF_OPEN",
             );
             await parser.agent.at(5);
-            await world.fact(/Breaker.*half open/i);
+            await world.fact(/Breaker.*half.open/i);
             await world.fact(/0 files.*4/);
             await editor.webview.locator('.card[data-tone="warning"]').waitFor();
             await editor.lens("Reset breaker").waitFor();
@@ -202,7 +202,7 @@ export const steps = [
             // The editor opens again what was open: a click on the icon would close it.
             await editor.webview.locator("main").waitFor();
             await editor.reads(editor.webview.locator(".count"), "5 / 20");
-            await world.fact(/Breaker.*half open/i);
+            await world.fact(/Breaker.*half.open/i);
             const rows = await editor.rowNames("Iterations", 5);
             assert.deepEqual(rows, ["#5", "#4", "#3", "#2", "#1"]);
             assert.deepEqual(runs(), [before]);
