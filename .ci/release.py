@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -23,6 +22,7 @@ from artifacts import require_address
 
 ROOT = Path(__file__).resolve().parents[1]
 VERSION = re.compile(r"\d+\.\d+\.\d+")
+RELATIVE_LINK = re.compile(r"\[([^\[\]]+)\]\((?!https?:|#)(\S+?)\)")
 KEPT_IN = "server/ralph_ls/__init__.py"
 """Where the version is kept; the build backend reads it there."""
 
@@ -116,7 +116,19 @@ def write_changelog(tree: Path, version: str) -> None:
     subprocess.run(
         [sys.executable, "-m", "towncrier", *build], cwd=tree, check=True, capture_output=True
     )
-    shutil.copyfile(tree / "CHANGELOG.md", tree / "docs" / "changelog.md")
+    text = (tree / "CHANGELOG.md").read_text(encoding="utf-8")
+    (tree / "docs" / "changelog.md").write_text(as_page(text), encoding="utf-8")
+
+
+def as_page(changelog: str) -> str:
+    """The changelog as a page in docs/, whose links stay in that folder."""
+    return RELATIVE_LINK.sub(_within_docs, changelog)
+
+
+def _within_docs(link: re.Match[str]) -> str:
+    label, target = link.groups()
+    is_page = target.startswith("docs/")
+    return f"[{label}]({target.removeprefix('docs/')})" if is_page else label
 
 
 def git(*arguments: str, cwd: Path = ROOT) -> str:

@@ -84,6 +84,10 @@ function layOut(stage) {
             });
         }
     }
+    // Its links start at the repository's root.
+    const changelog = readFileSync(join(stage, "CHANGELOG.md"), "utf8");
+    const relative = changelog.replaceAll(/\]\((?!https?:|#)/g, "](../");
+    writeFileSync(join(stage, "CHANGELOG.md"), relative);
     if (isLocal) {
         // Its pictures are nowhere.
         const readme = readFileSync(join(stage, "README.md"), "utf8");
@@ -104,7 +108,7 @@ const addresses = JSON.parse(
 );
 const isLocal = new URL(addresses.homepage).hostname === "example.invalid";
 /** Where the README's relative links and pictures lead to. */
-const files = (kind) => `${addresses.homepage}/${kind}/v${manifest.version}/client-vscode`;
+const files = (kind) => `${addresses.homepage.replace(/\/$/, "")}/${kind}/v${manifest.version}/client-vscode`;
 run(process.execPath, [join(client, "scripts/build.mjs"), "--production"], client);
 const stage = mkdtempSync(join(tmpdir(), "ralph-vsix-"));
 try {
