@@ -108,7 +108,8 @@ const addresses = JSON.parse(
 );
 const isLocal = new URL(addresses.homepage).hostname === "example.invalid";
 /** Where the README's relative links and pictures lead to. */
-const files = (kind) => `${addresses.homepage.replace(/\/$/, "")}/${kind}/v${manifest.version}/client-vscode`;
+const files = (kind) =>
+    `${addresses.homepage.replace(/\/$/, "")}/${kind}/v${manifest.version}/client-vscode`;
 run(process.execPath, [join(client, "scripts/build.mjs"), "--production"], client);
 const stage = mkdtempSync(join(tmpdir(), "ralph-vsix-"));
 try {
