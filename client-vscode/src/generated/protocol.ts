@@ -2308,6 +2308,8 @@ export interface RunTotals {
   readonly paths: readonly string[];
   /** Duration of all iterations by their mode, also of those that did not count. */
   readonly seconds: Readonly<Record<string, number>>;
+  /** Number of forbidden changes that were restored. */
+  readonly restored: number;
   /** Number of iterations in which the agent failed, by the kind of failure. */
   readonly failures: Readonly<Record<string, number>>;
 }

@@ -75,7 +75,9 @@ def test_its_failure_ends_the_run_with_its_last_words(project: Project) -> None:
     assert "one of them failed\n" in validated.tail
     assert len(validated.tail) == 2000
     end = told(done, "runEnded")[0]
-    assert end.message == "the validation script ended with 9 after iteration 1"
+    assert end.message == (
+        "the validation script ended with 9 after iteration 1: one of them failed"
+    )
     assert "▸ Validation failed" in done.stdout
     assert len(told(done, "iterationEnded")) == 1
 

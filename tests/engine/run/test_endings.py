@@ -205,7 +205,7 @@ report 'STATUS: IN_PROGRESS'
         reason="fatal",
         message="the agent ran longer than 0.2 s",
         iterations=1,
-        next_step="mend what the message says, then: ralph run --resume",
+        next_step="set a longer timeout in .ralph/config.toml, then: ralph run --resume",
         arguments=("9", "--timeout", "200ms"),
         config='on_timeout = "stop"\n',
     ),

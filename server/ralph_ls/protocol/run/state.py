@@ -223,6 +223,8 @@ class RunTotals(WireModel):
     """The first of those files, at most 200."""
     seconds: dict[str, float] = Field(default_factory=dict)
     """Duration of all iterations by their mode, also of those that did not count."""
+    restored: int = Field(default=0, exclude_if=lambda count: not count)
+    """Number of forbidden changes that were restored."""
     failures: dict[str, int] = Field(default_factory=dict, exclude_if=lambda counts: not counts)
     """Number of iterations in which the agent failed, by the kind of failure."""
 

@@ -209,6 +209,8 @@ def _why_nothing(gathered: Evidence) -> str:
         return f"the {only} a person's, and nothing else changed"
     if gathered.engine_output:
         return f"only the output of ralph itself changed: {some_of(gathered.engine_output, 3)}"
+    if gathered.files:
+        return "changed files alone are no progress here"
     return "nothing changed outside the loop's own files"
 
 

@@ -219,6 +219,7 @@ def _totals_after(state: RunState, event: IterationEnded) -> RunTotals:
         more_files=known.more_files or is_cut,
         paths=paths[:KEPT_PATHS],
         seconds={**known.seconds, event.mode.value: round(seconds, 3)},
+        restored=known.restored + (0 if current is None else len(current.reverted)),
         failures=_failures_after(known.failures, event),
     )
 

@@ -23,7 +23,13 @@ from ralph_ls.core.loop.rules.commits import restored_lines, unfinished_git_of_l
 from ralph_ls.core.loop.rules.failure_policy import AgentHold, retry_wait
 from ralph_ls.core.loop.rules.gate import gate_words, queue_is_empty
 from ralph_ls.core.loop.rules.validation import is_repair_iteration
-from ralph_ls.core.loop.rules.waits import BY_REVIEW_POINT, REVIEW, parked_words, stuck_words
+from ralph_ls.core.loop.rules.waits import (
+    BY_REVIEW_POINT,
+    REVIEW,
+    WAIT_SUBJECTS,
+    parked_words,
+    stuck_words,
+)
 from ralph_ls.core.loop.state import Awaits, StepDraft
 from ralph_ls.core.prompt.template import PromptContext
 from ralph_ls.protocol.config.config import Committer, GateRule, OnHalt
@@ -125,7 +131,10 @@ def stop_run(draft: StepDraft, by: str) -> None:
         reason = EndReason(run.phase_reason)
         end_run(draft, reason, f"stopped while waiting for {parked_words(run)}", by=by)
     else:
-        end_run(draft, EndReason.STOPPED, f"stopped by {by}", by=by)
+        waited = run.phase_reason if run.phase is Phase.WAITING else None
+        what = WAIT_SUBJECTS.get(waited or "", "")
+        message = f"stopped by {by}{f' while waiting for {what}' if what else ''}"
+        end_run(draft, EndReason.STOPPED, message, by=by)
 
 
 def begin_run(draft: StepDraft) -> None:

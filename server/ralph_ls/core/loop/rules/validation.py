@@ -96,6 +96,17 @@ def validation_failure_words(validated: Validated) -> str:
     return f"the validation script{which} {how} after iteration {validated.iteration}"
 
 
+def why_invalid(validated: Validated) -> str:
+    """The same with the last line that the script printed."""
+    said = validated.tail.strip().rpartition("\n")[2].strip()[:SHOWN_LAST_LINE]
+    words = validation_failure_words(validated)
+    return f"{words}: {said}" if said and not validated.timed_out else words
+
+
+SHOWN_LAST_LINE = 200
+"""Characters of the last line that a validation script printed."""
+
+
 def is_invalid(current: CurrentIteration) -> bool:
     """Whether the work of the open iteration failed validation."""
     return current.validated is not None and not current.validated.ok
@@ -171,7 +182,7 @@ def validation_fatal_words(run: RunState, current: CurrentIteration) -> str | No
                 return None
             return f"{words}, the {count_of(n_repairs, 'repair')} before did not mend it"
         case _:
-            return words
+            return why_invalid(validated)
 
 
 def refuse_completion(run: RunState, current: CurrentIteration, gate: GateResult) -> GateResult:

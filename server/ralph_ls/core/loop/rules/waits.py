@@ -47,6 +47,14 @@ def _are(count: int) -> str:
     return "is" if count == 1 else "are"
 
 
+WAIT_SUBJECTS = {
+    "limit": "the usage limit",
+    "retry": "the overloaded model",
+    "unreachable": "the unreachable API",
+    "calls": "the limit of calls a minute",
+}
+"""What a run waits for, by the reason of its phase."""
+
 GIT_LOCKED = "git-locked"
 """The code of the warning about lock files that block the next iteration."""
 

@@ -13,7 +13,7 @@ from ralph_ls.core.views.model.control_chars import escape_control_chars
 from ralph_ls.protocol.plan import RequestView
 from ralph_ls.protocol.run.events import GuardReverted
 from ralph_ls.protocol.run.iteration_events import Forbidden
-from ralph_ls.protocol.run.report import AgentFailure, Claims, Report
+from ralph_ls.protocol.run.report import STATUSES, AgentFailure, Claims, Report, word_of
 from ralph_ls.protocol.run.state import IterationFacts, RunState
 from ralph_ls.protocol.run.values import Evidence, Mode, Outcome
 
@@ -121,7 +121,7 @@ def minutes_words(seconds: float) -> str:
 
 def claim_words(report: Report) -> str:
     """A report in words: only the fields that it has."""
-    parts = [report.status]
+    parts = [_status_words(report)]
     if "FILES_MODIFIED" in report.fields:
         parts.append(count_of(report.files_modified, "file"))
     if "TASKS_COMPLETED_THIS_LOOP" in report.fields:
@@ -129,6 +129,15 @@ def claim_words(report: Report) -> str:
     if "TESTS_STATUS" in report.fields:
         parts.append(f"tests {report.tests_status.lower().replace('_', ' ')}")
     return escape_control_chars(", ".join(parts))
+
+
+def _status_words(report: Report) -> str:
+    """Its status; one that is none of ours as the agent wrote it, with what it is taken for."""
+    given = " ".join(report.fields.get("STATUS", "").split())
+    is_ours = not given or word_of(given, STATUSES) is not None
+    if is_ours:
+        return report.status
+    return f'"{one_line(given, limit=SHOWN_REASON)}", taken for {report.status}'
 
 
 def claims_words(claims: Claims | None) -> str:

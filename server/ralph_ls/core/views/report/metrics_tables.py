@@ -15,7 +15,7 @@ from datetime import UTC, tzinfo
 from ralph_ls.core.plan.model import Task
 from ralph_ls.core.plurals import count_of
 from ralph_ls.core.views.model.control_chars import escape_control_chars
-from ralph_ls.core.views.model.words import OUTCOME_WORDS, failure_counts
+from ralph_ls.core.views.model.words import failure_counts, outcome_words
 from ralph_ls.core.views.report.metrics import context_share, tokens_used, total_of
 from ralph_ls.core.views.text.summary import format_duration
 from ralph_ls.protocol.base import to_wire_time
@@ -121,7 +121,7 @@ def iteration_cells(one: IterationMetrics) -> tuple[str, ...]:
     return (
         str(one.iteration),
         one.mode,
-        CONFIRMED_WORD if one.confirmed else OUTCOME_WORDS[one.outcome].partition(",")[0],
+        _outcome(one),
         "" if one.task is None else " ".join(escape_control_chars(one.task.title).split()),
         str(one.tasks_done),
         str(one.files),
@@ -131,6 +131,13 @@ def iteration_cells(one: IterationMetrics) -> tuple[str, ...]:
         format_duration(one.seconds),
         (one.commit or "")[:7],
     )
+
+
+def _outcome(one: IterationMetrics) -> str:
+    """``progress``, ``no progress, crashed``, ``cannot reach the API``."""
+    if one.confirmed:
+        return CONFIRMED_WORD
+    return outcome_words(one.outcome, one.failure).removesuffix(", does not count")
 
 
 def receipt_cells(receipt: TaskReceipt) -> tuple[str, ...]:

@@ -31,6 +31,7 @@ from ralph_ls.core.views.text.summary import (
     token_words,
 )
 from ralph_ls.protocol.config.config import ProfileName
+from ralph_ls.protocol.run.report import AgentFailure
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import EndReason, Mode, Phase
 
@@ -149,6 +150,8 @@ def next_step(state: RunState) -> str | None:
     if state.request is not None and text.endswith("ralph run"):
         # A new run would have to be given the request again.
         text += " --resume"
+    if reason == EndReason.FATAL.value and _ran_out_of_time(state):
+        return MORE_TIME
     spent = used_up_budgets(
         state.config, counted=state.counted, seconds=state.active_seconds, usage=state.usage
     )
@@ -159,6 +162,14 @@ def next_step(state: RunState) -> str | None:
         used=" and ".join(one.used for one in spent) or "all of a limit",
         flags=" ".join(one.flag for one in spent) or "--max-iterations 40",
     )
+
+
+MORE_TIME = "set a longer timeout in .ralph/config.toml, then: ralph run --resume"
+"""The next step after an agent that ran out of time, where that ends the run."""
+
+
+def _ran_out_of_time(state: RunState) -> bool:
+    return bool(state.history) and state.history[-1].failure is AgentFailure.TIMED_OUT
 
 
 def _exit(state: RunState, *, with_reason: bool) -> Iterator[str]:
@@ -190,6 +201,8 @@ def _figures(state: RunState) -> Iterator[str]:
     yield f"Commits:     {totals.commits}"
     yield f"Files:       {'at least ' if totals.more_files else ''}{totals.files} changed"
     yield f"Cost:        {_cost(state)}"
+    if totals.restored:
+        yield f"Restored:    {count_of(totals.restored, 'forbidden change')} (see the log)"
     if totals.failures:
         yield f"Failures:    {failure_counts(totals.failures)}"
 
@@ -218,6 +231,9 @@ def _accounts(state: RunState) -> Iterator[str]:
         yield f"{heading + ':':13}{text}"
     if said := agent_claims(state):
         yield f"Agent says:  {said}"
+    for warned in state.warnings:
+        if warned.code == "left-uncommitted" and warned.start == state.start:
+            yield f"Uncommitted: {one_line(warned.message, limit=MAX_LINE)}"
 
 
 def _is_done(state: RunState, task_id: str) -> bool:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, tzinfo
 
-from ralph_ls.core.loop.rules.waits import BY_REVIEW_POINT, REVIEW, parked_words
+from ralph_ls.core.loop.rules.waits import BY_REVIEW_POINT, REVIEW, WAIT_SUBJECTS, parked_words
 from ralph_ls.core.views.model.tasks import attempt_words
 from ralph_ls.core.views.model.words import (
     SHOWN_REASON,
@@ -21,6 +21,7 @@ from ralph_ls.core.views.model.words import (
     claims_words,
     iteration_words,
     one_line,
+    outcome_words,
     request_words,
     with_mode,
 )
@@ -42,12 +43,7 @@ OVERLOAD = "retry"
 UNREACHABLE = "unreachable"
 """The reason of a wait for an API that cannot be reached."""
 
-WAIT_NAMES = {
-    USAGE_LIMIT: " for the usage limit",
-    OVERLOAD: " for the overloaded model",
-    UNREACHABLE: " for the unreachable API",
-    CALL_LIMIT: " for the limit of calls a minute",
-}
+WAIT_NAMES = {reason: f" for {what}" for reason, what in WAIT_SUBJECTS.items()}
 """Words of the waits, by reason."""
 
 
@@ -204,7 +200,9 @@ def _running(
 def _last_change(state: RunState) -> str:
     if state.last is None or state.evidence is None:
         return "nothing yet"
-    parts = [f"iteration {state.last.iteration}: {state.evidence.why}"]
+    failure = state.history[-1].failure if state.history else None
+    how = "" if failure is None else f"{outcome_words(state.last.outcome, failure)}; "
+    parts = [f"iteration {state.last.iteration}: {how}{state.evidence.why}"]
     if state.last.commit:
         parts.append(f"commit {state.last.commit[:7]}")
     if state.report is not None and state.report_start == state.last.start:

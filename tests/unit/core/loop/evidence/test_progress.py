@@ -151,7 +151,7 @@ NO_PROGRESS = {
         "the only commits are a person's",
     ),
     "a nested commit where HEAD counts": (judged(nested, kinds=HEAD), "the commits touch only"),
-    "files where HEAD counts": (judged(files=2, kinds=HEAD), NOTHING),
+    "files where HEAD counts": (judged(files=2, kinds=HEAD), "changed files alone are no progress"),
     "a plan that changed, in a build": (judged(plan_changed=True), NOTHING),
     "a plan iteration that built": (
         judged(real, files=2, tasks_done=("a",), mode=Mode.PLAN),

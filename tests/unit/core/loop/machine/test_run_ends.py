@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from ralph_ls.core.agent.result import AccountLimit
 from ralph_ls.core.loop.effects import Finish, StopAgent
 from ralph_ls.core.loop.inputs import EffectFailed, Interrupted
 from ralph_ls.core.loop.machine.run_flow import BY_TERM
@@ -164,6 +165,15 @@ def interrupted(script: list[Turn], by: str, turn_number: int = 1, times: int = 
                 played.feed(Interrupted(by=by))
 
     return play(*script, person=person)
+
+
+def test_a_run_that_is_stopped_while_it_waits_says_for_what() -> None:
+    limited = turn(fields=None, silent=True, limit=AccountLimit())
+    waiting = SimulatedRun(simulated=SimulatedProject(script=[limited]), config=settings())
+    played = waiting.until(Awaits.TIME)
+    played.feed(Interrupted(by="Ctrl-C"))
+    assert played.run.end is not None
+    assert played.run.end.message == "stopped by Ctrl-C while waiting for the usage limit"
 
 
 @pytest.mark.parametrize(

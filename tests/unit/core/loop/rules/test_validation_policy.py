@@ -14,6 +14,7 @@ from ralph_ls.core.loop.rules.validation import (
     NOT_VALID,
     validation_failure_words,
     validation_fatal_words,
+    why_invalid,
 )
 from ralph_ls.core.loop.state import Awaits
 from ralph_ls.core.replay.journal import simulate_journal
@@ -67,6 +68,11 @@ class TestWords:
     def test_one_of_several_is_named(self, fields: dict[str, Any], words: str) -> None:
         told = Validated(seq=1, at=BEGIN, run=RUN, iteration=3, ok=False, **fields)
         assert validation_failure_words(told) == words
+
+
+def test_the_end_of_a_run_has_the_last_line_of_the_script() -> None:
+    told = Validated(seq=1, at=BEGIN, run=RUN, iteration=3, ok=False, exit_code=9, tail="a\nb 2\n")
+    assert why_invalid(told) == "the validation script ended with 9 after iteration 3: b 2"
 
 
 class TestStop:

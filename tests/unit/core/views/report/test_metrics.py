@@ -44,7 +44,7 @@ from ralph_ls.protocol.run.events import (
     Validated,
     Warned,
 )
-from ralph_ls.protocol.run.report import Claims, Usage
+from ralph_ls.protocol.run.report import AgentFailure, Claims, Usage
 from ralph_ls.protocol.run.state import TaskReceipt
 from ralph_ls.protocol.run.values import (
     Breaker,
@@ -423,6 +423,13 @@ def test_a_confirming_iteration_is_called_so_and_is_clean() -> None:
     assert iteration_cells(one)[2] == "confirmed"
     run = RunMetrics(run="r", end="complete", iterations=(one,))
     assert next(csv.DictReader(to_csv([run]).splitlines()))["outcome"] == "confirmed"
+
+
+def test_an_outcome_names_the_failure_of_its_agent() -> None:
+    limited = one_of(outcome=Outcome.LIMITED, failure=AgentFailure.UNREACHABLE, commit=None)
+    assert iteration_cells(limited)[2] == "cannot reach the API"
+    crashed = one_of(outcome=Outcome.NO_PROGRESS, failure=AgentFailure.CRASHED, commit=None)
+    assert iteration_cells(crashed)[2] == "no progress, crashed"
 
 
 class TestTheReviewCycle:

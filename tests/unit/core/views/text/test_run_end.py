@@ -17,7 +17,8 @@ from ralph_ls.core.views.text.run_end import (
     trouble,
 )
 from ralph_ls.protocol.config.config import PathsConfig, ProfileName
-from ralph_ls.protocol.run.events import Committed, TaskSetAside
+from ralph_ls.protocol.run.events import Committed, GuardReverted, TaskSetAside, Warned
+from ralph_ls.protocol.run.iteration_events import Forbidden
 from ralph_ls.protocol.run.report import AgentFailure, Report, ReportKind, Usage
 from ralph_ls.protocol.run.state import Blocker, CurrentIteration, End, RunState
 from ralph_ls.protocol.run.values import (
@@ -163,6 +164,25 @@ class TestSummary:
             "Agent says:  IN_PROGRESS, 2 files, tests passing (iteration 1): tidy up next",
             "Log:         x.csv",
         ]
+
+    def test_what_was_restored_and_what_is_in_no_commit_is_on_it(self) -> None:
+        restored = event(GuardReverted, iteration=1, path="plan.md", what=Forbidden.DROPPED)
+        left = event(Warned, iteration=1, code="left-uncommitted", message="it left 1 file: a.py")
+        state = state_after(run_started(), iteration_started(), restored, left, iteration_ended())
+        lines = summary_lines(state, "x.csv")
+        assert "Restored:    1 forbidden change (see the log)" in lines
+        assert "Uncommitted: it left 1 file: a.py" in lines
+        later = state_after(
+            run_started(), iteration_started(), left, iteration_ended(), iteration_started(2)
+        )
+        assert not [one for one in summary_lines(later, "x.csv") if "Uncommitted" in one]
+
+    def test_an_agent_that_ran_out_of_time_needs_more_of_it(self) -> None:
+        ended_so = iteration_ended(failure=AgentFailure.TIMED_OUT)
+        state = state_after(run_started(), iteration_started(), ended_so)
+        end = End(reason=EndReason.FATAL, exit_code=5, message="so", at=NOON)
+        step = next_step(state.model_copy(update={"end": end}))
+        assert step == "set a longer timeout in .ralph/config.toml, then: ralph run --resume"
 
     def test_more_tasks_that_were_set_aside_are_counted(self) -> None:
         aside = [

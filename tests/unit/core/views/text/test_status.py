@@ -6,9 +6,9 @@ import pytest
 
 from ralph_ls.core.views.text.status import needs_user, status_answers
 from ralph_ls.protocol.run.events import RunEnded
-from ralph_ls.protocol.run.report import Claims
+from ralph_ls.protocol.run.report import AgentFailure, Claims
 from ralph_ls.protocol.run.state import Blocker, End, Question, RunState
-from ralph_ls.protocol.run.values import Breaker, BreakerState, EndReason, Mode, Phase
+from ralph_ls.protocol.run.values import Breaker, BreakerState, EndReason, Mode, Outcome, Phase
 from tests.unit.core.views.run_states import (
     NOON,
     RUN,
@@ -92,6 +92,27 @@ class TestLastChange:
         assert answers(state)["Last change"] == (
             "iteration 1: 1 commit, 2 files changed; commit abc1234; "
             "report: IN_PROGRESS, 2 files, tests passing; breaker CLOSED"
+        )
+
+    def test_a_failure_of_its_agent_is_named(self) -> None:
+        state = state_after(
+            run_started(),
+            iteration_started(),
+            evidence(progress=False, why="nothing changed"),
+            iteration_ended(outcome=Outcome.LIMITED, failure=AgentFailure.UNREACHABLE, commit=None),
+        )
+        assert answers(state)["Last change"] == (
+            "iteration 1: cannot reach the API, does not count; nothing changed; breaker CLOSED"
+        )
+
+    def test_a_status_that_is_none_of_ours_is_shown_as_it_was_written(self) -> None:
+        said = report(STATUS="CLARIFICATION_NEEDED")
+        state = state_after(
+            run_started(), iteration_started(), said, evidence(), iteration_ended(commit=None)
+        )
+        assert (
+            'report: "CLARIFICATION_NEEDED", taken for IN_PROGRESS'
+            in (answers(state)["Last change"])
         )
 
     def test_claims_are_marked_as_claims(self) -> None:
