@@ -642,6 +642,11 @@ export interface Config {
   /** Whether the loop pushes after an iteration. */
   readonly push: boolean;
   /**
+   * The branch that a run works on; `auto` makes `ralph/<date>-<task>`. At its end the run
+   * switches back; empty: it stays on the current branch.
+   */
+  readonly workBranch?: string;
+  /**
    * Whether a commit of the loop that finishes a task has a trailer `Ralph-Receipt`: what the
    * task took in iterations, time of agents, tokens and cost.
    */
@@ -2460,7 +2465,7 @@ export interface SetupParams {
   readonly description?: string;
   /** Without it the one that fits the folder, else `fixplan`. */
   readonly profile?: ProfileName;
-  /** Id of the template that the description began with. */
+  /** Id of the template that the description began with, and whose other files are wanted. */
   readonly template?: string;
   readonly completionPhrase?: string;
   readonly agent?: string;
@@ -2471,6 +2476,10 @@ export interface SetupParams {
   /** Of one iteration; from 5 to 60 minutes. */
   readonly timeout?: number | string;
   readonly maxCostUsd?: number;
+  /** Of a run. */
+  readonly maxDuration?: number | string;
+  /** The branch of a run, or `auto`. */
+  readonly workBranch?: string;
   /** Those that are selected, in their order. */
   readonly items?: readonly DraftItem[];
   /** The plan to use if it exists already; items are added to it. */

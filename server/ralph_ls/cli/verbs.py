@@ -68,6 +68,7 @@ VERBS: Mapping[str, VerbEntry] = {
         UNLESS_DRY_RUN,
         (
             "ralph run 20  # at most 20 iterations",
+            "ralph run -p 'Fix the login'  # one sentence instead of a plan",
             "ralph run --agent claude --max-cost 5  # stop at 5 US dollars",
             "ralph run --dry-run  # show what would start, and start nothing",
             "ralph run --resume  # continue the last run",
@@ -285,7 +286,9 @@ VERBS: Mapping[str, VerbEntry] = {
         "init",
         UserOnlyVerb(unless=("dry_run", "choices")),
         (
-            "ralph init  # asks, and shows each file before it writes it",
+            "ralph init  # two questions; shows each file before it writes it",
+            "ralph init --agent claude --task 'Fix the login' --yes  # asks nothing",
+            "ralph init --template python-cli  # plan, AGENTS.md and a validation script",
             "ralph init --dry-run  # show the files, and write nothing",
         ),
     ),

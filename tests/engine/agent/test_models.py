@@ -98,7 +98,7 @@ def test_every_agent_of_the_rules_is_ready_when_a_run_begins(tmp_path: Path) -> 
     [
         pytest.param(
             {"models": {"tag": {"a": {"agent": "nobody"}}}},
-            "models: this version has no agent 'nobody'",
+            "models: there is no agent 'nobody'",
             id="no such agent",
         ),
         pytest.param(

@@ -150,7 +150,7 @@ def test_a_command_that_the_repository_brings_needs_leave(
     [
         ((), "say what is to be done"),
         (("--description", " "), "A task description is needed"),
-        (("--description", "x", "--agent", "nobody"), "this version has no agent 'nobody'"),
+        (("--description", "x", "--agent", "nobody"), "there is no agent 'nobody'"),
         (("--description", "x", "--profile", "y"), "--profile 'y': it must be one of"),
         (("--description", "x", "--agent-prompt", "file"), "goes with --agent-command"),
         (("--description", "x", "--template", "y"), "there is no template 'y'"),

@@ -42,8 +42,11 @@ class TestInit:
         said = ralph(bare, "init")
         assert (said.code, said.err) == (0, "")
         assert said.out == (
-            f"Written: {', '.join(WRITTEN)}\n"
-            "Next: write your tasks into @fix_plan.md, then: ralph run\n"
+            "Project:  no known language\nAgents:   none on PATH\nPlan:     none yet\n"
+            f"Wrote:    {', '.join(WRITTEN)}\n\nNext, install claude, write your tasks and start "
+            "the loop:\n  npm install -g @anthropic-ai/claude-code && "
+            "${EDITOR:-vi} @fix_plan.md && "
+            "ralph run\n"
         )
         assert "## High Priority (P0)" in (bare / "@fix_plan.md").read_text(encoding="utf-8")
         assert (bare / ".gitignore").read_text(encoding="utf-8") == IGNORED
@@ -52,14 +55,14 @@ class TestInit:
         assert (bare / ".ralph/logs").is_dir()
 
     def test_json_output_lists_what_was_written(self, ralph: Ralph, bare: Path) -> None:
-        told = {"workspace": str(bare), "notes": []}
-        assert ralph(bare, "init", "--json").json == {"written": WRITTEN, **told}
-        assert ralph(bare, "init", "--json").json == {"written": [], **told}
+        said = ralph(bare, "init", "--json").json
+        assert (said["written"], said["notes"], said["workspace"]) == (WRITTEN, [], str(bare))
+        assert ralph(bare, "init", "--json").json["written"] == []
 
     def test_a_second_time_changes_nothing(self, ralph: Ralph, bare: Path) -> None:
         ralph(bare, "init")
         before = {path: path.read_bytes() for path in bare.rglob("*") if path.is_file()}
-        assert ralph(bare, "init").out.startswith("Written: nothing, all was there\n")
+        assert "Wrote:    nothing; all of it is here\n" in ralph(bare, "init").out
         assert before == {path: path.read_bytes() for path in bare.rglob("*") if path.is_file()}
 
     def test_what_is_there_is_kept(self, ralph: Ralph, bare: Path) -> None:
@@ -155,7 +158,7 @@ class TestFromExisting:
             43200,
         )
         again = ralph(other, "init", "--from-existing", "--yes")
-        assert "Written: nothing, all was there" in again.out
+        assert "Wrote:    nothing; all of it is here" in again.out
 
     def test_programs_look_before_they_write(self, ralph: Ralph, other: Path) -> None:
         seen = ralph(other, "init", "--from-existing", "--json").json

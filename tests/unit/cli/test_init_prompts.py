@@ -9,12 +9,21 @@ from typing import Any
 import pytest
 
 from ralph_ls.core.plan.parse.markdown import parse_markdown
-from ralph_ls.core.setup.draft import TESTS_WANTED
-from tests.engine.project_builder import git
+from tests.engine.project_builder import git, write_agent
 from tests.unit.cli.cli_runner import Ralph
 from tests.unit.cli.terminal import CTRL_D, in_terminal
 
 DESCRIPTION = "Let people reset a password. Done when a test shows it, and all others pass."
+
+
+INSTALL = "npm install -g @anthropic-ai/claude-code"
+NEXT = f"\n\nNext, install claude and start the loop:\n  {INSTALL} && ralph run\n"
+
+
+@pytest.fixture(autouse=True)
+def no_agents(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the system's programs are on PATH, and none of the known agents is."""
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
 
 
 @pytest.fixture
@@ -43,7 +52,7 @@ class TestInAPipe:
             *("--item", "P2: Be quick", "--item", "Write it", "--item", "p0 Send a mail"),
             *("--agent-command", "./agent.sh 'a b'", "--agent-prompt", "file"),
             *("--completion-phrase", "ALL_DONE", "--max-iterations", "7"),
-            *("--timeout", "10m", "--max-cost-usd", "2.5"),
+            *("--timeout", "10m", "--max-time", "1h"),
         )
         assert (said.code, said.err) == (0, "")
         plan = "IMPLEMENTATION_PLAN.md"
@@ -65,7 +74,7 @@ class TestInAPipe:
             "agents": {"command": {"argv": ["./agent.sh", "a b"], "prompt": "file"}},
             "max_iterations": 7,
             "timeout": "10m",
-            "max_cost_usd": 2.5,
+            "max_duration": "60m",
             "promise": {"complete": "ALL_DONE"},
         }
 
@@ -73,7 +82,7 @@ class TestInAPipe:
         said = ralph(bare, "init", "--template", "bug-fix")
         assert said.code == 0
         assert "── @fix_plan.md (new)\n   # Fix Plan\n" in said.out
-        assert said.out.endswith("Next: ralph run\n")
+        assert said.out.endswith(NEXT)
         assert len(tasks(bare)) == 5
         assert (bare / "specs" / "fix-this-bug.md").exists()
 
@@ -101,35 +110,103 @@ class TestInAPipe:
         said = ralph(bare, "init", "--plan", "TODO.md", "--item", "new")
         assert tasks(bare, "TODO.md") == [("old", None), ("new", None)]
         assert config(bare)["paths"] == {"plan": "TODO.md"}
-        assert "Note: before a run, look at what this repository brings" in said.out
-        assert "── .ralph/config.toml (new)" in said.out
-        again = ralph(bare, "init", "--plan", "TODO.md", "--item", "new")
-        assert "── TODO.md (stays)\n── .gitignore (stays)\n" in again.out
+        assert "Note:     before a run, look at what this repository brings" in said.out
+        assert said.out.endswith("&& ralph allow && ralph run\n")
+        again = ralph(bare, "init", "--plan", "TODO.md", "--item", "new", "--dry-run")
+        assert "── TODO.md (kept)\n── .gitignore (kept)\n" in again.out
 
-    def test_warnings_are_reported_and_do_not_block(self, ralph: Ralph, bare: Path) -> None:
+    def test_a_vague_description_gets_one_hint(self, ralph: Ralph, bare: Path) -> None:
         said = ralph(bare, "init", "--description", "Repair it", "--item", "Repair it")
-        assert said.code == 0
-        assert said.err.splitlines() == [
-            "ralph: warning: Short (9 of 50 characters): say what is wanted, and why.",
-            "ralph: warning: No success criteria found: say when it is done.",
-            f"ralph: information: No test requirement found. Suggestion: {TESTS_WANTED}",
-        ]
+        assert (said.code, said.err) == (0, "")
+        assert said.out.count("Hint:") == 1
+        assert "Hint:     say when it is done, such as: Done when the tests pass" in said.out
+        clear = ralph(bare, "init", "--description", "Done when the tests pass", "--item", "x")
+        assert "Hint:" not in clear.out
+
+    def test_a_sentence_is_enough(self, ralph: Ralph, bare: Path) -> None:
+        said = ralph(bare, "init", "--agent", "claude", "--task", "P0 Fix the login", "--yes")
+        assert (said.code, said.err) == (0, "")
+        assert said.out == (
+            "Project:  no known language\nAgents:   none on PATH\nAgent:    claude, not installed\n"
+            "Plan:     none yet\nWrote:    @fix_plan.md, .gitignore, .ralph/config.toml" + NEXT
+        )
+        assert tasks(bare) == [("Fix the login", "P0")]
+        assert config(bare) == {"profile": "fixplan", "agent": "claude"}
+        before = {path: path.read_bytes() for path in bare.rglob("*") if path.is_file()}
+        again = ralph(bare, "init", "--agent", "claude", "--task", "P0 Fix the login", "--yes")
+        assert (
+            "Plan:     @fix_plan.md, 1 open task\nWrote:    nothing; all of it is here" in again.out
+        )
+        assert before == {path: path.read_bytes() for path in bare.rglob("*") if path.is_file()}
+
+    def test_a_long_task_becomes_a_specification(self, ralph: Ralph, bare: Path) -> None:
+        assert ralph(bare, "init", "--task", f"Fix the login\n{'more ' * 50}").code == 0
+        assert tasks(bare) == [("Fix the login", "P1")]
+        assert (bare / "specs" / "fix-the-login.md").exists()
+        assert ralph(bare, "init", "--description", DESCRIPTION).code == 0
+        assert tasks(bare)[-1][0].startswith("Let people reset a password")
+
+    @pytest.mark.parametrize(
+        ("profile", "path"), [("stories", "ralph/tasks.json"), ("issue", "issue.md")]
+    )
+    def test_a_sentence_in_other_profiles(
+        self, ralph: Ralph, bare: Path, profile: str, path: str
+    ) -> None:
+        said = ralph(bare, "init", "--profile", profile, "--task", "Fix the login")
+        assert said.out.endswith(NEXT)
+        assert "Fix the login" in (bare / path).read_text(encoding="utf-8")
+
+    def test_limits_and_a_branch_become_settings(self, ralph: Ralph, bare: Path) -> None:
+        limits = ("--max-cost", "5", "--max-time", "2h", "--branch", "auto")
+        assert ralph(bare, "init", "--task", "x", *limits).code == 0
+        assert config(bare) == {
+            "profile": "fixplan",
+            "max_duration": "120m",
+            "max_cost_usd": 5.0,
+            "work_branch": "auto",
+        }
+        # Settings are changed where others are given, also without a task.
+        said = ralph(bare, "init", "--agent", "demo", "--json").json
+        assert (said["written"], said["next"]) == ([".ralph/config.toml"], "ralph run")
+        assert config(bare)["agent"] == "demo"
+
+    def test_the_next_command_names_what_is_to_be_done_first(
+        self, ralph: Ralph, bare: Path
+    ) -> None:
+        def after(profile: str) -> str:
+            return str(
+                ralph(bare, "init", "--profile", profile, "--json", "--dry-run").json["next"]
+            )
+
+        install = "npm install -g @anthropic-ai/claude-code"
+        assert after("fixplan") == f"{install} && ${{EDITOR:-vi}} @fix_plan.md && ralph run"
+        (bare / "TODO.md").write_text("- [ ] old\n", encoding="utf-8")
+        hinted = ralph(bare, "init").out
+        assert (
+            "Hint:     TODO.md has 1 open task; to work on it: ralph init --plan TODO.md" in hinted
+        )
 
     @pytest.mark.parametrize(
         ("flags", "words"),
         [
-            (["--description", " "], "A task description is needed"),
-            (["--description", DESCRIPTION], "No plan item is selected: select at least one"),
-            (["--item", "x"], "A task description is needed"),
+            (["--description", " "], "--description is empty; say what the agent should do"),
+            (["--task", ""], "--task is empty; say what the agent should do"),
+            (["--agent", "cluade"], "there is no agent 'cluade'; did you mean claude?"),
+            (["--agent", "copilot", "--max-cost", "5"], "--max-cost cannot be kept"),
+            (["--agent-command", "cat", "--max-cost", "5"], "--max-cost cannot be kept"),
+            (["--branch", "a b"], "--branch: 'a b' cannot be the name of a branch"),
+            (["--max-time", "soon"], "--max-time: "),
+            (["--max-cost", "0"], "--max-cost 0: give a number above 0"),
+            (["--advanced"], "--advanced asks questions, and nobody can answer here"),
             (["--completion-phrase", "done"], "Upper-case letters, digits and _ only"),
             (["--timeout", "2m"], "from 5 to 60 minutes"),
             (["--timeout", "soon"], "'soon' is no duration"),
-            (["--max-cost-usd", "-1"], "--max-cost-usd: "),
+            (["--max-cost-usd", "-1"], "--max-cost -1: give a number above 0"),
             (["--plan", "../up.md"], "--plan: '../up.md' must be a path inside"),
             (["--agent-prompt", "file"], "--agent-prompt goes with --agent-command"),
             (["--agent-command", " "], "--agent-command is empty"),
             (["--agent", "a", "--agent-command", "b"], "not both"),
-            (["--template", "x"], "there is no template 'x'; there is: bug-fix, "),
+            (["--template", "x"], "there is no template 'x'\nTemplates: bug-fix, "),
             (["--issue", "issue.md"], "there is no request"),
             (["--issue", "#1", "--profile", "spec"], "--issue belongs to the profile issue"),
             (["--profile", "waterfall"], "--profile 'waterfall': it must be one of"),
@@ -154,15 +231,53 @@ class TestInAPipe:
 
 
 class TestInATerminal:
+    def test_two_questions(self, bare: Path, tmp_path: Path) -> None:
+        for name in ("claude", "codex"):
+            write_agent(tmp_path / "bin", "exit 1", name=name)
+        path = {"PATH": f"{tmp_path / 'bin'}:/usr/bin:/bin"}
+        with in_terminal(bare, "init", environment=path) as seen:
+            seen.wait_for("Agent [1]")
+            seen.type("9\n")
+            seen.wait_for("type a number from 1 to 3, or a name")
+            seen.type("codex\n")
+            seen.wait_for("What should the agent do first?")
+            seen.type("Fix the login\n")
+            seen.wait_for("Write these files?")
+            assert git(bare, "status", "--porcelain") == ""
+            seen.type("\n")
+            assert seen.wait() == 0
+            assert seen.text.endswith("Next, start the loop:\n  ralph run\n")
+        assert (tasks(bare), config(bare)["agent"]) == ([("Fix the login", "P1")], "codex")
+        # All of it is answered: nothing is asked, and nothing is written.
+        with in_terminal(bare, "init", environment=path) as seen:
+            assert seen.wait() == 0
+            assert "Wrote:    nothing; all of it is here" in seen.text
+
+    def test_the_only_agent_is_taken_and_of_several_plans_one_is_chosen(
+        self, bare: Path, tmp_path: Path
+    ) -> None:
+        write_agent(tmp_path / "bin", "exit 1", name="codex")
+        for name in ("@fix_plan.md", "IMPLEMENTATION_PLAN.md"):
+            (bare / name).write_text("- [ ] one\n", encoding="utf-8")
+        path = {"PATH": f"{tmp_path / 'bin'}:/usr/bin:/bin"}
+        with in_terminal(bare, "init", environment=path) as seen:
+            seen.wait_for("Several plans are here:")
+            seen.wait_for("Profile [1]")
+            seen.type("fixplan\n")
+            seen.wait_for("Write these files?")
+            seen.type("\n")
+            assert seen.wait() == 0
+        assert (config(bare)["profile"], config(bare)["agent"]) == ("fixplan", "codex")
+
     def test_everything_is_asked_and_wrong_answers_are_asked_again(self, bare: Path) -> None:
-        with in_terminal(bare, "init") as seen:
+        with in_terminal(bare, "init", "--advanced") as seen:
             seen.wait_for("Profile [1]")
             seen.type("\n")
             seen.wait_for("Template (0 for none)")
             seen.type("99\n")
             seen.wait_for("A number from 0 to")
             seen.type("0\n")
-            seen.wait_for("What is to be done?")
+            seen.wait_for("What should be done?")
             seen.type("Reset passwords by mail\n\n")
             seen.wait_for("Add: All new code has tests and they pass.?")
             seen.type("y\n")
@@ -178,7 +293,7 @@ class TestInATerminal:
             seen.type("1m\n")
             seen.wait_for("error: An iteration may take from 5 to 60 minutes")
             seen.type("5m\n")
-            seen.wait_for("Write this?")
+            seen.wait_for("Write these files?")
             assert git(bare, "status", "--porcelain") == ""
             seen.type("y\n")
             assert seen.wait() == 0
@@ -192,36 +307,38 @@ class TestInATerminal:
         assert "All new code has tests and they pass." in text
 
     def test_nothing_to_do_gives_an_empty_plan(self, bare: Path) -> None:
-        with in_terminal(bare, "init") as seen:
+        with in_terminal(bare, "init", "--advanced") as seen:
             seen.wait_for("Profile [1]")
             seen.type("\n")
             seen.wait_for("Template (0 for none)")
             seen.type("\n")
-            seen.wait_for("(nothing: only what the profile begins with)")
+            seen.wait_for("(Enter: an empty plan)")
             seen.type("\n")
+            seen.wait_for("Write these files?")
+            seen.type("y\n")
             assert seen.wait() == 0
         assert tasks(bare) == []
         assert config(bare) == {"profile": "fixplan"}
 
     def test_a_no_writes_nothing(self, bare: Path) -> None:
-        with in_terminal(bare, "init") as seen:
+        with in_terminal(bare, "init", "--advanced") as seen:
             seen.wait_for("Profile [1]")
             seen.type("\n")
             seen.wait_for("Template (0 for none)")
             seen.type("2\n")
-            seen.wait_for("(nothing: keep the template's)")
+            seen.wait_for("(Enter: keep the template's)")
             seen.type("\n")
             seen.wait_for("Completion phrase")
             seen.type("\n")
             seen.wait_for("Timeout of an iteration")
             seen.type("\n")
-            seen.wait_for("Write this?")
+            seen.wait_for("Write these files?")
             seen.type("n\n")
             assert seen.wait() == 1
         assert git(bare, "status", "--porcelain") == ""
 
     def test_the_end_of_the_input_gives_up(self, bare: Path) -> None:
-        with in_terminal(bare, "init") as seen:
+        with in_terminal(bare, "init", "--advanced") as seen:
             seen.wait_for("Profile [1]")
             seen.type("\n")
             seen.wait_for("Template (0 for none)")

@@ -1,7 +1,7 @@
-"""``ralph init``: an empty plan, a set-up by flags or prompts, or the stop hook (``--hooks``).
+"""``ralph init``: a set-up by flags, by two questions or by nine, or the stop hook (``--hooks``).
 
-Prompts appear in a terminal alone, never in a pipe, by the rules of an editor's wizard; nothing is
-written before the last answer. The hook goes into the settings of the agent's program
+Questions appear in a terminal only, never in a pipe; nothing is written before the last answer.
+The hook goes into the settings of the agent's program
 (docs/rules.md#stop-hook); the difference is shown and confirmed first.
 """
 
@@ -11,12 +11,21 @@ import difflib
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, assert_never
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ralph_ls.cli.commands import setup_prompts
+from ralph_ls.cli.commands.quick_setup import (
+    NextStep,
+    ask_missing,
+    find_setup,
+    next_step,
+    require_limits_can_be_kept,
+    show_findings,
+)
+from ralph_ls.cli.commands.setup_prompts import SetupFlags, advanced_order, order_from_flags
 from ralph_ls.cli.context import CommandWorktree, current_worktree
 from ralph_ls.cli.flags import (
     AgentCommand,
@@ -27,8 +36,6 @@ from ralph_ls.cli.flags import (
     profile_named,
 )
 from ralph_ls.cli.output import emit_json, print_text
-from ralph_ls.core.plan.specs import FOLDER
-from ralph_ls.core.setup.documents import SPEC_NAME
 from ralph_ls.core.views.model.control_chars import escape_nonprintable
 from ralph_ls.protocol.config.config import ProfileName
 from ralph_ls.protocol.errors import StateUnusable, UsageError
@@ -38,7 +45,6 @@ from ralph_ls.store.setup.documents import (
     FileToWrite,
     file_to_write,
     read_existing_bytes,
-    requirements_beside,
     write_files,
 )
 from ralph_ls.store.setup.setup import (
@@ -54,80 +60,109 @@ if TYPE_CHECKING:
 
 
 def init(
-    profile: Annotated[
-        str | None, typer.Option(help="The profile to set up; fixplan where none fits.")
-    ] = None,
-    description: Description = None,
-    template: Annotated[
-        str | None, typer.Option(help="Begin with a template, such as bug-fix.")
-    ] = None,
-    item: Annotated[
-        list[str] | None, typer.Option(help="A plan item, such as 'P0 Fix the login'; repeatable.")
-    ] = None,
-    completion_phrase: Annotated[
-        str | None, typer.Option(help="What an agent promises when all is done.")
-    ] = None,
     agent: AgentName = None,
-    agent_command: AgentCommand = None,
-    agent_prompt: AgentPrompt = None,
-    max_iterations: Annotated[int | None, typer.Option(min=1, help="Of a run.")] = None,
-    timeout: Annotated[str | None, typer.Option(help="Of an iteration, 5m to 60m.")] = None,
-    max_cost_usd: Annotated[float | None, typer.Option(help="Of a run, in US dollars.")] = None,
-    plan: Annotated[str | None, typer.Option(help="Use this plan, which is there.")] = None,
+    task: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", help="What the agent does first; - reads stdin."),
+    ] = None,
+    template: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Start from a template, such as python-cli or bug-fix."),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing.")] = False,
+    max_cost: Annotated[
+        float | None,
+        typer.Option(
+            "--max-cost", "--max-cost-usd", metavar="DOLLARS", help="Limit of a run, in US dollars."
+        ),
+    ] = None,
+    max_time: Annotated[
+        str | None,
+        typer.Option("--max-time", metavar="TIME", help="Limit of a run, such as 90m or 2h."),
+    ] = None,
+    max_iterations: Annotated[int | None, typer.Option(min=1, help="Limit of a run.")] = None,
+    branch: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Work on this branch; auto makes one for each run."),
+    ] = None,
+    advanced: Annotated[
+        bool, typer.Option("--advanced", help="Ask about profile, template and limits too.")
+    ] = False,
+    profile: Annotated[
+        str | None,
+        typer.Option(help="spec, fixplan, stories, beads or issue; else the one that fits."),
+    ] = None,
+    plan: Annotated[str | None, typer.Option(metavar="FILE", help="Use this plan.")] = None,
     issue: Annotated[
         str | None,
-        typer.Option(help="The request: a file, or an issue such as owner/name#123."),
+        typer.Option(metavar="WHAT", help="The request: a file, or such as owner/name#123."),
+    ] = None,
+    item: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TEXT", help="Add a task, such as 'P0 Fix the login'; repeatable."),
+    ] = None,
+    description: Description = None,
+    agent_command: AgentCommand = None,
+    agent_prompt: AgentPrompt = None,
+    timeout: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Limit of an iteration, 5m to 60m.")
+    ] = None,
+    completion_phrase: Annotated[
+        str | None, typer.Option(metavar="WORD", help="What an agent promises when all is done.")
     ] = None,
     from_existing: Annotated[
-        bool, typer.Option("--from-existing", help="Use what another tool left; shows it first.")
+        bool, typer.Option("--from-existing", help="Use the settings of another tool.")
     ] = False,
     hooks: Annotated[
-        bool, typer.Option("--hooks", help="Put the stop hook into the agent's settings.")
+        bool, typer.Option("--hooks", help="Add the stop hook to the agent's settings.")
     ] = False,
     choices: Annotated[
-        bool, typer.Option("--choices", help="Show as JSON what can be chosen; write nothing.")
+        bool, typer.Option("--choices", help="Print what can be chosen, as JSON.")
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the files only.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Ask nothing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show the files, and write nothing.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """Set up a loop here; what is already there is kept, or added to."""
+    """Set up a loop here. Existing files are kept, or added to."""
     place = current_worktree()
     if choices:
-        from ralph_ls.cli.commands.wizard import setup_choices
-        from ralph_ls.store.run.launch import reporting_refusals
-
-        with reporting_refusals():
-            found = setup_choices(place, os.environ)
-        emit_json(found.model_dump(mode="json", by_alias=True))
+        _print_choices(place)
         return
     if hooks:
         require_hooks(place.worktree.root, agent)
-    made: dict[str, object] = {}
     if from_existing:
         _init_from_existing(place.worktree.root, yes=yes, as_json=as_json)
-    else:
-        chosen = None if profile is None else profile_named(profile)
-        if chosen is None and issue is not None:
-            chosen = ProfileName.ISSUE
-        given = setup_prompts.SetupFlags(
-            profile=chosen,
-            description=description,
-            template=template,
-            items=tuple(item or ()),
-            completion_phrase=completion_phrase,
-            agent=agent,
-            agent_command=agent_command,
-            agent_prompt=agent_prompt,
-            max_iterations=max_iterations,
-            timeout=timeout,
-            max_cost_usd=max_cost_usd,
-            plan=plan,
-            issue=issue,
-        )
-        # The hook alone is put beside a loop that is there; with anything else both are made.
-        if not hooks or given != setup_prompts.SetupFlags(agent=agent):
-            made = _make(place, given, yes=yes, dry_run=dry_run, as_json=as_json)
+    given = SetupFlags(
+        profile=_chosen_profile(profile, issue),
+        task=task,
+        description=description,
+        template=template,
+        items=tuple(item or ()),
+        completion_phrase=completion_phrase,
+        agent=agent,
+        agent_command=agent_command,
+        agent_prompt=agent_prompt,
+        max_iterations=max_iterations,
+        timeout=timeout,
+        max_time=max_time,
+        max_cost=max_cost,
+        branch=branch,
+        plan=plan,
+        issue=issue,
+    )
+    made: dict[str, object] = {}
+    # The hook alone is put beside a loop that is there; with anything else both are made.
+    is_hook_alone = hooks and given == SetupFlags(agent=agent)
+    if not from_existing and not is_hook_alone:
+        asks = sys.stdin.isatty() and sys.stdout.isatty() and not as_json and not yes
+        if advanced and not asks:
+            raise UsageError(
+                "--advanced asks questions, and nobody can answer here; "
+                "give the answers as flags, see: ralph init --help"
+            )
+        mode = _Mode(asks=asks, advanced=advanced, dry_run=dry_run, as_json=as_json)
+        made = _set_up(place, given, mode)
     if hooks:
         hooked = init_hooks(place, agent, yes=yes, dry_run=dry_run, as_json=as_json)
         made = made | {"hooks": hooked} if made else hooked
@@ -135,62 +170,101 @@ def init(
         emit_json(made)
 
 
-def _make(
-    place: CommandWorktree,
-    given: setup_prompts.SetupFlags,
-    *,
-    yes: bool,
-    dry_run: bool,
-    as_json: bool,
-) -> dict[str, object]:
-    is_terminal = sys.stdin.isatty() and sys.stdout.isatty() and not as_json
-    asks = is_terminal and not yes
-    wanted = setup_prompts.collect_setup_order(
-        given, place.worktree.root, asks=asks, dry_run=dry_run
-    )
-    if wanted.is_bare and not dry_run:
-        return _write_first_files(place, wanted.order, as_json=as_json)
-    return _set_up(place, wanted, asks=asks, as_json=as_json)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Mode:
+    """How a set-up talks to its user."""
+
+    asks: bool
+    advanced: bool
+    dry_run: bool
+    as_json: bool
 
 
-def _set_up(
-    place: CommandWorktree, wanted: setup_prompts.SetupOrder, *, asks: bool, as_json: bool
-) -> dict[str, object]:
-    order = wanted.order
-    planned = _planned(place, order, is_bare=wanted.is_bare)
+def _print_choices(place: CommandWorktree) -> None:
+    from ralph_ls.cli.commands.wizard import setup_choices
+    from ralph_ls.store.run.launch import reporting_refusals
+
+    with reporting_refusals():
+        found = setup_choices(place, os.environ)
+    emit_json(found.model_dump(mode="json", by_alias=True))
+
+
+def _chosen_profile(profile: str | None, issue: str | None) -> ProfileName | None:
+    if profile is not None:
+        return profile_named(profile)
+    return ProfileName.ISSUE if issue is not None else None
+
+
+def _set_up(place: CommandWorktree, given: SetupFlags, mode: _Mode) -> dict[str, object]:
+    """Ask for what is missing, show every file, write them, and say what is next."""
+    root = place.worktree.root
+    found = find_setup(place, given)
+    if mode.asks:
+        show_findings(found, given)
+    if mode.asks and mode.advanced:
+        wanted = advanced_order(given, root, dry_run=mode.dry_run)
+    else:
+        given = ask_missing(given, found) if mode.asks else given
+        wanted = order_from_flags(given, root, dry_run=mode.dry_run)
+    planned = _planned(place, wanted.order, is_bare=wanted.is_bare)
+    require_limits_can_be_kept(planned, given)
+    if not mode.asks and not mode.as_json:
+        show_findings(found, given)
     notes = planned.notes
-    if not as_json:
-        _show(planned)
-    is_written = not order.dry_run
-    if is_written and asks and not typer.confirm("Write this?", default=True):
-        print_text("Nothing was written")
+    if mode.asks or mode.dry_run or wanted.order.template is not None:
+        _show(planned, as_json=mode.as_json)
+    if mode.asks and not mode.dry_run and not _confirms(planned):
         raise typer.Exit(1)
-    if is_written:
-        notes += write_setup(place.worktree, place.state, planned, order)
-    if not as_json:
-        _report_files(notes)
-        print_text("Next: ralph run" if is_written else "Nothing was written: this was a dry run")
+    if not mode.dry_run:
+        notes += write_setup(place.worktree, place.state, planned, wanted.order)
+    step = next_step(place, planned, found)
+    if not mode.as_json:
+        _report(planned, notes, wanted.hint or found.hint, step, dry_run=mode.dry_run)
     files = [file.to_wire().model_dump(mode="json", by_alias=True) for file in planned.files]
     return {
-        "written": planned.written if is_written else [],
-        "workspace": str(place.worktree.root),
+        "written": [] if mode.dry_run else planned.written,
+        "workspace": str(root),
         "files": files,
         "notes": list(notes),
+        "next": step.command,
     }
 
 
-def _show(planned: SetupPlan) -> None:
-    """Every file with its text as it will be."""
+def _confirms(planned: SetupPlan) -> bool:
+    if not planned.written or typer.confirm("Write these files?", default=True):
+        return True
+    print_text("Nothing was written")
+    return False
+
+
+def _report(
+    planned: SetupPlan, notes: Sequence[str], hint: str, step: NextStep, *, dry_run: bool
+) -> None:
+    if dry_run:
+        print_text("Nothing was written: this was a dry run")
+        return
+    print_text(f"Wrote:    {', '.join(planned.written) or 'nothing; all of it is here'}")
+    for note in notes:
+        print_text(f"Note:     {note}")
+    if hint:
+        print_text(f"Hint:     {hint}")
+    print_text(f"\nNext, {step.words}:\n  {step.command}")
+
+
+def _show(planned: SetupPlan, *, as_json: bool) -> None:
+    """Every file with its text as it will be; of a changed one the difference."""
     words = {
         SetupFileAction.CREATE: "new",
         SetupFileAction.CHANGE: "changed",
-        SetupFileAction.KEEP: "stays",
+        SetupFileAction.KEEP: "kept",
     }
-    for file in planned.files:
+    for file in planned.files if not as_json else ():
         print_text(f"── {file.path} ({words[file.action]})")
-        if file.action is not SetupFileAction.KEEP:
-            for line in escape_nonprintable(file.to_wire().text).splitlines():
-                print_text(f"   {line}")
+        lines = escape_nonprintable(file.to_wire().text).splitlines()
+        if file.action is SetupFileAction.CHANGE:
+            lines = [escape_nonprintable(line) for line in _difference(file)[2:]]
+        for line in lines if file.action is not SetupFileAction.KEEP else ():
+            print_text(f"   {line}".rstrip())
 
 
 def _planned(place: CommandWorktree, order: SetupParams, *, is_bare: bool) -> SetupPlan:
@@ -201,63 +275,16 @@ def _planned(place: CommandWorktree, order: SetupParams, *, is_bare: bool) -> Se
     return plan_it(place.worktree.root, order, environment=os.environ, today=today)
 
 
-def _write_first_files(
-    place: CommandWorktree, order: SetupParams, *, as_json: bool
-) -> dict[str, object]:
-    """What a profile begins with; all of it only where it is missing."""
-    planned = _planned(place, order, is_bare=True)
-    notes = (*planned.notes, *write_setup(place.worktree, place.state, planned, order))
-    root = place.worktree.root
-    if not as_json:
-        print_text(_words_for(planned.written))
-        _report_files(notes)
-        print_text(f"Next: {_next_step(root, planned)}, then: ralph run")
-    return {"written": planned.written, "workspace": str(root), "notes": list(notes)}
-
-
-def _next_step(root: Path, planned: SetupPlan) -> str:
-    """The user's next step before the first run."""
-    match planned.config.profile:
-        case ProfileName.FIXPLAN:
-            return f"write your tasks into {planned.plan_path}"
-        case ProfileName.SPEC:
-            return f"write what is to be built into {FOLDER}/, such as {FOLDER}/{SPEC_NAME}"
-        case ProfileName.STORIES:
-            requirements = requirements_beside(planned.plan_path)
-            return (
-                f"write your stories into {planned.plan_path}, or what is to be built into "
-                f"{requirements} and have an agent write them with: ralph replan 1"
-            )
-        case ProfileName.BEADS:
-            return "make issues with: bd create"
-        case ProfileName.ISSUE:
-            issue = planned.config.issue
-            is_there = issue.github or (root / str(issue.file)).exists()
-            verb = "look at the request" if is_there else "write the request"
-            return f"{verb}, {issue.github or issue.file}"
-        case _:  # pragma: no cover
-            assert_never(planned.config.profile)
-
-
 def _init_from_existing(root: Path, *, yes: bool, as_json: bool) -> None:
-    from ralph_ls.cli.commands.setup_prompts import import_existing
+    from ralph_ls.cli.commands.import_setup import import_existing
 
     ignored = with_ignored_files(root, load_settings(root, {}, {}).config)
     written = import_existing(root, gitignore=ignored, yes=yes, as_json=as_json)
     if written is None and not as_json:
         raise typer.Exit(1)
     if written is not None and not as_json:
-        print_text(_words_for(written))
-        print_text("Next: look at what an agent would be told with: ralph run --dry-run")
-
-
-def _report_files(notes: Sequence[str]) -> None:
-    for note in notes:
-        print_text(f"Note: {note}")
-
-
-def _words_for(written: Sequence[str]) -> str:
-    return f"Written: {', '.join(written) or 'nothing, all was there'}"
+        print_text(f"Wrote:    {', '.join(written) or 'nothing; all of it is here'}")
+        print_text("\nNext, look at what an agent will get:\n  ralph run --dry-run")
 
 
 def require_hooks(root: Path, agent: str | None) -> None:

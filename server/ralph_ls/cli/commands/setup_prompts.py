@@ -1,36 +1,33 @@
-"""Set-up order: built from flags, and in a terminal from prompts.
+"""Set-up order: built from flags, and with ``--advanced`` from nine questions.
 
-The rules are those of ``core.setup.draft``: a terminal prompts again after an error, a pipe ends
-the command; warnings are shown and can be skipped. ``--from-existing`` imports what another tool of
-this kind left (docs/rules.md#files): it shows what it would write, asks, and writes only our own
-files.
+The rules are those of ``core.setup.draft``: a terminal asks again after an error, a pipe ends the
+command.
 """
 
 from __future__ import annotations
 
-import json
+import os
 import re
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import typer
 from pydantic import ValidationError
 
-from ralph_ls.cli.flags import agent_words
-from ralph_ls.cli.output import emit_json, print_error, print_text
-from ralph_ls.core.loop.profiles import to_tables
+from ralph_ls.cli.flags import agent_words, duration
+from ralph_ls.cli.output import print_text
+from ralph_ls.core.setup.documents import spec_title
 from ralph_ls.core.setup.draft import check_draft, errors_of
-from ralph_ls.core.views.model.control_chars import escape_nonprintable
-from ralph_ls.protocol.config.config import CONFIG_FILE, Config, ProfileName
+from ralph_ls.protocol.config.config import Config, ProfileName
 from ralph_ls.protocol.errors import UsageError
 from ralph_ls.protocol.lsp.setup import DraftItem, SetupParams, SetupProblem, TemplateChoice
+from ralph_ls.protocol.plan import STDIN
 from ralph_ls.protocol.task_words import Priority
-from ralph_ls.store.files import make_folders_below, read_regular, resolve_inside, write_atomic
 from ralph_ls.store.project.config_file import load_settings
-from ralph_ls.store.setup.existing_setup import RC_FILE, ExistingSetup, find_existing_setup
+from ralph_ls.store.setup.project_files import read_project
 from ralph_ls.store.setup.setup import PROFILES_WITHOUT_ITEMS, profile_for
 from ralph_ls.store.setup.task_templates import TaskTemplates, find_template, load_templates
 
@@ -40,6 +37,7 @@ class SetupFlags:
     """What the flags said; None and empty where they did not."""
 
     profile: ProfileName | None = None
+    task: str | None = None
     description: str | None = None
     template: str | None = None
     items: tuple[str, ...] = ()
@@ -49,9 +47,23 @@ class SetupFlags:
     agent_prompt: str | None = None
     max_iterations: int | None = None
     timeout: str | None = None
-    max_cost_usd: float | None = None
+    max_time: str | None = None
+    max_cost: float | None = None
+    branch: str | None = None
     plan: str | None = None
     issue: str | None = None
+
+    @property
+    def names_work(self) -> bool:
+        """Whether they say what to do."""
+        return bool(
+            self.task is not None
+            or self.description is not None
+            or self.template
+            or self.items
+            or self.plan
+            or self.issue
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,47 +72,110 @@ class SetupOrder:
 
     order: SetupParams
     is_bare: bool = False
-    """Nobody says a task: only what the profile begins with is wanted."""
+    """No task is given: only what the profile begins with is wanted."""
+    hint: str = ""
+    """The one thing that would make a description better."""
 
 
-def collect_setup_order(given: SetupFlags, root: Path, *, asks: bool, dry_run: bool) -> SetupOrder:
-    """What is wanted; with ``asks`` what is missing is asked for.
+LONGEST_TASK = 160
+"""Characters of a task that fits into one item of a plan; a longer one becomes a specification."""
 
-    Raises ``UsageError`` for what a flag says wrongly.
-    """
-    import os
 
-    beside = {"profile", "issue"}
-    is_given = any(getattr(given, one.name) for one in fields(given) if one.name not in beside)
-    if asks:
-        given = _with_profile(given, root)
-    bare = SetupOrder(
-        order=SetupParams(profile=given.profile, issue=given.issue, dry_run=dry_run), is_bare=True
-    )
-    is_known = given.issue is not None
-    if not is_given and (is_known or not asks):
-        return bare
-    templates = load_templates(os.environ)
-    template = find_template(templates, given.template) if given.template is not None else None
-    description = _read(given.description)
-    if asks and description is None and given.plan is None and not is_known:
-        template = template or _ask_template(templates)
-        description = _ask_description(template, may_be_empty=not is_given)
-        if not description and template is None and not is_given:
-            return bare
-    elif description is None and template is not None:
-        description = template.description
-    elif description is not None:
-        _report_problems(check_draft(description=description))
+def order_from_flags(given: SetupFlags, root: Path, *, dry_run: bool) -> SetupOrder:
+    """What the flags order; raises ``UsageError`` for what a flag says wrongly."""
+    profile = profile_for(root, given.profile).name
+    template = _template_of(given)
+    task, description = _text_of("--task", given.task), _text_of("--description", given.description)
     items = tuple(_item(text) for text in given.items)
-    if not items and template is not None:
-        items = _as_drafts(template)
-    if asks and not items and given.plan is None and given.profile not in PROFILES_WITHOUT_ITEMS:
-        items = _ask_items()
-    values = _values(given, template, asks=asks, root=root)
+    if description is not None:
+        _require(check_draft(description=description))
+    if template is not None:
+        items = items or _items_of(template, task, root)
+        told = [text for text in (task, description or template.description) if text]
+        description = "\n\n".join(told)
+    elif task is not None and profile is ProfileName.ISSUE:
+        description = "\n\n".join(text for text in (task, description) if text)
+    elif task is not None and (len(task) > LONGEST_TASK or "\n" in task):
+        description = "\n\n".join(text for text in (task, description) if text)
+        items = (DraftItem(title=spec_title(task)), *items)
+    elif task is not None:
+        items = (_item(task), *items)
+    needs_item = description and given.plan is None and profile not in PROFILES_WITHOUT_ITEMS
+    if needs_item and not items:
+        items = (DraftItem(title=spec_title(description or "")),)
+    order = _order(given, template, description or "", items, dry_run=dry_run)
+    is_bare = not (description or items or given.plan)
+    return SetupOrder(order=order, is_bare=is_bare, hint=_hint_for(given.description))
+
+
+def _template_of(given: SetupFlags) -> TemplateChoice | None:
+    if given.template is None:
+        return None
+    return find_template(load_templates(os.environ), given.template)
+
+
+def _text_of(flag: str, text: str | None) -> str | None:
+    """The text of a flag, of standard input for ``-``; raises ``UsageError`` for an empty one."""
+    found = sys.stdin.read() if text == STDIN else text
+    if found is not None and not found.strip():
+        raise UsageError(
+            f"{flag} is empty; say what the agent should do, such as: {flag} 'Fix the login'"
+        )
+    return None if found is None else found.strip()
+
+
+def _items_of(template: TemplateChoice, task: str | None, root: Path) -> tuple[DraftItem, ...]:
+    """The items of a template; in a project that exists nothing is set up, and the task is one."""
+    items = tuple(
+        DraftItem(title=item.title, priority=item.priority, detail=item.detail)
+        for item in template.items
+    )
+    if not read_project(root).checks:
+        return items
+    left = tuple(item for item in items if not item.title.startswith(SET_UP))
+    is_short = task is not None and len(task) <= LONGEST_TASK and "\n" not in task
+    first = DraftItem(title=task or "", priority=Priority.P0)
+    return (first, *left) if is_short else left
+
+
+SET_UP = "Set up the project"
+"""How the item of a template begins that a project which exists does not need."""
+
+
+def _hint_for(description: str | None) -> str:
+    if description is None or description == STDIN:
+        return ""
+    codes = {problem.code for problem in check_draft(description=description)}
+    is_vague = "criteria-missing" in codes
+    return "say when it is done, such as: Done when the tests pass" if is_vague else ""
+
+
+def _order(
+    given: SetupFlags,
+    template: TemplateChoice | None,
+    description: str,
+    items: tuple[DraftItem, ...],
+    *,
+    dry_run: bool,
+) -> SetupParams:
+    """The order; raises ``UsageError`` for a value that is none."""
+    _require(check_draft(completion_phrase=given.completion_phrase, timeout=given.timeout))
+    values: dict[str, Any] = {
+        "profile": given.profile or (template.profile if template is not None else None),
+        "agent": given.agent,
+        "max_iterations": given.max_iterations,
+        "max_cost_usd": given.max_cost,
+        "max_duration": duration("--max-time", given.max_time) or None,
+        "work_branch": given.branch,
+        "completion_phrase": given.completion_phrase,
+        "timeout": given.timeout,
+    }
+    words = agent_words(given.agent_command, given.agent_prompt, given.agent)
+    if words is not None:
+        values |= dict(zip(("agent_command", "agent_prompt"), words, strict=True))
     try:
-        order = SetupParams(
-            description=description or "",
+        return SetupParams(
+            description=description,
             template=None if template is None else template.id,
             items=items,
             existing_plan=given.plan,
@@ -109,12 +184,55 @@ def collect_setup_order(given: SetupFlags, root: Path, *, asks: bool, dry_run: b
             **values,
         )
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        name = str(first["loc"][0]) if first["loc"] else ""
-        flag = "--plan" if name == "existing_plan" else f"--{name.replace('_', '-')}"
-        problem = str(first["msg"]).removeprefix("Value error, ")
-        raise UsageError(f"{flag}: {problem}") from error
-    return SetupOrder(order=order)
+        raise UsageError(_in_words(error)) from error
+
+
+_FLAGS = {
+    "existing_plan": "--plan",
+    "max_cost_usd": "--max-cost",
+    "max_duration": "--max-time",
+    "work_branch": "--branch",
+}
+"""Flags that have another name than their field."""
+
+
+def _in_words(error: ValidationError) -> str:
+    first = error.errors(include_url=False)[0]
+    name = str(first["loc"][0]) if first["loc"] else ""
+    flag = _FLAGS.get(name, f"--{name.replace('_', '-')}")
+    if first["type"] == "greater_than":
+        return f"{flag} {first['input']:g}: give a number above 0, or leave it out for no limit"
+    return f"{flag}: {str(first['msg']).removeprefix('Value error, ')}"
+
+
+def advanced_order(given: SetupFlags, root: Path, *, dry_run: bool) -> SetupOrder:
+    """What nine questions and the flags order; what a flag says is not asked.
+
+    Raises ``UsageError`` for what a flag says wrongly.
+    """
+    had_work = given.names_work
+    given = _with_profile(given, root)
+    is_known = given.issue is not None
+    templates = load_templates(os.environ)
+    template = _template_of(given)
+    description = _text_of("--description", given.description)
+    if description is None and given.plan is None and not is_known:
+        template = template or _ask_template(templates)
+        description = _ask_description(template, may_be_empty=not had_work)
+        if not description and template is None and not had_work:
+            return SetupOrder(order=_order(given, None, "", (), dry_run=dry_run), is_bare=True)
+    items = tuple(_item(text) for text in given.items)
+    if not items and template is not None:
+        items = _items_of(template, None, root)
+    if not items and given.plan is None and given.profile not in PROFILES_WITHOUT_ITEMS:
+        items = _ask_items()
+    config = load_settings(root, {}, {}).config
+    given = replace(
+        given,
+        completion_phrase=given.completion_phrase or _ask_phrase(config),
+        timeout=given.timeout or _ask_timeout(config),
+    )
+    return SetupOrder(order=_order(given, template, description or "", items, dry_run=dry_run))
 
 
 def _with_profile(given: SetupFlags, root: Path) -> SetupFlags:
@@ -142,32 +260,6 @@ def _with_profile(given: SetupFlags, root: Path) -> SetupFlags:
     return replace(given, profile=profile, issue=issue)
 
 
-def _values(
-    given: SetupFlags, template: TemplateChoice | None, *, asks: bool, root: Path
-) -> dict[str, Any]:
-    values: dict[str, Any] = {
-        "profile": given.profile or (template.profile if template is not None else None),
-        "agent": given.agent,
-        "max_iterations": given.max_iterations,
-        "max_cost_usd": given.max_cost_usd,
-    }
-    words = agent_words(given.agent_command, given.agent_prompt, given.agent)
-    if words is not None:
-        values |= dict(zip(("agent_command", "agent_prompt"), words, strict=True))
-    config = load_settings(root, {}, {}).config
-    phrase, timeout = given.completion_phrase, given.timeout
-    if asks and phrase is None:
-        phrase = _ask_phrase(config)
-    if asks and timeout is None:
-        timeout = _ask_timeout(config)
-    _require(check_draft(completion_phrase=phrase, timeout=timeout))
-    return values | {"completion_phrase": phrase, "timeout": timeout}
-
-
-def _read(description: str | None) -> str | None:
-    return sys.stdin.read() if description == "-" else description
-
-
 def _ask_template(templates: TaskTemplates) -> TemplateChoice | None:
     for problem in templates.problems:
         print_text(f"Note: {problem}")
@@ -184,24 +276,28 @@ def _ask_description(template: TemplateChoice | None, *, may_be_empty: bool) -> 
     """One line, or several ended by an empty one; with a template nothing keeps its own."""
     if template is not None:
         print_text(f"The template's description, to be filled in later:\n\n{template.description}")
-    empty = "keep the template's" if template else "only what the profile begins with"
-    hint = f" (nothing: {empty})" if template or may_be_empty else ""
+    empty = "keep the template's" if template else "an empty plan"
+    hint = f" (Enter: {empty})" if template or may_be_empty else ""
     while True:
-        print_text(f"What is to be done?{hint} An empty line ends it.")
+        print_text(f"What should be done?{hint} An empty line ends it.")
         text = "\n".join(_ask_lines())
         if not text and (template is not None or may_be_empty):
             return template.description if template is not None else ""
         problems = check_draft(description=text)
-        for problem in problems:
-            print_text(f"{problem.severity.value}: {problem.message}")
-        fix = next((problem.fix for problem in problems if problem.fix is not None), None)
-        if errors_of(problems):
-            continue
-        if fix is not None and typer.confirm(f"Add: {fix.text}?", default=True):
-            text = f"{text}\n{fix.text}"
-            problems = check_draft(description=text)
-        if not problems or typer.confirm("Take it as it is?", default=True):
-            return text
+        _show_problems(problems)
+        if not errors_of(problems):
+            return _with_fix(text, problems)
+
+
+def _with_fix(text: str, problems: Sequence[SetupProblem]) -> str:
+    fix = next((problem.fix for problem in problems if problem.fix is not None), None)
+    is_wanted = fix is not None and typer.confirm(f"Add: {fix.text}?", default=True)
+    return f"{text}\n{fix.text}" if fix is not None and is_wanted else text
+
+
+def _show_problems(problems: Sequence[SetupProblem]) -> None:
+    for problem in problems:
+        print_text(f"{problem.severity.value}: {problem.message}")
 
 
 def _ask_items() -> tuple[DraftItem, ...]:
@@ -211,8 +307,7 @@ def _ask_items() -> tuple[DraftItem, ...]:
         problems = check_draft(items=items)
         if not problems:
             return items
-        for problem in problems:
-            print_text(f"{problem.severity.value}: {problem.message}")
+        _show_problems(problems)
 
 
 def _ask_lines() -> list[str]:
@@ -249,13 +344,6 @@ def _ask_valid(
         print_text(f"{problems[0].severity.value}: {problems[0].message}")
 
 
-def _report_problems(problems: tuple[SetupProblem, ...]) -> None:
-    """Errors end the command; the rest goes to standard error, which no program parses."""
-    _require(problems)
-    for problem in problems:
-        print_error(f"{problem.severity.value}: {problem.message}")
-
-
 def _require(problems: tuple[SetupProblem, ...]) -> None:
     errors = errors_of(problems)
     if errors:
@@ -269,119 +357,4 @@ def _item(text: str) -> DraftItem:
     return DraftItem(title=text[found.end() :].strip(), priority=Priority(found[1].upper()))
 
 
-def _as_drafts(template: TemplateChoice) -> tuple[DraftItem, ...]:
-    return tuple(
-        DraftItem(title=item.title, priority=item.priority, detail=item.detail)
-        for item in template.items
-    )
-
-
 _PRIORITY = re.compile(r"\s*\[?(P[012])\]?(?:\s*:\s*|\s+)", re.IGNORECASE)
-
-
-PROMPT = f"{Config().paths.prompts}/PROMPT_build.md"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Write:
-    path: str
-    data: bytes
-    source: str
-
-
-def import_existing(
-    root: Path, *, gitignore: bytes | None, yes: bool, as_json: bool
-) -> list[str] | None:
-    """Show, ask and write, ``gitignore`` too where it is given; the files written.
-
-    None where nothing was written, since the user said no or a program only looked.
-
-    Raises ``UsageError`` where there is nothing to take over, or nobody to ask.
-    """
-    found = find_existing_setup(root)
-    if found is None:
-        raise UsageError(
-            f"nothing of another loop was found in {root}: looked for plans such as "
-            f".ralph/fix_plan.md and scripts/ralph/prd.json, and for {RC_FILE}; "
-            "set up a new loop with: ralph init"
-        )
-    writes = _writes(root, found)
-    if gitignore is not None:
-        writes.append(_Write(path=".gitignore", data=gitignore, source="the loop's own files"))
-    if as_json and not yes:
-        emit_json(_as_json(found, writes, written=()))
-        return None
-    if not as_json:
-        _show(found, writes)
-    if not yes and not sys.stdin.isatty():
-        raise UsageError("taking over needs a terminal to ask in, or --yes")
-    if not yes and not typer.confirm("Write this?", default=False):
-        print_text("Nothing was written")
-        return None
-    for write in writes:
-        target = resolve_inside(root, write.path)
-        make_folders_below(root, target.parent)
-        write_atomic(target, write.data, expected=None)
-    written = [write.path for write in writes]
-    if as_json:
-        emit_json(_as_json(found, writes, written=tuple(written)))
-    return written
-
-
-def _writes(root: Path, found: ExistingSetup) -> list[_Write]:
-    """The files that are missing here; existing ones are the user's, and stay."""
-    writes: list[_Write] = []
-    if not (root / CONFIG_FILE).exists():
-        source = RC_FILE if found.settings else found.plan
-        writes.append(_Write(path=CONFIG_FILE, data=_config(found).encode(), source=source))
-    if found.prompt is not None and not (root / PROMPT).exists():
-        data = read_regular(resolve_inside(root, found.prompt))
-        if data is not None:
-            writes.append(_Write(path=PROMPT, data=data, source=found.prompt))
-    return writes
-
-
-def _config(found: ExistingSetup) -> str:
-    lines = [f'profile = "{found.profile.value}"']
-    plain = {key: value for key, value in found.settings.items() if "." not in key}
-    lines += [f"{key} = {_toml(value)}" for key, value in plain.items()]
-    tables = to_tables({key: value for key, value in found.settings.items() if "." in key})
-    for name, table in tables.items():
-        lines += ["", f"[{name}]", *(f"{key} = {_toml(value)}" for key, value in table.items())]
-    return "\n".join(lines) + "\n"
-
-
-def _toml(value: object) -> str:
-    """JSON writes strings, lists of strings, numbers and truth values as TOML does."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _show(found: ExistingSetup, writes: list[_Write]) -> None:
-    print_text(
-        f"Found: {escape_nonprintable(found.plan)}, a plan for the profile {found.profile.value}"
-    )
-    for write in writes:
-        print_text(f"── would write {write.path}, from {write.source}")
-        text = write.data.decode("utf-8", errors="replace")
-        for line in escape_nonprintable(text).splitlines() if write.path == CONFIG_FILE else []:
-            print_text(f"   {line}")
-    if not writes:
-        print_text("── nothing to write: the settings and the prompt are there already")
-    for sentence in found.not_taken:
-        print_text(f"── not taken: {escape_nonprintable(sentence)}")
-    if found.kept:
-        print_text(f"── stays as it is: {', '.join(found.kept)}")
-
-
-def _as_json(
-    found: ExistingSetup, writes: list[_Write], *, written: tuple[str, ...]
-) -> dict[str, object]:
-    return {
-        "profile": found.profile.value,
-        "plan": found.plan,
-        "settings": dict(found.settings),
-        "wouldWrite": [] if written else [write.path for write in writes],
-        "written": list(written),
-        "notTaken": list(found.not_taken),
-        "kept": list(found.kept),
-    }

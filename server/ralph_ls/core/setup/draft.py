@@ -5,7 +5,8 @@ without boxes count: first below headings that name a priority, then anywhere, t
 fences.
 
 A template is markdown with front matter (``title``, ``detail``, ``profile``), a description, and
-items below a heading ``# Plan``. Users write them, so unusable parts become problems and are left
+items below a heading ``# Plan``; for a kind of project also notes for agents below ``# AGENTS.md``
+and ``checks`` in the front matter. Users write them, so unusable parts become problems and are left
 out.
 
 The checks are one table for the wizard, ``ralph init`` and any editor (docs/rules.md#set-up).
@@ -28,6 +29,7 @@ from ralph_ls.core.plan.parse.front_matter import read_front_matter
 from ralph_ls.core.plan.parse.lines import lines_of
 from ralph_ls.core.plan.parse.markdown import parse_markdown
 from ralph_ls.core.plurals import count_of
+from ralph_ls.core.setup.project_kind import ProjectCheck, checks_from
 from ralph_ls.protocol.config.config import ProfileName
 from ralph_ls.protocol.config.tables import to_seconds
 from ralph_ls.protocol.lsp.setup import (
@@ -130,6 +132,10 @@ class ParsedTemplate:
 
     template: TemplateChoice | None
     """None where nothing of it is usable."""
+    notes: str = ""
+    """Its notes for agents, the section ``# AGENTS.md``."""
+    checks: tuple[ProjectCheck, ...] = ()
+    """What has to pass in a project that has no checks yet."""
     problems: Sequence[str] = ()
     """Messages that follow its path."""
 
@@ -141,7 +147,7 @@ def read_template(
     matter = read_front_matter(text)
     problems = [f"line {remark.line + 1}: {remark.message}" for remark in matter.remarks]
     body = _without_first_lines(text.removeprefix("\ufeff"), matter.end_line + 1)
-    description, items = _parted(body)
+    description, items, notes = _parted(body)
     if not description and not items:
         problems.append("it is empty; write the description that a task begins with")
         return ParsedTemplate(template=None, problems=tuple(problems))
@@ -164,7 +170,12 @@ def read_template(
         profile=profile,
         path=path,
     )
-    return ParsedTemplate(template=template, problems=tuple(problems))
+    return ParsedTemplate(
+        template=template,
+        notes=notes,
+        checks=checks_from(matter.values("checks")),
+        problems=tuple(problems),
+    )
 
 
 def _without_first_lines(text: str, count: int) -> str:
@@ -172,13 +183,16 @@ def _without_first_lines(text: str, count: int) -> str:
     return text[starts[count] :] if count < len(starts) else ""
 
 
-def _parted(body: str) -> tuple[str, tuple[PlanItem, ...]]:
-    """Split into the description and the items below ``# Plan``."""
-    found = _PLAN.search(body)
-    if found is None:
-        return _trimmed(body), ()
-    below = read_plan_items(body[found.end() :])
-    return _trimmed(body[: found.start()]), below
+def _parted(body: str) -> tuple[str, tuple[PlanItem, ...], str]:
+    """Split into the description, the items below ``# Plan``, and what is below ``# AGENTS.md``."""
+    found = list(_SECTION.finditer(body))
+    ends = [*(match.start() for match in found[1:]), len(body)]
+    parts = {
+        match[1].upper(): body[match.end() : end] for match, end in zip(found, ends, strict=False)
+    }
+    description = body[: found[0].start()] if found else body
+    items = read_plan_items(parts["PLAN"]) if "PLAN" in parts else ()
+    return _trimmed(description), items, _trimmed(parts.get("AGENTS.MD", ""))
 
 
 def _trimmed(text: str) -> str:
@@ -186,7 +200,7 @@ def _trimmed(text: str) -> str:
     return f"{stripped}\n" if stripped else ""
 
 
-_PLAN = re.compile(r"^#[ \t]+Plan[ \t]*#*[ \t]*\r?$", re.MULTILINE | re.IGNORECASE)
+_SECTION = re.compile(r"^#[ \t]+(Plan|AGENTS\.md)[ \t]*#*[ \t]*\r?$", re.MULTILINE | re.IGNORECASE)
 
 
 SHORT_DESCRIPTION = 50

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from ralph_ls.core.suggestions import did_you_mean
 from ralph_ls.engine.agent.description import (
     PROMPT,
     PROMPT_FILE,
@@ -150,10 +151,11 @@ def _describe(config: Config) -> Agent:
         return describe_command_agent(name, table)
     if name == "demo":
         return describe_demo_agent()
-    known = ", ".join(dict.fromkeys([*BUILT_IN, *ACP_VARIANTS, *sorted(config.agents)]))
+    known = list(dict.fromkeys([*BUILT_IN, *ACP_VARIANTS, *sorted(config.agents)]))
     raise ConfigError(
-        f"this version has no agent {name!r}; it has: {known}. "
-        "Give any program with --agent-command, or describe it under "
+        f"there is no agent {name!r}{did_you_mean(name, known)}\n"
+        f"Agents: {', '.join(known)}\n"
+        "For any other program, give --agent-command, or describe it under "
         f"[agents.{name}] in .ralph/config.toml"
     )
 

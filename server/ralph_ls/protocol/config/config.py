@@ -6,6 +6,7 @@ Values that a profile fills in stand in ``core.loop.profiles``; here are only na
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from typing import Annotated
 
@@ -38,6 +39,23 @@ def _names_an_issue(text: str) -> str:
     if text and read_reference(text) is None:
         raise ValueError(f"{text!r} names no issue on GitHub; write {FORMS}")
     return text.strip()
+
+
+def names_a_branch(text: str) -> str:
+    """The text as it is; raises ValueError where no branch can have that name."""
+    if text and not _BRANCH.fullmatch(text):
+        raise ValueError(f"{text!r} cannot be the name of a branch; write auto, or such as my-work")
+    return text
+
+
+AUTO_BRANCH = "auto"
+"""The branch ``ralph/<date>-<task>``."""
+
+_BRANCH = re.compile(
+    r"(?!-)(?!.*(?:\.\.|//|/\.|@\{|\.lock(?:/|$)))(?!\.)"
+    r"[^\x00-\x20\x7f~^:?*\[\\]{0,199}[^\x00-\x20\x7f~^:?*\[\\./]"
+)
+"""Names that ``git check-ref-format`` takes, up to a length that all file systems take."""
 
 
 class ProfileName(StrEnum):
@@ -415,6 +433,9 @@ class Config(StrictWireModel):
     commits: Committer = Committer.AGENT
     push: bool = False
     """Whether the loop pushes after an iteration."""
+    work_branch: Annotated[str, AfterValidator(names_a_branch)] | None = None
+    """The branch that a run works on; ``auto`` makes ``ralph/<date>-<task>``. At its end the run
+    switches back; empty: it stays on the current branch."""
     commit_receipt: bool = False
     """Whether a commit of the loop that finishes a task has a trailer ``Ralph-Receipt``: what the
     task took in iterations, time of agents, tokens and cost."""

@@ -9,11 +9,11 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from ralph_ls.protocol.base import StrictWireModel, WireModel, WorkspaceParams
 from ralph_ls.protocol.config.agent import PromptBy
-from ralph_ls.protocol.config.config import ProfileName
+from ralph_ls.protocol.config.config import ProfileName, names_a_branch
 from ralph_ls.protocol.config.tables import Duration, SignalWord, TreePath
 from ralph_ls.protocol.run.commands import MAX_TEXT
 from ralph_ls.protocol.task_words import Priority
@@ -114,7 +114,7 @@ class SetupParams(WorkspaceParams):
     profile: ProfileName | None = None
     """Without it the one that fits the folder, else ``fixplan``."""
     template: Annotated[str, Field(min_length=1)] | None = None
-    """Id of the template that the description began with."""
+    """Id of the template that the description began with, and whose other files are wanted."""
     completion_phrase: SignalWord | None = None
     agent: Annotated[str, Field(min_length=1)] | None = None
     agent_command: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
@@ -124,6 +124,10 @@ class SetupParams(WorkspaceParams):
     timeout: Duration | None = None
     """Of one iteration; from 5 to 60 minutes."""
     max_cost_usd: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    max_duration: Duration | None = None
+    """Of a run."""
+    work_branch: Annotated[str, AfterValidator(names_a_branch)] | None = None
+    """The branch of a run, or ``auto``."""
     items: Items = ()
     """Those that are selected, in their order."""
     existing_plan: TreePath | None = None

@@ -37,18 +37,18 @@ from ralph_ls.store.setup.documents import (
     setup_documents,
     write_files,
 )
+from ralph_ls.store.setup.project_files import template_files
+from ralph_ls.store.setup.task_templates import load_templates
 
 HEAD = (
     "# Settings of the loop in this repository; every key can be overridden by a flag or RALPH_*."
 )
 
-STARTER_CONFIG = f"""\
+STARTER_CONFIG = """\
 # max_iterations = 20
 # timeout = "30m"
 
-# {", ".join(CATALOG)}, or demo; which are here says: ralph doctor
-# agent = "claude"
-# Any program can be the agent. What stands here runs only after: ralph allow
+# Any program can be the agent; what a repository sets here runs only after: ralph allow
 # agent = "command"
 # [agents.command]
 # argv = ["./agent.sh"]
@@ -82,10 +82,13 @@ class SetupPlan:
 
 
 def setup_problems(root: Path, order: SetupParams) -> tuple[SetupProblem, ...]:
-    """Problems of an order (docs/rules.md#set-up); an existing plan needs no items."""
+    """Problems of an order (docs/rules.md#set-up); an existing plan needs no items.
+
+    Items need no description: one sentence is enough for a first task.
+    """
     profile = profile_for(root, order.profile).name
     is_there = order.existing_plan is not None or order.issue is not None
-    says_more = is_there or profile is ProfileName.BEADS
+    says_more = is_there or profile is ProfileName.BEADS or bool(order.items)
     needs_items = not is_there and profile not in PROFILES_WITHOUT_ITEMS
     return check_draft(
         description=order.description if order.description.strip() or not says_more else None,
@@ -115,13 +118,13 @@ def plan_setup(
 def plan_first_files(
     root: Path, order: SetupParams, *, environment: Mapping[str, str], today: date
 ) -> SetupPlan:
-    """The files of a profile without any task; existing settings are kept.
+    """The files of a profile without any task; existing settings are kept unless others are given.
 
     Raises like ``plan_setup``.
     """
     planned = _plan(root, order, environment=environment, today=today, starter=STARTER_CONFIG)
     config = planned.files[-1]
-    if config.before is None:
+    if config.before is None or chooses_settings(order):
         return planned
     kept = replace(config, after=config.before)
     settings = load_settings(root, {}, {})
@@ -131,6 +134,11 @@ def plan_first_files(
         stays = f'{CONFIG_FILE} says profile = "{there}" and stays as it is; for this one write '
         notes += (f'{stays}profile = "{wanted}" there',)
     return replace(planned, files=(*planned.files[:-1], kept), notes=notes)
+
+
+def chooses_settings(order: SetupParams) -> bool:
+    """Whether an order has a value for the settings, besides the profile."""
+    return bool(order.agent or order.agent_command or order.issue or _limits(order))
 
 
 def write_setup(
@@ -214,6 +222,7 @@ def _plan(
     )
     files = (
         *documents.files,
+        *_of_template(root, order, config.paths.validate_script, environment),
         *_ignoring(root, config),
         file_to_write(root, CONFIG_FILE, _config_text(config_text, values, starter)),
     )
@@ -224,6 +233,16 @@ def _plan(
         config=config,
         plan_path=plan_path,
     )
+
+
+def _of_template(
+    root: Path, order: SetupParams, script: str, environment: Mapping[str, str]
+) -> list[FileToWrite]:
+    """What a template for a kind of project adds beside its plan."""
+    if order.template is None:
+        return []
+    template = load_templates(environment).extras.get(order.template)
+    return [] if template is None else template_files(root, template, script)
 
 
 def _values(root: Path, order: SetupParams, profile: Profile) -> dict[tuple[str, ...], Any]:
@@ -252,19 +271,31 @@ def _values(root: Path, order: SetupParams, profile: Profile) -> dict[tuple[str,
         )
     if profile is BEADS and order.existing_plan is not None:
         raise UsageError("the profile beads has no file for a plan: its issues are kept by bd")
-    if order.max_iterations is not None:
-        values[("max_iterations",)] = order.max_iterations
-    if order.timeout is not None:
-        values[("timeout",)] = duration_text(order.timeout)
-    if order.max_cost_usd is not None:
-        values[("max_cost_usd",)] = order.max_cost_usd
-    if order.completion_phrase is not None:
-        values[("promise", "complete")] = order.completion_phrase
+    values |= _limits(order)
     return {
         keys: value
         for keys, value in values.items()
-        if keys == ("profile",) or not _holds(config, keys, value)
+        if keys in _ALWAYS_WRITTEN or not _holds(config, keys, value)
     }
+
+
+_ALWAYS_WRITTEN = frozenset({("profile",), ("agent",)})
+"""What a run would otherwise choose by what it finds."""
+
+
+def _limits(order: SetupParams) -> dict[tuple[str, ...], Any]:
+    """Limits, branch and completion phrase, where the order has them."""
+    given: dict[tuple[str, ...], Any] = {
+        ("max_iterations",): order.max_iterations,
+        ("timeout",): None if order.timeout is None else duration_text(order.timeout),
+        ("max_duration",): None
+        if order.max_duration is None
+        else duration_text(order.max_duration),
+        ("max_cost_usd",): order.max_cost_usd,
+        ("work_branch",): order.work_branch,
+        ("promise", "complete"): order.completion_phrase,
+    }
+    return {keys: value for keys, value in given.items() if value is not None}
 
 
 def _config_text(text: str | None, values: Mapping[tuple[str, ...], Any], starter: str) -> str:
@@ -303,7 +334,8 @@ def _holds(config: Config, keys: tuple[str, ...], value: object) -> bool:
     held: Any = config
     for key in keys:
         held = getattr(held, key, None)
-    return bool(held == (to_seconds(value) if keys == ("timeout",) else value))
+    is_time = keys in {("timeout",), ("max_duration",)}
+    return bool(held == (to_seconds(value) if is_time else value))
 
 
 def _find_plan(root: Path, profile: Profile, paths: PathsConfig) -> str | None:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from ralph_ls.core.setup.draft import OWN_TEMPLATE_PREFIX, read_template
+from ralph_ls.core.setup.draft import OWN_TEMPLATE_PREFIX, ParsedTemplate, read_template
+from ralph_ls.core.suggestions import did_you_mean
 from ralph_ls.protocol.errors import StateUnusable, UsageError
 from ralph_ls.protocol.lsp.setup import TemplateChoice, TemplateSource
 from ralph_ls.store.files import names_in, read_regular
@@ -21,9 +22,13 @@ BUILT_IN = (
     "refactoring",
     "test-coverage",
     "documentation",
-    "starter-command-line",
-    "starter-web-service",
-    "starter-library",
+    "python-service",
+    "python-cli",
+    "node-service",
+    "react-app",
+    "go-cli",
+    "rust-cli",
+    "docs",
 )
 """Built-in templates in the order of the list."""
 
@@ -46,12 +51,14 @@ class TaskTemplates:
     folder: Path
     """Folder of the user's templates; may be missing."""
     problems: tuple[str, ...] = ()
+    extras: Mapping[str, ParsedTemplate] = field(default_factory=dict)
+    """By id: the templates of a kind of project, with their notes and checks."""
 
 
 def load_templates(environment: Mapping[str, str]) -> TaskTemplates:
     """The built-in templates, then the user's; never raises for their content."""
     folder = template_folder(environment)
-    choices = [choice for name in BUILT_IN if (choice := _built_in(name)) is not None]
+    parsed = [_built_in(name) for name in BUILT_IN]
     problems: list[str] = []
     try:
         names = [name for name in names_in(folder) if _is_template(name)]
@@ -61,10 +68,16 @@ def load_templates(environment: Mapping[str, str]) -> TaskTemplates:
     if len(names) > MOST_OWN:
         problems.append(f"of the {len(names)} templates in {folder} the first {MOST_OWN} are read")
     for name in names[:MOST_OWN]:
-        choice, found = _own(folder / name)
-        choices += [] if choice is None else [choice]
+        read, found = _own(folder / name)
+        parsed += [] if read is None else [read]
         problems += found
-    return TaskTemplates(choices=tuple(choices), folder=folder, problems=tuple(problems))
+    usable = {read.template.id: read for read in parsed if read.template is not None}
+    return TaskTemplates(
+        choices=tuple(read.template for read in usable.values() if read.template is not None),
+        folder=folder,
+        problems=tuple(problems),
+        extras={name: read for name, read in usable.items() if read.notes or read.checks},
+    )
 
 
 def find_template(templates: TaskTemplates, wanted: str) -> TemplateChoice:
@@ -76,8 +89,9 @@ def find_template(templates: TaskTemplates, wanted: str) -> TemplateChoice:
     found = by_id.get(wanted) or by_id.get(f"{OWN_TEMPLATE_PREFIX}{wanted}")
     if found is None:
         raise UsageError(
-            f"there is no template {wanted!r}; there is: {', '.join(by_id)}. "
-            f"Your own lie as .md files in {templates.folder}"
+            f"there is no template {wanted!r}{did_you_mean(wanted, by_id)}\n"
+            f"Templates: {', '.join(by_id)}\n"
+            f"Your own are .md files in {templates.folder}"
         )
     return found
 
@@ -99,12 +113,12 @@ def _is_template(name: str) -> bool:
     return name.lower().endswith(".md") and not name.startswith(".")
 
 
-def _built_in(name: str) -> TemplateChoice | None:
+def _built_in(name: str) -> ParsedTemplate:
     text = (_BUILT_IN_FOLDER / f"{name}.md").read_text(encoding="utf-8")
-    return read_template(name, text, source=TemplateSource.BUILT_IN).template
+    return read_template(name, text, source=TemplateSource.BUILT_IN)
 
 
-def _own(path: Path) -> tuple[TemplateChoice | None, list[str]]:
+def _own(path: Path) -> tuple[ParsedTemplate | None, list[str]]:
     shown = os.fsencode(path).decode("utf-8", errors="backslashreplace")
     try:
         text = (read_regular(path, LARGEST_TEMPLATE) or b"").decode("utf-8-sig")
@@ -114,4 +128,4 @@ def _own(path: Path) -> tuple[TemplateChoice | None, list[str]]:
         return None, [f"the template {shown} is not UTF-8; save it as UTF-8"]
     name = shown.rpartition(os.sep)[2].rpartition(".")[0]
     read = read_template(name, text, source=TemplateSource.OWN, path=shown)
-    return read.template, [f"the template {shown}: {problem}" for problem in read.problems]
+    return read, [f"the template {shown}: {problem}" for problem in read.problems]

@@ -216,13 +216,15 @@ class TestSettings:
         chosen = {"agent": "claude", "max_iterations": 20, "timeout": "30m"}
         wanted = order(completion_phrase="COMPLETE", **chosen)
         config = set_up(tree, state, wanted).config
-        assert load_settings(tree.root, {}, {}).from_file == {"profile": "fixplan"}
+        # The agent too: a run would else take what it finds on PATH.
+        kept = {"profile": "fixplan", "agent": "claude"}
+        assert load_settings(tree.root, {}, {}).from_file == kept
         assert (config.agent, config.max_iterations, config.timeout) == ("claude", 20, 1800)
         path = tree.root / ".ralph" / "config.toml"
         path.write_text('profile = "fixplan"\nmax_iterations = 5\n', encoding="utf-8")
         set_up(tree, state, wanted)
         written = load_settings(tree.root, {}, {}).from_file
-        assert written == {"profile": "fixplan", "max_iterations": 20}
+        assert written == {**kept, "max_iterations": 20}
 
     def test_a_profile_is_set_up_so_that_it_can_run(
         self, tree: Worktree, state: StateFolder
@@ -269,7 +271,7 @@ class TestRefused:
     @pytest.mark.parametrize(
         ("said", "words"),
         [
-            ({"description": " "}, "A task description is needed"),
+            ({"description": " ", "items": ()}, "A task description is needed"),
             ({"items": ()}, "No plan item is selected"),
             ({"timeout": 60}, "from 5 to 60 minutes"),
             ({"agent": "claude", "agent_command": ("x",)}, "not both"),

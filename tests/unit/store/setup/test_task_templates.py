@@ -65,7 +65,7 @@ def test_ones_own_come_after_them_by_name(tmp_path: Path) -> None:
     assert find_template(found, "feature").source is TemplateSource.BUILT_IN
     assert find_template(found, "own:feature").title == "Ours"
     assert find_template(found, "zebra").id == "own:zebra"
-    with pytest.raises(UsageError, match="there is no template 'lion'; there is: bug-fix, "):
+    with pytest.raises(UsageError, match="there is no template 'lion'\nTemplates: bug-fix, "):
         find_template(found, "lion")
 
 

@@ -1,0 +1,128 @@
+"""``ralph init --from-existing``: use what another tool of this kind left (docs/rules.md#files).
+
+It shows what it would write, asks, and writes only our own files.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import typer
+
+from ralph_ls.cli.output import emit_json, print_text
+from ralph_ls.core.loop.profiles import to_tables
+from ralph_ls.core.views.model.control_chars import escape_nonprintable
+from ralph_ls.protocol.config.config import CONFIG_FILE, Config
+from ralph_ls.protocol.errors import UsageError
+from ralph_ls.store.files import make_folders_below, read_regular, resolve_inside, write_atomic
+from ralph_ls.store.setup.existing_setup import RC_FILE, ExistingSetup, find_existing_setup
+
+PROMPT = f"{Config().paths.prompts}/PROMPT_build.md"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Write:
+    path: str
+    data: bytes
+    source: str
+
+
+def import_existing(
+    root: Path, *, gitignore: bytes | None, yes: bool, as_json: bool
+) -> list[str] | None:
+    """Show, ask and write, ``gitignore`` too where it is given; the files written.
+
+    None where nothing was written, since the user said no or a program only looked.
+
+    Raises ``UsageError`` where there is nothing to take over, or nobody to ask.
+    """
+    found = find_existing_setup(root)
+    if found is None:
+        raise UsageError(
+            f"nothing of another loop was found in {root}: looked for plans such as "
+            f".ralph/fix_plan.md and scripts/ralph/prd.json, and for {RC_FILE}; "
+            "set up a new loop with: ralph init"
+        )
+    writes = _writes(root, found)
+    if gitignore is not None:
+        writes.append(_Write(path=".gitignore", data=gitignore, source="the loop's own files"))
+    if as_json and not yes:
+        emit_json(_as_json(found, writes, written=()))
+        return None
+    if not as_json:
+        _show(found, writes)
+    if not yes and not sys.stdin.isatty():
+        raise UsageError("taking over needs a terminal to ask in, or --yes")
+    if not yes and not typer.confirm("Write this?", default=False):
+        print_text("Nothing was written")
+        return None
+    for write in writes:
+        target = resolve_inside(root, write.path)
+        make_folders_below(root, target.parent)
+        write_atomic(target, write.data, expected=None)
+    written = [write.path for write in writes]
+    if as_json:
+        emit_json(_as_json(found, writes, written=tuple(written)))
+    return written
+
+
+def _writes(root: Path, found: ExistingSetup) -> list[_Write]:
+    """The files that are missing here; existing ones are the user's, and stay."""
+    writes: list[_Write] = []
+    if not (root / CONFIG_FILE).exists():
+        source = RC_FILE if found.settings else found.plan
+        writes.append(_Write(path=CONFIG_FILE, data=_config(found).encode(), source=source))
+    if found.prompt is not None and not (root / PROMPT).exists():
+        data = read_regular(resolve_inside(root, found.prompt))
+        if data is not None:
+            writes.append(_Write(path=PROMPT, data=data, source=found.prompt))
+    return writes
+
+
+def _config(found: ExistingSetup) -> str:
+    lines = [f'profile = "{found.profile.value}"']
+    plain = {key: value for key, value in found.settings.items() if "." not in key}
+    lines += [f"{key} = {_toml(value)}" for key, value in plain.items()]
+    tables = to_tables({key: value for key, value in found.settings.items() if "." in key})
+    for name, table in tables.items():
+        lines += ["", f"[{name}]", *(f"{key} = {_toml(value)}" for key, value in table.items())]
+    return "\n".join(lines) + "\n"
+
+
+def _toml(value: object) -> str:
+    """JSON writes strings, lists of strings, numbers and truth values as TOML does."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _show(found: ExistingSetup, writes: list[_Write]) -> None:
+    print_text(
+        f"Found: {escape_nonprintable(found.plan)}, a plan for the profile {found.profile.value}"
+    )
+    for write in writes:
+        print_text(f"── would write {write.path}, from {write.source}")
+        text = write.data.decode("utf-8", errors="replace")
+        for line in escape_nonprintable(text).splitlines() if write.path == CONFIG_FILE else []:
+            print_text(f"   {line}")
+    if not writes:
+        print_text("── nothing to write: the settings and the prompt are there already")
+    for sentence in found.not_taken:
+        print_text(f"── not taken: {escape_nonprintable(sentence)}")
+    if found.kept:
+        print_text(f"── stays as it is: {', '.join(found.kept)}")
+
+
+def _as_json(
+    found: ExistingSetup, writes: list[_Write], *, written: tuple[str, ...]
+) -> dict[str, object]:
+    return {
+        "profile": found.profile.value,
+        "plan": found.plan,
+        "settings": dict(found.settings),
+        "wouldWrite": [] if written else [write.path for write in writes],
+        "written": list(written),
+        "notTaken": list(found.not_taken),
+        "kept": list(found.kept),
+    }
