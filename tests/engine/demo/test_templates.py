@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 
 TEST = "import unittest\nclass T(unittest.TestCase):\n    def test(self): self.assertTrue(True)\n"
 GOES = "echo $* >>../ran"
-"""A stand-in for a program of another language."""
+"""Fake program of another language."""
 
 PROJECTS: Mapping[str, tuple[Mapping[str, str], str, str]] = {
     "python-cli": ({"tool.py": "", "tests/test_tool.py": TEST}, "", ""),
@@ -25,7 +25,7 @@ PROJECTS: Mapping[str, tuple[Mapping[str, str], str, str]] = {
     "docs": ({"Makefile": "check:\n\techo made >>../ran\n"}, "", "made"),
     "react-app": ({"README.md": "empty\n"}, "npm", ""),
 }
-"""By template: the files of a project, the program that stands in, and what it was called with."""
+"""By template: the files of a project, the program that is faked, and what it was called with."""
 
 AGENT = r"""cat >/dev/null
 n=$(grep -c '\[ \]' @fix_plan.md)

@@ -201,21 +201,18 @@ def _set_up(place: CommandWorktree, given: SetupFlags, mode: _Mode) -> dict[str,
     found = find_setup(place, given)
     if mode.asks:
         show_findings(found, given)
-    if mode.asks and mode.advanced:
-        wanted = advanced_order(given, root, dry_run=mode.dry_run)
-    else:
-        given = ask_missing(given, found) if mode.asks else given
-        wanted = order_from_flags(given, root, dry_run=mode.dry_run)
+        given = given if mode.advanced else ask_missing(given, found)
+    collect = advanced_order if mode.asks and mode.advanced else order_from_flags
+    wanted = collect(given, root, dry_run=mode.dry_run)
     planned = _planned(place, wanted.order, is_bare=wanted.is_bare)
     require_limits_can_be_kept(planned, given)
-    if not mode.asks and not mode.as_json:
+    if not (mode.asks or mode.as_json):
         show_findings(found, given)
-    notes = planned.notes
     if mode.asks or mode.dry_run or wanted.order.template is not None:
         _show(planned, as_json=mode.as_json)
-    if mode.asks and not mode.dry_run and not _confirms(planned):
-        raise typer.Exit(1)
+    notes = planned.notes
     if not mode.dry_run:
+        _require_consent(planned, mode)
         notes += write_setup(place.worktree, place.state, planned, wanted.order)
     step = next_step(place, planned, found)
     if not mode.as_json:
@@ -230,11 +227,12 @@ def _set_up(place: CommandWorktree, given: SetupFlags, mode: _Mode) -> dict[str,
     }
 
 
-def _confirms(planned: SetupPlan) -> bool:
-    if not planned.written or typer.confirm("Write these files?", default=True):
-        return True
-    print_text("Nothing was written")
-    return False
+def _require_consent(planned: SetupPlan, mode: _Mode) -> None:
+    """Ask whether the files may be written, where somebody can answer."""
+    is_asked = mode.asks and bool(planned.written)
+    if is_asked and not typer.confirm("Write these files?", default=True):
+        print_text("Nothing was written")
+        raise typer.Exit(1)
 
 
 def _report(

@@ -92,18 +92,17 @@ def find_setup(place: CommandWorktree, given: SetupFlags) -> SetupFindings:
 
 
 def _plan_of(root: Path, profile: ProfileName, config: Config) -> tuple[str, int | None]:
-    match profile_of(profile).plan_kind:
-        case PlanKind.BEADS:
-            return (".beads", None) if (root / ".beads").is_dir() else ("", None)
-        case PlanKind.REQUEST:
-            return config.issue.github or config.issue.file or config.issue.text or "", None
-        case kind:
-            names = (config.paths.plan,) if config.paths.plan else profile_of(profile).plan_files
-            found = next((name for name in names if name and (root / name).is_file()), None)
-            if found is not None:
-                return found, _n_open(read_existing_text(root, found) or "", kind)
-            is_written_later = profile is ProfileName.SPEC and find_specs(root)
-            return (f"{FOLDER}/", None) if is_written_later else ("", None)
+    kind = profile_of(profile).plan_kind
+    if kind is PlanKind.BEADS:
+        return (".beads", None) if (root / ".beads").is_dir() else ("", None)
+    if kind is PlanKind.REQUEST:
+        return config.issue.github or config.issue.file or config.issue.text or "", None
+    names = (config.paths.plan,) if config.paths.plan else profile_of(profile).plan_files
+    found = next((name for name in names if (root / name).is_file()), None)
+    if found is not None:
+        return found, _n_open(read_existing_text(root, found) or "", kind)
+    is_written_later = profile is ProfileName.SPEC and find_specs(root)
+    return (f"{FOLDER}/", None) if is_written_later else ("", None)
 
 
 def _n_open(text: str, kind: PlanKind) -> int:
@@ -272,26 +271,31 @@ def _has_unapproved(place: CommandWorktree) -> bool:
 
 def _work(root: Path, planned: SetupPlan, config: Config) -> Iterator[tuple[str, str]]:
     """What the user has to write before an agent can work; nothing where there is a task."""
-    plan, n_open = _plan_of(root, config.profile, config)
     kind = profile_of(config.profile).plan_kind
+    if kind is PlanKind.BEADS:
+        if not (root / ".beads").is_dir():
+            yield "create an issue", "bd init && bd create 'First task'"
+    elif kind is PlanKind.REQUEST:
+        file = config.issue.file or ""
+        is_given = config.issue.github or config.issue.text or file == STDIN
+        if not (is_given or (root / file).is_file()):
+            yield "write the request", _edit(file)
+    else:
+        yield from _tasks_to_write(root, planned, config, kind)
+
+
+def _tasks_to_write(
+    root: Path, planned: SetupPlan, config: Config, kind: PlanKind
+) -> Iterator[tuple[str, str]]:
+    plan, n_open = _plan_of(root, config.profile, config)
     written = next((file for file in planned.files if file.path == planned.plan_path), None)
     if written is not None:
         plan, n_open = written.path, _n_open(written.after.decode(errors="replace"), kind)
-    match kind:
-        case PlanKind.BEADS:
-            if not (root / ".beads").is_dir():
-                yield "create an issue", "bd init && bd create 'First task'"
-        case PlanKind.REQUEST:
-            file = config.issue.file or ""
-            is_given = config.issue.github or config.issue.text or file == STDIN
-            if not (is_given or (root / file).is_file()):
-                yield "write the request", _edit(file)
-        case _:
-            is_untouched = plan == f"{FOLDER}/" and find_specs(root) == (SPEC_NAME,)
-            if is_untouched or (not plan and config.profile is ProfileName.SPEC):
-                yield "write what should be built", _edit(f"{FOLDER}/{SPEC_NAME}")
-            elif n_open == 0:
-                yield "write your tasks", _edit(planned.plan_path)
+    is_untouched = plan == f"{FOLDER}/" and find_specs(root) == (SPEC_NAME,)
+    if is_untouched or (not plan and config.profile is ProfileName.SPEC):
+        yield "write what should be built", _edit(f"{FOLDER}/{SPEC_NAME}")
+    elif n_open == 0:
+        yield "write your tasks", _edit(planned.plan_path)
 
 
 def _edit(path: str) -> str:

@@ -87,25 +87,29 @@ def order_from_flags(given: SetupFlags, root: Path, *, dry_run: bool) -> SetupOr
     template = _template_of(given)
     task, description = _text_of("--task", given.task), _text_of("--description", given.description)
     items = tuple(_item(text) for text in given.items)
-    if description is not None:
-        _require(check_draft(description=description))
     if template is not None:
         items = items or _items_of(template, task, root)
-        told = [text for text in (task, description or template.description) if text]
-        description = "\n\n".join(told)
-    elif task is not None and profile is ProfileName.ISSUE:
-        description = "\n\n".join(text for text in (task, description) if text)
-    elif task is not None and (len(task) > LONGEST_TASK or "\n" in task):
-        description = "\n\n".join(text for text in (task, description) if text)
-        items = (DraftItem(title=spec_title(task)), *items)
+        description = _joined(task, description or template.description)
+    elif task is not None and _is_long(task, profile):
+        is_request = profile is ProfileName.ISSUE
+        items = items if is_request else (DraftItem(title=spec_title(task)), *items)
+        description = _joined(task, description)
     elif task is not None:
         items = (_item(task), *items)
-    needs_item = description and given.plan is None and profile not in PROFILES_WITHOUT_ITEMS
-    if needs_item and not items:
-        items = (DraftItem(title=spec_title(description or "")),)
+    if description and not (items or given.plan or profile in PROFILES_WITHOUT_ITEMS):
+        items = (DraftItem(title=spec_title(description)),)
     order = _order(given, template, description or "", items, dry_run=dry_run)
     is_bare = not (description or items or given.plan)
     return SetupOrder(order=order, is_bare=is_bare, hint=_hint_for(given.description))
+
+
+def _is_long(task: str, profile: ProfileName) -> bool:
+    """Whether a task is more than an item of a plan; a request has no items."""
+    return len(task) > LONGEST_TASK or "\n" in task or profile is ProfileName.ISSUE
+
+
+def _joined(*texts: str | None) -> str:
+    return "\n\n".join(text for text in texts if text)
 
 
 def _template_of(given: SetupFlags) -> TemplateChoice | None:

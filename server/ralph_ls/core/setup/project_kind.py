@@ -10,7 +10,6 @@ import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 from typing import Any
 
 READ_FILES = (
@@ -68,24 +67,29 @@ def _python(names: Collection[str], texts: Mapping[str, str]) -> tuple[str, Sequ
     signs = {"pyproject.toml", "setup.py", "setup.cfg", "requirements.txt"}
     if not (signs & set(names) or any(_is_in_root(name, ".py") for name in names)):
         return "", ()
+    run = next((words for file, words in _RUNNERS.items() if file in names), "python3 -m")
     said = "\n".join(text for name, text in texts.items() if name in _PYTHON_TEXTS)
-    if "uv.lock" in names:
-        run = "uv run python -m"
-    elif "poetry.lock" in names:
-        run = "poetry run python -m"
-    else:
-        run = ".venv/bin/python -m" if ".venv" in names else "python3 -m"
-    checks: list[str] = []
-    if "pytest" in said or {"pytest.ini", "conftest.py", "tests/conftest.py"} & set(names):
-        checks.append(f"{run} pytest -q")
-    elif any(_TEST_MODULE.search(name) for name in names):
-        folder = "tests" if any(name.startswith("tests/test") for name in names) else "."
-        checks.append(f"{run} unittest discover -s {folder}")
+    checks = [f"{run} {suite}" for suite in _suite(names, said)]
     if "[tool.ruff" in said or "ruff.toml" in names:
         checks.append(f"{run} ruff check .")
     return "Python", checks
 
 
+def _suite(names: Collection[str], said: str) -> Iterator[str]:
+    """The module that runs the tests, with its arguments."""
+    if "pytest" in said or {"pytest.ini", "conftest.py", "tests/conftest.py"} & set(names):
+        yield "pytest -q"
+    elif any(_TEST_MODULE.search(name) for name in names):
+        folder = "tests" if any(name.startswith("tests/test") for name in names) else "."
+        yield f"unittest discover -s {folder}"
+
+
+_RUNNERS = {
+    "uv.lock": "uv run python -m",
+    "poetry.lock": "poetry run python -m",
+    ".venv": ".venv/bin/python -m",
+}
+"""Interpreters of a project by the file that shows them."""
 _PYTHON_TEXTS = frozenset(READ_FILES[:5])
 _TEST_MODULE = re.compile(r"^(?:tests/)?test[^/]*\.py$")
 
@@ -157,7 +161,7 @@ _FILE = re.compile(r"[\w./-]+")
 
 def validation_script(path: str, checks: Sequence[ProjectCheck]) -> str:
     """A validation script with these checks, for this path in the work tree."""
-    up = "/".join([".."] * (len(PurePosixPath(path).parts) - 1)) or "."
+    up = "/".join([".."] * path.count("/")) or "."
     lines = [_SCRIPT_HEAD.format(up=up)]
     for check in checks:
         shown = check.command.replace("'", "'\\''")
