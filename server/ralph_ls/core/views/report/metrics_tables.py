@@ -198,9 +198,12 @@ def _review_lines(reviews: ReviewMetrics | None) -> Iterator[tuple[str, str]]:
             "Reviews",
             f"{found}; {reviews.with_findings} had findings, {reviews.approved} approved{cap}",
         )
-    cost = _dollars(reviews.cost_usd, estimated=reviews.estimated)
+    cost = ""
+    if reviews.cost_usd is not None:
+        dollars = _dollars(reviews.cost_usd, estimated=reviews.estimated)
+        cost = f", {dollars} ({_percent(reviews.share_of_cost)} of it)"
     time = f"{format_duration(reviews.seconds)} ({_percent(reviews.share_of_time)} of the time)"
-    yield "Review cost", f"{time}, {cost} ({_percent(reviews.share_of_cost)} of it), fixes included"
+    yield "Review cost", f"{time}{cost}, fixes included"
 
 
 def _share_of(part: float | None, whole: float | None) -> float | None:
@@ -220,6 +223,7 @@ def total_lines(total: TotalMetrics) -> tuple[tuple[str, str], ...]:
     )
     failures = failure_counts(total.failures)
     usual, most = _percent(total.average_context), _percent(total.largest_context)
+    context = f"{usual} of the window on average, {most} at most"
     return (
         ("Runs", f"{total.runs} ({ends})" if ends else str(total.runs)),
         ("Complete", f"{_percent(total.run_success_rate)} of the runs that are over"),
@@ -231,7 +235,7 @@ def total_lines(total: TotalMetrics) -> tuple[tuple[str, str], ...]:
         ("Avg/iter", _duration(total.average_iteration_seconds)),
         ("Tokens", UNKNOWN if total.tokens is None else str(total.tokens)),
         ("Cost", _dollars(total.cost_usd, estimated=total.estimated)),
-        ("Context", f"{usual} of the window on average, {most} at most"),
+        ("Context", UNKNOWN if total.largest_context is None else context),
         *([("Failures", failures)] if failures else []),
         *_review_lines(total.reviews),
     )
