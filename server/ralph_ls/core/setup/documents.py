@@ -143,7 +143,9 @@ def spec_name(description: str) -> str:
     """A short heading: the beginning of the title, up to where it goes into details."""
     words = _first_words(description)
     short = _DETAILS.split(words, maxsplit=1)[0]
-    return _cut(short if len(short.split()) > 1 else words, LONGEST_NAME).removesuffix("…")
+    naming = [word for word in short.split() if word.lower() not in _ARTICLES]
+    sentence = _SENTENCE_END.split(words, maxsplit=1)[0]
+    return _cut(short if len(naming) > 1 else sentence, LONGEST_NAME).removesuffix("…")
 
 
 def _first_words(description: str) -> str:
@@ -160,6 +162,9 @@ def _cut(title: str, limit: int) -> str:
     words = title[:limit].rsplit(" ", 1)[0]
     return f"{words.rstrip(' ,;:')}…"
 
+
+_ARTICLES = frozenset({"a", "an", "the"})
+_SENTENCE_END = re.compile(r"[.!?](?=\s|$)")
 
 _DETAILS = re.compile(
     r"[.:;,!?](?=\s|$)|\s+[\u2013\u2014-]\s+|\s+(?:that|which|who|so that|with|using|and then)\s+",

@@ -95,6 +95,7 @@ def test_an_index_is_made_and_fits() -> None:
         ("Build a REST API for todo items with authentication", "Build a REST API for todo items"),
         ("Login: users sign in by mail", "Login: users sign in by mail"),
         ("User login: by mail", "User login"),
+        ("A command that adds numbers. It has tests.", "A command that adds numbers"),
         ("Refactor the settings of the very old program for the new storage engine", ""),
     ],
 )
