@@ -106,6 +106,10 @@ def run_verb(
     max_cost: MaxCost = None,
     max_tokens: MaxTokens = None,
     allow_unmetered: AllowUnmetered = False,
+    branch: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Work on this branch; auto makes one for the task."),
+    ] = None,
     push: Annotated[
         bool | None,
         typer.Option("--push/--no-push", help="Push the branch after each iteration, or never."),
@@ -139,6 +143,7 @@ def run_verb(
     if run_id is not None and not RUN_ID.fullmatch(run_id):
         raise UsageError(f"--run-id {run_id!r} is no run id")
     order = _order(take_all=take_all, leave=leave, resume=resume)
+    _require_same_branch(branch, resume=resume)
     of_request = request_overrides(
         issue=issue, text=prompt, file=prompt_file, profile=profile, resume=resume, dry_run=dry_run
     )
@@ -163,6 +168,7 @@ def run_verb(
         "skip_review": skip_review or None,
         "timeout": duration("--timeout", timeout),
         "push": push,
+        "work_branch": branch,
         "on_halt": on_halt,
         "review_points.every": review_every,
         "models.every": model,
@@ -349,6 +355,8 @@ def _show_summary(files: RunFiles, *, as_json: bool) -> None:
 
     See docs/rules.md#exit-codes.
     """
+    from ralph_ls.engine.git.work_branch import load_branch
+
     state = load_state(files)
     if state.end is None:
         raise StateUnusable(
@@ -358,6 +366,8 @@ def _show_summary(files: RunFiles, *, as_json: bool) -> None:
     where = shown_summary(state.config, files)
     lines = ["", *summary_lines(state, where, optional=skipped_optional_titles(state))]
     lines += receipt_lines(state)
+    if (branch := load_branch(files.folder)) is not None:
+        lines.append(f"Branch:      {branch.outcome}")
     if (step := next_step(state)) is not None:
         lines.append(f"Next:        {step}")
     stream = sys.stderr if as_json else sys.stdout
@@ -381,6 +391,11 @@ def _agent_command(command: str | None, prompt: str | None, agent: str | None) -
     argv, way = words
     table = {"argv": list(argv), "prompt": way}
     return {"agent": "command", "agents.command": table}
+
+
+def _require_same_branch(branch: str | None, *, resume: bool) -> None:
+    if resume and branch is not None:
+        raise UsageError("a run keeps its branch, so leave --branch out with --resume")
 
 
 def _order(*, take_all: bool, leave: bool, resume: bool) -> OwnershipOrder | None:

@@ -181,6 +181,11 @@ def spec_file_name(description: str, taken: Collection[str]) -> str:
     return next(f"{one}.md" for one in candidates if f"{one}.md".casefold() not in in_use)
 
 
+def branch_slug(text: str) -> str:
+    """The beginning of a text as the last part of a branch's name."""
+    return _slug(spec_title(text))
+
+
 def spec_text(description: str, *, created: date) -> str:
     """The specification: front matter, a title, and the unchanged description."""
     body = description.replace("\r\n", "\n").strip()

@@ -62,6 +62,7 @@ from ralph_ls.engine.process.running_process import END_SECONDS
 from ralph_ls.engine.run.effect_runner import EffectRunner
 from ralph_ls.engine.run.inbox import Wakeup, refusal_of
 from ralph_ls.engine.run.preparation import RunRequest, Start, prepare_start
+from ralph_ls.engine.run.run_branch import on_work_branch
 from ralph_ls.engine.run.run_settings import keep_settings
 from ralph_ls.engine.worktree.keeper import TreeKeeper, start_keeper
 from ralph_ls.engine.worktree.workspace import Workspace
@@ -382,7 +383,14 @@ def run_engine(
     lock = EngineLock(worktree.git_dir, state.folder)
     keeper = start_keeper()
     prepare_nursery()
-    with contextlib.ExitStack() as on_end, lock, adopting_orphans(), run_supervisor() as supervisor:
+    branching = on_work_branch(request, worktree, state, used_clock)
+    with (
+        contextlib.ExitStack() as on_end,
+        lock,
+        branching as branch,
+        adopting_orphans(),
+        run_supervisor() as supervisor,
+    ):
         on_end.enter_context(receiving_child_signals())
         on_end.callback(dismiss_nursery)
         on_end.callback(keeper.leave)
@@ -390,6 +398,7 @@ def run_engine(
         workspace = start.workspace
         supervisor.read_seconds = workspace.config.git_timeout
         make_private_folder(workspace.files.folder)
+        branch.begin(workspace.files.folder)
         make_private_folder(workspace.state.inbox)
         workspace.source.keep(workspace.files.folder)
         lock.claim(

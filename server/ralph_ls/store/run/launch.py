@@ -185,6 +185,7 @@ FLAGS = {
     "issue.file": "--issue",
     "issue.github": "--issue",
     "issue.text": "-p",
+    "work_branch": "--branch",
     "models.every": "--model",
 }
 

@@ -138,7 +138,7 @@ def _about_branch(environment: RunEnvironment) -> list[HealthWarning]:
     if branch in MAIN_BRANCHES:
         message = (
             f"the loop works on {branch} itself; to look at its work before it gets there, "
-            "use a branch of its own: git switch -c my-branch"
+            "use a separate branch: ralph run --branch auto"
         )
         found.append(HealthWarning(code=MAIN_BRANCH, about=branch, message=message))
     if remote is not None and not environment.has_upstream:

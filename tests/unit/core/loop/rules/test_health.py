@@ -67,8 +67,8 @@ def test_each_says_what_to_do() -> None:
     assert "\n".join(condition.message for condition in health_warnings(seen)) == (
         "only 412 MB are free at /work, where the work tree lies; make room before the loop "
         "cannot write any more\n"
-        "the loop works on main itself; to look at its work before it gets there, use a branch of "
-        "its own: git switch -c my-branch\n"
+        "the loop works on main itself; to look at its work before it gets there, use a separate "
+        "branch: ralph run --branch auto\n"
         "main follows no branch of hub yet; the first push makes one there, or choose one with: "
         "git branch --set-upstream-to=hub/BRANCH\n"
         "4 files changed and in no commit: a, b, c and 1 more; commit or stash them, so that the "
