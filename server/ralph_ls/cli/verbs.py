@@ -77,7 +77,7 @@ VERBS: Mapping[str, VerbEntry] = {
     "demo": VerbEntry(
         Group.RUN,
         "Watch a whole run on a sample project, without a key",
-        "first_run",
+        "doctor_allow_demo",
         "demo",
         READ_ONLY,
         (
@@ -295,7 +295,7 @@ VERBS: Mapping[str, VerbEntry] = {
     "allow": VerbEntry(
         Group.SET_UP,
         "Review and approve the commands this repository runs",
-        "first_run",
+        "doctor_allow_demo",
         "allow",
         UserOnlyVerb(trust=True),
         (
@@ -306,7 +306,7 @@ VERBS: Mapping[str, VerbEntry] = {
     "doctor": VerbEntry(
         Group.SET_UP,
         "Check everything a run needs, and say how to fix it",
-        "first_run",
+        "doctor_allow_demo",
         "doctor",
         READ_ONLY,
         (

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from ralph_ls.core.setup.documents import branch_slug
 from ralph_ls.core.setup.draft import read_template
 from ralph_ls.core.setup.project_kind import (
     ProjectCheck,
@@ -120,3 +121,7 @@ def test_a_template_for_a_kind_of_project() -> None:
     assert (read.template.description, read.notes) == ("A tool.\n", "Be brief.\n")
     assert [item.title for item in read.template.items] == ["one"]
     assert len(read.checks) == 2
+
+
+def test_a_branch_is_named_by_the_beginning_of_a_task() -> None:
+    assert branch_slug("Fix the login: it fails\nalways") == "fix-the-login-it-fails"
