@@ -59,6 +59,10 @@ class TestLoopsLines:
         assert record("agentExited", None) == head % b"agent_exited" + data + b"}}\n"
         assert record("warned", "disk-low") == (head % b"warned" + data + b',"code":"disk-low"}}\n')
 
+    def test_have_the_attempt_of_a_repeated_start(self) -> None:
+        start = iteration_start(iteration=2, issue=None, mode="plan", at=AT, tries=3)
+        assert json.loads(start)["data"]["attempt"] == 3
+
     def test_say_null_for_what_is_not_known(self) -> None:
         start = json.loads(iteration_start(iteration=2, issue=None, mode="plan", at=AT))
         end = json.loads(iteration_end(iteration=2, exit_code=None, seconds=0.0, at=AT))
