@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from ralph_ls.cli.command_line import make_command
-from ralph_ls.cli.help_pages import KEPT_AS_WRITTEN, argument_name, term_and_text
+from ralph_ls.cli.help_pages import KEPT_AS_WRITTEN, rows_of, usage_of
 from ralph_ls.cli.verbs import VERBS
 
 
@@ -30,12 +30,11 @@ def _section(name: str) -> Iterator[str]:
     verb = VERBS[name]
     # Typer brings its own click, which has no types to name.
     command = make_command(name).commands[name]
-    arguments = [argument_name(one) for one in command.params if one.param_type_name == "argument"]
     yield from (f"### ralph {name}", "", f"{verb.summary}.", "")
-    yield from ("```text", " ".join(["ralph", name, "[OPTIONS]", *arguments]), "```", "")
+    yield from ("```text", f"ralph {name} {usage_of(command)}", "```", "")
     for paragraph in inspect.cleandoc(command.help or "").split("\n\n")[1:]:
         yield from _paragraph(paragraph)
-    rows = [row for row in map(term_and_text, command.params) if row is not None]
+    rows = rows_of(command)
     if rows:
         yield from ("| option | what it does |", "|---|---|")
     for term, text in rows:

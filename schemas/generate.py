@@ -16,6 +16,7 @@ from pathlib import Path
 # As a script this knows only its own folder.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from schemas import command_words, man_page
 from schemas.breaker_states import breaker_parts
 from schemas.commands_page import command_parts
 from schemas.decisions import decision_parts
@@ -72,6 +73,8 @@ def stale_files(root: Path) -> dict[Path, str]:
         page = root / "docs" / name
         wanted[page] = fill_page(name, page.read_text(encoding="utf-8"), parts)
     wanted |= typescript_files(root, member_docstrings)
+    wanted[root / command_words.PATH] = command_words.words()
+    wanted[root / man_page.PATH] = man_page.man_page()
     return {path: text for path, text in wanted.items() if not _holds(path, text)}
 
 

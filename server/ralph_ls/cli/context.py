@@ -37,9 +37,7 @@ class CommandWorktree:
         """The newest run here; raises ``NoEngine`` where there never was one."""
         found = self.find_run()
         if found is None:
-            raise NoEngine(
-                f"there was never a run in {self.worktree.root}; start one with: ralph run"
-            )
+            raise NoEngine(f"no run in {self.worktree.root} yet; start one: ralph run")
         return found
 
     def has_plan(self) -> bool:
@@ -70,7 +68,7 @@ class CommandWorktree:
         if profile_of(config.profile).plan_kind is PlanKind.REQUEST:
             raise PlanMissing(
                 "the profile issue works on a request, which has no tasks; "
-                "see what its agent is told: ralph prompt"
+                "see its prompt: ralph prompt"
             )
         if found is not None and is_live:
             return find_plan_location(found.state.plan, config, os.environ)
@@ -80,8 +78,8 @@ class CommandWorktree:
         if plan is None:
             names = ", ".join(_plan_names(config))
             raise PlanMissing(
-                f"there is no plan in {self.worktree.root}: looked for {names}; "
-                "make one with: ralph init, or name yours in .ralph/config.toml"
+                f"no plan in {self.worktree.root}; looked for {names}; "
+                "create one: ralph init, or set paths.plan in .ralph/config.toml"
             )
         return find_plan_location(plan, config, os.environ)
 
@@ -129,4 +127,4 @@ def _warn_of_version(found: FoundRun) -> None:
     from ralph_ls.store.run.journal import why_unreadable
 
     if (why := why_unreadable(found.files.journal)) is not None:
-        _complain_once(f"{why}, so not all of the run is shown; use the version that wrote it")
+        _complain_once(f"{why}, so part of the run is not shown; use the version that wrote it")

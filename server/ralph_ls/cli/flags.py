@@ -1,4 +1,4 @@
-"""The flags that several verbs have, and what they say wrongly in the same words."""
+"""Flags that several verbs have, and the values they set."""
 
 from __future__ import annotations
 
@@ -11,56 +11,107 @@ from typing import Annotated, Any
 import typer
 
 from ralph_ls.cli.output import print_error
+from ralph_ls.core.suggestions import unknown
 from ralph_ls.protocol.config.agent import PromptBy, SandboxKind
 from ralph_ls.protocol.config.config import ProfileName
 from ralph_ls.protocol.config.tables import to_seconds
 from ralph_ls.protocol.errors import UsageError
 from ralph_ls.protocol.plan import FORMS, STDIN, read_reference
 
-Json = Annotated[bool, typer.Option("--json", help="For programs.")]
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Answer yes to every question.")]
 Description = Annotated[
-    str | None, typer.Option(help="What is to be done; - reads standard input.")
+    str | None,
+    typer.Option(
+        metavar="TEXT",
+        help="What should be built; - reads standard input.",
+        show_default="asks on a terminal",
+    ),
 ]
-AgentName = Annotated[str | None, typer.Option(help="The agent, such as claude or codex.")]
+AgentName = Annotated[
+    str | None,
+    typer.Option(
+        metavar="AGENT",
+        help="Use this agent, such as claude or codex.",
+        show_default="from the settings",
+    ),
+]
 AgentCommand = Annotated[
-    str | None, typer.Option(help="Any program as agent, such as './agent.sh --fast'.")
+    str | None,
+    typer.Option(
+        metavar="COMMAND",
+        help="Use any program as the agent, such as './agent.sh --fast'.",
+        show_default="none",
+    ),
 ]
 AgentPrompt = Annotated[
-    str | None, typer.Option(help="How --agent-command gets the prompt: stdin, argument, file")
+    str | None,
+    typer.Option(
+        metavar="stdin|argument|file",
+        help="How --agent-command gets the prompt.",
+        show_default="stdin",
+    ),
 ]
 
 Model = Annotated[
-    str | None, typer.Option(metavar="NAME", help="The model of every iteration, in its own words.")
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Use this model, as the agent names it.",
+        show_default="the agent's choice",
+    ),
 ]
 AllowTool = Annotated[
     list[str] | None,
-    typer.Option(metavar="TOOL", help="Allow this tool and no other; repeatable."),
+    typer.Option(metavar="TOOL", help="Allow only this tool; repeatable."),
 ]
 DenyTool = Annotated[
-    list[str] | None, typer.Option(metavar="TOOL", help="Never this tool; repeatable.")
+    list[str] | None, typer.Option(metavar="TOOL", help="Deny this tool; repeatable.")
 ]
 
 MaxIterations = Annotated[
-    int | None, typer.Option("--max-iterations", min=1, help="The same as N.")
+    int | None,
+    typer.Option(
+        "--max-iterations",
+        min=1,
+        metavar="N",
+        help="Stop after N iterations.",
+        show_default="from the profile",
+    ),
 ]
 MaxTime = Annotated[
     str | None,
-    typer.Option("--max-time", metavar="TIME", help="Of the whole run, such as 90m or 2h."),
+    typer.Option(
+        "--max-time",
+        metavar="TIME",
+        help="Stop the run after this time, such as 90m or 2h.",
+        show_default="no limit",
+    ),
 ]
 MaxCost = Annotated[
     float | None,
-    typer.Option("--max-cost", metavar="DOLLARS", help="Of the whole run, in US dollars."),
+    typer.Option(
+        "--max-cost",
+        metavar="DOLLARS",
+        help="Stop the run at this cost, in US dollars.",
+        show_default="no limit",
+    ),
 ]
 MaxTokens = Annotated[
     int | None,
-    typer.Option("--max-tokens", min=1, metavar="COUNT", help="In and out, of the whole run."),
+    typer.Option(
+        "--max-tokens",
+        min=1,
+        metavar="COUNT",
+        help="Stop the run after so many tokens, input and output together.",
+        show_default="no limit",
+    ),
 ]
 AllowUnmetered = Annotated[
     bool,
     typer.Option(
         "--allow-unmetered",
-        help="Start although nobody can tell what the agent uses of a limit.",
+        help="Start even if the agent does not report what a limit counts.",
     ),
 ]
 
@@ -68,7 +119,8 @@ Issue = Annotated[
     str | None,
     typer.Option(
         metavar="WHAT",
-        help="Work on a request: a file, - for standard input, 123, owner/name#123, or a URL.",
+        help="Work on a request: a file, - for standard input, 123, owner/name#123 or a URL.",
+        show_default="work on the plan",
     ),
 ]
 
@@ -78,12 +130,13 @@ Sandbox = Annotated[
     typer.Option(
         "--sandbox",
         metavar="[KIND]",
-        help="Keep the agent to the work tree: auto (also without a word), bwrap, docker, none.",
+        help="Run the agent in a sandbox: auto (the same without KIND), bwrap, docker or none.",
+        show_default="from the settings",
     ),
 ]
 NoNetwork = Annotated[
     bool,
-    typer.Option("--no-network", help="In a sandbox without any network; implies --sandbox."),
+    typer.Option("--no-network", help="Cut the agent off the network; implies --sandbox."),
 ]
 
 
@@ -103,11 +156,9 @@ def sandbox_overrides(kind: str | None, *, no_network: bool) -> dict[str, Any]:
     A flag is a promise: without a network means in a sandbox that can keep it off.
     """
     if kind is not None and kind not in set(SandboxKind):
-        raise UsageError(f"--sandbox {kind!r}: there is {', '.join(SandboxKind)}")
+        raise UsageError(unknown("sandbox", kind, SandboxKind))
     if no_network and kind not in {None, SandboxKind.AUTO, SandboxKind.BWRAP}:
-        raise UsageError(
-            f"--no-network does not go with --sandbox {kind}; it needs bwrap, or leave it out"
-        )
+        raise UsageError(f"--no-network needs --sandbox bwrap, not {kind}; change one of them")
     return {
         "sandbox.kind": SandboxKind.AUTO.value if no_network and kind is None else kind,
         "sandbox.network": False if no_network else None,
@@ -127,11 +178,11 @@ def budget_overrides(
     if n is not None and max_iterations is not None:
         raise UsageError(
             f"N ({n}) and --max-iterations ({max_iterations}) both limit the iterations; "
-            "leave one of them out"
+            "give one of them"
         )
     seconds = duration("--max-time", max_time)
     if seconds == 0:
-        raise UsageError("--max-time 0 leaves no time for any iteration; leave it out for no limit")
+        raise UsageError("--max-time 0 leaves no time to run; leave it out for no limit")
     return {
         "max_iterations": n if max_iterations is None else max_iterations,
         "max_duration": seconds,
@@ -178,7 +229,7 @@ def issue_overrides(issue: str | None, profile: str | None) -> dict[str, str]:
 def profile_named(name: str) -> ProfileName:
     """What ``--profile`` names; raises ``UsageError`` for what is none."""
     if name not in set(ProfileName):
-        raise UsageError(f"--profile {name!r}: it must be one of {', '.join(ProfileName)}")
+        raise UsageError(unknown("profile", name, ProfileName))
     return ProfileName(name)
 
 
@@ -192,14 +243,14 @@ def agent_words(
     """
     if command is None:
         if prompt is not None:
-            raise UsageError("--agent-prompt goes with --agent-command")
+            raise UsageError("--agent-prompt needs --agent-command")
         return None
     if agent is not None:
         raise UsageError("give --agent or --agent-command, not both")
     try:
         argv = tuple(shlex.split(command))
     except ValueError as error:
-        raise UsageError(f"--agent-command {command!r} is not well quoted: {error}") from error
+        raise UsageError(f"--agent-command {command!r}: a quotation mark is not closed") from error
     if not argv:
         raise UsageError("--agent-command is empty; name a program")
     return argv, _prompt_way(prompt).value
@@ -207,5 +258,5 @@ def agent_words(
 
 def _prompt_way(prompt: str | None) -> PromptBy:
     if prompt is not None and prompt not in set(PromptBy):
-        raise UsageError(f"--agent-prompt {prompt!r}: it must be stdin, argument or file")
+        raise UsageError(f"unknown --agent-prompt {prompt!r}; use stdin, argument or file")
     return PromptBy(prompt) if prompt is not None else PromptBy.STDIN

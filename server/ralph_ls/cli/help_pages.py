@@ -22,6 +22,8 @@ KEPT_AS_WRITTEN = "\b"
 GLOBAL_OPTIONS = (
     ("-h, --help", "Show help, also of a verb: ralph VERB --help"),
     ("-V, --version", "Show the version"),
+    ("--install-completion", "Complete with TAB in your shell: bash, zsh or fish"),
+    ("--show-completion", "Print the completion script of your shell"),
 )
 
 _WIDEST_TERM = 30
@@ -34,7 +36,7 @@ _NARROWEST_TEXT = 24
 def listing() -> str:
     """What ``ralph --help`` prints."""
     width = reading_width()
-    lines = [TAGLINE, "", "Usage: ralph VERB [OPTIONS]"]
+    lines = [*wrap_line(TAGLINE, width), "", "Usage: ralph VERB [OPTIONS]"]
     longest = max(map(len, VERBS))
     for group, entries in groupby(VERBS.items(), lambda item: item[1].group):
         rows = [(name.ljust(longest), verb.summary) for name, verb in entries]
@@ -49,17 +51,14 @@ def verb_page(name: str, command: Any) -> str:
     """What ``ralph VERB --help`` prints."""
     verb = VERBS[name]
     width = reading_width()
-    arguments = [argument_name(one) for one in command.params if one.param_type_name == "argument"]
-    usage = " ".join(["[OPTIONS]", *arguments])
     lines = [*wrap_line(verb.summary, width), ""]
-    lines += wrap_line(f"Usage: ralph {name} {usage}", width, hanging=7)
+    lines += wrap_line(f"Usage: ralph {name} {usage_of(command)}", width, hanging=7)
     for paragraph in _description(command):
         lines += ["", *_wrapped(paragraph, width)]
-    rows = [(param, term_and_text(param)) for param in command.params]
     for heading in ("argument", "option"):
-        shown = [row for param, row in rows if row and param.param_type_name == heading]
-        if shown:
-            lines += ["", f"{heading.capitalize()}s:", *_table(shown, width)]
+        rows = rows_of(command, heading)
+        if rows:
+            lines += ["", f"{heading.capitalize()}s:", *_table(rows, width)]
     lines += ["", "Examples:"]
     for example in verb.examples:
         lines += _example(example, width)
@@ -72,12 +71,23 @@ def _description(command: Any) -> Iterator[str]:
     yield from text.split("\n\n")[1:]
 
 
-def term_and_text(param: Any) -> tuple[str, str] | None:
-    """An argument or option and its text with its default; None for a hidden one."""
-    if getattr(param, "hidden", False):
-        return None
-    is_argument = param.param_type_name == "argument"
-    term = argument_name(param) if is_argument else _flags(param)
+def usage_of(command: Any) -> str:
+    """What follows the verb in its usage line."""
+    arguments = [argument_name(one) for one in command.params if one.param_type_name == "argument"]
+    return " ".join(["[OPTIONS]", *arguments])
+
+
+def rows_of(command: Any, kind: str | None = None) -> list[tuple[str, str]]:
+    """Arguments, options or both, each with its text and default; without hidden ones."""
+    return [
+        _row(param)
+        for param in command.params
+        if kind in {None, param.param_type_name} and not getattr(param, "hidden", False)
+    ]
+
+
+def _row(param: Any) -> tuple[str, str]:
+    term = argument_name(param) if param.param_type_name == "argument" else option_names(param)
     default = default_of(param)
     text = param.help or ""
     return term, f"{text} [default: {default}]".lstrip() if default else text
@@ -89,7 +99,7 @@ def argument_name(param: Any) -> str:
     return name if param.required else f"[{name}]"
 
 
-def _flags(param: Any) -> str:
+def option_names(param: Any) -> str:
     """An option with the name of its value, as in ``--agent NAME``."""
     flags = ", ".join(sorted(param.opts, key=len))
     if param.secondary_opts:

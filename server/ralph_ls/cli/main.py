@@ -103,7 +103,7 @@ def _answer_without_verb(arguments: list[str]) -> object:
     """No verb, an option of the program itself, or a verb that does not exist."""
     first = arguments[0] if arguments else None
     if first is None:
-        from ralph_ls.cli.commands.status import show_overview
+        from ralph_ls.cli.overview import show_overview
 
         show_overview()
         return 0
@@ -115,6 +115,9 @@ def _answer_without_verb(arguments: list[str]) -> object:
 
         sys.stdout.write(f"{listing()}\n")
         return 0
+    if first in {COMPLETE, *COMPLETION_SCRIPTS}:
+        _complete(arguments)
+        return 0
     from ralph_ls.core.suggestions import did_you_mean
 
     if first.startswith("-"):
@@ -122,7 +125,26 @@ def _answer_without_verb(arguments: list[str]) -> object:
     raise UsageError(f"unknown command {first!r}{did_you_mean(first, VERBS)}")
 
 
-PROGRAM_OPTIONS = ("--help", "--version")
+COMPLETE = "--complete"
+"""What the scripts of shells ask with."""
+
+COMPLETION_SCRIPTS = ("--install-completion", "--show-completion")
+
+PROGRAM_OPTIONS = ("--help", "--version", *COMPLETION_SCRIPTS)
+
+
+def _complete(arguments: list[str]) -> None:
+    from ralph_ls.cli import completion
+
+    first, *more = arguments
+    if first == COMPLETE:
+        completion.answer(more)
+    elif len(more) > 1:
+        raise UsageError(f"{first} takes one shell, not {len(more)}")
+    elif first == "--show-completion":
+        completion.show(*more)
+    else:
+        completion.install(*more)
 
 
 def _where_help_is(arguments: list[str]) -> str:

@@ -10,7 +10,7 @@ import json
 import os
 import sys
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TextIO
 
 from ralph_ls.core.views.model.control_chars import escape_control_chars, escape_json
@@ -38,6 +38,15 @@ def print_hint(hint: str) -> None:
 def print_text(message: str) -> None:
     """Print text for the user, with control characters escaped."""
     _write(sys.stdout, message, hanging=2)
+
+
+def print_rows(rows: Iterable[tuple[str, str]]) -> None:
+    """Print headings and texts side by side; a text of several lines keeps its column."""
+    for heading, text in rows:
+        shown = f"{heading}:" if heading else ""
+        first, *others = text.split("\n")
+        for start, line in ((shown, first), *(("", line) for line in others)):
+            _write(sys.stdout, f"{start:13}{line}", hanging=13)
 
 
 def _write(stream: TextIO, message: str, *, hanging: int = 0) -> None:

@@ -324,6 +324,7 @@ VERBS: Mapping[str, VerbEntry] = {
             "ralph help  # list all verbs",
             "ralph help run  # options and examples of run",
             "ralph help quick-start  # a page",
+            "ralph help --man > ralph.1  # the man page",
         ),
     ),
     "prune": VerbEntry(

@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -163,6 +162,8 @@ def state_folder(root: Path, worktree: Worktree) -> StateFolder:
 
 def new_run_id(now: datetime) -> str:
     """``YYYYMMDDTHHMMSSZ-xxxx``, sorted by time."""
+    import secrets
+
     return f"{now.astimezone(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}"
 
 

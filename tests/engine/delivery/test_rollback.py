@@ -99,9 +99,9 @@ class TestWhatItDoes:
         assert shown[0].startswith(f"main goes back to {first[:7]}, before iteration 2 of run ")
         assert shown[1] == f"  {second[:7]} Work 2"
         assert shown[2:4] == ["1 file differs:", "  work.txt"]
-        assert shown[4].startswith("It is kept as the branch ralph/backup-")
+        assert shown[4].startswith("It stays on the branch ralph/backup-")
         told = lines(project.tell("rollback", "1", "--yes"))
-        assert told[0] == f"main stands at {first[:7]} again; 1 commit undone"
+        assert told[0] == f"main is back at {first[:7]}; 1 commit undone"
         assert told[2].startswith("  git reset --keep ralph/backup-")
         git(project.repository, *told[2].split()[1:])
         assert head(project) == second
@@ -202,11 +202,11 @@ class TestWhatItRefuses:
     @pytest.mark.parametrize(
         ("arguments", "words"),
         [
-            ([], "say how far to go back"),
-            (["1", "--before", "1"], "say how far to go back"),
-            (["9", "--yes"], "the newest run here has 2 iterations"),
-            (["1"], "nobody is here to be asked"),
-            (["1", "--run", "20260131T120000Z-0a1b"], "say to before which start"),
+            ([], "how far back?"),
+            (["1", "--before", "1"], "how far back?"),
+            (["9", "--yes"], "the last run has only 2 iterations"),
+            (["1"], "this is not a terminal, so it cannot ask"),
+            (["1", "--run", "20260131T120000Z-0a1b"], "--run needs --before START"),
         ],
     )
     def test_what_cannot_be_meant(self, project: Project, arguments: list[str], words: str) -> None:

@@ -51,7 +51,7 @@ def test_a_start_announces_the_first_pruning_and_a_later_one_does_it(project: Pr
     assert why in read.stderr
     assert f"ralph stats --run {OLD}" in read.stderr
     assert why in project.tell("stats", "--run", OLD).stdout
-    assert "The output of 1 run was removed (" in project.tell("stats").stdout
+    assert "The output of 1 run was deleted (" in project.tell("stats").stdout
     runs = json.loads(project.tell("export", "--json").stdout)["runs"]
     assert [one.get("pruned", {}).get("setting") for one in runs] == [
         *("[state] keep_days = 90", None, None, None)
@@ -79,10 +79,10 @@ def test_the_user_prunes_after_looking(project: Project) -> None:
     shown = project.tell("prune", "--dry-run").stdout
     assert [line.split()[0] for line in shown.splitlines()[2:4]] == [OLDER, OLD]
     assert "[state] keep_days = 90" in shown
-    assert shown.endswith("Nothing was removed: this was a dry run\n")
+    assert shown.endswith("Nothing was deleted: this was a dry run\n")
     refused = project.tell("prune")
     assert refused.exit_code == 64
-    assert "needs a terminal to ask in, or --yes" in refused.stderr
+    assert "needs a terminal to ask on, or --yes" in refused.stderr
     assert project.tell("prune", "--json").exit_code == 64
     assert "is no size; write 5 GB" in project.tell("prune", "--max-bytes", "much").stderr
     planned = json.loads(project.tell("prune", "--all", "--dry-run", "--json").stdout)
@@ -96,7 +96,7 @@ def test_the_user_prunes_after_looking(project: Project) -> None:
     assert output_of(old) == output_of(older) == []
     assert output_of(project.run_folder()) == last
     again = project.tell("prune", "--yes", "--keep-days", "1").stdout
-    assert "Nothing to remove: output is kept for 1 day and up to 5 GB in all" in again
+    assert "Nothing to delete: output is kept for 1 day and up to 5 GB in all" in again
     marked = json.loads((older / "pruned.json").read_text())
     assert marked["setting"] == "[state] keep_days = 90"
 
@@ -105,16 +105,16 @@ def test_in_a_terminal_it_asks_first(project: Project) -> None:
     project.agent(BODY).run("1")
     folder = add_old_run(project, OLD)
     with in_terminal(project.repository, "prune") as terminal:
-        terminal.wait_for("Remove this output? [y/N]")
+        terminal.wait_for("Delete this output? [y/N]")
         terminal.type("n\n")
         assert terminal.wait() == 1
-    assert "Nothing was removed" in terminal.text
+    assert "Nothing was deleted" in terminal.text
     assert output_of(folder)
     with in_terminal(project.repository, "prune") as terminal:
-        terminal.wait_for("Remove this output? [y/N]")
+        terminal.wait_for("Delete this output? [y/N]")
         terminal.type("y\n")
         assert terminal.wait() == 0
-    assert "Removed the output of 1 run: " in terminal.text
+    assert "Deleted the output of 1 run: " in terminal.text
     assert output_of(folder) == []
 
 
@@ -124,17 +124,17 @@ def test_every_work_tree_is_pruned_by_its_own_settings(project: Project) -> None
     settings = project.file(".ralph/config.toml")
     settings.parent.mkdir(exist_ok=True)
     settings.write_text("[state]\nkeep_days = 0\n")
-    assert "Nothing to remove" in project.tell("prune", "--all", "--yes").stdout
+    assert "Nothing to delete" in project.tell("prune", "--all", "--yes").stdout
     settings.write_text("[state]\nkeep_days = -1\n")
     left_alone = project.tell("prune", "--all", "--yes")
-    assert f"the runs of {project.repository} are left alone: " in left_alone.stderr
+    assert f"the runs of {project.repository} are skipped: " in left_alone.stderr
     assert output_of(folder)
     newest = project.run_folder()
     project.repository.rename(project.repository.with_name("moved"))
     elsewhere = project.ralph(project.kept, "prune", "--all", "--yes", "--keep-days", "5")
     assert f"{project.repository} (gone)" in elsewhere.stdout
     assert "ralph prune --keep-days 5" in elsewhere.stdout
-    assert "Removed the output of 1 run: " in elsewhere.stdout
+    assert "Deleted the output of 1 run: " in elsewhere.stdout
     assert output_of(folder) == []
     inside = {"RALPH_ITERATION_ID": f"{newest.name}/1"}
     small = ("prune", "--all", "--yes", "--max-bytes", "1kB")

@@ -52,8 +52,8 @@ def test_bad_settings_end_with_78_and_name_file_line_and_key(
 
 BAD_FLAGS = {
     "unknown-flag": (("run", "--frobnicate"), "unknown option --frobnicate"),
-    "no-number": (("run", "many"), "N: write a whole number"),
-    "number-too-small": (("run", "0"), "N: it must be at least 1"),
+    "no-number": (("run", "many"), "is not a number of iterations"),
+    "number-too-small": (("run", "0"), "0 iterations are none"),
     "value-off-the-list": (("run", "--on-halt", "sometimes"), "on_halt: Input should be 'exit' or"),
     "no-duration": (("run", "--timeout", "soon"), "--timeout: 'soon' is no duration"),
     "unknown-profile": (("run", "--profile", "waterfall"), "profile: Input should be 'spec'"),
@@ -61,7 +61,7 @@ BAD_FLAGS = {
         ("run", "--agent", "demo", "--agent-command", "true"),
         "give --agent or --agent-command, not both",
     ),
-    "bad-quoting": (("run", "--agent-command", "it's"), "is not well quoted"),
+    "bad-quoting": (("run", "--agent-command", "it's"), "a quotation mark is not closed"),
     "unknown-task": (("run", "--agent", "demo", "--task", "nope"), "the plan has no task 'nope'"),
     "unknown-command": (("fly",), "unknown command 'fly'"),
 }
@@ -90,4 +90,4 @@ def test_what_is_missing_ends_with_5_before_any_event(ralph: Ralph, tmp_path: Pa
     (repository / "@fix_plan.md").unlink()
     done = ralph(repository, "run", "--agent", "demo")
     assert (done.exit_code, done.events) == (5, ())
-    assert f"there is no plan in {repository}: looked for @fix_plan.md" in done.stderr
+    assert f"no plan in {repository}: looked for @fix_plan.md" in done.stderr

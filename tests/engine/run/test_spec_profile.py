@@ -166,7 +166,7 @@ class TestSpec:
         project = without_plan(project).agent(AGENT)
         done = project.run("--task", "A-1")
         assert (done.exit_code, done.events) == (5, ())
-        assert f"there is no plan in {project.repository}" in done.stderr
+        assert f"no plan in {project.repository}" in done.stderr
 
     def test_a_look_says_that_the_plan_comes_first(self, project: Project) -> None:
         project = without_plan(project).agent(AGENT)
@@ -242,7 +242,7 @@ class TestSkeleton:
         project = without_plan(project, config=config, spec=None).agent("work")
         done = project.run(*arguments)
         assert (done.exit_code, done.events) == (5, ())
-        assert "there is no plan in" in done.stderr
+        assert "no plan in" in done.stderr
         assert not project.file("@fix_plan.md").exists()
 
     def test_a_plan_that_goes_between_two_engines_is_not_made_up(self, project: Project) -> None:
@@ -252,7 +252,7 @@ class TestSkeleton:
         project.file("@fix_plan.md").unlink()
         done = project.tell("run", "5", "--resume")
         assert done.exit_code == 5
-        assert "there is no plan in" in done.stderr
+        assert "no plan in" in done.stderr
 
 
 class TestFinished:

@@ -66,7 +66,7 @@ def test_what_the_runs_here_came_to_is_shown_in_numbers(project: Project) -> Non
     refused = project.tell("export", "--format", "xml")
     assert (refused.exit_code, refused.stderr) == (
         64,
-        "ralph: --format 'xml': it must be csv or json\n",
+        "ralph: unknown format 'xml'; use csv or json\nTry: ralph export --help\n",
     )
     _check_report(project, first["run"], second["run"])
     unknown = project.tell("stats", "--run", "20200101T000000Z-0000")
@@ -78,7 +78,7 @@ def _check_report(project: Project, earlier: str, newest: str) -> None:
     page = project.tell("report").stdout
     assert page.startswith(f"# Ralph run {newest}: stuck\n")
     written = project.tell("report", earlier, "--output", "run.html")
-    assert (written.stdout, written.exit_code) == ("Written: run.html\n", 0)
+    assert (written.stdout, written.exit_code) == ("Wrote run.html\n", 0)
     html = (project.repository / "run.html").read_text(encoding="utf-8")
     assert html.startswith("<!doctype html>")
     assert "<dt>Cost</dt><dd>$0.50</dd>" in html
@@ -92,6 +92,6 @@ def _check_report(project: Project, earlier: str, newest: str) -> None:
 
 def test_where_there_was_never_a_run_that_is_shown(project: Project) -> None:
     project.plan()
-    assert project.tell("stats").stdout.startswith("There was never a run in ")
+    assert project.tell("stats").stdout.startswith("No run in ")
     assert json.loads(project.tell("stats", "--json").stdout)["totals"]["iterations"] == 0
-    assert "there was never a run in " in project.tell("report").stderr
+    assert "no run in " in project.tell("report").stderr

@@ -50,7 +50,7 @@ class TestWithoutAnEngine:
         assert (done.exit_code, done.stderr) == (0, "")
         assert done.stdout == (
             "The answer is in .ralph/decide.txt. "
-            "Go on with: ralph run --resume, or start: ralph run\n"
+            "Continue: ralph run --resume, or start a new run: ralph run\n"
         )
         text = project.file(".ralph/decide.txt").read_text(encoding="utf-8")
         assert text.endswith("\nred or blue?\n\n---\n## Answer\nblue\n")

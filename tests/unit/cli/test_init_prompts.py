@@ -203,13 +203,13 @@ class TestInAPipe:
             (["--timeout", "soon"], "'soon' is no duration"),
             (["--max-cost-usd", "-1"], "--max-cost -1: give a number above 0"),
             (["--plan", "../up.md"], "--plan: '../up.md' must be a path inside"),
-            (["--agent-prompt", "file"], "--agent-prompt goes with --agent-command"),
+            (["--agent-prompt", "file"], "--agent-prompt needs --agent-command"),
             (["--agent-command", " "], "--agent-command is empty"),
             (["--agent", "a", "--agent-command", "b"], "not both"),
             (["--template", "x"], "there is no template 'x'\nTemplates: bug-fix, "),
             (["--issue", "issue.md"], "there is no request"),
             (["--issue", "#1", "--profile", "spec"], "--issue belongs to the profile issue"),
-            (["--profile", "waterfall"], "--profile 'waterfall': it must be one of"),
+            (["--profile", "waterfall"], "unknown profile 'waterfall'; there is: "),
         ],
     )
     def test_errors_end_it_and_nothing_is_written(

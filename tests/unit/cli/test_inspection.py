@@ -119,7 +119,7 @@ class TestPlan:
         (repository / "todo.md").unlink()
         said = ralph(repository, "plan")
         assert said.code == 5
-        assert "looked for todo.md; make one with: ralph init" in said.err
+        assert "looked for todo.md; create one: ralph init" in said.err
 
 
 class TestRead:
@@ -172,7 +172,7 @@ class TestRead:
         assert lines[4].startswith("  ! ")
         assert "Promise: decide Which one?" in lines
         assert "Error: error: one thing failed" in lines
-        assert "Clarification words: none" in lines
+        assert "Clarification phrases: none" in lines
 
     def test_what_claude_prints_is_read_from_its_records(
         self, ralph: Ralph, tmp_path: Path
@@ -190,8 +190,9 @@ class TestRead:
         for _ in range(2):
             monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"\xff\n")))
             assert ralph(tmp_path, "read", "-", "--agent", "command").out == (
-                "Report: none\nCompletion words: none\nClarification words: none\nConfidence: 0\n"
-                "Unknown, since plain text does not tell it: "
+                "Report: none\nCompletion phrases: none\nClarification phrases: none\n"
+                "Confidence: 0\n"
+                "Not in plain text: "
                 "failure, tokens, cost, session, model\n"
             )
 
@@ -206,7 +207,7 @@ class TestRead:
 class TestStatus:
     def test_where_there_was_never_a_run_it_says_so(self, ralph: Ralph, repository: Path) -> None:
         assert ralph(repository, "status").out == (
-            f"There was never a run in {repository}. Start one: ralph run\n"
+            f"No run in {repository} yet. Start one: ralph run\n"
         )
         assert ralph(repository, "status", "--json").json == {
             "run": None,
@@ -248,7 +249,7 @@ class TestWatch:
     def test_without_a_run_there_is_nothing_to_watch(self, ralph: Ralph, repository: Path) -> None:
         said = ralph(repository, "watch")
         assert (said.code, said.out) == (5, "")
-        assert "start one with: ralph run" in said.err
+        assert "start one: ralph run" in said.err
 
     def test_of_a_run_that_is_over_it_shows_how_it_ended(
         self, ralph: Ralph, repository: Path, tmp_path: Path

@@ -25,32 +25,46 @@ SHOWN = [verb for verb in VERBS if verb not in NO_OUTPUT]
 
 
 class TestNoCommand:
-    """``ralph`` alone says what to do next, wherever it is."""
+    """``ralph`` alone shows the state of the repository, and what to do next."""
 
     def test_outside_a_repository_it_shows_the_sample(self, ralph: Ralph, tmp_path: Path) -> None:
         said = ralph(tmp_path)
         assert said.code == 0
-        assert said.out == (
-            "See a whole run on a sample project: ralph demo\nAll commands: ralph --help\n"
-        )
+        assert said.out.startswith("Here:        no git repository\nNext:        ralph demo")
 
     def test_in_a_bare_repository_it_sets_up(self, ralph: Ralph, tmp_path: Path) -> None:
         repository = make_repository(tmp_path / "tree")
         (repository / "@fix_plan.md").unlink()
-        assert ralph(repository).out.splitlines()[0] == "Set up a loop here: ralph init"
+        said = ralph(repository)
+        assert f"{repository}, no loop here yet\nNext:        ralph init\n" in said.out
 
     def test_with_a_plan_it_starts(self, ralph: Ralph, repository: Path) -> None:
-        first = ralph(repository).out.splitlines()[0]
-        assert first == "Start a loop on your plan: ralph run --agent-command '…'"
+        said = ralph(repository)
+        assert "no run yet, plan @fix_plan.md\nNext:        ralph run\n" in said.out
 
-    def test_after_a_run_it_looks(self, ralph: Ralph, repository: Path, tmp_path: Path) -> None:
+    def test_what_waits_for_approval_comes_first(self, ralph: Ralph, repository: Path) -> None:
+        (repository / ".ralph").mkdir()
+        (repository / ".ralph/validate.sh").write_text("true\n", encoding="utf-8")
+        said = ralph(repository)
+        assert said.out.startswith("Approve:     1 command of this repository: .ralph/validate.sh")
+        assert "Next:        ralph allow\n" in said.out
+
+    def test_broken_settings_do_not_keep_it_from_answering(
+        self, ralph: Ralph, repository: Path
+    ) -> None:
+        (repository / ".ralph").mkdir()
+        (repository / ".ralph/config.toml").write_text("[", encoding="utf-8")
+        assert ralph(repository).code == 0
+
+    def test_after_a_run_it_shows_its_end(
+        self, ralph: Ralph, repository: Path, tmp_path: Path
+    ) -> None:
         agent = write_agent(tmp_path / "agents", IDLER)
         ralph(repository, "run", "1", "--agent-command", agent)
         (repository / "below").mkdir()
-        assert ralph(repository / "below").out.splitlines()[:2] == [
-            "How the last run stands: ralph status",
-            "Start another: ralph run",
-        ]
+        said = ralph(repository / "below")
+        assert said.out.startswith("Stopped:     ")
+        assert "\nPlan:        0 of 2 tasks are done\nNext:        " in said.out
 
 
 class TestHelp:
@@ -58,7 +72,7 @@ class TestHelp:
     def test_it_names_every_verb(self, ralph: Ralph, tmp_path: Path, arguments: list[str]) -> None:
         said = ralph(tmp_path, *arguments)
         assert said.code == 0
-        listed = re.findall(r"^  ([a-z-]+) +[A-Z]", said.out, re.MULTILINE)
+        listed = re.findall(r"^  ([a-z][a-z-]*) +[A-Z]", said.out, re.MULTILINE)
         assert listed == list(VERBS)
 
     @pytest.mark.parametrize("verb", SHOWN)
@@ -97,30 +111,31 @@ class TestErrors:
             (["run", "1", "2"], "unexpected 2;"),
             (["run", "--max-stuck", "0"], "--max-stuck: it must be at least 1"),
             (["run", "--task"], "--task needs a value"),
-            (["answer"], "TEXT... is missing"),
+            (["note"], "TEXT... is missing"),
+            (["skip"], "TASK is missing; see the ids in: ralph plan\nTry: ralph skip --help"),
             (["run", "--timeout", "soon"], "--timeout: 'soon' is no duration; write 30m"),
             (["run", "--profile", "fast"], "profile: Input should be 'spec', 'fixplan'"),
             (["run", "--on-halt", "stay"], "on_halt: Input should be 'exit' or 'wait'"),
-            (["run", "--agent-prompt", "stdin"], "--agent-prompt goes with --agent-command"),
+            (["run", "--agent-prompt", "stdin"], "--agent-prompt needs --agent-command"),
             (
                 ["run", "--agent", "demo", "--agent-command", "x"],
                 "give --agent or --agent-command, not both",
             ),
             (
                 ["run", "--agent-command", "x", "--agent-prompt", "mail"],
-                "--agent-prompt 'mail': it must be stdin, argument or file",
+                "unknown --agent-prompt 'mail'; use stdin, argument or file",
             ),
-            (["run", "--agent-command", "'x"], "is not well quoted: No closing quotation"),
+            (["run", "--agent-command", "'x"], "a quotation mark is not closed"),
             (["run", "--agent-command", " "], "--agent-command is empty; name a program"),
             (["run", "--task", "nope", "--agent", "demo"], "the plan has no task 'nope'; it has: "),
             (["run", "--plan", "../x", "--agent", "demo"], "paths.plan: '../x' must be a path"),
             (["run", "--resume"], "there is no run to resume here"),
-            (["read", "nowhere.txt"], "nowhere.txt cannot be read: No such file or directory"),
-            (["read", "--agent", "hal"], "there is no such agent here; there is: "),
-            (["read", "--profile", "fast"], "--profile 'fast': it must be one of spec, fixplan"),
-            (["init", "--profile", "fast"], "--profile 'fast': it must be one of spec, fixplan"),
-            (["note", " "], "there is no text; write it behind the command"),
-            (["note", "x" * 100_001], "the text has 100001 characters; at most 100000 are taken"),
+            (["read", "nowhere.txt"], "there is no file nowhere.txt"),
+            (["read", "--agent", "hal"], "unknown agent 'hal'; there is: "),
+            (["read", "--profile", "fast"], "unknown profile 'fast'; there is: spec, fixplan"),
+            (["init", "--profile", "fast"], "unknown profile 'fast'; there is: spec, fixplan"),
+            (["note", " "], "the text is missing"),
+            (["note", "x" * 100_001], "the text has 100001 characters; the most is 100000"),
         ],
     )
     def test_what_was_typed_wrongly_ends_with_64(
@@ -145,7 +160,7 @@ class TestErrors:
             (["run", "--agent-command", "./nowhere"], 5, "nowhere does not exist; mend the path"),
             (["run", "--agent-command", "nowhere"], 5, "was not found on PATH, which holds:"),
             (["run", "--plan", "none.md", "--agent", "demo"], 5, "looked for none.md"),
-            (["plan", "none.md"], 5, "the plan none.md cannot be read: No such file"),
+            (["plan", "none.md"], 5, "there is no plan none.md"),
             (["run", "--agent-command", "x", "--detach"], 5, "was not found on PATH"),
         ],
     )

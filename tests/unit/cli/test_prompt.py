@@ -68,7 +68,7 @@ class TestNewRun:
     @pytest.mark.parametrize(
         ("flags", "code", "message"),
         [
-            (["--mode", "think"], 64, "--mode 'think': it must be one of build, plan, review"),
+            (["--mode", "think"], 64, "unknown mode 'think'; there is: build, plan, review"),
             (["--mode", "review"], 78, "the profile fixplan has no review iterations; it has"),
             (["--resume"], 64, "there is no run to resume here"),
             (["--task", "none"], 64, "none"),
@@ -88,7 +88,7 @@ class TestNewRun:
         (repository / ".ralph/blocked.txt").write_text("no key\n", encoding="utf-8")
         said = ralph(repository, "prompt")
         assert (said.code, said.out) == (0, "")
-        assert "no agent would be started: still blocked: no key" in said.err
+        assert "no agent would start: still blocked: no key" in said.err
         shown = ralph(repository, "prompt", "--json").json
         assert (shown["prompt"], shown["instead"]) == ("", "still blocked: no key")
         looked = ralph(repository, "run", "--agent", "demo", "--dry-run").out
@@ -109,7 +109,7 @@ class TestOtherRuns:
         assert "stamps" not in ralph(repository, "prompt").out
         over = ralph(repository, "prompt", "--resume")
         assert over.out == ""
-        assert "no agent would be started: 1 of 1 iterations are used up" in over.err
+        assert "no agent would start: 1 of 1 iterations are used up" in over.err
         config.write_text("max_iterations = 2\n", encoding="utf-8")
         said = ralph(repository, "prompt", "--resume")
         assert "## The last iteration recommends\n\n> look at the stamps\n" in said.out
@@ -145,7 +145,7 @@ class TestTemplates:
         assert said.out == "Ours: Task: First task\n"
         told = f"the prompt is made from .ralph/prompts/PROMPT_build.md, and not from {mine}"
         assert told in said.err
-        assert ".ralph/prompts/PROMPT_build.md is not allowed yet" in said.err
+        assert ".ralph/prompts/PROMPT_build.md is not approved yet" in said.err
         looked = ralph(repository, "run", "--agent", "demo", "--dry-run").out
         assert "Template: .ralph/prompts/PROMPT_build.md\n" in looked
         assert told in looked

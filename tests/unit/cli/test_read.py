@@ -95,9 +95,7 @@ class TestNotCounted:
 
     def test_records_read_as_plain_text_are_noticed(self, ralph: Ralph, tmp_path: Path) -> None:
         lines = read(ralph, tmp_path, stream(answer(BLOCK)).decode())
-        assert lines[-1].startswith(
-            "This looks like an agent's JSON lines; read them with: --agent"
-        )
+        assert lines[-1].startswith("This looks like JSON lines of an agent; name it with --agent")
         array = f"[{json.dumps(answer(BLOCK))}]"
         (tmp_path / "out.txt").write_text(array, encoding="utf-8")
         found = ralph(tmp_path, "read", "out.txt", "--json").json
@@ -110,22 +108,22 @@ class TestGate:
     @pytest.mark.parametrize(
         ("profile", "text", "words"),
         [
-            ("fixplan", "All done. Everything is complete.\n" + BLOCK, "✓ this output gives the"),
+            ("fixplan", "All done. Everything is complete.\n" + BLOCK, "✓ this output has the"),
             ("fixplan", "x", "✗ there is no report"),
             ("fixplan", BLOCK.replace("true", "false"), "✗ EXIT_SIGNAL is not true"),
             ("fixplan", BLOCK, "✗ it has 0 of 2 completion indicators"),
             ("fixplan", BLOCK.replace("COMPLETE", "BLOCKED"), "✗ the report asks for the user"),
-            ("stories", COMPLETE, "✓ this output gives the signal"),
+            ("stories", COMPLETE, "✓ this output has the signal"),
             ("stories", BLOCK, "✗ it does not promise COMPLETE"),
-            ("issue", BLOCK, "✓ this output gives the signal"),
+            ("issue", BLOCK, "✓ this output has the signal"),
             (
                 "issue",
                 BLOCK.replace("COMPLETE", "IN_PROGRESS"),
                 "✗ STATUS is IN_PROGRESS and PR_READY is not true",
             ),
             ("issue", "", "✗ there is no report"),
-            ("spec", BLOCK, "· no output of an agent gives that; only the plan is asked"),
-            ("beads", BLOCK, "· no output of an agent gives that; only the plan is asked"),
+            ("spec", BLOCK, "· only the plan decides; no output of an agent does"),
+            ("beads", BLOCK, "· only the plan decides; no output of an agent does"),
         ],
     )
     def test_it_says_what_it_makes_of_the_output(
@@ -133,12 +131,12 @@ class TestGate:
     ) -> None:
         lines = read(ralph, tmp_path, text, "--profile", profile)
         gate = next(index for index, line in enumerate(lines) if line.startswith("Gate of"))
-        assert lines[gate].startswith(f"Gate of {profile}: asks for ")
+        assert lines[gate].startswith(f"Gate of {profile}: needs ")
         assert lines[gate + 1].startswith(f"  {words}")
 
     def test_a_signal_of_another_gate_is_named(self, ralph: Ralph, tmp_path: Path) -> None:
         lines = read(ralph, tmp_path, COMPLETE, "--profile", "fixplan")
-        assert "  ! the agent promises COMPLETE, which is no signal to this gate" in lines
+        assert "  ! the agent promises COMPLETE, which this gate ignores" in lines
 
     def test_without_a_profile_the_settings_here_are_asked(
         self, ralph: Ralph, repository: Path
@@ -160,7 +158,7 @@ class TestGate:
         for arguments, has_gate in (([], False), (["--profile", "issue"], True)):
             said = ralph(repository, "read", "out.txt", *arguments)
             assert said.code == 0
-            assert said.err.startswith("ralph: the settings were left out: ")
+            assert said.err.startswith("ralph: the settings are ignored: ")
             assert "Report: ralphStatus" in said.out
             assert ("Gate of issue" in said.out) is has_gate
 
@@ -173,7 +171,7 @@ class TestOutput:
 
     def test_a_question_without_a_signal_is_reported(self, ralph: Ralph, tmp_path: Path) -> None:
         lines = read(ralph, tmp_path, "I met two ways. Which one?\n")
-        assert "Asked without a signal: Which one?" in lines
+        assert "Question without a signal: Which one?" in lines
 
     def test_what_only_records_contain_is_reported(self, ralph: Ralph, tmp_path: Path) -> None:
         lines = read(ralph, tmp_path, recording("limit").decode(), "--agent", "claude")
@@ -193,8 +191,8 @@ class TestOutput:
         assert "Report: none" in read(ralph, repository, text, "--agent", "other")
         said = ralph(repository, "read", "out.txt", "--agent", "nobody")
         assert said.code == 64
-        assert "there is: claude, cline, codex, command, copilot, demo, gemini, " in said.err
-        assert "mine, opencode, other, qwen" in said.err
+        assert "there is: command, demo, claude, codex, cline, gemini, " in said.err
+        assert "copilot, mine, other" in said.err
 
     def test_json_lines_are_read_by_the_mapping_of_the_settings(
         self, ralph: Ralph, repository: Path
@@ -210,7 +208,7 @@ class TestOutput:
         lines = read(ralph, repository, records.decode(), "--agent", "mine")
         assert "Report: ralphStatus" in lines
         assert "Usage: inputTokens 3" in lines
-        assert "Unknown, since this output does not tell it: cost, session, model" in lines
+        assert "Not in this output: cost, session, model" in lines
         found = ralph(repository, "read", "out.txt", "--agent", "mine", "--json").json
         assert (found["usage"]["inputTokens"], found["failed"]) == (3, False)
         other = ralph(repository, "read", "out.txt", "--agent", "plain", "--json").json

@@ -74,7 +74,7 @@ class TestWithoutAnEngine:
         assert (said.code, said.err) == (0, "")
         assert said.out == (
             "The answer is in .ralph/decide.txt. "
-            "Go on with: ralph run --resume, or start: ralph run\n"
+            "Continue: ralph run --resume, or start a new run: ralph run\n"
         )
         text = (repository / ".ralph/decide.txt").read_text(encoding="utf-8")
         assert text.endswith("Which database?\n\n---\n## Answer\nPostgres, please\n")
@@ -110,14 +110,17 @@ class TestWithoutAnEngine:
             "no key for the mail service\n"
         )
         assert ralph(repository, "resume", "--no-continue").out == (
-            "The blocker counts as resolved. Go on with: ralph run --resume, or start: ralph run\n"
+            "The blocker counts as resolved. "
+            "Continue: ralph run --resume, or start a new run: ralph run\n"
         )
         assert not (repository / ".ralph/blocked.txt").exists()
         assert ralph(repository, "resume", "--json").json["text"] == "nothing is blocked"
 
     def test_a_reset_comes_with_going_on(self, ralph: Ralph, repository: Path) -> None:
         run(ralph, repository, IDLER, 4)
-        assert ralph(repository, "reset").out.startswith("Going on resets the breaker. Go on with")
+        assert ralph(repository, "reset").out.startswith(
+            "Going on resets the breaker. Continue: ralph"
+        )
 
     def test_what_somebody_saves_meanwhile_is_not_lost(
         self, ralph: Ralph, repository: Path, monkeypatch: pytest.MonkeyPatch

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.core.suggestions import closest, did_you_mean
+from ralph_ls.core.suggestions import closest, did_you_mean, unknown
 
 OPTIONS = ["--max-iterations", "--max-time", "--profile", "--no-push"]
 
@@ -23,6 +23,15 @@ OPTIONS = ["--max-iterations", "--max-time", "--profile", "--no-push"]
 )
 def test_the_name_that_is_most_like_it_is_suggested(given: str, meant: str | None) -> None:
     assert closest(given, OPTIONS) == meant
+
+
+def test_swapped_letters_are_recognised_first() -> None:
+    assert closest("stauts", ["stats", "status"]) == "status"
+
+
+def test_without_a_like_name_the_known_ones_are_listed() -> None:
+    assert unknown("mode", "x", ["a", "b", "a"]) == "unknown mode 'x'; there is: a, b"
+    assert unknown("mode", "bild", ["build"]) == "unknown mode 'bild'; did you mean build?"
 
 
 def test_a_message_ends_with_it_or_with_nothing() -> None:

@@ -37,6 +37,11 @@ OURS = "a file of the run or of the state folder, which no repository brings"
 NULL = "the null device"
 SHIPPED = "a file that comes with the program"
 ALLOWED: dict[str, tuple[set[str], str]] = {
+    "cli/commands/help.py": ({"read_text"}, SHIPPED),
+    "cli/completion.py": (
+        {"open", "read_bytes", "read_text"},
+        f"{SHIPPED}; appends to the start-up file of the user's shell",
+    ),
     "cli/language_server.py": ({"fdopen", "open"}, "the log that the user names; never waits"),
     "cli/main.py": ({"fdopen", "open"}, NULL),
     "cli/topics.py": ({"read_text"}, SHIPPED),

@@ -32,12 +32,17 @@ MARKS = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "problem": ("✗", 
 
 def doctor(
     profile: Annotated[
-        str | None, typer.Option(help="As for the run that is meant: spec, fixplan, …")
+        str | None,
+        typer.Option(
+            metavar="PROFILE",
+            help="Use this profile: spec, fixplan, stories, beads or issue.",
+            show_default="from the settings, else detected",
+        ),
     ] = None,
     agent: AgentName = None,
     agent_command: AgentCommand = None,
     network: Annotated[
-        bool, typer.Option("--network", help="Ask the remote too, whether it answers.")
+        bool, typer.Option("--network", help="Also check that the remote answers.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -105,13 +110,14 @@ STOPPED = frozenset({130, 143})
 
 
 def allow(
-    yes: Annotated[bool, typer.Option("--yes", help="Without a terminal to ask in.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Approve without asking.")] = False,
     shown: Annotated[
         str | None,
         typer.Option(
             "--shown",
             metavar="SHA256",
-            help="Only if this is still the `sha256` that `ralph allow --json` has shown.",
+            help="Approve only if `ralph allow --json` still shows this `sha256`.",
+            show_default="any",
         ),
     ] = None,
     as_json: Json = False,
@@ -154,7 +160,12 @@ def allow(
 
 
 def demo(
-    folder: Annotated[Path | None, typer.Argument(metavar="[DIR]", help="Empty or new.")] = None,
+    folder: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="DIR", help="An empty or new folder.", show_default="a temporary folder"
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Watch a whole run on a sample project: no key, no network."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,6 +15,9 @@ from ralph_ls.cli.verbs import VERBS
 from ralph_ls.core.suggestions import did_you_mean
 from ralph_ls.protocol.errors import UsageError
 
+MAN_PAGE = Path(__file__).parents[1] / "shells" / "ralph.1"
+"""Generated from what the help of every verb is made of."""
+
 
 def help_verb(
     verb: Annotated[
@@ -22,9 +26,14 @@ def help_verb(
             metavar="TOPIC", help="A verb, or a page such as quick-start.", show_default="list them"
         ),
     ] = None,
+    man: Annotated[
+        bool, typer.Option("--man", help="Print the man page, for: ralph help --man | man -l -")
+    ] = False,
 ) -> None:
     """Show the help of a verb or a page of the documentation, or list both."""
-    if verb is None:
+    if man:
+        page = MAN_PAGE.read_text(encoding="utf-8").rstrip("\n")
+    elif verb is None:
         page = listing()
     elif verb in VERBS:
         page = help_of(verb)

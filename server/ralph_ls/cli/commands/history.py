@@ -24,17 +24,21 @@ from ralph_ls.store.run.runs import read_statistics
 
 def archive(
     label: Annotated[
-        str | None, typer.Option(metavar="L", help="What it is called; the branch where not given.")
+        str | None,
+        typer.Option(metavar="NAME", help="Name of the archive.", show_default="the branch"),
     ] = None,
     include_logs: Annotated[
-        bool, typer.Option("--include-logs", help="Put the folder of the logs away, too.")
+        bool, typer.Option("--include-logs", help="Archive the logs too.")
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only show what would be moved.")
+        bool, typer.Option("--dry-run", help="Show what would move, and move nothing.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Move plan, requirements and progress to archive/, with a summary; the plan begins anew."""
+    """Move finished plans and progress to archive/.
+
+    A summary is written beside them, and the plan starts empty again.
+    """
     from ralph_ls.engine.plan import document_archive
     from ralph_ls.store.project.config_file import load_settings, require_one_profile
 
@@ -64,15 +68,15 @@ def archive(
     print_text(f"{'Would be archived' if dry_run else 'Archived'} in {found.folder}:")
     for move in found.moves:
         print_text(f"  {move.path}" + ("" if move.path.endswith(move.name) else f" as {move.name}"))
-    print_text(f"  {document_archive.SUMMARY}, which says what was done")
+    print_text(f"  {document_archive.SUMMARY}, a summary of the work")
     if found.written:
-        print_text(f"{'Would begin' if dry_run else 'Begins'} anew: {', '.join(found.written)}")
+        print_text(f"{'Would start' if dry_run else 'Starts'} empty: {', '.join(found.written)}")
     for note in found.notes:
         print_text(f"Note: {note}")
     if dry_run:
         print_text("Nothing was changed: this was a dry run")
     elif found.written:
-        print_text(f"Next: write what comes next into {found.written[0]}, then: ralph run")
+        print_text(f"Next: write the next tasks into {found.written[0]}, then: ralph run")
     else:
         print_text("Next: ralph run")
 
@@ -96,12 +100,18 @@ _TEXTS = frozenset({"Run", "Started", "End", "Mode", "Outcome", "Task", "Commit"
 """Headings of columns that hold no number."""
 
 OfRun = Annotated[
-    str | None, typer.Option(metavar="ID", help="Of this run alone; shown by: ralph stats.")
+    str | None,
+    typer.Option(
+        metavar="RUN", help="Only this run; its id is in: ralph stats.", show_default="all runs"
+    ),
 ]
 
 
 def stats(run: OfRun = None, as_json: Json = False) -> None:
-    """Tell what the runs here came to: success, interventions, time, cost, context."""
+    """Show success, time, tokens and cost of all runs here.
+
+    Of the last run, or the one of --run, also the iterations and finished tasks.
+    """
     from ralph_ls.core.loop.rules.health import bytes_words
     from ralph_ls.core.loop.rules.retention import pruned_words
     from ralph_ls.core.plurals import count_of
@@ -113,7 +123,7 @@ def stats(run: OfRun = None, as_json: Json = False) -> None:
         _print_json(found)
         return
     if not found.runs:
-        print_text(f"There was never a run in {place.worktree.root}. Start one: ralph run")
+        print_text(f"No run in {place.worktree.root} yet. Start one: ralph run")
         return
     zone = SystemClock().local().tzinfo
     newest = found.runs[-1]
@@ -135,24 +145,24 @@ def stats(run: OfRun = None, as_json: Json = False) -> None:
     elif pruned:
         freed = bytes_words(sum(mark.bytes for _, mark in pruned))
         print_text(
-            f"\nThe output of {count_of(len(pruned), 'run')} was removed ({freed}); "
-            "when and why: ralph stats --run ID"
+            f"\nThe output of {count_of(len(pruned), 'run')} was deleted ({freed}); "
+            "when and why: ralph stats --run RUN"
         )
 
 
 def export(
     output: Annotated[
         str | None,
-        typer.Option("--format", metavar="csv|json", help="How it is written; csv if not given."),
+        typer.Option("--format", metavar="csv|json", help="Format.", show_default="csv"),
     ] = None,
     run: OfRun = None,
     as_json: Json = False,
 ) -> None:
-    """Print every iteration of the runs here, for a spreadsheet or a program."""
+    """Print every iteration of the runs here as CSV or JSON."""
     if output not in {None, "csv", "json"}:
-        raise UsageError(f"--format {output!r}: it must be csv or json")
+        raise UsageError(f"unknown format {output!r}; use csv or json")
     if as_json and output == "csv":
-        raise UsageError("--json is the same as --format json; give one of --json and --format csv")
+        raise UsageError("--json is the same as --format json; leave out --format csv")
     place = current_worktree()
     found = read_statistics(place.worktree, place.state, run=run)
     if as_json or output == "json":
@@ -165,17 +175,32 @@ def export(
 
 def report(
     run: Annotated[
-        str | None, typer.Argument(metavar="RUN", help="Its id; the newest if not given.")
+        str | None,
+        typer.Argument(metavar="RUN", help="Id of the run.", show_default="the last run"),
     ] = None,
     form: Annotated[
         str | None,
-        typer.Option("--format", metavar="md|html", help="How it is written; md if not given."),
+        typer.Option(
+            "--format",
+            metavar="md|html",
+            help="Format.",
+            show_default="that of FILE, else md",
+        ),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", metavar="FILE", help="Write it into this file.")
+        Path | None,
+        typer.Option(
+            "--output",
+            metavar="FILE",
+            help="Write to this file.",
+            show_default="standard output",
+        ),
     ] = None,
 ) -> None:
-    """One page about a run, to send to somebody: what was done, what it took, what is left."""
+    """Write a one-page report about a run.
+
+    It shows the work, its cost and what is left. Secrets are redacted.
+    """
     from ralph_ls.core.redaction.redactor import Redactor, secrets_of
     from ralph_ls.core.views.model.control_chars import escape_control_chars
     from ralph_ls.core.views.report.report_html import to_html
@@ -183,7 +208,7 @@ def report(
     from ralph_ls.store.files import write_atomic
 
     if form not in {None, "md", "html"}:
-        raise UsageError(f"--format {form!r}: it must be md or html")
+        raise UsageError(f"unknown format {form!r}; use md or html")
     is_html = form == "html" or (
         form is None and output is not None and output.suffix in {".html", ".htm"}
     )
@@ -194,7 +219,7 @@ def report(
         sys.stdout.write(text)
         return
     write_atomic(output, text.encode(), mode=0o644)
-    print_text(f"Written: {output}")
+    print_text(f"Wrote {output}")
 
 
 def _report_page(run: str | None) -> ReportPage:

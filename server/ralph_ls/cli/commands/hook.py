@@ -11,7 +11,7 @@ from ralph_ls.protocol.errors import UsageError
 
 
 def hook_verb(
-    event: Annotated[str, typer.Argument(metavar="stop", help="What the agent is about to do.")],
+    event: Annotated[str, typer.Argument(metavar="stop", help="The event: stop.")],
 ) -> None:
     """Answer an agent's program that asks before its agent stops (a stop hook)."""
     if event != "stop":

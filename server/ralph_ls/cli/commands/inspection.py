@@ -1,9 +1,8 @@
-"""``ralph plan`` and ``ralph read``: reading what others wrote. Runs and changes nothing."""
+"""``ralph plan`` and ``ralph read``: show how a plan or an output is read. Changes nothing."""
 
 from __future__ import annotations
 
 import dataclasses
-import errno
 import itertools
 import os
 import re
@@ -34,6 +33,7 @@ from ralph_ls.core.plan.formats.dispatch import check_plan, parse_plan
 from ralph_ls.core.plan.lint.checks import plan_problems
 from ralph_ls.core.plan.model import ParsedPlan, PlanKind, kind_of_file
 from ralph_ls.core.plan.queries import parsed_plan_to_json as plan_to_json
+from ralph_ls.core.suggestions import unknown
 from ralph_ls.engine.agent.description import mapping_of
 from ralph_ls.engine.agent.selection import adapter_of
 from ralph_ls.protocol.base import to_wire_time
@@ -67,10 +67,15 @@ SHOWN_OVERLOOKED = 20
 
 
 def show_plan(
-    file: Annotated[Path | None, typer.Argument(help="The plan; found by itself here.")] = None,
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="FILE", help="The plan file.", show_default="the plan of this repository"
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Show the tasks of a plan, what in it could not be read, and what its checks found."""
+    """Show the tasks of a plan, and its problems."""
     config = _plan_settings()
     place = current_worktree().require_plan() if file is None else _place_of_file(file, config)
     text = _plan_text(place, file)
@@ -88,12 +93,31 @@ def show_plan(
 
 
 def read_output(
-    file: Annotated[str, typer.Argument(help="What an agent printed; - is standard input.")] = "-",
-    agent: Annotated[str | None, typer.Option(help="Whose output it is.")] = None,
-    profile: Annotated[str | None, typer.Option(help="Whose signals count.")] = None,
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE", help="Output of an agent.", show_default="-, standard input"
+        ),
+    ] = "-",
+    agent: Annotated[
+        str | None,
+        typer.Option(metavar="AGENT", help="The agent that printed it.", show_default="plain text"),
+    ] = None,
+    profile: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PROFILE",
+            help="The profile whose signals count.",
+            show_default="from the settings",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Tell what an agent's output says: report, promise, errors, words; and what did not count."""
+    """Show what the loop reads in an agent's output.
+
+    Shows the status block, promises, errors and completion phrases, and the signals that did not
+    count.
+    """
     config, is_given = _config_for(profile)
     name = agent or "command"
     dialect, mapping = _dialect_of(name, config), mapping_of(config, name)
@@ -123,7 +147,7 @@ def read_output(
 
 
 _RECORDS = re.compile(rb"\s*(?:\[\s*)?\{\s*\"[\w.-]+\": *[\[{\"\d]")
-_LOOKS_LIKE_RECORDS = "This looks like an agent's JSON lines; read them with: --agent, one of "
+_LOOKS_LIKE_RECORDS = "This looks like JSON lines of an agent; name it with --agent: "
 
 
 def _agents_of(config: Config) -> list[str]:
@@ -146,7 +170,7 @@ def _config_for(profile: str | None) -> tuple[Config, bool]:
     try:
         settings = load_settings(root, os.environ, overrides)
     except RalphError as error:
-        print_error(f"the settings were left out: {error.message}")
+        print_error(f"the settings are ignored: {error.message}")
         name = ProfileName(profile) if profile is not None else Config().profile
         return Config(profile=name), profile is not None
     return settings.config, bool(settings.from_file) or profile is not None
@@ -159,8 +183,7 @@ def _dialect_of(agent: str, config: Config) -> Dialect:
         return table.dialect
     adapter = adapter_of(agent, config)
     if adapter is None and agent not in PLAIN:
-        names = ", ".join(sorted({*PLAIN, *CATALOG, *config.agents}))
-        raise UsageError(f"--agent {agent!r}: there is no such agent here; there is: {names}")
+        raise UsageError(unknown("agent", agent, [*PLAIN, *CATALOG, *config.agents]))
     if adapter is Adapter.ACP:
         return Dialect.ACP
     known = None if adapter is None else CATALOG.get(adapter)
@@ -173,7 +196,7 @@ def _plan_text(place: PlanLocation, file: Path | None) -> str:
     path = current_worktree().worktree.root / place.path if file is None else file
     data = read_plan_file(path)
     if data is None:
-        raise PlanMissing(f"the plan {path} cannot be read: {os.strerror(errno.ENOENT)}")
+        raise PlanMissing(f"there is no plan {path}")
     return data.decode("utf-8", errors="replace")
 
 
@@ -216,15 +239,14 @@ def _input_of(file: str) -> bytes:
         data = sys.stdin.buffer.read(LARGEST_OUTPUT + 1)
         if len(data) > LARGEST_OUTPUT:
             size = size_in_words(LARGEST_OUTPUT)
-            raise UsageError(f"standard input is larger than {size}; give the end of it")
+            raise UsageError(f"standard input is larger than {size}; pass only its end")
         return data
     try:
         found = read_regular(Path(file), LARGEST_OUTPUT)
     except StateUnusable as error:
-        raise UsageError(f"{error.message}; a pipe is read with: ralph parse -") from error
+        raise UsageError(f"{error.message}; to read a pipe: ralph read -") from error
     if found is None:
-        why = _pruned(Path(file)) or os.strerror(errno.ENOENT)
-        raise UsageError(f"{file} cannot be read: {why}")
+        raise UsageError(_pruned(Path(file)) or f"there is no file {file}")
     return found
 
 
@@ -235,7 +257,7 @@ def _pruned(file: Path) -> str | None:
     if pruned is None:
         return None
     run = folder.name
-    return f"{pruned_words(run, pruned)}; its numbers are in: ralph stats --run {run}"
+    return f"{pruned_words(run, pruned)}; its figures are in: ralph stats --run {run}"
 
 
 def _show_reading(found: output_parser.ParsedOutput, dialect: Dialect) -> None:
@@ -250,11 +272,11 @@ def _show_reading(found: output_parser.ParsedOutput, dialect: Dialect) -> None:
     for promise in found.promises:
         print_text(f"Promise: {promise.kind.value} {_indented(promise.text)}".rstrip())
     if found.question:
-        print_text(f"Asked without a signal: {found.question}")
+        print_text(f"Question without a signal: {found.question}")
     for error in found.errors:
         print_text(f"Error: {error}")
-    print_text(f"Completion words: {', '.join(found.completion) or 'none'}")
-    print_text(f"Clarification words: {', '.join(found.clarification) or 'none'}")
+    print_text(f"Completion phrases: {', '.join(found.completion) or 'none'}")
+    print_text(f"Clarification phrases: {', '.join(found.clarification) or 'none'}")
     print_text(f"Confidence: {found.confidence}")
     _show_stream_facts(found, dialect)
 
@@ -267,18 +289,18 @@ def _indented(value: str) -> str:
 def _show_stream_facts(found: output_parser.ParsedOutput, dialect: Dialect) -> None:
     """Facts that only an agent which prints records reports."""
     if found.failed:
-        print_text(f"Failed: {found.why or 'the agent says so'}")
+        print_text(f"Failed: {found.why or 'reported by the agent'}")
     if found.limit is not None:
         print_text(f"Usage limit: {_until(found.limit)}")
     if found.denied_tools:
-        print_text(f"Not permitted: {', '.join(dict.fromkeys(found.denied_tools))}")
+        print_text(f"Denied tools: {', '.join(dict.fromkeys(found.denied_tools))}")
     if found.usage is not None:
         fields = found.usage.model_dump(by_alias=True, exclude_none=True)
         print_text(f"Usage: {', '.join(f'{name} {value}' for name, value in fields.items())}")
     unknown = _unknown(found, dialect)
     if unknown:
         what = "plain text" if dialect is Dialect.TEXT else "this output"
-        print_text(f"Unknown, since {what} does not tell it: {', '.join(unknown)}")
+        print_text(f"Not in {what}: {', '.join(unknown)}")
 
 
 def _unknown(found: output_parser.ParsedOutput, dialect: Dialect) -> list[str]:
@@ -298,11 +320,11 @@ def _until(limit: AccountLimit) -> str:
     if limit.resets_at is not None:
         return f"until {to_wire_time(limit.resets_at)}"
     if limit.resets_in is not None:
-        return f"for {limit.resets_in:g} s from then on"
+        return f"for {limit.resets_in:g} s from then"
     if limit.resets_locally is not None:
         where = "" if limit.resets_locally.zone else " where the agent ran"
         return f"until {limit.resets_locally}{where}"
-    return "until when, the agent does not say"
+    return "the agent does not report until when"
 
 
 def _show_gate(found: output_parser.ParsedOutput, config: Config) -> None:
@@ -319,16 +341,16 @@ def _show_gate(found: output_parser.ParsedOutput, config: Config) -> None:
     )
     result = check_gate(given)
     print_text(
-        f"Gate of {config.profile.value}: asks for {gate_words(config.gate, given.complete_word)}"
+        f"Gate of {config.profile.value}: needs {gate_words(config.gate, given.complete_word)}"
     )
     if result.satisfied:
-        print_text("  ✓ this output gives the signal; whether it counts is for the plan to say")
+        print_text("  ✓ this output has the signal; it counts if the plan is done")
     elif config.gate.rule in {GateRule.MARKER, GateRule.QUEUE}:
-        print_text("  · no output of an agent gives that; only the plan is asked")
+        print_text("  · only the plan decides; no output of an agent does")
     else:
         print_text(f"  ✗ {missing_signal(given, result.indicators)}")
     for signal in foreign_signals(given):
-        print_text(f"  ! {signal}, which is no signal to this gate")
+        print_text(f"  ! {signal}, which this gate ignores")
 
 
 def _show_overlooked(overlooked: Sequence[IgnoredSignal]) -> None:

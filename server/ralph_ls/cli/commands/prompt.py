@@ -12,6 +12,7 @@ import typer
 from ralph_ls.cli.flags import Issue, Json, issue_overrides
 from ralph_ls.cli.output import emit_json, print_error
 from ralph_ls.core.plan.formats.stories.tasks import IMPLEMENT
+from ralph_ls.core.suggestions import unknown
 from ralph_ls.core.views.model.control_chars import escape_control_chars
 from ralph_ls.protocol.config.config import FirstMode
 from ralph_ls.protocol.errors import UsageError
@@ -20,17 +21,36 @@ from ralph_ls.protocol.run.values import Mode
 
 def prompt_verb(
     mode: Annotated[
-        str | None, typer.Option(help="build, plan, review or review-fix, in place of what comes.")
+        str | None,
+        typer.Option(
+            metavar="build|plan|review|review-fix",
+            help="The prompt of this mode.",
+            show_default="the next one",
+        ),
     ] = None,
     profile: Annotated[
-        str | None, typer.Option(help="spec, fixplan, stories, beads, issue")
+        str | None,
+        typer.Option(
+            metavar="PROFILE",
+            help="Use this profile: spec, fixplan, stories, beads or issue.",
+            show_default="from the settings",
+        ),
     ] = None,
-    task: Annotated[str | None, typer.Option(help="As if this task alone were to be done.")] = None,
+    task: Annotated[
+        str | None,
+        typer.Option(metavar="TASK", help="The prompt for this task.", show_default="the next one"),
+    ] = None,
     issue: Issue = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Of the last run, gone on.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="The prompt of the last run if it continues.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """Print what the next agent would be told, with task, answer, recommendation and notes."""
+    """Print the prompt the next agent would get.
+
+    It has the task, your answer, the recommendation and your notes. Nothing else is printed, so it
+    can be piped into an agent.
+    """
     from ralph_ls.engine.clock import SystemClock
     from ralph_ls.engine.run.preparation import RunRequest
     from ralph_ls.engine.run.preview import next_prompt
@@ -67,13 +87,11 @@ def prompt_verb(
     )
     sys.stdout.flush()
     if preview.instead:
-        print_error(f"no agent would be started: {preview.instead}")
+        print_error(f"no agent would start: {preview.instead}")
     if preview.passed_over is not None:
         print_error(preview.passed_over)
     if preview.template in preview.not_allowed:
-        print_error(
-            f"{preview.template} is not allowed yet; look at it and allow it with: ralph allow"
-        )
+        print_error(f"{preview.template} is not approved yet; review and approve it: ralph allow")
 
 
 def _mode_named(name: str | None) -> Mode | None:
@@ -82,5 +100,5 @@ def _mode_named(name: str | None) -> Mode | None:
     if name == IMPLEMENT:
         return Mode.BUILD
     if name not in set(Mode):
-        raise UsageError(f"--mode {name!r}: it must be one of {', '.join(Mode)}")
+        raise UsageError(unknown("mode", name, Mode))
     return Mode(name)

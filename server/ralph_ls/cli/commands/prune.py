@@ -53,23 +53,35 @@ class _Place:
 
 def prune_verb(
     everywhere: Annotated[
-        bool, typer.Option("--all", help="Of every work tree, not only of this one.")
+        bool, typer.Option("--all", help="Every work tree, not only this one.")
     ] = False,
     keep_days: Annotated[
         int | None,
-        typer.Option(metavar="N", min=0, help="Keep output for N days, whatever the settings say."),
+        typer.Option(
+            metavar="DAYS",
+            min=0,
+            help="Keep output for so many days.",
+            show_default="from the settings",
+        ),
     ] = None,
     max_bytes: Annotated[
         str | None,
-        typer.Option(metavar="SIZE", help="Keep at most so much, such as 1 GB, of a work tree."),
+        typer.Option(
+            metavar="SIZE",
+            help="Keep at most so much output a work tree, such as '1 GB'.",
+            show_default="from the settings",
+        ),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only show what would be removed.")
+        bool, typer.Option("--dry-run", help="Show what would be deleted, and delete nothing.")
     ] = False,
     yes: Yes = False,
     as_json: Json = False,
 ) -> None:
-    """Remove output and messages of old runs; their numbers and the last run are kept."""
+    """Delete the output of old runs.
+
+    Their figures stay, and all of the last run.
+    """
     if everywhere and not dry_run:
         from ralph_ls.store.run.ancestry import require_outside_all
 
@@ -85,7 +97,7 @@ def prune_verb(
     if not any(place.chosen for place in places):
         return
     if dry_run:
-        print_text("Nothing was removed: this was a dry run")
+        print_text("Nothing was deleted: this was a dry run")
         return
     _show_done(_prune(places, now, yes=yes, can_ask=sys.stdin.isatty()))
 
@@ -96,9 +108,11 @@ def _prune(
     """Remove what was chosen, if the user agrees."""
     if any(place.chosen for place in places) and not yes:
         if not can_ask:
-            raise UsageError("removing needs a terminal to ask in, or --yes; look with --dry-run")
-        if not typer.confirm("Remove this output?", default=False):
-            print_text("Nothing was removed")
+            raise UsageError(
+                "deleting needs a terminal to ask on, or --yes; look first: ralph prune --dry-run"
+            )
+        if not typer.confirm("Delete this output?", default=False):
+            print_text("Nothing was deleted")
             raise typer.Exit(1)
     return [prune_runs(place.state, place.chosen, now) for place in places]
 
@@ -137,7 +151,7 @@ def _everywhere(given: dict[str, int], now: datetime) -> Iterator[_Place]:
             try:
                 limits = load_settings(root, os.environ, {}).config.state
             except RalphError as error:
-                print_error(f"the runs of {root} are left alone: {error.message}")
+                print_error(f"the runs of {root} are skipped: {error.message}")
                 continue
         is_gone = root is not None and not root.is_dir()
         title = f"{root or state.folder}{' (gone)' if is_gone else ''}"
@@ -187,9 +201,9 @@ def _show(places: Sequence[_Place]) -> None:
     total = bytes_words(sum(one.size for one in stored))
     freed = bytes_words(sum(one.removable for one in chosen))
     where = "here" if len(places) == 1 else f"in {len(places)} work trees"
-    print_text(f"{count_of(len(stored), 'run')} {where}: {total}; to be freed: {freed}")
+    print_text(f"{count_of(len(stored), 'run')} {where}: {total}; can be freed: {freed}")
     if not chosen:
-        print_text(f"Nothing to remove{_limits_words(places)}")
+        print_text(f"Nothing to delete{_limits_words(places)}")
 
 
 def _limits_words(places: Sequence[_Place]) -> str:
@@ -200,7 +214,7 @@ def _limits_words(places: Sequence[_Place]) -> str:
     days, size = limits.pop()
     age = f"for {count_of(days, 'day')}" if days else "at any age"
     most = f"up to {size_setting(size)} in all" if size else "at any size"
-    return f": output is kept {age} and {most}, that of the last run always"
+    return f": output is kept {age} and {most}, and always that of the last run"
 
 
 def _show_table(place: _Place) -> None:
@@ -210,7 +224,7 @@ def _show_table(place: _Place) -> None:
 
     zone = SystemClock().local().tzinfo
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for heading in ("Run", "Ended", "Files", "Size", "Removed by"):
+    for heading in ("Run", "Ended", "Files", "Size", "Deleted by"):
         is_number = heading in {"Files", "Size"}
         table.add_column(heading, justify="right" if is_number else "left", no_wrap=True)
     for one in place.chosen:
@@ -226,10 +240,10 @@ def _show_table(place: _Place) -> None:
 
 def _show_done(done: Sequence[PruningResult]) -> None:
     runs, freed = sum(one.runs for one in done), sum(one.bytes for one in done)
-    print_text(f"Removed the output of {count_of(runs, 'run')}: {bytes_words(freed)} freed")
+    print_text(f"Deleted the output of {count_of(runs, 'run')}: {bytes_words(freed)} freed")
     for one in done:
         if one.problem is not None:
-            print_text(f"Note: {one.problem}; remove it yourself, or try again: ralph prune")
+            print_text(f"Note: {one.problem}; delete it yourself, or try again: ralph prune")
 
 
 def _as_json(

@@ -59,15 +59,30 @@ from ralph_ls.store.run.summary_file import shown_summary
 
 Iterations = Annotated[
     int | None,
-    typer.Argument(metavar="[N]", parser=iteration_count, help="Iterations at most."),
+    typer.Argument(
+        metavar="[N]",
+        parser=iteration_count,
+        help="Stop after N iterations.",
+        show_default="from the profile",
+    ),
 ]
 Prompt = Annotated[
     str | None,
-    typer.Option("-p", metavar="TEXT", help="Work on this, without a plan; - reads stdin."),
+    typer.Option(
+        "-p",
+        metavar="TEXT",
+        help="Work on this, without a plan; - reads standard input.",
+        show_default="work on the plan",
+    ),
 ]
 PromptFile = Annotated[
     str | None,
-    typer.Option("--prompt", metavar="FILE", help="The same with the text of a file."),
+    typer.Option(
+        "--prompt",
+        metavar="FILE",
+        help="Work on the text of this file, without a plan.",
+        show_default="work on the plan",
+    ),
 ]
 
 
@@ -76,31 +91,70 @@ def run_verb(
     prompt: Prompt = None,
     prompt_file: PromptFile = None,
     profile: Annotated[
-        str | None, typer.Option(help="spec, fixplan, stories, beads, issue")
+        str | None,
+        typer.Option(
+            metavar="PROFILE",
+            help="Use this profile: spec, fixplan, stories, beads or issue.",
+            show_default="from the settings, else detected",
+        ),
     ] = None,
     agent: Annotated[
-        str | None, typer.Option(help="claude, codex, cline, …, demo, or a name from [agents]")
+        str | None,
+        typer.Option(
+            metavar="AGENT",
+            help="Use this agent, such as claude or codex, or one from [agents].",
+            show_default="from the settings",
+        ),
     ] = None,
     agent_command: Annotated[
-        str | None, typer.Option(help="Any program as agent; quoted like in a shell, run by none.")
+        str | None,
+        typer.Option(
+            metavar="COMMAND",
+            help="Use any program as the agent; quoted as in a shell, but no shell runs it.",
+            show_default="none",
+        ),
     ] = None,
     agent_prompt: AgentPrompt = None,
     model: Model = None,
     allow_tool: AllowTool = None,
     deny_tool: DenyTool = None,
-    plan: Annotated[str | None, typer.Option(help="The plan file.")] = None,
+    plan: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Use this plan.", show_default="that of the profile"),
+    ] = None,
     issue: Issue = None,
     mode: Annotated[
-        str | None, typer.Option(help="What comes first: build, or plan to make the plan anew.")
+        str | None,
+        typer.Option(
+            metavar="build|plan",
+            help="Start with this mode; plan rewrites the plan first.",
+            show_default="build",
+        ),
     ] = None,
-    task: Annotated[str | None, typer.Option(help="Work on this task alone.")] = None,
+    task: Annotated[
+        str | None,
+        typer.Option(metavar="TASK", help="Work only on this task.", show_default="all tasks"),
+    ] = None,
     max_stuck: Annotated[
-        int | None, typer.Option(min=1, help="Stop after so many iterations without a commit.")
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="Stop after N iterations in a row without a commit.",
+            show_default="from the profile",
+        ),
     ] = None,
     skip_review: Annotated[
-        bool, typer.Option("--skip-review", help="Stories pass without a review.")
+        bool, typer.Option("--skip-review", help="Let stories pass without a review.")
     ] = False,
-    timeout: Annotated[str | None, typer.Option(help="For an iteration, such as 30m.")] = None,
+    timeout: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="Stop an iteration after this time, such as 30m.",
+            show_default="from the profile",
+        ),
+    ] = None,
     max_iterations: MaxIterations = None,
     max_time: MaxTime = None,
     max_cost: MaxCost = None,
@@ -117,23 +171,36 @@ def run_verb(
     sandbox: Sandbox = None,
     no_network: NoNetwork = False,
     on_halt: Annotated[
-        str | None, typer.Option(help="exit or wait when a person is needed.")
+        str | None,
+        typer.Option(
+            metavar="exit|wait",
+            help="End or wait when the run needs you.",
+            show_default="from the settings",
+        ),
     ] = None,
     review_every: Annotated[
-        int | None, typer.Option(min=1, help="Hold for your look after every so many iterations.")
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="Pause for your review after every N iterations.",
+            show_default="never",
+        ),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the last run.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the last run.")] = False,
     take_all: Annotated[
         bool,
         typer.Option(
-            "--take-all", help="With --resume: all changes are those of the lost iteration."
+            "--take-all", help="With --resume: uncommitted changes belong to the lost iteration."
         ),
     ] = False,
     leave: Annotated[
         bool,
-        typer.Option("--leave", help="With --resume: all uncommitted changes are yours."),
+        typer.Option("--leave", help="With --resume: uncommitted changes are yours."),
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show, start nothing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would start, and start nothing.")
+    ] = False,
     detach: Annotated[bool, typer.Option("--detach", help="Run in the background.")] = False,
     as_json: Json = False,
     run_id: Annotated[str | None, typer.Option(hidden=True)] = None,
@@ -200,15 +267,35 @@ def run_verb(
 
 def replan_verb(
     n: Iterations = None,
-    profile: Annotated[str | None, typer.Option(help="spec, fixplan")] = None,
+    profile: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PROFILE",
+            help="Use this profile: spec or fixplan.",
+            show_default="from the settings, else detected",
+        ),
+    ] = None,
     agent: Annotated[
-        str | None, typer.Option(help="claude, codex, cline, …, demo, or a name from [agents]")
+        str | None,
+        typer.Option(
+            metavar="AGENT",
+            help="Use this agent, such as claude or codex, or one from [agents].",
+            show_default="from the settings",
+        ),
     ] = None,
     agent_command: Annotated[
-        str | None, typer.Option(help="Any program as agent; quoted like in a shell, run by none.")
+        str | None,
+        typer.Option(
+            metavar="COMMAND",
+            help="Use any program as the agent; quoted as in a shell, but no shell runs it.",
+            show_default="none",
+        ),
     ] = None,
     agent_prompt: AgentPrompt = None,
-    plan: Annotated[str | None, typer.Option(help="The plan file.")] = None,
+    plan: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Use this plan.", show_default="that of the profile"),
+    ] = None,
     sandbox: Sandbox = None,
     no_network: NoNetwork = False,
     max_iterations: MaxIterations = None,

@@ -14,24 +14,34 @@ from ralph_ls.protocol.errors import UsageError
 
 def serve_verb(
     stdio: Annotated[  # noqa: ARG001 -- there is no other way
-        bool, typer.Option("--stdio", help="Speak over standard input and output.")
+        bool, typer.Option("--stdio", help="Use standard input and output; the only transport.")
     ] = True,
     read_only: Annotated[
-        bool, typer.Option("--read-only", help="Start and change nothing, whatever it is told.")
+        bool, typer.Option("--read-only", help="Refuse requests that start or change anything.")
     ] = False,
     log_file: Annotated[
         Path | None,
-        typer.Option("--log-file", metavar="FILE", help="Log there, not to standard error."),
+        typer.Option(
+            "--log-file", metavar="FILE", help="Log to this file.", show_default="standard error"
+        ),
     ] = None,
     log_level: Annotated[
         str, typer.Option("--log-level", metavar="LEVEL", help=f"One of {', '.join(LEVELS)}.")
     ] = DEFAULT_LEVEL,
     client: Annotated[
         str | None,
-        typer.Option("--clientProcessId", metavar="PID", help="End with this process, too."),
+        typer.Option(
+            "--clientProcessId",
+            metavar="PID",
+            help="Also end when this process ends.",
+            show_default="none",
+        ),
     ] = None,
     tcp: Annotated[
-        str | None, typer.Option("--tcp", metavar="PORT", help="Refused: no port is opened.")
+        str | None,
+        typer.Option(
+            "--tcp", metavar="PORT", help="Refused: no port is opened.", show_default="none"
+        ),
     ] = None,
 ) -> None:
     """Serve an editor: the language server."""

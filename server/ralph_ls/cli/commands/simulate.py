@@ -18,7 +18,7 @@ from typing import Annotated, Any, BinaryIO
 
 import typer
 
-from ralph_ls.cli.flags import profile_named
+from ralph_ls.cli.flags import Json, profile_named
 from ralph_ls.cli.output import emit_json, print_error, print_text
 from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.core.replay.driver import SimulatedIteration, to_json
@@ -40,37 +40,34 @@ KINDS_OF_PROBLEMS = 100
 """How many are reported one by one; of more, only the count."""
 
 HELP = """\
-Tell what a policy would have made of a trace or a journal.
+Replay a run or a trace under other settings.
 
-The policy is that of --profile, with each --set over it. A journal is judged by the settings
-that its run had, where no profile is given. Nothing is run, and nothing is changed.
+Shows what would have happened under the settings of --profile, changed by each --set. Without a
+profile, a journal is replayed under the settings of its run. Starts and changes nothing.
 
 \b
-A trace has a JSON object a line, one for each iteration:
-  report       the status block: {"STATUS": "COMPLETE", "EXIT_SIGNAL": true, …},
-               or its text
-  evidence     what changed: {"commits": 1, "files": 2, "tasks": 1}, numbers or
-               lists; without it the report's numbers count
+A trace has one JSON object a line, one for each iteration:
+  report       the status block: {"STATUS": "COMPLETE", "EXIT_SIGNAL": true, …}, or its text
+  evidence     what changed: {"commits": 1, "files": 2, "tasks": 1}, numbers or lists; \
+without it, the numbers of the report count
   errors       error lines
-  finalText    the agent's last text: promises, words and errors are read in it,
-               and a status block where there is no report
-\b
-and where it is known:
-  promise      {"kind": "blocked", "text": "why"}, or "BLOCKED:why"
-  plan         afterwards: {"total": 5, "open": 2, "blocked": 1, "marker": false};
-               without it nothing is known of the plan
-  task         the id of the task that it was given
-  limit        true: the agent was at its usage limit
-  deniedTools  names of tools that were not permitted
-  exitCode     the agent's; 0 where it is not given
-  timedOut     true: it ran out of time
-  validated    whether the validation script was content
+  finalText    the agent's last text; promises, phrases, errors and, without a report, the \
+status block are read from it
 
 \b
-With --json, one line an iteration:
-  {"iteration", "breaker", "reason", "verdict", "exitCode"}
-The verdict is continue, complete, limit, blocked, decide, stuck or fatal; nothing
-follows an end. A run that ends before its first iteration is told as iteration 0.
+and, if known:
+  promise      {"kind": "blocked", "text": "why"}, or "BLOCKED:why"
+  plan         after the iteration: {"total": 5, "open": 2, "blocked": 1, "marker": false}
+  task         the id of its task
+  limit        true if the agent reached its usage limit
+  deniedTools  names of tools that were denied
+  exitCode     of the agent, 0 by default
+  timedOut     true if the iteration timed out
+  validated    true if validation passed
+
+With --json, prints one object a line: iteration, breaker, reason, verdict and exitCode. The verdict
+is continue, complete, limit, blocked, decide, stuck or fatal; nothing follows an end. A run that
+ends before its first iteration ends in iteration 0.
 """
 
 _HEADINGS = ("iteration", "breaker", "verdict", "reason")
@@ -81,17 +78,27 @@ _NARROWEST = 20
 
 
 def simulate(
-    trace: Annotated[str, typer.Argument(help="A trace or a journal; - is standard input.")],
-    profile: Annotated[str | None, typer.Option(help="Whose settings hold.")] = None,
+    trace: Annotated[
+        str,
+        typer.Argument(metavar="TRACE", help="A trace or a journal file; - is standard input."),
+    ],
+    profile: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PROFILE",
+            help="Use the settings of this profile.",
+            show_default="those of the journal, else of fixplan",
+        ),
+    ] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option(
             "--set",
             metavar="KEY=VALUE",
-            help="A setting, such as breaker.no_progress_open=5; any number of them.",
+            help="Change a setting, such as breaker.no_progress_open=5; repeatable.",
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+    as_json: Json = False,
 ) -> None:
     """What ``HELP`` says."""
     overrides = _overrides(settings or [])
@@ -115,7 +122,7 @@ def simulate(
         last = _emit(sent) if as_json else _show(sent)
     problems.report_remainder()
     if last is None:
-        print_error(f"{trace} tells of no iteration, so there is nothing to simulate")
+        print_error(f"{trace} has no iteration to replay")
     elif not as_json:
         _show_end(last, "journal" if is_journal else "trace")
 
@@ -133,9 +140,9 @@ def _overrides(given: list[str]) -> dict[str, Any]:
         key, equals, value = setting.partition("=")
         key = key.strip()
         if not equals or not key:
-            raise UsageError(f"--set {setting!r}: write a key and a value, such as max_stuck=3")
+            raise UsageError(f"--set {setting!r}: write KEY=VALUE, such as max_stuck=3")
         if key == "profile":
-            raise UsageError(f"--set {setting!r}: choose a profile with --profile")
+            raise UsageError(f"--set {setting!r}: use --profile instead")
         overrides[key] = _toml_value(value.strip())
     return overrides
 
@@ -175,9 +182,9 @@ class _Problems:
         for (code, field), n_more in self._again.items():
             if n_more:
                 what = f"{code} ({field})" if field else code
-                print_error(f"{self._name}: {what}: {n_more} more like it")
+                print_error(f"{self._name}: {what}: {n_more} more")
         if self._n_others:
-            print_error(f"{self._name}: {self._n_others} more problems of other kinds")
+            print_error(f"{self._name}: {self._n_others} more problems")
 
 
 _Line = tuple[int, bytes]
@@ -193,7 +200,7 @@ def _open(path: str) -> BinaryIO:
 
 def _unreadable(path: str, error: Exception) -> UsageError:
     why = getattr(error, "strerror", None) or error
-    return UsageError(f"{path} cannot be read: {why}; name a trace or a journal")
+    return UsageError(f"cannot read {path}: {why}; name a trace or a journal file")
 
 
 def _lines(stream: BinaryIO, name: str, problems: _Problems) -> Iterator[_Line]:
@@ -205,7 +212,7 @@ def _lines(stream: BinaryIO, name: str, problems: _Problems) -> Iterator[_Line]:
                 return
             if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
                 _skip_line(stream)
-                message = f"this is longer than {LONGEST_LINE} bytes, so it is left out"
+                message = f"longer than {LONGEST_LINE} bytes, so it is skipped"
                 problems.report(number, TraceProblem(code="too-long", message=message))
             elif line.strip():
                 yield number, line
@@ -248,7 +255,7 @@ def _events(lines: Iterable[_Line], problems: _Problems) -> Iterator[EventBase]:
         try:
             yield parse_event(line)
         except ValueError:
-            message = "this is no event, so it is left out"
+            message = "not an event, so it is skipped"
             problems.report(number, TraceProblem(code="no-event", message=message))
 
 
@@ -302,8 +309,8 @@ def _folded(text: str, room: int) -> list[str]:
 def _show_end(last: SimulatedIteration, what: str) -> None:
     if last.verdict is None:
         where = f"after iteration {last.iteration}, where the {what} ends"
-        print_text(f"Under this policy the run goes on {where}")
+        print_text(f"With these settings the run continues {where}")
         return
     where = f"after iteration {last.iteration}" if last.iteration else "before its first iteration"
     code = f"{last.verdict.value}, exit code {last.exit_code}"
-    print_text(f"Under this policy the run ends {where}: {code}")
+    print_text(f"With these settings the run ends {where}: {code}")

@@ -9,30 +9,29 @@ import typer
 
 from ralph_ls.cli.context import current_worktree
 from ralph_ls.cli.flags import Json
-from ralph_ls.cli.output import emit_json, print_text
+from ralph_ls.cli.output import emit_json, print_rows, print_text
 from ralph_ls.core.views.model.decisions import decisions
 from ralph_ls.core.views.text.run_end import agent_claims, has_trouble, last_words, trouble
 from ralph_ls.core.views.text.status import needs_user, status_answers
 from ralph_ls.engine.clock import SystemClock
-from ralph_ls.protocol.errors import WorkspaceMissing
 from ralph_ls.store.run.journal import each_event
 from ralph_ls.store.run.runs import FoundRun, read_texts
 
 
 def status(
     why: Annotated[
-        bool, typer.Option("--why", help="Say what was decided about each iteration, and why.")
+        bool, typer.Option("--why", help="Show the decision after each iteration, and its reason.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Tell how the newest run here stands, and what it needs."""
+    """Show the state of the last run here, and what it needs."""
     place = current_worktree()
     found = place.find_run()
     if found is None:
         if as_json:
             emit_json({"run": None, "workspace": str(place.worktree.root)})
         else:
-            print_text(f"There was never a run in {place.worktree.root}. Start one: ralph run")
+            print_text(f"No run in {place.worktree.root} yet. Start one: ralph run")
         return
     made = list(decisions(each_event(found.files.journal))) if why else []
     if as_json:
@@ -41,38 +40,18 @@ def status(
         for one in made:
             print_text(f"Iteration {one.iteration}: {one.text}")
         if not made:
-            print_text("No iteration of this run has ended yet")
+            print_text("No iteration has ended yet")
     else:
         show_status(found)
 
 
 def show_status(found: FoundRun) -> None:
-    """Answer the six questions, a line each; of a stuck or failed run, why before what is next."""
+    """Show the status, one line an answer; of a failed run, why before what is next."""
     pid = found.owner.pid if found.owner is not None and found.live else None
     clock = SystemClock()
     zone, now = clock.local().tzinfo, clock.now()
     answers = status_answers(found.state, found.phase, pid=pid, zone=zone, now=now)
-    for heading, answer in [*answers[:-1], *_trouble(found), answers[-1]]:
-        print_text(f"{heading + ':':13}{answer}".replace("\n", "\n" + 13 * " "))
-
-
-def show_overview() -> None:
-    """``ralph`` alone: print the next command."""
-    print_text(_what_next())
-
-
-def _what_next() -> str:
-    more = "All commands: ralph --help"
-    try:
-        place = current_worktree()
-    except WorkspaceMissing:
-        return f"See a whole run on a sample project: ralph demo\n{more}"
-    found = place.find_run()
-    if found is not None:
-        return f"How the last run stands: ralph status\nStart another: ralph run\n{more}"
-    if place.has_plan():
-        return f"Start a loop on your plan: ralph run --agent-command '…'\n{more}"
-    return f"Set up a loop here: ralph init\nSee a whole run on a sample: ralph demo\n{more}"
+    print_rows([*answers[:-1], *_trouble(found), answers[-1]])
 
 
 def _trouble(found: FoundRun) -> list[tuple[str, str]]:

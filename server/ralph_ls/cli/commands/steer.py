@@ -30,45 +30,64 @@ if TYPE_CHECKING:
 
 Continue = Annotated[
     bool | None,
-    typer.Option("--continue/--no-continue", help="Go on with the run where no engine runs."),
+    typer.Option(
+        "--continue/--no-continue",
+        help="Continue the run if it is not running; asks if neither is given.",
+    ),
 ]
-Text = Annotated[list[str], typer.Argument(metavar="TEXT...")]
+Text = Annotated[
+    list[str], typer.Argument(metavar="TEXT...", help="The text; quotes are optional.")
+]
+
+OptionalText = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="TEXT...",
+        help="The answer; quotes are optional.",
+        show_default="asks on a terminal",
+    ),
+]
 
 REJECTED = 1
 """What a steering command ends with when the engine rejects it."""
 
 
 def stop(
-    now: Annotated[bool, typer.Option("--now", help="End the agent at once.")] = False,
+    now: Annotated[
+        bool, typer.Option("--now", help="End the agent at once, in the middle of its work.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """End the run after this iteration, or at once."""
+    """Stop the run after this iteration, or at once."""
     report_reply(steering.stop(command_context("stop"), now=now).reply, as_json=as_json)
 
 
 def pause(as_json: Json = False) -> None:
-    """Hold the run after this iteration."""
+    """Pause the run after this iteration."""
     report_reply(steering.pause(command_context("pause")).reply, as_json=as_json)
 
 
 def resume(go_on: Continue = None, as_json: Json = False) -> None:
-    """Go on after a pause, approve a review, or call what blocked the run resolved."""
+    """Continue after a pause, review or resolved blocker."""
     _finish(steering.resume(command_context("resume")), go_on, as_json=as_json)
 
 
 def reset(go_on: Continue = None, as_json: Json = False) -> None:
-    """Close the breaker and zero its counters."""
+    """Close the circuit breaker and reset its counters."""
     _finish(steering.reset(command_context("reset")), go_on, as_json=as_json)
 
 
-def answer(text: Text, go_on: Continue = None, as_json: Json = False) -> None:
-    """Answer the question that the run waits for."""
-    words = _words(text)
+def answer(text: OptionalText = None, go_on: Continue = None, as_json: Json = False) -> None:
+    """Answer the question the run waits for.
+
+    Without TEXT, shows the question and its numbered options, and asks for the answer.
+    """
+    words = _words(text or [_ask_for_answer(as_json=as_json)])
     _finish(steering.answer(command_context("answer"), words), go_on, as_json=as_json)
 
 
 def note(text: Text, as_json: Json = False) -> None:
-    """Tell the loop something; the next iteration's agent reads it."""
+    """Send a note to the agent of the next iteration."""
     words = _words(text)
     report_reply(steering.note(command_context("note"), words).reply, as_json=as_json)
 
@@ -106,14 +125,15 @@ def _offer_to_continue(steered: CommandOutcome, go_on: bool | None, *, as_json: 
     if wanted is None:
         wanted = can_resume and not as_json and _is_wanted(done)
     if wanted and not can_resume:
-        raise NoEngine(f"{done}, but the run cannot go on; {steered.hint}")
+        raise NoEngine(f"{done}, but the run cannot continue; {steered.hint}")
     if wanted:
         run_detached({}, resume=True, as_json=as_json)
     elif as_json:
         emit_json({"accepted": True, "code": "written", "text": done})
     else:
         print_text(
-            f"{done[0].upper()}{done[1:]}. Go on with: ralph run --resume, or start: ralph run"
+            f"{done[0].upper()}{done[1:]}. "
+            "Continue: ralph run --resume, or start a new run: ralph run"
         )
 
 
@@ -123,57 +143,126 @@ def _is_wanted(done: str) -> bool:
     return typer.confirm(f"{done[0].upper()}{done[1:]}. Continue the run?", default=True)
 
 
+def _ask_for_answer(*, as_json: bool) -> str:
+    """Show the open question with its numbered options, and ask."""
+    from ralph_ls.cli.overview import open_question
+    from ralph_ls.core.views.panel.question import listed_choices
+
+    place = current_worktree()
+    question = open_question(place.worktree.root, place.require_run())
+    if question is None:
+        raise NoEngine("no question is open; see: ralph status")
+    options = listed_choices(question)
+    if not as_json:
+        print_text(question)
+        for number, option in enumerate(options, 1):
+            print_text(f"  {number}  {option}")
+    if as_json or not sys.stdin.isatty():
+        raise UsageError('this is not a terminal, so it cannot ask; write: ralph answer "…"')
+    given = str(typer.prompt("Your answer" + (", or a number" if options else ""))).strip()
+    chosen = int(given) if given.isdecimal() else 0
+    return options[chosen - 1] if 0 < chosen <= len(options) else given
+
+
 def _words(text: list[str]) -> str:
     # A terminal of another encoding gives bytes that are no text.
     words = os.fsencode(" ".join(text)).decode("utf-8", errors="replace").strip()
     if not words:
-        raise UsageError("there is no text; write it behind the command")
+        raise UsageError("the text is missing")
     if len(words) > orders.MAX_TEXT:
-        raise UsageError(
-            f"the text has {len(words)} characters; at most {orders.MAX_TEXT} are taken"
-        )
+        raise UsageError(f"the text has {len(words)} characters; the most is {orders.MAX_TEXT}")
     return words
 
 
-TaskArgument = Annotated[str, typer.Argument(metavar="ID", help="Shown by: ralph plan --json.")]
+TaskArgument = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="TASK", help="Id of the task, as in: ralph plan.", show_default="asks on a terminal"
+    ),
+]
 
 
-def skip(task: TaskArgument, as_json: Json = False) -> None:
-    """Take a task no more for as long as this run lasts; the plan is not edited."""
+def skip(task: TaskArgument = None, as_json: Json = False) -> None:
+    """Skip a task for the rest of this run.
+
+    The plan is not changed.
+    """
+    task = task or _ask_for_task(as_json=as_json)
     report_reply(steering.skip_task(command_context("skip"), task).reply, as_json=as_json)
 
 
-def reset_task(task: TaskArgument, as_json: Json = False) -> None:
-    """Open a task again, with no attempts counted, and skip it no more."""
+def reset_task(task: TaskArgument = None, as_json: Json = False) -> None:
+    """Reopen a task and forget its failed attempts.
+
+    A skipped task is no longer skipped.
+    """
     plan = current_worktree().require_plan()
+    task = task or _ask_for_task(as_json=as_json)
     report_reply(
         steering.reset_task(command_context("reset-task"), task, plan=plan).reply, as_json=as_json
     )
 
 
+def _ask_for_task(*, as_json: bool) -> str:
+    """Show the tasks that are not done, and ask for one by its number or id."""
+    from ralph_ls.core.plan.formats.dispatch import parse_plan
+    from ralph_ls.protocol.task_words import TaskState
+    from ralph_ls.store.project.plan_file import text_of_plan
+
+    place = current_worktree()
+    if as_json or not sys.stdin.isatty():
+        raise UsageError("TASK is missing; see the ids in: ralph plan")
+    location = place.require_plan()
+    plan = parse_plan(text_of_plan(place.worktree.root, location), location.kind).plan
+    tasks = [one for one in plan.tasks if one.state is not TaskState.DONE][:SHOWN]
+    for number, one in enumerate(tasks, 1):
+        print_text(f"  {number}  {one.title}  [{one.id}]")
+    given = str(typer.prompt("Number or id of the task")).strip()
+    is_id = any(one.id == given for one in plan.tasks)
+    chosen = int(given) if given.isdecimal() and not is_id else 0
+    return tasks[chosen - 1].id if 0 < chosen <= len(tasks) else given
+
+
 SHOWN = 20
-"""How many commits and files are shown."""
+"""How many commits, files and tasks are shown."""
 
 
 def rollback(
     count: Annotated[
-        int | None, typer.Argument(metavar="N", min=1, help="How many iterations are undone.")
+        int | None,
+        typer.Argument(
+            metavar="N", min=1, help="Undo so many iterations.", show_default="none; see --before"
+        ),
     ] = None,
     before: Annotated[
         int | None,
-        typer.Option("--before", metavar="K", min=1, help="Instead of N: to before start K."),
+        typer.Option(
+            "--before",
+            metavar="START",
+            min=1,
+            help="Undo everything from this start on, instead of N.",
+            show_default="none",
+        ),
     ] = None,
-    run: Annotated[str | None, typer.Option(help="Of this run, not of the newest one.")] = None,
+    run: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RUN", help="Undo iterations of this run.", show_default="the last run"
+        ),
+    ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Undo commits that no iteration made, too.")
+        bool, typer.Option("--force", help="Also undo commits that no iteration made.")
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only show what would be undone.")
+        bool, typer.Option("--dry-run", help="Show what would be undone, and change nothing.")
     ] = False,
     yes: Yes = False,
     as_json: Json = False,
 ) -> None:
-    """Take the branch back by N iterations; what is undone stays on a branch of its own."""
+    """Undo iterations.
+
+    Shows the commits and files first, and asks. What is undone stays on a backup branch.
+    """
     from ralph_ls.engine.clock import SystemClock
     from ralph_ls.engine.delivery.branch_rollback import RollbackOrder, preview_rollback, roll_back
 
@@ -186,7 +275,7 @@ def rollback(
         return
     if not yes and not asks:
         raise UsageError(
-            "nobody is here to be asked; look with --dry-run, then roll back with --yes"
+            "this is not a terminal, so it cannot ask; look with --dry-run, then add --yes"
         )
     if not yes:
         _show(shown)
@@ -203,20 +292,20 @@ def _start(count: int | None, before: int | None, run: str | None) -> int:
 
     if (count is None) == (before is None):
         raise UsageError(
-            "say how far to go back: how many iterations, such as ralph rollback 1, "
-            "or to before which start, such as ralph rollback --before 3"
+            "how far back? Give a number of iterations: ralph rollback 1; "
+            "or a start: ralph rollback --before 3"
         )
     if before is not None:
         return before
     if run is not None:
-        raise UsageError("with --run, say to before which start: --before K")
+        raise UsageError("--run needs --before START")
     place = current_worktree()
     starts = first_starts(place.worktree, place.state)
     if count is None or count > len(starts):
         raise UsageError(
-            f"the newest run here has {count_of(len(starts), 'iteration')}; go back by no more"
+            f"the last run has only {count_of(len(starts), 'iteration')}"
             if starts
-            else "there was never an iteration here, so there is nothing to roll back"
+            else "there is no iteration to roll back yet"
         )
     return starts[-count]
 
@@ -228,8 +317,8 @@ def _report_rollback(result: RollbackResult, *, as_json: bool) -> None:
         print_text(f"Refused: {result.refused.message}")
     elif result.done:
         undone = count_of(len(result.commits), "commit")
-        print_text(f"{result.branch} stands at {result.target[:7]} again; {undone} undone")
-        print_text(f"What was undone is on {result.backup}; take it back with:")
+        print_text(f"{result.branch} is back at {result.target[:7]}; {undone} undone")
+        print_text(f"Backup branch: {result.backup}; to restore it:")
         print_text(f"  git reset --keep {result.backup}")
         _show_push(result)
     else:
@@ -243,9 +332,9 @@ def _show(result: RollbackResult) -> None:
     before = f"before iteration {result.iteration} of run {result.run}"
     if result.start != result.iteration:
         before += f" (start {result.start})"
-    print_text(f"{result.branch} goes back to {result.target[:7]}, {before}. Undone:")
+    print_text(f"{result.branch} goes back to {result.target[:7]}, {before}. This undoes:")
     for commit in result.commits[:SHOWN]:
-        mark = "  (made by no iteration)" if commit.foreign else ""
+        mark = "  (not made by an iteration)" if commit.foreign else ""
         print_text(f"  {commit.hash[:7]} {commit.subject}{mark}")
     _show_remainder(len(result.commits) - SHOWN)
     n_files = len(result.files) + result.more_files
@@ -253,7 +342,7 @@ def _show(result: RollbackResult) -> None:
     for path in result.files[:SHOWN]:
         print_text(f"  {path}")
     _show_remainder(n_files - SHOWN)
-    print_text(f"It is kept as the branch {result.backup}")
+    print_text(f"It stays on the branch {result.backup}")
     _show_push(result)
 
 
@@ -264,4 +353,4 @@ def _show_remainder(n_more: int) -> None:
 
 def _show_push(result: RollbackResult) -> None:
     if result.force_push is not None:
-        print_text(f"Some of it was pushed; to undo it there too, type: {result.force_push}")
+        print_text(f"Some of it was pushed; to undo it there too: {result.force_push}")

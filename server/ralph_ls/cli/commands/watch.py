@@ -1,4 +1,4 @@
-"""``ralph watch``: a run as it goes, in any terminal. It runs and changes nothing."""
+"""``ralph watch``: follows a run in any terminal. It changes nothing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ from ralph_ls.store.run.summary_file import shown_summary
 
 
 def watch(as_json: Json = False) -> None:
-    """Watch the run that goes on here, from any terminal, until it ends."""
+    """Follow the current run live until it ends.
+
+    Ctrl-C stops watching; the run continues.
+    """
     place = current_worktree()
     found = place.require_run()
     known = None if as_json else _before_this_iteration(found)

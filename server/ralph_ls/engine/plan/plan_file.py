@@ -22,6 +22,7 @@ from ralph_ls.core.plan.parse.markdown import parse_markdown
 from ralph_ls.core.plan.queries import count_tasks, next_task, traits_of
 from ralph_ls.core.plan.verification.criterion_checks import TaskVerification
 from ralph_ls.core.plurals import count_of
+from ralph_ls.core.suggestions import did_you_mean
 from ralph_ls.engine.plan.source import PlanSource, WrittenPlan
 from ralph_ls.protocol.config.config import Config, FirstMode, OptionalTasks
 from ralph_ls.protocol.errors import PlanMissing, PlanUnusable, RalphError, UsageError
@@ -198,9 +199,9 @@ def require_task(plan: Plan, task_id: str) -> None:
     if any(task.id == task_id for task in plan.tasks):
         return
     known = ", ".join(f"{task.id} ({task.title[:40]})" for task in plan.tasks[:5])
-    raise UsageError(
-        f"the plan has no task {task_id!r}; it has: {known or 'none'}. See them all: ralph plan"
-    )
+    listed = f"it has: {known or 'none'}. See them all: ralph plan"
+    meant = did_you_mean(task_id, (task.id for task in plan.tasks), otherwise=listed)
+    raise UsageError(f"the plan has no task {task_id!r}{meant}")
 
 
 def _blocked(data: bytes, task_id: str, reason: str, needs: str) -> bytes:

@@ -32,6 +32,7 @@ from ralph_ls.core.plan.model import (
 )
 from ralph_ls.core.plan.parse.markdown import parse_markdown
 from ralph_ls.core.plan.parse.titles import escape_surrogates
+from ralph_ls.core.suggestions import did_you_mean
 from ralph_ls.protocol.base import to_wire_time
 from ralph_ls.protocol.config.config import Config, OptionalTasks
 from ralph_ls.protocol.errors import (
@@ -330,12 +331,12 @@ def find_task(root: Path, place: PlanLocation, task: str, *, text: str | None = 
     from ralph_ls.core.plan.formats.dispatch import parse_plan
 
     known = text_of_plan(root, place) if text is None else text
-    found = parse_plan(known, place.kind).plan.find(task)
+    plan = parse_plan(known, place.kind).plan
+    found = plan.find(task)
     if found is None:
-        raise UsageError(
-            f"{place.path} has no task {task!r}; its tasks and their ids are shown by: "
-            "ralph plan --json"
-        )
+        ids = (one.id for one in plan.tasks)
+        meant = did_you_mean(task, ids, otherwise="see the ids in: ralph plan")
+        raise UsageError(f"{place.path} has no task {task!r}{meant}")
     return found
 
 

@@ -23,6 +23,7 @@ from pydantic import BaseModel, ValidationError
 
 from ralph_ls import __version__
 from ralph_ls.core.loop.fold import fold
+from ralph_ls.core.suggestions import did_you_mean
 from ralph_ls.core.views.model.history import History, IterationRecap
 from ralph_ls.protocol.base import WireModel
 from ralph_ls.protocol.errors import StateUnusable, UsageError
@@ -241,9 +242,8 @@ def read_runs(
     live = found.state.run if found is not None and found.live else None
     wanted = [one for one in state.run_ids() if run is None or one == run]
     if run is not None and not wanted:
-        raise UsageError(
-            f"there is no run {run} in {worktree.root}; see which there are with: ralph stats"
-        )
+        meant = did_you_mean(run, state.run_ids(), otherwise="see all: ralph stats")
+        raise UsageError(f"there is no run {run} in {worktree.root}{meant}")
     measured = (_measure(state.run(one), is_live=one == live) for one in wanted)
     # Ids of runs that started in the same second are not in order.
     return sorted((one for one in measured if one is not None), key=_start_of)
