@@ -162,7 +162,11 @@ def run_verb(
     allow_unmetered: AllowUnmetered = False,
     branch: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Work on this branch; auto makes one for the task."),
+        typer.Option(
+            metavar="NAME",
+            help="Work on this branch; auto makes one for the task.",
+            show_default="the current one",
+        ),
     ] = None,
     push: Annotated[
         bool | None,
