@@ -25,11 +25,15 @@ from schemas.documents import document_parts, fill_page
 from schemas.json_schemas import schema_files
 from schemas.loop_states import phase_parts
 from schemas.profile_runs import run_parts
-from schemas.profiles import profile_parts, setting_parts
+from schemas.profiles import profile_parts
+from schemas.settings_reference import configuration_parts, reference_file
 from schemas.typescript import typescript_files
 
 ROOT = Path(__file__).resolve().parents[1]
 REMEDY = "make generate"
+
+SETTINGS = Path("server/ralph_ls/protocol/config")
+"""Where the package keeps what it shows of the settings: their schema and their reference."""
 
 __all__ = ["check", "main", "member_docstrings", "schema_files", "stale_files", "write"]
 
@@ -69,6 +73,10 @@ def check(root: Path) -> int:
 def stale_files(root: Path) -> dict[Path, str]:
     """The content of each file that does not hold it yet."""
     wanted = {root / "schemas" / name: text for name, text in schema_files().items()}
+    wanted[root / SETTINGS / "settings.json"] = reference_file()
+    wanted[root / SETTINGS / "config.schema.json"] = wanted.pop(
+        root / "schemas" / "config.schema.json"
+    )
     for name, parts in page_parts(root).items():
         page = root / "docs" / name
         wanted[page] = fill_page(name, page.read_text(encoding="utf-8"), parts)
@@ -86,7 +94,7 @@ def page_parts(root: Path) -> dict[str, dict[str, str]]:
         "profiles.md": profile_parts(),
         "commands.md": command_parts(),
         "adr/index.md": decision_parts(root),
-        "configuration.md": setting_parts(),
+        "configuration.md": configuration_parts(),
         **run_parts(root),
     }
 

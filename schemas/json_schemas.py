@@ -16,6 +16,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue, models_jso
 from pydantic_core import core_schema
 
 from ralph_ls.protocol.config.config import Config
+from ralph_ls.protocol.config.renamed import RENAMED
 from ralph_ls.protocol.lsp.methods import METHODS, Method
 from ralph_ls.protocol.lsp.options import EditorOptions
 from ralph_ls.protocol.run.commands import COMMAND_ADAPTER
@@ -70,7 +71,18 @@ def config_schema() -> Json:
         "anyOf": [word, {"$ref": table.pop("$ref")}],
         **table,
     }
+    schema["properties"] |= _renamed()
     return _finish(schema, "Config", "Every setting of a run: .ralph/config.toml.")
+
+
+def _renamed() -> Json:
+    """The old keys, which editors then strike through; their values are checked by the program."""
+    old: Json = {}
+    for key, new in RENAMED.items():
+        table = key.partition(".")[0]
+        named = new if table == key else new.partition(".")[0]
+        old[table] = {"deprecated": True, "description": f"Renamed to `{named}`."}
+    return old
 
 
 def state_schema() -> Json:

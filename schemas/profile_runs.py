@@ -55,7 +55,7 @@ def _terminal(events: Sequence[Event]) -> Iterator[str]:
 
 
 def _summary_of(state: RunState) -> str:
-    is_outside = state.config.log_form is LogForm.JSONL
+    is_outside = state.config.logs.form is LogForm.JSONL
     return "/state/runs/…/summary.csv" if is_outside else f"{state.config.paths.logs}/summary.csv"
 
 

@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from ralph_ls.core.loop.profile_table import profile_table
+from ralph_ls.core.setup.settings import duration_text
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.config.tables import to_bytes, to_seconds
 from schemas.docstrings import member_docstrings, plain
@@ -26,20 +27,18 @@ class Setting:
     table: str
     """``breaker`` for ``breaker.enabled``; empty for what is in no table."""
     key: str
-    type_name: str
+    kind: str
+    """The type in words, such as ``list of texts``."""
+    values: dict[str, str]
+    """Each allowed word and its meaning; empty where any value of the type will do."""
     default: str
     """As TOML has it; empty where there is none."""
-    what_for: str
+    about: str
 
 
 def profile_parts() -> dict[str, str]:
-    """The comparison of all profiles."""
+    """The parts of the page by their names."""
     return {"profiles": _matrix(profile_table())}
-
-
-def setting_parts() -> dict[str, str]:
-    """Every setting with its type, default and purpose."""
-    return {"settings": _settings()}
 
 
 def settings(model: type[BaseModel] = Config, table: str = "") -> Iterator[Setting]:
@@ -52,9 +51,10 @@ def settings(model: type[BaseModel] = Config, table: str = "") -> Iterator[Setti
             yield Setting(
                 table=table,
                 key=name,
-                type_name=_type_of(field.annotation, field),
+                kind=_type_of(field.annotation, field),
+                values=_values_of(field.annotation),
                 default=_default(field),
-                what_for=_what_for(said.get(name, ""), field.annotation),
+                about=_about(said.get(name, ""), field.annotation),
             )
         else:
             named = name if get_origin(field.annotation) is not dict else f"{name}.NAME"
@@ -69,19 +69,6 @@ def _matrix(rows: Sequence[Sequence[str]]) -> str:
     shown = "\n".join(f"| {' | '.join(_in_a_cell(cell) for cell in line)} |" for line in lines)
     # Outside of code a tag would be taken for one.
     return re.sub(r"<(?=/?promise>)", "&lt;", shown)
-
-
-def _settings() -> str:
-    lines: list[str] = []
-    table: str | None = None
-    for setting in settings():
-        if setting.table != table:
-            table = setting.table
-            lines += ["", f"### `[{table}]`", ""] if table else []
-            lines += ["| setting | takes | default | what for |", "|---|---|---|---|"]
-        cells = [f"`{setting.key}`", setting.type_name, setting.default, setting.what_for]
-        lines.append(f"| {' | '.join(_in_a_cell(cell) for cell in cells)} |")
-    return "\n".join(lines)
 
 
 def _model_in(kind: Any) -> type[BaseModel] | None:
@@ -107,19 +94,20 @@ def _alternatives(kind: Any) -> tuple[Any, ...]:
 def _type_of(kind: Any, field: FieldInfo) -> str:
     only, *others = _alternatives(kind)
     if others:
-        return "text, or a table"
+        return "text or table"
     if get_origin(only) is tuple:
-        return f"list of {_type_of(get_args(only)[0], field)}"
+        inside = _type_of(get_args(only)[0], field)
+        return "list of texts" if inside == "text" else f"list of {inside}s"
     if get_origin(only) is dict:
-        return "table of texts" if len(_alternatives(get_args(only)[1])) == 1 else "table of these"
+        return "table of texts" if len(_alternatives(get_args(only)[1])) == 1 else "table"
     if isinstance(only, type) and issubclass(only, StrEnum):
-        return ", ".join(f"`{member.value}`" for member in only)
+        return "word"
     # A mark such as the one of a duration is at the field, or inside of an optional one.
     if to_seconds.__name__ in repr(field) + repr(only):
         return "duration"
     if to_bytes.__name__ in repr(field) + repr(only):
         return "size"
-    named = {bool: "`true`, `false`", int: "whole number", float: "number"}
+    named = {bool: "true or false", int: "whole number", float: "number"}
     return named.get(only, "text")
 
 
@@ -129,22 +117,34 @@ def _default(field: FieldInfo) -> str:
         return ""
     if isinstance(value, Enum):
         value = value.value
+    if to_seconds.__name__ in repr(field) and value:
+        hours = value / 3600
+        return json.dumps(f"{hours:g}h" if hours == int(hours) else duration_text(value))
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    return f"`{json.dumps(value)}`"
+    return "{}" if isinstance(value, dict) else json.dumps(value)
 
 
-def _what_for(said: str, kind: Any) -> str:
-    """Its own words, then those of its values; in TOML what is not given is None."""
+def _values_of(kind: Any) -> dict[str, str]:
+    """The words that a setting takes, with their meanings."""
+    word = _enum_in(kind)
+    if word is None:
+        return {}
+    said = member_docstrings(word)
+    return {str(member.value): said.get(str(member.value), "") for member in word}
+
+
+def _enum_in(kind: Any) -> type[Enum] | None:
     *_, last = _alternatives(kind)
     if get_origin(last) is tuple:
         last = get_args(last)[0]
-    words = said
-    if isinstance(last, type) and issubclass(last, Enum):
-        members = [f"`{value}`: {meaning}" for value, meaning in member_docstrings(last).items()]
-        words = " ".join([said or last.__doc__ or "", *members])
-    inside = re.sub(r"(?<=; )None\b", "not given", plain(words))
-    return re.sub(r"\bNone\b", "Not given", inside)
+    return last if isinstance(last, type) and issubclass(last, Enum) else None
+
+
+def _about(said: str, kind: Any) -> str:
+    """Its own words, else those of the words that it takes."""
+    word = _enum_in(kind)
+    return plain(said or (word.__doc__ or "" if word is not None else ""))
 
 
 def _in_a_cell(text: str) -> str:

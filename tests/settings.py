@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ralph_ls.protocol.config.config import Config
+from ralph_ls.protocol.config.renamed import with_new_keys
 
 
 def normalised(text: str | bytes) -> str:
@@ -34,15 +35,18 @@ def _normalised(value: Any) -> Any:
 def _chosen(recorded: Mapping[str, Any]) -> dict[str, Any]:
     """Raises ``ValidationError`` for settings that this version does not have."""
     config = Config.model_validate(recorded)
-    return _named_in(config.model_dump(mode="json", by_alias=True, exclude_defaults=True), recorded)
+    return _named_in(
+        config.model_dump(mode="json", by_alias=True, exclude_defaults=True),
+        with_new_keys(recorded),
+    )
 
 
 def _named_in(chosen: Mapping[str, Any], recorded: Mapping[str, Any]) -> dict[str, Any]:
-    """The chosen settings, in the order and form in which they are recorded."""
+    """The chosen settings, sorted, in the form in which they are recorded."""
     return {
         name: _named_in(chosen[name], value)
         if isinstance(value, dict) and isinstance(chosen[name], dict)
         else value
-        for name, value in recorded.items()
+        for name, value in sorted(recorded.items())
         if name in chosen
     }

@@ -59,34 +59,35 @@ export interface AgentChoice {
 
 /** How one agent is started. */
 export interface AgentConfig {
-  /** Whose table it is; Absent: the agent of the table's name, else a command of your own. */
+  /** Which agent this table describes. Unset: the agent of that name, else your own command. */
   readonly adapter?: Adapter;
   /**
-   * Program and arguments, in place of what the agent is called with otherwise.
+   * Program and arguments, instead of the usual ones.
    *
-   * `{prompt}`, `{prompt_file}` and `{usage_file}` are replaced where they stand; with one of
-   * the first two, the prompt is given in no other way.
+   * `{prompt}`, `{prompt_file}` and `{usage_file}` are replaced; with one of the first two, the
+   * prompt is passed in no other way.
    */
   readonly argv: readonly string[];
-  /** Flags of yours that are added to it. */
+  /** Arguments to add. */
   readonly args: readonly string[];
+  /** How the agent gets its prompt. */
   readonly prompt: PromptBy;
-  /** Added to the agent's environment. */
+  /** Variables to add to the agent's environment. */
   readonly env: Readonly<Record<string, string>>;
-  /** The model, for an agent that takes one; Absent: the agent's own choice. */
+  /** The model. Unset: the agent's choice. */
   readonly model?: string;
-  /** Said to it beside each prompt: by its flag, or in front of the prompt where it has none. */
+  /** A system prompt: by the agent's flag, or in front of the prompt if it has none. */
   readonly systemPrompt?: string;
-  /** How its output is to be read; Absent: as that agent writes it, plain text for any other. */
+  /** The format of the agent's output. Unset: the agent's own, plain text for your own command. */
   readonly dialect?: Dialect;
-  /** What its records mean, with the dialect `jsonl`; Absent: what the defaults there say. */
+  /** What the records of the dialect `jsonl` mean. */
   readonly output?: JsonLinesConfig;
   /**
-   * The mode that an agent of the adapter `acp` works in, by its id or name; Absent: one that
-   * asks nothing, where it offers one.
+   * The mode of an agent with the adapter `acp`, by its id or name. Unset: one that asks
+   * nothing, if there is one.
    */
   readonly sessionMode?: string;
-  /** How we log in with an agent of the adapter `acp` that wants that first, by its id. */
+  /** How to log in to an agent with the adapter `acp`, by the method's id. */
   readonly loginMethod?: string;
 }
 
@@ -216,24 +217,27 @@ export interface AttemptCounted {
 
 /** Which iterations are failed attempts at their task. */
 export const ATTEMPT_COUNTSES = [
-  /** Those without progress. */
+  /** Iterations without progress. */
   "no-progress",
-  /** Those that did not finish the task. */
+  /** Iterations that did not finish the task. */
   "not-done",
 ] as const;
 export type AttemptCounts = (typeof ATTEMPT_COUNTSES)[number];
 
-/** When a task that does not come off is set aside. */
+/** When a task that keeps failing is set aside. */
 export interface AttemptsConfig {
-  /** Failed attempts after which a task is set aside; 0 is off. */
+  /** Failed attempts after which a task is set aside; 0 for no limit. */
   readonly limit: number;
   readonly counts: AttemptCounts;
-  /** Mark it as blocked in the plan; false: leave the plan, and take it no more in this run. */
+  /**
+   * Whether a task that is set aside is marked as blocked in the plan; with `false` only this
+   * run skips it.
+   */
   readonly mark: boolean;
   /**
-   * Iterations in a row with changes, in which no task, sub-task or criterion became done and
-   * none was added, after which the task is set aside; without a task the breaker opens. Absent:
-   * 10, 0 is off. It has no effect where `counts` is `not-done`, which counts them already.
+   * Iterations in a row that change something but finish and add no task, sub-task or criterion,
+   * after which the task is set aside; without a task the breaker opens. Unset: 10; 0 for no
+   * limit. With `counts = "not-done"` it has no effect.
    */
   readonly unfinished?: number;
 }
@@ -267,7 +271,7 @@ export interface Baseline {
 
 /** Which issues of `bd` a run works on. */
 export interface BeadsConfig {
-  /** Only the parts of this issue, and their parts; Absent: all issues. */
+  /** Only this issue's children and their children. Unset: all issues. */
   readonly parent?: string;
 }
 
@@ -329,25 +333,28 @@ export interface Breaker {
   readonly errorHistory: readonly string[];
 }
 
-/** The breaker's thresholds, in consecutive iterations; 0 switches a row off. */
+/** When the breaker opens, in consecutive iterations; 0 switches a rule off. */
 export interface BreakerConfig {
-  /** False: count, and never move. */
+  /** Whether the breaker can end a run; `false` only counts. */
   readonly enabled: boolean;
-  /** Iterations without progress that make it HALF_OPEN. */
+  /** Iterations without progress that warn: the breaker is half-open. */
   readonly noProgressHalfOpen: number;
-  /** Iterations without progress that open it. */
+  /** Iterations without progress that open the breaker. */
   readonly noProgressOpen: number;
-  /** Iterations with the same error that open it. */
+  /** Iterations with the same error that open the breaker. */
   readonly sameErrorOpen: number;
-  /** Iterations with the same error that are warned about. */
+  /** Iterations with the same error that warn. */
   readonly sameErrorWarn: number;
-  /** Iterations that report failing tests. */
+  /** Iterations with failing tests that open the breaker. */
   readonly failingTestsOpen: number;
-  /** Refused completions with no progress between. */
+  /** Refused completions without progress between them that open the breaker. */
   readonly refusedCompletionsOpen: number;
-  /** Iterations in which a tool was not permitted. */
+  /** Iterations with a denied tool and no progress that open the breaker. */
   readonly denialsOpen: number;
-  /** Tasks set aside with no progress between: the environment is broken, not the task. */
+  /**
+   * Tasks set aside without progress between them that open the breaker: then the environment is
+   * broken, not the task.
+   */
   readonly setAsideOpen: number;
 }
 
@@ -513,8 +520,13 @@ export interface Committed {
   readonly files: number;
 }
 
-/** Who commits what an iteration changed. */
-export const COMMITTERS = ["agent", "loop"] as const;
+/** Who commits the changes of an iteration. */
+export const COMMITTERS = [
+  /** The agent. */
+  "agent",
+  /** The loop, after validation. */
+  "loop",
+] as const;
 export type Committer = (typeof COMMITTERS)[number];
 
 /** The gate was satisfied, the plan disagrees. */
@@ -533,133 +545,109 @@ export interface CompletionRefused {
 
 /** Every setting of a run. */
 export interface Config {
-  /** The preset that fills in what is not said elsewhere. */
+  /** The preset for what is not set elsewhere. Unset: the one that fits the repository. */
   readonly profile: ProfileName;
-  /** An agent that is known by name, such as `claude`, or a table under `agents`. */
+  /** The agent: a known one such as `claude`, or the name of a table under `agents`. */
   readonly agent: string;
   readonly agents: Readonly<Record<string, AgentConfig>>;
   /**
-   * Agents that take over in this order where the run's own cannot be had: it is not logged in,
-   * at its usage limit, without an answer of its model for all of `retry`, or failed in three
-   * iterations in a row.
+   * Agents that take over, in this order, if the run's agent is unavailable: not logged in, at
+   * its usage limit, its model unreachable for all of `retry`, or failed three iterations in a
+   * row.
    */
   readonly fallback: readonly string[];
   readonly tools?: ToolsConfig;
-  /** Iterations of a run; Absent is unlimited. */
+  /** Iterations per run. Unset: no limit. */
   readonly maxIterations?: number;
-  /** Seconds of engine time without parking; Absent is unlimited. */
+  /** Time per run, without the time it waits for you. Unset: no limit. */
   readonly maxDuration?: number;
-  /** Tokens in and out, as far as the agent tells; Absent is unlimited. */
+  /** Tokens per run, in and out, as the agent reports them. Unset: no limit. */
   readonly maxTokens?: number;
-  /** US dollars, as far as the agent tells; Absent is unlimited. */
+  /** US dollars per run, as the agent reports them. Unset: no limit. */
   readonly maxCostUsd?: number;
   /**
-   * True: start although it cannot be known what the agent uses of a limit in tokens or US
-   * dollars; else such a start is refused.
+   * Whether a run with a limit in tokens or US dollars starts though the agent does not report
+   * its use; otherwise it is refused.
    */
   readonly allowUnmetered?: boolean;
-  /** Tokens in and out of one iteration, after which its agent is ended; Absent is unlimited. */
+  /** Tokens per iteration, in and out, after which its agent is stopped. Unset: no limit. */
   readonly maxTokensPerIteration?: number;
-  /** US dollars of one iteration, as far as the agent tells; Absent is unlimited. */
+  /** US dollars per iteration, as the agent reports them. Unset: no limit. */
   readonly maxCostPerIterationUsd?: number;
-  /** Turns of the agents in a minute, before the next one starts; Absent is unlimited. */
+  /** Agent turns per minute before the next iteration starts. Unset: no limit. */
   readonly maxCallsPerMinute?: number;
-  /** Iterations before which no completion is accepted. */
+  /** Iterations before a completion is accepted. */
   readonly minIterations: number;
   /**
-   * Iterations of a run that only confirm that no required task is open, where the gate's own
-   * signal is missing; 0 completes without one. One that failed, asked or reported failing tests
-   * is repeated and does not count.
+   * Iterations that only confirm that no required task is open, if the gate's signal is missing;
+   * 0 completes without one. A confirmation that fails, asks or reports failing tests is
+   * repeated and does not count.
    */
   readonly maxConfirmations: number;
-  /** Iterations in a row without a commit that end the run with 4; Absent is off. */
+  /** Iterations in a row without a commit after which the run ends. Unset: no limit. */
   readonly maxStuck?: number;
-  /** Seconds an iteration may take; 0 is none. */
-  readonly timeout: number;
-  /** Seconds an agent may print nothing; 0 is none. */
-  readonly idleTimeout: number;
   /**
-   * Seconds that git may take to look at the work tree; one that takes longer hangs, in a filter
-   * such as git-lfs or on a network disk, and ends the run.
-   */
-  readonly gitTimeout: number;
-  /**
-   * Programs that are left running when the agent ends, though it has started them: daemons that
-   * other work uses, too. They are named in the log; everything else is ended.
+   * Programs that keep running after the agent that started them has ended: daemons that other
+   * work uses too. The log names them; everything else is ended.
    */
   readonly keepRunning: readonly string[];
-  /** Seconds between two iterations. */
+  /** Pause between two iterations. */
   readonly cooldown: number;
-  /** Seconds to wait where the agent is at its usage limit and does not say until when. */
+  /** How long to wait at the agent's usage limit, if it does not report when that resets. */
   readonly limitWait: number;
   readonly retry: RetryConfig;
   /**
-   * Tokens that the agent's model can hold, for the notices at 50, 70 and 90 % where the agent
-   * does not tell it; Absent: what is known of the model, else 200000.
+   * Context window of the agent's model in tokens, for the notices at 50, 70 and 90 %, if the
+   * agent does not report it. Unset: what is known of the model, else 200000.
    */
   readonly contextWindow?: number;
   /**
-   * What models cost whose agents do not tell it, by the name of the model: a name is meant for
-   * all that begin with it, `*` and `?` stand for any text and any character.
+   * Prices of models whose agents report no cost, by model. A name matches every model that
+   * begins with it; `*` matches any text and `?` any character.
    */
   readonly prices: Readonly<Record<string, PriceConfig>>;
+  readonly timeouts: TimeoutsConfig;
   readonly onTimeout: OnTimeout;
   readonly onBlocked: OnBlocked;
-  /** Absent: exit in the foreground, wait when detached. */
+  /** What a run does when it needs you. Unset: `exit` in a terminal, `wait` when detached. */
   readonly onHalt?: OnHalt;
-  /** What a run begins with; Absent: `build`. */
+  /** What a run starts with. Unset: `build`. */
   readonly mode?: FirstMode;
-  /** Only this task. */
+  /** Work on this task alone, by its id or title. */
   readonly task?: string;
-  /** Plan once more when nothing but tasks that were set aside is left. */
+  /** Whether to plan once more when only tasks that were set aside are left. */
   readonly planWhenStuck: boolean;
   /**
-   * Headings of the plan whose tasks are not required: each as it is, with a word such as "work"
-   * or "ideas" behind it, or in brackets behind another heading.
+   * Headings of the plan whose tasks are optional: the heading itself, with a word such as
+   * "work" or "ideas" after it, or in brackets after another heading.
    */
   readonly optionalSections: readonly string[];
-  /** What becomes of the tasks in optional sections; Absent: `skip`. */
+  /** What happens to the tasks in optional sections. Unset: `skip`. */
   readonly optional?: OptionalTasks;
-  /** Stories are not reviewed: who implements one says that it passes. */
+  /** Whether stories pass without a review. */
   readonly skipReview: boolean;
-  /** The review of a story in which it is approved, whatever is found. */
+  /** The review in which a story is approved, whatever it finds. */
   readonly reviewCap: number;
-  /** Seconds that each validation script may take; 0 is none. */
-  readonly validateTimeout: number;
   readonly onValidateFail: OnValidateFail;
-  /** Repairs in a row after which `on_validate_fail = "repair"` ends the run. */
+  /** Repairs in a row after which a run with `on_validate_fail = "repair"` ends. */
   readonly maxRepairs: number;
-  /** Run the commands that the criteria of a closed task name, as far as they were allowed. */
+  /** Whether the commands in the criteria of a finished task are run, if they are approved. */
   readonly verify: boolean;
-  /** Seconds that each of these commands may take; 0 is none. */
-  readonly verifyTimeout: number;
-  /** Whether `log_form = "jsonl"` is written at all; the other logs always are. */
-  readonly log: boolean;
-  readonly logForm: LogForm;
-  readonly logRetention: LogRetention;
+  readonly logs: LogsConfig;
   readonly state: StateConfig;
   readonly commits: Committer;
-  /** Whether the loop pushes after an iteration. */
+  /** Whether the loop pushes the branch after each iteration. */
   readonly push: boolean;
   /**
-   * The branch that a run works on; `auto` makes `ralph/<date>-<task>`. At its end the run
-   * switches back; empty: it stays on the current branch.
+   * The branch that a run works on; `auto` makes `ralph/<date>-<task>`, and the run switches
+   * back at its end. Unset: the current branch.
    */
   readonly workBranch?: string;
   /**
-   * Whether a commit of the loop that finishes a task has a trailer `Ralph-Receipt`: what the
-   * task took in iterations, time of agents, tokens and cost.
+   * Whether the loop's commit of a finished task has a trailer `Ralph-Receipt` with the
+   * iterations, time, tokens and cost of the task.
    */
   readonly commitReceipt: boolean;
-  /** Seconds a commit of the loop may take, with the hooks that it runs; 0 is none. */
-  readonly commitTimeout: number;
-  /**
-   * Seconds that the loop waits for a lock file of git that is not its agent's, before the run
-   * is blocked.
-   */
-  readonly gitLockWait: number;
-  /** Seconds that each try to push may take; 0 is none. */
-  readonly pushTimeout: number;
   readonly breaker: BreakerConfig;
   readonly progress: ProgressConfig;
   readonly gate: GateConfig;
@@ -670,9 +658,9 @@ export interface Config {
   readonly guard: GuardConfig;
   readonly paths: PathsConfig;
   readonly issue: IssueConfig;
-  /** Program and arguments, run once for each question that the agent asks. */
+  /** Program and arguments to run for each question of the agent. */
   readonly onQuestion: readonly string[];
-  /** Program and arguments, run once when a run is complete and the agent reports PR_READY. */
+  /** Program and arguments to run when a run is complete and the agent reports PR_READY. */
   readonly onPrReady: readonly string[];
   readonly env: EnvConfig;
   readonly models: ModelsConfig;
@@ -680,11 +668,11 @@ export interface Config {
   readonly beads: BeadsConfig;
 }
 
-/** What the counts of one record are counted from. */
+/** What the counts of one record cover. */
 export const COUNTINGS = [
-  /** Each has its own, so they are added up. */
+  /** Only this record, so they are added up. */
   "record",
-  /** Each has all so far, so the last one holds. */
+  /** Everything so far, so the last one wins. */
   "total",
 ] as const;
 export type Counting = (typeof COUNTINGS)[number];
@@ -835,7 +823,7 @@ export type EndReason = (typeof END_REASONS)[number];
 
 /** The agent's environment. */
 export interface EnvConfig {
-  /** When given, an allow list of the variables that are passed on. */
+  /** The only variables that are passed on. Unset: all. */
   readonly only?: readonly string[];
 }
 
@@ -894,9 +882,9 @@ export const EVIDENCE_KINDS = [
   "commits",
   "worktree",
   "tasks",
-  /** What the report says. */
+  /** What the agent reports. */
   "declared",
-  /** A new HEAD by the agent, whatever it touches. */
+  /** A new HEAD by the agent, whatever it changes. */
   "head",
 ] as const;
 export type EvidenceKind = (typeof EVIDENCE_KINDS)[number];
@@ -975,11 +963,11 @@ export interface FileMessage {
   readonly action: FileAction;
 }
 
-/** What a run begins with. */
+/** What a run starts with. */
 export const FIRST_MODES = [
-  /** A task of the plan; where its agent is to write a missing plan, that comes first. */
+  /** The next task of the plan, or the plan itself if the agent has to write it. */
   "build",
-  /** The plan: tasks in progress are reset, and the first iteration writes the plan anew. */
+  /** The plan: tasks in progress are reset, and the first iteration rewrites the plan. */
   "plan",
 ] as const;
 export type FirstMode = (typeof FIRST_MODES)[number];
@@ -1014,32 +1002,35 @@ export type Forbidden = (typeof FORBIDDENS)[number];
 /** When the run is complete. */
 export interface GateConfig {
   readonly rule: GateRule;
-  /** Completion indicators wanted beside EXIT_SIGNAL by the rule `dual`. */
+  /** Completion indicators that the rule `dual` needs beside EXIT_SIGNAL. */
   readonly indicators: number;
   /** The line in the plan that the rule `marker` looks for. */
   readonly marker: string;
 }
 
-/** Which signal completes a run, where the plan agrees. */
+/** Which signal completes a run, if the plan agrees. */
 export const GATE_RULES = [
-  /** `PROJECT_COMPLETE` on a line of its own in the plan. */
+  /** `PROJECT_COMPLETE` on a separate line of the plan. */
   "marker",
   /** EXIT_SIGNAL true and enough completion indicators. */
   "dual",
-  /** COMPLETE, verified against the plan; or every task done without it. */
+  /** COMPLETE, verified against the plan; or every task is done. */
   "verified",
-  /** Nothing in the plan is open. */
+  /** No task of the plan is open. */
   "queue",
   /** STATUS COMPLETE or PR_READY. */
   "status",
 ] as const;
 export type GateRule = (typeof GATE_RULES)[number];
 
-/** What of an agent's changes is put back. */
+/** Which of an agent's changes are restored. */
 export interface GuardConfig {
-  /** Put back dropped tasks, changed criteria, and changes of settings, prompts and scripts. */
+  /**
+   * Whether dropped tasks, changed criteria, and changes of settings, prompts and scripts are
+   * restored.
+   */
   readonly enabled: boolean;
-  /** A `plan` iteration may do anything to the plan, also one that nobody ordered. */
+  /** Whether a plan iteration may change anything in the plan. */
   readonly planningIsFree: boolean;
 }
 
@@ -1074,15 +1065,15 @@ export interface InlayHintOptions {
   readonly enabled?: boolean;
 }
 
-/** The request that the profile `issue` works on: one of a file, an issue and a text. */
+/** The request that the profile `issue` works on: a file, an issue or a text. */
 export interface IssueConfig {
-  /** A file with its text, or `-` for standard input; empty: none. */
+  /** A file with the request, or `-` for standard input. */
   readonly file?: string;
   /** An issue on GitHub, read with `gh`: a number, `owner/name#123` or its URL. */
   readonly github?: string;
-  /** The request itself, as `ralph run -p` takes it; empty: none. */
+  /** The request itself, as `ralph run -p` sets it. */
   readonly text?: string;
-  /** Whether what the agent wants clarified is also put to the issue as a comment. */
+  /** Whether the agent's questions are also posted to the issue as a comment. */
   readonly comment: boolean;
 }
 
@@ -1239,67 +1230,67 @@ export interface IterationStarted {
 
 /** How the records of a program are read. */
 export interface JsonLinesConfig {
-  /** The field that tells the kind of a record. */
+  /** The field with the kind of a record. */
   readonly kind: string;
   readonly kinds: JsonLinesKinds;
   readonly fields: JsonLinesFields;
-  /** Of the records of usage; a result's counts are always those of the whole process. */
+  /** What the counts of a usage record cover; those of a result always cover the whole process. */
   readonly counting: Counting;
-  /** Whether the input tokens hold those that a cache gave. */
+  /** Whether input tokens include those from a cache. */
   readonly inputHasCached: boolean;
 }
 
-/** Where in a record things stand. */
+/** Where a record has its values. */
 export interface JsonLinesFields {
-  /** What is said. */
+  /** The text. */
   readonly text: readonly string[];
-  /** What joins a call and what it came to; without one, the oldest call that is open. */
+  /** The id that joins a call and its result; without one, the oldest open call. */
   readonly call: readonly string[];
   /** The tool's name. */
   readonly tool: readonly string[];
-  /** What it is used on; an object of parameters is told by the one that says most. */
+  /** What the tool is used on; of an object, its most telling parameter. */
   readonly summary: readonly string[];
-  /** The file that a call wrote. */
+  /** The file that the call wrote. */
   readonly file: readonly string[];
-  /** Whether a call, or the run, went well; where nothing is said, it did. */
+  /** Whether a call or the whole process succeeded; if missing, it did. */
   readonly ok: readonly string[];
-  /** The opposite: true, another number than 0, or a text. */
+  /** Whether it failed: true, a number other than 0, or a text. */
   readonly failed: readonly string[];
-  /** What went wrong, in words. */
+  /** The error message. */
   readonly message: readonly string[];
-  /** Tokens that the model read. */
+  /** Input tokens. */
   readonly inputTokens: readonly string[];
-  /** Tokens that it wrote. */
+  /** Output tokens. */
   readonly outputTokens: readonly string[];
-  /** Tokens that a cache gave. */
+  /** Input tokens from a cache. */
   readonly cachedTokens: readonly string[];
-  /** Dollars. */
+  /** Cost in US dollars. */
   readonly costUsd: readonly string[];
-  /** How often the model was asked. */
+  /** Requests to the model. */
   readonly turns: readonly string[];
-  /** The session, in a record of it or in the result. */
+  /** The session's id, in its record or in the result. */
   readonly sessionId: readonly string[];
   /** The model, in the same records. */
   readonly model: readonly string[];
 }
 
-/** Which kinds of records mean what; a kind that is not among them says nothing. */
+/** Which kinds of records mean what; other kinds are ignored. */
 export interface JsonLinesKinds {
-  /** The agent says something, whole. */
+  /** A whole text of the agent. */
   readonly text: readonly string[];
-  /** It says a piece of something; pieces that follow each other are one text. */
+  /** A part of a text; consecutive parts are joined. */
   readonly textPart: readonly string[];
-  /** A tool is called. */
+  /** A tool call. */
   readonly toolCall: readonly string[];
-  /** A call came back. */
+  /** The result of a tool call. */
   readonly toolResult: readonly string[];
-  /** What was used. */
+  /** Tokens and cost. */
   readonly usage: readonly string[];
-  /** Something went wrong, which need not be the end. */
+  /** An error that need not be the end. */
   readonly error: readonly string[];
-  /** The end. Without one the agent has failed, unless there is no such kind: an empty list. */
+  /** The end. Without one the agent has failed, unless this list is empty. */
   readonly result: readonly string[];
-  /** Which session this is. */
+  /** The session's id. */
   readonly session: readonly string[];
 }
 
@@ -1321,22 +1312,25 @@ export interface LensOptions {
   readonly tasks?: TaskLenses;
 }
 
-/** How the agent's log for people is cut. */
+/** What the agent's logs look like. */
 export const LOG_FORMS = [
-  /** One file a run, with a frame around each iteration. */
+  /** One text file per run, with a header for each iteration. */
   "run",
-  /** One `iteration-NNN.log` an iteration. */
+  /** One text file `iteration-NNN.log` per iteration. */
   "iteration",
-  /** One file a run, every line JSON. */
+  /** One file of JSON lines per run, outside the work tree. */
   "jsonl",
 ] as const;
 export type LogForm = (typeof LOG_FORMS)[number];
 
-/** Which earlier logs are kept at a start: either rule keeps one; with neither all are kept. */
-export interface LogRetention {
-  /** Those that are newer than so many days. */
+/** The agent's logs. A log is kept if either `days` or `newest` keeps it. */
+export interface LogsConfig {
+  readonly form: LogForm;
+  /** Whether the form `jsonl` writes a log at all; the other forms always do. */
+  readonly agent: boolean;
+  /** Keep logs that are newer than this many days; with neither rule all logs are kept. */
   readonly days?: number;
-  /** So many of the newest. */
+  /** Keep this many of the newest logs. */
   readonly newest?: number;
 }
 
@@ -1362,35 +1356,39 @@ export type Mode = (typeof MODES)[number];
 
 /** Who gets an iteration: another agent, another model, or both. */
 export interface ModelChoice {
-  /** Its name; Absent: the run's own agent. */
+  /** The agent's name. Unset: the run's agent. */
   readonly agent?: string;
-  /** Absent: the one that the agent's settings name, or its own choice. */
+  /** The model. Unset: the one in the agent's settings, or the agent's choice. */
   readonly model?: string;
 }
 
 /** By what an iteration is for. */
 export interface ModelsByMode {
+  /** For iterations that write the plan. */
   readonly plan?: string | ModelChoice;
+  /** For iterations that work on a task. */
   readonly build?: string | ModelChoice;
+  /** For iterations that review a story. */
   readonly review?: string | ModelChoice;
+  /** For iterations that fix what a review found. */
   readonly reviewFix?: string | ModelChoice;
 }
 
 /** By the priority of the task; one that has none counts as standard. */
 export interface ModelsByPriority {
-  /** P0. */
+  /** For tasks of priority P0. */
   readonly high?: string | ModelChoice;
-  /** P1. */
+  /** For tasks of priority P1. */
   readonly standard?: string | ModelChoice;
-  /** P2, nice to have. */
+  /** For tasks of priority P2, and nice to have. */
   readonly low?: string | ModelChoice;
 }
 
 /** Which model gets an iteration; the first of these that fits: every, tag, mode, priority. */
 export interface ModelsConfig {
-  /** For every iteration, whatever stands below: what `--model` sets. */
+  /** For every iteration, before all rules below; the same as `--model`. */
   readonly every?: string;
-  /** By a tag of the task, `[simple]` or `#simple` in the plan, a label or type in `bd`. */
+  /** By a tag of the task: `[simple]` or `#simple` in the plan, a label or type in `bd`. */
   readonly tag: Readonly<Record<string, string | ModelChoice>>;
   readonly mode: ModelsByMode;
   readonly priority: ModelsByPriority;
@@ -1421,41 +1419,51 @@ export interface NoteView {
   readonly seq: number;
 }
 
-/** What STATUS BLOCKED in a report leads to. */
+/** What STATUS BLOCKED in a report does. */
 export const ON_BLOCKEDS = [
-  /** The breaker opens at once. */
+  /** Open the breaker at once. */
   "open",
-  /** The task is set aside, and the next one is taken. */
+  /** Set the task aside, and take the next one. */
   "set-aside",
-  /** Only the promise counts. */
+  /** Nothing: only the promise counts. */
   "nothing",
 ] as const;
 export type OnBlocked = (typeof ON_BLOCKEDS)[number];
 
-/** Whether a run that needs the user ends or parks. */
-export const ON_HALTS = ["exit", "wait"] as const;
+/** What a run does when it needs you. */
+export const ON_HALTS = [
+  /** End. */
+  "exit",
+  /** Wait for your answer. */
+  "wait",
+] as const;
 export type OnHalt = (typeof ON_HALTS)[number];
 
-/** What an iteration that ran out of time means for the run. */
-export const ON_TIMEOUTS = ["continue", "stop"] as const;
+/** What the run does after an iteration that ran out of time. */
+export const ON_TIMEOUTS = [
+  /** Start the next iteration. */
+  "continue",
+  /** End. */
+  "stop",
+] as const;
 export type OnTimeout = (typeof ON_TIMEOUTS)[number];
 
-/** What a failed validation means for the run. */
+/** What the run does after a failed validation. */
 export const ON_VALIDATE_FAILS = [
-  /** The run ends as fatal. */
+  /** End the run. */
   "stop",
-  /** The iteration is taken back, its work kept on a branch; the run goes on. */
+  /** Roll the iteration back, keep its work on a branch, and continue. */
   "rollback",
-  /** The work stays, and the next iteration mends it. */
+  /** Keep the work, and have the next iteration fix it. */
   "repair",
 ] as const;
 export type OnValidateFail = (typeof ON_VALIDATE_FAILS)[number];
 
-/** What becomes of the tasks in optional sections of the plan. */
+/** What happens to the tasks in optional sections of the plan. */
 export const OPTIONAL_TASKSES = [
-  /** They are left alone, and listed at the end. */
+  /** Leave them alone, and list them at the end. */
   "skip",
-  /** They are worked on when no required task is left. */
+  /** Work on them when no required task is left. */
   "do",
 ] as const;
 export type OptionalTasks = (typeof OPTIONAL_TASKSES)[number];
@@ -1468,6 +1476,8 @@ export const ORIGINS = [
   "environment",
   /** The settings of the repository. */
   "file",
+  /** The user's own settings, for all repositories. */
+  "user",
   /** The run that is resumed had it. */
   "run",
   /** The agent is the profile's own. */
@@ -1571,25 +1581,25 @@ export const PANEL_STATES = [
 ] as const;
 export type PanelState = (typeof PANEL_STATES)[number];
 
-/** Where the loop's own files lie in the work tree. */
+/** The loop's own files in the work tree. */
 export interface PathsConfig {
-  /** The plan; looked for by the profile where it is not given. */
+  /** The plan. Unset: where the profile looks for it. */
   readonly plan?: string;
-  /** The open question, and its answer. */
+  /** The open question and your answer. */
   readonly decide: string;
-  /** What the run is blocked by; removing it resolves that. */
+  /** What blocks the run; remove the file to resolve it. */
   readonly blocked: string;
-  /** The folder of the logs for people. */
+  /** The folder of the text logs. */
   readonly logs: string;
   /**
-   * Run after each iteration, where it can be executed; so are those in the folder beside it
-   * that is called the same with `.d` at its end, each only where a file changed that it names
-   * in one of its first lines: `# ralph: globs = client/**, *.ts` (without such a line: always).
+   * Script that validates each iteration, if it is executable. Scripts in the folder beside it
+   * with `.d` at its end run too, each if a file changed that matches its globs, given in one of
+   * its first lines as `# ralph: globs = client/**, *.ts` (without such a line: always).
    */
   readonly validateScript: string;
-  /** The folder of a person's own prompts. */
+  /** The folder of your own prompts. */
   readonly prompts: string;
-  /** What was done so far, as the agent keeps it. */
+  /** The progress log, which the agent keeps. */
   readonly progress: string;
 }
 
@@ -1688,11 +1698,11 @@ export interface PlanRows {
 
 /** US dollars for a million tokens of one model. */
 export interface PriceConfig {
-  /** Of those that go in and that no cache gave. */
+  /** Dollars for input that came from no cache. */
   readonly input: number;
-  /** Of those that a cache gave; Absent: as `input`. */
+  /** Dollars for input that came from a cache. Unset: as `input`. */
   readonly cached?: number;
-  /** Of those that come out. */
+  /** Dollars for output. */
   readonly output: number;
 }
 
@@ -1715,17 +1725,17 @@ export interface ProfileChoice {
 export const PROFILE_NAMES = ["spec", "fixplan", "stories", "beads", "issue"] as const;
 export type ProfileName = (typeof PROFILE_NAMES)[number];
 
-/** What is progress, and how long it is kept where it is told. */
+/** What counts as progress, and how long the progress log keeps it. */
 export interface ProgressConfig {
   readonly evidence: readonly EvidenceKind[];
   /**
-   * Whether changing the same files over and over can be no progress: files that look like
-   * output, and files that nobody commits; Absent: it can, false: every change is progress.
+   * Whether changing the same files again and again stops counting as progress: files that look
+   * like output, and files that are never committed. Unset: yes; `false`: every change counts.
    */
   readonly churn?: boolean;
   /**
-   * Days that an entry of the progress log stays in it; older ones go to a file beside it at a
-   * run's start. Absent: all stay.
+   * Days that an entry stays in the progress log; older entries move to a file beside it when a
+   * run starts. Unset: all stay.
    */
   readonly keepDays?: number;
 }
@@ -1738,7 +1748,7 @@ export interface Promise {
 
 /** The agent's promises. */
 export interface PromiseConfig {
-  /** The word inside `<promise>…</promise>` that says complete. */
+  /** The word in `<promise>…</promise>` that means complete. */
   readonly complete: string;
 }
 
@@ -1983,19 +1993,19 @@ export interface ResumeParams {
 
 /** Waits while the agent's model is overloaded or unreachable; each is twice the one before. */
 export interface RetryConfig {
-  /** Waits in a row, after which it counts as a crash; 0: it is one at once. */
+  /** Waits in a row after which it counts as a crash; 0: at once. */
   readonly tries: number;
-  /** Seconds of the first wait. */
+  /** The first wait. */
   readonly first: number;
-  /** Seconds that no wait is longer than. */
+  /** The longest wait. */
   readonly longest: number;
 }
 
-/** Where the run parks for a person to approve what was done; nowhere by default. */
+/** When the run stops for your review. */
 export interface ReviewPointsConfig {
-  /** After every so many iterations; 0 is off. */
+  /** After this many iterations each; 0 for never. */
   readonly every: number;
-  /** When one of these tasks is done, named by its id or its title. */
+  /** After each of these tasks, by id or title. */
   readonly afterTasks: readonly string[];
 }
 
@@ -2319,39 +2329,42 @@ export interface RunTotals {
   readonly failures: Readonly<Record<string, number>>;
 }
 
-/** Where the agent works: with none of it, here. A word alone is its `kind`. */
+/** The sandbox around the agent. A word instead of a table is its `kind`. */
 export interface SandboxConfig {
-  /** Absent: no sandbox, or `docker` where there is a name. */
+  /** The kind of sandbox. Unset: none, or `docker` if there is a name. */
   readonly kind?: SandboxKind;
-  /** The sandbox; Absent: the one that the program has, or makes, for the agent and this folder. */
+  /** The name of the sandbox. Unset: the one for this agent and folder, made if there is none. */
   readonly name?: string;
-  /** Any other program and its arguments, put in front of the agent's whole command line. */
+  /** Any other program and its arguments, put in front of the agent's command line. */
   readonly prefix: readonly string[];
-  /** How the prompt gets there; Absent: as the agent has it, with `kind` and claude as argument. */
+  /**
+   * How the prompt gets into the sandbox. Unset: as the agent has it; for claude with a `kind`,
+   * as an argument.
+   */
   readonly prompt?: PromptBy;
   /**
-   * What ends the agent in there when it had to be ended: program and arguments. Absent: with
-   * `kind` and `name` that program's own `stop`, else nothing.
+   * Program and arguments that stop the agent in the sandbox. Unset: with `kind` and `name` that
+   * program's own `stop`, else nothing.
    */
   readonly stop?: readonly string[];
-  /** Whether the network can be reached from inside (`bwrap`). */
+  /** Whether the agent can use the network (`bwrap`). */
   readonly network: boolean;
-  /** Files and folders that are hidden otherwise, such as `~/.npmrc`, to be read (`bwrap`). */
+  /** Hidden files and folders that the agent may read, such as `~/.npmrc` (`bwrap`). */
   readonly show: readonly string[];
-  /** Files and folders besides the work tree that may be written (`bwrap`). */
+  /** Files and folders outside the work tree that the agent may write (`bwrap`). */
   readonly writable: readonly string[];
   /**
-   * Whether validation scripts and closing commands run in it too (`bwrap`): they run code that
-   * the agent wrote.
+   * Whether validation scripts and verification commands run in the sandbox too (`bwrap`): they
+   * run code that the agent wrote.
    */
   readonly checks: boolean;
 }
 
-/** What keeps an agent to its work tree. */
+/** What restricts an agent to its work tree. */
 export const SANDBOX_KINDS = [
-  /** `bwrap` where it works; elsewhere none, which the header of the run says. */
+  /** `bwrap` if it works, else none; the header of the run shows which. */
   "auto",
-  /** Bubblewrap, on Linux: the agent of this machine, with this work tree and little else. */
+  /** Bubblewrap, on Linux: the agent sees this work tree and little else. */
   "bwrap",
   /** `docker sandbox run NAME -- ARGUMENTS`. */
   "docker",
@@ -2379,11 +2392,11 @@ export interface Session {
   readonly model?: string;
 }
 
-/** Whether an iteration goes on in the session of the one before it. */
+/** Whether an iteration continues the agent's session of the one before. */
 export interface SessionConfig {
-  /** Whether it does; only for the same task, in the same mode. */
+  /** Continue the session, for the same task in the same mode. */
   readonly resume: boolean;
-  /** Seconds after which a session is dropped. */
+  /** Age after which a session is dropped. */
   readonly maxAge: number;
 }
 
@@ -2550,14 +2563,14 @@ export interface StartParams {
 }
 
 /**
- * How much of this work tree's earlier runs is kept: their output is removed at a start.
+ * How much of earlier runs is kept: older output is removed when a run starts.
  *
- * The last run is kept whole, and of every other one its journal, numbers and summary.
+ * The last run is kept whole, and the journal, numbers and summary of every run.
  */
 export interface StateConfig {
-  /** Days after its end that a run keeps its output; 0 keeps it at any age. */
+  /** Days that the output of a run is kept; 0 for ever. */
   readonly keepDays: number;
-  /** Size of all runs together above which the oldest ones lose their output; 0 is unlimited. */
+  /** Size of all runs above which the output of the oldest is removed; 0 for no limit. */
   readonly maxBytes: number;
 }
 
@@ -2782,6 +2795,27 @@ export interface TextMessage {
   readonly text: string;
 }
 
+/** How long each step may take. */
+export interface TimeoutsConfig {
+  /** How long an iteration may take; 0 for no limit. */
+  readonly iteration: number;
+  /** How long an agent may print nothing before it is stopped; 0 for no limit. */
+  readonly idle: number;
+  /** How long each validation script or verification command may take; 0 for no limit. */
+  readonly validation: number;
+  /** How long a commit by the loop may take, with its hooks; 0 for no limit. */
+  readonly commit: number;
+  /** How long each attempt to push may take; 0 for no limit. */
+  readonly push: number;
+  /**
+   * How long git may take to read the work tree. When it takes longer, it hangs in a filter such
+   * as git-lfs or on a network disk, and the run ends.
+   */
+  readonly git: number;
+  /** How long to wait for a lock file of git that is not the agent's before the run is blocked. */
+  readonly gitLock: number;
+}
+
 /** One line of the agent's own to-do list. */
 export interface TodoItem {
   readonly text: string;
@@ -2821,11 +2855,11 @@ export interface ToolMessage {
 export const TOOL_STATES = ["started", "done", "failed"] as const;
 export type ToolState = (typeof TOOL_STATES)[number];
 
-/** What the agent may use, in the agent's own names of tools; they become its flags. */
+/** Which tools the agent may use, by the agent's own names; they become its flags. */
 export interface ToolsConfig {
-  /** When given, these and no others; Absent: everything, without asking. */
+  /** The only tools it may use. Unset: all, without asking. */
   readonly allow?: readonly string[];
-  /** Never these. */
+  /** Tools it may never use. */
   readonly deny?: readonly string[];
 }
 

@@ -76,7 +76,8 @@ def guard_verb(
 
     @functools.wraps(function)
     def guarded_verb(**options: Any) -> None:
-        if not any(options.get(name) for name in control.unless):
+        shows = any(options.get(name) for name in control.unless)
+        if not shows and options.get("action") not in control.reading:
             _require_outside(verb, control, as_json=bool(options.get("as_json")))
         function(**options)
 

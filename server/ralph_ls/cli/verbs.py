@@ -35,6 +35,8 @@ class UserOnlyVerb(NamedTuple):
     """Whether commands of ``on_*``, which speak for the user, may use it."""
     trust: bool = False
     """Whether it approves what may be executed."""
+    reading: tuple[str, ...] = ()
+    """Values of its argument ACTION with which it only shows something."""
 
 
 VerbAccess = ReadOnlyVerb | UserOnlyVerb
@@ -301,6 +303,21 @@ VERBS: Mapping[str, VerbEntry] = {
         (
             "ralph allow  # shows everything, then asks",
             "ralph allow --yes  # in a script, after you looked",
+        ),
+    ),
+    "config": VerbEntry(
+        Group.SET_UP,
+        "Show, change and explain settings",
+        "config",
+        "config_verb",
+        UserOnlyVerb(reading=("show", "get", "explain")),
+        (
+            "ralph config  # what differs from the defaults, and where it is set",
+            "ralph config set max_iterations 20  # in .ralph/config.toml",
+            "ralph config set --user agent codex  # for all repositories",
+            "ralph config get timeouts.iteration  # the value alone",
+            "ralph config explain on_halt  # meaning, values, default, example",
+            "ralph config edit  # in your editor, checked afterwards",
         ),
     ),
     "doctor": VerbEntry(

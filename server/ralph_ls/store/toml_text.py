@@ -20,8 +20,8 @@ _LONG_KEY = re.compile(rf"(?<![\w-]){_PART}(?:\.[ \t]*+{_PART}){{{MOST_PARTS}}}"
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """The tables of a text; raises ``tomllib.TOMLDecodeError``, else ``ValueError`` with a message
-    to follow "this is no sensible TOML: ".
+    """The tables of a text; raises ``tomllib.TOMLDecodeError``, else ``ValueError`` with what
+    is wrong.
     """
     found = _LONG_KEY.search(text)
     if found is not None:
@@ -93,7 +93,7 @@ def _problem_in(tables: dict[str, Any]) -> str:
             case list():
                 left += ((key, one) for one in value)
             case int() if not -(2**63) <= value < 2**63:
-                return f"the number at {key} is larger than TOML has"
+                return f"the number at {key} is too large"
             case str() if "\0" in value:
-                return f"the text at {key} holds a NUL character"
+                return f"the text at {key} contains a NUL character"
     return ""

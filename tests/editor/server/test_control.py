@@ -187,7 +187,11 @@ class TestStart:
         assert begun["text"].endswith("at most 1 iterations")
         started = await editor.event("runStarted", run=begun["run"])
         config = started["config"]
-        assert (config["maxIterations"], config["timeout"], config["task"]) == (1, 300.0, second)
+        assert (config["maxIterations"], config["timeouts"]["iteration"], config["task"]) == (
+            1,
+            300.0,
+            second,
+        )
         command = config["agents"]["command"]
         assert command["argv"] == [loops.command, "an argument with spaces"]
         assert (command["prompt"], config["onHalt"]) == ("stdin", "exit")
@@ -237,7 +241,7 @@ class TestStart:
         (loops.repository / ".ralph/config.toml").write_text("agents = 3\n", encoding="utf-8")
         unusable = await refused()
         assert unusable.data == {"code": "config-unusable"}
-        assert "config.toml, line 1: agents" in unusable.message
+        assert "config.toml:1: agents" in unusable.message
 
     async def test_without_git_the_refusal_says_how_to_get_it(
         self, edit: StartEditor, loops: Project, monkeypatch: pytest.MonkeyPatch, tmp_path: Path

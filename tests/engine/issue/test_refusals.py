@@ -44,7 +44,7 @@ REFUSALS: Mapping[str, tuple[tuple[str, ...], str, int, str]] = {
         ("--profile", "issue"),
         '[issue]\ngithub = "twelve"\n',
         78,
-        "config.toml, line 2: issue.github: 'twelve' names no issue on GitHub; write 123",
+        "config.toml:2: issue.github: 'twelve' is no issue on GitHub; write 123",
     ),
     "a-file-of-the-repository-that-leads-out": (
         ("--profile", "issue"),

@@ -146,7 +146,7 @@ def test_a_used_up_cost_is_raised_by_the_command_that_next_names(project: Projec
         (("3", "--max-iterations", "4"), 64, "leave one of them out"),
         (("--max-time", "0"), 64, "leaves no time"),
         (("--max-time", "soon"), 64, "--max-time: 'soon' is no duration"),
-        (("--max-cost", "0"), 64, "max_cost_usd"),
+        (("--max-cost", "0"), 64, "--max-cost must be more than 0"),
     ],
 )
 def test_a_limit_that_cannot_hold_is_refused_before_anything_begins(

@@ -14,25 +14,25 @@ pytestmark = pytest.mark.slow
 BAD_SETTINGS = {
     "unknown-key": (
         'profile = "fixplan"\nmax_iteration = 5\n',
-        "line 2: max_iteration: there is no such setting",
+        "toml:2: unknown setting max_iteration; did you mean",
     ),
     "unknown-key-in-a-table": (
         "[breaker]\nno_progress_open = 3\nno_progres = 2\n",
-        "line 3: breaker.no_progres: there is no such setting",
+        "toml:3: unknown setting breaker.no_progres",
     ),
     "value-off-the-list": (
         'agent = "command"\non_halt = "sometimes"\n',
-        "line 2: on_halt: Input should be 'exit' or 'wait' (it is 'sometimes')",
+        'toml:2: on_halt must be one of exit, wait; it is "sometimes"',
     ),
     "value-out-of-bounds": (
         "max_iterations = 0\n",
-        "line 1: max_iterations: Input should be greater than or equal to 1",
+        "toml:1: max_iterations must be at least 1",
     ),
     "path-out-of-the-tree": (
         '[paths]\nlogs = "../logs"\n',
-        "line 2: paths.logs: '../logs' must be a path inside the work tree",
+        "toml:2: paths.logs: '../logs' must be a path inside the work tree",
     ),
-    "no-toml": ("max_iterations = \n", "this is not TOML"),
+    "no-toml": ("max_iterations = \n", "toml:1: the value is missing"),
 }
 
 
@@ -45,7 +45,7 @@ def test_bad_settings_end_with_78_and_name_file_line_and_key(
     project.plan(files={".ralph/config.toml": text}).agent("exit 0")
     done = project.run("9")
     assert done.exit_code == 78
-    assert done.stderr.startswith(f"ralph: {project.file('.ralph/config.toml')}")
+    assert done.stderr.startswith("ralph: .ralph/config.toml:")
     assert message in done.stderr
     assert (done.stdout, done.events) == ("", ())
 
@@ -54,9 +54,9 @@ BAD_FLAGS = {
     "unknown-flag": (("run", "--frobnicate"), "unknown option --frobnicate"),
     "no-number": (("run", "many"), "is not a number of iterations"),
     "number-too-small": (("run", "0"), "0 iterations are none"),
-    "value-off-the-list": (("run", "--on-halt", "sometimes"), "on_halt: Input should be 'exit' or"),
+    "value-off-the-list": (("run", "--on-halt", "sometimes"), "--on-halt must be one of exit"),
     "no-duration": (("run", "--timeout", "soon"), "--timeout: 'soon' is no duration"),
-    "unknown-profile": (("run", "--profile", "waterfall"), "profile: Input should be 'spec'"),
+    "unknown-profile": (("run", "--profile", "waterfall"), "--profile must be one of spec"),
     "two-agents": (
         ("run", "--agent", "demo", "--agent-command", "true"),
         "give --agent or --agent-command, not both",

@@ -16,7 +16,7 @@ from ralph_ls.engine.run.run_settings import (
     kept_settings,
     settings_on_resume,
 )
-from ralph_ls.protocol.config.config import Config
+from ralph_ls.protocol.config.config import Config, TimeoutsConfig
 from ralph_ls.protocol.run.events import EventBase, RunResumed, RunStarted
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.store.layout import RunFiles
@@ -109,12 +109,12 @@ class TestKept:
 
 
 def test_a_setting_that_is_back_at_its_default_since_is_kept() -> None:
-    earlier = RunState(config=Config(max_confirmations=3, git_timeout=5.0))
+    earlier = RunState(config=Config(max_confirmations=3, timeouts=TimeoutsConfig(git=5.0)))
     now = LoadedSettings(config=Config(), from_file={}, overrides={})
     kept, notices = settings_on_resume(now, earlier, {}, {})
-    assert (kept.config.max_confirmations, kept.config.git_timeout) == (3, 5.0)
+    assert (kept.config.max_confirmations, kept.config.timeouts.git) == (3, 5.0)
     assert [notice.code for notice in notices] == ["settings-kept"]
-    assert "max_confirmations, git_timeout" in notices[0].message
+    assert "max_confirmations, timeouts.git" in notices[0].message
 
 
 def without(journal: Path, name: str) -> None:

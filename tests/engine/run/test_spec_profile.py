@@ -324,7 +324,7 @@ report 'STATUS: IN_PROGRESS'
         project.plan()
         done = ralph(project.repository, "run", "--mode", "review")
         assert done.exit_code == 64
-        assert "mode: Input should be 'build' or 'plan'" in done.stderr
+        assert "--mode must be one of build, plan" in done.stderr
 
 
 def test_a_link_out_of_the_tree_is_never_written_through(project: Project, tmp_path: Path) -> None:

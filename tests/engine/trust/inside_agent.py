@@ -41,6 +41,7 @@ CHANGING: Mapping[str, Sequence[str]] = {
     "prune": ["prune", "--yes"],
     "allow": ["allow", "--yes"],
     "init": ["init", "--hooks", "--yes"],
+    "config": ["config", "set", "max_iterations", "9"],
 }
 """A command line of each verb that is the user's alone."""
 
@@ -53,6 +54,8 @@ READING: Mapping[str, Sequence[str]] = {
     "run --dry-run": ["run", "--dry-run", "--agent-command", "true"],
     "init --dry-run": ["init", "--profile", "fixplan", "--dry-run"],
     "hook stop": ["hook", "stop"],
+    "config show": ["config", "show"],
+    "config get": ["config", "get", "max_iterations"],
 }
 """Command lines that only show something."""
 

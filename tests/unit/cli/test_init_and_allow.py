@@ -126,7 +126,9 @@ class TestFromExisting:
             "Found: .ralph/fix_plan.md, a plan for the profile fixplan",
             "── would write .ralph/config.toml, from .ralphrc",
             '   profile = "fixplan"',
-            '   timeout = "20m"',
+            "   ",
+            "   [timeouts]",
+            '   iteration = "20m"',
             "   ",
             "   [session]",
             "   resume = true",
@@ -153,7 +155,10 @@ class TestFromExisting:
         assert after[".ralph/prompts/PROMPT_build.md"] == before[".ralph/PROMPT.md"]
         shown = ralph(other, "run", "--dry-run", "--json").json
         assert shown["task"] == "Implement password hashing"
-        assert (shown["settings"]["timeout"], shown["settings"]["session"]["maxAge"]) == (
+        assert (
+            shown["settings"]["timeouts"]["iteration"],
+            shown["settings"]["session"]["maxAge"],
+        ) == (
             1200,
             43200,
         )

@@ -73,7 +73,7 @@ class TestInAPipe:
             "agent": "command",
             "agents": {"command": {"argv": ["./agent.sh", "a b"], "prompt": "file"}},
             "max_iterations": 7,
-            "timeout": "10m",
+            "timeouts": {"iteration": "10m"},
             "max_duration": "60m",
             "promise": {"complete": "ALL_DONE"},
         }
@@ -300,7 +300,7 @@ class TestInATerminal:
         assert tasks(bare) == [("Send a mail", "P0"), ("Be quick", "P1")]
         assert config(bare) == {
             "profile": "fixplan",
-            "timeout": "5m",
+            "timeouts": {"iteration": "5m"},
             "promise": {"complete": "DONE"},
         }
         text = (bare / "specs" / "reset-passwords-by-mail.md").read_text(encoding="utf-8")

@@ -123,7 +123,7 @@ class TestForeground:
         assert said.code == 4
         started = said.events[0]
         assert started["plan"] == "other.md"
-        assert started["config"]["timeout"] == 90.0
+        assert started["config"]["timeouts"]["iteration"] == 90.0
         assert started["overrides"]["task"] == task
         (iteration,) = [event for event in said.events if event["kind"] == "iterationStarted"]
         assert iteration["task"]["title"] == "Theirs"
@@ -169,7 +169,7 @@ class TestDryRun:
             "Task: First task",
             f"Agent: {command} 'a b'",
         ]
-        assert "'max_iterations': 7" in said.out
+        assert "  max_iterations = 7  # flag\n" in said.out
         assert "You are one iteration of a loop: iteration 1 of 7." in said.out
         assert not (repository / "ran").exists()
         assert not state_dir.exists()
@@ -237,7 +237,7 @@ class TestBackground:
                     "paths.plan": "a b.md",
                     "task": "T-1",
                     "max_stuck": 2,
-                    "timeout": 90.0,
+                    "timeouts.iteration": 90.0,
                     "on_halt": "wait",
                 },
                 [

@@ -45,6 +45,7 @@ NOT_LOADED = {
     "stop": (*DECODERS, *ROWS, *PLANS),
     "prune": (*DECODERS, *ROWS, *STATE),
     "stats": (*DECODERS, *ROWS, *PLANS, *SETTINGS),
+    "config": (*DECODERS, *ROWS, *PLANS),
     "doctor": NEARLY_ALL,
     "help": NEARLY_ALL,
     "init": (*DECODERS, *ROWS, "ralph_ls.engine"),

@@ -474,15 +474,14 @@ def settings_of(tables: dict[str, Any]) -> Config:
 
 
 def listed_settings() -> dict[str, str]:
-    """Each dotted key that the page lists, with its default as it is written there."""
+    """Each dotted key that the page has a section of, with its default as it is written there."""
     _, _, rest = read(CONFIGURATION).partition("<!-- generated: settings -->")
+    sections = re.split(r"^#### `(.+)`$", rest.partition("<!-- end of")[0], flags=re.MULTILINE)[1:]
     found: dict[str, str] = {}
-    above = ""
-    for line in rest.partition("<!-- end of")[0].splitlines():
-        if heading := re.fullmatch(r"### `\[(.+)\]`", line):
-            above = f"{heading[1]}."
-        elif row := re.match(r"\| `(\w+)` \|[^|]*\| ([^|]*) \|", line):
-            found[above + row[1]] = row[2].strip()
+    for key, text in zip(sections[::2], sections[1::2], strict=True):
+        default = re.search(r"^Type: .* Default: (not set|`.*`)\. Variable", text, re.MULTILINE)
+        assert default is not None, key
+        found[key] = "" if default[1] == "not set" else default[1]
     return found
 
 

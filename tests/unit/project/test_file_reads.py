@@ -112,6 +112,8 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
     "store/project/detection.py": ({"walk"}, "counts what it looks at, and opens no file"),
     "store/project/plan_file.py": ({"open"}, OURS),
     "store/project/project_state.py": ({"glob"}, OURS),
+    "store/project/config_edit.py": ({"read_bytes"}, SHIPPED),
+    "store/project/settings_reference.py": ({"read_text"}, SHIPPED),
     "store/project/prompt_texts.py": ({"glob", "read_text"}, SHIPPED),
     "store/project/scripts.py": ({"glob"}, "a pattern of an allowed script; opens no file"),
     "store/run/ancestry.py": ({"iterdir"}, OURS),

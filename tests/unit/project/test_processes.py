@@ -27,6 +27,7 @@ ELSEWHERE = {
     "engine/agent/acp/__main__.py": (
         "it is an agent's process itself and ends with that one's group"
     ),
+    "store/project/config_edit.py": "the user's editor, in the user's terminal",
     "store/run/launch.py": "an engine in the background outlives whoever started it",
     "store/run/one_shot_process.py": (
         "our own program, which ends with its standard input; ended by end_family"

@@ -173,7 +173,7 @@ class TestTreePath:
         "path", [".git", ".git/hooks/pre-commit", "sub/.GIT/config", ".git. /x", "GIT~1/config"]
     )
     def test_one_in_gits_own_folder_is_refused(self, path: str) -> None:
-        with pytest.raises(ValidationError, match="lies in git's own folder; name another path"):
+        with pytest.raises(ValidationError, match="is in git's own folder; choose another path"):
             TREE_PATH.validate_python(path)
 
 
@@ -181,7 +181,7 @@ class TestConfig:
     def test_keys_of_a_file_are_snake_case(self) -> None:
         config = load({"max_iterations": 3, "breaker": {"no_progress_open": 4}, "timeout": "5m"})
         assert (config.max_iterations, config.breaker.no_progress_open) == (3, 4)
-        assert config.timeout == 300
+        assert config.timeouts.iteration == 300
 
     @pytest.mark.parametrize(
         ("settings", "location"),
@@ -194,7 +194,7 @@ class TestConfig:
             ({"breaker": {"blocked_opens": True}}, ("breaker", "blocked_opens")),
             ({"attempts": {"max": 3}}, ("attempts", "max")),
             ({"session": {"continue": True}}, ("session", "continue")),
-            ({"log_retention": {"weeks": 4}}, ("log_retention", "weeks")),
+            ({"logs": {"weeks": 4}}, ("logs", "weeks")),
             ({"promise": {"blocked": "STOP"}}, ("promise", "blocked")),
             ({"agents": {"mine": {"flags": []}}}, ("agents", "mine", "flags")),
         ],
@@ -215,7 +215,7 @@ class TestConfig:
             ({"review_cap": 0}, ("review_cap",)),
             ({"min_iterations": -1}, ("min_iterations",)),
             ({"profile": "mine"}, ("profile",)),
-            ({"timeout": "soon"}, ("timeout",)),
+            ({"timeout": "soon"}, ("timeouts", "iteration")),
             ({"cooldown": -1}, ("cooldown",)),
             ({"paths": {"decide": "../decide.txt"}}, ("paths", "decide")),
             ({"gate": {"indicators": 0}}, ("gate", "indicators")),
@@ -244,10 +244,10 @@ class TestConfig:
             ({"max_cost_usd": float("nan")}, ("max_cost_usd",)),
             ({"limit_wait": "until noon"}, ("limit_wait",)),
             ({"limit_wait": -1}, ("limit_wait",)),
-            ({"log_form": "lines"}, ("log_form",)),
-            ({"log_retention": {"days": -1}}, ("log_retention", "days")),
-            ({"log_retention": {"newest": -1}}, ("log_retention", "newest")),
-            ({"log_retention": 30}, ("log_retention",)),
+            ({"logs": {"form": "lines"}}, ("logs", "form")),
+            ({"logs": {"days": -1}}, ("logs", "days")),
+            ({"log_retention": {"newest": -1}}, ("logs", "newest")),
+            ({"logs": 30}, ("logs",)),
             ({"commits": "person"}, ("commits",)),
             ({"push": "maybe"}, ("push",)),
             ({"progress": {"evidence": ["heads"]}}, ("progress", "evidence", 0)),
@@ -281,9 +281,9 @@ class TestConfig:
             ({"max_cost_usd": 0.01}, "max_cost_usd", 0.01),
             ({"limit_wait": "1h"}, "limit_wait", 3600.0),
             ({"limit_wait": 0}, "limit_wait", 0.0),
-            *(({"log_form": form.value}, "log_form", form) for form in LogForm),
-            ({"log_retention": {"days": 0}}, "log_retention.days", 0),
-            ({"log_retention": {"newest": 0}}, "log_retention.newest", 0),
+            *(({"log_form": form.value}, "logs.form", form) for form in LogForm),
+            ({"log_retention": {"days": 0}}, "logs.days", 0),
+            ({"log_retention": {"newest": 0}}, "logs.newest", 0),
             *(({"commits": who.value}, "commits", who) for who in Committer),
             ({"push": True}, "push", True),
             ({"progress": {"evidence": ["head"]}}, "progress.evidence", (EvidenceKind.HEAD,)),
@@ -312,5 +312,5 @@ class TestConfig:
     def test_in_json_the_keys_are_camel_case_and_come_back(self) -> None:
         config = load({"max_iterations": 3, "on_halt": "wait", "env": {"only": ["PATH"]}})
         text = config.model_dump_json(by_alias=True)
-        assert {"maxIterations", "onHalt", "validateTimeout"} <= json.loads(text).keys()
+        assert {"maxIterations", "onHalt", "onValidateFail"} <= json.loads(text).keys()
         assert Config.model_validate_json(text) == config

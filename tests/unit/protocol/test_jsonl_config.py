@@ -18,7 +18,7 @@ from ralph_ls.protocol.config.agent import AgentConfig, JsonLinesConfig
         ({"fields": {"text": ["a" * 201]}}, "is no path to a field"),
         (
             {"kinds": {"text": ["say"], "error": ["say"]}},
-            "records of the kind 'say' cannot mean text and error; keep one",
+            "the kind 'say' cannot mean text and error; keep one",
         ),
         ({"kinds": {"tea": ["x"]}}, "Extra inputs are not permitted"),
         ({"counting": "never"}, "Input should be 'record' or 'total'"),
@@ -33,7 +33,7 @@ def test_a_mapping_that_cannot_be_meant_is_refused(given: dict[str, Any], words:
 @pytest.mark.parametrize(
     ("table", "words"),
     [
-        ({"output": {}}, "and dialect is nothing; set that, or remove output"),
+        ({"output": {}}, "and dialect is not set; set it, or remove output"),
         ({"output": {}, "dialect": "claude"}, "and dialect is 'claude'"),
     ],
 )

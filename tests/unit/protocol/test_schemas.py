@@ -15,6 +15,7 @@ import pytest
 from pydantic import BaseModel
 
 from ralph_ls.protocol.config.config import Config, ProfileName
+from ralph_ls.protocol.config.renamed import RENAMED
 from ralph_ls.protocol.lsp.methods import METHODS
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.version import SCHEMA_VERSION
@@ -42,7 +43,8 @@ PAGES = (
 
 
 def schema(name: str) -> dict[str, Any]:
-    text = (ROOT / "schemas" / f"{name}.schema.json").read_text(encoding="utf-8")
+    folder = ROOT / ("server/ralph_ls/protocol/config" if name == "config" else "schemas")
+    text = (folder / f"{name}.schema.json").read_text(encoding="utf-8")
     loaded: dict[str, Any] = json.loads(text)
     return loaded
 
@@ -66,7 +68,7 @@ def generator() -> ModuleType:
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """All that the generator writes, and the golden files and histories that it reads."""
-    for part in ("schemas", "tests/golden", "tests/histories"):
+    for part in ("schemas", "server/ralph_ls/protocol/config", "tests/golden", "tests/histories"):
         shutil.copytree(ROOT / part, tmp_path / part)
     shutil.copytree(ROOT / "docs" / "adr", tmp_path / "docs" / "adr")
     (tmp_path / "docs" / "profiles").mkdir(parents=True)
@@ -90,7 +92,7 @@ class TestGenerator:
         self, generator: ModuleType, copy: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
         (copy / "schemas" / "VERSION").write_text("0\n", encoding="utf-8")
-        (copy / "schemas" / "config.schema.json").unlink()
+        (copy / "schemas" / "state.schema.json").unlink()
         golden = copy / "tests" / "golden" / "events" / "noteAdded.json"
         golden.write_text(golden.read_text(encoding="utf-8").replace("winter", "summer"))
         by_hand = [copy / "docs" / page for page in ("loop-states.md", "profiles.md")]
@@ -100,13 +102,13 @@ class TestGenerator:
             page.write_text(f"{before}by hand\n{mark}{after}", encoding="utf-8")
         assert generator.check(copy) == 1
         assert capsys.readouterr().err.splitlines() == [
-            "schemas/config.schema.json is stale; run: make generate",
+            "schemas/state.schema.json is stale; run: make generate",
             "schemas/VERSION is stale; run: make generate",
             "docs/protocol.md is stale; run: make generate",
             "docs/loop-states.md is stale; run: make generate",
             "docs/profiles.md is stale; run: make generate",
         ]
-        assert not (copy / "schemas" / "config.schema.json").exists()
+        assert not (copy / "schemas" / "state.schema.json").exists()
         assert generator.write(copy) == 0
         assert capsys.readouterr().out.count("wrote ") == 5
         assert generator.check(copy) == 0
@@ -256,11 +258,12 @@ class TestConfig:
         assert found(settings, "config") == []
 
     def test_every_setting_can_be_written(self) -> None:
-        assert schema("config")["properties"].keys() == Config.model_fields.keys()
+        old = {key.partition(".")[0] for key in RENAMED}
+        assert schema("config")["properties"].keys() == {*Config.model_fields, *old}
 
     @pytest.mark.parametrize("timeout", [0, 90, 1.5, "30m", "1h30m"])
     def test_a_duration_is_a_number_or_a_text(self, timeout: object) -> None:
-        assert found({"timeout": timeout, "max_duration": timeout}, "config") == []
+        assert found({"timeouts": {"idle": timeout}, "max_duration": timeout}, "config") == []
 
     @pytest.mark.parametrize(
         "settings",
@@ -268,8 +271,8 @@ class TestConfig:
             {"maxIterations": 3},
             {"max_iterations": 0},
             {"max_iterations": None},
-            {"timeout": "soon"},
-            {"timeout": -1},
+            {"timeouts": {"idle": "soon"}},
+            {"timeouts": {"idle": -1}},
             {"profile": "mine"},
             {"breaker": {"noProgressOpen": 3}},
             {"agents": {"mine": {"argv": "run me"}}},

@@ -43,6 +43,8 @@ from ralph_ls.cli.show.live import RunViewer, choose_own_renderer
 from ralph_ls.core.loop.evidence.ownership import OwnershipOrder
 from ralph_ls.core.plan.formats.stories.tasks import IMPLEMENT
 from ralph_ls.core.prompt.template import mode_word
+from ralph_ls.core.redaction.redactor import Redactor
+from ralph_ls.core.redaction.secret_names import secrets_of
 from ralph_ls.core.views.model.control_chars import escape_control_chars
 from ralph_ls.core.views.text.receipts import receipt_lines
 from ralph_ls.core.views.text.run_end import next_step, summary_lines
@@ -52,6 +54,7 @@ from ralph_ls.protocol.errors import StateUnusable, UsageError, WorkspaceBusy
 from ralph_ls.protocol.run.values import Mode, Phase
 from ralph_ls.store.layout import RUN_ID, RunFiles
 from ralph_ls.store.project.plan_file import skipped_optional_titles
+from ralph_ls.store.project.settings_listing import as_toml
 from ralph_ls.store.run.journal import offset_behind
 from ralph_ls.store.run.launch import reporting_refusals
 from ralph_ls.store.run.runs import load_state
@@ -237,7 +240,7 @@ def run_verb(
         "task": task,
         "max_stuck": max_stuck,
         "skip_review": skip_review or None,
-        "timeout": duration("--timeout", timeout),
+        "timeouts.iteration": duration("--timeout", timeout),
         "push": push,
         "work_branch": branch,
         "on_halt": on_halt,
@@ -430,8 +433,12 @@ def _show_preview(overrides: dict[str, Any], *, as_json: bool) -> None:
     print_text(f"Model: {preview.model or 'its own choice'}")
     if first.not_allowed:
         print_text(f"Not allowed yet: {', '.join(first.not_allowed)} (ralph allow)")
-    settings = preview.settings.model_dump(mode="json", exclude_defaults=True)
-    print_text(f"Settings: {settings}")
+    hide = Redactor(secrets_of(os.environ))
+    shown = hide.redact(as_toml(preview.sources, os.environ))
+    print_text("\nSettings that differ from the defaults:\n")
+    for line in shown.splitlines() or ["# none"]:
+        print_text(f"  {line}".rstrip())
+    print_text("")
     if first.instead:
         print_text(f"No agent would be started: {first.instead}")
         return

@@ -331,7 +331,7 @@ def _ask_phrase(config: Config) -> str:
 
 
 def _ask_timeout(config: Config) -> str:
-    minutes = max(1, int(config.timeout // 60))
+    minutes = max(1, int(config.timeouts.iteration // 60))
     return _ask_valid(
         "Timeout of an iteration", f"{minutes}m", lambda text: check_draft(timeout=text)
     )

@@ -110,7 +110,7 @@ def setup_choices(place: CommandWorktree, environment: Mapping[str, str]) -> Set
         already_set_up=(root / CONFIG_FILE).exists(),
         defaults=SetupDefaults(
             max_iterations=config.max_iterations or EDITOR_LIMIT,
-            timeout=config.timeout,
+            timeout=config.timeouts.iteration,
             completion_phrase=config.promise.complete,
             agent=agent,
             max_cost_usd=config.max_cost_usd,

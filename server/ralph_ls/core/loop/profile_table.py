@@ -74,7 +74,7 @@ def _attempts(_profile: Profile, config: Config) -> str:
 
 
 def _retention(_profile: Profile, config: Config) -> str:
-    days, newest = config.log_retention.days, config.log_retention.newest
+    days, newest = config.logs.days, config.logs.newest
     kept = [] if days is None else [f"newer than {days} days"]
     kept += [] if newest is None else [f"the {newest} newest"]
     return ", or ".join(kept) or "all are kept"
@@ -102,7 +102,7 @@ _ROWS: Mapping[str, Callable[[Profile, Config], str]] = {
     "push": lambda _, config: "on" if config.push else "off",
     "on timeout": lambda _, config: config.on_timeout.value,
     "N not given": lambda _, config: str(config.max_iterations or "unlimited"),
-    "agent log": lambda _, config: f"`{config.log_form.value}`",
+    "agent log": lambda _, config: f"`{config.logs.form.value}`",
     "retention": _retention,
     "agent if unset": lambda _, config: config.agent,
     "own block": lambda profile, _: profile.own_block.value,

@@ -78,9 +78,9 @@ SPEC = Profile(
             "commits": "loop",
             "push": True,
             "on_timeout": "stop",
-            "log_form": "run",
-            "log_retention.days": 30,
-            "log_retention.newest": 30,
+            "logs.form": "run",
+            "logs.days": 30,
+            "logs.newest": 30,
         }
     ),
 )
@@ -106,9 +106,9 @@ FIXPLAN = Profile(
             "commits": "agent",
             "push": False,
             "on_timeout": "continue",
-            "log_form": "run",
-            "log_retention.days": 30,
-            "log_retention.newest": 30,
+            "logs.form": "run",
+            "logs.days": 30,
+            "logs.newest": 30,
         }
     ),
 )
@@ -141,9 +141,9 @@ STORIES = Profile(
             "commits": "agent",
             "push": False,
             "on_timeout": "continue",
-            "log_form": "iteration",
-            "log_retention.days": None,
-            "log_retention.newest": None,
+            "logs.form": "iteration",
+            "logs.days": None,
+            "logs.newest": None,
             "paths.decide": "ralph/decide.txt",
             "paths.blocked": "ralph/blocked.txt",
             "paths.logs": "ralph/logs",
@@ -181,9 +181,9 @@ BEADS = Profile(
             "commits": "agent",
             "push": False,
             "on_timeout": "continue",
-            "log_form": "jsonl",
-            "log_retention.days": None,
-            "log_retention.newest": 10,
+            "logs.form": "jsonl",
+            "logs.days": None,
+            "logs.newest": 10,
         }
     ),
 )
@@ -206,9 +206,9 @@ ISSUE = Profile(
             "commits": "agent",
             "push": False,
             "on_timeout": "continue",
-            "log_form": "run",
-            "log_retention.days": 30,
-            "log_retention.newest": 30,
+            "logs.form": "run",
+            "logs.days": 30,
+            "logs.newest": 30,
         }
     ),
 )

@@ -6,8 +6,10 @@ refused rather than damaged.
 
 from __future__ import annotations
 
+import json
+import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import tomlkit
@@ -33,11 +35,78 @@ def with_settings(text: str, values: Mapping[tuple[str, ...], Any]) -> str:
             _merge(wanted, keys, value)
         changed = tomlkit.dumps(document)
         is_meant = tomllib.loads(changed) == wanted
-    except (TOMLKitError, tomllib.TOMLDecodeError, TypeError, AttributeError) as error:
-        raise _refusal(str(error)) from error
+    except (TOMLKitError, tomllib.TOMLDecodeError) as error:
+        raise _refusal("they are not valid TOML") from error
+    except (TypeError, AttributeError) as error:
+        raise _refusal("a table is expected where a value or a list is") from error
     if not is_meant:
         raise _refusal("its tables are written in a way that cannot be added to")
     return bom + changed
+
+
+def without_setting(text: str, keys: tuple[str, ...]) -> str:
+    """The file's text without this key, and without a table that it was alone in.
+
+    A text that does not have it stays as it is. Raises ``ConfigError`` like ``with_settings``.
+    """
+    bom = "\ufeff" if text.startswith("\ufeff") else ""
+    try:
+        document = tomlkit.parse(text.removeprefix(bom))
+        wanted = tomllib.loads(text.removeprefix(bom))
+        if not _drop(wanted, keys):
+            return text
+        _drop(document, keys)
+        changed = tomlkit.dumps(document)
+        is_meant = tomllib.loads(changed) == wanted
+    except (TOMLKitError, tomllib.TOMLDecodeError) as error:
+        raise _refusal("they are not valid TOML") from error
+    if not is_meant:
+        raise _refusal("its tables are written in a way that cannot be changed")
+    return bom + changed
+
+
+def _drop(table: Any, keys: tuple[str, ...]) -> bool:
+    """Whether the key was there."""
+    first, *others = keys
+    if not isinstance(table, Mapping) or first not in table:
+        return False
+    if others and not _drop(table[first], tuple(others)):
+        return False
+    if not others or not table[first]:
+        del table[first]  # type: ignore[attr-defined]
+    return True
+
+
+def settings_text(rows: Iterable[tuple[tuple[str, ...], Any, str]]) -> str:
+    """Settings as TOML, each with its keys, its value and a comment; empty without any.
+
+    Settings of no table come first, the others below their tables.
+    """
+    by_table: dict[tuple[str, ...], list[str]] = {}
+    for keys, value, comment in sorted(rows, key=lambda row: len(row[0]) > 1):
+        line = f"{key_text(keys[-1:])} = {value_text(value)}"
+        by_table.setdefault(keys[:-1], []).append(f"{line}  # {comment}" if comment else line)
+    parts = [
+        "\n".join([f"[{key_text(table)}]", *lines] if table else lines)
+        for table, lines in by_table.items()
+    ]
+    return "\n\n".join(parts)
+
+
+def value_text(value: Any) -> str:
+    """A value as TOML has it, on one line."""
+    if not isinstance(value, Mapping):
+        return str(tomlkit.item(value).as_string())
+    inner = ", ".join(f"{key_text([key])} = {value_text(one)}" for key, one in value.items())
+    return f"{{ {inner} }}" if inner else "{}"
+
+
+def key_text(keys: Sequence[str]) -> str:
+    """A dotted key, quoted where it has to be."""
+    return ".".join(key if _BARE.fullmatch(key) else json.dumps(key) for key in keys)
+
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def duration_text(seconds: float) -> str:
@@ -50,7 +119,7 @@ def _put(table: Any, keys: tuple[str, ...], value: Any) -> None:
     *outer, last = keys
     for key in outer:
         if key not in table:
-            table[key] = tomlkit.table(is_super_table=key == "agents")
+            table[key] = tomlkit.table(is_super_table=key == "agents" or key != outer[-1])
         table = table[key]
     table[last] = _item(value)
 
@@ -74,6 +143,5 @@ def _merge(tables: dict[str, Any], keys: tuple[str, ...], value: Any) -> None:
 
 def _refusal(why: str) -> ConfigError:
     return ConfigError(
-        f".ralph/config.toml cannot be changed: {why}; change it by hand, "
-        "or move it away and set up again"
+        f"the settings cannot be changed: {why}; change them by hand with: ralph config edit"
     )

@@ -161,7 +161,7 @@ def _overrides(params: StartParams) -> dict[str, Any]:
         "agent": params.agent,
         "paths.plan": params.plan,
         "task": params.task,
-        "timeout": params.timeout,
+        "timeouts.iteration": params.timeout,
         "on_halt": None if params.on_halt is None else params.on_halt.value,
     }
     if params.agent_command is not None:

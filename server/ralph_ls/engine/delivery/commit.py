@@ -235,7 +235,7 @@ class IterationCommitter:
     async def _commit(
         self, order: CommitWork, paths: Sequence[str], notices: tuple[Notice, ...]
     ) -> WorkCommitted:
-        limit = self.launcher.workspace.config.commit_timeout
+        limit = self.launcher.workspace.config.timeouts.commit
         listed = b"".join(_bytes_of(path) + b"\0" for path in paths)
         staged = await run_own_git(
             self.launcher,

@@ -126,7 +126,7 @@ class Pusher:
             await self._wait(DELAY_SECONDS)
             if self.launcher.is_stopping():
                 break
-        limit = self.launcher.workspace.config.push_timeout
+        limit = self.launcher.workspace.config.timeouts.push
         return WorkPushed(
             ok=ran.ok,
             remote=remote.name,
@@ -148,7 +148,7 @@ class Pusher:
             *("push", "--porcelain", "--no-progress", *upstream),
             *("--", remote.name, f"refs/heads/{branch}:refs/heads/{branch}"),
             name="push",
-            timeout=workspace.config.push_timeout,
+            timeout=workspace.config.timeouts.push,
             settings=ssh_without_questions(workspace.environment, remote.ssh_command),
             redactor=Redactor(secrets=known),
         )

@@ -16,6 +16,7 @@ from ralph_ls.core.views.report.doctor_checks import (
     check_from_message,
     has_no_problem,
     passed_check,
+    warning_check,
 )
 from ralph_ls.core.views.report.doctor_last_run import LastRun, check_last_run
 from ralph_ls.engine.agent.selection import with_agent
@@ -31,7 +32,12 @@ from ralph_ls.engine.doctor.start import check_start, find_installed_agents
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.json_output import AgentSeen, CheckResult, DoctorReport
 from ralph_ls.store.layout import StateFolder, Worktree, find_worktree, state_folder, state_root
-from ralph_ls.store.project.config_file import LoadedSettings, load_settings, require_one_profile
+from ralph_ls.store.project.config_file import (
+    LoadedSettings,
+    load_settings,
+    old_keys_notice,
+    require_one_profile,
+)
 from ralph_ls.store.run.journal import read_journal
 from ralph_ls.store.run.runs import FoundRun, find_run
 
@@ -110,7 +116,10 @@ def _settings(
     config = settings.config
     where = "from .ralph/config.toml" if settings.from_file else "without a file of settings"
     message = f"profile {config.profile.value}, agent {config.agent}, {where}"
-    return settings, [passed_check("settings", message)]
+    checks = [passed_check("settings", message)]
+    if renamed := old_keys_notice(settings):
+        checks.append(warning_check("renamed-settings", renamed, "write the new keys instead"))
+    return settings, checks
 
 
 def _last_run(worktree: Worktree, state: StateFolder) -> tuple[FoundRun | None, list[CheckResult]]:

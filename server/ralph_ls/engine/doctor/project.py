@@ -57,7 +57,7 @@ from ralph_ls.store.external.git_locks import find_blocking
 from ralph_ls.store.external.git_safety import NO_TRANSPORT, programs_named
 from ralph_ls.store.external.supervisor import run
 from ralph_ls.store.layout import StateFolder, Worktree
-from ralph_ls.store.project.config_file import unknown_variables
+from ralph_ls.store.project.environment_settings import unknown_variables
 from ralph_ls.store.run.journal import version_of, why_unreadable
 from ralph_ls.store.run.pruning import stored_runs
 from ralph_ls.store.run.runs import FoundRun

@@ -149,13 +149,13 @@ def make_log(workspace: Workspace, clock: Clock) -> Log:
         return TextLog(
             workspace.root,
             config.paths.logs,
-            form=config.log_form,
+            form=config.logs.form,
             started=clock.local(),
             mode_word=mode_word,
         )
     folder = workspace.files.folder
     return JsonlLog(
-        outside if config.log else None,
+        outside if config.logs.agent else None,
         summary=SummaryFile(folder, folder, mode=PRIVATE_FILE, mode_word=mode_word),
         started=clock.local(),
         now=clock.now,

@@ -189,7 +189,7 @@ class ScriptValidation:
             stdout_path=outcome_path,
             stderr_path=outcome_path.with_suffix(".err"),
             marker=workspace.marker(order.start),
-            timeout_seconds=workspace.config.validate_timeout or None,
+            timeout_seconds=workspace.config.timeouts.validation or None,
             idle_timeout_seconds=None,
             grace_seconds=running_process.GRACE_SECONDS,
         )
@@ -300,7 +300,7 @@ class CriteriaVerification:
             stdout_path=outcome_path,
             stderr_path=outcome_path.with_suffix(".err"),
             marker=workspace.marker(self._order.start),
-            timeout_seconds=workspace.config.verify_timeout or None,
+            timeout_seconds=workspace.config.timeouts.validation or None,
             idle_timeout_seconds=None,
             grace_seconds=running_process.GRACE_SECONDS,
         )

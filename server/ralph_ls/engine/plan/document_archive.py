@@ -198,7 +198,7 @@ def _wanted(
     if plan is not None and profile.plan_kind is PlanKind.STORIES:
         wanted.append(requirements_beside(plan))
     wanted.append(config.paths.progress)
-    if include_logs and config.log_form is not LogForm.JSONL:
+    if include_logs and config.logs.form is not LogForm.JSONL:
         wanted.append(config.paths.logs)
     return tuple(dict.fromkeys(wanted))
 
@@ -301,7 +301,7 @@ def _notes(
         notes.append(
             f"run {found.state.run} has not come to its end; begin a new one with: ralph run"
         )
-    if include_logs and config.log_form is LogForm.JSONL:
+    if include_logs and config.logs.form is LogForm.JSONL:
         notes.append("logs as JSON lines are shared by all clones, so they stay where they are")
     return tuple(notes)
 

@@ -71,6 +71,7 @@ from ralph_ls.store.project import trust
 from ralph_ls.store.project.config_file import (
     LoadedSettings,
     load_settings,
+    old_keys_notice,
     previous_choice,
     require_one_profile,
 )
@@ -234,9 +235,13 @@ def _settings(
     settings = load_settings(root, request.environment, overrides, earlier=known)
     require_one_profile(settings)
     settings = with_agent(settings, request.environment, root, earlier=known)
+    renamed = old_keys_notice(settings)
+    notices = [Notice(code="settings-renamed", message=renamed)] if renamed else []
     if earlier is None:
-        return settings, []
-    return settings_on_resume(settings, earlier, _given(request.overrides), request.environment)
+        return settings, notices
+    given = _given(request.overrides)
+    kept, more = settings_on_resume(settings, earlier, given, request.environment)
+    return kept, [*notices, *more]
 
 
 def _agents(

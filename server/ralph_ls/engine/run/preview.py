@@ -77,6 +77,8 @@ class Preview:
     """What a run would do first; nothing of it was started (``--dry-run``)."""
 
     settings: Config
+    sources: LoadedSettings
+    """The same settings, with what each source sets."""
     argv: tuple[str, ...]
     agent: str
     """Who does the first iteration."""
@@ -105,6 +107,7 @@ def preview_run(request: RunRequest, now: datetime) -> Preview:
     agent = agents[first.worker.agent or settings.config.agent]
     return Preview(
         settings=settings.config,
+        sources=settings,
         argv=(*agent.argv, *flags_for(agent, session=None, model=first.worker.model)),
         agent=agent.name,
         model=first.worker.model or agent.model,

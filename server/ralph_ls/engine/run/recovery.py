@@ -194,7 +194,7 @@ def remove_old_logs(
     ``outside``: the folder of the logs, where it is outside the tree.
     """
     logs = config.paths.logs if outside is None else str(outside)
-    old = find_old_logs(root / logs, config.log_retention, now, kept_since=kept_since)
+    old = find_old_logs(root / logs, config.logs, now, kept_since=kept_since)
     if not old:
         return []
     is_inside = outside is None

@@ -42,9 +42,8 @@ from ralph_ls.store.project.config_file import (
     LoadedSettings,
     cautious_settings,
     previous_choice,
-    read_environment,
-    validated,
 )
+from ralph_ls.store.project.environment_settings import read_environment, validated
 from ralph_ls.store.project.trust import COMMANDS, SANDBOX
 from ralph_ls.store.run.journal import each_event
 

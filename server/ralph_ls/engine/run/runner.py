@@ -396,7 +396,7 @@ def run_engine(
         on_end.callback(keeper.leave)
         start = prepare_start(request, worktree, state, used_clock)
         workspace = start.workspace
-        supervisor.read_seconds = workspace.config.git_timeout
+        supervisor.read_seconds = workspace.config.timeouts.git
         make_private_folder(workspace.files.folder)
         branch.begin(workspace.files.folder)
         make_private_folder(workspace.state.inbox)

@@ -258,8 +258,8 @@ class _ProposalRun:
             stdout_path=self.folder / "agent.out",
             stderr_path=self.folder / "agent.err",
             marker=self.marker,
-            timeout_seconds=config.timeout or None,
-            idle_timeout_seconds=config.idle_timeout or None,
+            timeout_seconds=config.timeouts.iteration or None,
+            idle_timeout_seconds=config.timeouts.idle or None,
             grace_seconds=running_process.GRACE_SECONDS,
             is_agent=True,
             keep=frozenset(config.keep_running),
@@ -282,10 +282,11 @@ def _items(
     if items and not reading.failed:
         return items
     if ended.timed_out or ended.idle:
-        limit = "timeout" if ended.timed_out else "idle_timeout"
+        key = "iteration" if ended.timed_out else "idle"
         raise RalphError(
-            f"the agent {agent.name} took longer than {limit} allows "
-            f"({getattr(config, limit):g} s) and was ended; allow more, or write the items yourself"
+            f"the agent {agent.name} took longer than timeouts.{key} allows "
+            f"({getattr(config.timeouts, key):g} s) and was ended; allow more, "
+            "or write the items yourself"
         )
     why = reading.why or next(iter(reading.errors), "")
     if reading.failed or ended.exit_code != 0:

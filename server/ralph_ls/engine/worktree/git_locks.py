@@ -93,7 +93,9 @@ class GitLocks:
             return ()
         ended_at = self._clock.now().timestamp() + 0.001
         left = [lock for lock in left if lock.written_at <= ended_at]
-        if not wait_until_quiet(place, left, self._workspace.config.git_lock_wait, self._stopped):
+        if not wait_until_quiet(
+            place, left, self._workspace.config.timeouts.git_lock, self._stopped
+        ):
             self._waited.update(left)
             return ()
         moved = move_locks(left, place, self._workspace.files, start)
@@ -116,7 +118,7 @@ class GitLocks:
         locks = self._blocking()
         if not locks:
             return ""
-        patience = self._workspace.config.git_lock_wait
+        patience = self._workspace.config.timeouts.git_lock
         began = self._clock.monotonic()
         folders = {lock.path.parent for lock in locks}
         changed = threading.Event()
@@ -148,7 +150,7 @@ class GitLocks:
     def _say_waiting(self, locks: Iterable[LockFile]) -> None:
         if self._emit is not None:
             names = some_of([str(lock.path) for lock in locks], SHOWN)
-            patience = format_duration(self._workspace.config.git_lock_wait)
+            patience = format_duration(self._workspace.config.timeouts.git_lock)
             message = f"another git holds the repository, waiting for it up to {patience}: {names}"
             self._emit(AnnouncementDone(code=WAITING, message=message))
 

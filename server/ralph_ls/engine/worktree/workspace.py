@@ -155,7 +155,7 @@ class Workspace:
 
         See docs/rules.md#files.
         """
-        if self.project is None or self.config.log_form is not LogForm.JSONL:
+        if self.project is None or self.config.logs.form is not LogForm.JSONL:
             return None
         return self.project.logs
 

@@ -1,7 +1,7 @@
 """What the JSON lines of a program mean: the table ``[agents.NAME.output]``.
 
-Each line that such a program prints is one JSON object, which a field of its own tells the kind of.
-The defaults are the words that a program would use which was written for this.
+Each line that such a program prints is one JSON object with a field for its kind. The defaults suit
+a program that was written for this.
 
 How an agent is started, and what it may use: the tables ``[agents.NAME]`` and ``[tools]``.
 
@@ -45,66 +45,66 @@ FieldPaths = tuple[FieldPath, ...]
 
 
 class Counting(StrEnum):
-    """What the counts of one record are counted from."""
+    """What the counts of one record cover."""
 
     RECORD = "record"
-    """Each has its own, so they are added up."""
+    """Only this record, so they are added up."""
     TOTAL = "total"
-    """Each has all so far, so the last one holds."""
+    """Everything so far, so the last one wins."""
 
 
 class JsonLinesKinds(StrictWireModel):
-    """Which kinds of records mean what; a kind that is not among them says nothing."""
+    """Which kinds of records mean what; other kinds are ignored."""
 
     text: tuple[str, ...] = ("text",)
-    """The agent says something, whole."""
+    """A whole text of the agent."""
     text_part: tuple[str, ...] = ("text_part",)
-    """It says a piece of something; pieces that follow each other are one text."""
+    """A part of a text; consecutive parts are joined."""
     tool_call: tuple[str, ...] = ("tool_call",)
-    """A tool is called."""
+    """A tool call."""
     tool_result: tuple[str, ...] = ("tool_result",)
-    """A call came back."""
+    """The result of a tool call."""
     usage: tuple[str, ...] = ("usage",)
-    """What was used."""
+    """Tokens and cost."""
     error: tuple[str, ...] = ("error",)
-    """Something went wrong, which need not be the end."""
+    """An error that need not be the end."""
     result: tuple[str, ...] = ("result",)
-    """The end. Without one the agent has failed, unless there is no such kind: an empty list."""
+    """The end. Without one the agent has failed, unless this list is empty."""
     session: tuple[str, ...] = ("session",)
-    """Which session this is."""
+    """The session's id."""
 
 
 class JsonLinesFields(StrictWireModel):
-    """Where in a record things stand."""
+    """Where a record has its values."""
 
     text: FieldPaths = ("text",)
-    """What is said."""
+    """The text."""
     call: FieldPaths = ("id",)
-    """What joins a call and what it came to; without one, the oldest call that is open."""
+    """The id that joins a call and its result; without one, the oldest open call."""
     tool: FieldPaths = ("tool", "name")
     """The tool's name."""
     summary: FieldPaths = ("summary",)
-    """What it is used on; an object of parameters is told by the one that says most."""
+    """What the tool is used on; of an object, its most telling parameter."""
     file: FieldPaths = ("file",)
-    """The file that a call wrote."""
+    """The file that the call wrote."""
     ok: FieldPaths = ("ok", "success")
-    """Whether a call, or the run, went well; where nothing is said, it did."""
+    """Whether a call or the whole process succeeded; if missing, it did."""
     failed: FieldPaths = ("failed", "is_error")
-    """The opposite: true, another number than 0, or a text."""
+    """Whether it failed: true, a number other than 0, or a text."""
     message: FieldPaths = ("message", "error.message", "error")
-    """What went wrong, in words."""
+    """The error message."""
     input_tokens: FieldPaths = ("input_tokens", "usage.input_tokens")
-    """Tokens that the model read."""
+    """Input tokens."""
     output_tokens: FieldPaths = ("output_tokens", "usage.output_tokens")
-    """Tokens that it wrote."""
+    """Output tokens."""
     cached_tokens: FieldPaths = ("cached_tokens", "usage.cached_tokens")
-    """Tokens that a cache gave."""
+    """Input tokens from a cache."""
     cost_usd: FieldPaths = ("cost_usd", "usage.cost_usd")
-    """Dollars."""
+    """Cost in US dollars."""
     turns: FieldPaths = ("turns", "usage.turns")
-    """How often the model was asked."""
+    """Requests to the model."""
     session_id: FieldPaths = ("session_id",)
-    """The session, in a record of it or in the result."""
+    """The session's id, in its record or in the result."""
     model: FieldPaths = ("model",)
     """The model, in the same records."""
 
@@ -113,13 +113,13 @@ class JsonLinesConfig(StrictWireModel):
     """How the records of a program are read."""
 
     kind: FieldPath = "type"
-    """The field that tells the kind of a record."""
+    """The field with the kind of a record."""
     kinds: JsonLinesKinds = Field(default_factory=JsonLinesKinds)
     fields: JsonLinesFields = Field(default_factory=JsonLinesFields)
     counting: Counting = Counting.RECORD
-    """Of the records of usage; a result's counts are always those of the whole process."""
+    """What the counts of a usage record cover; those of a result always cover the whole process."""
     input_has_cached: bool = False
-    """Whether the input tokens hold those that a cache gave."""
+    """Whether input tokens include those from a cache."""
 
     @model_validator(mode="after")
     def _require_one_meaning(self) -> JsonLinesConfig:
@@ -128,7 +128,7 @@ class JsonLinesConfig(StrictWireModel):
         for kind, count in counted.items():
             if count > 1:
                 meanings = " and ".join(name for name, kinds in named.items() if kind in kinds)
-                raise ValueError(f"records of the kind {kind!r} cannot mean {meanings}; keep one")
+                raise ValueError(f"the kind {kind!r} cannot mean {meanings}; keep one")
         return self
 
 
@@ -144,59 +144,60 @@ class AgentConfig(StrictWireModel):
     """How one agent is started."""
 
     adapter: Adapter | None = None
-    """Whose table it is; None: the agent of the table's name, else a command of your own."""
+    """Which agent this table describes. Unset: the agent of that name, else your own command."""
     argv: tuple[str, ...] = ()
-    """Program and arguments, in place of what the agent is called with otherwise.
+    """Program and arguments, instead of the usual ones.
 
-    ``{prompt}``, ``{prompt_file}`` and ``{usage_file}`` are replaced where they stand; with one of
-    the first two, the prompt is given in no other way.
+    ``{prompt}``, ``{prompt_file}`` and ``{usage_file}`` are replaced; with one of the first two,
+    the prompt is passed in no other way.
     """
     args: tuple[str, ...] = ()
-    """Flags of yours that are added to it."""
+    """Arguments to add."""
     prompt: PromptBy = PromptBy.STDIN
+    """How the agent gets its prompt."""
     env: dict[str, str] = Field(default_factory=dict)
-    """Added to the agent's environment."""
+    """Variables to add to the agent's environment."""
     model: str | None = None
-    """The model, for an agent that takes one; None: the agent's own choice."""
+    """The model. Unset: the agent's choice."""
     system_prompt: str | None = None
-    """Said to it beside each prompt: by its flag, or in front of the prompt where it has none."""
+    """A system prompt: by the agent's flag, or in front of the prompt if it has none."""
     dialect: Dialect | None = None
-    """How its output is to be read; None: as that agent writes it, plain text for any other."""
+    """The format of the agent's output. Unset: the agent's own, plain text for your own command."""
     output: JsonLinesConfig | None = None
-    """What its records mean, with the dialect ``jsonl``; None: what the defaults there say."""
+    """What the records of the dialect ``jsonl`` mean."""
     session_mode: str | None = None
-    """The mode that an agent of the adapter ``acp`` works in, by its id or name; None: one that
-    asks nothing, where it offers one."""
+    """The mode of an agent with the adapter ``acp``, by its id or name. Unset: one that asks
+    nothing, if there is one."""
     login_method: str | None = None
-    """How we log in with an agent of the adapter ``acp`` that wants that first, by its id."""
+    """How to log in to an agent with the adapter ``acp``, by the method's id."""
 
     @model_validator(mode="after")
     def _require_records(self) -> AgentConfig:
         if self.output is not None and self.dialect is not Dialect.JSONL:
-            how = "nothing" if self.dialect is None else f"{self.dialect.value!r}"
+            how = "not set" if self.dialect is None else f"{self.dialect.value!r}"
             raise ValueError(
-                f'output says what JSON lines mean, which are read with dialect = "jsonl" alone, '
-                f"and dialect is {how}; set that, or remove output"
+                f'output describes JSON lines, which only dialect = "jsonl" reads, '
+                f"and dialect is {how}; set it, or remove output"
             )
         return self
 
 
 class ToolsConfig(StrictWireModel):
-    """What the agent may use, in the agent's own names of tools; they become its flags."""
+    """Which tools the agent may use, by the agent's own names; they become its flags."""
 
     allow: tuple[str, ...] | None = None
-    """When given, these and no others; None: everything, without asking."""
+    """The only tools it may use. Unset: all, without asking."""
     deny: tuple[str, ...] | None = None
-    """Never these."""
+    """Tools it may never use."""
 
 
 class SandboxKind(StrEnum):
-    """What keeps an agent to its work tree."""
+    """What restricts an agent to its work tree."""
 
     AUTO = "auto"
-    """``bwrap`` where it works; elsewhere none, which the header of the run says."""
+    """``bwrap`` if it works, else none; the header of the run shows which."""
     BWRAP = "bwrap"
-    """Bubblewrap, on Linux: the agent of this machine, with this work tree and little else."""
+    """Bubblewrap, on Linux: the agent sees this work tree and little else."""
     DOCKER = "docker"
     """``docker sandbox run NAME -- ARGUMENTS``."""
     SBX = "sbx"
@@ -206,29 +207,29 @@ class SandboxKind(StrEnum):
 
 
 class SandboxConfig(StrictWireModel):
-    """Where the agent works: with none of it, here. A word alone is its ``kind``."""
+    """The sandbox around the agent. A word instead of a table is its ``kind``."""
 
     kind: SandboxKind | None = None
-    """None: no sandbox, or ``docker`` where there is a name."""
+    """The kind of sandbox. Unset: none, or ``docker`` if there is a name."""
     name: str | None = Field(default=None, max_length=200, pattern=r"^[A-Za-z0-9][\w.-]*$")
-    """The sandbox; None: the one that the program has, or makes, for the agent and this folder."""
+    """The name of the sandbox. Unset: the one for this agent and folder, made if there is none."""
     prefix: tuple[str, ...] = ()
-    """Any other program and its arguments, put in front of the agent's whole command line."""
+    """Any other program and its arguments, put in front of the agent's command line."""
     prompt: PromptBy | None = None
-    """How the prompt gets there; None: as the agent has it, with ``kind`` and claude as argument.
-    """
+    """How the prompt gets into the sandbox. Unset: as the agent has it; for claude with a ``kind``,
+    as an argument."""
     stop: tuple[str, ...] | None = None
-    """What ends the agent in there when it had to be ended: program and arguments. None: with
-    ``kind`` and ``name`` that program's own ``stop``, else nothing."""
+    """Program and arguments that stop the agent in the sandbox. Unset: with ``kind`` and ``name``
+    that program's own ``stop``, else nothing."""
     network: bool = True
-    """Whether the network can be reached from inside (``bwrap``)."""
+    """Whether the agent can use the network (``bwrap``)."""
     show: tuple[str, ...] = ()
-    """Files and folders that are hidden otherwise, such as ``~/.npmrc``, to be read (``bwrap``)."""
+    """Hidden files and folders that the agent may read, such as ``~/.npmrc`` (``bwrap``)."""
     writable: tuple[str, ...] = ()
-    """Files and folders besides the work tree that may be written (``bwrap``)."""
+    """Files and folders outside the work tree that the agent may write (``bwrap``)."""
     checks: bool = True
-    """Whether validation scripts and closing commands run in it too (``bwrap``): they run code that
-    the agent wrote."""
+    """Whether validation scripts and verification commands run in the sandbox too (``bwrap``):
+    they run code that the agent wrote."""
 
     @model_validator(mode="before")
     @classmethod
@@ -238,13 +239,13 @@ class SandboxConfig(StrictWireModel):
     @model_validator(mode="after")
     def _is_one(self) -> SandboxConfig:
         if self.prefix and (self.kind is not None or self.name is not None):
-            raise ValueError("prefix is another way than kind and name; keep one of them")
+            raise ValueError("prefix replaces kind and name; keep one or the other")
         if self.name is not None and self.kind not in {None, *_OF_CONTAINERS}:
-            raise ValueError("name goes with docker and sbx alone; remove it")
+            raise ValueError("name only works with docker and sbx; remove it")
         if any(not part for part in (*self.prefix[:1], *(self.stop or ())[:1])):
             raise ValueError("the program is empty; name one")
         if self.prompt is PromptBy.FILE:
-            raise ValueError("a file of the run is not in the sandbox; write stdin or argument")
+            raise ValueError("a sandbox cannot see the prompt file; use stdin or argument")
         if bad := [path for path in (*self.show, *self.writable) if not path.startswith(_ROOTS)]:
             raise ValueError(f"{bad[0]!r} is relative; begin the path with / or ~/")
         return self

@@ -1,19 +1,20 @@
 """The settings of a run: the one source of the config schema and of the editor's settings block.
 
 Keys are snake_case in ``.ralph/config.toml`` and camelCase in JSON. An unknown key is an error.
-Values that a profile fills in stand in ``core.loop.profiles``; here are only names, types, bounds.
+A profile's own values are in ``core.loop.profiles``; here are only names, types and bounds.
 """
 
 from __future__ import annotations
 
 import re
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, model_validator
 
 from ralph_ls.protocol.base import StrictWireModel
 from ralph_ls.protocol.config.agent import AgentConfig, SandboxConfig, ToolsConfig
+from ralph_ls.protocol.config.renamed import with_new_keys
 from ralph_ls.protocol.config.tables import (
     BeadsConfig,
     Duration,
@@ -31,13 +32,13 @@ MAX_REQUEST = 1 << 18
 """Longest text of a request: an agent reads all of it in every iteration."""
 
 CONFIG_FILE = ".ralph/config.toml"
-"""Where the settings of a work tree lie, relative to its root."""
+"""The settings of a work tree, relative to its root."""
 
 
 def _names_an_issue(text: str) -> str:
     """The text as it is; raises ValueError where it names no issue on GitHub and is not empty."""
     if text and read_reference(text) is None:
-        raise ValueError(f"{text!r} names no issue on GitHub; write {FORMS}")
+        raise ValueError(f"{text!r} is no issue on GitHub; write {FORMS}")
     return text.strip()
 
 
@@ -69,46 +70,50 @@ class ProfileName(StrEnum):
 
 
 class FirstMode(StrEnum):
-    """What a run begins with."""
+    """What a run starts with."""
 
     BUILD = "build"
-    """A task of the plan; where its agent is to write a missing plan, that comes first."""
+    """The next task of the plan, or the plan itself if the agent has to write it."""
     PLAN = "plan"
-    """The plan: tasks in progress are reset, and the first iteration writes the plan anew."""
+    """The plan: tasks in progress are reset, and the first iteration rewrites the plan."""
 
 
 class OptionalTasks(StrEnum):
-    """What becomes of the tasks in optional sections of the plan."""
+    """What happens to the tasks in optional sections of the plan."""
 
     SKIP = "skip"
-    """They are left alone, and listed at the end."""
+    """Leave them alone, and list them at the end."""
     DO = "do"
-    """They are worked on when no required task is left."""
+    """Work on them when no required task is left."""
 
 
 class OnHalt(StrEnum):
-    """Whether a run that needs the user ends or parks."""
+    """What a run does when it needs you."""
 
     EXIT = "exit"
+    """End."""
     WAIT = "wait"
+    """Wait for your answer."""
 
 
 class OnTimeout(StrEnum):
-    """What an iteration that ran out of time means for the run."""
+    """What the run does after an iteration that ran out of time."""
 
     CONTINUE = "continue"
+    """Start the next iteration."""
     STOP = "stop"
+    """End."""
 
 
 class OnValidateFail(StrEnum):
-    """What a failed validation means for the run."""
+    """What the run does after a failed validation."""
 
     STOP = "stop"
-    """The run ends as fatal."""
+    """End the run."""
     ROLLBACK = "rollback"
-    """The iteration is taken back, its work kept on a branch; the run goes on."""
+    """Roll the iteration back, keep its work on a branch, and continue."""
     REPAIR = "repair"
-    """The work stays, and the next iteration mends it."""
+    """Keep the work, and have the next iteration fix it."""
 
 
 class EvidenceKind(StrEnum):
@@ -118,33 +123,33 @@ class EvidenceKind(StrEnum):
     WORKTREE = "worktree"
     TASKS = "tasks"
     DECLARED = "declared"
-    """What the report says."""
+    """What the agent reports."""
     HEAD = "head"
-    """A new HEAD by the agent, whatever it touches."""
+    """A new HEAD by the agent, whatever it changes."""
 
 
 class OnBlocked(StrEnum):
-    """What STATUS BLOCKED in a report leads to."""
+    """What STATUS BLOCKED in a report does."""
 
     OPEN = "open"
-    """The breaker opens at once."""
+    """Open the breaker at once."""
     SET_ASIDE = "set-aside"
-    """The task is set aside, and the next one is taken."""
+    """Set the task aside, and take the next one."""
     NOTHING = "nothing"
-    """Only the promise counts."""
+    """Nothing: only the promise counts."""
 
 
 class GateRule(StrEnum):
-    """Which signal completes a run, where the plan agrees."""
+    """Which signal completes a run, if the plan agrees."""
 
     MARKER = "marker"
-    """``PROJECT_COMPLETE`` on a line of its own in the plan."""
+    """``PROJECT_COMPLETE`` on a separate line of the plan."""
     DUAL = "dual"
     """EXIT_SIGNAL true and enough completion indicators."""
     VERIFIED = "verified"
-    """COMPLETE, verified against the plan; or every task done without it."""
+    """COMPLETE, verified against the plan; or every task is done."""
     QUEUE = "queue"
-    """Nothing in the plan is open."""
+    """No task of the plan is open."""
     STATUS = "status"
     """STATUS COMPLETE or PR_READY."""
 
@@ -153,86 +158,113 @@ class AttemptCounts(StrEnum):
     """Which iterations are failed attempts at their task."""
 
     NO_PROGRESS = "no-progress"
-    """Those without progress."""
+    """Iterations without progress."""
     NOT_DONE = "not-done"
-    """Those that did not finish the task."""
+    """Iterations that did not finish the task."""
 
 
 class Committer(StrEnum):
-    """Who commits what an iteration changed."""
+    """Who commits the changes of an iteration."""
 
     AGENT = "agent"
+    """The agent."""
     LOOP = "loop"
+    """The loop, after validation."""
 
 
 class LogForm(StrEnum):
-    """How the agent's log for people is cut."""
+    """What the agent's logs look like."""
 
     RUN = "run"
-    """One file a run, with a frame around each iteration."""
+    """One text file per run, with a header for each iteration."""
     ITERATION = "iteration"
-    """One ``iteration-NNN.log`` an iteration."""
+    """One text file ``iteration-NNN.log`` per iteration."""
     JSONL = "jsonl"
-    """One file a run, every line JSON."""
+    """One file of JSON lines per run, outside the work tree."""
 
 
 class BreakerConfig(StrictWireModel):
-    """The breaker's thresholds, in consecutive iterations; 0 switches a row off."""
+    """When the breaker opens, in consecutive iterations; 0 switches a rule off."""
 
     enabled: bool = True
-    """False: count, and never move."""
+    """Whether the breaker can end a run; ``false`` only counts."""
     no_progress_half_open: int = Field(default=2, ge=0)
-    """Iterations without progress that make it HALF_OPEN."""
+    """Iterations without progress that warn: the breaker is half-open."""
     no_progress_open: int = Field(default=3, ge=0)
-    """Iterations without progress that open it."""
+    """Iterations without progress that open the breaker."""
     same_error_open: int = Field(default=5, ge=0)
-    """Iterations with the same error that open it."""
+    """Iterations with the same error that open the breaker."""
     same_error_warn: int = Field(default=3, ge=0)
-    """Iterations with the same error that are warned about."""
+    """Iterations with the same error that warn."""
     failing_tests_open: int = Field(default=5, ge=0)
-    """Iterations that report failing tests."""
+    """Iterations with failing tests that open the breaker."""
     refused_completions_open: int = Field(default=3, ge=0)
-    """Refused completions with no progress between."""
+    """Refused completions without progress between them that open the breaker."""
     denials_open: int = Field(default=2, ge=0)
-    """Iterations in which a tool was not permitted."""
+    """Iterations with a denied tool and no progress that open the breaker."""
     set_aside_open: int = Field(default=2, ge=0)
-    """Tasks set aside with no progress between: the environment is broken, not the task."""
+    """Tasks set aside without progress between them that open the breaker: then the environment is
+    broken, not the task."""
 
 
 class AttemptsConfig(StrictWireModel):
-    """When a task that does not come off is set aside."""
+    """When a task that keeps failing is set aside."""
 
     limit: int = Field(default=0, ge=0)
-    """Failed attempts after which a task is set aside; 0 is off."""
+    """Failed attempts after which a task is set aside; 0 for no limit."""
     counts: AttemptCounts = AttemptCounts.NO_PROGRESS
     mark: bool = True
-    """Mark it as blocked in the plan; false: leave the plan, and take it no more in this run."""
+    """Whether a task that is set aside is marked as blocked in the plan; with ``false`` only this
+    run skips it."""
     unfinished: int | None = Field(default=None, ge=0)
-    """Iterations in a row with changes, in which no task, sub-task or criterion became done and
-    none was added, after which the task is set aside; without a task the breaker opens. None: 10,
-    0 is off. It has no effect where ``counts`` is ``not-done``, which counts them already."""
+    """Iterations in a row that change something but finish and add no task, sub-task or criterion,
+    after which the task is set aside; without a task the breaker opens. Unset: 10; 0 for no limit.
+    With ``counts = "not-done"`` it has no effect."""
 
 
 class SessionConfig(StrictWireModel):
-    """Whether an iteration goes on in the session of the one before it."""
+    """Whether an iteration continues the agent's session of the one before."""
 
     resume: bool = False
-    """Whether it does; only for the same task, in the same mode."""
+    """Continue the session, for the same task in the same mode."""
     max_age: Duration = 86400.0
-    """Seconds after which a session is dropped."""
+    """Age after which a session is dropped."""
 
 
-class LogRetention(StrictWireModel):
-    """Which earlier logs are kept at a start: either rule keeps one; with neither all are kept."""
+class LogsConfig(StrictWireModel):
+    """The agent's logs. A log is kept if either ``days`` or ``newest`` keeps it."""
 
+    form: LogForm = LogForm.RUN
+    agent: bool = True
+    """Whether the form ``jsonl`` writes a log at all; the other forms always do."""
     days: int | None = Field(default=None, ge=0)
-    """Those that are newer than so many days."""
+    """Keep logs that are newer than this many days; with neither rule all logs are kept."""
     newest: int | None = Field(default=None, ge=0)
-    """So many of the newest."""
+    """Keep this many of the newest logs."""
+
+
+class TimeoutsConfig(StrictWireModel):
+    """How long each step may take."""
+
+    iteration: Duration = 1800.0
+    """How long an iteration may take; 0 for no limit."""
+    idle: Duration = 0.0
+    """How long an agent may print nothing before it is stopped; 0 for no limit."""
+    validation: Duration = 600.0
+    """How long each validation script or verification command may take; 0 for no limit."""
+    commit: Duration = 600.0
+    """How long a commit by the loop may take, with its hooks; 0 for no limit."""
+    push: Duration = 300.0
+    """How long each attempt to push may take; 0 for no limit."""
+    git: Duration = Field(default=60.0, gt=0)
+    """How long git may take to read the work tree. When it takes longer, it hangs in a filter such
+    as git-lfs or on a network disk, and the run ends."""
+    git_lock: Duration = 30.0
+    """How long to wait for a lock file of git that is not the agent's before the run is blocked."""
 
 
 class ProgressConfig(StrictWireModel):
-    """What is progress, and how long it is kept where it is told."""
+    """What counts as progress, and how long the progress log keeps it."""
 
     evidence: tuple[EvidenceKind, ...] = (
         EvidenceKind.COMMITS,
@@ -240,11 +272,11 @@ class ProgressConfig(StrictWireModel):
         EvidenceKind.TASKS,
     )
     churn: bool | None = None
-    """Whether changing the same files over and over can be no progress: files that look like
-    output, and files that nobody commits; None: it can, false: every change is progress."""
+    """Whether changing the same files again and again stops counting as progress: files that look
+    like output, and files that are never committed. Unset: yes; ``false``: every change counts."""
     keep_days: int | None = Field(default=None, ge=1)
-    """Days that an entry of the progress log stays in it; older ones go to a file beside it at a
-    run's start. None: all stay."""
+    """Days that an entry stays in the progress log; older entries move to a file beside it when a
+    run starts. Unset: all stay."""
 
 
 class GateConfig(StrictWireModel):
@@ -252,7 +284,7 @@ class GateConfig(StrictWireModel):
 
     rule: GateRule = GateRule.DUAL
     indicators: int = Field(default=2, ge=1)
-    """Completion indicators wanted beside EXIT_SIGNAL by the rule ``dual``."""
+    """Completion indicators that the rule ``dual`` needs beside EXIT_SIGNAL."""
     marker: SignalWord = "PROJECT_COMPLETE"
     """The line in the plan that the rule ``marker`` looks for."""
 
@@ -261,67 +293,70 @@ class PromiseConfig(StrictWireModel):
     """The agent's promises."""
 
     complete: SignalWord = "COMPLETE"
-    """The word inside ``<promise>…</promise>`` that says complete."""
+    """The word in ``<promise>…</promise>`` that means complete."""
 
 
 class PathsConfig(StrictWireModel):
-    """Where the loop's own files lie in the work tree."""
+    """The loop's own files in the work tree."""
 
     plan: TreePath | None = None
-    """The plan; looked for by the profile where it is not given."""
+    """The plan. Unset: where the profile looks for it."""
     decide: TreePath = ".ralph/decide.txt"
-    """The open question, and its answer."""
+    """The open question and your answer."""
     blocked: TreePath = ".ralph/blocked.txt"
-    """What the run is blocked by; removing it resolves that."""
+    """What blocks the run; remove the file to resolve it."""
     logs: TreePath = ".ralph/logs"
-    """The folder of the logs for people."""
+    """The folder of the text logs."""
     validate_script: TreePath = ".ralph/validate.sh"
-    """Run after each iteration, where it can be executed; so are those in the folder beside it
-    that is called the same with ``.d`` at its end, each only where a file changed that it names in
-    one of its first lines: ``# ralph: globs = client/**, *.ts`` (without such a line: always)."""
+    """Script that validates each iteration, if it is executable. Scripts in the folder beside it
+    with ``.d`` at its end run too, each if a file changed that matches its globs, given in one of
+    its first lines as ``# ralph: globs = client/**, *.ts`` (without such a line: always)."""
     prompts: TreePath = ".ralph/prompts"
-    """The folder of a person's own prompts."""
+    """The folder of your own prompts."""
     progress: TreePath = "PROGRESS.md"
-    """What was done so far, as the agent keeps it."""
+    """The progress log, which the agent keeps."""
 
     @model_validator(mode="after")
     def _keep_apart(self) -> PathsConfig:
-        """What the loop writes must not stand where something else does, and be lost for it."""
+        """Two files of the loop with the same path would overwrite each other."""
         keys: dict[str, str] = {CONFIG_FILE: "the settings"}
         for key in ("plan", "decide", "blocked", "logs", "validate_script", "prompts"):
             path: str | None = getattr(self, key)
             if path is not None and keys.setdefault(path, key) != key:
-                raise ValueError(f"{key} and {keys[path]} are both {path!r}; keep them apart")
+                raise ValueError(
+                    f"{key} and {keys[path]} are both {path!r}; give them different paths"
+                )
         return self
 
 
 class IssueConfig(StrictWireModel):
-    """The request that the profile ``issue`` works on: one of a file, an issue and a text."""
+    """The request that the profile ``issue`` works on: a file, an issue or a text."""
 
     file: str | None = None
-    """A file with its text, or ``-`` for standard input; empty: none."""
+    """A file with the request, or ``-`` for standard input."""
     github: Annotated[str, AfterValidator(_names_an_issue)] | None = None
     """An issue on GitHub, read with ``gh``: a number, ``owner/name#123`` or its URL."""
     text: Annotated[str, Field(max_length=MAX_REQUEST)] | None = None
-    """The request itself, as ``ralph run -p`` takes it; empty: none."""
+    """The request itself, as ``ralph run -p`` sets it."""
     comment: bool = False
-    """Whether what the agent wants clarified is also put to the issue as a comment."""
+    """Whether the agent's questions are also posted to the issue as a comment."""
 
 
 class GuardConfig(StrictWireModel):
-    """What of an agent's changes is put back."""
+    """Which of an agent's changes are restored."""
 
     enabled: bool = True
-    """Put back dropped tasks, changed criteria, and changes of settings, prompts and scripts."""
+    """Whether dropped tasks, changed criteria, and changes of settings, prompts and scripts are
+    restored."""
     planning_is_free: bool = False
-    """A ``plan`` iteration may do anything to the plan, also one that nobody ordered."""
+    """Whether a plan iteration may change anything in the plan."""
 
 
 class EnvConfig(StrictWireModel):
     """The agent's environment."""
 
     only: tuple[str, ...] | None = None
-    """When given, an allow list of the variables that are passed on."""
+    """The only variables that are passed on. Unset: all."""
 
 
 DAEMONS = (
@@ -338,114 +373,94 @@ class Config(StrictWireModel):
     """Every setting of a run."""
 
     profile: ProfileName = ProfileName.FIXPLAN
-    """The preset that fills in what is not said elsewhere."""
+    """The preset for what is not set elsewhere. Unset: the one that fits the repository."""
     agent: str = "claude"
-    """An agent that is known by name, such as ``claude``, or a table under ``agents``."""
+    """The agent: a known one such as ``claude``, or the name of a table under ``agents``."""
     agents: dict[str, AgentConfig] = Field(default_factory=dict)
     fallback: tuple[str, ...] = ()
-    """Agents that take over in this order where the run's own cannot be had: it is not logged in,
-    at its usage limit, without an answer of its model for all of ``retry``, or failed in three
-    iterations in a row."""
+    """Agents that take over, in this order, if the run's agent is unavailable: not logged in, at
+    its usage limit, its model unreachable for all of ``retry``, or failed three iterations in a
+    row."""
     tools: ToolsConfig | None = None
     max_iterations: int | None = Field(default=None, ge=1)
-    """Iterations of a run; None is unlimited."""
+    """Iterations per run. Unset: no limit."""
     max_duration: Duration | None = None
-    """Seconds of engine time without parking; None is unlimited."""
+    """Time per run, without the time it waits for you. Unset: no limit."""
     max_tokens: int | None = Field(default=None, ge=1)
-    """Tokens in and out, as far as the agent tells; None is unlimited."""
+    """Tokens per run, in and out, as the agent reports them. Unset: no limit."""
     max_cost_usd: float | None = Field(default=None, gt=0, allow_inf_nan=False)
-    """US dollars, as far as the agent tells; None is unlimited."""
+    """US dollars per run, as the agent reports them. Unset: no limit."""
     allow_unmetered: bool | None = None
-    """True: start although it cannot be known what the agent uses of a limit in tokens or US
-    dollars; else such a start is refused."""
+    """Whether a run with a limit in tokens or US dollars starts though the agent does not report
+    its use; otherwise it is refused."""
     max_tokens_per_iteration: int | None = Field(default=None, ge=1)
-    """Tokens in and out of one iteration, after which its agent is ended; None is unlimited."""
+    """Tokens per iteration, in and out, after which its agent is stopped. Unset: no limit."""
     max_cost_per_iteration_usd: float | None = Field(default=None, gt=0, allow_inf_nan=False)
-    """US dollars of one iteration, as far as the agent tells; None is unlimited."""
+    """US dollars per iteration, as the agent reports them. Unset: no limit."""
     max_calls_per_minute: int | None = Field(default=None, ge=1)
-    """Turns of the agents in a minute, before the next one starts; None is unlimited."""
+    """Agent turns per minute before the next iteration starts. Unset: no limit."""
     min_iterations: int = Field(default=0, ge=0)
-    """Iterations before which no completion is accepted."""
+    """Iterations before a completion is accepted."""
     max_confirmations: int = Field(default=1, ge=0, exclude_if=lambda number: number == 1)
-    """Iterations of a run that only confirm that no required task is open, where the gate's own
-    signal is missing; 0 completes without one. One that failed, asked or reported failing tests
-    is repeated and does not count."""
+    """Iterations that only confirm that no required task is open, if the gate's signal is missing;
+    0 completes without one. A confirmation that fails, asks or reports failing tests is repeated
+    and does not count."""
     max_stuck: int | None = Field(default=None, ge=1)
-    """Iterations in a row without a commit that end the run with 4; None is off."""
-    timeout: Duration = 1800.0
-    """Seconds an iteration may take; 0 is none."""
-    idle_timeout: Duration = 0.0
-    """Seconds an agent may print nothing; 0 is none."""
-    git_timeout: Duration = Field(default=60.0, gt=0, exclude_if=lambda seconds: seconds == 60.0)
-    """Seconds that git may take to look at the work tree; one that takes longer hangs, in a filter
-    such as git-lfs or on a network disk, and ends the run."""
+    """Iterations in a row without a commit after which the run ends. Unset: no limit."""
     keep_running: tuple[str, ...] = Field(
         default=DAEMONS, exclude_if=lambda names: names == DAEMONS
     )
-    """Programs that are left running when the agent ends, though it has started them: daemons that
-    other work uses, too. They are named in the log; everything else is ended."""
+    """Programs that keep running after the agent that started them has ended: daemons that other
+    work uses too. The log names them; everything else is ended."""
     cooldown: Duration = 0.0
-    """Seconds between two iterations."""
+    """Pause between two iterations."""
     limit_wait: Duration = 300.0
-    """Seconds to wait where the agent is at its usage limit and does not say until when."""
+    """How long to wait at the agent's usage limit, if it does not report when that resets."""
     retry: RetryConfig = RetryConfig()
     context_window: int | None = Field(default=None, ge=1)
-    """Tokens that the agent's model can hold, for the notices at 50, 70 and 90 % where the agent
-    does not tell it; None: what is known of the model, else 200000."""
+    """Context window of the agent's model in tokens, for the notices at 50, 70 and 90 %, if the
+    agent does not report it. Unset: what is known of the model, else 200000."""
     prices: dict[str, PriceConfig] = Field(default_factory=dict)
-    """What models cost whose agents do not tell it, by the name of the model: a name is meant for
-    all that begin with it, ``*`` and ``?`` stand for any text and any character."""
+    """Prices of models whose agents report no cost, by model. A name matches every model that
+    begins with it; ``*`` matches any text and ``?`` any character."""
+    timeouts: TimeoutsConfig = TimeoutsConfig()
     on_timeout: OnTimeout = OnTimeout.CONTINUE
     on_blocked: OnBlocked = OnBlocked.OPEN
     on_halt: OnHalt | None = None
-    """None: exit in the foreground, wait when detached."""
+    """What a run does when it needs you. Unset: ``exit`` in a terminal, ``wait`` when detached."""
     mode: FirstMode | None = None
-    """What a run begins with; None: ``build``."""
+    """What a run starts with. Unset: ``build``."""
     task: str | None = None
-    """Only this task."""
+    """Work on this task alone, by its id or title."""
     plan_when_stuck: bool = False
-    """Plan once more when nothing but tasks that were set aside is left."""
+    """Whether to plan once more when only tasks that were set aside are left."""
     optional_sections: tuple[str, ...] = ()
-    """Headings of the plan whose tasks are not required: each as it is, with a word such as "work"
-    or "ideas" behind it, or in brackets behind another heading."""
+    """Headings of the plan whose tasks are optional: the heading itself, with a word such as "work"
+    or "ideas" after it, or in brackets after another heading."""
     optional: OptionalTasks | None = None
-    """What becomes of the tasks in optional sections; None: ``skip``."""
+    """What happens to the tasks in optional sections. Unset: ``skip``."""
     skip_review: bool = False
-    """Stories are not reviewed: who implements one says that it passes."""
+    """Whether stories pass without a review."""
     review_cap: int = Field(default=5, ge=1)
-    """The review of a story in which it is approved, whatever is found."""
-    validate_timeout: Duration = 600.0
-    """Seconds that each validation script may take; 0 is none."""
+    """The review in which a story is approved, whatever it finds."""
     on_validate_fail: OnValidateFail = OnValidateFail.STOP
     max_repairs: int = Field(default=3, ge=1)
-    """Repairs in a row after which ``on_validate_fail = "repair"`` ends the run."""
+    """Repairs in a row after which a run with ``on_validate_fail = "repair"`` ends."""
     verify: bool = False
-    """Run the commands that the criteria of a closed task name, as far as they were allowed."""
-    verify_timeout: Duration = 600.0
-    """Seconds that each of these commands may take; 0 is none."""
-    log: bool = True
-    """Whether ``log_form = "jsonl"`` is written at all; the other logs always are."""
-    log_form: LogForm = LogForm.RUN
-    log_retention: LogRetention = LogRetention()
+    """Whether the commands in the criteria of a finished task are run, if they are approved."""
+    logs: LogsConfig = LogsConfig()
     state: StateConfig = Field(
         default=StateConfig(), exclude_if=lambda limits: limits == StateConfig()
     )
     commits: Committer = Committer.AGENT
     push: bool = False
-    """Whether the loop pushes after an iteration."""
+    """Whether the loop pushes the branch after each iteration."""
     work_branch: Annotated[str, AfterValidator(names_a_branch)] | None = None
-    """The branch that a run works on; ``auto`` makes ``ralph/<date>-<task>``. At its end the run
-    switches back; empty: it stays on the current branch."""
+    """The branch that a run works on; ``auto`` makes ``ralph/<date>-<task>``, and the run switches
+    back at its end. Unset: the current branch."""
     commit_receipt: bool = False
-    """Whether a commit of the loop that finishes a task has a trailer ``Ralph-Receipt``: what the
-    task took in iterations, time of agents, tokens and cost."""
-    commit_timeout: Duration = 600.0
-    """Seconds a commit of the loop may take, with the hooks that it runs; 0 is none."""
-    git_lock_wait: Duration = 30.0
-    """Seconds that the loop waits for a lock file of git that is not its agent's, before the run
-    is blocked."""
-    push_timeout: Duration = 300.0
-    """Seconds that each try to push may take; 0 is none."""
+    """Whether the loop's commit of a finished task has a trailer ``Ralph-Receipt`` with the
+    iterations, time, tokens and cost of the task."""
     breaker: BreakerConfig = BreakerConfig()
     progress: ProgressConfig = ProgressConfig()
     gate: GateConfig = GateConfig()
@@ -457,10 +472,15 @@ class Config(StrictWireModel):
     paths: PathsConfig = PathsConfig()
     issue: IssueConfig = IssueConfig()
     on_question: tuple[str, ...] = ()
-    """Program and arguments, run once for each question that the agent asks."""
+    """Program and arguments to run for each question of the agent."""
     on_pr_ready: tuple[str, ...] = ()
-    """Program and arguments, run once when a run is complete and the agent reports PR_READY."""
+    """Program and arguments to run when a run is complete and the agent reports PR_READY."""
     env: EnvConfig = EnvConfig()
     models: ModelsConfig = ModelsConfig()
     sandbox: SandboxConfig = SandboxConfig()
     beads: BeadsConfig = BeadsConfig()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_old_keys(cls, given: Any) -> Any:
+        return with_new_keys(given) if isinstance(given, dict) else given

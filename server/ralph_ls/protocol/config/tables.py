@@ -35,7 +35,7 @@ def to_seconds(value: object) -> object:
     Raises ValueError for a text that is no duration, and for true and false.
     """
     if isinstance(value, bool):
-        raise ValueError("a duration is a number of seconds, or a text such as 30m")
+        raise ValueError("write a duration such as 30m, 90s or 1h30m, or a number of seconds")
     if not isinstance(value, str):
         return value
     text = value.strip().lower()
@@ -59,7 +59,7 @@ def _inside_the_tree(path: str) -> str:
         raise ValueError(f"{path!r} must be a path inside the work tree")
     # Windows drops dots and spaces at the end of a name, and knows .git by a short name as well.
     if any(name.rstrip(". ").lower() in {".git", "git~1"} for name in kept):
-        raise ValueError(f"{path!r} lies in git's own folder; name another path")
+        raise ValueError(f"{path!r} is in git's own folder; choose another path")
     return "/".join(kept)
 
 
@@ -99,7 +99,7 @@ def to_bytes(value: object) -> object:
     Raises ValueError for a text that is no size, and for true and false.
     """
     if isinstance(value, bool):
-        raise ValueError("a size is a number of bytes, or a text such as 5 GB")
+        raise ValueError("write a size such as 5 GB, or a number of bytes")
     if not isinstance(value, str):
         return value
     text = value.strip().lower()
@@ -139,7 +139,7 @@ class BeadsConfig(StrictWireModel):
     """Which issues of ``bd`` a run works on."""
 
     parent: IssueId | None = None
-    """Only the parts of this issue, and their parts; None: all issues."""
+    """Only this issue's children and their children. Unset: all issues."""
 
 
 ModelName = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^-\s]\S*$")]
@@ -150,14 +150,14 @@ class ModelChoice(StrictWireModel):
     """Who gets an iteration: another agent, another model, or both."""
 
     agent: str | None = Field(default=None, min_length=1)
-    """Its name; None: the run's own agent."""
+    """The agent's name. Unset: the run's agent."""
     model: ModelName | None = None
-    """None: the one that the agent's settings name, or its own choice."""
+    """The model. Unset: the one in the agent's settings, or the agent's choice."""
 
     @model_validator(mode="after")
     def _chooses(self) -> ModelChoice:
         if self.agent is None and self.model is None:
-            raise ValueError("it chooses nothing; give it an agent, a model, or both")
+            raise ValueError("the table is empty; give it an agent, a model, or both")
         return self
 
 
@@ -169,29 +169,33 @@ class ModelsByMode(StrictWireModel):
     """By what an iteration is for."""
 
     plan: Chosen | None = None
+    """For iterations that write the plan."""
     build: Chosen | None = None
+    """For iterations that work on a task."""
     review: Chosen | None = None
+    """For iterations that review a story."""
     review_fix: Chosen | None = None
+    """For iterations that fix what a review found."""
 
 
 class ModelsByPriority(StrictWireModel):
     """By the priority of the task; one that has none counts as standard."""
 
     high: Chosen | None = None
-    """P0."""
+    """For tasks of priority P0."""
     standard: Chosen | None = None
-    """P1."""
+    """For tasks of priority P1."""
     low: Chosen | None = None
-    """P2, nice to have."""
+    """For tasks of priority P2, and nice to have."""
 
 
 class ModelsConfig(StrictWireModel):
     """Which model gets an iteration; the first of these that fits: every, tag, mode, priority."""
 
     every: ModelName | None = None
-    """For every iteration, whatever stands below: what ``--model`` sets."""
+    """For every iteration, before all rules below; the same as ``--model``."""
     tag: dict[str, Chosen] = Field(default_factory=dict)
-    """By a tag of the task, ``[simple]`` or ``#simple`` in the plan, a label or type in ``bd``."""
+    """By a tag of the task: ``[simple]`` or ``#simple`` in the plan, a label or type in ``bd``."""
     mode: ModelsByMode = ModelsByMode()
     priority: ModelsByPriority = ModelsByPriority()
 
@@ -214,40 +218,40 @@ class PriceConfig(StrictWireModel):
     """US dollars for a million tokens of one model."""
 
     input: float = Field(default=0.0, ge=0, allow_inf_nan=False)
-    """Of those that go in and that no cache gave."""
+    """Dollars for input that came from no cache."""
     cached: float | None = Field(default=None, ge=0, allow_inf_nan=False)
-    """Of those that a cache gave; None: as ``input``."""
+    """Dollars for input that came from a cache. Unset: as ``input``."""
     output: float = Field(default=0.0, ge=0, allow_inf_nan=False)
-    """Of those that come out."""
+    """Dollars for output."""
 
 
 class RetryConfig(StrictWireModel):
     """Waits while the agent's model is overloaded or unreachable; each is twice the one before."""
 
     tries: int = Field(default=10, ge=0)
-    """Waits in a row, after which it counts as a crash; 0: it is one at once."""
+    """Waits in a row after which it counts as a crash; 0: at once."""
     first: Duration = 10.0
-    """Seconds of the first wait."""
+    """The first wait."""
     longest: Duration = 300.0
-    """Seconds that no wait is longer than."""
+    """The longest wait."""
 
 
 class ReviewPointsConfig(StrictWireModel):
-    """Where the run parks for a person to approve what was done; nowhere by default."""
+    """When the run stops for your review."""
 
     every: int = Field(default=0, ge=0)
-    """After every so many iterations; 0 is off."""
+    """After this many iterations each; 0 for never."""
     after_tasks: tuple[str, ...] = ()
-    """When one of these tasks is done, named by its id or its title."""
+    """After each of these tasks, by id or title."""
 
 
 class StateConfig(StrictWireModel):
-    """How much of this work tree's earlier runs is kept: their output is removed at a start.
+    """How much of earlier runs is kept: older output is removed when a run starts.
 
-    The last run is kept whole, and of every other one its journal, numbers and summary.
+    The last run is kept whole, and the journal, numbers and summary of every run.
     """
 
     keep_days: int = Field(default=90, ge=0)
-    """Days after its end that a run keeps its output; 0 keeps it at any age."""
+    """Days that the output of a run is kept; 0 for ever."""
     max_bytes: Size = 5_000_000_000
-    """Size of all runs together above which the oldest ones lose their output; 0 is unlimited."""
+    """Size of all runs above which the output of the oldest is removed; 0 for no limit."""

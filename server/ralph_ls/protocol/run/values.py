@@ -78,6 +78,8 @@ class Origin(StrEnum):
     """The user, by a ``RALPH_*`` variable."""
     FILE = "file"
     """The settings of the repository."""
+    USER = "user"
+    """The user's own settings, for all repositories."""
     RUN = "run"
     """The run that is resumed had it."""
     PROFILE = "profile"

@@ -159,7 +159,7 @@ def _too_slow(
     return RalphError(
         f"{ended} with all that it had started; look whether it hangs for you as well: a filter in "
         ".gitattributes (such as git-lfs), or a network file system; where git is only slow, give "
-        "it longer with git_timeout in the settings"
+        "it longer with timeouts.git in the settings"
     )
 
 

@@ -65,7 +65,7 @@ class ProjectState:
 
 def keeps_project_state(config: Config) -> bool:
     """Whether a run with these settings uses the project state."""
-    return config.log_form is LogForm.JSONL or shares_attempts(config)
+    return config.logs.form is LogForm.JSONL or shares_attempts(config)
 
 
 def shares_attempts(config: Config) -> bool:

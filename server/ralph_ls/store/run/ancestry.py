@@ -120,6 +120,17 @@ def _require_no_run_of(worktrees: Path, what: str, whose: str) -> None:
         )
 
 
+def require_no_iteration(what: str) -> None:
+    """Raise ``FromInside`` where any run started this process: what it does is for all of them."""
+    members = [_membership_of(marker) for marker in ancestry_of(os.getpid()).markers]
+    inside = next((one for one in members if one is not None), None)
+    if inside is not None:
+        raise FromInside(
+            f"{what} was refused: it was started from inside {inside}, and your own settings apply "
+            "to all runs; ask from another terminal"
+        )
+
+
 def find_membership(ancestry: Ancestry, known: WorktreeRuns) -> RunMembership | None:
     """The part of one of these runs that a process belongs to; None for none.
 

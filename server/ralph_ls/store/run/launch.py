@@ -31,6 +31,7 @@ from ralph_ls.store.files import PRIVATE_FILE, make_private_folder
 from ralph_ls.store.layout import RunFiles, StateFolder, Worktree, new_run_id
 from ralph_ls.store.own_python import own_command
 from ralph_ls.store.project.config_file import load_settings, previous_choice, require_one_profile
+from ralph_ls.store.project.setting_problems import FLAGS
 from ralph_ls.store.run.engine_output import launcher_variable
 from ralph_ls.store.run.follow import LIVE_INTERVAL, FolderWatch, Tail
 from ralph_ls.store.run.journal import JournalReader
@@ -169,25 +170,6 @@ See docs/rules.md#budgets.
 
 REFUSED = "ralph-refused: "
 """Prefix of the line on a launched engine's standard error with the class of its error."""
-
-FLAGS = {
-    "profile": "--profile",
-    "agent": "--agent",
-    "paths.plan": "--plan",
-    "mode": "--mode",
-    "task": "--task",
-    "max_stuck": "--max-stuck",
-    "timeout": "--timeout",
-    "max_duration": "--max-time",
-    "max_cost_usd": "--max-cost",
-    "max_tokens": "--max-tokens",
-    "on_halt": "--on-halt",
-    "issue.file": "--issue",
-    "issue.github": "--issue",
-    "issue.text": "-p",
-    "work_branch": "--branch",
-    "models.every": "--model",
-}
 
 REPEATED = {"tools.allow": "--allow-tool", "tools.deny": "--deny-tool"}
 """Flags that are repeated for each value."""

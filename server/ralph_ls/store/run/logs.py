@@ -29,7 +29,7 @@ from ralph_ls.core.views.text.agent_output import (
 )
 from ralph_ls.core.views.text.event_lines import EventLine, log_lines
 from ralph_ls.core.views.text.summary import frame_foot, frame_head
-from ralph_ls.protocol.config.config import LogForm, LogRetention
+from ralph_ls.protocol.config.config import LogForm, LogsConfig
 from ralph_ls.protocol.errors import StateUnusable
 from ralph_ls.protocol.run.events import EventBase, IterationEnded, IterationStarted, RunEnded
 from ralph_ls.protocol.run.values import Mode
@@ -254,7 +254,7 @@ def move_earlier_logs(folder: Path, earlier_run: str | None) -> Path | None:
 
 
 def find_old_logs(
-    folder: Path, retention: LogRetention, now: datetime, *, kept_since: datetime | None = None
+    folder: Path, retention: LogsConfig, now: datetime, *, kept_since: datetime | None = None
 ) -> list[Path]:
     """Logs to remove, oldest first: neither new enough nor among the newest.
 

@@ -89,12 +89,12 @@ class SummaryFile:
 
 def summary_folder(root: Path, config: Config, files: RunFiles) -> Path:
     """Folder of a run's summary: in the tree, except with JSON-lines logs."""
-    return files.folder if config.log_form is LogForm.JSONL else root / config.paths.logs
+    return files.folder if config.logs.form is LogForm.JSONL else root / config.paths.logs
 
 
 def shown_summary(config: Config, files: RunFiles) -> str:
     """Path of the summary for users, relative to the work tree if it is inside."""
-    if config.log_form is LogForm.JSONL:
+    if config.logs.form is LogForm.JSONL:
         return str(files.folder / NAME)
     return f"{config.paths.logs}/{NAME}"
 

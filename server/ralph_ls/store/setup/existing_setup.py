@@ -20,8 +20,8 @@ from ralph_ls.core.prompt.template import PLACEHOLDER
 from ralph_ls.protocol.config.config import ProfileName
 from ralph_ls.protocol.errors import StateUnusable
 from ralph_ls.store.files import read_regular, resolve_inside
-from ralph_ls.store.project.config_file import validated
 from ralph_ls.store.project.detection import detect_profiles
+from ralph_ls.store.project.environment_settings import validated
 
 RC_FILE = ".ralphrc"
 LARGEST = 1 << 20
@@ -150,7 +150,7 @@ def _tools(value: str) -> list[str]:
 
 _MEANINGS: Mapping[str, tuple[str, Callable[[str], object]]] = MappingProxyType(
     {
-        "CLAUDE_TIMEOUT_MINUTES": ("timeout", lambda value: f"{int(value)}m"),
+        "CLAUDE_TIMEOUT_MINUTES": ("timeouts.iteration", lambda value: f"{int(value)}m"),
         "ALLOWED_TOOLS": ("tools.allow", _tools),
         "SESSION_CONTINUITY": ("session.resume", _flag),
         "SESSION_EXPIRY_HOURS": ("session.max_age", lambda value: f"{int(value)}h"),

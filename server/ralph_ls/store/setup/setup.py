@@ -46,7 +46,7 @@ HEAD = (
 
 STARTER_CONFIG = """\
 # max_iterations = 20
-# timeout = "30m"
+# max_duration = "8h"
 
 # Any program can be the agent; what a repository sets here runs only after: ralph allow
 # agent = "command"
@@ -287,7 +287,7 @@ def _limits(order: SetupParams) -> dict[tuple[str, ...], Any]:
     """Limits, branch and completion phrase, where the order has them."""
     given: dict[tuple[str, ...], Any] = {
         ("max_iterations",): order.max_iterations,
-        ("timeout",): None if order.timeout is None else duration_text(order.timeout),
+        ("timeouts", "iteration"): None if order.timeout is None else duration_text(order.timeout),
         ("max_duration",): None
         if order.max_duration is None
         else duration_text(order.max_duration),
@@ -334,7 +334,7 @@ def _holds(config: Config, keys: tuple[str, ...], value: object) -> bool:
     held: Any = config
     for key in keys:
         held = getattr(held, key, None)
-    is_time = keys in {("timeout",), ("max_duration",)}
+    is_time = keys in {("timeouts", "iteration"), ("max_duration",)}
     return bool(held == (to_seconds(value) if is_time else value))
 
 
@@ -345,7 +345,7 @@ def _find_plan(root: Path, profile: Profile, paths: PathsConfig) -> str | None:
 
 def _folders(config: Config) -> tuple[str, ...]:
     """Folder of the logs; JSON-lines logs are outside of the tree."""
-    return () if config.log_form is LogForm.JSONL else (config.paths.logs,)
+    return () if config.logs.form is LogForm.JSONL else (config.paths.logs,)
 
 
 def _make_folder(folder: Path) -> None:

@@ -16,7 +16,7 @@ from ralph_ls.protocol.config.config import Config, ProfileName
 from ralph_ls.protocol.run.report import ReportKind
 
 USUAL_EVIDENCE = ("commits", "worktree", "tasks")
-FRAMES = {"log_form": "run", "log_retention.days": 30, "log_retention.newest": 30}
+FRAMES = {"logs.form": "run", "logs.days": 30, "logs.newest": 30}
 NO_ATTEMPTS = {"attempts.limit": 0}
 AGENT_COMMITS = {"commits": "agent", "push": False, "on_timeout": "continue"}
 
@@ -65,9 +65,9 @@ TABLE: dict[str, dict[str, Any]] = {
         "progress.evidence": ("head",),
         **AGENT_COMMITS,
         "max_iterations": 20,
-        "log_form": "iteration",
-        "log_retention.days": None,
-        "log_retention.newest": None,
+        "logs.form": "iteration",
+        "logs.days": None,
+        "logs.newest": None,
         "agent": "claude",
         "paths.decide": "ralph/decide.txt",
         "paths.blocked": "ralph/blocked.txt",
@@ -94,9 +94,9 @@ TABLE: dict[str, dict[str, Any]] = {
         "progress.evidence": USUAL_EVIDENCE,
         **AGENT_COMMITS,
         "max_iterations": None,
-        "log_form": "jsonl",
-        "log_retention.days": None,
-        "log_retention.newest": 10,
+        "logs.form": "jsonl",
+        "logs.days": None,
+        "logs.newest": 10,
         "agent": "claude",
         "paths.decide": ".ralph/decide.txt",
     },

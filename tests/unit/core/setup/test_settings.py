@@ -7,7 +7,12 @@ from typing import Any
 
 import pytest
 
-from ralph_ls.core.setup.settings import duration_text, with_settings
+from ralph_ls.core.setup.settings import (
+    duration_text,
+    settings_text,
+    with_settings,
+    without_setting,
+)
 from ralph_ls.protocol.errors import ConfigError
 
 FILE = """\
@@ -76,7 +81,7 @@ def test_files_of_every_form(text: str, keys: tuple[str, ...], value: Any) -> No
     ("text", "keys"), [("a = [", ("b",)), ("t = 1\n", ("t", "a")), ("[[t]]\nx = 1\n", ("t", "a"))]
 )
 def test_what_cannot_be_changed_is_refused(text: str, keys: tuple[str, ...]) -> None:
-    with pytest.raises(ConfigError, match=r"config\.toml cannot be changed: .*by hand"):
+    with pytest.raises(ConfigError, match=r"settings cannot be changed: .*by hand"):
         with_settings(text, {keys: "x"})
 
 
@@ -91,3 +96,54 @@ def test_a_form_that_the_two_readers_see_differently_is_refused(
 @pytest.mark.parametrize(("seconds", "text"), [(1800.0, "30m"), (300, "5m"), (330.5, "330.5s")])
 def test_durations_are_written_as_users_write_them(seconds: float, text: str) -> None:
     assert duration_text(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "keys", "after"),
+    [
+        ("a = 1 # one\nb = 2\n", ("a",), "b = 2\n"),
+        ("a = 1\n[t]\nx = 1\ny = 2 # two\n", ("t", "x"), "a = 1\n[t]\ny = 2 # two\n"),
+        ("a = 1\n[t]\nx = 1\n", ("t", "x"), "a = 1\n"),
+        ("\ufeffa = 1\r\nb = 2\r\n", ("a",), "\ufeffb = 2\r\n"),
+        ("a = 1\n", ("b",), "a = 1\n"),
+        ("a = 1\n[t]\nx = 1\n", ("t", "y"), "a = 1\n[t]\nx = 1\n"),
+        ("a = 1\n", ("a", "b"), "a = 1\n"),
+    ],
+)
+def test_a_setting_is_removed_and_nothing_else(
+    text: str, keys: tuple[str, ...], after: str
+) -> None:
+    assert without_setting(text, keys) == after
+
+
+def test_what_is_no_toml_loses_nothing() -> None:
+    with pytest.raises(ConfigError, match="cannot be changed: "):
+        without_setting("a = [", ("a",))
+
+
+def test_a_removal_that_the_two_readers_see_differently_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tomlkit.dumps", lambda _document: "lost = true\n")
+    with pytest.raises(ConfigError, match="written in a way that cannot be changed"):
+        without_setting("a = 1\nb = 2\n", ("a",))
+
+
+def test_settings_are_listed_as_toml_with_comments() -> None:
+    text = settings_text(
+        [
+            (("t", "x"), [1, "a"], "why"),
+            (("a",), "b", ""),
+            (("t", "with space"), {}, ""),
+            (("t", "y"), {"k": True, "gpt-5.1": 2}, ""),
+        ]
+    )
+    assert text == (
+        'a = "b"\n\n[t]\nx = [1, "a"]  # why\n"with space" = {}\ny = { k = true, "gpt-5.1" = 2 }'
+    )
+    assert tomllib.loads(text)["t"]["y"] == {"k": True, "gpt-5.1": 2}
+    assert settings_text([]) == ""
+
+
+def test_tables_within_tables_get_one_header() -> None:
+    assert with_settings("", {("a", "b", "c"): 1}) == "[a.b]\nc = 1\n"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.protocol.config.config import AttemptsConfig, Config, LogForm
+from ralph_ls.protocol.config.config import AttemptsConfig, Config, LogForm, LogsConfig
 from ralph_ls.protocol.errors import StateUnusable
 from ralph_ls.store.layout import StateFolder
 from ralph_ls.store.project.project_state import (
@@ -187,7 +187,7 @@ def test_an_address_is_reported_without_credentials(url: str, shown: str) -> Non
     ("config", "shares", "keeps"),
     [
         (Config(), False, False),
-        (Config(log_form=LogForm.JSONL), False, True),
+        (Config(logs=LogsConfig(form=LogForm.JSONL)), False, True),
         (Config(attempts=AttemptsConfig(limit=3, mark=False)), True, True),
         (Config(attempts=AttemptsConfig(limit=3, mark=True)), False, False),
         (Config(attempts=AttemptsConfig(limit=0, mark=False)), False, False),

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from ralph_ls.core.views.text.event_lines import EventLine, Weight
-from ralph_ls.protocol.config.config import Config, LogForm, LogRetention
+from ralph_ls.protocol.config.config import Config, LogForm, LogsConfig
 from ralph_ls.protocol.run.events import Warned
 from ralph_ls.protocol.run.values import Mode
 from ralph_ls.store.layout import RunFiles
@@ -195,7 +195,7 @@ def test_a_full_disk_leaves_no_half_of_a_line(tmp_path: Path) -> None:
 
 def test_the_summary_is_at_the_shown_path(tmp_path: Path) -> None:
     files = RunFiles(folder=tmp_path / "state" / "runs" / "x")
-    inside, outside = Config(), Config(log_form=LogForm.JSONL)
+    inside, outside = Config(), Config(logs=LogsConfig(form=LogForm.JSONL))
     assert summary_folder(tmp_path, inside, files) == tmp_path / ".ralph/logs"
     assert shown_summary(inside, files) == ".ralph/logs/summary.csv"
     assert summary_folder(tmp_path, outside, files) == files.folder
@@ -204,7 +204,7 @@ def test_the_summary_is_at_the_shown_path(tmp_path: Path) -> None:
 
 class TestRetention:
     def old(self, folder: Path, newest: int) -> list[str]:
-        kept = LogRetention(newest=newest)
+        kept = LogsConfig(newest=newest)
         return [path.name for path in find_old_logs(folder, kept, datetime.now(UTC))]
 
     def make(self, folder: Path, n_logs: int) -> None:
@@ -219,7 +219,7 @@ class TestRetention:
 
     def test_the_newest_are_kept_and_what_is_not_ours(self, tmp_path: Path) -> None:
         self.make(tmp_path / "logs", 13)
-        old = find_old_logs(tmp_path / "logs", LogRetention(newest=10), datetime.now(UTC))
+        old = find_old_logs(tmp_path / "logs", LogsConfig(newest=10), datetime.now(UTC))
         assert [path.name[8:10] for path in old] == ["01", "02", "03"]
         assert remove_logs(old) == 3
         assert len(list((tmp_path / "logs").glob("2026-01-*T*.log"))) == 10

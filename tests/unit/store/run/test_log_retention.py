@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from ralph_ls.core.loop.profiles import preset_of, profile_of
-from ralph_ls.protocol.config.config import LogRetention, ProfileName
+from ralph_ls.protocol.config.config import LogsConfig, ProfileName
 from ralph_ls.store.run.logs import find_old_logs, remove_logs
 
 NOW = datetime(2026, 2, 4, 12, tzinfo=UTC)
-S_RULE = LogRetention(days=30, newest=30)
+S_RULE = LogsConfig(days=30, newest=30)
 
 
 def write_logs(folder: Path, ages: list[float]) -> list[str]:
@@ -52,5 +52,5 @@ def test_either_rule_of_s_protects_a_log(tmp_path: Path, ages: list[float], remo
 
 def test_in_the_layout_of_stories_none_is_ever_removed(tmp_path: Path) -> None:
     write_logs(tmp_path, [1000.0 + n for n in range(100)])
-    rule = preset_of(profile_of(ProfileName.STORIES)).log_retention
+    rule = preset_of(profile_of(ProfileName.STORIES)).logs
     assert find_old_logs(tmp_path, rule, NOW) == []

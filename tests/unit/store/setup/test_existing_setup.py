@@ -69,7 +69,7 @@ class TestSettings:
         found = found_in(tmp_path)
         assert found.profile is ProfileName.FIXPLAN
         assert found.settings == {
-            "timeout": "15m",
+            "timeouts.iteration": "15m",
             "tools.allow": ["Write", "Read", "Bash(git add *)", "Bash(npm run a,b)"],
             "session.resume": True,
             "session.max_age": "24h",

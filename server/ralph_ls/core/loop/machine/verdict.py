@@ -323,7 +323,7 @@ def fatal_end(run: RunState, settlement: SettledIteration) -> str | None:
         last += f": {settlement.read.failure}" if settlement.read.failure else ""
         return f"the agent failed in {CRASHES_TO_FATAL} iterations in a row; the last one {last}"
     if exit_event.timed_out and run.config.on_timeout is OnTimeout.STOP:
-        return f"the agent ran longer than {run.config.timeout:g} s"
+        return f"the agent ran longer than {run.config.timeouts.iteration:g} s"
     return None
 
 

@@ -66,7 +66,7 @@ def wait_words(
 
 def deadline(state: RunState) -> datetime | None:
     """When the current agent is ended at the latest; None without an agent or a limit."""
-    current, timeout = state.current, state.config.timeout
+    current, timeout = state.current, state.config.timeouts.iteration
     if current is None or current.agent is None or current.exit is not None or not timeout:
         return None
     works = state.phase in {Phase.RUNNING, Phase.STOPPING}

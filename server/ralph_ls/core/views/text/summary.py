@@ -209,6 +209,8 @@ def _profile_by(choices: RunChoices) -> str:
             return "RALPH_PROFILE"
         case Origin.FILE:
             return CONFIG_FILE
+        case Origin.USER:
+            return "your own settings"
         case Origin.FOUND:
             return f"found by {choices.sign}" if choices.sign else "found"
         case Origin.DEFAULT:
@@ -275,8 +277,8 @@ def _limits(state: RunState) -> Iterator[str]:
     """The limits of the run, or ``no limit``, then those of an iteration."""
     config = state.config
     yield from _limits_of_run(state) or ["no limit"]
-    if config.timeout:
-        yield f"{limit_words(config.timeout)} an iteration"
+    if config.timeouts.iteration:
+        yield f"{limit_words(config.timeouts.iteration)} an iteration"
     if config.max_tokens_per_iteration is not None:
         yield f"{token_words(config.max_tokens_per_iteration)} tokens an iteration"
     if config.max_cost_per_iteration_usd is not None:
