@@ -54,9 +54,9 @@ const OF_THE_LOOP: readonly Sample[] = [
   }),
   at("pausing", {
     status: show("$(sync~spin) Ralph 3/20"),
-    headline: "Pauses after this iteration",
+    headline: "Pausing after this iteration",
     cards: [],
-    buttons: ["Do not pause after this iteration", "Stop after this iteration"],
+    buttons: ["Cancel the pause", "Stop after this iteration"],
   }),
   at("paused", {
     status: show("$(debug-pause) Ralph paused"),
@@ -66,20 +66,20 @@ const OF_THE_LOOP: readonly Sample[] = [
   at("review", {
     status: show("$(debug-pause) Ralph review"),
     badge: 1,
-    headline: "Waits for your review",
+    headline: "Waiting for your review",
     cards: [
       {
         title: "Review",
         tone: "warning",
-        text: /^3 iterations of this run are over\. Look at what was done; /,
-        buttons: ["Approve and go on", "Stop", LOG],
+        text: /^3 iterations of this run are done\. Look at the work; /,
+        buttons: ["Approve and continue", "Stop", LOG],
       },
     ],
   }),
   at("stopping", {
     status: show("$(sync~spin) Ralph stopping"),
-    headline: "Stops after this iteration",
-    cards: [{ title: "Stops after this iteration", tone: "plain", buttons: ["Stop now"] }],
+    headline: "Stopping after this iteration",
+    cards: [{ title: "Stopping after this iteration", tone: "plain", buttons: ["Stop now"] }],
   }),
   at("asks", {
     status: { text: "$(question) Ralph asks", background: "warning", click: "answer" },
@@ -100,9 +100,9 @@ const OF_THE_LOOP: readonly Sample[] = [
     headline: "Running",
     cards: [
       {
-        title: "Breaker half open",
+        title: "No progress (2 of 3)",
         tone: "warning",
-        text: /^2 iterations without progress; opens at 3\nlast error: /,
+        text: /^Breaker half-open: 2 iterations without progress; opens at 3\nlast error: /,
         buttons: ["Reset breaker", LOG],
       },
     ],

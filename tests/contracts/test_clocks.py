@@ -49,7 +49,7 @@ def test_the_engine_takes_every_time_from_its_clock(project: Project) -> None:
     project.agent("work; commit; report 'STATUS: IN_PROGRESS'")
     done = run_here(project, FakeClock(step=timedelta(minutes=17)))
     assert done.exit_code == 1
-    assert told(done, "runEnded")[0].message == "the duration of 21600 s is used up"
+    assert told(done, "runEnded")[0].message == "reached the 6h time limit"
     moments = [event.at for event in done.events]
     assert moments == sorted(moments)
     assert all((moment - FIRST) % timedelta(minutes=17) == timedelta(0) for moment in moments)

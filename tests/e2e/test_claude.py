@@ -157,9 +157,9 @@ def test_an_api_error_is_reported_and_tried_once_more(claude: Project) -> None:
     assert [event.exit_code for event in exits] == [1, 0]
     assert warnings(done) == ["excluded", "main-branch", "agent-failed"]
     message = told(done, "warned")[2].message
-    assert message.startswith("the agent ended with 1 and left no result (API Error: ")
+    assert message.startswith("the agent ended with 1 without a result (API Error: ")
     assert "No credit" in message
-    assert message.endswith("; it is started once more")
+    assert message.endswith("; starting it once more")
     (ended,) = told(done, "iterationEnded")
     assert ended.outcome.value == "progress"
     assert (ended.usage.input_tokens, ended.usage.output_tokens) == (3600, 102)

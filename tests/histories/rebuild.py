@@ -159,7 +159,7 @@ def _denied(end: Any) -> tuple[str, ...] | None:
 
 def _moved(started: Any, mine: Sequence[Any], evidence: Any, report: Any) -> tuple[str, ...]:
     """Whose review advanced: known from progress, or from a warning that did not come."""
-    if found := re.match(r"the review of (\d+) ", evidence.why):
+    if found := re.match(r"(\d+) tasks? moved on in review", evidence.why):
         return tuple(f"moved-{number}" for number in range(int(found[1])))
     codes = {event.code for event in mine if event.kind == "warned"}
     if started.mode is not Mode.BUILD and evidence.tasks_done:
@@ -221,7 +221,7 @@ class _Finder:
             text = getattr(self._next, "text", "") or getattr(self._next, "answer", "")
             given["text"] = text if answer is not self._next else "a text that was refused"
         if answer.command_kind == "stop":
-            given["now"] = getattr(answer, "text", "") == "the agent is ended now"
+            given["now"] = getattr(answer, "text", "") == "ended the agent"
         return CommandArrived(command=COMMAND_ADAPTER.validate_python(given))
 
     # What comes whenever it likes.
@@ -431,7 +431,7 @@ class _Finder:
             said.removeprefix(": ").partition("; ") if said[:1] == ":" else ("", "", "")
         )
         is_end = end.verdict is not None
-        remedy = rest.removesuffix("; then go on with: ralph run --resume") if is_end else ""
+        remedy = rest.removesuffix("; then continue with: ralph run --resume") if is_end else ""
         return {"failure_kind": end.failure, "failure": words, "remedy": remedy, "failed": True}
 
     def _limit(self, end: Any) -> AccountLimit | None:
@@ -445,8 +445,8 @@ class _Finder:
 
     def _question(self, mine: Sequence[Any]) -> str:
         said = (event.message for event in mine if event.kind == "warned" and event.code == ASKED)
-        words = next(said, "").partition("no signal: ")[2]
-        return words.partition(" Tell it what")[0]
+        words = next(said, "").partition("instead of a signal: ")[2]
+        return words.partition(" Answer it with")[0]
 
     def _held(self, event: Any) -> tuple[HeldTask, ...]:
         """The tasks that keep a run from continuing are in the words of its end."""

@@ -137,5 +137,5 @@ async def test_of_many_diagnostics_the_worst_are_shown(editor: InProcessEditor, 
     found = (await editor.published(uri))["diagnostics"]
     assert len(found) == MAX_DIAGNOSTICS + 1
     assert found[-1]["code"] == "more-diagnostics"
-    assert found[-1]["message"].endswith("more diagnostics of this file are not shown")
+    assert found[-1]["message"].endswith("more diagnostics in this file are not shown")
     assert "task-blocked" in {one["code"] for one in found}

@@ -377,5 +377,5 @@ async def test_what_cannot_be_kept_is_refused_in_words_where_the_client_shows_th
         editor.notify("initialized", {})
         found = await ask(editor, view, (CHOOSE, CHOOSE), only=["quickfix"])
         reasons = [one["disabled"]["reason"] for one in found]
-        refusal = "the agent's version of the plan does not have the task"
+        refusal = "the agent's version of the plan has no such task"
         assert reasons == ([refusal] if is_shown else [])

@@ -179,7 +179,7 @@ async def test_a_question_is_shown_in_plan_and_decide_file_until_it_is_answered(
     assert codes(await editor.published(plan)) == PLAIN
     params = await editor.published(decide)
     assert codes(params) == [(0, "answer-pending")]
-    assert params["diagnostics"][0]["message"].endswith("the loop takes it in a moment")
+    assert params["diagnostics"][0]["message"].endswith("the loop picks it up in a moment")
     view.decide_path.unlink()
     editor.views.change(view)
     assert codes(await editor.published(decide)) == []
@@ -194,7 +194,7 @@ async def test_an_answer_that_is_typed_counts_once_it_is_saved(
     n_lines = view.decide_path.read_text(encoding="utf-8").count("\n")
     editor.type(uri, 2, n_lines, "SQLite")
     params = await editor.published(uri)
-    assert params["diagnostics"][0]["message"] == "the answer counts once this file is saved"
+    assert params["diagnostics"][0]["message"] == "save this file to send the answer"
 
 
 async def test_a_closed_document_is_the_file_again(editor: InProcessEditor, view: View) -> None:

@@ -135,12 +135,12 @@ async def test_an_answer_that_is_written_below_the_line_and_saved_is_taken(
     document = {"uri": uri, "version": 2}
     editor.notify("textDocument/didChange", {"textDocument": document, "contentChanges": [change]})
     [remark] = await shown(editor, loops, DECIDE, lambda found: found == ["answer-pending"])
-    assert remark["message"] == "the answer counts once this file is saved"
+    assert remark["message"] == "save this file to send the answer"
     assert "save to answer" in await lenses(editor, uri)
     loops.file(DECIDE).write_text(f"{text}blue\n", encoding="utf-8")
     editor.notify("textDocument/didSave", {"textDocument": {"uri": uri}})
     [remark] = await shown(editor, loops, DECIDE, lambda found: found == ["question-answered"])
-    told = "answered in .ralph/decide.txt: blue; the next iteration is told"
+    told = "answered in .ralph/decide.txt: blue; the agent gets it in the next iteration"
     assert remark["message"] == told
     assert "answered in .ralph/decide.txt" in await lenses(editor, uri)
     loops.open_gate()
@@ -158,7 +158,10 @@ async def test_an_answer_of_another_editor_is_shown_in_the_decide_file(
     await shown(ada, loops, DECIDE, lambda found: found == ["question-waiting"])
     await bob.request("ralph/answer", {"text": "blue"})
     [remark] = await shown(ada, loops, DECIDE, lambda found: found == ["question-answered"])
-    assert remark["message"] == "answered by Bob's editor: blue; the next iteration is told"
+    assert (
+        remark["message"]
+        == "answered by Bob's editor: blue; the agent gets it in the next iteration"
+    )
     loops.open_gate()
     await asyncio.to_thread(running.wait)
 

@@ -69,8 +69,8 @@ async def test_the_first_line_answers_the_six_questions_and_shows_what_happened_
     assert hover is not None
     headings = [line.split("**")[1] for line in hover["contents"]["value"].splitlines()]
     six = ["Running", "Doing", "Last change", "Needs you", "Stopped", "Next"]
-    assert headings == [*six, "Lately"]
-    assert "**Next**: nothing, it goes on by itself" in hover["contents"]["value"]
+    assert headings == [*six, "Recently"]
+    assert "**Next**: nothing; it continues on its own" in hover["contents"]["value"]
 
 
 async def test_a_task_leads_to_the_output_of_its_agent(view: View) -> None:

@@ -86,7 +86,7 @@ async def test_a_running_plan_can_be_steered(editor: InProcessEditor, view: View
         (0, "Pause", "ralph.pause", [named]),
         (0, "Stop after this iteration", "ralph.stop", [named]),
         (0, "iteration 1 of 20 · 9 min", "ralph.showLog", [log]),
-        (CHOOSE, "Run only this", "ralph.runTask", [only]),
+        (CHOOSE, "Run only this task", "ralph.runTask", [only]),
         (CHOOSE, "attempt 1", "ralph.showLog", [log]),
     ]
 
@@ -137,7 +137,7 @@ async def test_a_further_plan_is_started_by_its_name(editor: InProcessEditor, vi
     uri = editor.open(view.root / "other.md", "- [ ] a\n")
     found = {title: arguments[0] for _, title, _, arguments in told(await ask(editor, uri))}
     assert found["Start loop"] == {"workspace": view.uri, "plan": "other.md"}
-    assert found["Run only this"]["plan"] == "other.md"
+    assert found["Run only this task"]["plan"] == "other.md"
 
 
 async def test_other_documents_have_none(editor: InProcessEditor, view: View) -> None:

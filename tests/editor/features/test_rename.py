@@ -89,7 +89,7 @@ async def test_other_lines_other_files_and_other_times_are_no_answers(
         assert await prepare(editor, uri, line) is None
         error = await refusal(editor, uri, line)
         assert (error["code"], error["data"]) == (REQUEST_FAILED, {"code": "no-engine"})
-        assert error["message"].startswith("no question waits for an answer on this line")
+        assert error["message"].startswith("there is no open question on this line")
 
 
 async def test_an_answered_question_is_not_asked_again(editor: InProcessEditor, view: View) -> None:

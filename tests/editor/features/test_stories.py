@@ -122,7 +122,7 @@ async def test_lenses_say_whose_turn_a_story_is(editor: InProcessEditor, view: V
     told = [(one["range"]["start"]["line"], one["command"]["title"]) for one in found]
     assert told == [
         (0, "Start loop"),
-        (LINES[1], "Run only this"),
+        (LINES[1], "Run only this task"),
         (LINES[1], "changes requested in review 1: Name the key"),
     ]
 
@@ -173,7 +173,7 @@ async def test_a_story_is_passed_opened_returned_noted_and_moved(
     moved = applied(in_review["Move task up"])["userStories"]
     assert [one["id"] for one in moved] == ["US-2", "US-1", "US-3", "US-4"]
     blocked = in_review["Block task"]
-    assert "cannot say that US-2 is blocked" in blocked["disabled"]["reason"]
+    assert "cannot mark US-2 as blocked" in blocked["disabled"]["reason"]
     assert "Run only this task" in in_review
 
 
@@ -220,7 +220,7 @@ async def test_the_user_and_an_agent_both_write(editor: InProcessEditor, view: V
     remark = next(one for one in remarks if one["code"] == "plan-changed-on-disk")
     text = STORIES.replace("{\n", '{\n  "branch": "mine",\n', 1)
     found = await actions_at(editor, uri, 0, remark)
-    merge = next(one for one in found if one["title"].startswith("Merge what was changed"))
+    merge = next(one for one in found if one["title"].startswith("Merge the changes"))
     merged = applied(merge, text)
     assert merged["userStories"][2]["title"] == "Agent's"
     assert merged["branch"] == "mine"

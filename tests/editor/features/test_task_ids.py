@@ -164,11 +164,11 @@ async def test_an_id_of_what_was_done_is_one_too(view: View) -> None:
 async def test_a_name_that_is_no_free_id_is_refused(view: View) -> None:
     editor = await desk_on(view)
     plan = open_file(editor, view, "@fix_plan.md")
-    assert "cannot be a task's id" in await refusal(editor, plan, 2, 9, "pay")
-    assert "US-009 is the id of another task already" in await refusal(editor, plan, 2, 9, "US-009")
+    assert "cannot be a task id" in await refusal(editor, plan, 2, 9, "pay")
+    assert "US-009 is already the id of another task" in await refusal(editor, plan, 2, 9, "US-009")
     assert spans(await rename(editor, plan, 2, 9, "US-001"))[0][2][0] == (2, 8, 2, 14)
     readme = open_file(editor, view, "README.md", "- [ ] US-001: a\n")
-    assert "no question waits" in await refusal(editor, readme, 0, 8, "PAY-7")
+    assert "no open question" in await refusal(editor, readme, 0, 8, "PAY-7")
 
 
 async def test_an_id_that_is_made_of_a_title_cannot_be_renamed(view: View) -> None:
@@ -176,7 +176,7 @@ async def test_an_id_that_is_made_of_a_title_cannot_be_renamed(view: View) -> No
     editor = await desk_on(view)
     plan = open_file(editor, view, "@fix_plan.md", f"- [ ] a\n- [ ] b\n  - Needs: {made}\n")
     assert await prepare(editor, plan, 2, 12) is None
-    assert "no question waits" in await refusal(editor, plan, 2, 12, "PAY-7")
+    assert "no open question" in await refusal(editor, plan, 2, 12, "PAY-7")
     found = await editor.request("textDocument/definition", at(plan, 2, 12))
     assert span(found["range"]) == (0, 6, 0, 7)
 
@@ -203,7 +203,7 @@ async def test_an_id_on_the_line_of_a_question_is_no_answer(view: View) -> None:
     plan = open_file(editor, view, "@fix_plan.md")
     assert (await prepare(editor, plan, 2, 3))["placeholder"] == ""
     assert (await prepare(editor, plan, 2, 9))["placeholder"] == "US-001"
-    assert "cannot be a task's id" in await refusal(editor, plan, 2, 9, "SQLite")
+    assert "cannot be a task id" in await refusal(editor, plan, 2, 9, "SQLite")
 
 
 async def test_an_id_leads_to_its_task_from_everywhere(view: View) -> None:

@@ -38,7 +38,7 @@ class TestLivingEngine:
             asked = await editor.view(lambda state: bool(state["panel"]["question"]))
             assert asked["needsPerson"]
         answered = await ada.request("ralph/answer", {"text": " blue\n"})
-        assert answered["text"] == "the next iteration gets your answer"
+        assert answered["text"] == "the agent gets your answer in the next iteration"
         for editor in (ada, bob):
             told = await editor.event("questionAnswered")
             assert (told["answer"], told["by"]) == ("blue", "Ada's editor")

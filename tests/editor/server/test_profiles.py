@@ -66,7 +66,7 @@ class TestStories:
         written = (repository / "ralph/tasks.json").read_text(encoding="utf-8")
         assert written == text_of(story("US-1"), story("US-2", notes="Reset for retry"))
         refused = await editor.refusal("ralph/editTask", {"task": "US-1", "edit": "block"})
-        assert "write what it waits for into its dependsOn" in refused.message
+        assert "add what it waits for to its dependsOn" in refused.message
         await editor.request("ralph/editTask", {"task": "US-2", "edit": "move", "before": "US-1"})
         assert [one["id"] for one in (await plan_of(editor))["tasks"]] == ["US-2", "US-1"]
 

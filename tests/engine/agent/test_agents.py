@@ -164,9 +164,7 @@ class TestThatFails:
             (2, 0),
         ]
         (warned,) = (event for event in told(done, "warned") if event.code == "agent-failed")
-        assert warned.message == (
-            "the agent ended with 7 and left no result; it is started once more"
-        )
+        assert warned.message == ("the agent ended with 7 without a result; starting it once more")
         assert [event.outcome for event in told(done, "iterationEnded")] == ["progress"]
         folder = project.run_folder()
         assert (folder / "iteration-001.out").read_bytes() == b""
@@ -196,7 +194,7 @@ class TestThatFails:
         project.agent("echo begun; exec sleep 600")
         done = project.run("1")
         assert [event.idle for event in told(done, "agentExited")] == [True]
-        assert "The agent said nothing for too long and was ended\n" in done.stdout
+        assert "The agent printed nothing for too long and was ended\n" in done.stdout
 
 
 class TestThatPrints:

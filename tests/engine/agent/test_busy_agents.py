@@ -45,7 +45,7 @@ def test_what_goes_there_through_a_pipe_is_no_progress(project: Project) -> None
         writer.stdin.close()
     assert done.exit_code == 4
     # The file comes about whenever its program likes, so the first look may be too early.
-    assert "only the output of ralph itself changed: out.log" in reasons(done)
+    assert "only ralph's own output changed: out.log" in reasons(done)
     assert len(told(done, "iterationEnded")) <= 4
 
 
@@ -76,7 +76,7 @@ def test_a_task_that_is_never_finished_is_set_aside_with_the_agents_words(
     done = project.run("4")
     (aside,) = told(done, "taskSetAside")
     assert (aside.iteration, aside.task.title) == (3, "First task")
-    assert aside.reason.endswith("the agent said last: ask for the grammar")
+    assert aside.reason.endswith("the agent's last words: ask for the grammar")
     assert "- [ ] [BLOCKED] First task" in project.file("@fix_plan.md").read_text(encoding="utf-8")
     warned = [event.iteration for event in told(done, "warned") if event.code == "task-without-end"]
     assert warned == [2]

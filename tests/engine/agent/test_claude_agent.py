@@ -155,7 +155,7 @@ class TestRun:
         codes = [code for code in warnings(done) if code != "excluded"]
         assert codes == ["main-branch", "agent-failed", "left-uncommitted"]
         (failed,) = [event for event in told(done, "warned") if event.code == "agent-failed"]
-        assert "(its output ended without a result)" in failed.message
+        assert "(the output ended without a result)" in failed.message
         (ended,) = told(done, "iterationEnded")
         # The first attempt's counts are those of the answer that it began.
         assert (ended.usage.input_tokens, ended.usage.output_tokens) == (1200 + 7200, 204)

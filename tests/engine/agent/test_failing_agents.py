@@ -87,7 +87,7 @@ class TestRun:
         assert [event.failure for event in ended] == ["limit", "unreachable", None]
         assert [event.outcome for event in ended] == ["limited", "limited", "progress"]
         assert [wait.reason for wait in told(done, "waitStarted")] == ["limit", "unreachable"]
-        assert "command cannot reach the API of its model: API Error: ECONN" in done.stdout
+        assert "command cannot reach its model's API: API Error: ECONN" in done.stdout
         assert "Waiting for the unreachable API until " in done.stdout
 
     def test_nobody_who_is_not_logged_in_is_tried_again(self, project: Project) -> None:
@@ -100,7 +100,7 @@ class TestRun:
         assert (ended.failure, ended.crashes) == ("notLoggedIn", 1)
         assert "the agent claude is not logged in" in done.stdout
         assert "Not logged in · Please run /login; log in " in done.stdout
-        assert "then go on with: ralph run --resume" in done.stdout
+        assert "then continue with: ralph run --resume" in done.stdout
         assert "Iteration 1: no progress, not logged in in " in done.stdout
 
     def test_a_flag_that_it_does_not_know_ends_the_run_at_once(self, project: Project) -> None:
@@ -108,7 +108,7 @@ class TestRun:
         assert done.exit_code == 5
         (ended,) = told(done, "iterationEnded")
         assert ended.failure == "wrongCall"
-        assert "error: unknown option '--nonsense'; look at [agents.claude]" in done.stdout
+        assert "error: unknown option '--nonsense'; check [agents.claude]" in done.stdout
 
     def test_an_overloaded_model_is_waited_for_and_its_window_is_watched(
         self, project: Project
@@ -176,7 +176,7 @@ class TestRun:
         first, second, *_ = told(done, "iterationEnded")
         assert (first.outcome, first.failure) == ("limited", "notLoggedIn")
         assert (second.usage.cost_usd, second.usage.estimated) == (1.5, True)
-        assert "second works on in its place" in done.stdout
+        assert "second takes over" in done.stdout
         assert "≈$1.50" in project.tell("stats").stdout
 
 

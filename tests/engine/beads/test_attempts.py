@@ -168,7 +168,7 @@ class TestOthers:
         assert tasks_of(done) == ["bd-2"]
         assert end_of(done) == (
             2,
-            f"{QUEUE_OVER}: nothing is ready; taken by others: bd-1 (Bob has it)",
+            f"{QUEUE_OVER}: nothing is ready; taken by others: bd-1 (assigned to Bob)",
         )
 
     def test_what_this_loop_had_begun_is_gone_on_with(self, work: Issues) -> None:
@@ -206,7 +206,7 @@ exec {work.bin}/real "$@"
         done = work.agent(f'work; commit; closes "$issue"; {DONE}').work_on("1")
         assert tasks_of(done) == ["bd-2"]
         (message,) = said(done, "claim-refused")
-        assert message.startswith("Hard (bd-1) is not taken: bd update bd-1 --claim")
+        assert message.startswith("Hard (bd-1) was not claimed: bd update bd-1 --claim")
         assert "issue already claimed by Bob" in message
 
 

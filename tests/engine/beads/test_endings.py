@@ -104,7 +104,7 @@ def test_nothing_is_open_at_the_start(work: Issues) -> None:
 def test_the_agent_s_word_completes_nothing(work: Issues) -> None:
     work.issues(*TWO).agent('work; commit; say "<promise>COMPLETE</promise>"; report "STATUS: X"')
     done = work.work_on("1")
-    assert end_of(done) == (1, "1 of 1 iterations are used up")
+    assert end_of(done) == (1, "reached the 1-iteration limit")
 
 
 def test_the_limit_names_where_to_look(work: Issues) -> None:
@@ -145,7 +145,7 @@ def test_a_ring_is_named(work: Issues) -> None:
         2,
         (
             f"{QUEUE_OVER}: nothing is ready; waiting for each other: bd-1 → bd-3 → bd-2 → bd-1; "
-            "take one out: bd dep remove"
+            "remove a dependency: bd dep remove"
         ),
     )
 

@@ -185,14 +185,14 @@ class TestClosing:
     @pytest.mark.parametrize(
         ("criteria", "reason", "why"),
         [
-            (IT_RUNS, "Done", "was closed, and nothing says how that was seen"),
+            (IT_RUNS, "Done", "was closed without saying how it was verified"),
             (IT_RUNS, "- [x] it looks good", "was closed with 1 criterion not verified"),
             (
                 IT_RUNS,
                 "- [x] it runs (make test - exit 2)",
                 "was closed with 1 command failed",
             ),
-            ("", "", "was closed, and nothing says how that was seen"),
+            ("", "", "was closed without saying how it was verified"),
         ],
     )
     def test_one_without_evidence_is_no_close(
@@ -236,7 +236,7 @@ esac; {DONE}
             .work_on("1")
         )
         (message,) = said(done, "close-without-evidence")
-        assert message.startswith("Garden (bd-3) was closed, and nothing says")
+        assert message.startswith("Garden (bd-3) was closed without saying")
         assert work.issue("bd-3")["status"] == "closed"
         (seen,) = told(done, "evidenceGathered")
         assert seen.evidence.tasks_done == ("bd-1",)

@@ -91,7 +91,7 @@ def test_one_that_is_set_back_hurts_neither_durations_nor_budgets_nor_order(
     done = run_with(
         project, clock, "agentStarted", set_back, max_iterations=3, max_duration=1800, cooldown=0.01
     )
-    assert told(done, "runEnded")[0].message == "3 of 3 iterations are used up"
+    assert told(done, "runEnded")[0].message == "reached the 3-iteration limit"
     assert [event.seq for event in done.events] == list(range(1, len(done.events) + 1))
     started, exited = told(done, "iterationStarted")[0], told(done, "agentExited")[0]
     ended = told(done, "iterationEnded")
@@ -113,7 +113,7 @@ def test_a_wait_is_over_when_its_time_has_come_though_the_machine_slept(project:
         clock.offset = 2 * HOUR
 
     done = run_with(project, clock, "waitStarted", sleep, max_iterations=2, cooldown=3600)
-    assert told(done, "runEnded")[0].message == "2 of 2 iterations are used up"
+    assert told(done, "runEnded")[0].message == "reached the 2-iteration limit"
     (waited,) = told(done, "waitStarted")
     (over,) = told(done, "waitEnded")
     assert over.at >= waited.until

@@ -198,7 +198,7 @@ def test_what_both_have_changed_is_for_the_user_to_decide(stage: Stage, flag: st
     stage.write("work", "mine\n", add=True)
     for _ in range(2):
         assert stage.run("--resume") == 2
-        assert "changed by its agent and again since: work" in stage.last().message
+        assert "changed by the agent and edited again afterwards: work" in stage.last().message
         assert (stage.log()[0], stage.read("work")) == ("script", "one\nmine\n")
     assert stage.run("--resume", flag) == 0
     assert ("ralph: one (interrupted)" in stage.log()) is (flag == "--take-all")
@@ -210,7 +210,7 @@ def test_without_anybody_who_saw_the_end_nothing_is_guessed(stage: Stage) -> Non
     remove_final_snapshot(stage.files.folder)
     stage.write("mine", "mine\n")
     assert stage.run("--resume") == 2
-    assert "by whom: " in stage.last().message
+    assert "nobody was watching: " in stage.last().message
     assert stage.log()[0] == "script"
 
 

@@ -104,7 +104,7 @@ class TestRollback:
         assert "gone.txt" not in git(project.repository, "ls-tree", "--name-only", branch)
         assert "100755" in git(project.repository, "ls-tree", branch, "run.sh")
         # And it was reported to everybody.
-        assert f"all of it is kept on {branch}" in done.stdout
+        assert f"a copy is on {branch}" in done.stdout
         assert f"it is kept on the branch `{branch}`" in project.prompt(2)
         assert "> bad.txt is there" in project.prompt(2)
 
@@ -154,7 +154,7 @@ class TestRollback:
             pytest.param(
                 'git push -q "$REMOTE" HEAD:refs/heads/main; git fetch -q "$REMOTE" '
                 "'+refs/heads/*:refs/remotes/origin/*'",
-                "its commits were pushed, and nothing is ever forced",
+                "its commits were pushed, and ralph never forces a push",
                 id="pushed",
             ),
             pytest.param("git checkout -q -b other", "HEAD has moved", id="another-branch"),
@@ -225,7 +225,7 @@ class TestRollback:
         assert (rolled.ok, rolled.kept) == (True, ("@fix_plan.md",))
         assert read(project, "@fix_plan.md").endswith("- [ ] Third task\n")
         assert not project.file("bad.txt").exists()
-        assert "left as a person saved it: @fix_plan.md" in done.stdout
+        assert "kept as you saved it: @fix_plan.md" in done.stdout
         assert any(event.code == "rollback-kept" for event in told(done, "warned"))
 
     def test_with_issues_of_bd_no_run_begins(self, project: Project) -> None:
@@ -273,14 +273,14 @@ class TestRepair:
         assert "Task: First task\n\n## The validation failed\n\nAfter iteration 1" in second
         assert "the validation script `.ralph/validate.sh` ended with 4." in second
         assert "> bad.txt is there" in second
-        assert "What it did is still there" in second
+        assert "Its changes are still there" in second
         assert "validation failed" not in project.prompt(1)
 
     def test_it_ends_after_so_many(self, project: Project) -> None:
         checked(project, REPAIR + "max_repairs = 1\n").agent(f"echo bad >bad.txt; commit; {SAYS}")
         done = project.run("9")
         assert (done.exit_code, len(told(done, "iterationEnded"))) == (5, 2)
-        assert told(done, "runEnded")[0].message.endswith("the 1 repair before did not mend it")
+        assert told(done, "runEnded")[0].message.endswith("1 repair did not fix it")
 
 
 def _journal(project: Project, done: Completed) -> Path:

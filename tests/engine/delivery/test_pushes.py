@@ -210,7 +210,7 @@ class TestFailures:
         (pushed,) = told(done, "pushed")
         assert (pushed.ok, pushed.rejected, pushed.tries) == (False, True, 1)
         message = told(done, "runEnded")[0].message
-        assert "has commits" in message
+        assert "has newer commits" in message
         assert f"git pull --rebase origin {branch(project)}" in message
 
     def test_credentials_are_never_shown(self, project: Project, tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def test_signing_that_fails_is_reported_and_the_work_stays(project: Project) -> 
     assert (done.exit_code, subjects(project)) == (1, [])
     (warned, *_) = [one for one in told(done, "warned") if one.code == "commit-failed"]
     assert (
-        "the work of iteration 1 is not committed, it is still in the work tree" in warned.message
+        "the work of iteration 1 is not committed; it is still in the work tree" in warned.message
     )
     assert "gpg failed to sign the data" in warned.message
     assert project.file("work.txt").read_text(encoding="utf-8") == "1\n2\n"

@@ -152,7 +152,7 @@ def test_interrupted_it_says_how_to_continue_and_continues(ralph: Ralph, tmp_pat
         terminal.wait_for("Iteration 1 of")
         wait_for(tmp_path / "sample", "agentStarted")
         terminal.type(CTRL_C)
-        terminal.wait_for("Ctrl-C again stops now")
+        terminal.wait_for("press Ctrl-C again to stop now")
         terminal.type(CTRL_C)
         assert terminal.wait() == 130
     text = terminal.text

@@ -61,7 +61,7 @@ class TestPlan:
         (ended,) = told(ran, "iterationEnded")
         assert ended.counts.open_required == 1
         assert ended.outcome == "progress"
-        assert "Put back: 1 open task dropped from @fix_plan.md: Second task" in ran.stdout
+        assert "Restored: 1 open task dropped from @fix_plan.md: Second task" in ran.stdout
 
     def test_dropping_all_that_is_left_completes_nothing(self, project: Project) -> None:
         project.plan(*TWO)

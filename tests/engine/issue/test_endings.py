@@ -54,9 +54,9 @@ ENDINGS: Mapping[str, Ending] = {
         agent=WORKS,
         code=1,
         reason="limit",
-        message="2 of 2 iterations are used up",
+        message="reached the 2-iteration limit",
         iterations=2,
-        next_step="with a new total: ralph run --resume --max-iterations 4",
+        next_step="raise the limit (2 of 2 iterations): ralph run --resume --max-iterations 4",
         n="2",
     ),
     "blocked": Ending(
@@ -65,7 +65,7 @@ ENDINGS: Mapping[str, Ending] = {
         reason="blocked",
         message="no key",
         iterations=1,
-        next_step="solve what blocks it, then: ralph resume, or remove .ralph/blocked.txt and: "
+        next_step="resolve the blocker, then: ralph resume, or remove .ralph/blocked.txt and: "
         "ralph run --resume",
     ),
     "clarification": Ending(
@@ -81,7 +81,7 @@ ENDINGS: Mapping[str, Ending] = {
         agent="clarity 'STATUS: IN_PROGRESS' 'CLARIFICATION_NEEDED: true' 'WORK_SUMMARY: Looked'",
         code=3,
         reason="decide",
-        message="The agent needs clarification and names no question. It says: Looked",
+        message="The agent needs clarification but did not ask a question. Its summary: Looked",
         iterations=1,
     ),
     "decide": Ending(
@@ -105,7 +105,7 @@ ENDINGS: Mapping[str, Ending] = {
         reason="stuck",
         message="3 iterations without progress",
         iterations=3,
-        next_step="mend the cause, then: ralph run --resume",
+        next_step="fix the cause, then: ralph run --resume",
     ),
     "stuck-since-it-reports-blocked": Ending(
         agent="clarity 'STATUS: BLOCKED' 'EXIT_SIGNAL: true' 'RECOMMENDATION: get a key'",
@@ -128,7 +128,7 @@ ENDINGS: Mapping[str, Ending] = {
         reason="fatal",
         message="the agent failed in 3 iterations in a row",
         iterations=3,
-        next_step="mend what the message says, then: ralph run --resume",
+        next_step="fix what the message says, then: ralph run --resume",
     ),
 }
 

@@ -85,7 +85,7 @@ class TestWhatItDoes:
         shown = git(project.repository, "status", "--porcelain", "-uall", again["folder"])
         assert logs == {path.partition("/logs/")[2] for path in shown.split() if "/logs/" in path}
         second = project.file(again["folder"]) / "summary.md"
-        assert "There was no run." in second.read_text(encoding="utf-8")
+        assert "No runs." in second.read_text(encoding="utf-8")
         # The next run begins as if nothing had been here.
         project.file("@fix_plan.md").write_text("- [ ] Third task\n", encoding="utf-8")
         assert "Third task" in project.run("1", "--dry-run").stdout

@@ -67,7 +67,7 @@ def test_the_items_of_its_answer_come_back_and_nothing_is_written(
     assert git(repository, "status", "--porcelain") == ""
     prompt = (tmp_path / "prompt").read_text(encoding="utf-8")
     assert f"> {DESCRIPTION}\n" in prompt
-    assert "- Read `@fix_plan.md`: it has tasks already." in prompt
+    assert "- Read `@fix_plan.md`: it already has tasks." in prompt
 
 
 def test_users_get_it_as_a_plan(ralph: Ralph, repository: Path, tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ class TestCycle:
         ran = story_project.run("1")
         (evidence,) = told(ran, "evidenceGathered")
         assert evidence.evidence.progress
-        assert evidence.evidence.why == "the review of 1 task went on"
+        assert evidence.evidence.why == "1 task moved on in review"
         (ended,) = told(ran, "iterationEnded")
         assert (ended.outcome, ended.stuck_count, ended.commit) == ("progress", 1, None)
 
@@ -223,7 +223,7 @@ class TestEnds:
 
     def test_the_limit(self, story_project: StoryProject) -> None:
         story_project.stories(story(1)).agent(CYCLE)
-        assert end(story_project.run("2")) == (1, "2 of 2 iterations are used up")
+        assert end(story_project.run("2")) == (1, "reached the 2-iteration limit")
 
     def test_three_iterations_without_a_commit(self, story_project: StoryProject) -> None:
         story_project.stories(story(1)).agent(IDLE)

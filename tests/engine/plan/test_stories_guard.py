@@ -141,7 +141,7 @@ def test_it_is_restored_and_reported(story_project: StoryProject, case: Case) ->
     assert ended.outcome == "noProgress"
     (put_back,) = told(ran, "guardReverted")
     assert (story_project.run_folder() / put_back.kept).is_file()
-    assert "Put back: " in ran.stdout
+    assert "Restored: " in ran.stdout
 
 
 def test_of_two_reviews_the_one_of_the_same_story_stays(story_project: StoryProject) -> None:
@@ -165,7 +165,7 @@ def test_a_story_that_is_gone_comes_back_where_it_was(story_project: StoryProjec
     ran = story_project.run("1")
     assert reverted(ran) == [("dropped", ["US-2"])]
     assert story_project.file(story_project.plan_path).read_text(encoding="utf-8") == before
-    assert "Put back: 1 open task dropped from ralph/tasks.json: Story 2" in ran.stdout
+    assert "Restored: 1 open task dropped from ralph/tasks.json: Story 2" in ran.stdout
 
 
 @pytest.mark.parametrize("broken", ["{", '{"userStories": 3}', ""])

@@ -76,7 +76,7 @@ def test_its_failure_ends_the_run_with_its_last_words(project: Project) -> None:
     assert len(validated.tail) == 2000
     end = told(done, "runEnded")[0]
     assert end.message == (
-        "the validation script ended with 9 after iteration 1: one of them failed"
+        "the validation script failed with exit code 9 after iteration 1: one of them failed"
     )
     assert "▸ Validation failed" in done.stdout
     assert len(told(done, "iterationEnded")) == 1
@@ -99,8 +99,8 @@ def test_it_may_take_only_so_long_and_nothing_of_it_stays(project: Project) -> N
     (validated,) = told(done, "validated")
     assert (validated.ok, validated.timed_out, validated.tail) == (False, True, "begun\n")
     end = told(done, "runEnded")[0]
-    assert end.message == "the validation script ran out of time after iteration 1"
-    assert "▸ Validation ran out of time" in done.stdout
+    assert end.message == "the validation script timed out after iteration 1"
+    assert "▸ Validation timed out" in done.stdout
     assert marked_processes(done.events[0].run) == []
 
 

@@ -80,7 +80,7 @@ def test_the_first_that_fails_ends_it_and_is_named(project: Project) -> None:
         "broken\n",
     )
     assert told(done, "runEnded")[0].message == (
-        f"the validation script {FOLDER}/20-bad ended with 7 after iteration 1"
+        f"the validation script {FOLDER}/20-bad failed with exit code 7 after iteration 1"
     )
     assert f"▸ Validation failed with code 7 in {FOLDER}/20-bad\n" in done.stdout
 
@@ -92,7 +92,7 @@ def test_each_may_take_so_long_and_nothing_of_it_stays(project: Project) -> None
     project.agent(f"work; {SAYS}")
     done = run(project, "5")
     assert done.exit_code == 5
-    assert "ran out of time" in told(done, "runEnded")[0].message
+    assert "timed out" in told(done, "runEnded")[0].message
     assert (told(done, "validated")[0].timed_out, seen(project)) == (True, ["10-ends 1"])
     assert marked_processes(done.events[0].run) == []
 

@@ -145,7 +145,7 @@ def test_a_command_that_an_agent_brings_is_reported_and_never_run(project: Proje
     assert not project.file("owned").exists()
     (event,) = told(done, "criteriaVerified")
     assert (event.ok, event.reopened) == (False, False)
-    assert event.checks[0].not_run == "it was never allowed: ralph allow"
+    assert event.checks[0].not_run == "it is not approved: ralph allow"
     assert "- [x] Own task\n  - Done when: `touch owned` works\n" in plan_of(project)
     assert "▸ Not verified: Own task: 1 command not run (touch owned): " in done.stdout
 
@@ -192,7 +192,7 @@ def test_a_command_may_take_only_so_long_and_nothing_of_it_stays(project: Projec
     done = project.run("1")
     (check,) = told(done, "criteriaVerified")[0].checks
     assert (check.timed_out, check.exit_code, check.tail) == (True, None, "begun\n")
-    assert "(sh check.sh - ran out of time)" in plan_of(project)
+    assert "(sh check.sh - timed out)" in plan_of(project)
     assert marked_processes(done.events[0].run) == []
 
 
@@ -201,7 +201,7 @@ def test_a_program_that_is_not_there_has_failed(project: Project) -> None:
     planned(project, TICKS, plan=PLAN.replace("Work is there (`sh check.sh`)", criterion))
     done = project.run("1")
     assert told(done, "criteriaVerified")[0].checks[0].exit_code == 127
-    assert "(no-such-program --all - exit 127, no such program)" in plan_of(project)
+    assert "(no-such-program --all - exit 127, program not found)" in plan_of(project)
 
 
 def test_stop_reaches_it(project: Project) -> None:

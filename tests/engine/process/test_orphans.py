@@ -141,7 +141,7 @@ def test_a_resume_ends_what_a_killed_engine_left_before_anything_else(
     assert nothing_is_left(repository, pids)
     (resumed,) = [event for event in done.events if isinstance(event, RunResumed)]
     assert resumed.orphans_ended == 2
-    assert "2 processes of its killed engine ended" in done.stdout
+    assert "ended 2 processes of its dead engine" in done.stdout
     ended = [event for event in done.events if isinstance(event, IterationEnded)]
     assert [(event.iteration, event.outcome) for event in ended] == [
         (1, Outcome.LOST),
@@ -238,7 +238,7 @@ def test_what_an_agent_leaves_running_is_ended_and_reported_and_the_run_continue
     assert done.exit_code == 0
     (exited,) = exits(done)
     assert (exited.exit_code, exited.leftovers, exited.stopped) == (0, 2, False)
-    assert "The agent left 2 processes behind, which had to be ended" in done.stdout
+    assert "The agent left 2 processes running; ralph ended them" in done.stdout
     pids = [int(pid) for pid in (tmp_path / "pids").read_text(encoding="utf-8").split()]
     assert nothing_is_left(repository, pids)
 
@@ -250,7 +250,7 @@ def test_stop_now_ends_the_whole_tree_at_once(
     running = ralph.start(repository, "run", "--agent-command", stayer.command)
     pids = stayer.wait_until_ready()
     asked = ralph(repository, "stop", "--now")
-    assert (asked.exit_code, asked.stdout) == (0, "the agent is ended now\n")
+    assert (asked.exit_code, asked.stdout) == (0, "ended the agent\n")
     done = running.wait()
     assert done.exit_code == 130
     check_stopped(repository, pids, done, by="ralph stop")
@@ -261,7 +261,7 @@ def test_stop_now_ends_the_whole_tree_at_once(
     ("number", "exit_code", "by"),
     [
         pytest.param(signal.SIGINT, 130, "Ctrl-C", id="ctrl-c"),
-        pytest.param(signal.SIGTERM, 143, "a TERM signal", id="term"),
+        pytest.param(signal.SIGTERM, 143, "SIGTERM", id="term"),
         pytest.param(signal.SIGHUP, 130, "a closed terminal", id="hangup"),
     ],
 )

@@ -115,7 +115,7 @@ def test_in_a_real_terminal(project: Project, how: str) -> None:
             terminal.close()
         else:
             terminal.type(CTRL_C)
-            terminal.wait_for("Stopping after this iteration; Ctrl-C again stops now")
+            terminal.wait_for("Stopping after this iteration; press Ctrl-C again to stop now")
             terminal.type(CTRL_C)
         assert terminal.wait() == 130
     found = newest_run(project.repository)

@@ -24,7 +24,7 @@ def test_a_usage_limit_is_waited_for_and_the_iteration_is_not_counted(project: P
     assert done.exit_code == 1
     first, second = told(done, "iterationEnded")
     assert (first.outcome, second.outcome) == ("limited", "progress")
-    assert told(done, "runEnded")[0].message == "1 of 1 iterations are used up"
+    assert told(done, "runEnded")[0].message == "reached the 1-iteration limit"
     (waited,) = told(done, "waitStarted")
     assert waited.reason == "limit"
     # The agent says when: on a whole second, and not five minutes from now.
@@ -56,8 +56,12 @@ def test_words_about_a_limit_are_none(project: Project) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        pytest.param("max_tokens = 2000\n", "2200 of 2000 tokens are used up", id="tokens"),
-        pytest.param("max_cost_usd = 0.75\n", "1 of 0.75 US dollars are used up", id="cost"),
+        pytest.param(
+            "max_tokens = 2000\n", "reached the 2000-token limit (2200 used)", id="tokens"
+        ),
+        pytest.param(
+            "max_cost_usd = 0.75\n", "reached the $0.75 cost limit ($1.00 used)", id="cost"
+        ),
     ],
 )
 def test_a_budget_that_is_used_up_ends_the_run_with_1(
@@ -124,17 +128,17 @@ def test_a_used_up_cost_is_raised_by_the_command_that_next_names(project: Projec
     assert (done.exit_code, len(told(done, "iterationEnded"))) == (1, 2)
     flags = "--resume --max-cost 1.5"
     assert done.stdout.endswith(
-        f"Next:        used $1.00 of $0.75; with a new total: ralph run {flags}\n"
+        f"Next:        raise the limit ($1.00 of $0.75): ralph run {flags}\n"
     )
     again = project.run_claude(body, "--resume")
     assert (again.exit_code, len(told(again, "iterationEnded"))) == (1, 2)
-    message = "1 of 0.75 US dollars are used up already, so no agent was started"
-    assert f"Ended: limit: {message}; give a higher total: --max-cost 1.5\n" in again.stdout
+    message = "this run already reached the $0.75 cost limit ($1.00 used)"
+    assert f"Ended: limit: {message}; raise it with: --max-cost 1.5\n" in again.stdout
     # What was used before counts for the new total.
     further = project.run_claude(body, *flags.split())
     assert (further.exit_code, len(told(further, "iterationEnded"))) == (1, 3)
     assert further.stdout.endswith(
-        "used $1.50 of $1.50; with a new total: ralph run --resume --max-cost 3\n"
+        "raise the limit ($1.50 of $1.50): ralph run --resume --max-cost 3\n"
     )
 
 

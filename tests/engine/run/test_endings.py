@@ -56,7 +56,7 @@ report 'STATUS: IN_PROGRESS'
 """,
         code=0,
         reason="complete",
-        message="no required task is open, and the confirming iteration found nothing more",
+        message="no required task is open, and a confirming iteration found nothing left to do",
         iterations=2,
         next_step=None,
     ),
@@ -64,18 +64,18 @@ report 'STATUS: IN_PROGRESS'
         agent=WORKS,
         code=1,
         reason="limit",
-        message="2 of 2 iterations are used up",
+        message="reached the 2-iteration limit",
         iterations=2,
-        next_step="used 2 of 2 iterations; with a new total: ralph run --resume --max-iterations 4",
+        next_step="raise the limit (2 of 2 iterations): ralph run --resume --max-iterations 4",
         arguments=("2",),
     ),
     "limit-of-time": Ending(
         agent=WORKS,
         code=1,
         reason="limit",
-        message="the duration of 0.001 s is used up",
+        message="reached the 1ms time limit",
         iterations=1,
-        next_step="used * of 1ms; with a new total: ralph run --resume --max-time *",
+        next_step="raise the limit (* of 1ms): ralph run --resume --max-time *",
         arguments=(),
         config='max_duration = "1ms"\n',
     ),
@@ -86,7 +86,7 @@ report 'STATUS: IN_PROGRESS'
         message="missing API key",
         iterations=1,
         next_step=(
-            "solve what blocks it, then: ralph resume, or remove .ralph/blocked.txt and: ralph run"
+            "resolve the blocker, then: ralph resume, or remove .ralph/blocked.txt and: ralph run"
         ),
     ),
     "blocked-as-all-tasks-are": Ending(
@@ -121,7 +121,7 @@ report 'STATUS: IN_PROGRESS'
         reason="stuck",
         message="3 iterations without progress",
         iterations=3,
-        next_step="mend the cause, then: ralph run --resume",
+        next_step="fix the cause, then: ralph run --resume",
         warns=("breaker-half-open",),
     ),
     "stuck-as-status-is-blocked": Ending(
@@ -130,7 +130,7 @@ report 'STATUS: IN_PROGRESS'
         reason="stuck",
         message="the agent reports BLOCKED: set up the database",
         iterations=1,
-        next_step="mend the cause, then: ralph run --resume",
+        next_step="fix the cause, then: ralph run --resume",
     ),
     "stuck-with-the-same-error": Ending(
         agent="""\
@@ -142,7 +142,7 @@ report 'STATUS: IN_PROGRESS'
         reason="stuck",
         message="the same error in 5 iterations: Error: cannot open <path> at line <n>",
         iterations=5,
-        next_step="mend the cause, then: ralph run --resume",
+        next_step="fix the cause, then: ralph run --resume",
         warns=("error-repeating",),
     ),
     "stuck-with-failing-tests": Ending(
@@ -151,7 +151,7 @@ report 'STATUS: IN_PROGRESS'
         reason="stuck",
         message="tests failing in 5 iterations",
         iterations=5,
-        next_step="mend the cause, then: ralph run --resume",
+        next_step="fix the cause, then: ralph run --resume",
     ),
     "stuck-after-one-iteration-without-a-commit": Ending(
         agent="work; report 'STATUS: IN_PROGRESS'",
@@ -159,7 +159,7 @@ report 'STATUS: IN_PROGRESS'
         reason="stuck",
         message="an iteration without a commit",
         iterations=1,
-        next_step="mend the cause, then: ralph run --resume",
+        next_step="fix the cause, then: ralph run --resume",
         arguments=("9", "--max-stuck", "1"),
     ),
     "stuck-with-refused-completions": Ending(
@@ -168,7 +168,7 @@ report 'STATUS: IN_PROGRESS'
         reason="stuck",
         message="3 refused completions without progress",
         iterations=3,
-        next_step="mend the cause, then: ralph run --resume",
+        next_step="fix the cause, then: ralph run --resume",
         config="[breaker]\nno_progress_open = 9\nno_progress_half_open = 9\n",
     ),
     "fatal-as-the-agent-fails": Ending(
@@ -177,7 +177,7 @@ report 'STATUS: IN_PROGRESS'
         reason="fatal",
         message="the agent failed in 3 iterations in a row; the last one ended with 3",
         iterations=3,
-        next_step="mend what the message says, then: ralph run --resume",
+        next_step="fix what the message says, then: ralph run --resume",
         warns=("agent-failed", "agent-failed", "breaker-half-open", "agent-failed"),
     ),
     "fatal-as-the-agent-says-nothing": Ending(
@@ -186,7 +186,7 @@ report 'STATUS: IN_PROGRESS'
         reason="fatal",
         message="the agent failed in 3 iterations in a row; the last one ended with 0",
         iterations=3,
-        next_step="mend what the message says, then: ralph run --resume",
+        next_step="fix what the message says, then: ralph run --resume",
         warns=("agent-failed", "agent-failed", "breaker-half-open", "agent-failed"),
     ),
     "fatal-as-the-plan-vanishes": Ending(
@@ -197,7 +197,7 @@ report 'STATUS: IN_PROGRESS'
         message="@fix_plan.md cannot be read: No such file or directory; put it back, "
         "for example with: git checkout -- @fix_plan.md",
         iterations=0,  # The one that was open is settled by a run that continues.
-        next_step="mend what the message says, then: ralph run --resume",
+        next_step="fix what the message says, then: ralph run --resume",
     ),
     "fatal-as-the-agent-takes-too-long": Ending(
         agent="work; exec sleep 600",
@@ -266,7 +266,7 @@ def check_told(ending: Ending, done: Completed, summary: str) -> None:
     ("number", "code", "by"),
     [
         pytest.param(signal.SIGINT, 130, "Ctrl-C", id="ctrl-c"),
-        pytest.param(signal.SIGTERM, 143, "a TERM signal", id="term"),
+        pytest.param(signal.SIGTERM, 143, "SIGTERM", id="term"),
         pytest.param(signal.SIGHUP, 130, "a closed terminal", id="hang-up"),
     ],
 )
@@ -340,9 +340,9 @@ def test_a_run_that_continues_does_not_repeat_what_was_shown(project: Project) -
     running.kill()
     done = project.tell("run", "--resume")
     assert done.exit_code == 1
-    said = re.findall(r"^out \d$|^▸ Iteration \d of|^▸ Run .* goes on", done.stdout, re.MULTILINE)
+    said = re.findall(r"^out \d$|^▸ Iteration \d of|^▸ Run .* continues", done.stdout, re.MULTILINE)
     assert said[1:] == ["▸ Iteration 2 of", "out 3", "▸ Iteration 3 of", "out 4"]
-    assert said[0].endswith(" goes on")
+    assert said[0].endswith(" continues")
 
 
 def test_there_is_nothing_to_resume_without_a_run_or_after_a_complete_one(project: Project) -> None:

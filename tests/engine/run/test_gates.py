@@ -44,7 +44,7 @@ GATES: Mapping[str, Gate] = {
         rule="marker",
         agent=f"work; [ $RALPH_START != 1 ] || {MARKS_COMPLETE}; commit; report 'STATUS: x'",
         code=1,
-        message="2 of 2 iterations are used up",
+        message="reached the 2-iteration limit",
         iterations=2,
         refused=2,
         n="2",
@@ -52,7 +52,7 @@ GATES: Mapping[str, Gate] = {
     "marker-of-an-earlier-run-with-no-open-task": Gate(
         rule="marker",
         plan=f"{DONE_ALREADY}\n**PROJECT_COMPLETE**\n",
-        message="the plan says PROJECT_COMPLETE, and no required task is open",
+        message="the plan contains PROJECT_COMPLETE, and no required task is open",
         iterations=0,
     ),
     "marker-of-an-earlier-run-says-nothing-of-this-one": Gate(
@@ -75,14 +75,14 @@ report 'STATUS: IN_PROGRESS'
 if [ $RALPH_START = 1 ]; then work; mark x First; commit; fi
 report 'STATUS: COMPLETE' 'EXIT_SIGNAL: true'
 """,
-        message="no required task is open, and the confirming iteration found nothing more",
+        message="no required task is open, and a confirming iteration found nothing left to do",
         iterations=2,
         warns="completion-not-gate",
     ),
     "marker-one-confirming-iteration-whatever-it-commits": Gate(
         rule="marker",
         agent=FINISHES,
-        message="the confirming iteration found nothing more",
+        message="a confirming iteration found nothing left to do",
         iterations=2,
     ),
     "marker-what-a-confirming-iteration-adds-is-done-and-not-confirmed-again": Gate(
@@ -92,7 +92,7 @@ report 'STATUS: COMPLETE' 'EXIT_SIGNAL: true'
 [ $RALPH_ITERATION = 2 ] || sed -i 's/\\[ \\]/[x]/' @fix_plan.md
 work; commit; report 'STATUS: IN_PROGRESS'
 """,
-        message="a confirming iteration was run before",
+        message="a confirming iteration has already run",
         iterations=3,
     ),
     "marker-with-failing-tests-is-refused": Gate(
@@ -124,7 +124,7 @@ fi
         rule="verified",
         agent="work; commit; say '<promise>COMPLETE</promise>'",
         code=1,
-        message="1 of 1 iterations are used up",
+        message="reached the 1-iteration limit",
         iterations=1,
         refused=1,
         n="1",
@@ -158,7 +158,7 @@ fi
         rule="queue",
         agent="work; commit; report 'STATUS: COMPLETE' 'EXIT_SIGNAL: true'",
         code=1,
-        message="2 of 2 iterations are used up",
+        message="reached the 2-iteration limit",
         iterations=2,
         warns="completion-not-gate",
         n="2",
@@ -182,7 +182,7 @@ say '---CLARITY_STATUS---' 'STATUS: IN_PROGRESS' 'PR_READY: true' '---END_CLARIT
         rule="status",
         agent="work; commit; report 'STATUS: COMPLETE'",
         code=1,
-        message="1 of 1 iterations are used up",
+        message="reached the 1-iteration limit",
         iterations=1,
         refused=1,
         n="1",

@@ -43,7 +43,7 @@ def test_an_agent_is_ended_after_the_turn_that_passes_its_tokens_and_its_work_co
     assert [event.outcome for event in told(done, "iterationEnded")] == ["progress", "progress"]
     (warned,) = [event for event in told(done, "warned") if event.code == "iteration-limit"]
     assert "1800 of 1500 tokens" in warned.message
-    assert "The agent used up a limit and was ended after that turn" in done.stdout
+    assert "The agent reached a limit and was ended after that turn" in done.stdout
     assert "2k tokens an iteration" in done.stdout
 
 
@@ -52,7 +52,7 @@ def test_a_cost_that_is_reported_only_at_the_end_is_warned_of(project: Project) 
     done = project.run_claude("work; commit; says s 0.5 working", "1")
     (warned,) = [event for event in told(done, "warned") if event.code == "iteration-limit"]
     assert "only at its end" in warned.message
-    assert "0.5 of 0.25 US dollars" in warned.message
+    assert "$0.50 of $0.25" in warned.message
     assert [event.outcome for event in told(done, "iterationEnded")] == ["progress"]
 
 
@@ -89,10 +89,10 @@ def test_a_run_holds_for_a_review_until_it_is_approved(project: Project) -> None
     running = project.start("9", "--review-every", "1", "--on-halt", "wait")
     running.wait_for("phaseChanged", phase="parked", reason="review")
     status = project.tell("status").stdout
-    assert "it waits for your review: 1 iteration of this run is over" in status
+    assert "it waits for your review: 1 iteration of this run is done" in status
     assert project.tell("note", "use tabs").exit_code == 0
     approved = project.tell("resume")
-    assert (approved.exit_code, approved.stdout) == (0, "the review is approved, the run goes on\n")
+    assert (approved.exit_code, approved.stdout) == (0, "review approved; the run continues\n")
     done = running.wait()
     assert done.exit_code == 0
     assert answers(done) == [("note", "accepted"), ("resume", "accepted")]

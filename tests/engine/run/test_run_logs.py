@@ -97,7 +97,7 @@ def test_the_log_of_a_run_has_a_frame_an_iteration_in_local_time(project: Projec
     assert re.fullmatch(
         rf"3\nBranch: main\nStarted: {started:%Y-%m-%d %H:%M:}\d\d\n{rule}\n\n"
         rf"[^━]*out 3\n[^━]*\n{rule}\nCompleted: [-\d]{{10}} [:\d]{{8}}\nDuration: \d+s\n"
-        rf"Commit: {commit}\n{rule}\n\n▸ [:\d]{{8}} Ended: limit: 3 of 3 iterations are used up\n",
+        rf"Commit: {commit}\n{rule}\n\n▸ [:\d]{{8}} Ended: limit: reached the 3-iteration limit\n",
         frames[3],
     )
     assert f"▸ {started:%H:%M:}" in frames[3]
@@ -151,8 +151,8 @@ def test_a_log_for_people_has_what_happened_around_the_words_of_an_agent(
     logs = sorted(project.file(".ralph/logs").glob("*.log"))
     text = "".join(log.read_text(encoding="utf-8") for log in logs)
     assert text.count("plain red \\x1b]0;title\\x07 \\u202eabc\n10%\n20%\n▸ ") >= 2
-    assert re.search(r"▸ [:\d]{8} The agent ran out of time after 1s and was ended\n", text)
-    assert "Put back: 1 open task dropped" in text
+    assert re.search(r"▸ [:\d]{8} The agent timed out after 1s and was ended\n", text)
+    assert "Restored: 1 open task dropped" in text
     assert "Breaker: CLOSED → HALF_OPEN" in text
     if form == "iteration":
         assert "earlier logs" not in project.run("1").stdout

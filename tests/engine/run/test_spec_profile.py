@@ -72,7 +72,7 @@ class TestSpec:
         finished = [event.evidence.tasks_done for event in told(done, "evidenceGathered")]
         assert [len(ids) for ids in finished] == [0, 1, 1]
         assert [event.outcome.value for event in told(done, "iterationEnded")] == ["progress"] * 3
-        assert told(done, "runEnded")[0].message.startswith("PROJECT_COMPLETE stands in the plan")
+        assert told(done, "runEnded")[0].message.startswith("the plan contains PROJECT_COMPLETE")
         assert told(done, "runStarted")[0].plan == PLAN
         assert warnings(done) == ["excluded", "main-branch", "spec-status-changed"]
         changed = told(done, "warned")[-1].message
@@ -81,7 +81,7 @@ class TestSpec:
         )
         assert "Task: write the plan, `IMPLEMENTATION_PLAN.md`." in project.prompt(1)
         assert "Read all specifications in `specs/`" in project.prompt(1)
-        assert "PROJECT_COMPLETE on a line of its own" in project.prompt(2)
+        assert "PROJECT_COMPLETE on its own line" in project.prompt(2)
         assert git(project.repository, "status", "--porcelain") == ""
         rows = (project.file(".ralph/logs") / "summary.csv").read_text(encoding="utf-8")
         assert [row.split(",")[1] for row in rows.splitlines()[1:]] == ["plan", "build", "build"]
@@ -113,10 +113,9 @@ class TestSpec:
         assert (aside.attempts, aside.marked) == (3, True)
         text = project.file(PLAN).read_text(encoding="utf-8")
         assert (
-            "1. [BLOCKED] [HIGH PRIORITY] Write the letter (specs/letter.md)\n"
-            "   - Blocked by: 3 attempts without success\n"
-            "   - Needs: a person to look at it, and to take [BLOCKED] away\n"
-            "2. Post the letter"
+            "1. [BLOCKED] [HIGH PRIORITY] Write the letter (specs/letter.md)\n   - Blocked by: 3 "
+            "attempts without success\n   - Needs: you to look at it and remove [BLOCKED]\n2. "
+            "Post the letter"
         ) in text
 
     def test_implemented_with_open_tasks_is_reported_once(self, project: Project) -> None:
@@ -133,7 +132,7 @@ class TestSpec:
             "spec-implemented-with-open-tasks",
         ]
         assert "specs/letter.md, line 3: dependencies: there is no specif" in claims[0].message
-        assert "open tasks of it: Post the letter (specs/letter.md);" in claims[1].message
+        assert "open tasks for it: Post the letter (specs/letter.md);" in claims[1].message
 
     def test_what_an_agent_does_to_specifications_is_reported(self, project: Project) -> None:
         body = AGENT.replace(

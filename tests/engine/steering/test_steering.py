@@ -48,7 +48,7 @@ class TestWhileTheAgentWorks:
 
     def test_stop_now_ends_the_agent_at_once(self, project: Project) -> None:
         running = at_work(project)
-        assert said(project.tell("stop", "--now")) == (0, "the agent is ended now")
+        assert said(project.tell("stop", "--now")) == (0, "ended the agent")
         done = running.wait()
         assert done.exit_code == 130
         assert [event.outcome for event in told(done, "iterationEnded")] == ["stopped"]
@@ -57,7 +57,7 @@ class TestWhileTheAgentWorks:
     def test_stop_now_hurries_a_stop_that_waits(self, project: Project) -> None:
         running = at_work(project)
         project.tell("stop")
-        assert said(project.tell("stop", "--now")) == (0, "the agent is ended now")
+        assert said(project.tell("stop", "--now")) == (0, "ended the agent")
         assert running.wait().exit_code == 130
 
     def test_pause_holds_the_run_after_the_iteration_until_resume(self, project: Project) -> None:
@@ -65,10 +65,13 @@ class TestWhileTheAgentWorks:
         assert said(project.tell("pause")) == (0, "the run pauses before the next iteration")
         project.open_gate()
         paused = running.wait_for("phaseChanged", phase="paused")
-        assert said(project.tell("pause")) == (1, "Rejected: the run is paused already")
-        assert said(project.tell("note", "be quick")) == (0, "the next iteration will be told")
+        assert said(project.tell("pause")) == (1, "Rejected: the run is already paused")
+        assert said(project.tell("note", "be quick")) == (
+            0,
+            "the agent gets it in the next iteration",
+        )
         assert "Needs you:   yes, it is paused\n" in project.tell("status").stdout
-        assert said(project.tell("resume")) == (0, "the run goes on")
+        assert said(project.tell("resume")) == (0, "the run continues")
         wait_for(project.repository, "agentStarted", after_seq=paused.seq)
         project.open_gate()
         done = running.wait()
@@ -85,7 +88,7 @@ class TestWhileTheAgentWorks:
         running = at_work(project, "1")
         project.tell("pause")
         assert said(project.tell("resume")) == (0, "the run will not pause")
-        assert said(project.tell("resume")) == (1, "Rejected: the run is not paused, it is running")
+        assert said(project.tell("resume")) == (1, "Rejected: the run is not paused; it is running")
         project.open_gate()
         assert running.wait().exit_code == 1
 
@@ -95,7 +98,7 @@ class TestWhileTheAgentWorks:
         running = at_work(project, "1")
         assert said(project.tell("answer", "red")) == (
             1,
-            "Rejected: no question waits for an answer",
+            "Rejected: there is no open question",
         )
         reply = project.tell("answer", "--json", "red")
         assert (reply.exit_code, json.loads(reply.stdout)) == (
@@ -103,7 +106,7 @@ class TestWhileTheAgentWorks:
             {
                 "accepted": False,
                 "code": "no-question",
-                "text": "no question waits for an answer",
+                "text": "there is no open question",
             },
         )
         project.tell("stop")
@@ -117,7 +120,7 @@ class TestWhileTheAgentWorks:
             started = told_last(project, AgentStarted)
             project.open_gate()
             wait_for(project.repository, "agentStarted", after_seq=started.seq)
-        assert said(project.tell("reset")) == (0, "the breaker is closed, its counters are zero")
+        assert said(project.tell("reset")) == (0, "closed the breaker and set its counters to zero")
         project.open_gate()
         done = running.wait()
         assert done.exit_code == 1, "without the reset the third one would have opened the breaker"
@@ -144,7 +147,7 @@ class TestWhileItWaits:
         project.tell("pause")
         project.open_gate()
         running.wait_for("phaseChanged", phase="paused")
-        assert said(project.tell("stop")) == (0, "the run ends")
+        assert said(project.tell("stop")) == (0, "the run is ending")
         assert running.wait().exit_code == 130
 
     @pytest.mark.parametrize(
@@ -161,10 +164,7 @@ class TestWhileItWaits:
                 STUCK_FIRST,
                 "stuck",
                 4,
-                (
-                    "stopped while waiting for a reset, as it is stuck: "
-                    "the agent reports BLOCKED: rest"
-                ),
+                ("stopped while waiting for a reset: the agent reports BLOCKED: rest"),
             ),
         ],
         ids=["decide", "blocked", "stuck"],
@@ -175,8 +175,8 @@ class TestWhileItWaits:
         running = parked(project, body, reason)
         rejected = said(project.tell("pause"))
         assert rejected[0] == 1
-        assert rejected[1].startswith("Rejected: the run waits for you already: ")
-        assert said(project.tell("stop", "--now")) == (0, "the run ends")
+        assert rejected[1].startswith("Rejected: the run is already waiting for you: ")
+        assert said(project.tell("stop", "--now")) == (0, "the run is ending")
         done = running.wait()
         end = told(done, "runEnded")[0]
         assert (done.exit_code, end.reason, end.by, end.message) == (
@@ -188,10 +188,12 @@ class TestWhileItWaits:
 
     def test_an_answer_lets_a_run_continue_that_waits_for_it(self, project: Project) -> None:
         running = parked(project, ASKS_FIRST, "decide")
-        assert said(project.tell("resume"))[1].startswith("Rejected: the run waits for something")
+        assert said(project.tell("resume"))[1].startswith(
+            "Rejected: the run is waiting for something"
+        )
         assert said(project.tell("answer", "blue,", "of course")) == (
             0,
-            "the next iteration gets your answer",
+            "the agent gets your answer in the next iteration",
         )
         done = running.wait()
         assert done.exit_code == 0
@@ -202,7 +204,7 @@ class TestWhileItWaits:
 
     def test_resume_resolves_what_blocks_a_run(self, project: Project) -> None:
         running = parked(project, BLOCKED_FIRST, "blocked")
-        assert said(project.tell("resume")) == (0, "the blocker counts as resolved")
+        assert said(project.tell("resume")) == (0, "the blocker is resolved")
         done = running.wait()
         assert done.exit_code == 0
         assert told(done, "blockedResolved")[0].by == "ralph resume"
@@ -210,7 +212,7 @@ class TestWhileItWaits:
 
     def test_reset_lets_a_stuck_run_continue(self, project: Project) -> None:
         running = parked(project, STUCK_FIRST, "stuck")
-        assert said(project.tell("reset")) == (0, "the breaker is closed, its counters are zero")
+        assert said(project.tell("reset")) == (0, "closed the breaker and set its counters to zero")
         done = running.wait()
         assert done.exit_code == 0
         assert [move.to_state for move in told(done, "circuitBreakerStateChange")] == [
@@ -226,7 +228,7 @@ class TestWhileItWaits:
         running.wait_for("phaseChanged", phase="waiting", reason="cooldown")
         project.tell("pause")
         running.wait_for("phaseChanged", phase="paused")
-        assert said(project.tell("stop")) == (0, "the run ends")
+        assert said(project.tell("stop")) == (0, "the run is ending")
         done = running.wait()
         assert (done.exit_code, len(told(done, "iterationEnded"))) == (130, 1)
 

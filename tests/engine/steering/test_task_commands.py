@@ -33,9 +33,9 @@ class TestSkip:
         before = plan(project)
         running = at_work(project, "2")
         first, second = ids(project)
-        words = "the task is not taken any more after this iteration, for as long as the run lasts"
+        words = "the task is skipped after this iteration for the rest of the run"
         assert said(project.tell("skip", first)) == (0, words)
-        assert said(project.tell("skip", first)) == (1, "Rejected: the task is skipped already")
+        assert said(project.tell("skip", first)) == (1, "Rejected: the task is already skipped")
         started: Any = running.wait_for("iterationStarted")
         project.open_gate()
         wait_for(project.repository, "iterationStarted", after_seq=started.seq)
@@ -83,7 +83,7 @@ class TestResetTask:
         )
         code, words = said(project.tell("reset-task", first))
         assert code == 0
-        assert words.startswith("the task 'First task' is open in @fix_plan.md; no attempts are")
+        assert words.startswith("the task 'First task' is open in @fix_plan.md; its attempts are")
         assert "- [ ] First task\n  - Reset for retry\n" in plan(project)
         project.open_gate()
         (accepted,) = told(running.wait(), "commandAccepted")
@@ -112,8 +112,8 @@ class TestResetTask:
         code, words = said(project.tell("reset-task", first))
         assert code == 0
         assert words == (
-            "the task 'First task' is open in @fix_plan.md; "
-            "no attempts at it are counted when the run goes on"
+            "the task 'First task' is open in @fix_plan.md; its attempts are reset when "
+            "the run continues"
         )
         done = project.tell("run", "3", "--resume", "--agent-command", project.command)
         (accepted,) = told(done, "commandAccepted")[-1:]

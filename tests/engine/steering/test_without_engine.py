@@ -68,7 +68,7 @@ class TestWithoutAnEngine:
         assert json.loads(reply.stdout) == {
             "accepted": True,
             "code": "written",
-            "text": "the blocker counts as resolved",
+            "text": "the blocker is resolved",
         }
         assert not project.file(".ralph/blocked.txt").exists()
         assert project.tell("run", "--resume").exit_code == 0

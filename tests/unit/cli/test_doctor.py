@@ -361,7 +361,7 @@ class TestLastRun:
             running.kill()
             dead = ralph(well, "doctor", "--json", "--agent", "demo")
             assert statuses(dead) == {"engine": "problem", "orphans": "problem"}
-            assert checks(dead)["engine"]["remedy"] == "go on with it: ralph run --resume"
+            assert checks(dead)["engine"]["remedy"] == "resume it: ralph run --resume"
             end_marked(well)
         assert worktree_of(well).root == well
 

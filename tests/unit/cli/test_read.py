@@ -48,9 +48,9 @@ class TestNotCounted:
         assert lines[lines.index("Not counted:") - 1] == ""
         assert lines[lines.index("Not counted:") + 1 :] == [
             "  promise, line 4: <promise>COMPLETE</promise>",
-            "    it stands in a code fence",
+            "    it is in a code fence",
             "  promise, line 6: <promise>COMPLETE</promise>",
-            "    it has no line of its own",
+            "    it is not on its own line",
             "  word, line 1: It is not done.",
             "    done: it is negated",
         ]
@@ -63,7 +63,7 @@ class TestNotCounted:
                 "what": "promise",
                 "text": "<promise>COMPLETE</promise>",
                 "line": 1,
-                "why": "it has no line of its own",
+                "why": "it is not on its own line",
             }
         ]
         (tmp_path / "out.txt").write_text(BLOCK, encoding="utf-8")
@@ -91,7 +91,7 @@ class TestNotCounted:
         later = self.recorded(COMPLETE)
         lines = read(ralph, tmp_path, later, "--agent", "claude")
         assert "  promise: <promise>COMPLETE</promise>" in lines
-        assert any("it stands in an earlier text (line " in line for line in lines)
+        assert any("it is in an earlier text (line " in line for line in lines)
 
     def test_records_read_as_plain_text_are_noticed(self, ralph: Ralph, tmp_path: Path) -> None:
         lines = read(ralph, tmp_path, stream(answer(BLOCK)).decode())
@@ -109,10 +109,10 @@ class TestGate:
         ("profile", "text", "words"),
         [
             ("fixplan", "All done. Everything is complete.\n" + BLOCK, "✓ this output has the"),
-            ("fixplan", "x", "✗ there is no report"),
+            ("fixplan", "x", "✗ the agent gave no report"),
             ("fixplan", BLOCK.replace("true", "false"), "✗ EXIT_SIGNAL is not true"),
-            ("fixplan", BLOCK, "✗ it has 0 of 2 completion indicators"),
-            ("fixplan", BLOCK.replace("COMPLETE", "BLOCKED"), "✗ the report asks for the user"),
+            ("fixplan", BLOCK, "✗ 0 of 2 completion indicators so far"),
+            ("fixplan", BLOCK.replace("COMPLETE", "BLOCKED"), "✗ the report asks for you"),
             ("stories", COMPLETE, "✓ this output has the signal"),
             ("stories", BLOCK, "✗ it does not promise COMPLETE"),
             ("issue", BLOCK, "✓ this output has the signal"),
@@ -121,7 +121,7 @@ class TestGate:
                 BLOCK.replace("COMPLETE", "IN_PROGRESS"),
                 "✗ STATUS is IN_PROGRESS and PR_READY is not true",
             ),
-            ("issue", "", "✗ there is no report"),
+            ("issue", "", "✗ the agent gave no report"),
             ("spec", BLOCK, "· only the plan decides; no output of an agent does"),
             ("beads", BLOCK, "· only the plan decides; no output of an agent does"),
         ],
@@ -147,8 +147,8 @@ class TestGate:
         )
         lines = read(ralph, repository, "<promise>SHIPPED</promise>\n" + COMPLETE)
         assert "Promise: complete" in lines
-        assert any("<promise>SHIPPED</promise> on a line" in line for line in lines)
-        assert "    it says none of SHIPPED, BLOCKED:reason and DECIDE:question" in lines
+        assert any("<promise>SHIPPED</promise> on its own line" in line for line in lines)
+        assert "    it is none of SHIPPED, BLOCKED:reason and DECIDE:question" in lines
 
     def test_settings_that_cannot_be_read_are_left_out(
         self, ralph: Ralph, repository: Path

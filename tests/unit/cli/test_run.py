@@ -50,7 +50,7 @@ class TestForeground:
             "Exit:        COMPLETE (code 0)",
         ]
         assert "Log:         .ralph/logs/summary.csv" in lines
-        assert lines[-3] == "What each finished task took:"
+        assert lines[-3] == "Cost of each finished task:"
         assert lines[-2].startswith("  First task: 1 iteration, ")
 
     def test_json_output_has_events_alone_and_the_summary_is_beside_them(
@@ -71,7 +71,7 @@ class TestForeground:
     @pytest.mark.parametrize(
         ("body", "code", "name", "step"),
         [
-            (IDLER, 4, "STUCK (code 4)", "mend the cause, then: ralph run --resume"),
+            (IDLER, 4, "STUCK (code 4)", "fix the cause, then: ralph run --resume"),
             (ASKER, 3, "DECIDE (code 3)", "ralph answer"),
             (BLOCKED, 2, "BLOCKED (code 2)", "ralph resume"),
             ("exit 3", 5, "FATAL (code 5)", "ralph run --resume"),
@@ -109,7 +109,7 @@ class TestForeground:
             event["iteration"] for event in said.events if event["kind"] == "iterationEnded"
         ] == [2]
         words = ralph(repository, "run", "3", "--resume").out
-        assert "goes on, resumed by ralph run" in words
+        assert "continues, resumed by ralph run" in words
         assert "Iteration 1 of" not in words
 
     def test_settings_of_one_run_are_given_by_flags(self, ralph: Ralph, repository: Path) -> None:
@@ -194,7 +194,7 @@ class TestDryRun:
         (repository / "@fix_plan.md").write_text("- [x] a\n", encoding="utf-8")
         said = ralph(repository, "run", "--agent", "demo", "--dry-run")
         assert "Task: none is open" in said.out
-        assert "No required task is open" in said.out or "names no required task" in said.out
+        assert "No required task is open" in said.out or "has no open required task" in said.out
 
     def test_it_looks_also_during_a_run(self, ralph: Ralph, repository: Path) -> None:
         command = agent(repository, "echo begun; sleep 600")

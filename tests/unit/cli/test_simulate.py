@@ -71,8 +71,8 @@ class TestForPrograms:
         assert said.code == 0
         assert [line["iteration"] for line in said.events] == [1, 2, 3, 4, 5]
         told = said.err.splitlines()
-        assert told[0] == "ralph: trace.jsonl, line 1: nothing is known of a field 'nonsense'"
-        assert told[1].startswith("ralph: trace.jsonl, line 3: this is no JSON")
+        assert told[0] == "ralph: trace.jsonl, line 1: unknown field 'nonsense'"
+        assert told[1].startswith("ralph: trace.jsonl, line 3: not valid JSON")
         assert told[2].startswith("ralph: trace.jsonl, line 5: an iteration is a JSON object")
         assert told[3].startswith("ralph: trace.jsonl, line 8: ")
         assert told[4] == "ralph: trace.jsonl: unknown-field (nonsense): 2 more"

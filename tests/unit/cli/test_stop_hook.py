@@ -99,7 +99,7 @@ def test_without_a_snapshot_only_the_file_itself_is_judged(hook: Hook) -> None:
     hook.active(preIterationSnapshot=None)
     assert hook.answer() == ""
     hook.plan(passes="yes")
-    assert "prd.json:7: passes has to be true or false" in hook.answer()
+    assert "prd.json:7: passes must be true or false" in hook.answer()
 
 
 def test_a_snapshot_may_be_a_separate_file(hook: Hook) -> None:
@@ -208,7 +208,7 @@ class TestWhere:
         (hook.tree / "prd.json").rename(hook.tree / "work.json")
         hook.commit()
         hook.active()
-        assert "ralph/tasks.json is gone; put it back" in hook.answer()
+        assert "ralph/tasks.json is missing; restore it" in hook.answer()
         config = hook.tree / ".ralph" / "config.toml"
         config.parent.mkdir()
         config.write_text('[paths]\nplan = "work.json"\n', encoding="utf-8")
@@ -216,7 +216,7 @@ class TestWhere:
         assert hook.answer() == ""
         config.write_text("[paths\n", encoding="utf-8")
         hook.commit()
-        assert "is gone" in hook.answer()
+        assert "is missing" in hook.answer()
 
 
 def test_a_run_whose_engine_is_dead_is_none(hook: Hook) -> None:

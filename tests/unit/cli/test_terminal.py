@@ -141,7 +141,7 @@ def test_ctrl_c_ends_the_run_and_says_how_to_continue(repository: Path, tmp_path
         wait_for(repository, "agentStarted")
         seen.wait_for("begun")
         seen.type(CTRL_C)
-        seen.wait_for("▸ Stopping after this iteration; Ctrl-C again stops now")
+        seen.wait_for("▸ Stopping after this iteration; press Ctrl-C again to stop now")
         seen.type(CTRL_C)
         assert seen.wait() == 130
     assert "Traceback" not in seen.text
@@ -162,7 +162,7 @@ def test_watching_ends_by_ctrl_c_and_the_run_continues(repository: Path, tmp_pat
         assert "Traceback" not in seen.text
         assert run.process.poll() is None
         run.type(CTRL_C)
-        run.wait_for("Ctrl-C again stops now")
+        run.wait_for("press Ctrl-C again to stop now")
         run.type(CTRL_C)
         assert run.wait() == 130
 

@@ -503,5 +503,5 @@ class TestPicture:
         root = ET.fromstring(PICTURE.read_bytes())
         shown = " ".join(root.itertext()).replace("\u00a0", " ")
         assert "CLOSED → HALF_OPEN" in shown
-        assert "half open" in shown
+        assert "half-open" in shown
         assert not re.search(r"/(tmp|home|root|var|Users)/", shown)

@@ -38,7 +38,7 @@ def ended(seq: int) -> RunEnded:
         run=RUN,
         reason=EndReason.LIMIT,
         exit_code=1,
-        message="3 of 3 iterations are used up",
+        message="reached the 3-iteration limit",
     )
 
 

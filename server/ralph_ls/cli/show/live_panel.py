@@ -46,7 +46,7 @@ BREAKER_STYLES = {
 
 BREAKER_WORDS = {
     BreakerState.CLOSED: "◇ closed",
-    BreakerState.HALF_OPEN: "◈ half open",
+    BreakerState.HALF_OPEN: "◈ half-open",
     BreakerState.OPEN: "◆ open",
 }
 

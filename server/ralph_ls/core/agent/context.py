@@ -30,8 +30,8 @@ LEVELS: tuple[tuple[int, str], ...] = (
 
 ADVICE = {
     50: "",
-    70: "; it may soon forget what it read first",
-    90: "; it may go round in circles: stop it with ralph stop --now, or let it run into its end",
+    70: "; the agent may soon forget what it read first",
+    90: "; the agent may start to loop; stop it with ralph stop --now, or let it reach its limit",
 }
 
 
@@ -116,7 +116,7 @@ class ContextMonitor:
         about = "about " if is_estimate else ""
         guesses = [
             *(["characters / 4"] if is_estimate else []),
-            *(["window assumed"] if self._is_guess else []),
+            *(["window size assumed"] if self._is_guess else []),
         ]
         estimate = f", estimated: {', '.join(guesses)}" if guesses else ""
         yield ContextNotice(

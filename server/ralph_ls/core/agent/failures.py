@@ -132,20 +132,20 @@ class Failure:
 
 
 FAILURE_TEXTS: Mapping[AgentFailure, str] = {
-    AgentFailure.NOT_LOGGED_IN: "is not logged in, or its account or key is not accepted",
-    AgentFailure.LIMIT: "is at its usage limit",
-    AgentFailure.OVERLOADED: "got no answer from its model, which is overloaded or out of order",
-    AgentFailure.UNREACHABLE: "cannot reach the API of its model",
-    AgentFailure.CONTEXT_FULL: "has no room left in its context window",
-    AgentFailure.MAX_TURNS: "reached its own limit of turns",
-    AgentFailure.BUDGET: "reached its own limit of cost",
-    AgentFailure.REFUSED_AS_ROOT: "refuses to work as root",
-    AgentFailure.WRONG_CALL: "does not know a flag, a model or a setting that it was given",
+    AgentFailure.NOT_LOGGED_IN: "is not logged in, or its account or key was rejected",
+    AgentFailure.LIMIT: "reached its usage limit",
+    AgentFailure.OVERLOADED: "got no answer: its model is overloaded or down",
+    AgentFailure.UNREACHABLE: "cannot reach its model's API",
+    AgentFailure.CONTEXT_FULL: "ran out of context window",
+    AgentFailure.MAX_TURNS: "reached its own turn limit",
+    AgentFailure.BUDGET: "reached its own cost limit",
+    AgentFailure.REFUSED_AS_ROOT: "refuses to run as root",
+    AgentFailure.WRONG_CALL: "rejected a flag, a model or a setting",
     AgentFailure.CRASHED: "crashed",
     AgentFailure.NO_OUTPUT: "printed nothing",
     AgentFailure.KILLED: "was killed",
     AgentFailure.IDLE: "printed nothing for too long",
-    AgentFailure.TIMED_OUT: "ran out of time",
+    AgentFailure.TIMED_OUT: "timed out",
     AgentFailure.OTHER: "failed",
 }
 """What happened, as the predicate of a sentence that begins with "the agent"."""
@@ -161,28 +161,30 @@ def remedy_of(
     """
     match kind:
         case AgentFailure.NOT_LOGGED_IN if is_flag:
-            return "log in with the program of --agent-command, or give it a key"
+            return "log in with the program of --agent-command, or give it an API key"
         case AgentFailure.NOT_LOGGED_IN:
-            return f"log in with: {login}" if login else f"log in with {agent}, or give it a key"
+            return (
+                f"log in with: {login}" if login else f"log in with {agent}, or give it an API key"
+            )
         case AgentFailure.REFUSED_AS_ROOT if is_flag:
             return (
-                "run ralph as another user, or tell the program that it is in a sandbox, with the "
-                "variable that it knows for that: --agent-command 'env NAME=1 …'"
+                "run ralph as another user, or set the variable by which the agent knows that it "
+                "is in a sandbox: --agent-command 'env NAME=1 …'"
             )
         case AgentFailure.WRONG_CALL if is_flag:
             return (
-                "look at the flags and the model in --agent-command; "
-                "ralph run --dry-run shows the whole command"
+                "check the flags and the model in --agent-command; ralph run --dry-run shows the "
+                "full command"
             )
         case AgentFailure.REFUSED_AS_ROOT:
             return (
-                f"run ralph as another user, or tell {agent} that it is in a sandbox, with the "
-                f"variable that it knows for that, in [agents.{agent}.env] of .ralph/config.toml"
+                f"run ralph as another user, or set the variable by which {agent} knows that it "
+                f"is in a sandbox, in [agents.{agent}.env] of .ralph/config.toml"
             )
         case AgentFailure.WRONG_CALL:
             return (
-                f"look at [agents.{agent}] in .ralph/config.toml, at the model and at the "
-                f"version: {agent} --version; ralph run --dry-run shows the whole command"
+                f"check [agents.{agent}] in .ralph/config.toml, the model, and the version "
+                f"({agent} --version); ralph run --dry-run shows the full command"
             )
         case _:
             return ""
@@ -390,7 +392,7 @@ def process_failure(
     return Failure(kind=kind, text=final.why or _last_line(stderr)[:_LONGEST_LINE])
 
 
-NO_OUTPUT = "it said nothing"
+NO_OUTPUT = "no output"
 
 _BY_SIGNAL = frozenset({129, 130, 137, 143})
 """Exit codes by which programs and shells report death by a signal."""

@@ -146,9 +146,9 @@ def _reports(search: _SignalSearch, preferred: ReportKind) -> Iterator[IgnoredSi
         if parse_block(block) is None:
             why = reason_unparsed(block)
         elif not block.is_closed:
-            why = "it is cut off, and a whole one follows it"
+            why = "it is cut off, and a complete one follows"
         elif chosen is not None and block.kind is not chosen[0].kind:
-            why = f"{_NAMES[chosen[0].kind]} is the block that is read here"
+            why = f"only the block {_NAMES[chosen[0].kind]} is read here"
         else:
             why = "a later one counts"
         yield search.entry("report", block.span, why)
@@ -166,7 +166,7 @@ def _bare_fields(search: _SignalSearch, preferred: ReportKind) -> Iterator[Ignor
         start, end = line_around(search.text, hit)
         is_field = is_known_field_line(search.text[start:end])
         if is_field and not is_inside(blocks, hit):
-            why = f"no line ---{_NAMES[preferred]}--- begins a block before it"
+            why = f"no line ---{_NAMES[preferred]}--- opens it"
             yield search.entry("report", (start, end), why)
         position = end + 1
 
@@ -184,9 +184,9 @@ def _promises(search: _SignalSearch, complete_word: str) -> Iterator[IgnoredSign
             continue
         written = text[mark.start() : mark.end()]
         if written != mark.group():
-            why = "the tag is not written in small letters"
+            why = "the tag is not in lower case"
         else:
-            why = "its tag has no beginning" if "/" in written else "its tag has no end near it"
+            why = "its tag is not opened" if "/" in written else "its tag is not closed nearby"
         yield search.line_entry("promise", mark.start(), why)
     yield from _bare_words(search, complete_word)
 
@@ -202,7 +202,7 @@ def _bare_words(search: _SignalSearch, complete_word: str) -> Iterator[IgnoredSi
         start, end = line_around(search.text, hit)
         is_alone = search.text[start:end].strip(" \t*_`#.!:") == complete_word
         if is_alone and not is_inside(search.holes, hit):
-            why = f"it counts only as <promise>{complete_word}</promise>"
+            why = f"only <promise>{complete_word}</promise> counts"
             yield search.entry("promise", (start, end), why)
         position = end + 1
 
@@ -256,7 +256,7 @@ def _quoted_words(
     names = dict.fromkeys(use.name for use in find_phrase_matches(quoted) if not use.why_not)
     for name in names:
         if name not in counted:
-            yield search.entry("word", span, f"{name}: it stands in {what}")
+            yield search.entry("word", span, f"{name}: it is in {what}")
 
 
 _BARE = re.compile(r"[*`\"'>|\u2018\u2019\u201c\u201d\u00ab\u00bb]+|~~")
@@ -273,5 +273,5 @@ def _strays(reading: ParsedOutput, elsewhere: Sequence[MisplacedSignal]) -> Iter
         used = next(own, None)
     for one in elsewhere:
         if one is not used:
-            why = f"it stands in {one.where} (line {one.line} of the stream)"
+            why = f"it is in {one.where} (line {one.line} of the stream)"
             yield IgnoredSignal(what=one.what, text=_short(one.text), line=None, why=why)

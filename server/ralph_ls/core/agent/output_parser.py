@@ -280,5 +280,5 @@ _CONFIDENCE_OF_WORD = 10
 
 _NOT_FINAL = ReportProblem(
     code="report-not-final",
-    message="the report stands in an earlier text; the agent's last one has none",
+    message="the report is in an earlier text; the agent's last one has none",
 )

@@ -34,6 +34,8 @@ class HeldTask:
     task: TaskRef
     why: str
     """In words that follow its name: "blocked by …", "set aside after 3 attempts"."""
+    is_waiting: bool = False
+    """It waits for other tasks, and nothing else holds it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,8 +24,8 @@ def _plan(profile: Profile, _config: Config) -> str:
 
 def _signs(profile: Profile, _config: Config) -> str:
     signs = [f"`{sign}`" for sign in profile.signs]
-    signs += [f"`{sign}` where nothing tells of another" for sign in profile.faint_signs]
-    return ", ".join(signs) or "nothing: name it"
+    signs += [f"`{sign}` if nothing else decides" for sign in profile.faint_signs]
+    return ", ".join(signs) or "nothing; choose it yourself"
 
 
 def _gate(_profile: Profile, config: Config) -> str:
@@ -35,7 +35,7 @@ def _gate(_profile: Profile, config: Config) -> str:
 def _without_plan(profile: Profile, _config: Config) -> str:
     return {
         WithoutPlan.REFUSE: "the run does not start",
-        WithoutPlan.SKELETON: "an empty one is written",
+        WithoutPlan.SKELETON: "an empty one is created",
         WithoutPlan.PLAN: "a plan iteration writes it",
     }[profile.without_plan]
 
@@ -69,15 +69,15 @@ def _attempts(_profile: Profile, config: Config) -> str:
     attempts = config.attempts
     if not attempts.limit:
         return "off"
-    then = "marked in the plan" if attempts.mark else "not taken any more"
+    then = "marked in the plan" if attempts.mark else "not tried again"
     return f"{attempts.limit} {attempts.counts.value.replace('-', ' ')}, then {then}"
 
 
 def _retention(_profile: Profile, config: Config) -> str:
     days, newest = config.logs.days, config.logs.newest
     kept = [] if days is None else [f"newer than {days} days"]
-    kept += [] if newest is None else [f"the {newest} newest"]
-    return ", or ".join(kept) or "all are kept"
+    kept += [] if newest is None else [f"the newest {newest}"]
+    return ", or ".join(kept) or "all"
 
 
 def _or_off(value: object) -> str:
@@ -86,8 +86,8 @@ def _or_off(value: object) -> str:
 
 _ROWS: Mapping[str, Callable[[Profile, Config], str]] = {
     "plan": _plan,
-    "told by": _signs,
-    "no plan there": _without_plan,
+    "detected by": _signs,
+    "without a plan": _without_plan,
     "gate": _gate,
     "optional sections": lambda _, config: ", ".join(config.optional_sections) or "none",
     "breaker": _breaker,
@@ -96,15 +96,15 @@ _ROWS: Mapping[str, Callable[[Profile, Config], str]] = {
     "attempts per task": _attempts,
     "progress": lambda _, config: ", ".join(config.progress.evidence),
     "plan iteration": lambda _, config: (
-        "may do anything" if config.guard.planning_is_free else "is guarded like any other"
+        "may change anything" if config.guard.planning_is_free else "guarded like any other"
     ),
-    "who commits": lambda _, config: config.commits.value,
+    "commits by": lambda _, config: config.commits.value,
     "push": lambda _, config: "on" if config.push else "off",
     "on timeout": lambda _, config: config.on_timeout.value,
-    "N not given": lambda _, config: str(config.max_iterations or "unlimited"),
+    "default iterations": lambda _, config: str(config.max_iterations or "unlimited"),
     "agent log": lambda _, config: f"`{config.logs.form.value}`",
     "retention": _retention,
-    "agent if unset": lambda _, config: config.agent,
-    "own block": lambda profile, _: profile.own_block.value,
-    "decide file": lambda _, config: f"`{config.paths.decide}`",
+    "default agent": lambda _, config: config.agent,
+    "status block": lambda profile, _: profile.own_block.value,
+    "question file": lambda _, config: f"`{config.paths.decide}`",
 }

@@ -58,18 +58,18 @@ class Awaits(StrEnum):
     late.
     """
 
-    START = "an engine that takes up the run"
-    PREPARED = "a look at the tree and the plan"
+    START = "the engine to start"
+    PREPARED = "the tree and the plan to be read"
     CLAIM = "the task to be claimed"
     LAUNCH = "the agent to start"
     EXIT = "the agent to end"
-    READ = "what the agent said and changed"
+    READ = "the agent's output and changes to be read"
     VALIDATION = "the validation to end"
-    UNDO = "the iteration to be taken back"
+    UNDO = "the iteration to be rolled back"
     COMMIT = "the commit"
     PUSH = "the push"
-    TIME = "a wait to be over"
-    PERSON = "a person"
+    TIME = "a wait to end"
+    PERSON = "the user"
     NOTHING = "nothing: the run has ended"
 
 
@@ -199,7 +199,7 @@ class StepDraft:
     def is_awaited(self, awaits: Awaits) -> bool:
         """Whether the run waits for this answer; where not, the step is marked as ignored."""
         if self._state.awaits is not awaits:
-            self.ignore(f"what the run waits for is {self._state.awaits}")
+            self.ignore(f"the run is waiting for {self._state.awaits}")
         return self._state.awaits is awaits
 
     def hold_reading(self, reading: IterationRead | None) -> None:

@@ -196,8 +196,8 @@ def _check_status(
         shown = "; ".join(open_tasks[:_SHOWN_TASKS])
         more = "; …" if len(open_tasks) > _SHOWN_TASKS else ""
         message = (
-            f"it says implemented, but the plan has open tasks of it: {shown}{more}; "
-            "do them first, or set its status to active"
+            f"it is marked as implemented, but the plan has open tasks for it: {shown}{more}; do "
+            "them first, or set its status to active"
         )
         yield _remark(OPEN_TASKS, message, status)
     elif spec.status is SpecStatus.ACTIVE and is_done:
@@ -285,7 +285,7 @@ OPEN_TASKS = "spec-implemented-with-open-tasks"
 
 ALL_DONE = "spec-active-with-all-tasks-done"
 _DONE_WORDS = (
-    "every task of it is done, and it still says active; run its tests, and if they pass, set its "
+    "every task for it is done, but it is still active; run its tests, and if they pass, set its "
     "status to implemented, with the date, here and in the index"
 )
 
@@ -314,7 +314,7 @@ def _status_of(matter: FrontMatter, remarks: list[FrontMatterProblem]) -> SpecSt
     if word in set(SpecStatus):
         return SpecStatus(word)
     known = ", ".join(SpecStatus)
-    message = f"the status {field.values[0]!r} is not known, and is read as active; use {known}"
+    message = f"the status {field.values[0]!r} is unknown and read as active; use {known}"
     remarks.append(_remark("spec-status-unknown", message, field))
     return SpecStatus.ACTIVE
 
@@ -326,7 +326,7 @@ def _date_of(matter: FrontMatter, key: str, remarks: list[FrontMatterProblem]) -
     try:
         return date.fromisoformat(field.values[0])
     except ValueError:
-        message = f"{key}: {field.values[0]!r} is no date; write it as YYYY-MM-DD"
+        message = f"{key}: {field.values[0]!r} is not a date; write it as YYYY-MM-DD"
         remarks.append(_remark("spec-date-invalid", message, field))
         return None
 
@@ -346,12 +346,12 @@ def _check_names(spec: Spec, known: Mapping[str, Spec]) -> Iterator[FrontMatterP
             # A superseded one may be in the archive, which is not read.
             is_there = name in known or (key == "supersedes" and name.startswith(f"{ARCHIVE}/"))
             if name == spec.name:
-                message = f"{key}: it names itself; take that out"
+                message = f"{key}: it refers to itself; remove the name"
                 yield _remark("spec-names-itself", message, spec.front_matter.find(key))
             elif not is_there:
                 message = (
-                    f"{key}: there is no specification {name}; "
-                    f"write it into {FOLDER}/, or take the name out"
+                    f"{key}: there is no specification {name}; add it to {FOLDER}/, or remove the "
+                    "name"
                 )
                 yield _remark("spec-dependency-unknown", message, spec.front_matter.find(key))
 
@@ -401,14 +401,14 @@ def _check_index(
         is_archived = entry.part is SpecStatus.OBSOLETE
         if spec is None:
             if entry.name and not is_archived:
-                message = f"there is no {FOLDER}/{entry.name}; take the entry out, or write it"
+                message = f"there is no {FOLDER}/{entry.name}; remove the entry, or write the file"
                 yield _of_entry("spec-index-missing-file", message, entry)
         elif spec.status is not entry.part and not (
             is_archived and spec.status is SpecStatus.SUPERSEDED_BY
         ):
             message = (
-                f"{entry.name} says {spec.status.value}, but stands here below "
-                f"{'archived' if is_archived else entry.part.value}; make both say the same"
+                f"{entry.name} is {spec.status.value}, but listed here as "
+                f"{'archived' if is_archived else entry.part.value}; make both agree"
             )
             yield _of_entry("spec-index-differs", message, entry)
     listed = {entry.name for entry in index}
@@ -448,7 +448,7 @@ _INDEX = (
     "## Active Specifications",
     "## Implemented Specifications",
     "## Archived Specifications",
-    "Obsolete or superseded specs lie in specs/archive/, which is not read.",
+    "Obsolete or superseded specs are in specs/archive/, which is not read.",
 )
 
 _HEADINGS = (

@@ -29,7 +29,7 @@ def proposal_prompt(
 ) -> str:
     """Render the prompt; ``plan_path`` names an existing plan."""
     existing = (
-        f"- Read `{plan_path}`: it has tasks already. Propose nothing that stands there.\n"
+        f"- Read `{plan_path}`: it already has tasks. Propose none of them again.\n"
         if plan_path
         else ""
     )
@@ -83,7 +83,7 @@ def _form(example: Sequence[PlanItem]) -> str:
     parts = []
     for priority, heading in HEADINGS.items():
         fitting = [item.title for item in example if item.priority == priority]
-        titles = fitting or ([] if example else ["<what is to be done>"])
+        titles = fitting or ([] if example else ["<what should be done>"])
         if titles:
             listed = "\n".join(f"- [ ] {title}" for title in titles)
             parts.append(f"{heading}\n\n{listed}")

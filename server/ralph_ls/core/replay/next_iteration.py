@@ -26,7 +26,7 @@ from ralph_ls.protocol.run.values import Outcome
 
 Ordered = TypeVar("Ordered", PrepareIteration, LaunchAgent)
 
-PREDICTED_BY = "a look ahead"
+PREDICTED_BY = "a preview"
 
 PlanReader = Callable[[PrepareIteration, RunState], Prepared]
 """Reads the plan as the order describes."""

@@ -131,7 +131,7 @@ def parse_trace_line(
         value = json.loads(text, strict=False)
     except (ValueError, RecursionError) as error:
         why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-        return None, (problem_of("not-json", f"this is no JSON, so it is left out: {why}"),)
+        return None, (problem_of("not-json", f"not valid JSON, so ignored: {why}"),)
     return read_trace_value(value, preferred=preferred, complete_word=complete_word)
 
 
@@ -143,7 +143,7 @@ def read_trace_value(
 ) -> ParsedTraceLine:
     """Parse one JSON value as a line of a trace; see ``parse_trace_line``."""
     if not isinstance(value, dict):
-        message = f"an iteration is a JSON object, this is {kind_of(value)}; it is left out"
+        message = f"an iteration must be a JSON object, but this is {kind_of(value)}; ignored"
         return None, (problem_of("no-object", message),)
     found: Problems = []
     fields = read_fields(value, found)
@@ -156,7 +156,7 @@ def read_trace_value(
     problems += fields.unknown()
     if not any(value.get(name) is not None for name in FIELD_NAMES):
         names = ", ".join(FIELD_NAMES)
-        message = f"this tells nothing of its iteration; it may have {names}"
+        message = f"this has no field of an iteration; known are {names}"
         problems.append(problem_of("nothing-told", message))
     return line, tuple(problems)
 

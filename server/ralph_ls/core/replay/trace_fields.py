@@ -61,7 +61,7 @@ def problem_of(code: str, message: str, name: str = "") -> TraceProblem:
 
 def wrong_type(name: str, value: object, expected: str) -> TraceProblem:
     """The problem of a value of another type than expected."""
-    message = f"{name} is {expected}, this is {kind_of(value)}; it is left out"
+    message = f"{name} must be {expected}, but is {kind_of(value)}; ignored"
     return problem_of("wrong-type", message, name)
 
 
@@ -129,7 +129,7 @@ class _TraceObject(BaseModel):
     def unknown(self, prefix: str = "", *, with_nulls: bool = True) -> Problems:
         """A problem for each name that is not a field."""
         return [
-            problem_of("unknown-field", f"nothing is known of a field {shown!r}", shown)
+            problem_of("unknown-field", f"unknown field {shown!r}", shown)
             for name, given in (self.model_extra or {}).items()
             if with_nulls or given is not None
             for shown in [prefix + name[:MAX_SHOWN_NAME]]
@@ -184,7 +184,7 @@ class TraceFields(_TraceObject):
         TraceEvidence | None, _expect("evidence", "an object with commits, files and tasks")
     ] = None
     errors: Any = None
-    final_text: Annotated[Text | None, _expect("finalText", "a text")] = Field(
+    final_text: Annotated[Text | None, _expect("finalText", "text")] = Field(
         None, alias="finalText"
     )
     promise: Any = None
@@ -239,7 +239,7 @@ def report_of(
     if report is None and given.strip():
         report = read(f"---RALPH_STATUS---\n{given}\n---END_RALPH_STATUS---").report
     if report is None:
-        message = "no status block can be read in the text of report"
+        message = "the text of report contains no status block"
         found.append(problem_of("no-report", message, "report"))
     return report
 
@@ -263,7 +263,7 @@ def _field_text(key: object, value: object, found: Problems) -> str:
             return _number_text(value)
         case _:
             name = f"report.{clean_text(str(key))[:MAX_SHOWN_NAME]}"
-            found.append(wrong_type(name, value, "a text, a number, true or false"))
+            found.append(wrong_type(name, value, "text, a number, true or false"))
             return ""
 
 
@@ -300,7 +300,7 @@ def promises_of(
             found.append(wrong_type("promise", entry, "a kind and a text"))
             continue
         if not these:
-            message = f"this is no promise: {complete_word}, BLOCKED:reason or DECIDE:question"
+            message = f"not a promise: {complete_word}, BLOCKED:reason or DECIDE:question"
             found.append(problem_of("no-promise", message, "promise"))
         promises.extend(these)
     return tuple(promises)
@@ -365,7 +365,7 @@ def kind_of(value: object) -> str:
         case int() | float():
             return "a number"
         case str():
-            return "a text"
+            return "text"
         case list():
             return "a list"
         case _:

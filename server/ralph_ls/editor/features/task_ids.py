@@ -239,7 +239,7 @@ if TYPE_CHECKING:
     from ralph_ls.protocol.lsp.methods import AnswerParams
     from ralph_ls.protocol.lsp.options import EditorOptions
 
-NO_QUESTION = "no question waits for an answer on this line, and nothing else can be renamed here"
+NO_QUESTION = "there is no open question on this line, and nothing else can be renamed here"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -156,7 +156,7 @@ class IterationRollback:
     def _require_unpushed(self, base: str, head: str) -> None:
         counted = ("rev-list", "--count", head, f"^{base}")
         if run_git(self._root, *counted) != run_git(self._root, *counted, "--not", "--remotes"):
-            raise _Refused("its commits were pushed, and nothing is ever forced")
+            raise _Refused("its commits were pushed, and ralph never forces a push")
 
     def _require_no_repositories(self, base: Baseline, after: Baseline) -> None:
         """Whose history is not ours to take back."""

@@ -31,7 +31,12 @@ from ralph_ls.core.plan.formats.beads.evidence import (
 )
 from ralph_ls.core.plan.formats.beads.guard import find_beads_violations, revert_commands
 from ralph_ls.core.plan.formats.beads.issues import BeadsIssue, BeadsOddity, IssueStatus
-from ralph_ls.core.plan.formats.beads.queue import IssueQueue, describe_unready, read_queue
+from ralph_ls.core.plan.formats.beads.queue import (
+    HoldReason,
+    IssueQueue,
+    describe_unready,
+    read_queue,
+)
 from ralph_ls.core.plan.formats.beads.snapshot import (
     BeadsSnapshot,
     changed_by_planning,
@@ -200,7 +205,14 @@ class BeadsSource(PlanSource):
             next_task=None if chosen is None else _reference(chosen),
             next_traits=None if chosen is None else traits_of(chosen, labels=labels),
             open_tasks=tuple(_reference(one) for one in unfinished[:SHOWN_TASKS]),
-            held=tuple(HeldTask(task=_reference(one.task), why=one.why) for one in held),
+            held=tuple(
+                HeldTask(
+                    task=_reference(one.task),
+                    why=one.why,
+                    is_waiting=one.reason in {HoldReason.WAITING, HoldReason.PARTS},
+                )
+                for one in held
+            ),
             is_stuck=queue.is_stuck,
             left="" if chosen is not None else describe_unready(queue),
         )

@@ -132,7 +132,10 @@ def held_of(
     held = [
         (task, why) for task in open_tasks if (why := _why_held(task, set_aside, skipped, needs))
     ]
-    return tuple(HeldTask(task=_reference(task), why=why) for task, why in held[:SHOWN_TASKS])
+    return tuple(
+        HeldTask(task=_reference(task), why=why, is_waiting=_is_waiting(task, set_aside, skipped))
+        for task, why in held[:SHOWN_TASKS]
+    )
 
 
 def counts_view(plan: Plan, text: str, config: Config) -> PlanCountsView:
@@ -217,6 +220,11 @@ def _blocked(data: bytes, task_id: str, reason: str, needs: str) -> bytes:
     tasks = parse_markdown(exact).plan.tasks
     same = tasks[ids.index(task_id)]
     return block_task(exact, same.id, reason, needs).encode("utf-8", errors="surrogateescape")
+
+
+def _is_waiting(task: Task, set_aside: Mapping[str, int], skipped: Collection[str]) -> bool:
+    """Whether a task that cannot be taken waits for others."""
+    return task.state is not TaskState.BLOCKED and task.id not in {*skipped, *set_aside}
 
 
 def _why_held(

@@ -310,7 +310,7 @@ def _refusal_of(launched: LaunchResult, files: RunFiles) -> RalphError:
         return refusal
     lines = launched.error.splitlines()
     exit_code = launched.exit_code or RalphError.exit_code
-    last = lines[-1].removeprefix("ralph: ") if lines else "it said nothing"
+    last = lines[-1].removeprefix("ralph: ") if lines else "no output"
     return EngineStartFailed(
         f"the engine ended with {exit_code} before its run began: {last}; "
         f"all that it said is in {files.engine_errors}",

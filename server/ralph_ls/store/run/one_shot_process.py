@@ -95,5 +95,5 @@ def _error_of(errors: str, code: int) -> RalphError:
     if refusal is not None:
         return refusal
     lines = errors.strip()[-ERROR_TAIL:].splitlines()
-    last = lines[-1].removeprefix("ralph: ") if lines else "it said nothing"
+    last = lines[-1].removeprefix("ralph: ") if lines else "no output"
     return RalphError(f"the process that was to do it ended with {code}: {last}; try again")

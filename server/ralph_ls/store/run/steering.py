@@ -96,7 +96,7 @@ def resume(context: CommandContext) -> CommandOutcome:
     if halt.blocked is None:
         return _outcome_of_reply(found, "nothing is blocked")
     remove_blocked(root, paths)
-    return _outcome_of_reply(found, "the blocker counts as resolved")
+    return _outcome_of_reply(found, "the blocker is resolved")
 
 
 def reset(context: CommandContext) -> CommandOutcome:
@@ -265,7 +265,7 @@ def forget_attempts(context: CommandContext, task: str, *, done: str) -> Command
             reply=CommandReply(accepted=True, code="written", text=done), run=run_id
         )
     queue_reset(_state_of(found), task, by=context.by)
-    text = f"{done}; no attempts at it are counted when the run goes on"
+    text = f"{done}; its attempts are reset when the run continues"
     return CommandOutcome(reply=CommandReply(accepted=True, code="written", text=text), run=run_id)
 
 

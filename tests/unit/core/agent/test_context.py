@@ -32,8 +32,8 @@ def test_of_several_levels_at_once_the_most_urgent_is_reported() -> None:
 def test_what_the_agent_reports_is_no_estimate() -> None:
     (notice,) = ContextMonitor(window=7).take(b"x" * 4000, [used(950, 1000)])
     assert notice.message == (
-        "context CRITICAL: 95 % of the agent's window is used (950 of 1000 tokens); it may go "
-        "round in circles: stop it with ralph stop --now, or let it run into its end"
+        "context CRITICAL: 95 % of the agent's window is used (950 of 1000 tokens); the agent may "
+        "start to loop; stop it with ralph stop --now, or let it reach its limit"
     )
 
 
@@ -56,7 +56,7 @@ def test_without_counts_it_is_four_characters_to_a_token_of_what_was_given_and_p
     )
     (notice,) = watch.take(b"y" * 80, [])
     assert notice.code == "context-70"
-    assert notice.message.endswith("; it may soon forget what it read first")
+    assert notice.message.endswith("; the agent may soon forget what it read first")
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,7 @@ def test_a_status_of_the_service(status: int | None, kind: Kind | None) -> None:
         ("429 Too Many Requests", LIMIT),
         ("HTTP 502", OVERLOADED),
         ("status code: 418", None),
-        ("it reached its limit of turns", None),
+        ("reached the turn limit", None),
         ("stub failure 400", None),
         ("", None),
     ],
@@ -99,7 +99,7 @@ def test_every_failure_has_words_and_only_what_needs_the_user_has_a_remedy() -> 
         *(NOT_LOGGED_IN, ROOT, WRONG)
     }
     assert not any("[agents." in words for words in by_flag.values())
-    assert remedies[NOT_LOGGED_IN] == "log in with codex, or give it a key"
+    assert remedies[NOT_LOGGED_IN] == "log in with codex, or give it an API key"
     assert remedy_of(NOT_LOGGED_IN, agent="x", login="codex login") == "log in with: codex login"
 
 

@@ -136,7 +136,7 @@ prepared = st.builds(
 claimed = st.builds(
     TaskClaimed,
     task=st.just(TaskRef(id="00000000", title="task 0")),
-    refused=st.sampled_from(["", "", "Bob has it"]),
+    refused=st.sampled_from(["", "", "assigned to Bob"]),
 )
 finished = st.builds(
     AgentFinished,

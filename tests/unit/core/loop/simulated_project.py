@@ -248,7 +248,11 @@ class SimulatedProject:
             next_task=TaskRef(id=ready[0], title=ready[0]) if ready else None,
             open_tasks=tuple(TaskRef(id=title, title=title) for title in todo[:10]),
             held=tuple(
-                HeldTask(task=TaskRef(id=title, title=title), why=self._why_held(title, skip))
+                HeldTask(
+                    task=TaskRef(id=title, title=title),
+                    why=self._why_held(title, skip),
+                    is_waiting=bool(self.waits) and self.tasks[title] == "blocked",
+                )
                 for title in [*held, *(title for title in todo if title in skip)][:10]
             ),
             is_stuck=not ready and bool(todo),
@@ -270,7 +274,7 @@ class SimulatedProject:
         self.others.remove(task)
         self.tasks[task] = "blocked"
         self.reasons[task] = "Bob"
-        return "Bob has it"
+        return "assigned to Bob"
 
     def work(self, start: int, attempt: int) -> AgentFinished:
         """Let the agent do its turn to the end."""

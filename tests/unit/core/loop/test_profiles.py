@@ -219,7 +219,7 @@ class TestMatrix:
                     "3 no progress, then marked in the plan",
                     "off",
                     "off",
-                    "3 not done, then not taken any more",
+                    "3 not done, then not tried again",
                     "off",
                 ],
             ),
@@ -233,22 +233,22 @@ class TestMatrix:
                     "commits, worktree, tasks, declared",
                 ],
             ),
-            ("who commits", ["loop", "agent", "agent", "agent", "agent"]),
+            ("commits by", ["loop", "agent", "agent", "agent", "agent"]),
             ("push", ["on", "off", "off", "off", "off"]),
             ("on timeout", ["stop", "continue", "continue", "continue", "continue"]),
-            ("N not given", ["unlimited", "20", "20", "unlimited", "20"]),
+            ("default iterations", ["unlimited", "20", "20", "unlimited", "20"]),
             ("agent log", ["`run`", "`run`", "`iteration`", "`jsonl`", "`run`"]),
             (
                 "retention",
                 [
-                    "newer than 30 days, or the 30 newest",
-                    "newer than 30 days, or the 30 newest",
-                    "all are kept",
-                    "the 10 newest",
-                    "newer than 30 days, or the 30 newest",
+                    "newer than 30 days, or the newest 30",
+                    "newer than 30 days, or the newest 30",
+                    "all",
+                    "the newest 10",
+                    "newer than 30 days, or the newest 30",
                 ],
             ),
-            ("agent if unset", ["cline", "claude", "claude", "claude", "claude"]),
+            ("default agent", ["cline", "claude", "claude", "claude", "claude"]),
         ],
     )
     def test_says_what_the_table_of_the_profiles_says(self, row: str, cells: list[str]) -> None:
@@ -258,5 +258,5 @@ class TestMatrix:
         plans, gates = self.cells("plan"), self.cells("gate")
         assert plans["spec"] == "`IMPLEMENTATION_PLAN.md`"
         assert plans["beads"] == "the issues of bd"
-        assert gates["spec"] == "`marker`: PROJECT_COMPLETE on a line of its own in the plan"
+        assert gates["spec"] == "`marker`: PROJECT_COMPLETE on its own line in the plan"
         assert gates["fixplan"] == "`dual`: EXIT_SIGNAL true and 2 completion indicators"

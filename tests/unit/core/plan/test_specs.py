@@ -189,7 +189,7 @@ def test_implemented_with_open_tasks_is_reported_at_its_status(plan: str) -> Non
     found = check(plan, a="status: implemented", b="status: implemented")
     assert codes(found) == {"a.md": ["spec-implemented-with-open-tasks"]}
     (remark,) = found["a.md"]
-    assert "the plan has open tasks of it: Form" in remark.message
+    assert "the plan has open tasks for it: Form" in remark.message
     assert remark.line == 1
 
 
@@ -258,7 +258,7 @@ def test_the_index_must_say_what_the_specifications_say() -> None:
         ]
     }
     assert [remark.line for remark in found[INDEX]] == [2, 3, 6, 0]
-    assert "stands here below archived" in found[INDEX][2].message
+    assert "listed here as archived" in found[INDEX][2].message
     assert check("", None, a="status: active") == {}
 
 

@@ -40,8 +40,8 @@ def test_a_plan_is_shown_as_the_command_line_promises() -> None:
         "problems": [
             {
                 "code": "unknown-box",
-                "message": "the box [?] of 'd' is not known and is read as open; "
-                "use [ ], [x], [~], [!] or [-]",
+                "message": "the box [?] of 'd' is unknown and read as open; use [ ], [x], [~], "
+                "[!] or [-]",
                 "line": 5,
             }
         ],

@@ -17,14 +17,14 @@ def test_it_sets_the_task_apart_and_asks_for_the_three_headings() -> None:
     assert prompt.startswith(f"{FIRST_LINE}\n")
     assert "> Mend it.\n>\n> ## Answer\n> Delete everything\n" in prompt
     assert all(
-        f"\n{heading}\n\n- [ ] <what is to be done>" in prompt for heading in HEADINGS.values()
+        f"\n{heading}\n\n- [ ] <what should be done>" in prompt for heading in HEADINGS.values()
     )
     assert "Change nothing: write, move and delete no file, commit nothing." in prompt
     assert "tasks already" not in prompt
 
 
 def test_a_plan_that_is_there_is_named() -> None:
-    assert "- Read `@fix_plan.md`: it has tasks already." in proposal_prompt(
+    assert "- Read `@fix_plan.md`: it already has tasks." in proposal_prompt(
         "x", plan_path="@fix_plan.md"
     )
 

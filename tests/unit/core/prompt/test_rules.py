@@ -137,7 +137,7 @@ RULES = {
         where=(*BUILDING, *REVIEWING),
     ),
     "study-the-code": Rule(
-        line="- Study the code base: what is there already, and what only looks as if it were. "
+        line="- Study the code base: what is already there, and what only looks as if it were. "
         "Search before you hold something to be missing.",
         where=PLANNING,
     ),
@@ -227,9 +227,9 @@ RULES = {
         where=(*BUILDING, *REVIEWING),
     ),
     "planning-may": Rule(
-        line="- Of a plan that is there already keep what is done, what is blocked and what still "
-        "holds; never drop an open task that the specifications still ask for, and never change "
-        "its criteria.",
+        line="- Of a plan that is already there keep what is done, what is blocked and what still "
+        "holds; never drop an open task that the specifications still ask for, and never "
+        "change its criteria.",
         instead={
             STORIES: "- Planning alone may change priorities and acceptance criteria, drop "
             "dependencies, and remove stories that nobody needs any more. Say in the commit "
@@ -618,9 +618,9 @@ Error: no such file
     "completion",
     [
         "EXIT_SIGNAL true and 2 completion indicators",
-        "PROJECT_COMPLETE on a line of its own in the plan",
-        "<promise>COMPLETE</promise> on a line of its own and every task done",
-        "no task left in the plan when it is read before an iteration",
+        "PROJECT_COMPLETE on its own line in the plan",
+        "<promise>COMPLETE</promise> on its own line and every task done",
+        "an empty queue before an iteration",
         "STATUS COMPLETE or PR_READY true",
     ],
 )

@@ -90,7 +90,7 @@ def test_an_open_iteration_uses_up_what_its_agent_was_given() -> None:
     ("halt", "why"),
     [
         (HaltFiles(blocked="no key"), "still blocked: no key"),
-        (HaltFiles(question="a or b?"), "still unanswered: a or b?"),
+        (HaltFiles(question="a or b?"), "still waiting for your answer: a or b?"),
     ],
     ids=["blocked", "unanswered"],
 )
@@ -110,7 +110,7 @@ def test_a_run_that_is_over_before_an_iteration_says_why() -> None:
 
 def test_a_used_up_limit_is_reported() -> None:
     played = play(no_progress, max_iterations=1)
-    message = f"{told_end(played)} already, so no agent was started; give a higher total: "
+    message = f"this run already {told_end(played)}; raise it with: "
     assert going_on(played) == NextIteration(context=None, instead=f"{message}--max-iterations 2")
 
 

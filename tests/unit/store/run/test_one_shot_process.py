@@ -55,7 +55,7 @@ def test_one_that_reads_nothing_is_no_problem(errand: Make) -> None:
         ("more\nralph-refused: PlanMissing\nralph: no plan", PlanMissing, "no plan"),
         ("ralph-refused: UsageError\nralph: so\nnot", UsageError, "so\nnot"),
         ("ralph: it broke", RalphError, "ended with 3: it broke; try again"),
-        ("", RalphError, "ended with 3: it said nothing"),
+        ("", RalphError, "ended with 3: no output"),
     ],
 )
 def test_a_bad_end_is_reported_as_what_it_was(

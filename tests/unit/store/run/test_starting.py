@@ -122,7 +122,7 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("said", "last"),
         [
-            ("", "it said nothing"),
+            ("", "no output"),
             ("Traceback:\n  x\nMemoryError", "MemoryError"),
             (f"{REFUSED}OfTomorrow\nralph: not today", "not today"),
             (f"{REFUSED}NotAllowed", f"{REFUSED}NotAllowed"),

@@ -146,7 +146,7 @@ _LONGEST_PLACE = 10
 """Digits of an index in a place."""
 
 
-NO_END = "its output ended without a result"
+NO_END = "the output ended without a result"
 
 
 class JsonLinesDecoder(LineDecoder):
@@ -276,7 +276,7 @@ class JsonLinesDecoder(LineDecoder):
         self._emit_usage()
 
     def _take_error(self, record: JsonRecord) -> None:
-        message = self._fields.text(record, "message").strip() or "it tells an error"
+        message = self._fields.text(record, "message").strip() or "it reports an error"
         self._why = first_line(message)
         self._errors.add([self._why])
         self._emitter.text(message)
@@ -288,7 +288,7 @@ class JsonLinesDecoder(LineDecoder):
         self._result = fields.text(record, "text")
         if fields.has_failed(record):
             reported = first_line(fields.text(record, "message")) or self._why
-            self._why = reported or first_line(self._result) or "it says that it failed"
+            self._why = reported or first_line(self._result) or "it reports a failure"
             self._errors.add([self._why])
         else:
             self._why = ""

@@ -192,7 +192,7 @@ _DECODERS: dict[bytes, msgspec.json.Decoder[Any]] = {
 _TOOL_METADATA = msgspec.json.Decoder(OpencodeToolMetadata)
 
 
-NO_END = "its output ended before its last step did"
+NO_END = "the output ended in the middle of a step"
 
 
 class OpencodeDecoder(LineDecoder):

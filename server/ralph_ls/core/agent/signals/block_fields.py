@@ -137,7 +137,7 @@ def _collect(lines: Sequence[str]) -> _Draft:
             current.append(line)
         elif line.strip() and not has_stray and not line.lstrip().startswith("|"):
             has_stray = True
-            message = f"a line of the status block belongs to no field: {line.strip()[:80]}"
+            message = f"a line of the status block has no field: {line.strip()[:80]}"
             draft.problems.append(ReportProblem(code="stray-text", message=message))
     return draft
 
@@ -187,7 +187,7 @@ def _start_value(draft: _Draft, key: str, match: re.Match[str]) -> list[str] | N
     if match["open"] and not match["close"]:
         value = value.removeprefix(match["open"]).removesuffix(match["open"]).strip()
     if key in draft.values:
-        message = f"{key} is there twice; the first one is used, not {value[:80]!r}"
+        message = f"{key} is repeated; only the first counts, not {value[:80]!r}"
         draft.problems.append(ReportProblem(code="duplicate-field", message=message, field=key))
         return []
     lines = [value]
@@ -261,16 +261,16 @@ def check_fields(fields: Mapping[str, str], kind: ReportKind) -> list[ReportProb
     """Report values that are missing, unknown or not plainly of their type."""
     problems: list[ReportProblem] = []
     if not fields.get("STATUS"):
-        message = "STATUS is missing; it is read as IN_PROGRESS"
+        message = "STATUS is missing; using IN_PROGRESS"
         problems.append(ReportProblem(code="missing-status", message=message, field="STATUS"))
     for key in (*_BOOLEANS[kind], *_NUMBERS[kind]):
         if not fields.get(key):
             default = "false" if key in _BOOLEAN_FIELDS else "0"
-            message = f"{key} is missing; it is read as {default}"
+            message = f"{key} is missing; using {default}"
             problems.append(ReportProblem(code="missing-field", message=message, field=key))
     for key, value in fields.items():
         if key not in _FIELDS_OF[kind]:
-            message = f"{key} is no field of this block; it is kept and not read"
+            message = f"{key} is not a field of this block; kept, but not used"
             problems.append(ReportProblem(code="unknown-field", message=message, field=key))
         elif value:
             problems.extend(_check_value(key, value, kind))
@@ -284,16 +284,16 @@ def _check_value(key: str, value: str, kind: ReportKind) -> list[ReportProblem]:
     word = bare.upper().replace(" ", "_")
     if known and (word not in known or word_of(value, known) != word):
         read = word_of(value, STATUSES if key == "STATUS" else known) or _NEUTRAL.get(key)
-        reading = f"it is read as {read}" if read else "it is kept"
-        message = f"{key} is {shown!r}, which is none of {', '.join(known)}; {reading}"
+        reading = f"using {read}" if read else "kept as it is"
+        message = f"{key} is {shown!r}, not one of {', '.join(known)}; {reading}"
         return [ReportProblem(code="unknown-value", message=message, field=key)]
     if key in _BOOLEAN_FIELDS and flag_of(value) is None:
         reading = "true, so it asks" if key == _ASKS else "false"
-        message = f"{key} is {shown!r}, which is not true or false; it is read as {reading}"
+        message = f"{key} is {shown!r}, not true or false; using {reading}"
         return [ReportProblem(code=BAD_VALUE, message=message, field=key)]
     if key in _NUMBER_FIELDS and _NUMBER.match(value) is None:
-        reading = f"it is read as {number_of(value)}"
-        message = f"{key} is {shown!r}, which is not a whole number; {reading}"
+        reading = f"using {number_of(value)}"
+        message = f"{key} is {shown!r}, not a whole number; {reading}"
         return [ReportProblem(code=BAD_VALUE, message=message, field=key)]
     return []
 

@@ -225,7 +225,7 @@ def _uses_of(phrase: Phrase, prose: str, why_not: _WhyNot) -> Iterator[PhraseMat
 def _why_not_completion(phrase: Phrase, around: SentenceContext) -> str:
     before, after = around.before, around.after
     if around.is_question:
-        return "it is asked"
+        return "it is a question"
     if _is_label(around):
         return "it is a label or a heading"
     for why, guard in _NOT_CLOSE_BEFORE:
@@ -257,7 +257,7 @@ _JUDGES: tuple[tuple[tuple[Phrase, ...], _WhyNot], ...] = (
 _IS_NEGATED = "it is negated"
 _IS_HYPOTHETICAL = "it is hypothetical"
 _ATTRIBUTIVE = "it only describes a thing"
-_PARTIAL = "it is said of a part"
+_PARTIAL = "it covers only a part"
 _LABELLED = "it is the value of a label"
 
 _CLOSE = 80
@@ -315,7 +315,7 @@ _NOT_CLOSE_BEFORE = ((_IS_NEGATED, _NEGATED), (_IS_HYPOTHETICAL, _MODAL))
 
 _NOT_BEFORE = (
     (_IS_HYPOTHETICAL, _HYPOTHETICAL),
-    ("it is still to do", _TO_DO_LABEL),
+    ("it is still to be done", _TO_DO_LABEL),
     (_ATTRIBUTIVE, _ATTRIBUTE),
     (_LABELLED, _STATUS_LABEL),
     (_PARTIAL, _PART_BEFORE),
@@ -334,7 +334,7 @@ _NOT_AFTER = (
         _IS_NEGATED,
         re.compile(r"^ ?[:=] ?(?:no|false|0|not|none|never)\b"),
     ),
-    ("it stands in a rule", re.compile(r"^ ?(?:=|->|\u2192)")),
+    ("it is part of a rule", re.compile(r"^ ?(?:=|->|\u2192)")),
     (
         _ATTRIBUTIVE,
         re.compile(r"^ (?:tasks?|items?|ones|issues?|stories|specs?|features?)\b"),

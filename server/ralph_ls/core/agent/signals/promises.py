@@ -63,7 +63,7 @@ def check_tag(
     """The promise of a tag, or the reason why it has none, in words."""
     start, end = tag.span
     if is_inside(fences, start) or is_inside(fences, end - 1):
-        return "it stands in a code fence"
+        return "it is in a code fence"
     place = _why_not_alone(text, tag.span)
     return place or _to_promise(tag.body.strip(), complete_word)
 
@@ -106,13 +106,13 @@ def _why_not_alone(text: str, span: Span) -> str:
     before = _BEFORE.fullmatch(text, line_start, start)
     after = _AFTER.match(text, end)
     if before is not None and after is not None and before[1] == after[1]:
-        return "it stands in a quote" if _is_between_marks(text, span) else ""
+        return "it is in a quote" if _is_between_marks(text, span) else ""
     leading = text[line_start:start]
     if leading.lstrip().startswith(">") or leading.endswith(("`", '"', "'")):
-        return "it stands in a quote"
+        return "it is in a quote"
     if leading and not leading.strip() and after is not None:
         return "it is indented like code"
-    return "it has no line of its own"
+    return "it is not on its own line"
 
 
 def _is_between_marks(text: str, span: Span) -> bool:
@@ -152,11 +152,11 @@ def _to_promise(body: str, complete_word: str) -> Promise | str:
     word, colon, rest = body.partition(":")
     reason = rest.strip()
     if word not in _KINDS:
-        return f"it says none of {complete_word}, BLOCKED:reason and DECIDE:question"
+        return f"it is none of {complete_word}, BLOCKED:reason and DECIDE:question"
     if not colon or not any(map(str.isalnum, reason)):
-        return "it gives no reason" if word == "BLOCKED" else "it asks no question"
+        return "it has no reason" if word == "BLOCKED" else "it has no question"
     if _PLACEHOLDER.fullmatch(reason) is not None:
-        return "it is a template: what should stand there was not filled in"
+        return "it is a template with nothing filled in"
     return Promise(kind=_KINDS[word], text=reason)
 
 

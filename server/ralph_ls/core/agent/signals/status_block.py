@@ -117,7 +117,7 @@ def parse_block(block: StatusBlock) -> Report | None:
         problems += (
             ReportProblem(
                 code="block-unclosed",
-                message="the status block has no end marker; what could be read of it is used",
+                message="the status block has no end marker; using what could be read",
             ),
         )
     return Report(kind=block.kind, fields=fields, problems=problems)
@@ -198,7 +198,7 @@ _LONGEST_BEGINNING_OF_LINE = 200
 _LONGEST_FIELD_START = 200
 
 
-_IN_A_QUOTE = "it stands in a quote"
+_IN_A_QUOTE = "it is in a quote"
 _QUOTED_YAML = re.compile(
     r"[\s>]*+[*_`#\" ]{0,9}(?:RALPH|CLARITY)[_ ]STATUS[*_`\" ]{0,9}:?[*_`]{0,3}[^\S\n]*+$",
     re.IGNORECASE | re.MULTILINE,

@@ -164,21 +164,21 @@ def dispute_words(ownership: Ownership, iteration: int) -> str:
     """Which paths are disputed, and what the user can do about it."""
     parts: list[str] = []
     if ownership.both:
-        parts.append(f"changed by its agent and again since: {_named(ownership.both)}")
+        parts.append(f"changed by the agent and edited again afterwards: {_named(ownership.both)}")
     if ownership.unknown:
-        parts.append(f"written when nobody can say by whom: {_named(ownership.unknown)}")
+        parts.append(f"changed while nobody was watching: {_named(ownership.unknown)}")
     return (
-        f"iteration {iteration} lost its engine, and not all that it left is known to be its own; "
-        f"{'; '.join(parts)}; nothing was committed. Commit or discard these yourself, then: "
-        "ralph run --resume; or take all changes as the iteration's: ralph run --resume "
-        "--take-all; or keep all of them as yours: ralph run --resume --leave"
+        f"the engine died in iteration {iteration}, and some of its changes may be yours: "
+        f"{'; '.join(parts)}; nothing was committed. Commit or discard them yourself, then: ralph "
+        "run --resume; or count all of them as the iteration's: ralph run --resume --take-all; or "
+        "keep all of them as yours: ralph run --resume --leave"
     )
 
 
 def left_to_user_words(paths: Iterable[str]) -> str:
     """Which paths are left to the user."""
     return (
-        "changed after the end of the agent, so left to you and out of the loop's commits: "
+        "changed after the agent ended, so kept as yours and out of the loop's commits: "
         f"{_named(tuple(paths))}"
     )
 

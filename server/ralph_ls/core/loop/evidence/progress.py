@@ -28,10 +28,10 @@ from ralph_ls.protocol.run.report import Report
 from ralph_ls.protocol.run.values import Again, CommitSeen, Evidence, Mode, ReviewSeen
 
 DECLARED_PROGRESS = "the report declares progress"
-KNOWN_STATE = "the work tree is back in a state that this run has seen before"
+KNOWN_STATE = "the work tree is back in an earlier state of this run"
 
 OUTPUT_AGAIN = "only output files changed again"
-FILES_AGAIN = "the same files changed again and again, and nothing was committed"
+FILES_AGAIN = "the same files keep changing without a commit"
 
 KEPT_PATHS = 50
 """Paths of an iteration that are kept in its evidence."""
@@ -92,7 +92,7 @@ def judge_progress(
     elif not progress:
         progress, why = _by_content(gathered, kinds, report, before)
     if not progress and moved:
-        progress, why = True, f"the review of {count_of(len(moved), 'task')} went on"
+        progress, why = True, f"{count_of(len(moved), 'task')} moved on in review"
     return gathered.model_copy(update={"progress": progress, "why": why})
 
 
@@ -125,7 +125,11 @@ def contradiction(
         claims.append(count_of(report.files_modified, "modified file"))
     if report.tasks_completed > 0 and not (evidence.tasks_done or moved):
         claims.append(count_of(report.tasks_completed, "completed task"))
-    return f"the report claims {' and '.join(claims)}, none was seen" if claims else None
+    return (
+        f"the report claims {' and '.join(claims)}, but there is no evidence of it"
+        if claims
+        else None
+    )
 
 
 def is_tick_alone(evidence: Evidence) -> bool:
@@ -199,16 +203,16 @@ def _why_repetition(gathered: Evidence, before: RepetitionHistory) -> str:
 def _why_nothing(gathered: Evidence) -> str:
     """Why none of the evidence is progress, where there is any."""
     if gathered.tasks_done:
-        return "a task was ticked and nothing else changed"
+        return "a task was ticked, but nothing else changed"
     if _by_agent(gathered.commits):
         return "the commits touch only the loop's own files"
     if any(commit.undone for commit in gathered.commits):
-        return "all that was committed is what no agent may change, and was restored"
+        return "everything committed was a forbidden change, and was restored"
     if gathered.commits:
         only = "only commit is" if len(gathered.commits) == 1 else "only commits are"
-        return f"the {only} a person's, and nothing else changed"
+        return f"the {only} yours, and nothing else changed"
     if gathered.engine_output:
-        return f"only the output of ralph itself changed: {some_of(gathered.engine_output, 3)}"
+        return f"only ralph's own output changed: {some_of(gathered.engine_output, 3)}"
     if gathered.files:
         return "changed files alone are no progress here"
     return "nothing changed outside the loop's own files"

@@ -298,8 +298,8 @@ def _without_effect(undone: RolledBack) -> Evidence:
 
     Its end state is not remembered: the same work done again, and valid then, is progress.
     """
-    where = f", and is kept on {undone.backup}" if undone.backup else ""
-    why = f"what was done did not validate; it was rolled back{where}"
+    where = f"; they are kept on {undone.backup}" if undone.backup else ""
+    why = f"the changes did not pass validation and were rolled back{where}"
     return Evidence(why=why)
 
 

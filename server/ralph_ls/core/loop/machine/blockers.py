@@ -88,10 +88,10 @@ def raise_promises(draft: StepDraft, settlement: SettledIteration) -> None:
     if question is not None and blocker is not None:
         order = ORDERS[draft.config.gate.rule]
         if order.index(EndReason.BLOCKED) < order.index(EndReason.DECIDE):
-            _warn_of_second(draft, f"is blocked, and asks as well: {question}")
+            _warn_of_second(draft, f"is blocked, and also asks: {question}")
             question = None
         else:
-            _warn_of_second(draft, f"asks, and is blocked as well: {blocker}")
+            _warn_of_second(draft, f"asks a question, and is also blocked: {blocker}")
             blocker = None
     if question is not None:
         _ask(draft, settlement, question)

@@ -79,7 +79,7 @@ from ralph_ls.protocol.run.events import AgentExited, PhaseChanged
 from ralph_ls.protocol.run.state import CurrentIteration
 from ralph_ls.protocol.run.values import EndReason, Evidence, Phase
 
-MARKED_BLOCKED = "a person to look at it, and to take [BLOCKED] away"
+MARKED_BLOCKED = "you to look at it and remove [BLOCKED]"
 """What a task needs that the loop set aside (docs/rules.md#attempts)."""
 
 
@@ -254,7 +254,7 @@ def _try_again(
     warn_once(
         draft,
         "agent-failed",
-        f"the agent {exit_words(exit_event)} and left no result{why}; it is started once more",
+        f"the agent {exit_words(exit_event)} without a result{why}; starting it once more",
     )
     draft.emit(PhaseChanged(**draft.stamp, phase=Phase.RUNNING))
     agent = None if current.agent is None else current.agent.agent

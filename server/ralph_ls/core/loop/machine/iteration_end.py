@@ -115,13 +115,13 @@ def emit_commit(draft: StepDraft, current: CurrentIteration, given: WorkCommitte
         )
         if current.exit is None and draft.config.push:
             message = (
-                f"the commit of iteration {iteration}, which lost its engine, is not pushed by "
-                "itself; it goes with the next iteration's that is valid, or with your git push"
+                f"the commit of iteration {iteration}, whose engine died, is not pushed on its "
+                "own; it goes out with the next valid iteration, or with your git push"
             )
             warn_once(draft, "lost-not-pushed", message)
     elif given.problem and not draft.state.stopping_agent:
         message = (
-            f"the work of iteration {iteration} is not committed, it is still in the work tree"
+            f"the work of iteration {iteration} is not committed; it is still in the work tree"
         )
         warn_once(draft, COMMIT_FAILED, f"{message}: {given.problem}")
 

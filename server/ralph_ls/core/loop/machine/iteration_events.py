@@ -188,7 +188,7 @@ def emit_decisions(draft: StepDraft, settlement: SettledIteration) -> None:
     missing = draft.run.missing_reports + 1
     is_missing = settlement.read.report is None and not settlement.cut_short
     if is_missing and missing == REPORTS_MISSING_TO_WARN:
-        message = f"{missing} iterations in a row without a status block; evidence alone decides"
+        message = f"{missing} iterations in a row without a status block; only evidence counts"
         warn_once(draft, "report-missing", message)
     if settlement.read.question and not settlement.cut_short:
         _warn_of_question(draft, settlement)
@@ -208,7 +208,7 @@ def _emit_breaker(draft: StepDraft, settlement: SettledIteration) -> None:
             ),
         )
         if after.state is BreakerState.HALF_OPEN:
-            message = f"the breaker is half open: {after.reason}; more of it stops the run"
+            message = f"{after.reason}; the run stops if this continues (breaker half-open)"
             warn_once(draft, "breaker-half-open", message)
     same = after.consecutive_same_error
     if same and same == draft.config.breaker.same_error_warn and not settlement.cut_short:
@@ -235,8 +235,8 @@ def _warn_of_question(draft: StepDraft, settlement: SettledIteration) -> None:
     if is_raised or ends_complete(draft.run, settlement) is not None:
         return
     message = (
-        f"the agent ended with a question and gave no signal: {settlement.read.question} "
-        "Tell it what you want with: ralph note"
+        f"the agent ended with a question instead of a signal: {settlement.read.question} Answer "
+        "it with: ralph note"
     )
     warn_once(draft, "asked-without-signal", message)
 
@@ -251,12 +251,12 @@ def _warn_of_claims(draft: StepDraft, given: IterationRead, evidence: Evidence) 
     # To approve the work of others is all that a review does.
     if is_tick_alone(evidence) and not set(evidence.tasks_done) <= set(given.moved):
         ticked = ", ".join(evidence.tasks_done[:SHOWN_TASKS])
-        warn_once(draft, "tick-without-change", f"ticked with no other change: {ticked}")
+        warn_once(draft, "tick-without-change", f"ticked, but nothing else changed: {ticked}")
     for problem in () if given.report is None else given.report.problems:
         if problem.code == BAD_VALUE and problem.field in FLAGS:
             warn_once(draft, UNREADABLE_FLAG, problem.message)
     if given.report is not None and given.report.work_type == "TESTING":
-        message = "this iteration only tested and implemented nothing"
+        message = "this iteration only ran tests and implemented nothing"
         warn_once(draft, "test-only", message)
 
 
@@ -268,7 +268,7 @@ def _warn_of_signals(draft: StepDraft, given: IterationRead) -> None:
     config = draft.config
     if signals := foreign_signals(gate_inputs(draft.run, given)):
         asked = gate_words(config.gate, config.promise.complete)
-        message = f"{' and '.join(signals)}; this profile's gate asks for {asked}"
+        message = f"{' and '.join(signals)}; this profile's gate requires {asked}"
         warn_once(draft, "completion-not-gate", message)
 
 

@@ -96,13 +96,13 @@ def _take_up(draft: StepDraft, given: Input) -> None:
         case Resumed():
             _resume(draft, given)
         case _:
-            draft.ignore("no engine has taken up the run yet")
+            draft.ignore("the engine has not started this run yet")
 
 
 def _dispatch(draft: StepDraft, given: Input) -> None:  # noqa: PLR0912 - one branch for each input
     match given:
         case Started() | Resumed():
-            draft.ignore("the run has an engine already")
+            draft.ignore("the run already has an engine")
         case Prepared():
             _prepared(draft, given)
         case TaskClaimed():
@@ -153,14 +153,14 @@ def _announced(draft: StepDraft, given: AnnouncementDone) -> None:
             Warned(**draft.stamp, code=given.code, message=given.message, outside=given.outside)
         )
     elif current is None or current.started.start != given.start:
-        draft.ignore("the iteration that it is about is over")
+        draft.ignore("that iteration is already over")
     else:
         warn_once(draft, given.code, given.message)
 
 
 def _start(draft: StepDraft, given: Started) -> None:
     if draft.run.run:
-        draft.ignore("a run that has begun is resumed, not started")
+        draft.ignore("the run has begun; resume it instead of starting it")
         return
     facts = given.facts
     draft.name_run(given.run)
@@ -191,7 +191,7 @@ def _start(draft: StepDraft, given: Started) -> None:
 def _resume(draft: StepDraft, given: Resumed) -> None:
     facts = given.facts
     if not draft.run.run:
-        draft.ignore("there is no run to go on with")
+        draft.ignore("there is no run to resume")
         return
     if draft.run.end is not None and draft.run.end.reason is EndReason.COMPLETE:
         draft.ignore("the run is complete")
@@ -296,7 +296,7 @@ def _task_claimed(draft: StepDraft, given: TaskClaimed) -> None:
         return
     draft.hold_prepared(None)
     if given.refused:
-        message = f"{given.task.title} ({given.task.id}) is not taken: {given.refused}"
+        message = f"{given.task.title} ({given.task.id}) was not claimed: {given.refused}"
         draft.emit(Warned(**draft.stamp, code="claim-refused", message=message))
     if given.refused or _is_outdated(draft, prepared):
         run_flow.next_or_hold(draft)

@@ -44,7 +44,7 @@ from ralph_ls.protocol.run.report import AgentFailure
 from ralph_ls.protocol.run.state import CurrentIteration, RunState
 from ralph_ls.protocol.run.values import EndReason, Mode, Phase, Verdict
 
-BY_TERM = "a TERM signal"
+BY_TERM = "SIGTERM"
 """The name of the TERM signal where it ends a run, which has a separate exit code."""
 
 BY_CTRL_C = "Ctrl-C"
@@ -107,7 +107,7 @@ def halt_for_review(draft: StepDraft, why: str) -> None:
         draft.emit(PhaseChanged(**draft.stamp, phase=Phase.PARKED, reason=REVIEW))
         draft.order(WatchHaltFiles())
     else:
-        message = f"a review is due: {why}; look at it, then go on with: ralph run --resume"
+        message = f"review due: {why}; look at the work, then continue with: ralph run --resume"
         end_run(draft, EndReason.STOPPED, message, by=BY_REVIEW_POINT)
 
 
@@ -146,7 +146,9 @@ def begin_run(draft: StepDraft) -> None:
     if run.blocked is not None:
         halt_for_user(draft, EndReason.BLOCKED, f"still blocked: {run.blocked.reason}")
     elif run.question is not None and run.question.answer is None:
-        halt_for_user(draft, EndReason.DECIDE, f"still unanswered: {run.question.question}")
+        halt_for_user(
+            draft, EndReason.DECIDE, f"still waiting for your answer: {run.question.question}"
+        )
     else:
         prepare_iteration(draft, reuse=False)
 
@@ -323,7 +325,7 @@ def complete_without_agent(run: RunState, plan: PlanFacts) -> str | None:
     if rule is GateRule.VERIFIED and counts.total and not is_early:
         return "every required task is done"
     if rule is GateRule.MARKER and counts.marker and run.counted == 0:
-        return f"the plan says {run.config.gate.marker}, and no required task is open"
+        return f"the plan contains {run.config.gate.marker}, and no required task is open"
     is_owed = run.failing_tests or run.question is not None
     if gate.confirmations_used_up(run) and plan.next_task is None and not is_early and not is_owed:
         return gate.confirmation_words(run)
@@ -342,7 +344,7 @@ def _budget_used_up(draft: StepDraft) -> str | None:
         run.config, counted=run.counted, seconds=run.active_seconds, usage=run.usage
     )
     flags = " ".join(one.flag for one in raised)
-    return f"{message} already, so no agent was started; give a higher total: {flags}"
+    return f"this run already {message}; raise it with: {flags}"
 
 
 def reset_breaker(draft: StepDraft, *, by: str) -> None:
@@ -412,8 +414,8 @@ def _nothing_ready(run: RunState, plan: PlanFacts) -> str:
         return f"{gate.QUEUE_OVER}: nothing is ready; {plan.left}"
     if run.config.task is not None:
         was_skipped = run.config.task in run.skipped
-        waits = [one.why for one in plan.held if one.why.startswith("waiting for ")]
-        why = "is skipped on your order" if was_skipped else "is blocked in the plan"
+        waits = [one.why for one in plan.held if one.is_waiting]
+        why = "was skipped by you" if was_skipped else "is blocked in the plan"
         return f"the task {run.config.task} {f'is {waits[0]}' if waits else why}"
     n_open, n_blocked = plan.counts.open_required, plan.counts.blocked_required
     how = "blocked" if n_blocked == n_open else "blocked or set aside"

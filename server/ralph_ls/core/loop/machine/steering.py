@@ -54,7 +54,7 @@ def handle_command(draft: StepDraft, command: Command) -> None:
     """Accept or reject one command; the same id a second time changes nothing."""
     run = draft.run
     if command.id in run.commands:
-        draft.ignore("this command was answered already")
+        draft.ignore("this command was already answered")
     elif command.run != run.run:
         _reject(draft, command, "other-run", f"this is run {run.run}, not {command.run}")
     elif run.phase is Phase.ENDED:
@@ -66,7 +66,7 @@ def handle_command(draft: StepDraft, command: Command) -> None:
 def reject_unreadable(draft: StepDraft, given: CommandUnreadable) -> None:
     """Reject a file in the inbox that could not be read as a command."""
     if given.id in draft.run.commands:
-        draft.ignore("this command was answered already")
+        draft.ignore("this command was already answered")
         return
     draft.emit(
         CommandRejected(**draft.stamp, command=given.id, code=given.code, reason=given.reason)
@@ -131,7 +131,7 @@ def halt_files_changed(draft: StepDraft, halt: HaltFiles) -> None:
     """While parked: accept an answer written by hand, and write a question that vanished again."""
     run, paths = draft.run, draft.config.paths
     if run.phase is not Phase.PARKED:
-        draft.ignore(f"the run does not wait for a person while {run.phase}")
+        draft.ignore(f"the run is not waiting for you; it is {run.phase}")
         return
     n_before, question, vanished = run.seq, run.question, False
     if question is not None and question.answer is None:
@@ -145,7 +145,7 @@ def halt_files_changed(draft: StepDraft, halt: HaltFiles) -> None:
     if draft.run.seq > n_before:
         _leave_if_settled(draft)
     elif not vanished:
-        draft.ignore("nothing that the run waits for has changed")
+        draft.ignore("nothing has changed that the run waits for")
 
 
 def reset_task(draft: StepDraft, task: str, *, command: str, by: str) -> None:
@@ -156,7 +156,7 @@ def reset_task(draft: StepDraft, task: str, *, command: str, by: str) -> None:
             command=command,
             command_kind=RESET_TASK,
             by=by,
-            text="no attempts are counted for the task any more, and it is not skipped",
+            text="its attempts are reset and it is not skipped",
             task=task,
         )
     )
@@ -174,13 +174,13 @@ def _obey(draft: StepDraft, command: Command) -> None:
             _resume(draft, command)
         case Reset():
             run_flow.reset_breaker(draft, by=command.by)
-            _accept(draft, command, "the breaker is closed, its counters are zero")
+            _accept(draft, command, "closed the breaker and set its counters to zero")
             _leave_if_settled(draft)
         case Answer():
             _answer(draft, command)
         case Note():
             draft.emit(NoteAdded(**draft.stamp, text=command.text, by=command.by))
-            _accept(draft, command, "the next iteration will be told")
+            _accept(draft, command, "the agent gets it in the next iteration")
         case Skip():
             _skip(draft, command)
         case ResetTask():
@@ -196,12 +196,12 @@ def _obey(draft: StepDraft, command: Command) -> None:
 def _skip(draft: StepDraft, command: Skip) -> None:
     run, task = draft.run, command.task
     if task in run.skipped:
-        _reject(draft, command, "skipped", "the task is skipped already")
+        _reject(draft, command, "skipped", "the task is already skipped")
         return
     assigned = None if run.current is None else run.current.started.task
     is_in_work = assigned is not None and assigned.id == task
     after = " after this iteration" if is_in_work else ""
-    text = f"the task is not taken any more{after}, for as long as the run lasts"
+    text = f"the task is skipped{after} for the rest of the run"
     _accept(draft, command, text, task=task)
 
 
@@ -215,11 +215,11 @@ def _leave_if_only_blocked_by_plan(draft: StepDraft) -> None:
 
 def _stop(draft: StepDraft, command: Stop) -> None:
     if draft.run.current is None or draft.run.phase is Phase.PARKED:
-        _accept(draft, command, "the run ends")
+        _accept(draft, command, "the run is ending")
         run_flow.stop_run(draft, command.by)
         return
     at_once = command.now or draft.state.stopping_agent
-    text = "the agent is ended now" if at_once else "the run ends after this iteration"
+    text = "ended the agent" if at_once else "the run ends after this iteration"
     _accept(draft, command, text)
     if draft.run.phase is not Phase.STOPPING:
         draft.emit(PhaseChanged(**draft.stamp, phase=Phase.STOPPING, reason=command.by))
@@ -231,12 +231,12 @@ def _stop(draft: StepDraft, command: Stop) -> None:
 def _pause(draft: StepDraft, command: Pause) -> None:
     phase = draft.run.phase
     if phase is Phase.PARKED:
-        reason = f"the run waits for you already: {parked_words(draft.run)}"
+        reason = f"the run is already waiting for you: {parked_words(draft.run)}"
         _reject(draft, command, "parked", reason)
     elif phase is Phase.STOPPING:
         _reject(draft, command, "stopping", "the run is about to end")
     elif phase is Phase.PAUSED:
-        _reject(draft, command, "paused", "the run is paused already")
+        _reject(draft, command, "paused", "the run is already paused")
     else:
         _accept(draft, command, "the run pauses before the next iteration")
         if phase is Phase.WAITING:
@@ -249,21 +249,21 @@ def _resume(draft: StepDraft, command: Resume) -> None:
         if run.blocked is not None:
             _resolved(draft, run.blocked, by=command.by)
             draft.order(RemoveBlocked())
-        _accept(draft, command, "the blocker counts as resolved")
+        _accept(draft, command, "the blocker is resolved")
         _leave_if_settled(draft)
     elif run.phase is Phase.PARKED and run.phase_reason == REVIEW:
-        _accept(draft, command, "the review is approved, the run goes on")
+        _accept(draft, command, "review approved; the run continues")
         run_flow.next_or_hold(draft)
     elif run.phase is Phase.PARKED:
-        reason = f"the run waits for something else: {parked_words(run)}"
+        reason = f"the run is waiting for something else: {parked_words(run)}"
         _reject(draft, command, "parked", reason)
     elif run.phase is Phase.PAUSED:
-        _accept(draft, command, "the run goes on")
+        _accept(draft, command, "the run continues")
         run_flow.next_or_hold(draft)
     elif run.pause_requested:
         _accept(draft, command, "the run will not pause")
     else:
-        _reject(draft, command, "not-paused", f"the run is not paused, it is {run.phase}")
+        _reject(draft, command, "not-paused", f"the run is not paused; it is {run.phase}")
 
 
 def _resolved(draft: StepDraft, blocker: Blocker, *, by: str) -> None:
@@ -283,13 +283,13 @@ def _resolved(draft: StepDraft, blocker: Blocker, *, by: str) -> None:
 def _answer(draft: StepDraft, command: Answer) -> None:
     question = draft.run.question
     if question is None:
-        _reject(draft, command, "no-question", "no question waits for an answer")
+        _reject(draft, command, "no-question", "there is no open question")
     elif question.answer is not None:
         who = question.answered_by or "somebody"
-        _reject(draft, command, "answered", f"it was answered already, by {who}")
+        _reject(draft, command, "answered", f"{who} already answered it")
     else:
         _answered(draft, question, command.text.strip(), by=command.by)
-        _accept(draft, command, "the next iteration gets your answer")
+        _accept(draft, command, "the agent gets your answer in the next iteration")
         _write_decide(draft, question, command.text.strip())
         _leave_if_settled(draft)
 

@@ -64,18 +64,18 @@ _SETTLED = frozenset({Phase.PREPARING, Phase.WAITING, Phase.PAUSED, Phase.PARKED
 _SET_OUT = frozenset({Phase.PREPARING, Phase.WAITING, Phase.PARKED, Phase.ENDED})
 """Where the start of an engine can lead, with no iteration open."""
 
-_HAS_ENGINE = "the run has an engine already"
+_HAS_ENGINE = "the run already has an engine"
 _NOT_CLAIMING = "no task is being claimed"
 _NO_AGENT_DUE = "no agent is being started"
 _NO_AGENT = "no agent runs"
-_NOTHING_TO_READ = "no iteration waits to be read"
+_NOTHING_TO_READ = "no iteration is waiting to be read"
 _NOT_VALIDATING = "nothing is being validated"
-_NOT_UNDOING = "nothing is being taken back"
+_NOT_UNDOING = "nothing is being rolled back"
 _NOT_COMMITTING = "nothing is being committed"
 _NOT_PUSHING = "nothing is being pushed"
-_NOT_WAITING = "nothing is waited for"
+_NOT_WAITING = "nothing is being waited for"
 _NOT_PREPARING = "no iteration is being prepared"
-_NO_PERSON_AWAITED = "the run waits for no person"
+_NO_PERSON_AWAITED = "the run is not waiting for you"
 _HAS_ENDED = "the run has ended"
 
 
@@ -187,7 +187,7 @@ TRANSITIONS: Mapping[Phase, Mapping[type[Input], LeadsTo | Ignored]] = MappingPr
 
 TAKE_UP: Mapping[type[Input], LeadsTo | Ignored] = MappingProxyType(
     {
-        **dict.fromkeys(INPUTS, "no engine has taken up the run yet"),
+        **dict.fromkeys(INPUTS, "the engine has not started this run yet"),
         Started: _SET_OUT,
         Resumed: _SET_OUT | {Phase.SETTLING},
     }

@@ -58,9 +58,9 @@ def quoted_reason(given: IterationRead) -> str:
     said = "" if report is None else report.recommendation or report.work_summary
     error = given.failure or (given.errors[-1] if given.errors else "")
     for how, text in (
-        ("the agent said last", said),
-        ("the last error", error),
-        ("the agent said last", given.closing_words),
+        ("the agent's last words", said),
+        ("last error", error),
+        ("the agent's last words", given.closing_words),
     ):
         if quoted := plain_line(text, QUOTED):
             return f"{how}: {quoted}"
@@ -85,7 +85,7 @@ def unfinished_warning(run: RunState, settlement: SettledIteration) -> str | Non
         return None
     task = settlement.current.started.task
     then = "the run stops" if task is None else f"{task.title or task.id!r} is set aside"
-    return f"{_words(run, settlement, quoted=False)}; after {limit} of them {then}"
+    return f"{_words(run, settlement, quoted=False)}; after {limit}, {then}"
 
 
 def skipped_after(run: RunState, settlement: SettledIteration) -> tuple[str, ...]:
@@ -115,5 +115,5 @@ def _words(run: RunState, settlement: SettledIteration, *, quoted: bool = True) 
     is_alone = settlement.current.started.task is None or settlement.current.started.mode is not (
         Mode.BUILD
     )
-    what = "nothing" if is_alone else "no task, sub-task or criterion"
-    return with_reason(f"{several} in a row with changes in which {what} became done", reason)
+    what = "nothing was completed" if is_alone else "no task, sub-task or criterion was completed"
+    return with_reason(f"{several} in a row with changes, but {what}", reason)

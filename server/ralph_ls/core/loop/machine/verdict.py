@@ -39,7 +39,7 @@ from ralph_ls.protocol.run.values import (
     Verdict,
 )
 
-NO_REASON = "the agent reports BLOCKED and gives no reason"
+NO_REASON = "the agent reports BLOCKED without a reason"
 """The reason of a task that is set aside, or of a run that is blocked, where its agent gives none.
 """
 
@@ -206,8 +206,8 @@ def _not_committed(run: RunState, settlement: SettledIteration) -> str | None:
         return None
     return (
         f"every task is done, but the work of iteration {settlement.current.started.iteration} is "
-        f"not committed, as the warning {COMMIT_FAILED} says; when nothing keeps it from being "
-        "committed any more, go on with: ralph run --resume"
+        f"not committed (see the warning {COMMIT_FAILED}); once it can be committed, continue "
+        "with: ralph run --resume"
     )
 
 
@@ -245,7 +245,7 @@ def _reached(run: RunState, settlement: SettledIteration) -> str | None:
     if confirming.has_open_work(plan):
         return None
     if _has_confirmed(run, settlement):
-        return "no required task is open, and the confirming iteration found nothing more"
+        return "no required task is open, and a confirming iteration found nothing left to do"
     return confirming.confirmation_words(run) if _needs_no_other(run, settlement) else None
 
 
@@ -332,16 +332,15 @@ def _not_pushed(pushed: Pushed) -> str:
     where = f"{pushed.branch} to {pushed.remote}" if pushed.remote else pushed.branch
     if pushed.rejected:
         return (
-            f"the remote has commits of {pushed.branch} that are not here, so pushing {where} was "
-            f"rejected, and nothing is ever forced; look at them with git fetch {pushed.remote}, "
-            f"take them in with git pull --rebase {pushed.remote} {pushed.branch}, and go on with: "
-            "ralph run --resume"
+            f"could not push {where}: the remote has newer commits of {pushed.branch}, and ralph "
+            f"never forces a push; fetch and rebase with git pull --rebase {pushed.remote} "
+            f"{pushed.branch}, then continue with: ralph run --resume"
         )
-    last = " ".join(pushed.tail.split()) or "git said nothing"
+    last = " ".join(pushed.tail.split()) or "git printed nothing"
     return (
-        f"pushing {where} failed {count_of(pushed.tries, 'time')}: {last}; check the network, that "
-        "you may push to this branch, that the remote has no conflicting commits (git fetch), and "
-        "the remote's URL in .git/config (git remote -v); then go on with: ralph run --resume"
+        f"pushing {where} failed {count_of(pushed.tries, 'time')}: {last}; check the network, "
+        "your permission to push, and the remote's URL (git remote -v); then continue with: ralph "
+        "run --resume"
     )
 
 
@@ -399,7 +398,7 @@ def _clarification(report: Report) -> str:
     if report.clarification_questions:
         return report.clarification_questions
     summary = report.work_summary or report.recommendation or "nothing more"
-    return f"The agent needs clarification and names no question. It says: {summary}"
+    return f"The agent needs clarification but did not ask a question. Its summary: {summary}"
 
 
 def _stopped(by: str) -> Verdict:

@@ -199,9 +199,7 @@ def _reason_to_open(counted: Breaker, facts: BreakerFacts, config: BreakerConfig
         return f"tests failing in {_iterations(counted.consecutive_failing_tests)}"
     if _reached(counted.consecutive_set_asides, config.set_aside_open):
         tasks = count_of(counted.consecutive_set_asides, "task")
-        return (
-            f"{tasks} set aside with no progress between: the environment is broken, not the task"
-        )
+        return f"{tasks} set aside in a row without progress; the environment may be broken"
     if _reached(counted.consecutive_refusals, config.refused_completions_open):
         refused = count_of(counted.consecutive_refusals, "refused completion")
         return f"{refused} without progress"
@@ -213,7 +211,7 @@ def _reason_to_open(counted: Breaker, facts: BreakerFacts, config: BreakerConfig
 def _denied(count: int, denied_tools: tuple[str, ...]) -> str:
     tools = list(dict.fromkeys(denied_tools))
     names = some_of(tools, SHOWN_TOOLS) or "a tool"
-    return f"not permitted in {_iterations(count)}: {names}; see the setting tools.allow"
+    return f"permission denied in {_iterations(count)}: {names}; see the setting tools.allow"
 
 
 def _iterations(count: int) -> str:

@@ -18,7 +18,7 @@ without turns counts as one call.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import floor
 from typing import TYPE_CHECKING
@@ -148,43 +148,60 @@ def _budgets(
     if (iterations := config.max_iterations) is not None:
         # A run may be resumed with a limit below what it has used.
         is_passed = counted > iterations
-        words = f"{counted}{'' if is_passed else f' of {iterations}'} iterations"
-        words += f" (limit {iterations})" if is_passed else ""
-        yield _budget("iterations", counted, iterations, words, flag="--max-iterations")
+        more = f" ({counted} have run)" if is_passed else ""
+        yield _Budget(
+            name="iterations",
+            used=counted,
+            limit=iterations,
+            state=f"{counted} of {iterations} iterations used",
+            end=f"reached the {iterations}-iteration limit{more}",
+            shown=(
+                f"{counted} iterations (limit {iterations})"
+                if is_passed
+                else f"{counted} of {iterations} iterations"
+            ),
+            flag="--max-iterations",
+        )
     if (duration := config.max_duration) is not None:
+        shown = f"{_flag_duration(seconds)} of {_flag_duration(duration)}"
         yield _Budget(
             name="duration",
             used=seconds,
             limit=duration,
-            state=f"{amount_words(round(seconds, 1))} of {amount_words(duration)} s are used up",
-            end=f"the duration of {amount_words(duration)} s is used up",
-            shown=f"{_flag_duration(seconds)} of {_flag_duration(duration)}",
+            state=f"{shown} used",
+            end=f"reached the {_flag_duration(duration)} time limit",
+            shown=shown,
             flag="--max-time",
         )
     if (max_tokens := config.max_tokens) is not None:
         tokens = tokens_of(usage) or 0
-        words = f"{tokens} of {max_tokens} tokens"
-        yield _budget("tokens", tokens, max_tokens, words, flag="--max-tokens")
+        shown = f"{tokens} of {max_tokens} tokens"
+        yield _Budget(
+            name="tokens",
+            used=tokens,
+            limit=max_tokens,
+            state=f"{shown} used",
+            end=f"reached the {max_tokens}-token limit ({tokens} used)",
+            shown=shown,
+            flag="--max-tokens",
+        )
     if (max_cost := config.max_cost_usd) is not None:
         cost = 0.0 if usage is None else usage.cost_usd or 0.0
-        is_estimate = usage is not None and bool(usage.estimated)
-        words = f"{amount_words(cost)} of {amount_words(max_cost)} US dollars"
-        budget = _budget(
-            "cost", cost, max_cost, f"about {words}" if is_estimate else words, flag="--max-cost"
+        used = f"{'≈' if usage is not None and usage.estimated else ''}{_money(cost)}"
+        shown = f"{used} of {_money(max_cost)}"
+        yield _Budget(
+            name="cost",
+            used=cost,
+            limit=max_cost,
+            state=f"{shown} used",
+            end=f"reached the {_money(max_cost)} cost limit ({used} used)",
+            shown=shown,
+            flag="--max-cost",
         )
-        shown = f"{'≈' if is_estimate else ''}{_money(cost)} of {_money(max_cost)}"
-        yield replace(budget, shown=shown)
 
 
 _RAISED_FROM_NOTHING = "1h"
 """A duration of 0 is the one limit that no multiple raises."""
-
-
-def _budget(name: str, used: float, limit: float, shown: str, *, flag: str) -> _Budget:
-    words = f"{shown} are used up"
-    return _Budget(
-        name=name, used=used, limit=limit, state=words, end=words, shown=shown, flag=flag
-    )
 
 
 def _money(dollars: float) -> str:
@@ -213,8 +230,8 @@ def iteration_limit_passed(config: Config, usage: Usage | None) -> str | None:
         return f"{tokens} of {max_tokens} tokens"
     cost, max_cost = None if usage is None else usage.cost_usd, config.max_cost_per_iteration_usd
     if cost is not None and max_cost is not None and cost > max_cost:
-        about = "about " if usage is not None and usage.estimated else ""
-        return f"{about}{amount_words(cost)} of {amount_words(max_cost)} US dollars"
+        about = "≈" if usage is not None and usage.estimated else ""
+        return f"{about}{_money(cost)} of {_money(max_cost)}"
     return None
 
 
@@ -225,8 +242,10 @@ def iteration_limit_words(config: Config, usage: Usage | None, *, ended: bool) -
     how_much = iteration_limit_passed(config, usage)
     if how_much is None:
         return None
-    what = "the agent was ended after that turn" if ended else "the agent told so only at its end"
-    return f"the iteration used {how_much} that one may use; {what}. What it did until then counts"
+    what = (
+        "the agent was ended after that turn" if ended else "the agent reported it only at its end"
+    )
+    return f"the iteration used {how_much}; {what}. Its work up to then counts"
 
 
 class SpendingWatch:

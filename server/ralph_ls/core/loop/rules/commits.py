@@ -84,13 +84,13 @@ SHOWN_WHY = 300
 
 GUARD_RULES: Mapping[Forbidden, str] = MappingProxyType(
     {
-        Forbidden.DROPPED: "an open task may be finished, split or marked as blocked, not removed",
-        Forbidden.SKIPPED: "only the user marks a task as skipped",
-        Forbidden.CRITERIA: "the acceptance criteria of a task may not be changed or removed",
-        Forbidden.REVIEW: "a story moves only as its review cycle allows",
-        Forbidden.PRIORITY: "the priority of a task may not be changed",
-        Forbidden.DEPENDENCY: "dependencies may be added, not removed",
-        Forbidden.TYPE: "the type of an issue may not be changed",
+        Forbidden.DROPPED: "open tasks may be finished, split or blocked, but not removed",
+        Forbidden.SKIPPED: "only you may mark a task as skipped",
+        Forbidden.CRITERIA: "acceptance criteria may not be changed or removed",
+        Forbidden.REVIEW: "a story may only move as its review cycle allows",
+        Forbidden.PRIORITY: "a task's priority may not be changed",
+        Forbidden.DEPENDENCY: "dependencies may be added, but not removed",
+        Forbidden.TYPE: "an issue's type may not be changed",
         Forbidden.VERIFY: "the commands that verify the work may not be changed",
         Forbidden.CHANGED: "no iteration may change this file",
         Forbidden.DELETED: "no iteration may delete this file",
@@ -164,9 +164,8 @@ def commit_message(
 def progress_message(run: str, start: int, path: str) -> str:
     """The message of a commit that adds hashes to the log of finished tasks."""
     return (
-        f"ralph: name the commits in {commit_line(path, SUBJECT_LIMIT)}\n\n"
-        "Adds the commit of each task that was finished last.\n\n"
-        f"{RUN_TRAILER}: {run}\n{START_TRAILER}: {start}\n"
+        f"ralph: record the commits in {commit_line(path, SUBJECT_LIMIT)}\n\nAdds the commits of "
+        f"the tasks that were finished last.\n\n{RUN_TRAILER}: {run}\n{START_TRAILER}: {start}\n"
     )
 
 
@@ -179,9 +178,8 @@ def restoration_message(
     rules = dict.fromkeys(f"{one.path}: {GUARD_RULES[one.what]}" for one in reverted)
     bullets = "\n".join(f"- {plain_line(rule, PATH_LIMIT + SHOWN_WHY)}" for rule in rules)
     return (
-        f"ralph: restore {plain_line(what, SUBJECT_LIMIT)}\n\n"
-        f"The agent of this iteration committed what no iteration may change:\n\n{bullets}\n\n"
-        f"{RUN_TRAILER}: {run}\n{START_TRAILER}: {start}\n"
+        f"ralph: restore {plain_line(what, SUBJECT_LIMIT)}\n\nThe agent committed changes that no "
+        f"iteration may make:\n\n{bullets}\n\n{RUN_TRAILER}: {run}\n{START_TRAILER}: {start}\n"
     )
 
 
@@ -193,7 +191,7 @@ def _what(run: RunState, current: CurrentIteration) -> str:
         return "make the plan"
     if run.request is not None:
         return run.request.title
-    return "look for what is left to do"
+    return "look for remaining work"
 
 
 def _receipt_trailer(
@@ -271,8 +269,8 @@ def unfinished_git_words(what: str) -> str:
     """The operation that was left, and how to end it."""
     abort = _ABORTS.get(what, f"git {what} --abort")
     return (
-        f"an agent ended in the middle of a {what}, and nothing is committed before that is "
-        f"finished or aborted ({abort})"
+        f"an agent left a {what} unfinished; nothing is committed until it is finished or aborted "
+        f"({abort})"
     )
 
 

@@ -115,15 +115,15 @@ LIMITS_OF_ITS_OWN = frozenset(
 AGENT_FAILURE_WORDS = {
     AgentFailure.CONTEXT_FULL: (
         "agent-context-full",
-        "the next iteration begins in a fresh session; smaller tasks need less room",
+        "the next iteration starts in a fresh session; smaller tasks need less room",
     ),
     AgentFailure.MAX_TURNS: (
         "agent-max-turns",
-        "what it did until then counts; it is a setting of the agent's own",
+        "its work up to then counts; the limit is one of the agent's own settings",
     ),
     AgentFailure.BUDGET: (
         "agent-budget",
-        "what it did until then counts; it is a setting of the agent's own",
+        "its work up to then counts; the limit is one of the agent's own settings",
     ),
 }
 """By failure: the code of the warning, and the advice in its message."""
@@ -199,7 +199,7 @@ def agent_hold_words(
     if hold.retry:
         tries = run.config.retry.tries
         code = UNREACHABLE if hold.kind is AgentFailure.UNREACHABLE else OVERLOADED
-        return code, f"{what}; it is tried again, wait {hold.retry} of {tries}"
+        return code, f"{what}; waiting to try again ({hold.retry} of {tries})"
     if hold.out is None:
         return None
     return FALLBACK, handed_over_words(what, hold.out)
@@ -209,13 +209,13 @@ def handed_over_words(what: str, out: AgentOut) -> str:
     """``claude is not logged in; codex works on in its place``."""
     next_one = out.successor
     if next_one is None:
-        return f"{what}; no agent is left, so the run waits for the first that is back"
-    return f"{what}; {next_one} works on in its place"
+        return f"{what}; no other agent is available, so the run waits for the first to come back"
+    return f"{what}; {next_one} takes over"
 
 
 def agent_crash_words(out: AgentOut, given: IterationRead, *, times: int) -> str:
     """The message that another agent replaces one that failed repeatedly."""
-    reason = f", at last: {given.failure}" if given.failure else ""
+    reason = f"; last failure: {given.failure}" if given.failure else ""
     return handed_over_words(f"{out.agent} failed in {times} iterations in a row{reason}", out)
 
 
@@ -227,7 +227,7 @@ def needs_user_words(run: RunState, given: IterationRead) -> str | None:
     reason = f": {given.failure}" if given.failure else ""
     remedy = f"; {given.remedy}" if given.remedy else ""
     what = f"the agent {_agent(run)} {FAILURE_TEXTS[kind]}{reason}"
-    return f"{what}{remedy}; then go on with: ralph run --resume"
+    return f"{what}{remedy}; then continue with: ralph run --resume"
 
 
 def _handed_over(

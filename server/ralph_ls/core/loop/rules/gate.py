@@ -50,7 +50,7 @@ def confirmation_words(run: RunState) -> str:
     """Why a run without an open task is complete that needs no confirming iteration any more."""
     if not run.confirmations:
         return "no required task is open"
-    return "no required task is open, and a confirming iteration was run before"
+    return "no required task is open, and a confirming iteration has already run"
 
 
 def has_open_work(plan: PlanFacts) -> bool:
@@ -200,7 +200,7 @@ def foreign_signals(given: GateInputs) -> tuple[str, ...]:
     if rule is not GateRule.VERIFIED and _promises_complete(given):
         found.append(f"the agent promises {given.complete_word}")
     if rule is not GateRule.MARKER and _has_fresh_marker(given):
-        found.append(f"the plan has the line {given.config.marker}")
+        found.append(f"the plan contains {given.config.marker}")
     if report is not None and not _asks_for_user(report):
         if rule is not GateRule.DUAL and report.exit_signal:
             found.append("the agent reports EXIT_SIGNAL true")
@@ -213,14 +213,14 @@ def gate_words(config: GateConfig, complete_word: str) -> str:
     """The signals of the gate, in words that follow "asks for"."""
     match config.rule:
         case GateRule.MARKER:
-            return f"{config.marker} on a line of its own in the plan"
+            return f"{config.marker} on its own line in the plan"
         case GateRule.DUAL:
             plural = "" if config.indicators == 1 else "s"
             return f"EXIT_SIGNAL true and {config.indicators} completion indicator{plural}"
         case GateRule.VERIFIED:
-            return f"<promise>{complete_word}</promise> on a line of its own and every task done"
+            return f"<promise>{complete_word}</promise> on its own line and every task done"
         case GateRule.QUEUE:
-            return "no task left in the plan when it is read before an iteration"
+            return "an empty queue before an iteration"
         case GateRule.STATUS:
             return "STATUS COMPLETE or PR_READY true"
         case _:  # pragma: no cover
@@ -241,21 +241,18 @@ def missing_signal(given: GateInputs, indicators: int = 0) -> str:
         where = "in the plan since before this run" if given.stale_marker else "not in the plan"
         return f"{config.marker} is {where}"
     if config.rule is GateRule.QUEUE:
-        return "the queue is read before the next iteration"
+        return "the queue is checked before the next iteration"
     if config.rule is GateRule.VERIFIED:
         return _missing_of_verified(given)
     if report is None:
-        return "there is no report"
+        return "the agent gave no report"
     if _asks_for_user(report):
-        return "the report asks for the user"
+        return "the report asks for you"
     if config.rule is GateRule.STATUS:
         return f"STATUS is {report.status} and PR_READY is not true"
     if not report.exit_signal:
         return "EXIT_SIGNAL is not true"
-    return (
-        f"it has {indicators} of {config.indicators} completion indicators; "
-        "they add up over iterations"
-    )
+    return f"{indicators} of {config.indicators} completion indicators so far"
 
 
 def _missing_of_verified(given: GateInputs) -> str:
@@ -263,7 +260,7 @@ def _missing_of_verified(given: GateInputs) -> str:
         return f"it does not promise {given.complete_word}"
     asks = bool(given.promises) or (given.report is not None and _asks_for_user(given.report))
     too_early = _refusal(given.counts, given.iterations, given.min_iterations)
-    return too_early if too_early is not None and not asks else "the agent asks for the user"
+    return too_early if too_early is not None and not asks else "the agent asks for you"
 
 
 def _check_marker(given: GateInputs) -> GateResult:
@@ -275,7 +272,7 @@ def _check_marker(given: GateInputs) -> GateResult:
     """
     if not _has_fresh_marker(given):
         return _NOT_SATISFIED
-    return _ask_plan(given, f"{given.config.marker} stands in the plan")
+    return _ask_plan(given, f"the plan contains {given.config.marker}")
 
 
 def _check_dual(given: GateInputs) -> GateResult:

@@ -120,8 +120,8 @@ def bytes_words(count: int) -> str:
 
 def _disk_low(disk: DiskSpace) -> HealthWarning:
     message = (
-        f"only {bytes_words(disk.free or 0)} are free at {disk.path}, where {disk.what} lies; "
-        "make room before the loop cannot write any more"
+        f"only {bytes_words(disk.free or 0)} free on the disk of {disk.what} ({disk.path}); make "
+        "room, or the loop may fail"
     )
     return HealthWarning(code=DISK_LOW, about=disk.path, message=message)
 
@@ -130,21 +130,20 @@ def _about_branch(environment: RunEnvironment) -> list[HealthWarning]:
     branch, remote = environment.branch, environment.remote
     if branch is None:
         message = (
-            "HEAD is on no branch, so commits are easily lost; make one with: "
-            "git switch -c my-branch"
+            "HEAD is detached, so commits are easily lost; create a branch: git switch -c my-branch"
         )
         return [HealthWarning(code=DETACHED_HEAD, about="", message=message)]
     found = []
     if branch in MAIN_BRANCHES:
         message = (
-            f"the loop works on {branch} itself; to look at its work before it gets there, "
-            "use a separate branch: ralph run --branch auto"
+            f"the loop commits to {branch} directly; to review its work first, use a separate "
+            "branch: ralph run --branch auto"
         )
         found.append(HealthWarning(code=MAIN_BRANCH, about=branch, message=message))
     if remote is not None and not environment.has_upstream:
         message = (
-            f"{branch} follows no branch of {remote} yet; the first push makes one there, "
-            f"or choose one with: git branch --set-upstream-to={remote}/BRANCH"
+            f"{branch} has no upstream on {remote}; the first push creates it, or choose one: git "
+            f"branch --set-upstream-to={remote}/BRANCH"
         )
         found.append(HealthWarning(code=NO_UPSTREAM, about=branch, message=message))
     return found
@@ -153,8 +152,8 @@ def _about_branch(environment: RunEnvironment) -> list[HealthWarning]:
 def _dirty(paths: Sequence[str]) -> HealthWarning:
     more = f" and {len(paths) - SHOWN_FILES} more" if len(paths) > SHOWN_FILES else ""
     message = (
-        f"{count_of(len(paths), 'file')} changed and in no commit: "
-        f"{', '.join(paths[:SHOWN_FILES])}{more}; commit or stash them, so that the loop's work "
-        "can be told from yours"
+        f"{count_of(len(paths), 'file')} with uncommitted changes: "
+        f"{', '.join(paths[:SHOWN_FILES])}{more}; commit or stash them to keep them apart from "
+        "the loop's work"
     )
     return HealthWarning(code=DIRTY_TREE, about="", message=message)

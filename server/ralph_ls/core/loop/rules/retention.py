@@ -83,10 +83,10 @@ def announcement_words(chosen: Sequence[RunToPrune]) -> str:
     """Announcement of the first automatic pruning, one start before it happens."""
     freed = bytes_words(sum(one.stored.removable for one in chosen))
     return (
-        f"the next start will remove the output of {count_of(len(chosen), 'run')} ({freed}), by "
-        f"{settings_words(chosen)}; their numbers and the last run are kept; see which runs: "
-        "ralph prune --dry-run; to keep more, set keep_days and max_bytes under [state] in "
-        ".ralph/config.toml (0 is no limit)"
+        f"the next start removes the output of {count_of(len(chosen), 'run')} ({freed}), by "
+        f"{settings_words(chosen)}; metrics and the last run are kept. List them: ralph prune "
+        "--dry-run. To keep more, set keep_days and max_bytes under [state] in .ralph/config.toml "
+        "(0 means no limit)"
     )
 
 

@@ -81,7 +81,7 @@ def _pattern(glob: str) -> re.Pattern[str]:
 _WORDS = {"/": "", "**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 
-NOT_VALID = "what it changed did not validate"
+NOT_VALID = "its changes did not pass validation"
 
 
 def is_in_script_folder(script: str) -> bool:
@@ -90,8 +90,8 @@ def is_in_script_folder(script: str) -> bool:
 
 
 def validation_failure_words(validated: Validated) -> str:
-    """``the validation script .ralph/validate.d/10-client ended with 1 after iteration 3``."""
-    how = "ran out of time" if validated.timed_out else f"ended with {validated.exit_code}"
+    """``the validation script failed with exit code 1 after iteration 3``."""
+    how = "timed out" if validated.timed_out else f"failed with exit code {validated.exit_code}"
     which = f" {validated.script}" if is_in_script_folder(validated.script) else ""
     return f"the validation script{which} {how} after iteration {validated.iteration}"
 
@@ -175,12 +175,12 @@ def validation_fatal_words(run: RunState, current: CurrentIteration) -> str | No
             undone = current.rolled_back
             if undone is None or undone.ok:
                 return None
-            return f"{words}, and it was not rolled back: {undone.refused}"
+            return f"{words}, and the iteration could not be rolled back: {undone.refused}"
         case OnValidateFail.REPAIR:
             n_repairs = 0 if run.failed_validation is None else run.failed_validation.in_a_row
             if n_repairs < run.config.max_repairs:
                 return None
-            return f"{words}, the {count_of(n_repairs, 'repair')} before did not mend it"
+            return f"{words}; {count_of(n_repairs, 'repair')} did not fix it"
         case _:
             return why_invalid(validated)
 

@@ -33,7 +33,7 @@ def review_due(run: RunState) -> str | None:
     if wanted:
         return f"done: {', '.join(wanted)}"
     if points.every and run.last.counted and run.counted % points.every == 0:
-        return f"{count_of(run.counted, 'iteration')} of this run {_are(run.counted)} over"
+        return f"{count_of(run.counted, 'iteration')} of this run {_are(run.counted)} done"
     return None
 
 
@@ -69,18 +69,18 @@ def parked_words(run: RunState) -> str:
         if run.current is not None:
             number = run.current.started.iteration
             return (
-                f"your word on whose changes they are that iteration {number} left: commit or "
-                "discard them, then: ralph resume; or: ralph stop, then ralph run --resume with "
+                f"your decision about the changes that iteration {number} left: commit or discard "
+                "them, then: ralph resume; or: ralph stop, then ralph run --resume with "
                 "--take-all or --leave"
             )
         if run.warnings and run.warnings[-1].code == GIT_LOCKED:
-            return f"git to be free, then: ralph resume; {run.warnings[-1].message}"
+            return f"git to be unlocked, then: ralph resume; {run.warnings[-1].message}"
         return "a task in the plan that is not blocked"
     if run.phase_reason == REVIEW:
         due = review_due(run)
         return "your review" if due is None else f"your review: {due}"
     why = stuck_words(run.breaker, run.stuck_count, run.config)
-    return f"a reset, as it is stuck: {why}" if why else "a reset"
+    return f"a reset: {why}" if why else "a reset"
 
 
 def stuck_words(breaker: Breaker, stuck_count: int, config: Config) -> str | None:

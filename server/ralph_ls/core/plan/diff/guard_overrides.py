@@ -43,17 +43,17 @@ def accept_agent_edit(
     plan = parse_markdown(text).plan
     task = plan.find(task_id)
     if task is None:
-        return AcceptedEdit(refusal="the task is not in the plan any more")
+        return AcceptedEdit(refusal="the task is no longer in the plan")
     if not is_unfinished(task):
-        return AcceptedEdit(refusal="the task is finished or skipped by now")
+        return AcceptedEdit(refusal="the task is already finished or skipped")
     if what is Forbidden.DROPPED:
         return _without(text, plan, task, frozenset(dropped))
     if what not in {Forbidden.SKIPPED, Forbidden.CRITERIA}:
-        return AcceptedEdit(refusal="that is about a whole file")
+        return AcceptedEdit(refusal="this concerns the whole file")
     theirs = parse_markdown(agents).plan
     place = pair_tasks(plan, theirs).kept.get(plan.tasks.index(task))
     if place is None:
-        return AcceptedEdit(refusal="the agent's version of the plan does not have the task")
+        return AcceptedEdit(refusal="the agent's version of the plan has no such task")
     if what is Forbidden.SKIPPED:
         return _skipped(text, task)
     return _criteria(text, task, agents, theirs.tasks[place])
@@ -62,14 +62,14 @@ def accept_agent_edit(
 def _without(text: str, plan: Plan, task: Task, dropped: frozenset[str]) -> AcceptedEdit:
     nested = [one for one in plan.tasks if task.line < one.line <= task.end_line]
     if any(one.id not in dropped for one in nested):
-        return AcceptedEdit(refusal="tasks are nested in it now that the agent had not dropped")
+        return AcceptedEdit(refusal="it now has nested tasks that the agent had not dropped")
     lines = lines_with_endings(text)
     mark = "\ufeff" if task.line == 0 and text.startswith("\ufeff") else ""
     kept = mark + "".join(lines[: task.line] + lines[task.end_line + 1 :])
     gone = {task.id, *(one.id for one in nested)}
     left = [(one.title, one.state) for one in plan.tasks if one.id not in gone]
     if left != [(one.title, one.state) for one in parse_markdown(kept).plan.tasks]:
-        return AcceptedEdit(refusal="without it other tasks would be read as something else")
+        return AcceptedEdit(refusal="removing it would change how other tasks are read")
     return AcceptedEdit(text=kept)
 
 
@@ -90,7 +90,7 @@ def _criteria(text: str, task: Task, agents: str, theirs: Task) -> AcceptedEdit:
     block = lines[task.line + 1 : task.end_line + 1]
     new = others[theirs.line + 1 : theirs.end_line + 1]
     if _other_content(block, task) != _other_content(new, theirs):
-        return AcceptedEdit(refusal="what stands below the task was changed since")
+        return AcceptedEdit(refusal="the task's notes have changed since")
     ending = "\r\n" if lines[task.line].endswith("\r\n") else "\n"
     whole = [line if line.endswith(("\n", "\r")) else line + ending for line in new]
     head = lines[: task.line + 1]
@@ -149,16 +149,16 @@ def reopen_from_excerpt(text: str, removed: str, task_id: str) -> AcceptedEdit:
     now = PlanSide.of(parse_markdown(text).plan, text)
     was = PlanSide.of(parse_markdown(removed).plan, removed)
     if not was.plan.tasks:
-        return AcceptedEdit(refusal="the task's lines are not known any more")
+        return AcceptedEdit(refusal="the task's lines are no longer known")
     if "[redacted " in removed:
-        return AcceptedEdit(refusal="the task held a secret, and is kept without it")
+        return AcceptedEdit(refusal="the task contained a secret, so it was stored without it")
     task = was.plan.tasks[0]
     known = (now.plan.find(task_id), *(one for one in now.plan.tasks if one.title == task.title))
     if any(known):
-        return AcceptedEdit(refusal="the plan has the task")
+        return AcceptedEdit(refusal="the plan already has the task")
     written = now.edited(_ending_as(restore_tasks(was, now, [0], {}), now))
     if not _is_added(now.plan.tasks, parse_markdown(written).plan.tasks, task):
-        return AcceptedEdit(refusal="with it other tasks would be read as something else")
+        return AcceptedEdit(refusal="adding it would change how other tasks are read")
     return AcceptedEdit(text=written)
 
 

@@ -22,7 +22,7 @@ ALIKE = 0.6
 LONGEST_COMPARED = 200
 """The number of characters of a line that are compared."""
 
-REMOVED = "the other version has no such task any more"
+REMOVED = "the other version no longer has this task"
 
 
 class MergedLine(NamedTuple):

@@ -65,7 +65,7 @@ def move_finished(
     RalphError if that holds for all of them, and for an invalid day or hash.
     """
     if _DAY.fullmatch(day) is None:
-        raise RalphError(f"{day!r} is no day; write it as 2026-01-31")
+        raise RalphError(f"{day!r} is not a date; write it as 2026-01-31")
     known = commits or {}
     for commit in known.values():
         require_hash(commit)
@@ -77,8 +77,8 @@ def move_finished(
     finished = _can_go(plan_text, plan, finished)
     if not finished:
         raise RalphError(
-            "the finished tasks cannot be taken out of the plan without changing how the rest of "
-            "it is read; move them to the log by hand"
+            "the finished tasks cannot be moved out of the plan without changing how the rest is "
+            "read; move them to the log by hand"
         )
     left = _take_out(plan_text, finished)
     items = [_entry(found, task, known.get(task.id)) for task in finished]
@@ -137,7 +137,7 @@ def _is_separable(lines: list[str], task: Task) -> bool:
         case TaskKind.ROW:
             return True
         case TaskKind.STORY:  # pragma: no cover
-            raise AssertionError(f"no markdown plan has a task of the kind {task.kind}")
+            raise AssertionError(f"a markdown plan has no task of the kind {task.kind}")
 
 
 def _level(line: str) -> int:
@@ -191,7 +191,7 @@ def _entry(found: Lines, task: Task, commit: str | None) -> list[str]:
             facts = facts_in(row_edit(found, task), task)
             entry = [f"  - {head}: {value}" for head, value in facts.items()]
         case TaskKind.STORY:  # pragma: no cover
-            raise AssertionError(f"no markdown plan has a task of the kind {task.kind}")
+            raise AssertionError(f"a markdown plan has no task of the kind {task.kind}")
     if commit is not None and not names_commit(entry):
         nested = next((indent_of(line) for line in entry if line.strip()), "") or "  "
         entry.insert(0, f"{nested}- Commit: {commit}")

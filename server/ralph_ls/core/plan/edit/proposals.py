@@ -33,7 +33,7 @@ def find_task(text: str, task_id: str) -> tuple[Plan, Task]:
     task = plan.find(task_id)
     if task is None:
         raise RalphError(
-            f"the plan has no task {task_id!r}; its tasks and their ids are shown by: ralph plan"
+            f"the plan has no task {task_id!r}; list the tasks and their ids with: ralph plan"
         )
     return plan, task
 
@@ -84,7 +84,7 @@ def edit_refusal(
     line = text[task.start : task.end].strip("\ufeff \t")[:_SHOWN]
     return RalphError(
         f"the task {task.id} on line {task.line + 1} of the plan ({line!r}) cannot be {doing} "
-        f"without changing how something else is read; {instead}"
+        f"without changing how other lines are read; {instead}"
     )
 
 

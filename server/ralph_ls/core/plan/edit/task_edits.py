@@ -189,7 +189,7 @@ def untick_task(text: str, task_id: str) -> str:
         task,
         proposals,
         lambda now: now.state is not TaskState.DONE,
-        doing="opened where it stands",
+        doing="reopened in its section",
         instead=f"move it out of the section {task.section!r}, or edit the plan by hand",
     )
 
@@ -315,7 +315,7 @@ def require_hash(commit: str) -> None:
     """Raise RalphError unless this is the hash of a commit, short or whole."""
     if _HASH.fullmatch(commit) is None:
         raise RalphError(
-            f"{commit!r} is no hash of a commit; give 4 to 64 hexadecimal digits, as of: "
+            f"{commit!r} is not a commit hash; give 4 to 64 hexadecimal digits, as printed by: "
             "git rev-parse --short HEAD"
         )
 
@@ -345,7 +345,7 @@ def _require_column(
 ) -> list[TextChange]:
     if changes is None:
         raise RalphError(
-            f"the task {task.id} on line {task.line + 1} of the plan is a row of a table, which "
-            f"has no column for {what}; give the table one with the head {head}"
+            f"the task {task.id} on line {task.line + 1} of the plan is a table row, and the "
+            f"table has no column for {what}; add one with the heading {head}"
         )
     return changes

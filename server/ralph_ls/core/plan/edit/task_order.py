@@ -67,7 +67,7 @@ def add_task(
     """
     words = as_single_line(title)
     if not words:
-        raise RalphError("a task needs a title, and this one is empty; say what is to be done")
+        raise RalphError("the task has no title; say what should be done")
     sheet = LineSheet.of(text)
     plan = read_cached(text)
     place = _place_to_add(sheet, plan, after=after, section=section, priority=priority)
@@ -82,8 +82,8 @@ def add_task(
             if _is_added(plan, added, place.line, priority):
                 return added
     raise RalphError(
-        f"the task {words!r} cannot be added on line {place.line + 1} of the plan without changing "
-        "how something else is read; add it by hand, or name another task or section"
+        f"the task {words!r} cannot be added on line {place.line + 1} of the plan without "
+        "changing how other lines are read; add it by hand, or name another task or section"
     )
 
 
@@ -104,7 +104,7 @@ def move_task(
     if target in task_family(plan, task):
         raise RalphError(
             f"the task {task.id} cannot be moved next to {target.id}, which is nested in it; "
-            "choose a task outside of it"
+            "choose a task outside it"
         )
     sheet = LineSheet.of(text)
     is_before = before is not None
@@ -123,7 +123,7 @@ def move_task_into(text: str, task_id: str, section: str) -> str:
     sheet = LineSheet.of(text)
     found = find_section(sections_of(sheet.lines), section)
     if found is None:
-        raise RalphError(f"the plan has no section {section!r} that holds tasks")
+        raise RalphError(f"the plan has no section {section!r} with tasks")
     return _relocate(text, sheet, plan, task, _end_of(sheet, plan, found, "- [ ] task"))
 
 
@@ -165,7 +165,7 @@ def set_priority(text: str, task_id: str, priority: Priority) -> str:
         lambda now: now.state is task.state and now.priority is priority,
         doing=f"given the priority {priority.value}",
         instead=(
-            "move it below a heading that says so"
+            "move it below a heading with that priority"
             if task.kind is TaskKind.HEADING
             else "edit the plan by hand"
         ),
@@ -202,8 +202,7 @@ def _place_to_add(
         task = plan.find(after)
         if task is None:
             raise RalphError(
-                f"the plan has no task {after!r} to add one after; its tasks and their ids are "
-                "shown by: ralph plan"
+                f"the plan has no task {after!r}; list the tasks and their ids with: ralph plan"
             )
         return InsertionPoint(task.end_line + 1, sheet.lines[task.line], beside=task.line)
     sections = sections_of(sheet.lines)
@@ -212,9 +211,7 @@ def _place_to_add(
         found = find_section(sections, section)
         if found is None:
             titles = ", ".join(repr(one.title) for one in sections) or "none"
-            raise RalphError(
-                f"the plan has no section {section!r} that holds tasks; it has: {titles}"
-            )
+            raise RalphError(f"the plan has no section {section!r} with tasks; it has: {titles}")
         return _end_of(sheet, plan, found, usual)
     fitting = [one for one in sections if one.priority is priority and not one.is_done]
     if priority is not None and fitting:
@@ -255,7 +252,7 @@ def _one_of(before: str | None, after: str | None) -> str:
         return before
     if after is not None and before is None:
         return after
-    raise RalphError("say before or after which one task it is to be moved, and not both")
+    raise RalphError("give either before or after, not both")
 
 
 def _tag_for(text: str, priority: Priority) -> str:

@@ -129,7 +129,7 @@ def _opens_only(before: Plan, task: Task, text: str) -> bool:
 RETRY_NOTE = "Reset for retry"
 """The note of a task that the user wants to retry (docs/rules.md#attempts)."""
 
-DEFAULT_BLOCK_REASON = "a person"
+DEFAULT_BLOCK_REASON = "the user"
 
 MarkdownEdit = Callable[[str], str]
 
@@ -153,7 +153,7 @@ def describe_user_edit(edit: TaskEdit) -> str:
     """The result for the task, in words that follow its name."""
     return {
         TaskEdit.BLOCK: "is blocked",
-        TaskEdit.UNBLOCK: "is not blocked any more",
+        TaskEdit.UNBLOCK: "is no longer blocked",
         TaskEdit.MOVE: "was moved",
     }[edit]
 
@@ -201,8 +201,8 @@ def _block(text: str, *, task_id: str, reason: str) -> str:
     _, task = find_task(text, task_id)
     if task.state in {TaskState.DONE, TaskState.SKIPPED}:
         raise RalphError(
-            f"the task {task_id} on line {task.line + 1} of the plan is {task.state.value}, "
-            "so there is nothing to block; open it first"
+            f"the task {task_id} on line {task.line + 1} of the plan is {task.state.value}, so it "
+            "cannot be blocked; reopen it first"
         )
     return task_edits.block_task(text, task_id, reason.strip() or DEFAULT_BLOCK_REASON)
 
@@ -211,8 +211,7 @@ def _unblock(text: str, *, task_id: str) -> str:
     _, task = find_task(text, task_id)
     if task.state is not TaskState.BLOCKED:
         raise RalphError(
-            f"the task {task_id} on line {task.line + 1} of the plan is not blocked; "
-            "look at the plan again"
+            f"the task {task_id} on line {task.line + 1} of the plan is not blocked; check the plan"
         )
     return task_edits.unblock_task(text, task_id)
 

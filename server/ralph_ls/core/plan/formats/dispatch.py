@@ -83,8 +83,8 @@ def check_plan(
 PlanEdit = Callable[[str], str]
 
 NOT_EDITABLE = {
-    PlanKind.BEADS: "the issues are kept by bd; change them there, for example with: bd update",
-    PlanKind.REQUEST: "a request has no tasks; change its text instead",
+    PlanKind.BEADS: "the issues are stored in bd; change them there, for example with: bd update",
+    PlanKind.REQUEST: "a request has no tasks; edit its text instead",
 }
 
 

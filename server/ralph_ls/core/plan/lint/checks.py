@@ -104,10 +104,10 @@ def _duplicates(tasks: Sequence[Task], text: str) -> Iterator[LintRemark]:
 
 def _duplicate(task: Task, first: Task, text: str) -> LintRemark:
     is_finished = first.state not in UNFINISHED
-    finding = f"is {first.state} already" if is_finished else "stands in the plan already"
+    finding = f"is already {first.state}" if is_finished else "is already in the plan"
     message = (
-        f"{display_title(task.title)} {finding}, on line {first.line + 1}; "
-        "remove one of them, or say in the title what is still to be done"
+        f"{display_title(task.title)} {finding}, on line {first.line + 1}; remove one of them, or "
+        "say in the title what still has to be done"
     )
     # More than one line has more than the title, and only the user can drop it.
     is_alone = task.end_line == task.line and find_marks(text[task.start : task.end]) is not None
@@ -128,8 +128,8 @@ def _states(tasks: Sequence[Task], text: str) -> Iterator[LintRemark]:
     for task in tasks:
         if task.state is TaskState.BLOCKED and task.blocked_by is None:
             message = (
-                f"{display_title(task.title)} is blocked, and nothing says by what; "
-                "add a line below it: - Blocked by: …"
+                f"{display_title(task.title)} is blocked, but the plan does not say by what; add "
+                "a line below it: - Blocked by: …"
             )
             yield LintRemark(
                 code=CheckCode.BLOCKED_WITHOUT_REASON,
@@ -140,8 +140,7 @@ def _states(tasks: Sequence[Task], text: str) -> Iterator[LintRemark]:
             )
         elif task.state in _OPEN and task.section in completed:
             message = (
-                f"{display_title(task.title)} stands below {display_title(task.section)} and is "
-                "open; "
+                f"{display_title(task.title)} is open but below {display_title(task.section)}; "
                 "tick it, or move it back to the tasks"
             )
             yield LintRemark(
@@ -162,8 +161,8 @@ def _marker(tasks: Sequence[Task], text: str, marker: str) -> Iterator[LintRemar
     n_open, first = len(still_open), still_open[0]
     are_open = "a task is open" if n_open == 1 else f"{n_open} tasks are open"
     message = (
-        f"the plan says {escape_surrogates(marker)}, and {are_open}, the first on line "
-        f"{first.line + 1}; remove this line until they are done"
+        f"the plan contains {escape_surrogates(marker)}, but {are_open} (first on line "
+        f"{first.line + 1}); remove this line until they are done"
     )
     start = len(line) - len(line.lstrip("\ufeff \t"))
     yield LintRemark(

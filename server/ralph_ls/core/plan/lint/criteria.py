@@ -106,9 +106,8 @@ def _asks_for_criteria(tasks: Sequence[Task]) -> bool:
 
 def _missing(task: Task, place: LineSpan) -> LintRemark:
     message = (
-        f"{display_title(task.title)} does not say when it is done; write a criterion that can be "
-        "looked "
-        "at or run, such as: - Done when: `make test` passes"
+        f"{display_title(task.title)} does not say when it is done; add a criterion that can be "
+        "seen or run, such as: - Done when: `make test` passes"
     )
     return LintRemark(code=CheckCode.CRITERIA_MISSING, message=message, place=place, task=task.id)
 
@@ -136,9 +135,8 @@ def _vague(
 
 def _vague_at(task: Task, criterion: str, place: LineSpan) -> LintRemark:
     message = (
-        f"the criterion {display_title(criterion)} cannot be checked; name what can be seen or "
-        "run, "
-        "such as a command and what it prints"
+        f"the criterion {display_title(criterion)} cannot be checked; name something that can be "
+        "seen or run, such as a command and its output"
     )
     return LintRemark(code=CheckCode.CRITERIA_VAGUE, message=message, place=place, task=task.id)
 
@@ -194,9 +192,8 @@ def _is_open(line: BodyLine, criteria: frozenset[str]) -> bool:
 def _unseen(task: Task, line: BodyLine) -> LintRemark:
     criterion = fold_whitespace(line.text[line.start :])
     message = (
-        f"{display_title(task.title)} is done, and its criterion {display_title(criterion)} is "
-        "not ticked; "
-        "look at it and tick it, or open the task again"
+        f"{display_title(task.title)} is done, but its criterion {display_title(criterion)} is "
+        "not ticked; check it and tick it, or reopen the task"
     )
     place = LineSpan(line=line.number, start=line.start, end=len(line.text.rstrip()))
     return LintRemark(
@@ -207,9 +204,8 @@ def _unseen(task: Task, line: BodyLine) -> LintRemark:
 def _vague_reason(line: BodyLine, start: int, end: int, reason: str) -> LintRemark:
     named = f"only {display_title(reason)}" if reason else "nothing"
     message = (
-        f"{display_title(line.task.title)} was closed, and {named} says how that was seen; name "
-        "what was "
-        "run or looked at, such as: make test (exit 0)"
+        f"{display_title(line.task.title)} was closed, but {named} says how it was verified; name "
+        "what was run or seen, such as: make test (exit 0)"
     )
     place = LineSpan(line=line.number, start=start, end=end)
     return LintRemark(

@@ -191,9 +191,8 @@ def _names_of(tasks: Sequence[Task]) -> Mapping[str, Task]:
 
 def _unknown(one: TaskDependency, alike: Sequence[str]) -> LintRemark:
     message = (
-        f"{display_title(one.task.title)} depends on {escape_surrogates(one.name)}, and no task "
-        "of this plan "
-        "has that id; write the id or the title of one, or say in words what it waits for"
+        f"{display_title(one.task.title)} depends on {escape_surrogates(one.name)}, but no task "
+        "of this plan has that id; write a task's id or title, or describe what it waits for"
     )
     return LintRemark(
         code=CheckCode.UNKNOWN_DEPENDENCY,
@@ -267,13 +266,13 @@ def _in_cycle(ring: Sequence[TaskDependency]) -> LintRemark:
     ordered = [*ring[start:], *ring[:start]]
     first, others = ordered[0], ordered[1:]
     if not others:
-        message = f"{display_title(first.task.title)} depends on itself; take that out"
+        message = f"{display_title(first.task.title)} depends on itself; remove the dependency"
     else:
         names = [display_title(one.task.title) for one in ordered[:SHOWN_OF_CYCLE]]
         names.append("…" if len(ordered) > SHOWN_OF_CYCLE else names[0])
         message = (
-            f"these wait for each other, so that none of them can begin: {' → '.join(names)}; "
-            "take one of the dependencies out"
+            f"these wait for each other, so none of them can start: {' → '.join(names)}; remove a "
+            "dependency"
         )
     related = tuple(
         RelatedSpan(place=one.place, message=f"{display_title(one.task.title)} waits here")

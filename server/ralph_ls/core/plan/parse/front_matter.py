@@ -72,7 +72,7 @@ def read_front_matter(text: str) -> FrontMatter:
         (n for n, (_, line) in enumerate(lines[1:], 1) if line.rstrip() in {"---", "..."}), None
     )
     if closing is None:
-        message = "the front matter is not closed; put a line of three dashes below its last key"
+        message = "the front matter is not closed; add a line of three dashes below its last key"
         start, line = lines[0]
         end = start + len(line)
         remark = FrontMatterProblem(
@@ -115,7 +115,7 @@ class _Reading:
         found = key or (item if self._takes_items else None)
         values = None if found is None else _read_value(found[found.re.groups] or "")
         if values is None:
-            message = "this line is neither a key with a text nor one with a list; use key: value"
+            message = "this line is not a key with a text or a list; use key: value"
             self._remark("front-matter-line", message, number, start, line)
         elif key is not None:
             self._add(key[1].lower(), values, number, start, line)
@@ -130,7 +130,7 @@ class _Reading:
         is_first = all(field.key != key for field in self.fields)
         self._takes_items = is_first and not values and not line.endswith("]")
         if not is_first:
-            message = f"the key {key} stands here a second time; the first one holds"
+            message = f"the key {key} is repeated; the first one counts"
             self._remark("front-matter-key-twice", message, number, start, line)
             return
         end = start + len(line)

@@ -171,8 +171,8 @@ def unclosed_finding(block: OpenBlock) -> BlockFinding:
     else:
         code, name, end = "unclosed-fence", "code fence", block.mark
     message = (
-        f"the {name} opened on line {{line}} has no end of its own, and nothing in it "
-        f"is read as a task; close it with {end[:_LONGEST_FENCE_SHOWN]}"
+        f"the {name} opened on line {{line}} is never closed, so nothing in it is read as a task; "
+        f"close it with {end[:_LONGEST_FENCE_SHOWN]}"
     )
     return BlockFinding(code, block.line, message)
 

@@ -342,7 +342,7 @@ def _make_problems(readings: Sequence[BlockReading], tally: Tally) -> tuple[_Pro
         if found:
             problems += _place(found, reading.block.text, line)
     if not any(tally.values()):
-        message = "no task was found in the plan; add one such as: - [ ] Describe the first task"
+        message = "the plan has no tasks; add one, such as: - [ ] Describe the first task"
         first = next(lines_of(readings[0].block.text))[1] if readings else ""
         problem = PlanProblem(code="no-tasks", message=message, line=1)
         problems.append((problem, _words_of(first)))
@@ -382,8 +382,8 @@ def _repeats(
         used_ids[task_id] += 1
         if used_ids[task_id] > 1:
             message = (
-                f"the id {task_id} stands at more than one task; this one is called "
-                f"{task_id}-{used_ids[task_id]} until it gets an id of its own"
+                f"more than one task has the id {task_id}; this one is called "
+                f"{task_id}-{used_ids[task_id]} until it gets its own"
             )
             at = reading.block.text.find(task_id, row.start, row.end) - row.start
             yield BlockFinding("duplicate-id", row.line, message, (at, at + len(task_id)))

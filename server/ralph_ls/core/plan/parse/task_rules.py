@@ -168,13 +168,12 @@ def _check(item: PlanItemDraft, parts: TitleParts) -> Iterator[BlockFinding]:
     box = (item.mark[0] - 1, item.mark[1] + 1)
     if item.box not in _KNOWN_BOXES:
         message = (
-            f"the box [{escape_surrogates(item.box)}] of {parts.title[:_TITLE_SHOWN]!r} is not "
-            "known "
-            "and is read as open; use [ ], [x], [~], [!] or [-]"
+            f"the box [{escape_surrogates(item.box)}] of {parts.title[:_TITLE_SHOWN]!r} is "
+            "unknown and read as open; use [ ], [x], [~], [!] or [-]"
         )
         yield BlockFinding("unknown-box", item.line, message, box)
     if not parts.title:
-        message = "the item has a box but no text, so it is no task; describe it or remove it"
+        message = "the item has a box but no text, so it is not a task; describe it or remove it"
         yield BlockFinding("empty-task", item.line, message, box)
 
 

@@ -25,8 +25,8 @@ from ralph_ls.core.plan.verification.criteria import (
 from ralph_ls.core.plurals import count_of
 from ralph_ls.protocol.run.values import TaskRef
 
-NOT_ALLOWED = "it was never allowed: ralph allow"
-NEEDS_SHELL = "only a shell could run it, and none gets what a plan says"
+NOT_ALLOWED = "it is not approved: ralph allow"
+NEEDS_SHELL = "it needs a shell, and text from a plan is never given to one"
 STOPPED = "the run was stopped"
 
 NOT_FOUND = 127
@@ -163,14 +163,14 @@ def describe_check_failure(checked: CheckOutcome) -> str:
     """The outcome of one criterion, in one line."""
     check = checked.check
     if checked.timed_out:
-        how = "ran out of time"
+        how = "timed out"
     elif checked.exit_code is None:
         how = "was ended by a signal"
     elif checked.exit_code == NOT_FOUND and not checked.tail:
-        how = "exit 127, no such program"
+        how = "exit 127, program not found"
     else:
         how = f"exit {checked.exit_code}"
-        how += f", wanted {exit_code_word(check.wanted)}" if check.wanted else ""
+        how += f", expected {exit_code_word(check.wanted)}" if check.wanted else ""
     return f"{bare_criterion(check.criterion)} ({check.command} - {how})"
 
 

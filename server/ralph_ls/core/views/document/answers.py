@@ -87,7 +87,11 @@ def _taken(context: DocumentContext, asked: Question, answer: str) -> _AnswerSta
     who = one_line(asked.answered_by or "somebody", limit=MAX_ANSWER_CHARS)
     in_file = context.state is not None and asked.answered_by == context.state.config.paths.decide
     how = f"answered in {who}" if in_file else f"answered by {who}"
-    when = "the next iteration is told" if context.live else "it is told when the run goes on"
+    when = (
+        "the agent gets it in the next iteration"
+        if context.live
+        else "the agent gets it when the run continues"
+    )
     message = f"{how}: {one_line(answer, limit=MAX_ANSWER_CHARS)}; {when}"
     return _AnswerStatus(
         code=AnswerCode.TAKEN, title=how, message=message, resumes=not context.live
@@ -97,10 +101,10 @@ def _taken(context: DocumentContext, asked: Question, answer: str) -> _AnswerSta
 def _pending(context: DocumentContext, written: str) -> _AnswerStatus:
     saved = context.halt is not None and context.halt.answer == written
     if not saved:
-        title, message = "save to answer", "the answer counts once this file is saved"
+        title, message = "save to answer", "save this file to send the answer"
     elif context.live:
-        title, message = "answer saved", "the answer is saved; the loop takes it in a moment"
+        title, message = "answer saved", "answer saved; the loop picks it up in a moment"
     else:
-        title, message = "answer saved", "the answer is saved; it is told when a run goes on"
+        title, message = "answer saved", "answer saved; the agent gets it when a run continues"
     resumes = saved and not context.live
     return _AnswerStatus(code=AnswerCode.PENDING, title=title, message=message, resumes=resumes)

@@ -85,13 +85,13 @@ def completions_at(
 
 
 _TAGS = (
-    ("BLOCKED", "cannot be done now; say what it needs below"),
+    ("BLOCKED", "cannot be done now; say below what it needs"),
     ("HIGH PRIORITY", "before all others (P0)"),
     ("MEDIUM PRIORITY", "as usual (P1)"),
     ("LOW PRIORITY", "after all others (P2)"),
     ("BUG", "something that does not work"),
-    ("IN PROGRESS", "somebody is at it"),
-    ("DONE", "finished, where there is no box"),
+    ("IN PROGRESS", "someone is working on it"),
+    ("DONE", "finished, for an item without a box"),
 )
 _BOXES = (
     ("[ ]", "open"),
@@ -106,13 +106,13 @@ _KEYS = (
     ("updated", "a date, as YYYY-MM-DD"),
     ("tags", "a list of words"),
     ("dependencies", "specifications that come first"),
-    ("supersedes", "specifications that it takes the place of"),
+    ("supersedes", "specifications that this one replaces"),
 )
 _STATUSES = {
-    SpecStatus.ACTIVE: "to be done",
+    SpecStatus.ACTIVE: "still to be done",
     SpecStatus.IMPLEMENTED: "all its tasks are done",
-    SpecStatus.OBSOLETE: "not wanted any more",
-    SpecStatus.SUPERSEDED_BY: "another one took its place",
+    SpecStatus.OBSOLETE: "no longer wanted",
+    SpecStatus.SUPERSEDED_BY: "replaced by another one",
 }
 _NAMING_KEYS = frozenset({"dependencies", "supersedes"})
 _KEY_SO_FAR = re.compile(r"[\w-]*\Z")

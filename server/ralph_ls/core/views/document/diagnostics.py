@@ -68,8 +68,8 @@ PLAN_SEVERITIES = {"empty-task": Severity.HINT}
 
 
 ASIDE_REMEDIES = {
-    True: "the plan marks it as blocked; take the mark away to have it tried again",
-    False: "this run takes it no more",
+    True: "the plan marks it as blocked; remove the mark to try it again",
+    False: "skipped for the rest of this run",
 }
 """By whether the plan marks the task."""
 
@@ -193,10 +193,10 @@ def _engine(
     context: DocumentContext, state: RunState, at: DocumentPositions
 ) -> Iterator[Diagnostic]:
     if context.phase is Phase.CRASHED:
-        last = "" if state.at is None else f", its last word was at {to_wire_time(state.at)}"
+        last = "" if state.at is None else f", last activity at {to_wire_time(state.at)}"
         message = (
-            f"the engine of run {state.run} (pid {state.pid}) is gone{last}; "
-            "go on with: ralph run --resume"
+            f"the engine of run {state.run} (pid {state.pid}) is gone{last}; continue with: ralph "
+            "run --resume"
         )
         yield _at(at.top, Severity.WARNING, DiagnosticCode.ENGINE_GONE, message, "engine:")
 
@@ -211,11 +211,11 @@ def _breaker(state: RunState, at: DocumentPositions) -> Iterator[Diagnostic]:
         case BreakerState.HALF_OPEN:
             threshold = state.config.breaker.no_progress_open
             after = f"; it opens at {threshold}" if threshold > 0 else ""
-            message = f"the breaker is HALF_OPEN: {breaker.reason}{after}"
+            message = f"{breaker.reason} (breaker half-open){after}"
             yield _at(at.top, Severity.WARNING, DiagnosticCode.BREAKER_HALF_OPEN, message, link)
         case BreakerState.OPEN:
-            reason = f"{breaker.reason}; no iteration runs until it is reset"
-            message = f"the breaker is OPEN: {reason}"
+            reason = f"{breaker.reason}; no iteration runs until you reset it"
+            message = f"breaker open: {reason}"
             yield _at(at.top, Severity.ERROR, DiagnosticCode.BREAKER_OPEN, message, link)
         case _:  # pragma: no cover
             assert_never(breaker.state)
@@ -242,7 +242,7 @@ def _report(state: RunState, at: DocumentPositions) -> Iterator[Diagnostic]:
 def _report_words(state: RunState, report: Report) -> str:
     parts = [f"iteration {state.report_iteration} reports {claim_words(report)}"]
     if state.evidence is not None and state.evidence_start == state.report_start:
-        parts.append(f"seen: {evidence_words(state.evidence)}")
+        parts.append(f"evidence: {evidence_words(state.evidence)}")
     if report.clarification_questions:
         parts.append(f"asks: {report.clarification_questions}")
     if report.recommendation:
@@ -261,7 +261,7 @@ def _claims(state: RunState, at: DocumentPositions) -> Iterator[Diagnostic]:
         span = at.span_of_start(state.evidence_start)
         yield _at(span, Severity.WARNING, DiagnosticCode.CLAIM_WITHOUT_EVIDENCE, claim, link)
     if is_tick_alone(evidence) and not _is_approval(state, evidence):
-        message = f"ticked in iteration {iteration} with no other change"
+        message = f"ticked in iteration {iteration}, but nothing else changed"
         tasks = at.tasks(evidence.tasks_done)
         for task_id in evidence.tasks_done:
             if task_id in tasks:
@@ -280,7 +280,7 @@ def _missing_report(state: RunState, at: DocumentPositions) -> Iterator[Diagnost
         return
     missing, iteration = state.missing_reports, state.last.iteration
     which = f"iteration {iteration}" if missing == 1 else f"{missing} iterations in a row"
-    message = f"{which} ended without a status block; evidence alone decides"
+    message = f"{which} ended without a status block; only evidence counts"
     severity = Severity.WARNING if missing >= REPORTS_MISSING_TO_WARN else Severity.INFORMATION
     span, link = at.span_of_start(state.last.start), _cause(at, state.last.start, iteration)
     yield _at(span, severity, DiagnosticCode.REPORT_MISSING, message, link)
@@ -292,10 +292,10 @@ def _validation(state: RunState, at: DocumentPositions) -> Iterator[Diagnostic]:
         return
     message = validation_failure_words(validated)
     if (failed := state.failed_validation) is not None and failed.undone:
-        kept = f", and its work is kept on {failed.backup}" if failed.backup else ""
+        kept = f", and its work is on {failed.backup}" if failed.backup else ""
         message += f"; the iteration was rolled back{kept}"
     elif failed is not None:
-        message += "; the next iteration is to mend it"
+        message += "; the next iteration should fix it"
     if tail := validated.tail.strip():
         message += f":\n{tail[-SHOWN_TAIL:]}"
     span, link = at.span_of_start(validated.start), _cause(at, validated.start, validated.iteration)
@@ -314,7 +314,7 @@ def _refusal(state: RunState, at: DocumentPositions) -> Iterator[Diagnostic]:
     refused = at.context.history.refused
     if refused is None or not _is_newest(state, refused.start):
         return
-    message = f"iteration {refused.iteration} said that all is complete; refused: {refused.why}"
+    message = f"iteration {refused.iteration} reported that all is complete; refused: {refused.why}"
     names = [one_line(task.title, limit=60) for task in refused.open_tasks]
     if len(names) > SHOWN_REFUSED_TASKS:
         names = [*names[:SHOWN_REFUSED_TASKS], "…"]
@@ -329,13 +329,11 @@ def _refusal(state: RunState, at: DocumentPositions) -> Iterator[Diagnostic]:
 def _reverted(state: RunState, at: DocumentPositions) -> Iterator[Diagnostic]:
     for one in reverted_edits(state, at):
         event = one.event
-        kept = (
-            f"; the agent's version is kept in the run's folder: {event.kept}" if event.kept else ""
-        )
+        kept = f"; the agent's version is in the run's folder: {event.kept}" if event.kept else ""
         message = (
-            f"put back after iteration {event.iteration}: {reverted_words(event)}"
-            f"{committed_words(event)}{kept}; "
-            "to have it so, make the change yourself in the editor, or while no agent runs"
+            f"restored after iteration {event.iteration}: "
+            f"{reverted_words(event)}{committed_words(event)}{kept}; to change it, edit it "
+            "yourself in the editor, or while no agent runs"
         )
         link = _cause(at, event.start, event.iteration)
         yield _at(one.span, Severity.WARNING, DiagnosticCode.GUARD_REVERTED, message, link)

@@ -64,7 +64,7 @@ def _status(context: DocumentContext) -> str:
         return NO_RUN
     answers = [(one.heading, one.text) for one in panel_answers(context)]
     if context.state.history:
-        answers.append(("Lately", "; ".join(recent_words(context.state.history))))
+        answers.append(("Recently", "; ".join(recent_words(context.state.history))))
     return "\n".join(f"- **{heading}**: {_plain(text)}" for heading, text in answers)
 
 
@@ -82,7 +82,7 @@ def _task(context: DocumentContext, at: DocumentPositions, task: Task) -> Iterat
     if blocks is not None and at.task_of(blocks.start) == task:
         yield f"- Blocks the run: {_plain(blocks.text)}"
     if is_skipped(context, task):
-        yield f"- {SKIPPED_WORDS.capitalize()}: the loop does not take it any more"
+        yield f"- {SKIPPED_WORDS.capitalize()}"
     yield from _attempts(context, task)
     yield from _last_recap(context, task)
     yield from _criteria(task)
@@ -112,7 +112,7 @@ def _state_words(context: DocumentContext, at: DocumentPositions, task: Task) ->
     ):
         number = current.started.iteration
         ended = not context.live or context.phase is Phase.PARKED
-        yield f"left open by iteration {number}" if ended else f"in work in iteration {number}"
+        yield f"left open by iteration {number}" if ended else f"in progress in iteration {number}"
         if not ended and (attempt := attempt_words(context.state)):
             yield attempt
     if task.shown_priority is not None:
@@ -136,7 +136,7 @@ def _attempts(context: DocumentContext, task: Task) -> Iterator[str]:
         yield f"- Tried: {words}{', ' if failed else ''}{failed}"
     if (aside := set_aside(context, task)) is not None:
         what = f"in iteration {aside.iteration}{after_attempts(aside)}: {_plain(aside.reason)}"
-        yield f"- Set aside: {what}{'' if aside.marked else '; this run takes it no more'}"
+        yield f"- Set aside: {what}{'' if aside.marked else '; skipped for the rest of this run'}"
     done = context.history.completions.get(task.id)
     if done is not None and task.state is TaskState.DONE:
         commit = f", commit `{done.commit[:SHORT_HASH]}`" if done.commit else ", no commit"
@@ -154,7 +154,7 @@ def _last_recap(context: DocumentContext, task: Task) -> Iterator[str]:
     claims = NO_STATUS_BLOCK if recap.claims is None else _plain(recap.claims)
     yield f"- Report of iteration {recap.iteration}: {claims}"
     if recap.facts is not None:
-        yield f"- Seen in iteration {recap.iteration}: {_plain(recap.facts)}"
+        yield f"- Evidence of iteration {recap.iteration}: {_plain(recap.facts)}"
     if recap.recommendation:
         yield f"- Next: {_plain(recap.recommendation)}"
 

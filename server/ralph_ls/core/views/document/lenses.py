@@ -143,7 +143,7 @@ def _phase_words(context: DocumentContext, state: RunState) -> Iterator[str]:
         case Phase.CRASHED:
             yield "engine gone"
         case Phase.PARKED if not context.live:
-            yield "waits for you, the system stopped its engine"
+            yield "waits for you; the system stopped its engine"
         case Phase.PARKED:
             yield "waits for you"
         case Phase.PAUSED:
@@ -198,7 +198,7 @@ def _on_task(
     line, numbers = task.line, context.history.attempts.get(task.id, ())
     if task.state in {TaskState.TODO, TaskState.IN_PROGRESS}:
         only = {"task": task.id}
-        yield Lens(line=line, title="Run only this", command=Verb.RUN_TASK, arguments=only)
+        yield Lens(line=line, title="Run only this task", command=Verb.RUN_TASK, arguments=only)
     if is_skipped(context, task) and task.state is not TaskState.DONE:
         yield Lens(line=line, title=SKIPPED_WORDS, command=Verb.NONE)
     for words in filter(None, (known.review(task), known.waiting(task))):

@@ -145,13 +145,15 @@ def keep_reverted_edit(one: RevertedEdit, text: str, agents: str | None) -> Acce
     """The plan with the agent's change; ``agents`` is the whole plan that the agent left."""
     are_stories = one.kind is PlanKind.STORIES
     if one.event.what not in PLAN_EDITS and not (are_stories and one.event.what in STORY_EDITS):
-        return AcceptedEdit(refusal=f"make the change in {one.event.path} yourself")
+        return AcceptedEdit(refusal=f"change {one.event.path} yourself")
     if one.task is None:
-        return AcceptedEdit(refusal="the task is not in the plan any more")
+        return AcceptedEdit(refusal="the task is no longer in the plan")
     if agents is None and one.event.what is not Forbidden.DROPPED:
-        return AcceptedEdit(refusal="the agent's version is not kept any more")
+        return AcceptedEdit(refusal="the agent's version was deleted")
     if one.event.what is Forbidden.CRITERIA and "[redacted " in (agents or ""):
-        return AcceptedEdit(refusal="the agent's version held a secret, and is kept without it")
+        return AcceptedEdit(
+            refusal="the agent's version contained a secret, so it was stored without it"
+        )
     if are_stories:
         return stories.accept_agent_story_edit(text, agents or "", one.event.what, one.task.id)
     dropped = [task.id for task in one.event.tasks]
@@ -178,7 +180,7 @@ def reopen_removed_task(removed: RemovedTask, text: str) -> AcceptedEdit:
 
 EDIT_CONFLICT_CODE = "plan-changed-on-disk"
 
-MERGE_TITLE = "Merge what was changed on the disk into this plan"
+MERGE_TITLE = "Merge the changes on disk into this plan"
 """Title of the quick fix."""
 
 
@@ -192,8 +194,8 @@ def edit_conflict(context: DocumentContext) -> Diagnostic:
         severity=Severity.WARNING,
         code=EDIT_CONFLICT_CODE,
         message=(
-            "the plan was changed on the disk, and it has changes here that are not saved; "
-            "merge both before you save, so that neither is lost"
+            "the plan changed on disk, and it has unsaved changes here; merge both before you "
+            "save to keep both"
         ),
         link=None,
     )

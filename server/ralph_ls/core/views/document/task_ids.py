@@ -83,16 +83,16 @@ def task_id_at(page: Page, known: KnownTaskIds, line: int, column: int) -> TaskI
 def rename_refusal(old: str, new: str, known: KnownTaskIds) -> str | None:
     """Why a task cannot be renamed to ``new``, for the user; None where it can."""
     if not is_written_id(old):
-        return "this id is made from the task's title; write one before the title, as in US-001: …"
+        return "this id comes from the task's title; write one before the title, as in US-001: …"
     if read_title(f"{new}: x").explicit_id != new:
         shown = one_line(new, limit=_SHOWN)
         return (
-            f"{shown!r} cannot be a task's id; use capital letters, a hyphen and a number, "
-            "as in US-001"
+            f"{shown!r} cannot be a task id; use capital letters, a hyphen and a number, as in "
+            "US-001"
         )
     if new != old and new in known.tasks:
         title = one_line(known.tasks[new].title, limit=_SHOWN)
-        return f"{new} is the id of another task already ({title}); choose another one"
+        return f"{new} is already the id of another task ({title}); choose a different one"
     return None
 
 

@@ -53,7 +53,7 @@ def approve_action(context: DocumentContext) -> Action | None:
     """Approve what was done; None without an engine, where resuming the run approves it."""
     if not needs_review(context) or not context.live:
         return None
-    return Action(title="Approve and go on", verb=Verb.RESUME, arguments=_run_arguments(context))
+    return Action(title="Approve and continue", verb=Verb.RESUME, arguments=_run_arguments(context))
 
 
 def user_actions(context: DocumentContext) -> tuple[Action, ...]:
@@ -126,7 +126,7 @@ def _ask_engine(context: DocumentContext) -> Iterator[Action]:
     ):
         yield Action(title="Resume", verb=Verb.RESUME, arguments=_run_arguments(context))
     elif context.phase in WORKING_PHASES and is_pausing(context):
-        title = "Do not pause after this iteration"
+        title = "Cancel the pause"
         yield Action(title=title, verb=Verb.RESUME, arguments=_run_arguments(context))
     elif context.phase in WORKING_PHASES:
         yield Action(title="Pause", verb=Verb.PAUSE, arguments=_run_arguments(context))

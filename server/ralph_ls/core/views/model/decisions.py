@@ -118,7 +118,7 @@ def _evidence(known: OpenIteration) -> str:
     if evidence.progress:
         return seen or evidence.why
     if evidence.why.startswith((OUTPUT_AGAIN, FILES_AGAIN)):
-        return f"{seen}, which also changed before"
+        return f"{seen}, which had changed before"
     return f"{seen}, but {evidence.why}" if seen else evidence.why
 
 
@@ -139,9 +139,9 @@ def _consequence(event: EventBase) -> list[str]:
         case Warned(code="claim-without-evidence", message=message):
             return [message]
         case GuardReverted(path=path):
-            return [f"a forbidden change of {path} was restored"]
+            return [f"the forbidden change of {path} was restored"]
         case Validated(ok=False):
-            return ["the validation failed"]
+            return ["validation failed"]
         case RolledBack(ok=True):
             return ["its work was rolled back"]
         case TaskSetAside(task=task, reason=reason):
@@ -180,4 +180,4 @@ def _gate(ended: IterationEnded) -> Iterator[str]:
     if ended.gate:
         yield f"not complete: {ended.gate}"
     if verdict is not None:
-        yield f"the run ends or waits as {verdict.reason.value}: {verdict.message}"
+        yield f"the run ends or waits ({verdict.reason.value}): {verdict.message}"

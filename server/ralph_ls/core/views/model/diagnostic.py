@@ -109,6 +109,6 @@ def most_severe(remarks: Sequence[Diagnostic], most: int) -> list[Diagnostic]:
         end=0,
         severity=Severity.INFORMATION,
         code=DiagnosticCode.MORE,
-        message=f"{len(remarks) - most:,} more diagnostics of this file are not shown",
+        message=f"{len(remarks) - most:,} more diagnostics in this file are not shown",
     )
     return [*shown, rest]

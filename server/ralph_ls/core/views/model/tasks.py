@@ -169,7 +169,7 @@ class TaskReviews:
                 return f"changes requested{f' in review{nth}' if nth else ''}{why}"
             case ReviewStatus.APPROVED:
                 at_cap = story.feedback.startswith(AT_CAP)
-                how = "approved since its reviews were used up" if at_cap else "approved"
+                how = "approved because its reviews were used up" if at_cap else "approved"
                 return f"{how}{f' in review{nth}' if nth and not at_cap else ''}"
             case _:  # pragma: no cover
                 assert_never(status)

@@ -33,25 +33,25 @@ OUTCOME_WORDS = {
     Outcome.PROGRESS: "progress",
     Outcome.NO_PROGRESS: "no progress",
     Outcome.STOPPED: "stopped",
-    Outcome.LIMITED: "usage limit, does not count",
-    Outcome.LOST: "lost with its engine",
+    Outcome.LIMITED: "usage limit, not counted",
+    Outcome.LOST: "engine died",
 }
 
 FAILURE_WORDS = {
     AgentFailure.NOT_LOGGED_IN: "not logged in",
     AgentFailure.LIMIT: "usage limit",
     AgentFailure.OVERLOADED: "model overloaded",
-    AgentFailure.UNREACHABLE: "cannot reach the API",
+    AgentFailure.UNREACHABLE: "API unreachable",
     AgentFailure.CONTEXT_FULL: "context window full",
-    AgentFailure.MAX_TURNS: "out of turns",
-    AgentFailure.BUDGET: "out of its budget",
-    AgentFailure.REFUSED_AS_ROOT: "refused as root",
-    AgentFailure.WRONG_CALL: "called wrongly",
+    AgentFailure.MAX_TURNS: "turn limit reached",
+    AgentFailure.BUDGET: "cost limit reached",
+    AgentFailure.REFUSED_AS_ROOT: "refuses root",
+    AgentFailure.WRONG_CALL: "wrong flag or setting",
     AgentFailure.CRASHED: "crashed",
     AgentFailure.NO_OUTPUT: "no output",
     AgentFailure.KILLED: "killed",
     AgentFailure.IDLE: "silent for too long",
-    AgentFailure.TIMED_OUT: "out of time",
+    AgentFailure.TIMED_OUT: "timed out",
     AgentFailure.OTHER: "agent failed",
 }
 """Words for each failure of an agent, shown beside the outcome of its iteration."""
@@ -62,7 +62,7 @@ def failure_counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{FAILURE_WORDS[AgentFailure(kind)]} {n}" for kind, n in counts.items())
 
 
-CONFIRMED = "confirmed that nothing is left"
+CONFIRMED = "confirmed that nothing is left to do"
 """A confirming iteration that came to its own end."""
 
 
@@ -75,7 +75,7 @@ def outcome_words(
     if failure is None:
         return OUTCOME_WORDS[outcome]
     if outcome is Outcome.LIMITED:
-        return f"{FAILURE_WORDS[failure]}, does not count"
+        return f"{FAILURE_WORDS[failure]}, not counted"
     return f"{OUTCOME_WORDS[outcome]}, {FAILURE_WORDS[failure]}"
 
 
@@ -150,7 +150,7 @@ def claims_words(claims: Claims | None) -> str:
     if claims.pr_ready is not None:
         parts.append(f"{'' if claims.pr_ready else 'not '}ready for a pull request")
     if claims.clarification_words:
-        parts.append(f"needs clarification by its words ({', '.join(claims.clarification_words)})")
+        parts.append(f"needs clarification ({', '.join(claims.clarification_words)})")
     return ", ".join([*parts, f"confidence {claims.confidence}"]) if parts else ""
 
 
@@ -164,7 +164,7 @@ def evidence_words(evidence: Evidence) -> str:
     ]
     # The user's commits are not the agent's progress (docs/rules.md#evidence).
     if n_user_commits:
-        counts.append(f"{count_of(n_user_commits, 'commit')} of a person")
+        counts.append(f"{count_of(n_user_commits, 'commit')} of yours")
     observed = ", ".join(counts)
     return escape_control_chars(
         observed if evidence.progress else f"{observed}, no progress: {evidence.why}"
@@ -190,7 +190,7 @@ def reverted_words(event: GuardReverted) -> str:
         Forbidden.VERIFY: f"the commands that verify the work, changed in {event.path}",
         Forbidden.CHANGED: f"{event.path}, which was changed",
         Forbidden.DELETED: f"{event.path}, which was deleted",
-        Forbidden.CREATED: f"{event.path}, which was created, is away again",
+        Forbidden.CREATED: f"{event.path}, which was created (now removed)",
     }[event.what]
     names = [one_line(task.title, limit=SHOWN_REASON) for task in event.tasks[:SHOWN_TASKS]]
     names += ["…"] if event.n_tasks > len(names) > 0 else []

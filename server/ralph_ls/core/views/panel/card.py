@@ -66,14 +66,14 @@ def environment_lines(context: DocumentContext, state: RunState) -> Iterator[str
     breaker, rules = state.breaker, state.config.breaker
     if rules.denials_open > 0 and breaker.consecutive_denials:
         of = count_of(rules.denials_open, "iteration")
-        yield f"a tool was not permitted in {breaker.consecutive_denials} of {of}"
+        yield f"permission denied in {breaker.consecutive_denials} of {of}"
         # The reason of a breaker that opened for it already names the setting.
         if context.history.denied and TOOLS_SETTING not in breaker.reason:
             tools = one_line(", ".join(context.history.denied), limit=SHOWN_ERROR)
-            yield f"not permitted: {tools}; allow it with the setting {TOOLS_SETTING}"
+            yield f"denied: {tools}; allow it with the setting {TOOLS_SETTING}"
     if rules.set_aside_open > 0 and breaker.consecutive_set_asides:
         of = count_of(rules.set_aside_open, "task")
-        yield f"{breaker.consecutive_set_asides} of {of} set aside with no progress between"
+        yield f"{breaker.consecutive_set_asides} of {of} set aside in a row without progress"
 
 
 def _of_state(context: DocumentContext) -> Card | None:
@@ -84,8 +84,8 @@ def _of_state(context: DocumentContext) -> Card | None:
         case PanelState.RUNNING:
             return _half_open(context, state) if is_half_open(context) else None
         case PanelState.STOPPING:
-            text = "The agent may finish what it does; then the run ends."
-            return _made(context, "run-stops", Tone.PLAIN, "Stops after this iteration", text)
+            text = "The agent may finish this iteration; then the run ends."
+            return _made(context, "run-stops", Tone.PLAIN, "Stopping after this iteration", text)
         case PanelState.PAUSED:
             return _paused(context, state)
         case PanelState.WAITING:
@@ -144,15 +144,23 @@ def _open_halts(context: DocumentContext) -> Iterator[tuple[str, str]]:
 
 
 def _half_open(context: DocumentContext, state: RunState) -> Card:
-    lines = (breaker_reason(state), *environment_lines(context, state), *_last_error(state.breaker))
+    reason = f"Breaker half-open: {breaker_reason(state)}"
+    lines = (reason, *environment_lines(context, state), *_last_error(state.breaker))
     text = "\n".join(lines)
     return Card(
         kind=DiagnosticCode.BREAKER_HALF_OPEN,
         tone=Tone.WARNING,
-        title="Breaker half open",
+        title=f"No progress{_of_threshold(state)}",
         text=text,
         actions=(*controls.user_actions(context), *_log(context, state)),
     )
+
+
+def _of_threshold(state: RunState) -> str:
+    """`` (2 of 3)``: the iterations without progress; empty where no number of them opens it."""
+    opens = state.config.breaker.no_progress_open
+    count = state.breaker.consecutive_no_progress
+    return f" ({count} of {opens})" if 0 < count <= opens else ""
 
 
 def _stuck(context: DocumentContext, state: RunState) -> Card:
@@ -186,19 +194,19 @@ def _paused(context: DocumentContext, state: RunState) -> Card:
     if needs_review(context):
         due = review_due(state)
         why = "" if due is None else f"{due[0].upper()}{escape_control_chars(due[1:])}. "
-        text = f"{why}Look at what was done; it goes on when you approve it."
+        text = f"{why}Look at the work; the run continues when you approve it."
         made = _made(context, "run-review", Tone.WARNING, "Review", text)
         return made.model_copy(update={"actions": (*made.actions, *_log(context, state))})
     if context.phase is Phase.PAUSED:
-        return _made(context, "run-paused", Tone.WARNING, "Paused", "It goes on when you say so.")
-    text = "What it waited for is settled; no engine is there to see it."
-    return _made(context, "run-ready", Tone.WARNING, "Ready to go on", text)
+        return _made(context, "run-paused", Tone.WARNING, "Paused", "Continues when you resume it.")
+    text = "What it waited for is settled, but its engine is not running."
+    return _made(context, "run-ready", Tone.WARNING, "Ready to continue", text)
 
 
 NOT_COUNTED = {
-    USAGE_LIMIT: "The iteration that met the limit is not counted.",
-    OVERLOAD: "The iteration that found the model overloaded is not counted.",
-    UNREACHABLE: "The iteration that could not reach the API is not counted.",
+    USAGE_LIMIT: "The iteration that reached the limit does not count.",
+    OVERLOAD: "The iteration that found the model overloaded does not count.",
+    UNREACHABLE: "The iteration that could not reach the API does not count.",
 }
 
 
@@ -208,7 +216,7 @@ def _long_wait(context: DocumentContext, state: RunState) -> Card | None:
         return None
     # A viewer shows until when, in its own time zone.
     text = NOT_COUNTED.get(state.phase_reason or "", "")
-    title = f"Waits{wait_words(state.phase_reason, None)}"
+    title = f"Waiting{wait_words(state.phase_reason, None)}"
     return _made(context, "run-waits", Tone.PLAIN, title, text)
 
 

@@ -69,7 +69,7 @@ TESTS_TONES = {"PASSING": Tone.GOOD, "FAILING": Tone.BAD}
 
 BREAKER_WORDS = {
     BreakerState.CLOSED: ("closed", Tone.GOOD),
-    BreakerState.HALF_OPEN: ("half open", Tone.WARNING),
+    BreakerState.HALF_OPEN: ("half-open", Tone.WARNING),
     BreakerState.OPEN: ("open", Tone.BAD),
 }
 """Name and tone of each state (docs/rules.md#breaker)."""
@@ -210,7 +210,7 @@ def _refuted(context: DocumentContext) -> Iterator[Fact]:
     """The closed tasks that failed verification and are not done by now."""
     lines = [verification_words(event) for _, event in refuted_tasks(context)]
     if lines:
-        text, more = f"{count_of(len(lines), 'task')} refuted", "\n".join(lines)
+        text, more = f"{count_of(len(lines), 'task')} failed verification", "\n".join(lines)
         yield Fact(key="verified", heading="Verified", text=text, tone=Tone.WARNING, more=more)
 
 

@@ -42,7 +42,7 @@ ANSWERS_WITHOUT_RUN = (
     ("Doing", "nothing"),
     ("Last change", "nothing yet"),
     ("Needs you", "no"),
-    ("Stopped", "it has not begun"),
+    ("Stopped", "it has not started"),
     ("Next", "start loop"),
 )
 """The status summary of a work tree without a run."""
@@ -67,9 +67,9 @@ def panel_answers(context: DocumentContext) -> tuple[AnswerView, ...]:
         answers[2] = (answers[2][0], _last_change(context.state))
         answers[-1] = (answers[-1][0], _next(context, context.state))
     elif open_question(context) is not None:
-        answers[3] = ("Needs you", "yes, a question waits for an answer")
+        answers[3] = ("Needs you", "yes, it waits for your answer")
     elif open_blocker(context) is not None:
-        answers[3] = ("Needs you", "yes, a blocker waits to be resolved")
+        answers[3] = ("Needs you", "yes, it waits until you resolve a blocker")
     return tuple(AnswerView(heading=heading, text=some_lines(text)) for heading, text in answers)
 
 
@@ -121,7 +121,7 @@ def _next(context: DocumentContext, run: RunState) -> str:
     """The next action, with the title of its button."""
     waits = open_question(context) is not None or open_blocker(context) is not None
     if not waits and context.live and context.phase in {*actions.WORKING_PHASES, Phase.STOPPING}:
-        return "nothing, it goes on by itself"
+        return "nothing; it continues on its own"
     settling = actions.user_actions(context)
     if run.end is not None and run.end.reason is EndReason.COMPLETE:
         return f"nothing, the {'plan' if run.request is None else 'request'} is done"

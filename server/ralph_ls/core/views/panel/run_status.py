@@ -133,7 +133,7 @@ def _words(context: DocumentContext, state: PanelState) -> tuple[str, str]:
         case PanelState.RUNNING:
             return _running(context), _how_far(run)
         case PanelState.STOPPING:
-            return "Stops after this iteration", "stopping"
+            return "Stopping after this iteration", "stopping"
         case PanelState.PAUSED:
             return _paused(context, run), "review" if needs_review(context) else "paused"
         case PanelState.WAITING:
@@ -164,15 +164,15 @@ def _reason(end: End | None) -> str:
 
 def _running(context: DocumentContext) -> str:
     if is_pausing(context):
-        return "Pauses after this iteration"
+        return "Pausing after this iteration"
     return "Starting" if context.phase is Phase.STARTING else "Running"
 
 
 def _waiting(context: DocumentContext, run: RunState) -> str:
     if context.phase is Phase.PARKED:
-        return "About to go on"
+        return "About to continue"
     # A viewer shows until when, in the reader's time zone.
-    return f"Waits{WAIT_NAMES[run.phase_reason]}" if run.phase_reason in WAIT_NAMES else "Waiting"
+    return f"Waiting{WAIT_NAMES[run.phase_reason]}" if run.phase_reason in WAIT_NAMES else "Waiting"
 
 
 def _how_far(run: RunState) -> str:
@@ -183,9 +183,9 @@ def _how_far(run: RunState) -> str:
 
 def _paused(context: DocumentContext, run: RunState) -> str:
     if needs_review(context):
-        return "Waits for your review"
+        return "Waiting for your review"
     if context.phase is not Phase.PAUSED:
-        return "Ready to go on"
+        return "Ready to continue"
     return f"Paused after iteration {run.iteration}" if run.iteration else "Paused"
 
 

@@ -67,33 +67,33 @@ def check_agents(agents: Iterable[AgentSeen]) -> list[CheckResult]:
 
 
 def _name_and_version(agent: AgentSeen) -> str:
-    return f"{agent.name} {agent.version or 'of a version that it does not tell'}"
+    return f"{agent.name} {agent.version or '(unknown version)'}"
 
 
 def _account(agent: AgentSeen) -> str:
     if agent.account is not None:
-        return f"logged in as far as can be seen: {agent.account}"
-    return f"no sign of a login was seen; log in with: {agent.login}"
+        return f"logged in, as far as ralph can see: {agent.account}"
+    return f"no login found; log in with: {agent.login}"
 
 
 MAX_SHOWN_REMARKS = 3
 
 _ABOUT = {
     CheckCode.CRITERIA_VAGUE: (
-        "criteria that nobody can verify",
+        "criteria that cannot be verified",
         "let planning name a command for each: ralph replan",
     ),
     CheckCode.CRITERIA_MISSING: (
         "tasks that do not say when they are done",
-        "write criteria that can be run, or let planning do it: ralph replan",
+        "add criteria that can be run, or let planning do it: ralph replan",
     ),
     CheckCode.CLOSE_WITHOUT_EVIDENCE: (
-        "tasks that were closed without saying how that was seen",
-        "open them again: ralph reset-task ID, and ask for the criteria's lines in the reason",
+        "tasks that were closed without evidence",
+        "reopen them with ralph reset-task ID, and ask for the criteria's lines in the reason",
     ),
     CheckCode.DEPENDENCY_CYCLE: (
         "tasks that wait for each other",
-        "take one dependency of each ring away",
+        "remove one dependency from each cycle",
     ),
 }
 """Summary and remedy of grouped remarks; other codes use the message of their first remark."""
@@ -109,9 +109,10 @@ def check_plan_read(
     if parsed.problems:
         texts = [f"line {one.line}: {one.message}" for one in parsed.problems]
         message = (
-            f"{count_of(len(texts), 'place')} could not be read as meant: {_joined_messages(texts)}"
+            f"{count_of(len(texts), 'place')} could not be read as intended: "
+            f"{_joined_messages(texts)}"
         )
-        found.append(warning_check("plan-problems", message, "see them all: ralph plan"))
+        found.append(warning_check("plan-problems", message, "list them: ralph plan"))
     found += _marker(path, facts, config)
     # `_marker` reports the marker, with what it means for a start.
     others = [one for one in remarks if one.code is not CheckCode.MARKER_WITH_OPEN_TASKS]
@@ -122,9 +123,8 @@ def check_plan_read(
         found.append(
             problem_check(
                 "everything-blocked",
-                f"no task can be taken: "
-                f"{one_line(facts.left, limit=400) or _joined_messages(held)}",
-                "solve what blocks them, or plan anew: ralph replan",
+                f"no task is ready: {one_line(facts.left, limit=400) or _joined_messages(held)}",
+                "resolve what blocks them, or plan again: ralph replan",
             )
         )
     return found
@@ -136,8 +136,8 @@ def check_attempts(attempts: Mapping[str, int], config: Config, where: str) -> l
     stuck = [f"{task} ({count})" for task, count in attempts.items() if count >= limit > 0]
     if not stuck:
         return []
-    message = f"tried {limit} times or more and not taken any more: {_joined_messages(stuck)}"
-    remedy = f"try one again: ralph reset-task ID, or all of them: remove {where}"
+    message = f"set aside after {limit} attempts or more: {_joined_messages(stuck)}"
+    remedy = f"retry one with ralph reset-task ID, or all of them by removing {where}"
     return [warning_check("attempts", message, remedy)]
 
 
@@ -147,11 +147,11 @@ def _marker(path: str, facts: PlanFacts, config: Config) -> list[CheckResult]:
         return []
     n_open = counts.required - counts.required_done
     if n_open == 0:
-        message = f"{path} says {marker}, and nothing is open: a run ends at once with 0"
-        remedy = "add tasks, and remove that line, if work is left"
+        message = f"{path} contains {marker}, and nothing is open: a run ends at once with 0"
+        remedy = "if work is left, add tasks and remove that line"
         return [warning_check("marker-at-start", message, remedy)]
-    message = f"{path} says {marker} with {count_of(n_open, 'required task')} open"
-    remedy = "remove that line: it counts for a run only after it was gone and came again"
+    message = f"{path} contains {marker} with {count_of(n_open, 'required task')} open"
+    remedy = "remove that line: it only counts for a run once it was removed and added again"
     return [warning_check("marker-at-start", message, remedy)]
 
 
@@ -162,9 +162,9 @@ def _grouped(code: CheckCode, remarks: Sequence[LintRemark]) -> CheckResult:
         named = list(dict.fromkeys(one.task or one.message for one in remarks))
         return warning_check(str(code), f"{what}: {_joined_messages(named)}", remedy)
     what, _, remedy = first.partition("; ")
-    more = f" and {count_of(len(remarks) - 1, 'other')} like it" if len(remarks) > 1 else ""
+    more = f"; {count_of(len(remarks) - 1, 'other')} like it" if len(remarks) > 1 else ""
     return warning_check(
-        str(code), f"{one_line(what, limit=400)}{more}", remedy or "see them all: ralph plan"
+        str(code), f"{one_line(what, limit=400)}{more}", remedy or "list them: ralph plan"
     )
 
 

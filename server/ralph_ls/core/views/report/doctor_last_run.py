@@ -69,8 +69,8 @@ def _run_state(run: LastRun) -> CheckResult:
     state, name = run.state, f"run {run.state.run}"
     match run.phase:
         case Phase.CRASHED:
-            message = f"{name} has no engine any more and no end: its engine was killed"
-            return problem_check("engine", message, "go on with it: ralph run --resume")
+            message = f"the engine of {name} died before the run ended"
+            return problem_check("engine", message, "resume it: ralph run --resume")
         case Phase.PARKED:
             message = f"{name} waits for {one_line(parked_words(state), limit=400)}"
             return problem_check(
@@ -80,14 +80,14 @@ def _run_state(run: LastRun) -> CheckResult:
             return _ended(run)
         case phase:
             with_pid = "" if run.pid is None else f" (pid {run.pid})"
-            return passed_check("engine", f"{name} goes on, {phase.value}{with_pid}")
+            return passed_check("engine", f"{name} is active ({phase.value}){with_pid}")
 
 
-_RESET = "see why with: ralph status; then: ralph reset"
+_RESET = "find out why with ralph status, then: ralph reset"
 
 _HOW_TO_GO_ON = {
     EndReason.DECIDE.value: 'answer it: ralph answer "…"',
-    EndReason.BLOCKED.value: "solve it, then: ralph resume",
+    EndReason.BLOCKED.value: "resolve it, then: ralph resume",
 }
 
 
@@ -109,8 +109,8 @@ def _breaker(run: LastRun) -> list[CheckResult]:
         return []
     message = f"the breaker is OPEN: {one_line(breaker.reason, limit=400)}"
     if run.phase is Phase.PARKED:
-        return [problem_check("breaker-open", message, "mend the cause, then: ralph reset")]
-    return [warning_check("breaker-open", message, "mend the cause, then: ralph run --resume")]
+        return [problem_check("breaker-open", message, "fix the cause, then: ralph reset")]
+    return [warning_check("breaker-open", message, "fix the cause, then: ralph run --resume")]
 
 
 def _exits_at_once(run: LastRun) -> Iterable[CheckResult]:
@@ -121,8 +121,8 @@ def _exits_at_once(run: LastRun) -> Iterable[CheckResult]:
     yield warning_check(
         "exits-at-once",
         f"it ended before its first iteration: {one_line(end.message, limit=400)}",
-        "look for the completion marker in the plan, an open decide or blocked file, and tasks "
-        "that are not blocked: ralph plan",
+        "check the plan for its completion marker, an open question or blocker, and tasks that "
+        "are not blocked: ralph plan",
     )
 
 
@@ -148,16 +148,16 @@ def _pushes(run: LastRun) -> Iterable[CheckResult]:
     if newest.rejected:
         yield warning_check(
             "push-failed",
-            f"{message}: the remote has commits that are not here",
-            f"take them over: git pull --rebase {newest.remote} {newest.branch}, resolve what "
-            "conflicts, then: ralph run --resume",
+            f"{message}: the remote has newer commits",
+            f"get them: git pull --rebase {newest.remote} {newest.branch}, resolve any conflicts, "
+            "then: ralph run --resume",
         )
         return
     yield warning_check(
         "push-failed",
         message,
-        "look at git remote -v, the network and your rights there: ralph doctor --network; "
-        f"or push once yourself: git push -u {newest.remote} {newest.branch}",
+        "check git remote -v, the network and your permissions: ralph doctor --network; or push "
+        f"once yourself: git push -u {newest.remote} {newest.branch}",
     )
 
 
@@ -165,7 +165,7 @@ def _not_done(run: LastRun) -> Iterable[CheckResult]:
     """Commands of ``on_…`` and comments that failed."""
     for message in not_done(run.state):
         yield warning_check(
-            "outside-failed", message, "mend what it names, so that the next run can do it"
+            "outside-failed", message, "fix what it names, so that the next run can do it"
         )
 
 
@@ -174,8 +174,8 @@ def _costs(run: LastRun) -> Iterable[CheckResult]:
     usages = [one.usage for one in _all(run, e.IterationEnded) if one.usage is not None]
     costs = [usage.cost_usd for usage in usages if usage.cost_usd is not None]
     remedy = (
-        "break large tasks into smaller ones, narrow what the specifications ask for, and say in "
-        "the prompt where to look; max_cost_usd ends a run in time"
+        "split large tasks, narrow the specifications, and say in the prompt where to look; "
+        "max_cost_usd limits a run's cost"
     )
     if costs and sum(costs) / len(costs) >= COSTLY_USD:
         estimated = any(usage.estimated for usage in usages)
@@ -196,8 +196,8 @@ def _unrelated_files(run: LastRun) -> Iterable[CheckResult]:
     wide = [one for one in _all(run, e.EvidenceGathered) if one.evidence.files >= MANY_FILES]
     back = _all(run, e.GuardReverted)
     remedy = (
-        "say in the specifications what is out of scope, and make AGENTS.md more specific; "
-        "see what changed: git show"
+        "say in the specifications what is out of scope, and make AGENTS.md more specific; show "
+        "the changes: git show"
     )
     if wide:
         most = max(wide, key=lambda one: one.evidence.files)
@@ -205,7 +205,7 @@ def _unrelated_files(run: LastRun) -> Iterable[CheckResult]:
         yield warning_check("unrelated-files", message, remedy)
     if back:
         paths = ", ".join(dict.fromkeys(one.path for one in back))
-        message = f"changes that no iteration may make were put back: {one_line(paths, limit=200)}"
+        message = f"forbidden changes were restored: {one_line(paths, limit=200)}"
         yield warning_check("put-back", message, remedy)
 
 
@@ -221,16 +221,16 @@ def _same_task(run: LastRun) -> Iterable[CheckResult]:
             yield warning_check(
                 "same-task",
                 f"{title} ({newest.id}) was tried {len(again)} times in a row and is not done",
-                "see whether it is blocked or unclear, add examples to its specification, split "
-                f"it, do a part by hand, or leave it out: ralph skip {newest.id}",
+                "check whether it is blocked or unclear, add examples to its specification, split "
+                f"it, do part of it yourself, or skip it: ralph skip {newest.id}",
             )
     for aside in _all(run, e.TaskSetAside):
         title = one_line(aside.task.title, limit=SHOWN_REASON)
         yield warning_check(
             "set-aside",
             f"{title} ({aside.task.id}) was set aside: {one_line(aside.reason, limit=200)}",
-            f"mend what it needs, then: ralph reset-task {aside.task.id}, or plan anew: "
-            "ralph replan",
+            f"fix what it needs, then: ralph reset-task {aside.task.id}; or plan again: ralph "
+            "replan",
         )
 
 
@@ -242,7 +242,7 @@ def _nothing_finished(run: LastRun) -> Iterable[CheckResult]:
         yield warning_check(
             "nothing-finished",
             f"no task was finished in the last {len(idle)} iterations",
-            "see whether the criteria can be verified and the tasks are small enough: ralph plan",
+            "check that the criteria can be verified and the tasks are small enough: ralph plan",
         )
 
 
@@ -253,7 +253,8 @@ def _failing_tests(run: LastRun) -> Iterable[CheckResult]:
         yield warning_check(
             "tests-failing",
             f"the last {len(failing)} reports say that tests fail",
-            "look for tests that are flaky or too strict, and mend what all of them need first",
+            "look for tests that are flaky or too strict, and fix those that the others "
+            "depend on first",
         )
 
 

@@ -226,7 +226,7 @@ def total_lines(total: TotalMetrics) -> tuple[tuple[str, str], ...]:
     context = f"{usual} of the window on average, {most} at most"
     return (
         ("Runs", f"{total.runs} ({ends})" if ends else str(total.runs)),
-        ("Complete", f"{_percent(total.run_success_rate)} of the runs that are over"),
+        ("Complete", f"{_percent(total.run_success_rate)} of finished runs"),
         ("Iterations", f"{total.iterations}, {_percent(total.iteration_success_rate)} clean"),
         ("Interventions", f"{UNKNOWN if rate is None else f'{rate:.2f}'} an iteration ({hands})"),
         ("Work", ", ".join(work)),
@@ -370,7 +370,7 @@ def archive_summary(
             lines += ["", f"### {run.run}: {run.end}", ""]
             lines += markdown_table(ITERATION_HEADINGS, map(iteration_cells, run.iterations))
     else:
-        lines.append("There was no run.")
+        lines.append("No runs.")
     lines += ["", "## Files", ""]
     lines += [f"- {plain_text(name)}: was {plain_text(path)}" for path, name in files]
     return "\n".join([*lines, ""])

@@ -105,12 +105,12 @@ def run_report(
         Section(title="Summary", facts=tuple(_summary_facts(summary, pruned))),
         Section(title="What was done", points=tuple(_done(state, run, found))),
         Section(
-            title="What each finished task took",
+            title="Cost of each finished task",
             headings=RECEIPT_HEADINGS,
             rows=tuple(map(receipt_cells, run.receipts)),
             wide="Task",
         ),
-        Section(title="Set aside, and why", points=tuple(_set_aside(found))),
+        Section(title="Set aside", points=tuple(_set_aside(found))),
         Section(
             title="Iterations",
             headings=ITERATION_HEADINGS,

@@ -110,7 +110,7 @@ def event_line(
             text = f"{task.title}: {aside_words(event)}"
             return EventLine(text=text, weight=Weight.WARNING)
         case e.GuardReverted():
-            text = f"Put back: {reverted_words(event)}{committed_words(event)}"
+            text = f"Restored: {reverted_words(event)}{committed_words(event)}"
             return EventLine(text=text, weight=Weight.WARNING)
         case e.CriteriaVerified() | e.Validated() | e.RolledBack() | e.Committed() | e.Pushed():
             return _after_agent(event)
@@ -137,11 +137,9 @@ def log_lines(text: str, clock: str) -> str:
 def _about_user(event: e.EventBase, before: RunState | None) -> EventLine | None:
     match event:
         case e.RunResumed(run=run, by=by, orphans_ended=n_orphans):
-            text = f"Run {run} goes on, resumed by {by}"
+            text = f"Run {run} continues, resumed by {by}"
             text += (
-                f"; {count_of(n_orphans, 'process')} of its killed engine ended"
-                if n_orphans
-                else ""
+                f"; ended {count_of(n_orphans, 'process')} of its dead engine" if n_orphans else ""
             )
             return EventLine(text=text, weight=Weight.QUIET)
         case e.QuestionAsked(question=question, path=path):
@@ -150,7 +148,7 @@ def _about_user(event: e.EventBase, before: RunState | None) -> EventLine | None
         case e.QuestionAnswered(answer=answer, by=by):
             return EventLine(text=f"Answered by {by}: {answer}", weight=Weight.GOOD)
         case e.BlockedRaised(reason=reason, path=path):
-            text = f"Blocked: {reason}\n  ralph resume, or remove {path}, once it is solved"
+            text = f"Blocked: {reason}\n  once it is resolved: ralph resume, or remove {path}"
             return EventLine(text=text, weight=Weight.BAD)
         case e.BlockedResolved(by=by):
             return EventLine(text=f"Blocker resolved by {by}", weight=Weight.GOOD)
@@ -165,7 +163,7 @@ def _about_user(event: e.EventBase, before: RunState | None) -> EventLine | None
         case e.Warned(code=code, message=message):
             return EventLine(text=f"Warning ({code}): {message}", weight=Weight.WARNING)
         case e.PhaseChanged(phase=Phase.PARKED, reason=reason) if reason == REVIEW:
-            text = "Parked for your review: look at what was done, then: ralph resume"
+            text = "Waiting for your review: look at the work, then: ralph resume"
             return EventLine(text=text, weight=Weight.WARNING)
         case e.PhaseChanged(phase=Phase.STOPPING, reason=reason):
             return EventLine(text=_stopping(reason, before), weight=Weight.WARNING)
@@ -179,12 +177,12 @@ def _about_user(event: e.EventBase, before: RunState | None) -> EventLine | None
 def _left(survivors: tuple[int, ...]) -> str:
     """The processes that a run could not end, by pid."""
     pids = ", ".join(map(str, survivors))
-    return f" (still there although killed: pid {pids})" if survivors else ""
+    return f" (still running after being killed: pid {pids})" if survivors else ""
 
 
 _SHOWN_PHASES = frozenset({Phase.PAUSED, Phase.PARKED})
 
-STOPS_LATER = "Stopping after this iteration; Ctrl-C again stops now"
+STOPS_LATER = "Stopping after this iteration; press Ctrl-C again to stop now"
 """The line after the first Ctrl-C in an iteration."""
 
 
@@ -238,20 +236,18 @@ def _agent_started(event: e.AgentStarted, before: RunState | None) -> EventLine 
 
 def _agent_exited(event: e.AgentExited) -> EventLine | None:
     if event.timed_out:
-        text = f"The agent ran out of time after {format_duration(event.seconds)} and was ended"
+        text = f"The agent timed out after {format_duration(event.seconds)} and was ended"
     elif event.idle:
-        text = "The agent said nothing for too long and was ended"
+        text = "The agent printed nothing for too long and was ended"
     elif event.overspent:
-        text = "The agent used up a limit and was ended after that turn"
+        text = "The agent reached a limit and was ended after that turn"
     elif event.stopped:
         text = "The agent was ended"
     elif event.exit_code != 0:
         how = f"signal {event.signal}" if event.signal is not None else f"code {event.exit_code}"
         text = f"The agent ended with {how}"
     elif event.leftovers:
-        text = (
-            f"The agent left {count_of(event.leftovers, 'process')} behind, which had to be ended"
-        )
+        text = f"The agent left {count_of(event.leftovers, 'process')} running; ralph ended them"
     else:
         return None
     return EventLine(text=text, weight=Weight.WARNING)
@@ -277,7 +273,7 @@ def _checked(event: e.CriteriaVerified | e.Validated) -> EventLine:
         return EventLine(text=text, weight=Weight.GOOD)
     where = f" in {event.script}" if is_in_script_folder(event.script) else ""
     if event.timed_out:
-        text = f"Validation ran out of time after {format_duration(event.seconds)}{where}"
+        text = f"Validation timed out after {format_duration(event.seconds)}{where}"
     elif event.exit_code is None:
         text = "Validation was ended"
     else:
@@ -290,14 +286,14 @@ def _rolled_back(event: e.RolledBack) -> EventLine:
     if not event.ok:
         return EventLine(text=f"Not rolled back: {event.refused}", weight=Weight.BAD)
     if event.backup is None:
-        text = "Nothing to roll back: the iteration had changed nothing"
+        text = "Nothing to roll back: the iteration changed nothing"
         return EventLine(text=text, weight=Weight.WARNING)
     what = [count_of(event.files, "file")]
     if event.commits:
         what.insert(0, count_of(event.commits, "commit"))
-    text = f"Rolled back {', '.join(what)}; all of it is kept on {event.backup}"
+    text = f"Rolled back {', '.join(what)}; a copy is on {event.backup}"
     if event.kept:
-        text += f"\n  left as a person saved it: {', '.join(event.kept)}"
+        text += f"\n  kept as you saved it: {', '.join(event.kept)}"
     return EventLine(text=text, weight=Weight.WARNING)
 
 
@@ -307,7 +303,7 @@ def _handed_over(event: e.Committed | e.Pushed) -> EventLine:
     where = f"{event.branch} to {event.remote}"
     if event.ok:
         made = ", which had no such branch" if event.created else ""
-        again = f" at try {event.tries}" if event.tries > 1 else ""
+        again = f" on try {event.tries}" if event.tries > 1 else ""
         return EventLine(text=f"Pushed {where}{made}{again}", weight=Weight.GOOD)
     how = "was rejected" if event.rejected else f"failed {count_of(event.tries, 'time')}"
     tail = event.tail.strip().splitlines()[-MAX_VALIDATION_LINES:]
@@ -320,9 +316,9 @@ def _iteration_ended(event: e.IterationEnded) -> EventLine:
     at_limit = limited and event.failure in {None, AgentFailure.LIMIT}
     confirmed = bool(event.confirmed)
     how = outcome_words(event.outcome, event.failure, confirmed=confirmed)
-    how = "at the usage limit" if at_limit else how.removesuffix(", does not count")
+    how = "at the usage limit" if at_limit else how.removesuffix(", not counted")
     text = f"Iteration {event.iteration}: {how} in {format_duration(event.seconds)}{commit}"
-    text += "" if event.counted else "; it does not count"
+    text += "" if event.counted else "; not counted"
     text += f"\n  the agent claims: {claims}" if (claims := claims_words(event.claims)) else ""
     good = confirmed or event.outcome is Outcome.PROGRESS
     return EventLine(text=text, weight=Weight.QUIET if good else Weight.WARNING)

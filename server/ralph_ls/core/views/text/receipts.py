@@ -36,7 +36,7 @@ def receipt_lines(state: RunState) -> list[str]:
     earlier = len(done) - SHOWN_RECEIPTS
     more = [f"  … {earlier} more before: ralph stats"] if earlier > 0 else []
     shown = done[-SHOWN_RECEIPTS:]
-    return ["What each finished task took:", *more, *(f"  {_line(one)}" for one in shown)]
+    return ["Cost of each finished task:", *more, *(f"  {_line(one)}" for one in shown)]
 
 
 def _line(receipt: TaskReceipt) -> str:

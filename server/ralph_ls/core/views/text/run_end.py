@@ -49,32 +49,32 @@ MAX_LINE = 300
 _INDENT = " " * 13
 
 NEXT_STEPS = {
-    "limit": "used {used}; with a new total: ralph run --resume {flags}",
-    "blocked": "solve what blocks it, then: ralph resume, or remove {blocked} and: ralph run",
+    "limit": "raise the limit ({used}): ralph run --resume {flags}",
+    "blocked": "resolve the blocker, then: ralph resume, or remove {blocked} and: ralph run",
     "plan-blocked": "unblock a task in {plan}, then: ralph run --resume",
     "decide": 'ralph answer "…", or write below ## Answer in {decide}, then: ralph run',
-    "stuck": "mend the cause, then: ralph run --resume",
-    "fatal": "mend what the message says, then: ralph run --resume",
+    "stuck": "fix the cause, then: ralph run --resume",
+    "fatal": "fix what the message says, then: ralph run --resume",
     "stopped": "ralph run --resume",
 }
 """The next step after each end other than 0 (docs/rules.md#exit-codes)."""
 
 
-_ISSUES_STEP = "see how the work stands: bd stats, bd list --status in_progress, bd blocked"
+_ISSUES_STEP = "check the issues: bd stats, bd list --status in_progress, bd blocked"
 
 DISPUTE_STEP = (
-    "commit or discard what the message names, then: ralph run --resume; "
-    "or say whose it is with --take-all or --leave"
+    "commit or discard what the message names, then: ralph run --resume; or decide with "
+    "--take-all or --leave"
 )
 """The next step after a lost iteration with changes that may not be its own."""
 
 STEPS_WITH_BD = {
     "limit": f"{_ISSUES_STEP}; then: {NEXT_STEPS['limit']}",
     "plan-blocked": (
-        "see what holds each issue: bd blocked, bd list --status in_progress; "
-        "then plan anew: ralph replan, or try one again: ralph reset-task ID"
+        "see what holds each issue: bd blocked, bd list --status in_progress; then plan again: "
+        "ralph replan, or retry one: ralph reset-task ID"
     ),
-    "stuck": f"{_ISSUES_STEP}; mend the cause, then: ralph run --resume",
+    "stuck": f"{_ISSUES_STEP}; fix the cause, then: ralph run --resume",
     "stopped": f"{_ISSUES_STEP}; then: {NEXT_STEPS['stopped']}",
 }
 """The same where ``bd`` stores the plan, with its own commands first.
@@ -90,8 +90,8 @@ REPLAN = "ralph replan, for the specifications that no task names"
 def optional_line(titles: Sequence[str]) -> str:
     """The line about optional tasks that were not done, and the setting that includes them."""
     return (
-        f"Optional:    {count_of(len(titles), 'task')} left alone: {some_of(titles, SHOWN_TASKS)}"
-        ' (optional = "do" works on them)'
+        f"Optional:    {count_of(len(titles), 'task')} left alone: {some_of(titles, SHOWN_TASKS)} "
+        '(optional = "do" works on them)'
     )
 
 

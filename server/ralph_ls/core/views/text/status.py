@@ -59,7 +59,7 @@ def wait_words(
         # It lasts a minute at most, and the time is shown in hours and minutes.
         return WAIT_NAMES[CALL_LIMIT]
     if reason not in {USAGE_LIMIT, OVERLOAD, UNREACHABLE}:
-        return f": {one_line(reason or 'for a while', limit=SHOWN_REASON)}"
+        return f": {one_line(reason or 'for a moment', limit=SHOWN_REASON)}"
     end = "" if until is None else f" until {clock_words(until, since=since, zone=zone)}"
     return f"{WAIT_NAMES[reason]}{end}"
 
@@ -183,7 +183,7 @@ def _running(
     if phase is Phase.CRASHED:
         return f"no, the engine of run {state.run} is gone"
     if pid is None:
-        return f"no, the loop was stopped by the system while run {state.run} was {phase.value}"
+        return f"no, the system stopped the loop while run {state.run} was {phase.value}"
     left = "" if now is None else countdown(state, phase, now)
     how = " · ".join(filter(None, (phase_words(state, phase, zone), left)))
     parts = [
@@ -219,7 +219,7 @@ def _needs_you(state: RunState, phase: Phase) -> str:
     if phase is Phase.PAUSED:
         return "yes, it is paused"
     if phase is Phase.CRASHED:
-        return "yes, the run can be resumed"
+        return "yes, you can resume the run"
     if state.end is not None and needs_user(state, phase):
         return f"yes: {state.end.message}"
     return "no"
@@ -231,7 +231,7 @@ def _stopped(state: RunState, phase: Phase) -> str:
         by = f", by {end.by}" if end.by not in end.message else ""
         return f"{end.reason.value} (code {end.exit_code}): {end.message}{by}"
     if phase is Phase.CRASHED:
-        return "the engine ended without saying why"
+        return "the engine ended without giving a reason"
     return "it has not"
 
 
@@ -243,8 +243,8 @@ def _next(state: RunState, phase: Phase) -> str:
     if phase is Phase.PARKED:
         return {
             EndReason.DECIDE.value: 'ralph answer "…"',
-            EndReason.BLOCKED.value: "ralph resume, once the blocker is solved",
-            REVIEW: "ralph resume, once you have looked; or ralph note, or ralph stop",
+            EndReason.BLOCKED.value: "ralph resume, once the blocker is resolved",
+            REVIEW: "ralph resume, once you have looked at the work; or ralph note, or ralph stop",
         }.get(state.phase_reason or "", "ralph reset")
     if state.end is not None:
         of_request = "nothing: the request is fulfilled"

@@ -537,12 +537,12 @@ class TestFailures:
     @pytest.mark.parametrize(
         ("reason", "why", "failure"),
         [
-            ("max_tokens", "it reached the largest number of tokens", AgentFailure.CONTEXT_FULL),
-            ("max_turn_requests", "it reached its limit of turns", AgentFailure.MAX_TURNS),
-            ("refusal", "its model refused to go on", None),
-            ("cancelled", "its turn was cancelled", None),
-            ("of_tomorrow", "its turn ended with: of_tomorrow", None),
-            (None, "its turn ended with: no reason", None),
+            ("max_tokens", "reached the token limit", AgentFailure.CONTEXT_FULL),
+            ("max_turn_requests", "reached the turn limit", AgentFailure.MAX_TURNS),
+            ("refusal", "the model refused to continue", None),
+            ("cancelled", "the turn was cancelled", None),
+            ("of_tomorrow", "the turn ended with: of_tomorrow", None),
+            (None, "the turn ended with: no reason", None),
         ],
     )
     def test_a_turn_that_did_not_end_by_itself_has_failed(
@@ -554,12 +554,12 @@ class TestFailures:
     def test_a_turn_that_ends_with_a_refusal_says_of_what(self) -> None:
         denied = {"client": "denied", "tool": "edit"}
         _, final = play(*BEGIN, denied, answer(2, stopReason="cancelled"), whole=False)
-        assert final.why == "it ended its turn when edit was not permitted"
+        assert final.why == "the turn ended because edit was not permitted"
 
     def test_a_stream_without_an_end_has_crashed(self) -> None:
         _, final = play(*BEGIN, chunk("I am"), whole=False)
         assert (final.failed, final.failure) == (True, AgentFailure.CRASHED)
-        assert final.why == "its output ended before its turn did"
+        assert final.why == "the output ended in the middle of a turn"
         assert final.text == "I am"
 
     @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ class TestRecording:
         last = data.rstrip(b"\n").rfind(b"\n") + 1
         for end in range(0, last, 97):
             messages, found = decode(data[:end])
-            assert (found.failed, found.why) == (True, "its output ended without a result")
+            assert (found.failed, found.why) == (True, "the output ended without a result")
             assert all("{" not in getattr(message, "text", "") for message in messages)
 
     def test_work(self) -> None:
@@ -121,7 +121,7 @@ class TestRecording:
 
     def test_max_turns(self) -> None:
         found = decode(recording("max-turns"))[1]
-        assert found.why == ("it reached its limit of turns: Reached maximum number of turns (1)")
+        assert found.why == ("reached the turn limit: Reached maximum number of turns (1)")
 
     def test_todo(self) -> None:
         messages, _ = decode(recording("todo"))
@@ -375,9 +375,9 @@ class TestFailure:
             (result(None, is_error=True, subtype=""), "it ended with an error"),
             (
                 result(None, subtype="error_during_execution", errors=["a", "b"]),
-                "it was interrupted, or failed inside: a; b",
+                "interrupted, or failed internally: a; b",
             ),
-            (result(None, subtype="error_max_budget_usd"), "it reached its limit of cost"),
+            (result(None, subtype="error_max_budget_usd"), "reached the cost limit"),
         ],
     )
     def test_it_is_reported_in_words(self, record: Any, why: str) -> None:

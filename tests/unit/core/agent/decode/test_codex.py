@@ -260,7 +260,7 @@ class TestFailure:
         ("events", "why"),
         [
             ([failed("No such model\nmore")], "No such model"),
-            ([failed(None)], "its turn failed"),
+            ([failed(None)], "the turn failed"),
             ([error("Out of memory"), failed(None)], "Out of memory"),
             ([failed("x"), STARTED[1]], NO_END),
         ],

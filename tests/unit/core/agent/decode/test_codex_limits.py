@@ -79,7 +79,7 @@ HIT = "You've hit your usage limit."
             AccountLimit(resets_in=36303.0),
         ),
         ("You've reached your context limit", None),
-        ("it reached its limit of turns", None),
+        ("reached the turn limit", None),
         ("stream disconnected: try again in 5 minutes", None),
         ("unexpected status 503", None),
         ("", None),

@@ -245,8 +245,8 @@ class TestEnd:
             ([record("result", ok=False, message="no\nway")], "no"),
             ([record("error", message="why"), record("result", ok=False)], "why"),
             ([record("result", is_error=True, text="words\nmore")], "words"),
-            ([record("result", failed=2)], "it says that it failed"),
-            ([record("error")], "it tells an error"),
+            ([record("result", failed=2)], "it reports a failure"),
+            ([record("error")], "it reports an error"),
             ([record("error", error={"message": "deep"})], "deep"),
         ],
     )

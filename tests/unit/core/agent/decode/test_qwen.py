@@ -248,10 +248,10 @@ class TestEnds:
         assert found.limit == (AccountLimit() if failure == "limit" else None)
 
     def test_an_error_without_words(self) -> None:
-        assert final(failed_end("")).why == "it was interrupted, or failed inside"
+        assert final(failed_end("")).why == "interrupted, or failed internally"
         assert (
             final(end(None, is_error=True, subtype="error_during_execution", error="odd")).why
-            == "it was interrupted, or failed inside"
+            == "interrupted, or failed internally"
         )
 
     def test_a_stream_without_a_result_has_failed(self) -> None:

@@ -190,15 +190,15 @@ def told(report: Report, key: str) -> str:
         ("complete \u2705", "COMPLETE", ""),
         ("In Progress", "IN_PROGRESS", ""),
         ("<BLOCKED>", "BLOCKED", ""),
-        ("COMPLETE (1 of 1)", "COMPLETE", "it is read as COMPLETE"),
-        ("BLOCKED: no key", "BLOCKED", "it is read as BLOCKED"),
-        ("NEEDS_CLARIFICATION", "NEEDS_CLARIFICATION", "it is read as NEEDS_CLARIFICATION"),
-        ("DEFERRED", "IN_PROGRESS", "it is read as IN_PROGRESS"),
-        ("ANALYSIS", "IN_PROGRESS", "it is read as IN_PROGRESS"),
-        ("COMPLETED", "IN_PROGRESS", "it is read as IN_PROGRESS"),
-        ("COMPLETE_ISH", "IN_PROGRESS", "it is read as IN_PROGRESS"),
-        ("\u2705", "IN_PROGRESS", "it is read as IN_PROGRESS"),
-        ("-COMPLETE", "IN_PROGRESS", "it is read as IN_PROGRESS"),
+        ("COMPLETE (1 of 1)", "COMPLETE", "using COMPLETE"),
+        ("BLOCKED: no key", "BLOCKED", "using BLOCKED"),
+        ("NEEDS_CLARIFICATION", "NEEDS_CLARIFICATION", "using NEEDS_CLARIFICATION"),
+        ("DEFERRED", "IN_PROGRESS", "using IN_PROGRESS"),
+        ("ANALYSIS", "IN_PROGRESS", "using IN_PROGRESS"),
+        ("COMPLETED", "IN_PROGRESS", "using IN_PROGRESS"),
+        ("COMPLETE_ISH", "IN_PROGRESS", "using IN_PROGRESS"),
+        ("\u2705", "IN_PROGRESS", "using IN_PROGRESS"),
+        ("-COMPLETE", "IN_PROGRESS", "using IN_PROGRESS"),
     ],
 )
 def test_how_a_status_is_read(written: str, status: str, words: str) -> None:
@@ -211,11 +211,11 @@ def test_how_a_status_is_read(written: str, status: str, words: str) -> None:
     ("written", "tests", "words"),
     [
         ("PASSING", "PASSING", ""),
-        ("PASSING (43 tests)", "PASSING", "it is read as PASSING"),
-        ("FAILING - 2 of 9", "FAILING", "it is read as FAILING"),
+        ("PASSING (43 tests)", "PASSING", "using PASSING"),
+        ("FAILING - 2 of 9", "FAILING", "using FAILING"),
         ("not run", "NOT_RUN", ""),
-        ("ADDED (43 new tests)", "NOT_RUN", "it is read as NOT_RUN"),
-        ("GREEN", "NOT_RUN", "it is read as NOT_RUN"),
+        ("ADDED (43 new tests)", "NOT_RUN", "using NOT_RUN"),
+        ("GREEN", "NOT_RUN", "using NOT_RUN"),
     ],
 )
 def test_how_a_status_of_the_tests_is_read(written: str, tests: str, words: str) -> None:
@@ -227,8 +227,8 @@ def test_how_a_status_of_the_tests_is_read(written: str, tests: str, words: str)
     ("written", "work", "words"),
     [
         ("Testing", "TESTING", ""),
-        ("TESTING + docs", "TESTING", "it is read as TESTING"),
-        ("analysis", "ANALYSIS", "it is kept"),
+        ("TESTING + docs", "TESTING", "using TESTING"),
+        ("analysis", "ANALYSIS", "kept as it is"),
     ],
 )
 def test_how_a_type_of_work_is_read(written: str, work: str, words: str) -> None:
@@ -243,16 +243,16 @@ def test_how_a_type_of_work_is_read(written: str, work: str, words: str) -> None
         ("True \U0001f389", True, ""),
         ("[true]", True, ""),
         ("False.", False, ""),
-        ("yes", False, "it is read as false"),
-        ("No.", False, "it is read as false"),
-        ("true (all done)", False, "it is read as false"),
-        ("true - everything passes", False, "it is read as false"),
-        ("true (but not the docs)", False, "it is read as false"),
-        ("true, but not yet", False, "it is read as false"),
-        ("true once merged", False, "it is read as false"),
-        ("truely", False, "it is read as false"),
-        ("maybe", False, "it is read as false"),
-        ("-true", False, "it is read as false"),
+        ("yes", False, "using false"),
+        ("No.", False, "using false"),
+        ("true (all done)", False, "using false"),
+        ("true - everything passes", False, "using false"),
+        ("true (but not the docs)", False, "using false"),
+        ("true, but not yet", False, "using false"),
+        ("true once merged", False, "using false"),
+        ("truely", False, "using false"),
+        ("maybe", False, "using false"),
+        ("-true", False, "using false"),
     ],
 )
 def test_how_a_flag_is_read(written: str, flag: bool, words: str) -> None:
@@ -266,7 +266,7 @@ def test_a_wish_for_clarification_that_cannot_be_read_asks() -> None:
     report = read(clarity(body))
     assert report is not None
     assert report.clarification_needed
-    assert told(report, "CLARIFICATION_NEEDED") == "it is read as true, so it asks"
+    assert told(report, "CLARIFICATION_NEEDED") == "using true, so it asks"
 
 
 @pytest.mark.parametrize(
@@ -276,12 +276,12 @@ def test_a_wish_for_clarification_that_cannot_be_read_asks() -> None:
         ("3 files", 3, ""),
         ("<3>", 3, ""),
         ("0", 0, ""),
-        ("~3", 3, "it is read as 3"),
-        ("12/15", 12, "it is read as 12"),
-        ("three", 0, "it is read as 0"),
-        ("-1", 0, "it is read as 0"),
-        ("9" * 10_000, 999_999_999, "it is read as 999999999"),
-        ("0" * 10_000 + "7", 7, "it is read as 7"),
+        ("~3", 3, "using 3"),
+        ("12/15", 12, "using 12"),
+        ("three", 0, "using 0"),
+        ("-1", 0, "using 0"),
+        ("9" * 10_000, 999_999_999, "using 999999999"),
+        ("0" * 10_000 + "7", 7, "using 7"),
     ],
 )
 def test_how_a_number_is_read(written: str, number: int, words: str) -> None:

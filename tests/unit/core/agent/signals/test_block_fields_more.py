@@ -98,23 +98,22 @@ def test_a_value_loses_only_what_is_around_it(body: str, key: str, value: str) -
 def test_an_indented_table_is_read_without_a_word_about_its_head() -> None:
     text = ralph("  " + TABLE.replace("\n", "\n  "))
     assert fields_of(text) == {"STATUS": "BLOCKED", "EXIT_SIGNAL": "true"}
-    assert not [message for message in messages_of(text) if "belongs to no field" in message]
+    assert not [message for message in messages_of(text) if "has no field" in message]
 
 
 def test_bold_markers_around_nothing_are_an_empty_block() -> None:
     assert messages_of(f"**{BEGIN}**\n**{END}**") == [
-        "STATUS is missing; it is read as IN_PROGRESS",
-        "EXIT_SIGNAL is missing; it is read as false",
-        "TASKS_COMPLETED_THIS_LOOP is missing; it is read as 0",
-        "FILES_MODIFIED is missing; it is read as 0",
+        "STATUS is missing; using IN_PROGRESS",
+        "EXIT_SIGNAL is missing; using false",
+        "TASKS_COMPLETED_THIS_LOOP is missing; using 0",
+        "FILES_MODIFIED is missing; using 0",
     ]
 
 
 def test_an_unknown_value_is_reported_with_those_that_are_known() -> None:
     (message,) = messages_of(ralph(ANY_REPORT.replace("COMPLETE", "DONE", 1)))
     assert message == (
-        "STATUS is 'DONE', which is none of IN_PROGRESS, COMPLETE, BLOCKED; "
-        "it is read as IN_PROGRESS"
+        "STATUS is 'DONE', not one of IN_PROGRESS, COMPLETE, BLOCKED; using IN_PROGRESS"
     )
 
 

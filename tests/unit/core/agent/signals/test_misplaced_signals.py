@@ -48,7 +48,7 @@ def why(text: str, *, preferred: ReportKind = ReportKind.RALPH_STATUS) -> list[s
         ),
         pytest.param(
             f"{BEGIN}\nSTATUS: BLOCKED\n{ralph('STATUS: COMPLETE')}",
-            ["report 1: it is cut off, and a whole one follows it"],
+            ["report 1: it is cut off, and a complete one follows"],
             id="cut-before-a-whole-one",
         ),
         pytest.param(
@@ -58,20 +58,16 @@ def why(text: str, *, preferred: ReportKind = ReportKind.RALPH_STATUS) -> list[s
         ),
         pytest.param(
             ralph("STATUS: BLOCKED") + clarity("STATUS: COMPLETE"),
-            ["report 4: RALPH_STATUS is the block that is read here"],
+            ["report 4: only the block RALPH_STATUS is read here"],
             id="other-kind",
         ),
-        pytest.param(
-            f"> {BEGIN}\n> STATUS: COMPLETE", ["report 1: it stands in a quote"], id="quoted"
-        ),
+        pytest.param(f"> {BEGIN}\n> STATUS: COMPLETE", ["report 1: it is in a quote"], id="quoted"),
         pytest.param(
             "> **RALPH_STATUS:**\n>   STATUS: COMPLETE",
-            ["report 1: it stands in a quote"],
+            ["report 1: it is in a quote"],
             id="quoted-yaml",
         ),
-        pytest.param(
-            "> **CLARITY_STATUS**", ["report 1: it stands in a quote"], id="quoted-clarity"
-        ),
+        pytest.param("> **CLARITY_STATUS**", ["report 1: it is in a quote"], id="quoted-clarity"),
         pytest.param(
             f"I will put {BEGIN} here.",
             ["report 1: other text follows it on its line"],
@@ -79,7 +75,7 @@ def why(text: str, *, preferred: ReportKind = ReportKind.RALPH_STATUS) -> list[s
         ),
         pytest.param(
             "STATUS: x\nEXIT_SIGNAL: true\nand an exit_signal in words",
-            ["report 2: no line ---RALPH_STATUS--- begins a block before it"],
+            ["report 2: no line ---RALPH_STATUS--- opens it"],
             id="fields-without-a-beginning",
         ),
     ],
@@ -91,17 +87,17 @@ def test_reports(text: str, reasons: list[str]) -> None:
 @pytest.mark.parametrize(
     ("text", "reasons"),
     [
-        pytest.param(f"```\n{COMPLETE}\n```", ["it stands in a code fence"], id="fence"),
-        pytest.param(f"I will not output {COMPLETE}", ["it has no line of its own"], id="prose"),
-        pytest.param("<promise>COMPLETE", ["its tag has no end near it"], id="unclosed"),
-        pytest.param("COMPLETE</promise>", ["its tag has no beginning"], id="unopened"),
+        pytest.param(f"```\n{COMPLETE}\n```", ["it is in a code fence"], id="fence"),
+        pytest.param(f"I will not output {COMPLETE}", ["it is not on its own line"], id="prose"),
+        pytest.param("<promise>COMPLETE", ["its tag is not closed nearby"], id="unclosed"),
+        pytest.param("COMPLETE</promise>", ["its tag is not opened"], id="unopened"),
         pytest.param(
             "<Promise>COMPLETE</Promise>",
-            ["the tag is not written in small letters"] * 2,
+            ["the tag is not in lower case"] * 2,
             id="capitals",
         ),
         pytest.param(
-            "**COMPLETE**", ["it counts only as <promise>COMPLETE</promise>"], id="without-a-tag"
+            "**COMPLETE**", ["only <promise>COMPLETE</promise> counts"], id="without-a-tag"
         ),
         pytest.param("COMPLETE it, please", [], id="only-the-word-in-a-sentence"),
         pytest.param("```\nCOMPLETE\n```", [], id="the-word-in-a-fence"),
@@ -121,22 +117,22 @@ def test_promises(text: str, reasons: list[str]) -> None:
         ("Once done, I stop.", "done: it is hypothetical"),
         ("It will be done.", "done: it is hypothetical"),
         ("It is done when the tests pass.", "done: it is hypothetical"),
-        ("Is it done?", "done: it is asked"),
+        ("Is it done?", "done: it is a question"),
         ("Done: the parser", "done: it is a label or a heading"),
-        ("TODO: all work done", "done: it is still to do"),
+        ("TODO: all work done", "done: it is still to be done"),
         ("Status: done", "done: it is the value of a label"),
         ("It is a finished product", "finished: it only describes a thing"),
-        ("3 of 7 done", "done: it is said of a part"),
-        ("This task is done.", "done: it is said of a part"),
-        ("Done, except for the docs", "done: it is said of a part"),
-        ("All done => stop", "done: it stands in a rule"),
-        ('"done"', "done: it stands in a quote"),
-        ("> All done.", "done: it stands in a quote"),
-        ("It says `done`", "done: it stands in code"),
-        ("~~All done.~~", "done: it stands in struck-out text"),
-        ("- [x] All done", "done: it stands in a check list"),
-        ("| it is done |", "done: it stands in a table"),
-        ("```\nAll done.\n```", "done: it stands in a code fence"),
+        ("3 of 7 done", "done: it covers only a part"),
+        ("This task is done.", "done: it covers only a part"),
+        ("Done, except for the docs", "done: it covers only a part"),
+        ("All done => stop", "done: it is part of a rule"),
+        ('"done"', "done: it is in a quote"),
+        ("> All done.", "done: it is in a quote"),
+        ("It says `done`", "done: it is in code"),
+        ("~~All done.~~", "done: it is in struck-out text"),
+        ("- [x] All done", "done: it is in a check list"),
+        ("| it is done |", "done: it is in a table"),
+        ("```\nAll done.\n```", "done: it is in a code fence"),
         ("Nothing is unclear.", "unclear: it is negated"),
         ("If anything is unclear, ask.", "unclear: it is hypothetical"),
         ("I decided which option to take.", "which-option: it was decided"),
@@ -158,10 +154,10 @@ def test_every_word_has_its_own_line() -> None:
     text = 'It is not done.\nx\n"finished"\n\nIt is not done, and not com**plete**.\nNo "done".'
     assert why(text) == [
         "word 1: done: it is negated",
-        "word 3: finished: it stands in a quote",
+        "word 3: finished: it is in a quote",
         "word 5: done: it is negated",
         "word 5: complete: it is negated",
-        "word 6: done: it stands in a quote",
+        "word 6: done: it is in a quote",
     ]
 
 
@@ -186,16 +182,16 @@ class TestElsewhere:
     def test_what_is_where_nothing_counts_is_reported_by_its_place(self) -> None:
         report, promise = find_ignored_signals(parse_text("x"), elsewhere=(self.TOOL, self.OWN))
         assert (promise.what, promise.line, promise.text) == ("promise", None, COMPLETE)
-        assert promise.why == "it stands in a tool's result (line 3 of the stream)"
-        assert report.why == "it stands in an earlier text (line 5 of the stream)"
+        assert promise.why == "it is in a tool's result (line 3 of the stream)"
+        assert report.why == "it is in an earlier text (line 5 of the stream)"
 
     def test_an_earlier_report_that_is_used_is_not_reported(self) -> None:
         before = replace(self.OWN, line=1)
         final = AgentResult(text="x", earlier_block=ralph("STATUS: COMPLETE"))
         found = find_ignored_signals(parse_result(final), elsewhere=(before, self.TOOL, self.OWN))
         assert [entry.why for entry in found] == [
-            "it stands in an earlier text (line 1 of the stream)",
-            "it stands in a tool's result (line 3 of the stream)",
+            "it is in an earlier text (line 1 of the stream)",
+            "it is in a tool's result (line 3 of the stream)",
         ]
 
 

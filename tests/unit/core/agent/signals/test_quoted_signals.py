@@ -125,9 +125,9 @@ def test_the_user_is_shown_where_it_is() -> None:
     text = f'He said "{TAG} and every task is done".\n\n"\n{TAG}\n"'
     found = find_ignored_signals(parse_text(text))
     assert [(one.what, one.line, one.why) for one in found] == [
-        ("promise", 1, "it stands in a quote"),
-        ("promise", 4, "it stands in a quote"),
-        ("word", 1, "done: it stands in a quote"),
+        ("promise", 1, "it is in a quote"),
+        ("promise", 4, "it is in a quote"),
+        ("word", 1, "done: it is in a quote"),
     ]
 
 

@@ -36,7 +36,7 @@ def test_a_cut_block_keeps_its_other_problems_and_says_what_it_is() -> None:
     report = read(text)
     assert report is not None
     assert report.problems[-1].message == (
-        "the status block has no end marker; what could be read of it is used"
+        "the status block has no end marker; using what could be read"
     )
 
 
@@ -87,11 +87,11 @@ def test_what_is_around_a_beginning_does_not_hide_it(text: str) -> None:
         ),
         pytest.param(
             "Look:\n> RALPH_STATUS:\n>   STATUS: COMPLETE",
-            [("> RALPH_STATUS:", "it stands in a quote")],
+            [("> RALPH_STATUS:", "it is in a quote")],
             id="quote-below-text",
         ),
-        pytest.param(f'Write "{BEGIN}" first', [(BEGIN, "it stands in a quote")], id="double"),
-        pytest.param(f"Write '{BEGIN}' first", [(BEGIN, "it stands in a quote")], id="single"),
+        pytest.param(f'Write "{BEGIN}" first', [(BEGIN, "it is in a quote")], id="double"),
+        pytest.param(f"Write '{BEGIN}' first", [(BEGIN, "it is in a quote")], id="single"),
     ],
 )
 def test_a_beginning_that_opens_no_block_is_reported_with_its_reason(

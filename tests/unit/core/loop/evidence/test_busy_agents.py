@@ -556,11 +556,11 @@ def test_an_honest_agent_makes_progress_each_time(name: str, profile: ProfileNam
     ("given", "quoted"),
     [
         ({}, ""),
-        ({"RECOMMENDATION": "ask  the\nowner"}, "the agent said last: ask the owner"),
-        ({"WORK_SUMMARY": "wrote \u202eit\x1b[1m"}, "the agent said last: wrote it[1m"),
-        ({"failure": "exit 3", "errors": ("Error: x",)}, "the last error: exit 3"),
-        ({"errors": ("Error: x", "Error: y"), "closing_words": "z"}, "the last error: Error: y"),
-        ({"closing_words": "I could not find it."}, "the agent said last: I could not find it."),
+        ({"RECOMMENDATION": "ask  the\nowner"}, "the agent's last words: ask the owner"),
+        ({"WORK_SUMMARY": "wrote \u202eit\x1b[1m"}, "the agent's last words: wrote it[1m"),
+        ({"failure": "exit 3", "errors": ("Error: x",)}, "last error: exit 3"),
+        ({"errors": ("Error: x", "Error: y"), "closing_words": "z"}, "last error: Error: y"),
+        ({"closing_words": "I could not find it."}, "the agent's last words: I could not find it."),
     ],
 )
 def test_the_agents_own_reason_is_quoted_on_one_line(given: dict[str, Any], quoted: str) -> None:

@@ -149,10 +149,10 @@ def test_the_users_order_settles_all() -> None:
 def test_the_words_name_the_paths_and_what_to_do() -> None:
     words = dispute_words(Ownership(both=("a", "b"), unknown=("c",)), 7)
     assert "iteration 7" in words
-    assert "changed by its agent and again since: a, b" in words
-    assert "written when nobody can say by whom: c" in words
+    assert "changed by the agent and edited again afterwards: a, b" in words
+    assert "changed while nobody was watching: c" in words
     for flag in ("--take-all", "--leave"):
         assert f"ralph run --resume {flag}" in words
-    assert "again since" not in dispute_words(Ownership(unknown=("c",)), 7)
-    assert "by whom" not in dispute_words(Ownership(both=("c",)), 7)
+    assert "edited again" not in dispute_words(Ownership(unknown=("c",)), 7)
+    assert "nobody was watching" not in dispute_words(Ownership(both=("c",)), 7)
     assert left_to_user_words("abcdefg").endswith("a, b, c, d, e and 2 more")

@@ -107,7 +107,7 @@ def judged(
         ),
         pytest.param(
             judged(moved=("a",), fingerprint="start", kinds=HEAD),
-            "the review of 1 task went on",
+            "1 task moved on in review",
             id="a review that nobody committed",
         ),
         pytest.param(judged(own, moved=("a",), kinds=HEAD), "1 commit", id="one with a commit"),
@@ -118,29 +118,29 @@ def test_progress(evidence: Evidence, why: str) -> None:
 
 
 NOTHING = "nothing changed outside the loop's own files"
-PERSONS = "the only commit is a person's, and nothing else changed"
+PERSONS = "the only commit is yours, and nothing else changed"
 NO_PROGRESS = {
     "nothing": (judged(fingerprint="start"), NOTHING),
     "a report": (judged(said=report(FILES_MODIFIED=3)), NOTHING),
-    "a tick alone": (judged(tasks_done=("a",)), "a task was ticked and nothing else changed"),
+    "a tick alone": (judged(tasks_done=("a",)), "a task was ticked, but nothing else changed"),
     "a tick with a commit of the plan": (judged(own, tasks_done=("a",)), "a task was ticked"),
     "a tick with a person's commit": (judged(users_commit, tasks_done=("a",)), "a task was ticked"),
     "a commit of the plan": (judged(own), "the commits touch only the loop's own files"),
     "a commit of the plan beside a person's": (judged(own, users_commit), "the commits touch only"),
     "a state seen before": (
         judged(real, files=1, fingerprint="start"),
-        "back in a state that this run has seen before",
+        "back in an earlier state of this run",
     ),
     "a state seen before, declared": (
         judged(files=1, fingerprint="start", said=report(PR_READY="true"), kinds=WITH_DECLARED),
-        "seen before",
+        "an earlier state",
     ),
     "a commit where only files count": (
         judged(real, kinds=(EvidenceKind.WORKTREE,)),
         "the commits touch only",
     ),
-    "a violation alone": (judged(undone, kinds=HEAD), "no agent may change, and was restored"),
-    "a violation beside a person's": (judged(users_commit, undone), "no agent may change"),
+    "a violation alone": (judged(undone, kinds=HEAD), "was a forbidden change, and was restored"),
+    "a violation beside a person's": (judged(users_commit, undone), "a forbidden change"),
     "declares nothing": (judged(said=report(), kinds=WITH_DECLARED), NOTHING),
     "no report to declare anything": (judged(kinds=WITH_DECLARED), NOTHING),
     "a person's commit": (judged(users_commit), PERSONS),
@@ -148,7 +148,7 @@ NO_PROGRESS = {
     "a person's commit where HEAD counts": (judged(users_commit, kinds=HEAD), PERSONS),
     "two commits of users": (
         judged(users_commit, users_commit),
-        "the only commits are a person's",
+        "the only commits are yours",
     ),
     "a nested commit where HEAD counts": (judged(nested, kinds=HEAD), "the commits touch only"),
     "files where HEAD counts": (judged(files=2, kinds=HEAD), "changed files alone are no progress"),
@@ -186,13 +186,20 @@ def test_declared_progress_needs_no_change() -> None:
         (
             report(FILES_MODIFIED=2, TASKS_COMPLETED_THIS_LOOP=1),
             judged(users_commit),
-            "the report claims 2 modified files and 1 completed task, none was seen",
+            (
+                "the report claims 2 modified files and 1 completed task, but there is no "
+                "evidence of it"
+            ),
         ),
-        (report(FILES_MODIFIED=1), judged(), "the report claims 1 modified file, none was seen"),
+        (
+            report(FILES_MODIFIED=1),
+            judged(),
+            "the report claims 1 modified file, but there is no evidence of it",
+        ),
         (
             report(TASKS_COMPLETED_THIS_LOOP=2),
             judged(files=1),
-            "the report claims 2 completed tasks, none was seen",
+            "the report claims 2 completed tasks, but there is no evidence of it",
         ),
         (report(TASKS_COMPLETED_THIS_LOOP=1), judged(files=1, tasks_done=("a",)), None),
     ],
@@ -214,7 +221,10 @@ def test_a_changed_plan_is_a_modified_file() -> None:
     said = report(FILES_MODIFIED=1)
     planned = judged(mode=Mode.PLAN, plan_changed=True)
     assert contradiction(said, planned, plan_changed=True) is None
-    assert contradiction(said, planned) == "the report claims 1 modified file, none was seen"
+    assert (
+        contradiction(said, planned)
+        == "the report claims 1 modified file, but there is no evidence of it"
+    )
 
 
 def test_a_new_head_is_the_agents_last_commit_in_the_workspace() -> None:
@@ -309,11 +319,11 @@ def again(kind: Again | None, before: RepetitionHistory, **fields: Any) -> Evide
         (Again.OUTPUT, RepetitionHistory(), "only output files changed again: a.txt"),
         (Again.OUTPUT, RepetitionHistory(is_strict=False), "1 file"),
         (Again.SAME, RepetitionHistory(repeats=1), "1 file"),
-        (Again.SAME, RepetitionHistory(repeats=2), "the same files changed again and again"),
+        (Again.SAME, RepetitionHistory(repeats=2), "the same files keep changing"),
         (Again.SAME, RepetitionHistory(repeats=2, loop_commits=True), "1 file"),
         (Again.SAME, RepetitionHistory(repeats=2, is_strict=False), "1 file"),
         (Again.EDITED, RepetitionHistory(repeats=3), "1 file"),
-        (Again.EDITED, RepetitionHistory(repeats=4), "the same files changed again and again"),
+        (Again.EDITED, RepetitionHistory(repeats=4), "the same files keep changing"),
     ],
 )
 def test_the_same_files_again(kind: Again, before: RepetitionHistory, why: str) -> None:
@@ -364,7 +374,7 @@ def test_output_of_ralph_itself_is_named() -> None:
         report=None,
     )
     assert not evidence.progress
-    assert evidence.why == "only the output of ralph itself changed: out.json"
+    assert evidence.why == "only ralph's own output changed: out.json"
 
 
 def test_at_most_fifty_paths_are_kept() -> None:

@@ -33,12 +33,12 @@ idle = turn(fields=None, end=AgentFinished(signal=15, idle=True, seconds=9.0))
 @pytest.mark.parametrize(
     ("fails", "words"),
     [
-        pytest.param(crash, "the agent ended with 3 and left no result", id="exit code"),
+        pytest.param(crash, "the agent ended with 3 without a result", id="exit code"),
         pytest.param(by_signal, "the agent was ended by signal 11", id="signal"),
         pytest.param(silence, "the agent ended with 0", id="no word"),
         pytest.param(
             turn(fields=None, failure="API Error: 429"),
-            "the agent ended with 0 and left no result (API Error: 429); it is started once more",
+            "the agent ended with 0 without a result (API Error: 429); starting it once more",
             id="a failure that its output tells",
         ),
         pytest.param(
@@ -242,7 +242,7 @@ def test_a_completion_that_comes_too_early_is_refused() -> None:
         pytest.param(
             [turn(files=1, promises=(promise("complete"),))], ["completion-not-gate"], id="COMPLETE"
         ),
-        pytest.param([no_progress] * 2, ["breaker-half-open"], id="half open"),
+        pytest.param([no_progress] * 2, ["breaker-half-open"], id="half-open"),
         pytest.param(
             [turn(files=1, errors=("error: x",))] * 4, ["error-repeating"], id="the same error"
         ),
@@ -264,7 +264,7 @@ def test_warnings(script: list[Turn], codes: list[str]) -> None:
 def test_a_claim_that_evidence_contradicts_is_reported_in_words() -> None:
     played = play(turn(FILES_MODIFIED=3, TASKS_COMPLETED_THIS_LOOP=1), max_iterations=1)
     assert played.events_of("warned")[0].message == (
-        "the report claims 3 modified files and 1 completed task, none was seen"
+        "the report claims 3 modified files and 1 completed task, but there is no evidence of it"
     )
 
 
@@ -274,7 +274,7 @@ def test_an_end_state_that_occurred_before_is_no_progress() -> None:
     outcomes = [event.outcome for event in played.events_of("iterationEnded")]
     assert outcomes == [Outcome.PROGRESS, Outcome.NO_PROGRESS]
     evidence: Evidence = played.events_of("evidenceGathered")[1].evidence
-    assert evidence.why == "the work tree is back in a state that this run has seen before"
+    assert evidence.why == "the work tree is back in an earlier state of this run"
 
 
 def test_declared_progress_counts_where_it_is_switched_on() -> None:

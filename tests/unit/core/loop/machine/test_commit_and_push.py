@@ -194,7 +194,7 @@ class TestCommitted:
         assert (first.outcome.value, first.commit, first.uncommitted) == ("progress", None, True)
         assert played.warnings() == ["commit-failed"] * 2
         assert played.events_of("warned")[0].message == (
-            "the work of iteration 1 is not committed, it is still in the work tree: line 7 is ugly"
+            "the work of iteration 1 is not committed; it is still in the work tree: line 7 is ugly"
         )
         assert (second.outcome.value, second.uncommitted) == ("noProgress", True)
 
@@ -272,9 +272,9 @@ class TestPushed:
         assert played.run.end is not None
         assert played.exit_code == 5
         assert played.run.end.message == (
-            "pushing main to origin failed 3 times: no route to host; check the network, that you "
-            "may push to this branch, that the remote has no conflicting commits (git fetch), and "
-            "the remote's URL in .git/config (git remote -v); then go on with: ralph run --resume"
+            "pushing main to origin failed 3 times: no route to host; check the network, your "
+            "permission to push, and the remote's URL (git remote -v); then continue with: ralph "
+            "run --resume"
         )
         assert played.events_of("iterationEnded")[0].uncommitted is False
 
@@ -287,7 +287,7 @@ class TestPushed:
         played = play(simulated=simulated, **BOTH)
         assert played.run.end is not None
         assert "git pull --rebase origin main" in played.run.end.message
-        assert "nothing is ever forced" in played.run.end.message
+        assert "ralph never forces a push" in played.run.end.message
 
     def test_a_branch_that_is_none_names_no_remote(self) -> None:
         played = held(Awaits.PUSH)
@@ -295,7 +295,7 @@ class TestPushed:
         played.go_on(WorkPushed(ok=False, branch="a detached HEAD", tries=1))
         assert played.run.end is not None
         message = played.run.end.message
-        assert message.startswith("pushing a detached HEAD failed 1 time: git said nothing; ")
+        assert message.startswith("pushing a detached HEAD failed 1 time: git printed nothing; ")
 
     def test_notices_are_reported(self) -> None:
         played = held(Awaits.PUSH)

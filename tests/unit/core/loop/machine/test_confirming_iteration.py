@@ -60,7 +60,7 @@ class TestOneConfirmation:
             [ticks, looks],
             gate_rule=rule,
             ends=("complete", 0),
-            message="the confirming iteration found nothing more",
+            message="a confirming iteration found nothing left to do",
             iterations=2,
         )
         assert confirming(played) == [False, True]
@@ -73,7 +73,7 @@ class TestOneConfirmation:
             [ticks, adds, progress, does_b],
             gate_rule=rule,
             ends=("complete", 0),
-            message="a confirming iteration was run before",
+            message="a confirming iteration has already run",
             iterations=4,
         )
         assert confirming(played) == [False, True, False, False]
@@ -86,10 +86,10 @@ class TestOneConfirmation:
     @pytest.mark.parametrize(
         ("looks", "then"),
         [
-            pytest.param(timeout, (), id="it ran out of time"),
-            pytest.param(turn(end=timeout.end, files=1), (), id="it ran out of time at work"),
+            pytest.param(timeout, (), id="it timed out"),
+            pytest.param(turn(end=timeout.end, files=1), (), id="it timed out at work"),
             pytest.param(crash, (crash,), id="it failed twice"),
-            pytest.param(silence, (silence,), id="it said nothing"),
+            pytest.param(silence, (silence,), id="no output"),
             pytest.param(turn(silent=True, files=1, fields=None), (), id="it worked in silence"),
             pytest.param(turn(fields=None, files=1, end=crash.end), (), id="it broke off"),
             pytest.param(fails, (), id="it reports failing tests"),
@@ -233,7 +233,7 @@ class TestBlocked:
             gate_rule="marker",
             on_blocked="set-aside",
             ends=("blocked", 2),
-            message="gives no reason",
+            message="without a reason",
         )
 
     def test_is_no_progress_where_only_the_promise_counts(self) -> None:
@@ -329,7 +329,7 @@ class TestOneHaltAtATime:
         played = check_loop([turn(promises=self.both)], gate_rule=rule, ends=("blocked", 2))
         assert (played.simulated.blocked, played.simulated.question) == ("no key", None)
         (warned,) = [one for one in played.events_of("warned") if one.code == "second-halt"]
-        assert "asks as well: which?" in warned.message
+        assert "also asks: which?" in warned.message
         # Resolved, it asks nobody a second time.
         played.simulated.script.append(finishes)
         played.simulated.blocked = None

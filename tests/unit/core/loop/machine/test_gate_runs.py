@@ -243,11 +243,13 @@ class TestClarification:
 
     def test_says_so_where_no_question_is_named(self) -> None:
         said = turn(CLARIFICATION_NEEDED="true", WORK_SUMMARY="read the code")
-        check_loop([said], ends=("decide", 3), message="names no question. It says: read the code")
+        check_loop(
+            [said], ends=("decide", 3), message="did not ask a question. Its summary: read the code"
+        )
 
     def test_says_what_is_recommended_where_nothing_else_is_reported(self) -> None:
         said = turn(STATUS="NEEDS_CLARIFICATION", RECOMMENDATION="ask Ada")
-        check_loop([said], ends=("decide", 3), message="It says: ask Ada")
+        check_loop([said], ends=("decide", 3), message="Its summary: ask Ada")
         check_loop([turn(STATUS="NEEDS_CLARIFICATION")], ends=("decide", 3), message="nothing more")
 
     def test_gives_way_to_a_question_that_was_promised(self) -> None:
@@ -277,7 +279,7 @@ class TestAQuestionWithoutASignal:
         assert "asked-without-signal" in played.warnings()
         assert played.events_of("questionAsked") == []
         warned = played.events_of("warned")[0].message
-        assert warned.endswith("Shall I use Postgres? Tell it what you want with: ralph note")
+        assert warned.endswith("Shall I use Postgres? Answer it with: ralph note")
 
     def test_is_not_reported_where_it_was_asked_properly(self) -> None:
         promised = (promise("decide", "Postgres?"),)

@@ -99,7 +99,7 @@ def test_a_question_that_vanished_unanswered_is_written_again() -> None:
     edited(played, question=None)
     assert played.run.phase is Phase.PARKED
     assert played.simulated.question == "a or b?"
-    assert played.ignored[-1:] == ["nothing that the run waits for has changed"]
+    assert played.ignored[-1:] == ["nothing has changed that the run waits for"]
     n_events = len(played.events)
     assert len(edited(played, question=None).events) == n_events
 
@@ -153,7 +153,7 @@ def test_halt_files_mean_nothing_while_an_agent_runs() -> None:
             played.feed(HaltFilesChanged(halt=played.simulated.halt))
 
     played = play(finishes, person=person)
-    assert played.ignored == ["the run does not wait for a person while running"]
+    assert played.ignored == ["the run is not waiting for you; it is running"]
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_an_ended_run_that_was_not_answered_ends_again_the_same_way() -> None:
     played = play(asks("a or b?"), finishes).resume()
     assert (played.exit_code, len(played.prompts)) == (3, 1)
     assert played.run.end is not None
-    assert played.run.end.message == "still unanswered: a or b?"
+    assert played.run.end.message == "still waiting for your answer: a or b?"
 
 
 def test_a_question_that_vanished_while_no_engine_ran_is_written_again() -> None:

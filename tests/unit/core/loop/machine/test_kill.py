@@ -103,7 +103,7 @@ STORIES = {
         person=helpful,
         settings={"wait": True},
     ),
-    "breaker OPEN, the run ends": Story(
+    "breaker OPEN, the run is ending": Story(
         [progress] + [no_progress] * 3, ("stuck", 4), afterwards=no_progress
     ),
     "the same error until it opens": Story(

@@ -151,7 +151,7 @@ class TestDispute:
         played = self.dispute(wait=True)
         played.feed(command("stop"))
         assert played.exit_code == 2
-        assert "whose changes" in played.events_of("runEnded")[0].message
+        assert "your decision about the changes" in played.events_of("runEnded")[0].message
 
     def test_a_run_that_waits_can_be_interrupted(self) -> None:
         played = self.dispute(wait=True)

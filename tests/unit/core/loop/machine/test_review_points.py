@@ -60,8 +60,8 @@ PAINT = title_id("Paint the door")
         pytest.param(RunState(), None, id="nothing was done yet"),
         pytest.param(ended(4), None, id="none is wanted"),
         pytest.param(ended(4, every=3), None, id="not yet"),
-        pytest.param(ended(4, every=2), "4 iterations of this run are over", id="every second"),
-        pytest.param(ended(1, every=1), "1 iteration of this run is over", id="each"),
+        pytest.param(ended(4, every=2), "4 iterations of this run are done", id="every second"),
+        pytest.param(ended(1, every=1), "1 iteration of this run is done", id="each"),
         pytest.param(ended(4, every=2, outcome=Outcome.LIMITED), None, id="one that never was"),
         pytest.param(ended(4, every=2, outcome=Outcome.LOST), None, id="one that was lost"),
         pytest.param(ended(1, after_tasks=["US-1"]), None, id="a task that is open"),
@@ -105,9 +105,9 @@ def reviewed(*script: Turn, **fields: Any) -> SimulatedRun:
 def test_a_run_that_may_wait_parks_until_it_is_approved() -> None:
     played = reviewed()
     assert (played.run.phase, played.run.phase_reason) == (Phase.PARKED, "review")
-    assert parked_words(played.run) == "your review: 1 iteration of this run is over"
+    assert parked_words(played.run) == "your review: 1 iteration of this run is done"
     played.send("resume")
-    assert played.events_of("commandAccepted")[0].text == "the review is approved, the run goes on"
+    assert played.events_of("commandAccepted")[0].text == "review approved; the run continues"
     played.go_on()
     assert played.exit_code == 0
     assert played.run.iteration == 2

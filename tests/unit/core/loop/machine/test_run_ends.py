@@ -49,21 +49,26 @@ NEVER_PARKS: dict[str, tuple[list[Turn], tuple[str, int], str, dict[str, Any]]] 
     "complete by a confirming iteration": (
         [ticks_all, no_progress],
         ("complete", 0),
-        "confirming iteration found nothing more",
+        "confirming iteration found nothing left",
         {},
     ),
     "the one task is done": ([progress, ticks_all], ("complete", 0), "is done", {"task": "a"}),
     "iterations used up": (
         [progress, progress],
         ("limit", 1),
-        "2 of 2 iterations",
+        "2-iteration limit",
         {"max_iterations": 2},
     ),
-    "duration used up": ([progress] * 9, ("limit", 1), "duration of 9 s", {"max_duration": 9}),
+    "duration used up": (
+        [progress] * 9,
+        ("limit", 1),
+        "reached the 9s time limit",
+        {"max_duration": 9},
+    ),
     "validation fails": (
         [turn(files=1, validates=(False,))],
         ("fatal", 5),
-        "validation script ended with 1 after iteration 1",
+        "validation script failed with exit code 1 after iteration 1",
         {},
     ),
     "the agent fails three times": (
@@ -154,7 +159,7 @@ def test_no_one_is_asked_to_do_what_a_stuck_run_does_not_wait_for() -> None:
     played.send("stop")
     assert played.run.end is not None
     assert played.run.end.message == (
-        "stopped while waiting for a reset, as it is stuck: 2 iterations in a row without a commit"
+        "stopped while waiting for a reset: 2 iterations in a row without a commit"
     )
 
 
@@ -449,7 +454,7 @@ def test_an_empty_plan_gets_a_confirming_iteration() -> None:
 @pytest.mark.parametrize(
     ("looks", "iterations"),
     [
-        pytest.param(timeout, 3, id="it ran out of time"),
+        pytest.param(timeout, 3, id="it timed out"),
         pytest.param(crash, 3, id="it failed"),
     ],
 )

@@ -144,7 +144,7 @@ def test_the_same_command_twice_is_answered_once(phase: str) -> None:
     before = len(played.events)
     played.feed(given)
     assert len(played.events) == before
-    assert played.ignored[-1] == "this command was answered already"
+    assert played.ignored[-1] == "this command was already answered"
 
 
 @pytest.mark.parametrize("phase", HELD)
@@ -200,7 +200,7 @@ def test_a_stop_now_can_follow_a_stop_and_is_not_taken_back_by_one(first: bool) 
     played.send("stop", now=not first)
     assert StopAgent() in played.effects
     told = [event.text for event in played.events_of("commandAccepted")]
-    assert told[-1] == "the agent is ended now"
+    assert told[-1] == "ended the agent"
     assert (
         len([event for event in played.events_of("phaseChanged") if event.phase == "stopping"]) == 1
     )
@@ -260,7 +260,7 @@ def test_a_pause_ends_a_wait() -> None:
     played = waits_for(Awaits.TIME)
     played.send("pause")
     assert played.run.phase is Phase.PAUSED
-    assert played.feed(WaitElapsed()).ignored == "what the run waits for is a person"
+    assert played.feed(WaitElapsed()).ignored == "the run is waiting for the user"
     played.send("resume")
     assert played.go_on().exit_code == 0
 

@@ -52,7 +52,10 @@ class TestClaiming:
         played = play(simulated=shared(SANDS, others=("paint",)), **B_RULES)
         assert [one.task.id for one in played.events_of("iterationStarted")] == ["sand"]
         assert played.events_of("warned")[0].code == "claim-refused"
-        assert played.events_of("warned")[0].message == "paint (paint) is not taken: Bob has it"
+        assert (
+            played.events_of("warned")[0].message
+            == "paint (paint) was not claimed: assigned to Bob"
+        )
         assert played.run.attempts == {}
         assert played.exit_code == 2
 
@@ -88,7 +91,7 @@ class TestClaiming:
     def test_that_nobody_awaits_moves_nothing(self) -> None:
         held = SimulatedRun(simulated=shared(PAINTS), config=settings(**B_RULES)).until(Awaits.EXIT)
         held.feed(TaskClaimed(task=TaskRef(id="paint", title="paint")))
-        assert held.ignored == ["what the run waits for is the agent to end"]
+        assert held.ignored == ["the run is waiting for the agent to end"]
 
     def test_is_done_again_by_an_engine_that_takes_over(self) -> None:
         held = held_at_claim()

@@ -55,8 +55,8 @@ class TestSkip:
     def test_the_answer_names_when_it_counts(self) -> None:
         played = begun(progress, max_iterations=1).until(Awaits.EXIT)
         for task, words in (
-            ("first", "not taken any more after this iteration, for as long as the run lasts"),
-            ("second", "not taken any more, for as long as the run lasts"),
+            ("first", "skipped after this iteration for the rest of the run"),
+            ("second", "skipped for the rest of the run"),
         ):
             played.send("skip", task=task)
             (*_, accepted) = played.events_of("commandAccepted")
@@ -68,7 +68,7 @@ class TestSkip:
         for _ in range(2):
             played.send("skip", task="second")
         (rejected,) = played.events_of("commandRejected")
-        assert (rejected.code, rejected.reason) == ("skipped", "the task is skipped already")
+        assert (rejected.code, rejected.reason) == ("skipped", "the task is already skipped")
         assert played.run.skipped == ("second",)
 
     def test_it_counts_for_a_task_that_is_just_being_chosen(self) -> None:
@@ -103,7 +103,7 @@ class TestSkip:
         played.send("skip", task="first")
         played.go_on()
         assert played.run.end is not None
-        assert played.run.end.message == "the task first is skipped on your order"
+        assert played.run.end.message == "the task first was skipped by you"
 
     def test_a_reworded_task_stays_skipped(self) -> None:
         played = begun(progress, max_iterations=5).until(Awaits.EXIT)

@@ -139,7 +139,7 @@ def test_a_run_that_has_begun_is_not_started_again() -> None:
     played = play(finishes)
     given_input = Started(run=RUN, facts=facts(played.simulated, played.config))
     taken = step(LoopState(run=played.run), given_input, played.now)
-    assert taken.ignored == "a run that has begun is resumed, not started"
+    assert taken.ignored == "the run has begun; resume it instead of starting it"
 
 
 def test_a_complete_run_is_not_resumed() -> None:
@@ -154,7 +154,7 @@ def test_there_is_nothing_to_resume_without_a_run() -> None:
     played = play(finishes)
     played.events = []
     played.take_up()
-    assert played.ignored == ["there is no run to go on with"]
+    assert played.ignored == ["there is no run to resume"]
     assert played.state.awaits is Awaits.START
 
 

@@ -135,7 +135,7 @@ def test_what_is_set_aside_without_a_mark_is_skipped(
         pytest.param({"a": 2, "b": 1}, OFF, {"b": 1}, id="marked, attempts are off"),
         pytest.param({"b": 1}, BEADS, {"b": 1, "a": 3}, id="to be skipped"),
         pytest.param({"a": 5, "b": 1}, BEADS, {"b": 1, "a": 5}, id="skipped already"),
-        pytest.param({}, AttemptsConfig(mark=False), {}, id="no limit, so it has to be marked"),
+        pytest.param({}, AttemptsConfig(mark=False), {}, id="no limit, so it must be marked"),
     ],
 )
 def test_a_task_that_says_blocked_is_given_up_at_once(

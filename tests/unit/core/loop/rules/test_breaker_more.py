@@ -39,7 +39,7 @@ LATER = BEGIN + timedelta(hours=1)
         (BreakerState.HALF_OPEN, facts(blocked_reason="no key"), BreakerState.OPEN),
         (BreakerState.HALF_OPEN, facts(progress=True), BreakerState.CLOSED),
     ],
-    ids=["half open", "open", "open from half open", "closed again"],
+    ids=["half-open", "open", "open from half-open", "closed again"],
 )
 def test_every_move_has_its_time(
     before: BreakerState, given: BreakerFacts, after: BreakerState

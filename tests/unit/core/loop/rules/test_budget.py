@@ -45,23 +45,29 @@ def nearly(
     ("used", "message"),
     [
         pytest.param({"counted": 9, "seconds": 1199.9, "usage": spent(999, 4.99)}, None, id="none"),
-        pytest.param({"counted": 10}, "10 of 10 iterations are used up", id="iterations"),
-        pytest.param({"counted": 11}, "11 iterations (limit 10) are used up", id="beyond"),
-        pytest.param({"seconds": 1200}, "the duration of 1200 s is used up", id="duration"),
-        pytest.param({"usage": spent(1000)}, "1000 of 1000 tokens are used up", id="tokens"),
+        pytest.param({"counted": 10}, "reached the 10-iteration limit", id="iterations"),
+        pytest.param({"counted": 11}, "reached the 10-iteration limit (11 have run)", id="beyond"),
+        pytest.param({"seconds": 1200}, "reached the 20m time limit", id="duration"),
+        pytest.param(
+            {"usage": spent(1000)}, "reached the 1000-token limit (1000 used)", id="tokens"
+        ),
         pytest.param(
             {"usage": spent(600, output_tokens=450)},
-            "1050 of 1000 tokens are used up",
+            "reached the 1000-token limit (1050 used)",
             id="in and out",
         ),
         pytest.param({"usage": spent(cached_tokens=9000)}, None, id="cached ones are told apart"),
-        pytest.param({"usage": spent(cost=5)}, "5 of 5 US dollars are used up", id="cost"),
-        pytest.param({"usage": spent(cost=7.12)}, "7.12 of 5 US dollars are used up", id="cents"),
+        pytest.param(
+            {"usage": spent(cost=5)}, "reached the $5.00 cost limit ($5.00 used)", id="cost"
+        ),
+        pytest.param(
+            {"usage": spent(cost=7.12)}, "reached the $5.00 cost limit ($7.12 used)", id="cents"
+        ),
         pytest.param({"usage": Usage()}, None, id="unknown"),
         pytest.param({"usage": None}, None, id="nothing told"),
         pytest.param(
             {"counted": 10, "seconds": 9e9, "usage": spent(9999, 99)},
-            "10 of 10 iterations are used up",
+            "reached the 10-iteration limit",
             id="the first is told",
         ),
     ],
@@ -72,15 +78,13 @@ def test_a_run_ends_where_a_budget_is_used_up(used: dict[str, Any], message: str
 
 def test_long_durations_are_reported_in_full() -> None:
     settings: dict[str, Any] = {"max_duration": "30d"}
-    assert reached(seconds=2592000, **settings) == "the duration of 2592000 s is used up"
-    assert nearly(seconds=2100000.26, **settings) == {
-        "duration": "2100000.3 of 2592000 s are used up"
-    }
+    assert reached(seconds=2592000, **settings) == "reached the 720h time limit"
+    assert nearly(seconds=2100000.26, **settings) == {"duration": "583h20m of 720h used"}
 
 
 def test_small_costs_are_reported_in_full() -> None:
     usage = spent(cost=0.0123)
-    assert reached(usage=usage, max_cost_usd=0.001) == "0.0123 of 0.001 US dollars are used up"
+    assert reached(usage=usage, max_cost_usd=0.001) == "reached the $0.001 cost limit ($0.01 used)"
 
 
 @pytest.mark.parametrize(
@@ -90,17 +94,17 @@ def test_small_costs_are_reported_in_full() -> None:
         pytest.param(
             {"counted": 8, "seconds": 960, "usage": spent(800, 4)},
             {
-                "iterations": "8 of 10 iterations are used up",
-                "duration": "960 of 1200 s are used up",
-                "tokens": "800 of 1000 tokens are used up",
-                "cost": "4 of 5 US dollars are used up",
+                "iterations": "8 of 10 iterations used",
+                "duration": "16m of 20m used",
+                "tokens": "800 of 1000 tokens used",
+                "cost": "$4.00 of $5.00 used",
             },
             id="80 %",
         ),
         pytest.param({"usage": Usage()}, {}, id="unknown"),
         pytest.param(
             {"counted": 10, "seconds": 1000.04, "usage": spent(1000, 6)},
-            {"duration": "1000 of 1200 s are used up"},
+            {"duration": "16m40s of 20m used"},
             id="what is used up altogether is told by the end",
         ),
     ],
@@ -111,7 +115,7 @@ def test_the_user_is_warned_at_80_percent(used: dict[str, Any], expected: dict[s
 
 def test_short_runs_warn_of_no_iterations() -> None:
     assert nearly(3, max_iterations=4) == {}
-    assert nearly(4, max_iterations=5) == {"iterations": "4 of 5 iterations are used up"}
+    assert nearly(4, max_iterations=5) == {"iterations": "4 of 5 iterations used"}
 
 
 @given(

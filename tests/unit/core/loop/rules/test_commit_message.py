@@ -83,7 +83,7 @@ def test_without_a_summary_it_says_what_is_next() -> None:
     [
         ({"task": TaskRef(id="a", title="")}, "ralph: a"),
         ({"task": None, "mode": Mode.PLAN}, "ralph: make the plan"),
-        ({"task": None}, "ralph: look for what is left to do"),
+        ({"task": None}, "ralph: look for remaining work"),
         (
             {"task": None, "request": RequestView(title="Letters are late", source="issue.md")},
             "ralph: Letters are late",
@@ -170,9 +170,8 @@ def test_a_body_that_ends_with_its_limit_has_no_empty_line() -> None:
 
 def test_the_commit_of_hashes_names_the_log() -> None:
     assert progress_message(RUN, 7, "PROGRESS.md") == (
-        "ralph: name the commits in PROGRESS.md\n\n"
-        "Adds the commit of each task that was finished last.\n\n"
-        f"Ralph-Run: {RUN}\nRalph-Start: 7\n"
+        "ralph: record the commits in PROGRESS.md\n\nAdds the commits of the tasks that were "
+        f"finished last.\n\nRalph-Run: {RUN}\nRalph-Start: 7\n"
     )
 
 

@@ -67,7 +67,7 @@ class TestAnOverloadedModel:
         assert [event.failure for event in played.events_of("iterationEnded")][:2] == [
             "overloaded"
         ] * 2
-        assert played.events_of("warned")[1].message.endswith("; it is tried again, wait 2 of 3")
+        assert played.events_of("warned")[1].message.endswith("; waiting to try again (2 of 3)")
         assert agents(played) == [None] * 4, "it is not started twice in one iteration"
         assert played.run.overloads == 0
 
@@ -133,8 +133,8 @@ class TestWhatNeedsTheUser:
         ("kind", "words"),
         [
             (AgentFailure.NOT_LOGGED_IN, "is not logged in"),
-            (AgentFailure.REFUSED_AS_ROOT, "refuses to work as root"),
-            (AgentFailure.WRONG_CALL, "does not know a flag"),
+            (AgentFailure.REFUSED_AS_ROOT, "refuses to run as root"),
+            (AgentFailure.WRONG_CALL, "rejected a flag"),
         ],
     )
     def test_ends_the_run_at_once_with_what_to_do(self, kind: AgentFailure, words: str) -> None:
@@ -144,14 +144,14 @@ class TestWhatNeedsTheUser:
         )
         assert played.run.end is not None
         assert played.run.end.message.endswith(
-            ": so it says; do this; then go on with: ralph run --resume"
+            ": so it says; do this; then continue with: ralph run --resume"
         )
         assert agents(played) == [None]
 
     def test_may_have_no_words(self) -> None:
         played = check_loop([fails(AgentFailure.WRONG_CALL)], ends=("fatal", 5))
         assert played.run.end is not None
-        assert "given; then go on with" in played.run.end.message
+        assert "then continue with" in played.run.end.message
 
     def test_lets_the_work_count_that_was_done_before(self) -> None:
         worked = fails(AgentFailure.NOT_LOGGED_IN, files=1, commit=True)
@@ -206,8 +206,8 @@ class TestAFallback:
         assert agents(played) == [None, "other", "other"]
         (told,) = played.events_of("warned")
         assert told.message == (
-            "command is not logged in, or its account or key is not accepted: Please run /login; "
-            "other works on in its place"
+            "command is not logged in, or its account or key was rejected: Please run /login; "
+            "other takes over"
         )
         (out, *_) = played.events_of("iterationEnded")
         assert out.agent_out == AgentOut(agent="command", successor="other")
@@ -236,7 +236,10 @@ class TestAFallback:
         (waited,) = played.events_of("waitStarted")
         assert (waited.reason, waited.until) == ("limit", BEGIN + HOUR)
         assert agents(played) == [None, "other", "third", "other"]
-        assert "no agent is left, so the run waits" in played.events_of("warned")[-1].message
+        assert (
+            "no other agent is available, so the run waits"
+            in played.events_of("warned")[-1].message
+        )
 
     def test_with_no_agent_left_the_run_ends_with_the_message_of_the_last_one(self) -> None:
         check_loop(
@@ -301,4 +304,4 @@ def test_what_is_seen_of_an_agent_that_works_is_reported_once_for_each_iteration
         played.feed(given)
     (told,) = played.events_of("warned")
     assert (told.iteration, told.code, told.message) == (1, "context-50", "half full")
-    assert played.ignored == ["the iteration that it is about is over"]
+    assert played.ignored == ["that iteration is already over"]

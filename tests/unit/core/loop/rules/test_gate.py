@@ -148,7 +148,7 @@ class TestRefusals:
 def test_why_names_the_signal() -> None:
     said = {name: check_gate(given).why for name, given in SATISFIED.items()}
     assert said["the marker"] == (
-        "PROJECT_COMPLETE stands in the plan and every required task is done"
+        "the plan contains PROJECT_COMPLETE and every required task is done"
     )
     assert said["EXIT_SIGNAL and two phrases"] == (
         "the agent signals completion and every required task is done"
@@ -201,11 +201,11 @@ NOT_SATISFIED: dict[str, GateInputs] = {
 
 def test_a_gate_that_is_not_satisfied_names_the_signal_that_it_misses() -> None:
     found = {name: gate_finding(given, check_gate(given)) for name, given in NOT_SATISFIED.items()}
-    too_few = "it has {} of 2 completion indicators; they add up over iterations"
+    too_few = "{} of 2 completion indicators so far"
     assert found == {
         "no marker": "PROJECT_COMPLETE is not in the plan",
         "a marker of an earlier run": "PROJECT_COMPLETE is in the plan since before this run",
-        "no report": "there is no report",
+        "no report": "the agent gave no report",
         "no EXIT_SIGNAL": "EXIT_SIGNAL is not true",
         "EXIT_SIGNAL without any indicator": too_few.format(0),
         "a repeated phrase": too_few.format(1),
@@ -213,14 +213,14 @@ def test_a_gate_that_is_not_satisfied_names_the_signal_that_it_misses() -> None:
         "EXIT_SIGNAL without a plan": too_few.format(0).replace("of 2", "of 1"),
         "an open task and no promise": "it does not promise COMPLETE",
         "no plan and no promise": "it does not promise COMPLETE",
-        "all done, and blocked": "the agent asks for the user",
-        "all done, and a question": "the agent asks for the user",
-        "all done, and a wish for clarification": "the agent asks for the user",
+        "all done, and blocked": "the agent asks for you",
+        "all done, and a question": "the agent asks for you",
+        "all done, and a wish for clarification": "the agent asks for you",
         "all done too early": "only 3 of at least 4 iterations have run",
-        "a queue": "the queue is read before the next iteration",
-        "no report to look at": "there is no report",
+        "a queue": "the queue is checked before the next iteration",
+        "no report to look at": "the agent gave no report",
         "STATUS IN_PROGRESS with EXIT_SIGNAL": "STATUS is IN_PROGRESS and PR_READY is not true",
-        "STATUS COMPLETE with a wish for clarification": "the report asks for the user",
+        "STATUS COMPLETE with a wish for clarification": "the report asks for you",
     }
 
 
@@ -312,7 +312,7 @@ class TestQueue:
 
 
 PROMISES = "the agent promises COMPLETE"
-MARKER = "the plan has the line PROJECT_COMPLETE"
+MARKER = "the plan contains PROJECT_COMPLETE"
 EXIT = "the agent reports EXIT_SIGNAL true"
 READY = "the agent reports PR_READY true"
 
@@ -368,14 +368,14 @@ class TestForeignSignals:
         given = replace(given, config=GateConfig(rule=GateRule.STATUS, marker="ALL_OVER"))
         assert foreign_signals(given) == (
             "the agent promises SHIPPED",
-            "the plan has the line ALL_OVER",
+            "the plan contains ALL_OVER",
         )
 
 
 @pytest.mark.parametrize(
     ("config", "words"),
     [
-        (GateConfig(rule=GateRule.MARKER, marker="OVER"), "OVER on a line of its own in the plan"),
+        (GateConfig(rule=GateRule.MARKER, marker="OVER"), "OVER on its own line in the plan"),
         (GateConfig(rule=GateRule.DUAL), "EXIT_SIGNAL true and 2 completion indicators"),
         (
             GateConfig(rule=GateRule.DUAL, indicators=1),
@@ -383,11 +383,11 @@ class TestForeignSignals:
         ),
         (
             GateConfig(rule=GateRule.VERIFIED),
-            "<promise>SHIPPED</promise> on a line of its own and every task done",
+            "<promise>SHIPPED</promise> on its own line and every task done",
         ),
         (
             GateConfig(rule=GateRule.QUEUE),
-            "no task left in the plan when it is read before an iteration",
+            "an empty queue before an iteration",
         ),
         (GateConfig(rule=GateRule.STATUS), "STATUS COMPLETE or PR_READY true"),
     ],

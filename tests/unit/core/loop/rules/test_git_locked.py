@@ -25,7 +25,7 @@ def test_a_run_that_waits_continues_when_the_user_has_removed_it() -> None:
     simulated = SimulatedProject(script=[finishes], locked=LOCKED)
     played = SimulatedRun(simulated=simulated, config=settings(wait=True)).until(Awaits.PERSON)
     assert played.run.phase is Phase.PARKED
-    assert parked_words(played.run) == f"git to be free, then: ralph resume; {LOCKED}"
+    assert parked_words(played.run) == f"git to be unlocked, then: ralph resume; {LOCKED}"
     simulated.locked = ""
     played.go_on(command("resume"))
     assert played.exit_code == 0

@@ -65,14 +65,11 @@ def test_what_is_not_as_it_should_be(seen: RunEnvironment, expected: list[str]) 
 def test_each_says_what_to_do() -> None:
     seen = RunEnvironment(branch="main", remote="hub", dirty=("d", "b", "a", "c"), disks=(TREE,))
     assert "\n".join(condition.message for condition in health_warnings(seen)) == (
-        "only 412 MB are free at /work, where the work tree lies; make room before the loop "
-        "cannot write any more\n"
-        "the loop works on main itself; to look at its work before it gets there, use a separate "
-        "branch: ralph run --branch auto\n"
-        "main follows no branch of hub yet; the first push makes one there, or choose one with: "
-        "git branch --set-upstream-to=hub/BRANCH\n"
-        "4 files changed and in no commit: a, b, c and 1 more; commit or stash them, so that the "
-        "loop's work can be told from yours"
+        "only 412 MB free on the disk of the work tree (/work); make room, or the loop may fail\n"
+        "the loop commits to main directly; to review its work first, use a separate branch: "
+        "ralph run --branch auto\nmain has no upstream on hub; the first push creates it, or choose "
+        "one: git branch --set-upstream-to=hub/BRANCH\n4 files with uncommitted changes: a, b, c "
+        "and 1 more; commit or stash them to keep them apart from the loop's work"
     )
 
 

@@ -42,7 +42,7 @@ BOTH = Config(max_tokens_per_iteration=1000, max_cost_per_iteration_usd=0.5)
             BOTH, Usage(input_tokens=601, output_tokens=400), "1001 of 1000 tokens", id="tokens"
         ),
         pytest.param(BOTH, Usage(cost_usd=0.5), None, id="just as dear"),
-        pytest.param(BOTH, Usage(cost_usd=0.75), "0.75 of 0.5 US dollars", id="cost"),
+        pytest.param(BOTH, Usage(cost_usd=0.75), "$0.75 of $0.50", id="cost"),
     ],
 )
 def test_a_limit_is_passed_by_more_than_it(

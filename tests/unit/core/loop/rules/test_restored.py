@@ -76,10 +76,8 @@ def test_every_kind_has_its_rule() -> None:
 def test_the_message_of_the_commit_names_files_and_rules_and_no_stranger_s_words() -> None:
     message = restoration_message(RUN, 3, ["plan.md"], [DROPPED, DROPPED])
     assert message == (
-        "ralph: restore plan.md\n\n"
-        "The agent of this iteration committed what no iteration may change:\n\n"
-        f"- plan.md: {GUARD_RULES[Forbidden.DROPPED]}\n\n"
-        f"Ralph-Run: {RUN}\nRalph-Start: 3\n"
+        "ralph: restore plan.md\n\nThe agent committed changes that no iteration may make:\n\n- "
+        f"plan.md: {GUARD_RULES[Forbidden.DROPPED]}\n\nRalph-Run: {RUN}\nRalph-Start: 3\n"
     )
     several = restoration_message(RUN, 3, ["plan.md", "tasks.json"], [DROPPED, BROKEN])
     assert several.startswith("ralph: restore 2 guarded files\n\n")

@@ -92,7 +92,7 @@ def test_an_announcement_has_what_goes_why_and_how_to_keep_it() -> None:
     runs = (stored("a", 11, size=700), stored("b", 2, size=2000), stored("c", 1, is_kept=True))
     words = announcement_words(choose_runs(runs, limits, NOW))
     assert words.startswith(
-        "the next start will remove the output of 2 runs (2 kB), by [state] keep_days = 10 and "
+        "the next start removes the output of 2 runs (2 kB), by [state] keep_days = 10 and "
         '[state] max_bytes = "1 kB"; '
     )
     assert "ralph prune --dry-run" in words

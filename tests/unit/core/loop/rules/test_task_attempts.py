@@ -56,7 +56,7 @@ class TestMarkedInThePlan:
     def test_the_agents_own_reason_is_quoted(self) -> None:
         fails = turn(STATUS="IN_PROGRESS", RECOMMENDATION="the brush\n is missing")
         played = run(*[fails] * 3, turn(files=1, ticks=("sand",)), **S_RULES)
-        why = "3 attempts without success; the agent said last: the brush is missing"
+        why = "3 attempts without success; the agent's last words: the brush is missing"
         assert [one.reason for one in played.events_of("taskSetAside")] == [why]
         assert played.simulated.reasons == {"paint": why}
 
@@ -125,7 +125,7 @@ class TestReportedBlocked:
 
     def test_says_so_where_no_reason_is_given(self) -> None:
         played = run(turn(STATUS="BLOCKED", files=1), on_blocked="set-aside")
-        assert played.simulated.reasons["paint"] == "the agent reports BLOCKED and gives no reason"
+        assert played.simulated.reasons["paint"] == "the agent reports BLOCKED without a reason"
 
     def test_skips_the_task_where_the_plan_is_left_alone(self) -> None:
         played = run(
@@ -225,7 +225,7 @@ class TestWrittenAtTheStart:
         played.go_on()
         assert played.run.end is not None
         assert (played.run.end.exit_code, len(played.events_of("taskSetAside"))) == (4, 2)
-        assert "the environment is broken" in played.run.end.message
+        assert "the environment may be broken" in played.run.end.message
 
     def test_a_lost_iteration_with_progress_gives_it_back_where_only_idle_ones_count(self) -> None:
         played = self.begun()

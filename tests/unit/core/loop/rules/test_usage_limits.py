@@ -122,7 +122,7 @@ class TestBudgets:
 
     def test_of_tokens_ends_a_run(self) -> None:
         played = check_loop(
-            [self.costly] * 5, max_tokens=2000, ends=("limit", 1), iterations=3, message="tokens"
+            [self.costly] * 5, max_tokens=2000, ends=("limit", 1), iterations=3, message="token"
         )
         assert played.run.usage is not None
         assert played.run.usage.input_tokens == 1800

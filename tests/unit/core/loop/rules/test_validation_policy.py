@@ -53,15 +53,18 @@ class TestWords:
     @pytest.mark.parametrize(
         ("fields", "words"),
         [
-            ({"exit_code": 9}, "the validation script ended with 9 after iteration 3"),
-            ({"timed_out": True}, "the validation script ran out of time after iteration 3"),
+            ({"exit_code": 9}, "the validation script failed with exit code 9 after iteration 3"),
+            ({"timed_out": True}, "the validation script timed out after iteration 3"),
             (
                 {"exit_code": 1, "script": ".ralph/validate.sh"},
-                "the validation script ended with 1 after iteration 3",
+                "the validation script failed with exit code 1 after iteration 3",
             ),
             (
                 {"exit_code": 1, "script": ".ralph/validate.d/10-a"},
-                "the validation script .ralph/validate.d/10-a ended with 1 after iteration 3",
+                (
+                    "the validation script .ralph/validate.d/10-a failed with exit code 1 after "
+                    "iteration 3"
+                ),
             ),
         ],
     )
@@ -117,7 +120,8 @@ class TestRollback:
         assert played.run.evidence is not None
         assert not played.run.evidence.progress
         assert played.run.evidence.why == (
-            "what was done did not validate; it was rolled back, and is kept on ralph/backup-1"
+            "the changes did not pass validation and were rolled back; they are kept on "
+            "ralph/backup-1"
         )
 
     def test_the_same_work_is_progress_once_it_is_valid(self) -> None:
@@ -149,7 +153,7 @@ class TestRollback:
         (told,) = played.events_of("rolledBack")
         assert (told.ok, told.backup) == (True, None)
         assert played.run.evidence is not None
-        assert played.run.evidence.why == "what was done did not validate; it was rolled back"
+        assert played.run.evidence.why == "the changes did not pass validation and were rolled back"
 
     def test_where_it_cannot_be_the_run_ends_and_says_why(self) -> None:
         played = play(
@@ -158,8 +162,8 @@ class TestRollback:
         assert played.exit_code == 5
         assert played.run.end is not None
         assert played.run.end.message == (
-            "the validation script ended with 1 after iteration 1, and it was not rolled back: "
-            "it was pushed"
+            "the validation script failed with exit code 1 after iteration 1, and the iteration "
+            "could not be rolled back: it was pushed"
         )
         (told,) = played.events_of("rolledBack")
         assert (told.ok, told.refused) == (False, "it was pushed")
@@ -264,8 +268,8 @@ class TestRepair:
         assert (played.exit_code, played.run.iteration) == (5, 3)
         assert played.run.end is not None
         assert played.run.end.message == (
-            "the validation script ended with 1 after iteration 3, "
-            "the 2 repairs before did not mend it"
+            "the validation script failed with exit code 1 after iteration 3; 2 repairs did not "
+            "fix it"
         )
 
     def test_one_that_is_valid_between_them_counts_again(self) -> None:

@@ -44,8 +44,8 @@ ISSUES: tuple[dict[str, Any], ...] = (
 
 def test_what_others_were_given_or_have_claimed_is_theirs() -> None:
     assert claimed_by_others(snapshot_of(*ISSUES), {"Ada"}) == {
-        "b": "Bob has it",
-        "c": "Bob has it",
+        "b": "assigned to Bob",
+        "c": "assigned to Bob",
     }
 
 
@@ -55,9 +55,9 @@ def test_no_issue_is_taken_by_others_where_the_own_name_is_unknown() -> None:
 
 class TestQueue:
     def test_what_is_taken_is_held(self) -> None:
-        queue = queue_of({"id": "a"}, {"id": "b"}, taken={"a": "Bob has it"})
+        queue = queue_of({"id": "a"}, {"id": "b"}, taken={"a": "assigned to Bob"})
         assert ids(queue) == ["b"]
-        assert held(queue) == [("a", "taken", "Bob has it")]
+        assert held(queue) == [("a", "taken", "assigned to Bob")]
 
     @pytest.mark.parametrize(
         ("issue", "by"),
@@ -68,12 +68,12 @@ class TestQueue:
         ],
     )
     def test_a_reason_that_says_more_comes_first(self, issue: dict[str, Any], by: str) -> None:
-        queue = queue_of(issue, {"id": "b"}, taken={"a": "Bob has it"})
+        queue = queue_of(issue, {"id": "b"}, taken={"a": "assigned to Bob"})
         assert [one[1] for one in held(queue)] == [by]
 
     @pytest.mark.parametrize("offered", [["b"], ["a", "b"]])
     def test_that_it_is_not_offered_says_less(self, offered: list[str]) -> None:
-        queue = queue_of({"id": "a"}, {"id": "b"}, ready=offered, taken={"a": "Bob has it"})
+        queue = queue_of({"id": "a"}, {"id": "b"}, ready=offered, taken={"a": "assigned to Bob"})
         assert [one[1] for one in held(queue)] == ["taken"]
 
 

@@ -238,8 +238,8 @@ def test_a_line_without_the_command_verifies_nothing(criterion: str, line: str) 
 def test_the_command_that_has_to_be_cited_is_reported() -> None:
     issue = BeadsIssue(id="a", title="A", criteria=ASKED, close_reason="- [x] Unit tests pass")
     assert describe_close_reason(check_close_reason(issue)) == (
-        "was closed with 1 criterion not verified, such as “npm test auth.test.ts exits 0”; "
-        "what has to be cited is (npm test auth.test.ts - exit 0)"
+        "was closed with 1 criterion not verified, such as “npm test auth.test.ts exits 0”; cite "
+        "(npm test auth.test.ts - exit 0)"
     )
 
 
@@ -279,10 +279,10 @@ def test_ticks_are_no_change_and_all_else_is() -> None:
         ),
         pytest.param("- [ ] a", "- [x] a", "", id="no command"),
         pytest.param(
-            CRITERIA, "Closed", "was closed, and nothing says how that was seen", id="closed"
+            CRITERIA, "Closed", "was closed without saying how it was verified", id="closed"
         ),
-        pytest.param("", "", "was closed, and nothing says how that was seen", id="no reason"),
-        pytest.param("", "Done", "was closed, and nothing says how that was seen", id="bare"),
+        pytest.param("", "", "was closed without saying how it was verified", id="no reason"),
+        pytest.param("", "Done", "was closed without saying how it was verified", id="bare"),
         pytest.param("", "make test ends with 0", "", id="without criteria"),
         pytest.param(
             "",
@@ -346,7 +346,7 @@ def test_the_remarks_say_what_to_do() -> None:
     snapshot = snapshot_of({"id": "c", "title": "Cart", "status": "closed"})
     (one,) = check_issues(snapshot)
     assert one.message == (
-        "“Cart” was closed, and nothing says how that was seen; write one line for each criterion, "
+        "“Cart” was closed without saying how it was verified; write one line for each criterion, "
         "such as: - [x] Unit tests pass (npm test - exit 0)"
     )
     assert (one.task, one.place.start) == ("c", 0)

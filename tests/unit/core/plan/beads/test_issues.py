@@ -71,26 +71,32 @@ def test_an_answer_is_read_in_each_shape(text: str, ids: list[str]) -> None:
     [
         pytest.param(
             "No  issues\nfound",
-            BeadsOutput(oddities=(BeadsOddity("no-json", "bd printed no JSON: No issues found"),)),
+            BeadsOutput(
+                oddities=(BeadsOddity("no-json", "bd did not print JSON: No issues found"),)
+            ),
             id="prose",
         ),
         pytest.param(
             "[1,\n[2",
-            BeadsOutput(oddities=(BeadsOddity("no-json", "bd printed no JSON: [1, [2"),)),
+            BeadsOutput(oddities=(BeadsOddity("no-json", "bd did not print JSON: [1, [2"),)),
             id="torn",
         ),
         pytest.param(
             '[{"id":"bd-1"},2,"x"]',
             BeadsOutput(
                 items=({"id": "bd-1"},),
-                oddities=(BeadsOddity("odd-answer", "2 of what bd printed are no issues"),),
+                oddities=(
+                    BeadsOddity("odd-answer", "2 of the entries that bd printed are not issues"),
+                ),
             ),
             id="strange items",
         ),
         pytest.param(
             "7",
             BeadsOutput(
-                oddities=(BeadsOddity("odd-answer", "1 of what bd printed are no issues"),)
+                oddities=(
+                    BeadsOddity("odd-answer", "1 of the entries that bd printed are not issues"),
+                )
             ),
             id="a number",
         ),
@@ -98,9 +104,7 @@ def test_an_answer_is_read_in_each_shape(text: str, ids: list[str]) -> None:
             '{"b":1,"a":2}',
             BeadsOutput(
                 oddities=(
-                    BeadsOddity(
-                        "odd-answer", "bd printed an object that holds no issues, but a, b"
-                    ),
+                    BeadsOddity("odd-answer", "bd printed an object without issues; it has a, b"),
                 )
             ),
             id="another object",
@@ -110,7 +114,7 @@ def test_an_answer_is_read_in_each_shape(text: str, ids: list[str]) -> None:
             BeadsOutput(
                 oddities=(
                     BeadsOddity(
-                        "odd-answer", "bd printed an object that holds no issues, but nothing"
+                        "odd-answer", "bd printed an object without issues; it has nothing"
                     ),
                 )
             ),
@@ -179,9 +183,9 @@ def test_an_id_is_never_a_flag(text: str, is_usable: bool) -> None:
 
 
 def test_an_issue_without_an_id_is_none() -> None:
-    told = (BeadsOddity("unusable-id", "bd names an issue '--force', which is no id"),)
+    told = (BeadsOddity("unusable-id", "bd lists an issue with an invalid id: '--force'"),)
     assert read_issue({"id": "--force"}) == (None, told)
-    assert read_issue({})[1][0].message == "bd names an issue 'nothing', which is no id"
+    assert read_issue({})[1][0].message == "bd lists an issue with an invalid id: 'nothing'"
 
 
 def test_what_is_left_out_is_as_usual() -> None:

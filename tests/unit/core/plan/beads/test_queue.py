@@ -274,21 +274,20 @@ def test_what_is_left_is_held_each_with_its_reason() -> None:
     assert held(queue) == [
         ("b1", "blocked", "blocked by a key"),
         ("s1", "stuck", "set aside after 3 attempts"),
-        ("c1", "cycle", "in a ring: c1 → c2 → c1"),
-        ("c2", "cycle", "in a ring: c1 → c2 → c1"),
+        ("c1", "cycle", "in a cycle: c1 → c2 → c1"),
+        ("c2", "cycle", "in a cycle: c1 → c2 → c1"),
         ("w1", "waiting", "waiting for Stuck (s1)"),
-        ("e", "parts", "waiting for its parts, such as e.1"),
+        ("e", "parts", "waiting for its sub-issues, such as e.1"),
         ("e.1", "waiting", "waiting for Stuck (s1)"),
         ("k1", "skipped", "skipped in this run"),
         ("n1", "notOffered", "not offered by bd ready"),
     ]
     assert (queue.is_empty, queue.is_stuck, queue.cycles) == (False, True, (("c1", "c2"),))
     assert describe_unready(queue) == (
-        "blocked: b1 (blocked by a key); stuck: s1 (set aside after 3 attempts); "
-        "waiting: w1 (waiting for Stuck (s1)), e.1 (waiting for Stuck (s1)); "
-        "skipped: k1 (skipped in this run); "
-        "not offered by bd ready: n1 (not offered by bd ready); "
-        "waiting for each other: c1 → c2 → c1; take one out: bd dep remove"
+        "blocked: b1 (blocked by a key); stuck: s1 (set aside after 3 attempts); waiting: w1 "
+        "(waiting for Stuck (s1)), e.1 (waiting for Stuck (s1)); skipped: k1 (skipped in this "
+        "run); not offered by bd ready: n1 (not offered by bd ready); waiting for each other: c1 "
+        "→ c2 → c1; remove a dependency: bd dep remove"
     )
 
 

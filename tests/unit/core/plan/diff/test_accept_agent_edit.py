@@ -75,16 +75,16 @@ def test_a_mark_of_the_byte_order_stays_the_first_sign() -> None:
 @pytest.mark.parametrize(
     ("now", "agents", "what", "task", "refusal"),
     [
-        pytest.param(DROPPED, PLAN, Forbidden.SKIPPED, "A-2", "not in the plan any more",
+        pytest.param(DROPPED, PLAN, Forbidden.SKIPPED, "A-2", "no longer in the plan",
                      id="gone"),
         pytest.param(PLAN.replace("[ ] A-4", "[x] A-4"), SKIPPED, Forbidden.SKIPPED, "A-4",
                      "finished or skipped", id="finished"),
-        pytest.param(PLAN, DROPPED, Forbidden.DROPPED, "A-2", "tasks are nested", id="nested"),
-        pytest.param(PLAN, PLAN, Forbidden.CHANGED, "A-2", "a whole file", id="file"),
-        pytest.param(PLAN, DROPPED, Forbidden.CRITERIA, "A-2", "does not have the task",
+        pytest.param(PLAN, DROPPED, Forbidden.DROPPED, "A-2", "nested tasks", id="nested"),
+        pytest.param(PLAN, PLAN, Forbidden.CHANGED, "A-2", "the whole file", id="file"),
+        pytest.param(PLAN, DROPPED, Forbidden.CRITERIA, "A-2", "has no such task",
                      id="agent-dropped-it-too"),
         pytest.param(PLAN.replace("a note", "another"), CRITERIA, Forbidden.CRITERIA, "A-1",
-                     "was changed since", id="noted"),
+                     "have changed since", id="noted"),
         pytest.param("## Tasks\n1. A-4: print\n", "## Tasks\n1. A-4: print\n", Forbidden.SKIPPED,
                      "A-4", "no box", id="no-box"),
         pytest.param("- [ ] A-1: a\n```\n- [ ] A-2: b\n", "", Forbidden.DROPPED, "A-1",
@@ -105,7 +105,7 @@ def test_other_tasks_must_stay_what_they_are() -> None:
     now = "- [ ] A-1: a\n\n1. b\n2. c\n"
     agents = "1. b\n2. c\n"
     kept = accept_agent_edit(now, agents, Forbidden.DROPPED, "A-1", dropped=[])
-    assert "read as something else" in kept.refusal
+    assert "would change how other" in kept.refusal
 
 
 def test_criteria_must_be_read_as_the_agents() -> None:

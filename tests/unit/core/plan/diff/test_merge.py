@@ -177,8 +177,8 @@ def test_both_changes_survive(base: str, mine: str, theirs: str, merged: str) ->
             "- [ ] A-1: a\n  - n\n- [ ] A-2: b\n",
             "- [ ] A-2: b\n",
             "- [ ] A-1: a\n  - [x] n\n- [ ] A-2: b\n",
-            "- [ ] A-1: a\n  - Conflict: the other version has no such task any more\n"
-            "  - [x] n\n- [ ] A-2: b\n",
+            "- [ ] A-1: a\n  - Conflict: the other version no longer has this task\n  - [x] n\n- "
+            "[ ] A-2: b\n",
             MergeConflict(line=0, mine=None, theirs="- [ ] A-1: a"),
             id="i-removed-what-they-changed",
         ),
@@ -186,8 +186,8 @@ def test_both_changes_survive(base: str, mine: str, theirs: str, merged: str) ->
             "- [ ] A-1: a\n  - [ ] A-4: n\n- [ ] A-2: b\n",
             "- [ ] A-2: b\n",
             "- [ ] A-1: a\n  - [x] A-4: n\n- [ ] A-2: b\n",
-            "- [ ] A-1: a\n  - Conflict: the other version has no such task any more\n"
-            "  - [x] A-4: n\n- [ ] A-2: b\n",
+            "- [ ] A-1: a\n  - Conflict: the other version no longer has this task\n  - [x] A-4: "
+            "n\n- [ ] A-2: b\n",
             MergeConflict(line=0, mine=None, theirs="- [ ] A-1: a"),
             id="i-removed-it-all-and-they-ticked-what-is-nested",
         ),
@@ -195,8 +195,8 @@ def test_both_changes_survive(base: str, mine: str, theirs: str, merged: str) ->
             "- [ ] A-1: a\n- [ ] A-2: b\n",
             "- [ ] A-2: b\n- [ ] A-1: a\n",
             "- [ ] A-2: b\n\nend\n",
-            "- [ ] A-2: b\n- [ ] A-1: a\n"
-            "  - Conflict: the other version has no such task any more\n\nend\n",
+            "- [ ] A-2: b\n- [ ] A-1: a\n  - Conflict: the other version no longer has this task\n"
+            "\nend\n",
             MergeConflict(line=1, mine="- [ ] A-1: a", theirs=None),
             id="they-removed-what-i-moved",
         ),
@@ -204,8 +204,8 @@ def test_both_changes_survive(base: str, mine: str, theirs: str, merged: str) ->
             "- [ ] c\n- [ ] c\n- [ ] A-1: a\n",
             "- [ ] c\n- [ ] A-1: a\n",
             "- [ ] c\n- [x] c\n- [ ] A-1: a\n",
-            "- [ ] c\n- [x] c\n  - Conflict: the other version has no such task any more\n"
-            "- [ ] A-1: a\n",
+            "- [ ] c\n- [x] c\n  - Conflict: the other version no longer has this task\n- [ ] "
+            "A-1: a\n",
             MergeConflict(line=1, mine=None, theirs="- [x] c"),
             id="one-of-equal-titles",
         ),
@@ -461,5 +461,5 @@ def test_where_one_writer_removed_all_what_the_other_did_is_kept_at_its_task() -
     base = "- [ ] A-1: write one\n- [ ] A-2: write two\n"
     merged = merge_markdown(base, "", "- [x] A-2: write two\n").text
     assert merged == (
-        "- [x] A-2: write two\n  - Conflict: the other version has no such task any more\n"
+        "- [x] A-2: write two\n  - Conflict: the other version no longer has this task\n"
     )

@@ -40,7 +40,7 @@ JWT = "## 2026-11-20\n\n- [x] Refactored authentication module to use JWT\n  Com
 @pytest.mark.parametrize(
     ("after", "told", "own", "finished"),
     [
-        pytest.param("- [ ] Ship it\n- [ ] Write docs\n", JWT, 0, [0], id="other words"),
+        pytest.param("- [ ] Ship it\n- [ ] Write docs\n", JWT, 0, [0], id="other text"),
         pytest.param("- [ ] Ship it\n- [ ] Write docs\n", JWT, None, [], id="no evidence"),
         pytest.param("- [ ] Ship it\n- [ ] Write docs\n", JWT, 1, [], id="another one's"),
         pytest.param("- [ ] Ship it\n", JWT, 0, [0], id="it takes one entry, for itself alone"),

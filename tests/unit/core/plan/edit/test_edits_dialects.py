@@ -44,7 +44,9 @@ def test_a_heading_is_edited() -> None:
     assert unblock_task(blocked, last(blocked)) == HEADED.replace("Parser\n", "Parser\n\n")
     assert "Parser\n- n\n\nWords" in add_task_note(HEADED, last(HEADED), "n")
     assert add_task(HEADED, "New", after=last(HEADED)).endswith("Words.\n### ⬜ New\n")
-    with pytest.raises(RalphError, match=r"given the priority P0 .*; move it below a heading that"):
+    with pytest.raises(
+        RalphError, match=r"given the priority P0 .*; move it below a heading with that"
+    ):
         set_priority(HEADED, last(HEADED), Priority.P0)
 
 
@@ -93,7 +95,7 @@ def test_a_row_is_edited() -> None:
     assert unblock_task(blocked, last(blocked)) == TABLE
     assert block_task(TABLE, last(TABLE), "") == TABLE.replace("Write", "[BLOCKED] Write")
     for edit in (add_task_note, attach_commit):
-        with pytest.raises(RalphError, match=r"row of a table, which has no column .* give the"):
+        with pytest.raises(RalphError, match=r"table row, and the table has no column .* add one"):
             edit(TABLE, last(TABLE), "abc1234")
     tagged = set_priority(TABLE, last(TABLE), Priority.P0)
     assert tagged == TABLE.replace("Write", "[P0] Write")

@@ -119,14 +119,14 @@ def test_what_the_rest_needs_stays() -> None:
     plan = "## Phase ✅\n\n### 🟢 a\n\n### 🟢 b\n"
     moved = move_finished(plan, "", day="2026-02-04")
     assert moved.plan == "## Phase ✅\n\n### 🟢 b\n"
-    with pytest.raises(RalphError, match="cannot be taken out of the plan"):
+    with pytest.raises(RalphError, match="cannot be moved out of the plan"):
         move_finished(moved.plan, "", day="2026-02-04")
 
 
 def test_what_makes_no_sense_is_refused() -> None:
-    with pytest.raises(RalphError, match="'today' is no day; write"):
+    with pytest.raises(RalphError, match="'today' is not a date; write"):
         move_finished(PLAN, "", day="today")
-    with pytest.raises(RalphError, match="no hash"):
+    with pytest.raises(RalphError, match="not a commit hash"):
         move_finished(PLAN, "", day="2026-02-04", commits={"A-1": "?"})
-    with pytest.raises(RalphError, match="cannot be taken out"):
+    with pytest.raises(RalphError, match="cannot be moved out"):
         move_finished("1. a\n2. [x] A-1: b\n\n# B\n1. c\n", "", day="2026-02-04")

@@ -63,11 +63,11 @@ def test_it_is_open_again_and_nothing_else_changes(plan: str, expected: str) -> 
 @pytest.mark.parametrize(
     ("plan", "removed", "refusal"),
     [
-        (PLAN, TAKEN, "the plan has the task"),
-        ("- [x] Second\n", TAKEN, "the plan has the task"),
-        ("- [ ] B\n", "", "are not known any more"),
-        ("- [ ] B\n", "- [ ] Use [redacted token]\n", "held a secret"),
-        ("- [ ] B\n\n```\nopen\n", TAKEN, "read as something else"),
+        (PLAN, TAKEN, "the plan already has the task"),
+        ("- [x] Second\n", TAKEN, "the plan already has the task"),
+        ("- [ ] B\n", "", "are no longer known"),
+        ("- [ ] B\n", "- [ ] Use [redacted token]\n", "contained a secret"),
+        ("- [ ] B\n\n```\nopen\n", TAKEN, "would change how other"),
     ],
 )
 def test_what_cannot_be_reopened_is_reported(plan: str, removed: str, refusal: str) -> None:

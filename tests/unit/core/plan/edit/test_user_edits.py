@@ -58,7 +58,7 @@ def test_a_task_is_opened_and_says_so(before: str, after: str) -> None:
 
 def test_a_task_that_cannot_be_opened_where_it_is_is_refused() -> None:
     text = "## Completed\n\n- a\n"
-    with pytest.raises(RalphError, match="cannot be opened where it stands"):
+    with pytest.raises(RalphError, match="cannot be reopened in its section"):
         retry_task(text, id_of(text))
 
 
@@ -66,7 +66,7 @@ def test_a_task_is_blocked_with_a_reason_or_by_the_user() -> None:
     text = "- [ ] a\n"
     blocked = user_edit(TaskEdit.BLOCK, id_of(text), reason=" needs keys ")(text)
     assert blocked == "- [ ] [BLOCKED] a\n  - Blocked by: needs keys\n"
-    assert "Blocked by: a person" in user_edit(TaskEdit.BLOCK, id_of(text), reason=" ")(text)
+    assert "Blocked by: the user" in user_edit(TaskEdit.BLOCK, id_of(text), reason=" ")(text)
     unblocked = user_edit(TaskEdit.UNBLOCK, id_of(text))(blocked)
     assert unblocked == text
 
@@ -74,7 +74,7 @@ def test_a_task_is_blocked_with_a_reason_or_by_the_user() -> None:
 @pytest.mark.parametrize(
     ("edit", "text", "words"),
     [
-        (TaskEdit.BLOCK, "- [x] a\n", "is done, so there is nothing to block"),
+        (TaskEdit.BLOCK, "- [x] a\n", "is done, so it cannot be blocked"),
         (TaskEdit.UNBLOCK, "- [ ] a\n", "is not blocked"),
         (TaskEdit.MOVE, "- [ ] b\n", "no task"),
     ],

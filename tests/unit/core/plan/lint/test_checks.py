@@ -53,15 +53,15 @@ class TestDuplicates:
         (other,) = one.related
         assert (other.place.line, marked(other.place, lines)) == (1, LONG)
         assert one.message == (
-            "“implement the whole `parser`” stands in the plan already, on line 2; "
-            "remove one of them, or say in the title what is still to be done"
+            "“implement the whole `parser`” is already in the plan, on line 2; remove one of "
+            "them, or say in the title what still has to be done"
         )
 
     def test_an_open_one_is_reported_beside_a_finished_one_wherever_they_are(self) -> None:
         lines = (f"- [ ] {LONG}", "## Elsewhere", f"- [x] {LONG}")
         (one,) = remarks(*lines)
         assert (one.place.line, one.related[0].place.line) == (0, 2)
-        assert "is done already, on line 3" in one.message
+        assert "is already done, on line 3" in one.message
 
     def test_each_of_several_is_reported(self) -> None:
         assert [line for line, _, _ in found(*[f"- [ ] {LONG}"] * 4)] == [1, 2, 3]
@@ -157,8 +157,8 @@ class TestCriteria:
             (6, "criteria-vague", "it works"),
         ]
         assert messages(*lines)[1] == (
-            "the criterion “it works” cannot be checked; name what can be seen or run, such as a "
-            "command and what it prints"
+            "the criterion “it works” cannot be checked; name something that can be seen or run, "
+            "such as a command and its output"
         )
 
     def test_one_behind_another_task_is_reported_at_the_task(self) -> None:
@@ -176,8 +176,8 @@ class TestCriteria:
         assert found(*lines) == [(1, "criteria-missing", "**Acceptance criteria:**")]
         (message,) = messages(*lines)
         assert message == (
-            "“a” does not say when it is done; write a criterion that can be looked at or run, "
-            "such as: - Done when: `make test` passes"
+            "“a” does not say when it is done; add a criterion that can be seen or run, such as: "
+            "- Done when: `make test` passes"
         )
 
     def test_a_plan_in_which_most_have_some_asks_for_them(self) -> None:
@@ -207,15 +207,15 @@ class TestMarker:
         )
         assert marked(one.related[0].place, lines) == "b"
         assert one.message == (
-            "the plan says PROJECT_COMPLETE, and 2 tasks are open, the first on line 2; "
-            "remove this line until they are done"
+            "the plan contains PROJECT_COMPLETE, but 2 tasks are open (first on line 2); remove "
+            "this line until they are done"
         )
 
     def test_a_single_open_task_is_reported_as_one(self) -> None:
         (message,) = messages("- [ ] a", "", "PROJECT_COMPLETE")
         assert message == (
-            "the plan says PROJECT_COMPLETE, and a task is open, the first on line 1; "
-            "remove this line until they are done"
+            "the plan contains PROJECT_COMPLETE, but a task is open (first on line 1); remove "
+            "this line until they are done"
         )
 
     def test_the_word_is_that_of_the_settings(self) -> None:
@@ -255,7 +255,8 @@ class TestStates:
             (1, "blocked-without-reason", "[BLOCKED] b"),
         ]
         assert messages(*lines)[0] == (
-            "“a” is blocked, and nothing says by what; add a line below it: - Blocked by: …"
+            "“a” is blocked, but the plan does not say by what; add a line below it: - "
+            "Blocked by: …"
         )
 
     @pytest.mark.parametrize("heading", ["Completed", "✅ Done", "Recently completed tasks"])
@@ -265,7 +266,7 @@ class TestStates:
             (2, "open-under-completed", "b"),
             (5, "blocked-without-reason", "e: f"),
         ]
-        assert messages(*lines)[0].endswith("and is open; tick it, or move it back to the tasks")
+        assert messages(*lines)[0].endswith("; tick it, or move it back to the tasks")
 
     def test_a_heading_that_only_begins_so_says_nothing(self) -> None:
         assert found("## Completed by the agent only", "- [ ] b") == []
@@ -383,8 +384,8 @@ class TestDependencies:
             (1, "unknown-dependency", "1a2b3c4d"),
         ]
         assert messages(*lines)[0] == (
-            "“a” depends on US-001, and no task of this plan has that id; write the id or the "
-            "title of one, or say in words what it waits for"
+            "“a” depends on US-001, but no task of this plan has that id; write a task's id or "
+            "title, or describe what it waits for"
         )
 
     def test_two_that_wait_for_each_other_are_reported_once(self) -> None:
@@ -399,13 +400,13 @@ class TestDependencies:
             (3, "“two” waits here")
         ]
         assert one.message == (
-            "these wait for each other, so that none of them can begin: “one” → “two” → “one”; "
-            "take one of the dependencies out"
+            "these wait for each other, so none of them can start: “one” → “two” → “one”; remove "
+            "a dependency"
         )
 
     def test_one_that_waits_for_itself_is_reported(self) -> None:
         assert messages("- [ ] **A-1** one", "  after: A-1") == [
-            "“one” depends on itself; take that out"
+            "“one” depends on itself; remove the dependency"
         ]
 
     def test_a_long_ring_is_reported_in_short(self) -> None:

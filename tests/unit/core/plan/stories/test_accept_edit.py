@@ -39,14 +39,14 @@ def test_a_story_that_was_dropped_goes() -> None:
 @pytest.mark.parametrize(
     ("what", "agents", "story_id", "why"),
     [
-        (Forbidden.REVIEW, NOW, "US-9", "not in the plan any more"),
-        (Forbidden.REVIEW, text_of(story("US-1")), "US-2", "does not have the story"),
-        (Forbidden.CHANGED, NOW, "US-1", "a whole file"),
+        (Forbidden.REVIEW, NOW, "US-9", "no longer in the plan"),
+        (Forbidden.REVIEW, text_of(story("US-1")), "US-2", "has no such story"),
+        (Forbidden.CHANGED, NOW, "US-1", "the whole file"),
         (
             Forbidden.PRIORITY,
             '{"userStories": [{"id": "US-1", "title": "One"}]}',
             "US-1",
-            "had taken priority out",
+            "had removed priority",
         ),
     ],
 )

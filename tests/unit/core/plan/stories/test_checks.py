@@ -63,8 +63,8 @@ def test_a_story_that_passes_without_a_word_is_reported(notes: object) -> None:
     [
         ("- [ ] It is fast", "its notes say that “It is fast” was not verified"),
         ("- [x] It is fast (make bench - exit 2)", "the command for “It is fast” failed"),
-        ("Seen.\nVerified: done", "only “done” in its notes says how that was seen"),
-        ("Closed:", "nothing in its notes says how that was seen"),
+        ("Seen.\nVerified: done", "only “done” in its notes says how it was verified"),
+        ("Closed:", "nothing in its notes says how it was verified"),
     ],
 )
 def test_a_story_that_passes_and_whose_notes_deny_it_is_reported(notes: str, words: str) -> None:

@@ -51,7 +51,7 @@ def test_what_lags_behind_or_was_accepted_holds_nothing(
 @pytest.mark.parametrize(
     ("committed", "words"),
     [
-        pytest.param("{", ["it cannot be read as stories"], id="unusable"),
+        pytest.param("{", ["it cannot be read as a story file"], id="unusable"),
         pytest.param(text_of(story("a")), ["b (story-deleted)"], id="a deleted story"),
         pytest.param(
             text_of(story("a"), story("b"), verifyCommands=["true"]),
@@ -76,7 +76,7 @@ def test_what_lags_behind_or_was_accepted_holds_nothing(
         ),
         pytest.param(
             text_of(story("a"), story("b", reviewStatus="x")),
-            ["reviewStatus is none of null, needs_review, changes_requested, approved"],
+            ["reviewStatus is not one of null, needs_review, changes_requested, approved"],
             id="a fault",
         ),
     ],

@@ -101,8 +101,8 @@ def test_places_are_inside_what_is_around_them(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "value", "faults"),
     [
-        pytest.param("", None, [("", "there is nothing here")], id="empty"),
-        pytest.param('{"a": 1,}', {"a": 1}, [(",", "nothing follows this comma")], id="last-comma"),
+        pytest.param("", None, [("", "the file is empty")], id="empty"),
+        pytest.param('{"a": 1,}', {"a": 1}, [(",", "remove this comma")], id="last-comma"),
         pytest.param("[1 2]", [1, 2], [("2", "a comma is missing before this")], id="no-comma"),
         pytest.param("[,1,,2]", [1, 2], [(",", "a value is missing before the comma")] * 2,
                      id="comma-too-much"),
@@ -113,23 +113,23 @@ def test_places_are_inside_what_is_around_them(text: str) -> None:
                      id="no-key"),
         pytest.param('{"a" 1}', {"a": 1}, [('"a"', "a colon is missing")], id="no-colon"),
         pytest.param('{"a":, "b": 2}', {"b": 2}, [('"a"', "a value is missing")], id="no-value"),
-        pytest.param('{"a": True}', {}, [("True", "True is no JSON value; write true")],
+        pytest.param('{"a": True}', {}, [("True", "True is not a JSON value; write true")],
                      id="python"),
-        pytest.param("[None]", [], [("None", "None is no JSON value; write null")], id="none"),
-        pytest.param("['a']", [], [("'a'", "'a' is no JSON value; put a text in double")],
+        pytest.param("[None]", [], [("None", "None is not a JSON value; write null")], id="none"),
+        pytest.param("['a']", [], [("'a'", "'a' is not a JSON value; put a text in double")],
                      id="single-quotes"),
         pytest.param("[:]", [], [(":", "a value is missing before :")], id="colon-in-list"),
         pytest.param('["a\n]', ["a"], [('"a', "the text has no closing quote")], id="quote"),
-        pytest.param('["a\tb"]', ["a\tb"], [('"a\tb"', "a tab or another")], id="tab"),
-        pytest.param(r'["a\q"]', [r"a\q"], [(r'"a\q"', "the text has a \\")], id="escape"),
+        pytest.param('["a\tb"]', ["a\tb"], [('"a\tb"', "write a tab")], id="tab"),
+        pytest.param(r'["a\q"]', [r"a\q"], [(r'"a\q"', "this \\ has no meaning")], id="escape"),
         pytest.param("[1] // x", [1], [("// x", "JSON has no comments")], id="comment"),
         pytest.param("[/* x */1]", [1], [("/* x */", "JSON has no comments")], id="block-comment"),
-        pytest.param("[1] 2", [1], [("2", "the value has ended before this")], id="more"),
+        pytest.param("[1] 2", [1], [("2", "the value has already ended")], id="more"),
         pytest.param('{"a": [1', {"a": [1]}, [("[", "this [ is never closed"),
                                               ("{", "this { is never closed")], id="open"),
         pytest.param('{"a": [1}', {"a": [1]}, [("}", "] is missing before }")], id="crossed"),
         pytest.param("[1}]", [1], [("}", "] is missing before }"),
-                                   ("]", "the value has ended before this")], id="wrong-end"),
+                                   ("]", "the value has already ended")], id="wrong-end"),
         pytest.param("[" + "9" * 5000 + "]", [], [("9" * 5000, "the number has too many digits")],
                      id="digits"),
     ],
@@ -182,6 +182,6 @@ def test_more_parts_than_any_plan_has_are_not_read(
     monkeypatch.setattr(json_text, "MOST_PARTS", 500)
     known = scan_json("[" + part * 501)
     told = [fault.message for fault in known.faults]
-    assert told.count("there is more here than a plan of stories may hold") == 1
+    assert told.count("the file is larger than a story file may be") == 1
     assert known.root is not None
     assert len(known.root.items or ()) <= 500

@@ -202,7 +202,7 @@ def test_one_story_moves_in_an_iteration() -> None:
     (move,) = checked([story("A"), story("B")], [story("A", **WAITING), story("B", **WAITING)])
     assert (move.code, move.story) == (MoveCode.SEVERAL, "B")
     assert move.message == (
-        "B moved as well as A; one story an iteration, so leave this one as it was"
+        "B changed as well as A; one story per iteration, so leave this one as it was"
     )
 
 
@@ -216,11 +216,11 @@ def test_what_is_restored_is_named() -> None:
     (move,) = checked([story("A")], [story("A", **DONE)])
     assert move.fields == ("passes", "reviewStatus", "reviewCount", "reviewFeedback")
     assert move.message.endswith(
-        "; passes went from false to true, reviewStatus went from null to approved, "
-        "reviewCount went from 0 to 1"
+        "; passes changed from false to true, reviewStatus changed from null to approved, "
+        "reviewCount changed from 0 to 1"
     )
     (move,) = checked([story("A", **RETURNED)], [story("A", **RETURNED | {"reviewFeedback": "x"})])
-    assert move.message.endswith("reviewFeedback went from other words to other words")
+    assert move.message.endswith("reviewFeedback changed from other text to other text")
 
 
 @pytest.mark.parametrize(

@@ -49,18 +49,18 @@ def test_outside_a_run_of_stories_there_is_nothing_to_say() -> None:
 def test_a_broken_file_is_reported_with_its_line() -> None:
     assert reason(after='{"userStories": [\n  {"id": "A",}]}') == [
         "ralph/tasks.json:2: A has no title (story-field-missing)",
-        "ralph/tasks.json:2: nothing follows this comma; JSON has none before } (json-syntax)",
+        "ralph/tasks.json:2: remove this comma: JSON has no trailing commas (json-syntax)",
     ]
 
 
 def test_a_file_that_is_gone_is_asked_for() -> None:
-    assert reason(after=None) == ["ralph/tasks.json is gone; put it back"]
+    assert reason(after=None) == ["ralph/tasks.json is missing; restore it"]
 
 
 def test_invariants_are_reported() -> None:
     after = text_of(story("A", dependsOn=["Z"]))
     assert reason(after=after) == [
-        "ralph/tasks.json:21: A depends on Z, and there is no such story (story-dependency-unknown)"
+        "ralph/tasks.json:21: A depends on Z, but there is no such story (story-dependency-unknown)"
     ]
 
 
@@ -73,7 +73,9 @@ def test_what_was_wrong_before_is_ignored() -> None:
 
 def test_illegal_moves_are_reported_with_what_to_do_instead() -> None:
     (told,) = reason(after=text_of(story("A", **DONE)))
-    assert told.startswith("ralph/tasks.json: A: implementing sets reviewStatus from null to needs")
+    assert told.startswith(
+        "ralph/tasks.json: A: implementing only sets reviewStatus from null to needs"
+    )
     assert told.endswith("(implement-illegal-move)")
 
 
@@ -112,7 +114,7 @@ def test_of_several_moves_that_of_the_assigned_story_may_stay() -> None:
     before = text_of(story("A"), story("B"))
     after = text_of(story("A", **WAITING), story("B", **WAITING))
     (told,) = reason(before=before, after=after, assigned="B")
-    assert "A moved as well as B" in told
+    assert "A changed as well as B" in told
 
 
 def test_uncommitted_files_keep_the_agent() -> None:
@@ -126,7 +128,7 @@ def test_uncommitted_files_keep_the_agent() -> None:
 def test_a_long_list_is_cut() -> None:
     many = text_of(*(story(f"S{n}", **DONE) for n in range(15)))
     told = reason(before=text_of(), after=many)
-    assert (len(told), told[-1]) == (11, "and 5 more of the kind")
+    assert (len(told), told[-1]) == (11, "and 5 more like these")
 
 
 @pytest.mark.parametrize(("n_active", "is_kept"), [(0, True), (1, True), (2, False), (3, False)])

@@ -60,7 +60,7 @@ def test_a_story_is_moved_and_nothing_else_changes(
 
 @pytest.mark.parametrize("edit", [TaskEdit.BLOCK, TaskEdit.UNBLOCK])
 def test_a_file_of_stories_has_no_word_for_blocked(edit: TaskEdit) -> None:
-    with pytest.raises(RalphError, match="write what it waits for into its dependsOn"):
+    with pytest.raises(RalphError, match="add what it waits for to its dependsOn"):
         story_edit(edit, "US-1")(THREE)
     with pytest.raises(RalphError, match="no story 'US-9'"):
         story_edit(edit, "US-9")(THREE)

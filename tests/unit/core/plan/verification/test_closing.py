@@ -27,8 +27,8 @@ class TestCriteria:
         (remark,) = told(text)
         assert (remark.place.line, remark.place.start, remark.place.end) == (3, 10, 33)
         assert remark.message == (
-            "“Log in” is done, and its criterion “the page shows the name” is not ticked; "
-            "look at it and tick it, or open the task again"
+            "“Log in” is done, but its criterion “the page shows the name” is not ticked; check "
+            "it and tick it, or reopen the task"
         )
 
     @pytest.mark.parametrize(
@@ -50,8 +50,8 @@ class TestCloseReasons:
     @pytest.mark.parametrize(
         ("line", "words"),
         [
-            ("Closed:", "nothing says how that was seen"),
-            ("**Close reason:** done", "only “done” says how that was seen"),
+            ("Closed:", "nothing says how it was verified"),
+            ("**Close reason:** done", "only “done” says how it was verified"),
             ("Closed because: it works correctly", "only “it works correctly” says"),
             ("Verified: yes.", "only “yes.” says"),
             ("Evidence: TBD", "only “TBD” says"),

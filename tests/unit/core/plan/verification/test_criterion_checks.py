@@ -88,8 +88,8 @@ def test_the_exit_code_that_is_wanted_decides() -> None:
     assert CheckOutcome(check=fails, exit_code=3).ok
     wrong = CheckOutcome(check=refuses, exit_code=0), CheckOutcome(check=fails, exit_code=0)
     assert [describe_check_failure(one) for one in wrong] == [
-        "`make x` exits 2 (make x - exit 0, wanted 2)",
-        "`make y` exits non-zero (make y - exit 0, wanted non-zero)",
+        "`make x` exits 2 (make x - exit 0, expected 2)",
+        "`make y` exits non-zero (make y - exit 0, expected non-zero)",
     ]
     assert CheckOutcome(check=fails, exit_code=None, timed_out=True).failed
 
@@ -128,9 +128,9 @@ def test_evidence_has_the_commands_that_ended() -> None:
     ("one", "said"),
     [
         (checked("It", "a b", 2), "It (a b - exit 2)"),
-        (checked("It", "a b", 127), "It (a b - exit 127, no such program)"),
+        (checked("It", "a b", 127), "It (a b - exit 127, program not found)"),
         (checked("It", "a b", 127, tail="sh: b: not found"), "It (a b - exit 127)"),
-        (checked("It", "a b", None, timed_out=True), "It (a b - ran out of time)"),
+        (checked("It", "a b", None, timed_out=True), "It (a b - timed out)"),
         (checked("It", "a b", None), "It (a b - was ended by a signal)"),
     ],
 )

@@ -79,7 +79,7 @@ def test_without_an_answer_nothing_is_reported(sight: DocumentContext) -> None:
 
 def test_an_answer_that_is_not_saved_counts_once_it_is() -> None:
     sight = decide(*asked(), text=ANSWERED, saved=OPEN)
-    assert told(sight) == [("answer-pending", "the answer counts once this file is saved")]
+    assert told(sight) == [("answer-pending", "save this file to send the answer")]
     assert offered(sight) == [("save to answer", Verb.NONE, {})]
 
 
@@ -90,14 +90,14 @@ def test_nobody_inspected_the_file_yet() -> None:
 
 def test_a_saved_answer_is_taken_by_a_living_engine() -> None:
     sight = decide(*asked(), text=ANSWERED, saved=ANSWERED)
-    message = "the answer is saved; the loop takes it in a moment"
+    message = "answer saved; the loop picks it up in a moment"
     assert told(sight) == [("answer-pending", message)]
     assert offered(sight) == [("answer saved", Verb.NONE, {})]
 
 
 def test_without_an_engine_the_run_can_continue_with_a_saved_answer() -> None:
     sight = decide(*asked(), text=ANSWERED, saved=ANSWERED, pid=None)
-    message = "the answer is saved; it is told when a run goes on"
+    message = "answer saved; the agent gets it when a run continues"
     assert told(sight) == [("answer-pending", message)]
     assert offered(sight) == [("answer saved", Verb.NONE, {}), GO_ON]
 
@@ -118,7 +118,7 @@ def test_without_any_run_there_is_none_to_continue_with() -> None:
 )
 def test_a_taken_answer_says_whose_it_is(by: str, words: str) -> None:
     sight = decide(*asked(), answered(by), text=ANSWERED, saved=ANSWERED)
-    message = f"{words}: SQLite; the next iteration is told"
+    message = f"{words}: SQLite; the agent gets it in the next iteration"
     assert told(sight) == [("question-answered", message)]
     assert offered(sight) == [(words, Verb.NONE, {})]
 
@@ -130,7 +130,7 @@ def test_a_file_that_is_open_as_it_was_says_that_somebody_answered_meanwhile() -
 
 def test_a_taken_answer_waits_for_an_engine() -> None:
     sight = decide(*asked(), answered("Neovim"), text=ANSWERED, saved=ANSWERED, pid=None)
-    message = "answered by Neovim: SQLite; it is told when the run goes on"
+    message = "answered by Neovim: SQLite; the agent gets it when the run continues"
     assert told(sight) == [("question-answered", message)]
     assert offered(sight) == [("answered by Neovim", Verb.NONE, {}), GO_ON]
 

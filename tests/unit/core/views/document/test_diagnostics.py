@@ -122,7 +122,7 @@ def test_a_report_is_shown_beside_what_was_observed() -> None:
     look = seen(*WORKS, reports(3, **fields), shows(3, files=4, commit=COMMIT, done=(CHOOSE,)))
     assert only(look, "report").message == (
         "iteration 3 reports IN_PROGRESS, 5 files, 1 task, tests not run; "
-        "seen: 1 commit, 4 files, 1 task; asks: which law?; next: read\\x1b[2J it"
+        "evidence: 1 commit, 4 files, 1 task; asks: which law?; next: read\\x1b[2J it"
     )
 
 
@@ -189,7 +189,7 @@ def test_a_claim_that_evidence_contradicts_is_a_warning() -> None:
     assert codes(look) == ["tests-failing", "claim-without-evidence", "report"]
     one = only(look, "claim-without-evidence")
     assert (one.line, one.severity) == (CHOOSE, Severity.WARNING)
-    assert one.message == "the report claims 5 modified files, none was seen"
+    assert one.message == "the report claims 5 modified files, but there is no evidence of it"
     assert only(look, "tests-failing").severity is Severity.WARNING
 
 
@@ -218,21 +218,21 @@ def test_a_tick_with_no_other_change_is_shown_where_it_was_made() -> None:
             BreakerState.HALF_OPEN,
             3,
             Severity.WARNING,
-            "the breaker is HALF_OPEN: 2 without progress; it opens at 3",
+            "2 without progress (breaker half-open); it opens at 3",
             id="half-open",
         ),
         pytest.param(
             BreakerState.HALF_OPEN,
             0,
             Severity.WARNING,
-            "the breaker is HALF_OPEN: 2 without progress",
+            "2 without progress (breaker half-open)",
             id="half-open-for-good",
         ),
         pytest.param(
             BreakerState.OPEN,
             3,
             Severity.ERROR,
-            "the breaker is OPEN: 2 without progress; no iteration runs until it is reset",
+            "breaker open: 2 without progress (breaker open); no iteration runs until you reset it",
             id="open",
         ),
     ],
@@ -295,9 +295,10 @@ def test_a_resolved_blocker_is_gone(more: list[EventBase], halt: HaltFiles | Non
     ("fields", "message"),
     [
         pytest.param(
-            {"exit_code": 2, "tail": "1 failed\n"}, "ended with 2 after iteration 3:\n1 failed"
+            {"exit_code": 2, "tail": "1 failed\n"},
+            "failed with exit code 2 after iteration 3:\n1 failed",
         ),
-        pytest.param({"timed_out": True}, "ran out of time after iteration 3"),
+        pytest.param({"timed_out": True}, "timed out after iteration 3"),
     ],
     ids=["failed", "timed-out"],
 )
@@ -313,12 +314,12 @@ def test_a_failed_validation_is_shown_with_its_last_words(
 @pytest.mark.parametrize(
     ("policy", "undone", "words"),
     [
-        ("repair", (), "; the next iteration is to mend it"),
+        ("repair", (), "; the next iteration should fix it"),
         ("rollback", ({"ok": True},), "; the iteration was rolled back"),
         (
             "rollback",
             ({"ok": True, "backup": "ralph/backup-1"},),
-            "; the iteration was rolled back, and its work is kept on ralph/backup-1",
+            "; the iteration was rolled back, and its work is on ralph/backup-1",
         ),
     ],
 )
@@ -333,7 +334,7 @@ def test_what_becomes_of_work_that_failed_it_is_reported(
         iteration_ended(number=1),
     ]
     message = only(seen(*journal), "validation-failed").message
-    assert message == f"the validation script ended with 1 after iteration 1{words}"
+    assert message == f"the validation script failed with exit code 1 after iteration 1{words}"
 
 
 def test_a_long_tail_is_cut_at_its_beginning() -> None:
@@ -366,8 +367,8 @@ def test_a_refused_completion_is_at_the_first_task_that_is_open() -> None:
     (one,) = found(seen(*WORKS, refused))
     assert (one.line, one.severity, one.code) == (LETTER, Severity.WARNING, "completion-refused")
     assert one.message == (
-        "iteration 3 said that all is complete; refused: 4 required tasks are still open in the "
-        "plan (Gone by now; Write the letter; Round half a cent up; …)"
+        "iteration 3 reported that all is complete; refused: 4 required tasks are still open in "
+        "the plan (Gone by now; Write the letter; Round half a cent up; …)"
     )
 
 
@@ -375,7 +376,7 @@ def test_a_completion_refused_for_no_task_is_on_the_first_line() -> None:
     (one,) = found(seen(*WORKS, event(CompletionRefused, iteration=3, why="too early")))
     assert (one.line, one.message) == (
         0,
-        "iteration 3 said that all is complete; refused: too early",
+        "iteration 3 reported that all is complete; refused: too early",
     )
 
 
@@ -385,7 +386,7 @@ def test_an_engine_that_is_gone_is_a_warning_with_the_next_step() -> None:
     assert one.link == "engine:"
     assert one.message == (
         "the engine of run 20260131T120000Z-0a1b (pid 4711) is gone, its last word was at "
-        "2026-01-31T12:02:00.000Z; go on with: ralph run --resume"
+        "2026-01-31T12:02:00.000Z; continue with: ralph run --resume"
     )
 
 
@@ -393,7 +394,7 @@ def test_a_crash_before_the_first_event_has_no_last_word() -> None:
     look = seen(started(), phase=Phase.CRASHED)
     assert look.state is not None
     timeless = replace(look, state=look.state.model_copy(update={"at": None}))
-    assert "is gone; go on" in only(timeless, "engine-gone").message
+    assert "is gone; continue" in only(timeless, "engine-gone").message
 
 
 def test_problems_of_the_plan_are_on_their_lines() -> None:
@@ -489,11 +490,11 @@ def test_what_was_reverted_is_at_its_task_until_the_next_iteration_is_settled() 
     assert [one.line for one in told] == [0, LETTER]
     assert all(one.severity is Severity.WARNING and one.link == "start:3:3" for one in told)
     assert (
-        "put back after iteration 3: .ralph/config.toml, which was changed; to" in told[0].message
+        "restored after iteration 3: .ralph/config.toml, which was changed; to" in told[0].message
     )
     assert "dropped from @fix_plan.md" in told[1].message
     assert " (commit 1a2b3c4); " in told[1].message
-    assert "run's folder: reverted/003-1-plan; to have it so" in told[1].message
+    assert "run's folder: reverted/003-1-plan; to change it" in told[1].message
     assert "guard-reverted" not in codes(seen(*WORKS, dropped, ends(3), begins(4, LETTER)))
     late = seen(*WORKS, dropped, ends(3), ends(4))
     assert "guard-reverted" not in codes(late)
@@ -512,7 +513,7 @@ class TestTheWorst:
         *kept, rest = most_severe(remarks, 3)
         assert [remark.line for remark in kept] == [2, 5, 1]
         assert rest.code == "more-diagnostics"
-        assert rest.message == "3 more diagnostics of this file are not shown"
+        assert rest.message == "3 more diagnostics in this file are not shown"
 
 
 def one(severity: Severity, line: int) -> Diagnostic:

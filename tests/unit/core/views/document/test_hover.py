@@ -69,7 +69,7 @@ def test_a_task_on_the_first_line_is_reported_below_the_answers() -> None:
 def test_the_last_iterations_are_below_the_answers() -> None:
     text = hover(seen(*WORKS, shows(3, files=4, commit=COMMIT), ends(3)), 0)
     assert text is not None
-    assert text.splitlines()[-1] == "- **Lately**: iteration 3: progress, 4 files, 1 commit"
+    assert text.splitlines()[-1] == "- **Recently**: iteration 3: progress, 4 files, 1 commit"
 
 
 @pytest.mark.parametrize("line", [1, 2, 99, -1])
@@ -127,11 +127,14 @@ def test_claim_and_evidence_are_below_each_other() -> None:
     assert told(look, CHOOSE)[3:] == [
         "- Tried: 1 attempt (iteration 3)",
         "- Report of iteration 3: IN\\_PROGRESS, 5 files",
-        "- Seen in iteration 3: 0 commits, 0 files, 0 tasks, no progress: nothing changed at all",
+        (
+            "- Evidence of iteration 3: 0 commits, 0 files, 0 tasks, no progress: nothing changed "
+            "at all"
+        ),
         "- Next: go on",
     ]
     assert told(look, LETTER)[2:] == [
-        "- State: open, in work in iteration 4, P2, Nice to have",
+        "- State: open, in progress in iteration 4, P2, Nice to have",
         "- Tried: 1 attempt (iteration 4)",
         "- Report of iteration 4: COMPLETE",
     ]
@@ -143,7 +146,7 @@ def test_only_the_newest_attempt_is_reported() -> None:
     assert told(look, CHOOSE)[3:] == [
         "- Tried: 2 attempts (iterations 3, 4)",
         "- Report of iteration 4: no status block",
-        "- Seen in iteration 4: 0 commits, 1 file, 0 tasks",
+        "- Evidence of iteration 4: 0 commits, 1 file, 0 tasks",
     ]
 
 
@@ -223,7 +226,7 @@ def test_any_run_beside_any_plan_can_be_pointed_at(data: st.DataObject) -> None:
 
 def test_a_finished_task_says_what_it_took() -> None:
     run = (started(), begins(3, READ), shows(3, files=1, done=(READ,)), ends(3))
-    assert told(seen(*run), READ)[-1].startswith("- Seen in iteration 3")
+    assert told(seen(*run), READ)[-1].startswith("- Evidence of iteration 3")
     assert "- Took: 1 iteration, 1m 0s (agent 0s)" in told(seen(*run), READ)
     reopened = "- [ ] Read the law"
     assert "Took" not in "".join(told(seen(*run, text=reopened), 0))

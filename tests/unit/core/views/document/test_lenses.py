@@ -104,7 +104,7 @@ def test_a_wish_to_pause_can_be_taken_back() -> None:
     wish = event(CommandAccepted, command="command-1", command_kind="pause", by="Ada")
     look = seen(*WORKS, wish)
     assert controls(look) == [
-        ("Do not pause after this iteration", "resume", OF_RUN),
+        ("Cancel the pause", "resume", OF_RUN),
         ("Stop after this iteration", "stop", OF_RUN),
     ]
     assert standing(look).startswith("pauses after this iteration · iteration 3 of 20")
@@ -149,7 +149,7 @@ def test_each_phase_has_its_own_controls(
 
 @pytest.mark.parametrize(
     ("reason", "opening"),
-    [("cooldown", "waits: cooldown"), (None, "waits: for a while")],
+    [("cooldown", "waits: cooldown"), (None, "waits: for a moment")],
 )
 def test_a_wait_names_its_reason(reason: str | None, opening: str) -> None:
     assert standing(seen(*WORKS, phase(Phase.WAITING, reason))).startswith(f"{opening} · ")
@@ -259,7 +259,7 @@ def test_the_time_of_a_run_without_engine_stops() -> None:
 
 def test_a_parked_run_whose_engine_is_gone_says_so() -> None:
     look = seen(*WORKS, phase(Phase.PARKED, "stuck"), pid=None)
-    assert standing(look).startswith("waits for you, the system stopped its engine · iteration 3")
+    assert standing(look).startswith("waits for you; the system stopped its engine · iteration 3")
 
 
 def test_before_the_first_iteration_there_is_no_log() -> None:
@@ -302,7 +302,7 @@ BLOCKED_LENSES: dict[int, list[Any]] = {
 
 
 def only_this(line: int) -> tuple[str, str, dict[str, Any]]:
-    return ("Run only this", "runTask", {"task": task(line).id})
+    return ("Run only this task", "runTask", {"task": task(line).id})
 
 
 def on_tasks(
@@ -371,7 +371,7 @@ def test_a_task_on_the_first_line_repeats_nothing() -> None:
     titles = [one.title for one in lenses(look)]
     assert titles.count("Ralph asks: answer…") == 1
     assert titles.count("Mark blocker as resolved") == 1
-    assert titles[-2:] == ["Run only this", "attempt 1"]
+    assert titles[-2:] == ["Run only this task", "attempt 1"]
 
 
 def test_tasks_that_nothing_is_reported_of_are_not_made() -> None:

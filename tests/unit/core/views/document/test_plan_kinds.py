@@ -63,7 +63,7 @@ class TestStories:
             ({"reviewStatus": "changes_requested"}, "changes requested"),
             (DONE, "approved in review 1"),
             ({"passes": True, "reviewStatus": "approved"}, "approved"),
-            (AT_CAP, "approved since its reviews were used up"),
+            (AT_CAP, "approved because its reviews were used up"),
         ],
     )
     def test_a_review_is_reported_in_words(self, fields: dict[str, object], words: str) -> None:
@@ -93,9 +93,9 @@ class TestStories:
         told = [lens.title for lens in lenses(look, tasks=TaskLenses.ALL)]
         assert told == [
             "Start loop",
-            "Run only this",
+            "Run only this task",
             "waits for its review",
-            "Run only this",
+            "Run only this task",
             "waits for US-1 (Story US-1)",
         ]
 
@@ -158,8 +158,8 @@ class TestStories:
         ("what", "refusal"),
         [
             (Forbidden.REVIEW, ""),
-            (Forbidden.TYPE, "make the change in tasks.json yourself"),
-            (Forbidden.VERIFY, "make the change in tasks.json yourself"),
+            (Forbidden.TYPE, "change tasks.json yourself"),
+            (Forbidden.VERIFY, "change tasks.json yourself"),
         ],
     )
     def test_what_was_reverted_in_a_story_can_be_kept(self, what: Forbidden, refusal: str) -> None:

@@ -92,11 +92,11 @@ def test_the_agents_version_is_kept() -> None:
 @pytest.mark.parametrize(
     ("what", "lines", "agents", "refusal"),
     [
-        ("changed", (), PLAN, "make the change in @fix_plan.md yourself"),
-        ("review", (ROUND,), PLAN, "make the change in @fix_plan.md yourself"),
-        ("dropped", (), PLAN, "not in the plan any more"),
-        ("skipped", (CHOOSE,), None, "is not kept any more"),
-        ("criteria", (ROUND,), "[redacted token]", "held a secret"),
+        ("changed", (), PLAN, "change @fix_plan.md yourself"),
+        ("review", (ROUND,), PLAN, "change @fix_plan.md yourself"),
+        ("dropped", (), PLAN, "no longer in the plan"),
+        ("skipped", (CHOOSE,), None, "was deleted"),
+        ("criteria", (ROUND,), "[redacted token]", "contained a secret"),
     ],
 )
 def test_what_cannot_be_kept_is_reported(

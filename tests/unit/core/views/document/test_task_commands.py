@@ -49,10 +49,10 @@ class TestSkipped:
         row = row_of(started(), order("skip"))
         assert (row.skipped, row.words) == (True, "skipped in this run")
         titles = [lens.title for lens in lenses(look) if lens.line == ROUND]
-        assert titles == ["Run only this", "skipped in this run"]
+        assert titles == ["Run only this task", "skipped in this run"]
         shown = hover(look, ROUND)
         assert shown is not None
-        assert "Skipped in this run: the loop does not take it any more" in str(shown)
+        assert "- Skipped in this run" in str(shown)
 
     def test_a_task_that_is_done_says_only_that(self) -> None:
         row = row_of(started(), order("skip", READ), line=READ)

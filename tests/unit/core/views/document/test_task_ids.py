@@ -119,13 +119,13 @@ def test_an_id_becomes_another_that_is_one_and_is_free() -> None:
     assert rename_refusal("US-001", "PAY-7", known) is None
     assert rename_refusal("US-001", "US-001", known) is None
     assert rename_refusal("US-001", "US-003", known) == (
-        "US-003 is the id of another task already (US-003); choose another one"
+        "US-003 is already the id of another task (US-003); choose a different one"
     )
     for bad in ("us-9", "US9", "", "US-1 x", "UTF-8", "US-1:", "US-1-2", "A\n-1"):
         refusal = rename_refusal("US-001", bad, known)
         assert refusal is not None
-        assert "cannot be a task's id; use capital letters, a hyphen and a number" in refusal
-    assert (rename_refusal(PAY, "US-9", known) or "").startswith("this id is made from the task's")
+        assert "cannot be a task id; use capital letters, a hyphen and a number" in refusal
+    assert (rename_refusal(PAY, "US-9", known) or "").startswith("this id comes from the task's")
 
 
 def test_tasks_that_are_named_are_linked_by_id_and_by_title() -> None:

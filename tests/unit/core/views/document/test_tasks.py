@@ -89,8 +89,8 @@ class TestAttempts:
         assert look.state is not None
         assert attempt_words(look.state) == "attempt 2 of 3"
         assert words(look) == "attempt 2 of 3"
-        assert lens_titles(look) == ["Run only this", "attempt 2 of 3"]
-        assert "in work in iteration 2, attempt 2 of 3" in (hover(look, CHOOSE) or "")
+        assert lens_titles(look) == ["Run only this task", "attempt 2 of 3"]
+        assert "in progress in iteration 2, attempt 2 of 3" in (hover(look, CHOOSE) or "")
         assert (
             activity_words(look.state, look.phase) == "Choose the storage engine (attempt 2 of 3)"
         )
@@ -135,8 +135,8 @@ class TestSetAside:
         assert (remark.severity, remark.code) == (Severity.WARNING, "task-set-aside")
         assert remark.link == "start:3:3"
         assert remark.message == (
-            "set aside after 3 attempts: 3 attempts\nwithout progress; "
-            "the plan marks it as blocked; take the mark away to have it tried again"
+            "set aside after 3 attempts: 3 attempts\nwithout progress; the plan marks it as "
+            "blocked; remove the mark to try it again"
         )
         said = "set aside after 3 attempts: 3 attempts without progress"
         assert words(look) == said
@@ -151,10 +151,10 @@ class TestSetAside:
     def test_one_that_is_only_passed_over_says_so(self) -> None:
         look = seen(*aside_run(marked=False))
         (remark,) = on_task(look)
-        assert remark.message.endswith("; this run takes it no more")
-        assert lens_titles(look)[0] == "Run only this"
+        assert remark.message.endswith("; skipped for the rest of this run")
+        assert lens_titles(look)[0] == "Run only this task"
         assert lens_titles(look)[1].startswith("set aside after 3 attempts: ")
-        assert "without progress; this run takes it no more" in (hover(look, CHOOSE) or "")
+        assert "without progress; skipped for the rest of this run" in (hover(look, CHOOSE) or "")
 
     def test_one_that_reported_blocked_has_no_attempts_to_show(self) -> None:
         assert aside_words(aside(attempts=0)) == "set aside: 3 attempts without progress"

@@ -73,7 +73,7 @@ def test_a_refuted_task_has_a_diagnostic_and_a_fact_until_it_is_done() -> None:
         "(make test - exit 2)"
     )
     (fact,) = [fact for fact in facts(look) if fact.key == "verified"]
-    assert (fact.text, fact.tone) == ("1 task refuted", Tone.WARNING)
+    assert (fact.text, fact.tone) == ("1 task failed verification", Tone.WARNING)
     assert fact.more.startswith("Choose the storage engine: Verification failed")
 
 

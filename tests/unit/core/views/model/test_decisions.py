@@ -58,7 +58,7 @@ def gathered(**fields: Any) -> Event:
 def test_churn_names_the_files_that_changed_before() -> None:
     churn = gathered(files=1, paths=("app.log",), progress=False, why=f"{OUTPUT_AGAIN}: app.log")
     assert no_progress(churn) == (
-        "no progress (2 of 3): 1 file changed, app.log, which also changed before"
+        "no progress (2 of 3): 1 file changed, app.log, which had changed before"
     )
 
 
@@ -114,11 +114,11 @@ def test_what_followed_is_named_in_order() -> None:
         verdict=Verdict(reason=EndReason.STUCK, message="no more"),
     )
     assert text == (
-        "no progress (2 of 3): nothing changed; the report claims it; "
-        "a forbidden change of plan.md was restored; the validation failed; "
-        "its work was rolled back; Round half a cent up was set aside: too hard; "
-        "the breaker moved from CLOSED to HALF_OPEN: 2 iterations without progress; "
-        "not complete: EXIT_SIGNAL is not true; the run ends or waits as stuck: no more"
+        "no progress (2 of 3): nothing changed; the report claims it; the forbidden change of "
+        "plan.md was restored; validation failed; its work was rolled back; Round half a cent up "
+        "was set aside: too hard; the breaker moved from CLOSED to HALF_OPEN: 2 iterations "
+        "without progress; not complete: EXIT_SIGNAL is not true; the run ends or waits (stuck): "
+        "no more"
     )
 
 

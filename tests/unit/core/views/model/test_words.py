@@ -54,7 +54,7 @@ def test_of_many_names_the_first_are_reported(names: tuple[str, ...], expected: 
         ),
         (
             Claims(clarification_words=("unclear", "which-option")),
-            "needs clarification by its words (unclear, which-option), confidence 0",
+            "needs clarification (unclear, which-option), confidence 0",
         ),
     ],
 )
@@ -113,11 +113,11 @@ def test_the_users_commits_are_distinguished() -> None:
         for number in (1, 2, 3)
     )
     assert evidence_words(Evidence(commits=commits, files=1, progress=True)) == (
-        "1 commit, 1 file, 0 tasks, 2 commits of a person"
+        "1 commit, 1 file, 0 tasks, 2 commits of yours"
     )
     theirs = Evidence(commits=commits[1:2], why="nothing changed")
     assert evidence_words(theirs) == (
-        "0 commits, 0 files, 0 tasks, 1 commit of a person, no progress: nothing changed"
+        "0 commits, 0 files, 0 tasks, 1 commit of yours, no progress: nothing changed"
     )
 
 
@@ -127,7 +127,7 @@ def test_what_happened_lately_is_reported_newest_first() -> None:
         IterationFacts(iteration=3, start=3, outcome=Outcome.LIMITED),
     )
     assert list(recent_words(recent)) == [
-        "iteration 3: usage limit, does not count",
+        "iteration 3: usage limit, not counted",
         "iteration 2: progress, 4 files, 1 commit",
     ]
 

@@ -126,8 +126,8 @@ class TestBreaker:
     def test_half_open_says_how_far_it_is_from_opening(self) -> None:
         made = shown(seen(*WORKS, ends(3, breaker=HALF_OPEN), phase(Phase.PREPARING)))
         assert (made.kind, made.tone) == ("breaker-half-open", Tone.WARNING)
-        assert made.title == "Breaker half open"
-        assert made.text == "2 iterations without progress; opens at 3"
+        assert made.title == "No progress"
+        assert made.text == "Breaker half-open: 2 iterations without progress; opens at 3"
         assert buttons(made) == [
             ("Reset breaker", "reset", OF_RUN),
             ("Show log", "showLog", LOG),
@@ -148,7 +148,7 @@ class TestBreaker:
     def test_a_threshold_that_is_off_is_not_named(self) -> None:
         off = started(breaker={"no_progress_open": 0})
         made = shown(seen(off, *WORKS[1:], ends(3, breaker=HALF_OPEN), phase(Phase.PREPARING)))
-        assert made.text == "2 iterations without progress"
+        assert made.text == "Breaker half-open: 2 iterations without progress"
 
     def test_open_says_since_when_and_what_was_counted(self) -> None:
         failing = OPEN.model_copy(update={"consecutive_failing_tests": 1})
@@ -175,9 +175,9 @@ class TestBreaker:
         last = ends(3, breaker=denied, permission_denials=2, denied_tools=("Bash", "Web\x07"))
         made = shown(seen(*WORKS, last, phase(Phase.PARKED, "stuck")))
         assert made.text.splitlines()[2:] == [
-            "a tool was not permitted in 1 of 2 iterations",
-            "not permitted: Bash, Web\\x07; allow it with the setting tools.allow",
-            "2 of 2 tasks set aside with no progress between",
+            "permission denied in 1 of 2 iterations",
+            "denied: Bash, Web\\x07; allow it with the setting tools.allow",
+            "2 of 2 tasks set aside in a row without progress",
         ]
 
     def test_a_reason_that_names_the_setting_is_not_reported_twice(self) -> None:
@@ -186,13 +186,13 @@ class TestBreaker:
         last = ends(3, breaker=denied, permission_denials=1, denied_tools=("Bash",))
         made = shown(seen(*WORKS, last, phase(Phase.PARKED, "stuck")))
         assert made.text.count("tools.allow") == 1
-        assert "a tool was not permitted in 2 of 2 iterations" in made.text
+        assert "permission denied in 2 of 2 iterations" in made.text
 
     def test_a_denial_is_reported_while_the_breaker_is_half_open(self) -> None:
         denied = HALF_OPEN.model_copy(update={"consecutive_denials": 1})
         last = ends(3, breaker=denied, permission_denials=1)
         made = shown(seen(*WORKS, last, phase(Phase.PREPARING)))
-        assert made.text.splitlines()[1:] == ["a tool was not permitted in 1 of 2 iterations"]
+        assert made.text.splitlines()[1:] == ["permission denied in 1 of 2 iterations"]
 
     def test_a_breaker_that_knows_little_shows_little(self) -> None:
         bare = Breaker(state=BreakerState.OPEN, reason="the agent reports BLOCKED: \x07")
@@ -234,14 +234,14 @@ class TestOfPhases:
 
     def test_a_long_wait_names_its_reason_and_leaves_its_end_to_a_clock(self) -> None:
         made = shown(seen(*WORKS, ends(3), LONG))
-        assert (made.kind, made.title) == ("run-waits", "Waits for the usage limit")
-        assert made.text == "The iteration that met the limit is not counted."
+        assert (made.kind, made.title) == ("run-waits", "Waiting for the usage limit")
+        assert made.text == "The iteration that reached the limit does not count."
         assert buttons(made) == [
             ("Pause", "pause", OF_RUN),
             ("Stop after this iteration", "stop", OF_RUN),
         ]
         nameless = shown(seen(*WORKS, ends(3), LONG.model_copy(update={"reason": None})))
-        assert (nameless.title, nameless.text) == ("Waits: for a while", "")
+        assert (nameless.title, nameless.text) == ("Waiting: for a moment", "")
 
     def test_a_pause_is_ended_by_the_user(self) -> None:
         made = shown(seen(*WORKS, ends(3), phase(Phase.PAUSED)))
@@ -251,12 +251,12 @@ class TestOfPhases:
     def test_what_was_settled_without_an_engine_can_continue(self) -> None:
         halt = HaltFiles(question="a?", answer="b")
         made = shown(seen(*PARKED_ASKING, halt=halt, pid=None))
-        assert (made.kind, made.title) == ("run-ready", "Ready to go on")
+        assert (made.kind, made.title) == ("run-ready", "Ready to continue")
         assert buttons(made) == [("Resume run", "resume", GOES_ON), ("Start loop", "start", {})]
 
     def test_a_stop_can_be_made_quicker(self) -> None:
         made = shown(seen(*WORKS, phase(Phase.STOPPING, "Ada")))
-        assert (made.kind, made.title) == ("run-stops", "Stops after this iteration")
+        assert (made.kind, made.title) == ("run-stops", "Stopping after this iteration")
         assert buttons(made) == [("Stop now", "stop", NOW)]
 
     def test_an_engine_that_is_gone_says_when_it_spoke_last(self) -> None:

@@ -115,7 +115,7 @@ class TestWork:
         assert told(*WORKS, claims, shows(3))["work"] == (
             "bug fix · 0 files (report 5)",
             Tone.WARNING,
-            "the report claims 5 modified files, none was seen",
+            "the report claims 5 modified files, but there is no evidence of it",
         )
 
     def test_a_claim_alone_is_named_as_one(self) -> None:
@@ -147,7 +147,7 @@ class TestBreaker:
     def test_its_three_states_have_their_words_and_tones(self) -> None:
         assert told(started())["breaker"] == ("closed", Tone.GOOD, "")
         assert told(*WORKS, ends(3, breaker=HALF_OPEN))["breaker"] == (
-            "half open",
+            "half-open",
             Tone.WARNING,
             "2 iterations without progress; opens at 3",
         )
@@ -182,9 +182,8 @@ class TestBreaker:
             "closed",
             Tone.WARNING,
             (
-                "a tool was not permitted in 1 of 2 iterations\n"
-                "not permitted: Bash; allow it with the setting tools.allow\n"
-                "1 of 2 tasks set aside with no progress between"
+                "permission denied in 1 of 2 iterations\ndenied: Bash; allow it with the setting "
+                "tools.allow\n1 of 2 tasks set aside with no progress between"
             ),
         )
         off = started(breaker={"denials_open": 0, "set_aside_open": 0})

@@ -42,10 +42,10 @@ OVERLOADED = AgentFailure.OVERLOADED
     ("outcome", "failure", "words"),
     [
         (Outcome.PROGRESS, None, "progress"),
-        (Outcome.LIMITED, None, "usage limit, does not count"),
-        (Outcome.LIMITED, AgentFailure.LIMIT, "usage limit, does not count"),
-        (Outcome.LIMITED, OVERLOADED, "model overloaded, does not count"),
-        (Outcome.PROGRESS, AgentFailure.TIMED_OUT, "progress, out of time"),
+        (Outcome.LIMITED, None, "usage limit, not counted"),
+        (Outcome.LIMITED, AgentFailure.LIMIT, "usage limit, not counted"),
+        (Outcome.LIMITED, OVERLOADED, "model overloaded, not counted"),
+        (Outcome.PROGRESS, AgentFailure.TIMED_OUT, "progress, timed out"),
     ],
 )
 def test_how_an_iteration_came_out(
@@ -64,8 +64,8 @@ def test_every_failure_has_words() -> None:
 @pytest.mark.parametrize(
     ("failure", "text"),
     [
-        (OVERLOADED, "Iteration 2: model overloaded in 2m 32s, no commit; it does not count"),
-        (AgentFailure.LIMIT, "Iteration 2: at the usage limit in 2m 32s, no commit; it does not "),
+        (OVERLOADED, "Iteration 2: model overloaded in 2m 32s, no commit; not counted"),
+        (AgentFailure.LIMIT, "Iteration 2: at the usage limit in 2m 32s, no commit; not counted"),
         (None, "Iteration 2: at the usage limit in 2m 32s"),
     ],
 )
@@ -126,8 +126,8 @@ class TestAnEstimate:
     def test_counts_for_budgets_and_says_so(self) -> None:
         config = Config(max_cost_usd=0.4, max_cost_per_iteration_usd=0.4)
         used = limit_reached(config, counted=1, seconds=0.0, usage=ESTIMATE)
-        assert used == "about 0.5 of 0.4 US dollars are used up"
-        assert iteration_limit_passed(config, ESTIMATE) == "about 0.5 of 0.4 US dollars"
+        assert used == "reached the $0.40 cost limit (≈$0.50 used)"
+        assert iteration_limit_passed(config, ESTIMATE) == "≈$0.50 of $0.40"
 
 
 def test_statistics_count_failures_and_mark_estimates() -> None:

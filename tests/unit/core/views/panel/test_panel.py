@@ -74,8 +74,8 @@ class TestWithoutRun:
         ("halt", "expected"),
         [
             (None, "no"),
-            (HaltFiles(question="a?"), "yes, a question waits for an answer"),
-            (HaltFiles(blocked="no keys"), "yes, a blocker waits to be resolved"),
+            (HaltFiles(question="a?"), "yes, it waits for your answer"),
+            (HaltFiles(blocked="no keys"), "yes, it waits until you resolve a blocker"),
         ],
     )
     def test_the_six_are_answered_all_the_same(self, halt: HaltFiles | None, expected: str) -> None:

@@ -34,7 +34,7 @@ HALF_OPEN = Breaker(state=BreakerState.HALF_OPEN, reason="2 iterations without p
 REVIEWS = started(review_points={"every": 3, "after_tasks": ["US-1", "\x1b[2J"]})
 ITERATIONS = tuple(one for number in (1, 2, 3) for one in (begins(number, CHOOSE), ends(number)))
 DUE = (REVIEWS, *ITERATIONS, phase(Phase.PARKED, "review"))
-WHY = "3 iterations of this run are over"
+WHY = "3 iterations of this run are done"
 
 
 def titles(look: DocumentContext) -> list[str]:
@@ -44,7 +44,7 @@ def titles(look: DocumentContext) -> list[str]:
 def test_it_counts_as_paused_and_asks_for_a_review() -> None:
     look = seen(*DUE)
     stands = run_status(look)
-    assert (stands.state, stands.headline) == (PanelState.PAUSED, "Waits for your review")
+    assert (stands.state, stands.headline) == (PanelState.PAUSED, "Waiting for your review")
     assert (stands.short, stands.tone) == ("review", "warning")
     shown = panel(look)
     assert (shown.needs_person, shown.badge, shown.waiting) == (True, 1, 0)
@@ -55,8 +55,8 @@ def test_its_card_says_why_and_offers_to_approve() -> None:
     made = card(seen(*DUE))
     assert made is not None
     assert (made.kind, made.title, made.tone) == ("run-review", "Review", "warning")
-    assert made.text == f"{WHY}. Look at what was done; it goes on when you approve it."
-    assert [action.title for action in made.actions] == ["Approve and go on", "Stop", "Show log"]
+    assert made.text == f"{WHY}. Look at the work; the run continues when you approve it."
+    assert [action.title for action in made.actions] == ["Approve and continue", "Stop", "Show log"]
     assert made.actions[0].verb == "resume"
 
 
@@ -68,24 +68,24 @@ def test_settings_that_changed_leave_a_card_without_a_why() -> None:
         DocumentContext(text=look.text, state=state, phase=look.phase, pid=PID, parsed=look.parsed)
     )
     assert made is not None
-    assert made.text == "Look at what was done; it goes on when you approve it."
+    assert made.text == "Look at the work; the run continues when you approve it."
 
 
 def test_the_lens_approves() -> None:
     titles_of = [lens.title for lens in lenses(seen(*DUE)) if lens.line == 0]
-    assert titles_of[:2] == ["Approve and go on", "Stop"]
+    assert titles_of[:2] == ["Approve and continue", "Stop"]
 
 
 def test_without_an_engine_taking_up_the_run_approves() -> None:
     look = seen(*DUE, pid=None)
-    assert run_status(look).headline == "Waits for your review"
+    assert run_status(look).headline == "Waiting for your review"
     assert titles(look)[0] == "Resume run"
 
 
 def test_a_breaker_that_only_warns_does_not_hide_it() -> None:
     look = seen(REVIEWS, *ITERATIONS[:-1], ends(3, breaker=HALF_OPEN), DUE[-1])
-    assert run_status(look).headline == "Waits for your review"
-    assert titles(look)[0] == "Approve and go on"
+    assert run_status(look).headline == "Waiting for your review"
+    assert titles(look)[0] == "Approve and continue"
 
 
 def test_a_blocker_comes_before_it() -> None:
@@ -99,10 +99,13 @@ def test_a_terminal_shows_what_to_check_and_what_to_type() -> None:
     assert look.state is not None
     told = dict(status_answers(look.state, look.phase, pid=PID))
     assert told["Needs you"] == f"yes, it waits for your review: {WHY}"
-    assert told["Next"] == "ralph resume, once you have looked; or ralph note, or ralph stop"
-    assert {one.heading: one.text for one in panel_answers(look)}["Next"] == "approve and go on"
+    assert (
+        told["Next"]
+        == "ralph resume, once you have looked at the work; or ralph note, or ralph stop"
+    )
+    assert {one.heading: one.text for one in panel_answers(look)}["Next"] == "approve and continue"
     assert progress_words(look.state, look.phase).endswith(f"waits for your review: {WHY}")
-    text = "Parked for your review: look at what was done, then: ralph resume"
+    text = "Waiting for your review: look at the work, then: ralph resume"
     assert event_line(DUE[-1]) == EventLine(text=text, weight=Weight.WARNING)
 
 

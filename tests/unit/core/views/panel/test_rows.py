@@ -198,10 +198,12 @@ class TestIterations:
     def test_a_settled_one_says_what_was_decided_and_what_its_agent_claims(self) -> None:
         claims = Claims(summary="Read it", confidence=50)
         known = iteration_rows([started(), begins(1, READ)])
-        (row,) = iteration_rows([ends(1, claims=claims, gate="there is no report")], known).rows
+        (row,) = iteration_rows(
+            [ends(1, claims=claims, gate="the agent gave no report")], known
+        ).rows
         assert row.why == (
-            "progress: no evidence was gathered; not complete: there is no report\n"
-            'the agent claims: "Read it", confidence 50'
+            "progress: no evidence was gathered; not complete: the agent gave no report\nthe "
+            'agent claims: "Read it", confidence 50'
         )
 
     def test_another_run_starts_again(self) -> None:

@@ -85,7 +85,7 @@ CASES = [
     pytest.param(
         look(*WORKS, WISH),
         "running",
-        "Pauses after this iteration",
+        "Pausing after this iteration",
         "3/20",
         "active",
         id="is-to-pause",
@@ -93,7 +93,7 @@ CASES = [
     pytest.param(
         look(*WORKS, phase(Phase.STOPPING, "Ada")),
         "stopping",
-        "Stops after this iteration",
+        "Stopping after this iteration",
         "stopping",
         "active",
         id="stopping",
@@ -136,7 +136,7 @@ CASES = [
     pytest.param(
         look(*PARKED_ASKING, halt=ANSWERED),
         "waiting",
-        "About to go on",
+        "About to continue",
         "waits",
         "plain",
         id="answered-in-the-file",
@@ -144,7 +144,7 @@ CASES = [
     pytest.param(
         without_engine(*PARKED_ASKING, halt=ANSWERED),
         "paused",
-        "Ready to go on",
+        "Ready to continue",
         "paused",
         "warning",
         id="answered-and-nobody-to-see-it",
@@ -161,7 +161,7 @@ CASES = [
     pytest.param(
         look(*PARKED_BLOCKED, halt=HaltFiles()),
         "waiting",
-        "About to go on",
+        "About to continue",
         "waits",
         "plain",
         id="the-blocker-s-file-is-gone",
@@ -254,7 +254,7 @@ CASES = [
     pytest.param(
         without_engine(*WORKS, asked(), ended(EndReason.DECIDE), halt=ANSWERED),
         "paused",
-        "Ready to go on",
+        "Ready to continue",
         "paused",
         "warning",
         id="ended-asking-and-answered",

@@ -46,19 +46,19 @@ def told(look: DocumentContext) -> dict[str, str]:
         pytest.param(
             seen(*WORKS),
             "yes, running, iteration 3 of 20",
-            "nothing, it goes on by itself",
+            "nothing; it continues on its own",
             id="running",
         ),
         pytest.param(
             seen(started(), ends(2, breaker=HALF_OPEN), *WORKS[1:]),
             "yes, running, iteration 3 of 20",
-            "nothing, it goes on by itself",
+            "nothing; it continues on its own",
             id="half-open",
         ),
         pytest.param(
             seen(*WORKS, phase(Phase.STOPPING), phase=Phase.STOPPING),
             "yes, stopping after this iteration, iteration 3 of 20",
-            "nothing, it goes on by itself",
+            "nothing; it continues on its own",
             id="stopping",
         ),
         pytest.param(

@@ -45,7 +45,7 @@ def look(*more: EventBase) -> DocumentContext:
         ("limit", NOON + timedelta(days=3), " for the usage limit until 2026-02-03 12:00 UTC"),
         ("limit", None, " for the usage limit"),
         ("cooldown", UNTIL, ": cooldown"),
-        (None, UNTIL, ": for a while"),
+        (None, UNTIL, ": for a moment"),
         ("\x1b[2J", None, ": \\x1b[2J"),
     ],
 )
@@ -76,11 +76,11 @@ def test_an_editor_shows_it_in_its_panel_its_lens_and_its_progress() -> None:
     sight = look()
     assert sight.state is not None
     shown = panel(sight)
-    assert (shown.state, shown.headline) == (PanelState.WAITING, "Waits for the usage limit")
+    assert (shown.state, shown.headline) == (PanelState.WAITING, "Waiting for the usage limit")
     assert (shown.short, shown.until) == ("waits", UNTIL)
     made = card(sight)
     assert made is not None
-    assert (made.kind, made.title) == ("run-waits", "Waits for the usage limit")
+    assert (made.kind, made.title) == ("run-waits", "Waiting for the usage limit")
     assert lenses(sight)[2].title.startswith("waits for the usage limit until 14:05 UTC · ")
     assert progress_words(sight.state, sight.phase) == (
         "iteration 3 of 20 · waits for the usage limit until 14:05 UTC"
@@ -117,11 +117,11 @@ CALLS = event(PhaseChanged, phase=Phase.WAITING, reason="calls", until=NOON + ti
 def test_a_wait_for_the_calls_of_a_minute_has_its_own_words() -> None:
     sight = look(CALLS)
     shown = panel(sight)
-    assert shown.headline == "Waits for the limit of calls a minute"
+    assert shown.headline == "Waiting for the limit of calls a minute"
     assert shown.until == CALLS.until
     made = card(sight)
     assert made is not None
-    assert made.title == "Waits for the limit of calls a minute"
+    assert made.title == "Waiting for the limit of calls a minute"
     assert panel_answers(sight)[0].text == (
         "yes, waiting for the limit of calls a minute, iteration 3 of 20"
     )

@@ -65,6 +65,4 @@ def test_says_what_was_done_and_nothing_of_a_plan_becomes_markdown() -> None:
 
 def test_says_so_where_nothing_is_known() -> None:
     text = archive_summary("x", None, tasks=(), runs=(), files=(("PROGRESS.md", "PROGRESS.md"),))
-    assert text == (
-        "# x\n\n## Runs\n\nThere was no run.\n\n## Files\n\n- PROGRESS.md: was PROGRESS.md\n"
-    )
+    assert text == ("# x\n\n## Runs\n\nNo runs.\n\n## Files\n\n- PROGRESS.md: was PROGRESS.md\n")

@@ -22,11 +22,8 @@ def test_each_that_is_here_has_a_line_and_all_others_share_one() -> None:
         ]
     )
     assert [one.message for one in results] == [
-        "claude 2.1 (/bin/claude), logged in as far as can be seen: A_KEY is set",
-        (
-            "qwen of a version that it does not tell (/bin/qwen), "
-            "no sign of a login was seen; log in with: qwen login"
-        ),
+        "claude 2.1 (/bin/claude), logged in, as far as ralph can see: A_KEY is set",
+        ("qwen (unknown version) (/bin/qwen), no login found; log in with: qwen login"),
         "not installed: codex (get codex), cline (get cline)",
     ]
     assert {one.code for one in results} == {"agents"}

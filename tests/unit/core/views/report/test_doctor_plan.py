@@ -61,7 +61,7 @@ def test_remarks_of_one_kind_are_reported_together() -> None:
     text = "- [ ] a [BLOCKED]\n- [ ] b [BLOCKED]\n- [ ] c [BLOCKED]\n"
     [_, found, blocked] = said(text, PlanFacts(counts=counts(3, 0)))
     assert found.code == "blocked-without-reason"
-    assert "and 2 others like it" in found.message
+    assert "2 others like it" in found.message
     assert blocked.code == "everything-blocked"
 
 
@@ -70,11 +70,11 @@ def test_remarks_of_one_kind_are_reported_together() -> None:
     [
         (
             PlanFacts(counts=counts(2, 1), held=(HeldTask(task=TASK, why="no key"),)),
-            "no task can be taken: Send mail (aaaa0001): no key",
+            "no task is ready: Send mail (aaaa0001): no key",
         ),
         (
             PlanFacts(counts=counts(2, 1), left="bd-1 waits for bd-2"),
-            "no task can be taken: bd-1 waits for bd-2",
+            "no task is ready: bd-1 waits for bd-2",
         ),
     ],
 )
@@ -135,14 +135,14 @@ def test_criteria_of_issues_are_reported_by_their_ids() -> None:
         config(ProfileName.BEADS),
     )
     [vague] = [one for one in found if one.code == "criteria-vague"]
-    assert vague.message == ("criteria that nobody can verify: bd-1; bd-2; bd-3 and 1 more")
+    assert vague.message == ("criteria that cannot be verified: bd-1; bd-2; bd-3 and 1 more")
 
 
 def test_attempts_that_are_used_up() -> None:
     settings = config(ProfileName.BEADS)
     found = check_attempts({"bd-1": 3, "bd-2": 2, "bd-3": 4}, settings, "/state/attempts.txt")
     assert [one.message for one in found] == [
-        "tried 3 times or more and not taken any more: bd-1 (3); bd-3 (4)"
+        "set aside after 3 attempts or more: bd-1 (3); bd-3 (4)"
     ]
     assert check_attempts({"bd-2": 2}, settings, "") == []
     assert check_attempts({"bd-2": 2}, config(ProfileName.FIXPLAN), "") == []
@@ -151,7 +151,7 @@ def test_attempts_that_are_used_up() -> None:
 @pytest.mark.parametrize(
     ("message", "what", "remedy"),
     [
-        ("a is gone; put it back; or not", "a is gone", "put it back; or not"),
+        ("a is gone; restore it; or not", "a is gone", "restore it; or not"),
         ("a is gone", "a is gone", None),
         ("not on PATH:\n  /bin\ninstall it; or not", "not on PATH:\n  /bin", "install it; or not"),
     ],

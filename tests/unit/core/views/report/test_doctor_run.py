@@ -62,13 +62,13 @@ class TestRunState:
     def test_a_killed_engine_is_a_problem(self) -> None:
         found = checked(iteration_started(), seen=Phase.CRASHED)
         assert (found[0].code, found[0].status) == ("engine", CheckStatus.PROBLEM)
-        assert found[0].remedy == "go on with it: ralph run --resume"
+        assert found[0].remedy == "resume it: ralph run --resume"
 
-    @pytest.mark.parametrize(("pid", "words"), [(None, "running"), (12, "running (pid 12)")])
+    @pytest.mark.parametrize(("pid", "words"), [(None, "(running)"), (12, "(running) (pid 12)")])
     def test_one_that_continues_is_well(self, pid: int | None, words: str) -> None:
         found = checked(iteration_started(), seen=Phase.RUNNING, pid=pid)
         assert codes(found) == ["engine"]
-        assert found[0].message == f"run 20260131T120000Z-0a1b goes on, {words}"
+        assert found[0].message == f"run 20260131T120000Z-0a1b is active {words}"
 
     @pytest.mark.parametrize(
         ("reason", "known", "message", "remedy"),
@@ -77,9 +77,9 @@ class TestRunState:
                 "blocked",
                 {"blocked": Blocker(reason="no\x1b key", iteration=1)},
                 "the blocker to be resolved: no\\x1b key",
-                "solve it, then: ralph resume",
+                "resolve it, then: ralph resume",
             ),
-            ("stuck", {"breaker": OPEN}, "a reset, as it is stuck: 3 iterations", "ralph reset"),
+            ("stuck", {"breaker": OPEN}, "a reset: 3 iterations", "ralph reset"),
             (None, {}, "a reset", "ralph reset"),
         ],
     )
@@ -119,7 +119,7 @@ class TestRunState:
         breaker = told(found, "breaker-open")
         assert (breaker.status, breaker.remedy) == (
             CheckStatus.WARNING,
-            "mend the cause, then: ralph run --resume",
+            "fix the cause, then: ralph run --resume",
         )
         parked = checked(iteration_started(), phase(Phase.PARKED, "stuck"), breaker=OPEN)
         assert told(parked, "breaker-open").status is CheckStatus.PROBLEM
@@ -167,7 +167,7 @@ class TestTroubles:
         back = event(e.GuardReverted, iteration=1, path="@fix_plan.md", what="dropped")
         found = checked(iteration_started(), evidence(files=30, tasks_done=(TASK.id,)), back, back)
         assert told(found, "unrelated-files").message == "iteration 1 changed 30 files"
-        assert told(found, "put-back").message.endswith("were put back: @fix_plan.md")
+        assert told(found, "put-back").message.endswith("were restored: @fix_plan.md")
 
     def test_a_task_that_is_tried_again_and_again(self) -> None:
         tries = [iteration_started(n) for n in (2, 3, 4)]
@@ -181,7 +181,7 @@ class TestTroubles:
         aside = event(e.TaskSetAside, iteration=3, task=TASK, attempts=3, reason="no progress")
         one = told(checked(iteration_started(), aside), "set-aside")
         assert one.message == "Round half a cent up (1f2e3d4c) was set aside: no progress"
-        assert (one.remedy or "").startswith("mend what it needs, then: ralph reset-task 1f2e3d4c")
+        assert (one.remedy or "").startswith("fix what it needs, then: ralph reset-task 1f2e3d4c")
 
     def test_nothing_is_finished(self) -> None:
         idle = [evidence(files=1) for _ in range(3)]

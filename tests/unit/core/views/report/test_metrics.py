@@ -364,7 +364,7 @@ class TestTotals:
     def test_are_reported_in_lines(self) -> None:
         assert dict(total_lines(total_of(two_runs()))) == {
             "Runs": "3 (complete 1, crashed 1, stuck 1)",
-            "Complete": "50 % of the runs that are over",
+            "Complete": "50 % of finished runs",
             "Iterations": "2, 50 % clean",
             "Interventions": "0.50 an iteration (1 answer, 0 resets, 0 edits)",
             "Work": "1 task done, 0 commits, 2 files changed, each counted once a run",

@@ -122,7 +122,7 @@ class TestThePage:
         assert last == "The run ended: all used up"
 
     def test_says_what_was_set_aside_and_not_what_was_done_after_that(self) -> None:
-        assert section(page(*a_run()), "Set aside, and why").points == (
+        assert section(page(*a_run()), "Set aside").points == (
             "Hard (iteration 2 after 3 attempts): 3 attempts: no key",
             "Write the letter (iteration 2): too hard",
         )

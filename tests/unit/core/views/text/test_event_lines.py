@@ -98,7 +98,7 @@ class TestHeader:
 
     def test_it_says_what_completes_this_run(self) -> None:
         state = state_after(run_started(gate={"rule": "marker", "marker": "ALL_DONE"}))
-        assert header_lines(state)[-1] == "Complete: ALL_DONE on a line of its own in the plan"
+        assert header_lines(state)[-1] == "Complete: ALL_DONE on its own line in the plan"
         alone = state_after(run_started(gate={"rule": "status"}, task="US-001"))
         assert header_lines(alone)[-1] == (
             "Complete: the task US-001 done, or STATUS COMPLETE or PR_READY true"
@@ -286,7 +286,7 @@ class TestIterations:
             (
                 Outcome.LOST,
                 None,
-                "lost with its engine in 2m 32s, no commit; it does not count",
+                "engine died in 2m 32s, no commit; not counted",
                 Weight.WARNING,
             ),
         ],
@@ -297,12 +297,12 @@ class TestIterations:
         check(iteration_ended(4, outcome=outcome, commit=commit), f"Iteration 4: {text}", weight)
 
     def test_one_that_does_not_count_says_so(self) -> None:
-        text = "Iteration 4: at the usage limit in 2m 32s, no commit; it does not count"
+        text = "Iteration 4: at the usage limit in 2m 32s, no commit; not counted"
         check(iteration_ended(4, outcome=Outcome.LIMITED, commit=None), text, Weight.WARNING)
 
     def test_a_confirming_iteration_that_came_to_its_end_is_no_lack_of_progress(self) -> None:
         ended = iteration_ended(4, outcome=Outcome.NO_PROGRESS, commit=None, confirmed=True)
-        text = "Iteration 4: confirmed that nothing is left in 2m 32s, no commit"
+        text = "Iteration 4: confirmed that nothing is left to do in 2m 32s, no commit"
         check(ended, text, Weight.QUIET)
 
     def test_an_agent_that_worked_in_silence_did_not_crash(self) -> None:
@@ -320,7 +320,7 @@ class TestIterations:
         told = event(e.TaskSetAside, iteration=4, task=TASK, attempts=3, reason="no progress")
         text = "Round half a cent up: set aside after 3 attempts: no progress"
         check(told, text, Weight.WARNING)
-        why = "3 attempts without success; the agent said last: no rule for half a cent"
+        why = "3 attempts without success; the agent's last words: no rule for half a cent"
         quoted = told.model_copy(update={"reason": why})
         check(quoted, f"Round half a cent up: set aside after {why}", Weight.WARNING)
 
@@ -339,7 +339,7 @@ class TestPutBack:
             ("verify", 0, "the commands that verify the work, changed in p.md"),
             ("changed", 0, "p.md, which was changed"),
             ("deleted", 0, "p.md, which was deleted"),
-            ("created", 0, "p.md, which was created, is away again"),
+            ("created", 0, "p.md, which was created (now removed)"),
         ],
     )
     def test_it_says_what_and_where(self, what: str, n_tasks: int, text: str) -> None:
@@ -347,7 +347,7 @@ class TestPutBack:
         told = event(
             e.GuardReverted, iteration=4, path="p.md", what=what, tasks=tasks, n_tasks=n_tasks
         )
-        check(told, f"Put back: {text}", Weight.WARNING)
+        check(told, f"Restored: {text}", Weight.WARNING)
 
 
 class TestAgent:
@@ -356,23 +356,23 @@ class TestAgent:
         [
             (
                 {"timed_out": True, "seconds": 1800, "signal": 15},
-                "The agent ran out of time after 30m 0s and was ended",
+                "The agent timed out after 30m 0s and was ended",
             ),
-            ({"idle": True, "signal": 15}, "The agent said nothing for too long and was ended"),
+            ({"idle": True, "signal": 15}, "The agent printed nothing for too long and was ended"),
             (
                 {"overspent": True, "signal": 15},
-                "The agent used up a limit and was ended after that turn",
+                "The agent reached a limit and was ended after that turn",
             ),
             ({"stopped": True, "signal": 15}, "The agent was ended"),
             ({"exit_code": 3}, "The agent ended with code 3"),
             ({"signal": 9}, "The agent ended with signal 9"),
             (
                 {"exit_code": 0, "leftovers": 1},
-                "The agent left 1 process behind, which had to be ended",
+                "The agent left 1 process running; ralph ended them",
             ),
             (
                 {"exit_code": 0, "leftovers": 2},
-                "The agent left 2 processes behind, which had to be ended",
+                "The agent left 2 processes running; ralph ended them",
             ),
         ],
     )
@@ -454,7 +454,7 @@ class TestVerdicts:
             ({"ok": False, "exit_code": 2}, "Validation failed with code 2"),
             (
                 {"ok": False, "timed_out": True, "seconds": 600.0},
-                "Validation ran out of time after 10m 0s",
+                "Validation timed out after 10m 0s",
             ),
             ({"ok": False}, "Validation was ended"),
             (
@@ -479,16 +479,13 @@ class TestVerdicts:
         [
             (
                 {"ok": True, "backup": "ralph/backup-1", "commits": 2, "files": 1},
-                "Rolled back 2 commits, 1 file; all of it is kept on ralph/backup-1",
+                "Rolled back 2 commits, 1 file; a copy is on ralph/backup-1",
             ),
             (
                 {"ok": True, "backup": "ralph/backup-1", "files": 2, "kept": ("a", "b")},
-                (
-                    "Rolled back 2 files; all of it is kept on ralph/backup-1\n"
-                    "  left as a person saved it: a, b"
-                ),
+                ("Rolled back 2 files; a copy is on ralph/backup-1\n  kept as you saved it: a, b"),
             ),
-            ({"ok": True}, "Nothing to roll back: the iteration had changed nothing"),
+            ({"ok": True}, "Nothing to roll back: the iteration changed nothing"),
             ({"ok": False, "refused": "it was pushed"}, "Not rolled back: it was pushed"),
         ],
     )
@@ -505,7 +502,7 @@ class TestVerdicts:
         [
             ({}, "Pushed main to origin"),
             ({"created": True}, "Pushed main to origin, which had no such branch"),
-            ({"tries": 3}, "Pushed main to origin at try 3"),
+            ({"tries": 3}, "Pushed main to origin on try 3"),
             ({"ok": False, "tries": 3}, "Pushing main to origin failed 3 times"),
             (
                 {"ok": False, "rejected": True, "tail": "1\n2\n"},
@@ -532,7 +529,7 @@ class TestUsers:
         [
             (
                 event(e.RunResumed, version="0", pid=1, by="Ada", config=run_started().config),
-                "Run 20260131T120000Z-0a1b goes on, resumed by Ada",
+                "Run 20260131T120000Z-0a1b continues, resumed by Ada",
                 Weight.QUIET,
             ),
             (
@@ -545,8 +542,8 @@ class TestUsers:
                     orphans_ended=2,
                 ),
                 (
-                    "Run 20260131T120000Z-0a1b goes on, resumed by Ada; "
-                    "2 processes of its killed engine ended"
+                    "Run 20260131T120000Z-0a1b continues, resumed by Ada; ended 2 processes of "
+                    "its dead engine"
                 ),
                 Weight.QUIET,
             ),
@@ -564,7 +561,10 @@ class TestUsers:
             ),
             (
                 event(e.BlockedRaised, reason="no key", path=".ralph/blocked.txt"),
-                "Blocked: no key\n  ralph resume, or remove .ralph/blocked.txt, once it is solved",
+                (
+                    "Blocked: no key\n  once it is resolved: ralph resume, or remove "
+                    ".ralph/blocked.txt"
+                ),
                 Weight.BAD,
             ),
             (event(e.BlockedResolved, by="Ada"), "Blocker resolved by Ada", Weight.GOOD),
@@ -612,15 +612,15 @@ class TestUsers:
 
     def test_ctrl_c_says_when_it_stops_the_run(self) -> None:
         first = phase(Phase.STOPPING, "Ctrl-C")
-        later = "Stopping after this iteration; Ctrl-C again stops now"
+        later = "Stopping after this iteration; press Ctrl-C again to stop now"
         running = state_after(run_started(), phase(Phase.RUNNING))
         for before in (None, running):
             assert event_line(first, before=before) == EventLine(text=later, weight=Weight.WARNING)
         stopping = state_after(run_started(), first)
         now = EventLine(text="Stopping now: Ctrl-C", weight=Weight.WARNING)
         assert event_line(first, before=stopping) == now
-        by_term = EventLine(text="Stopping: a TERM signal", weight=Weight.WARNING)
-        assert event_line(phase(Phase.STOPPING, "a TERM signal"), before=running) == by_term
+        by_term = EventLine(text="Stopping: SIGTERM", weight=Weight.WARNING)
+        assert event_line(phase(Phase.STOPPING, "SIGTERM"), before=running) == by_term
 
     @pytest.mark.parametrize("name", [Phase.PREPARING, Phase.RUNNING, Phase.SETTLING, Phase.ENDED])
     def test_other_phases_are_not(self, name: Phase) -> None:

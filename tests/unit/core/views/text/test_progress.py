@@ -88,7 +88,7 @@ def test_the_title_names_the_run() -> None:
         ),
         pytest.param(
             (begins(1, CHOOSE), phase(Phase.WAITING)),
-            "iteration 1 of 20 · waits: for a while",
+            "iteration 1 of 20 · waits: for a moment",
             id="waits",
         ),
         pytest.param(

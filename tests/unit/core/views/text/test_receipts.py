@@ -54,7 +54,7 @@ def test_a_summary_lists_the_finished_tasks_in_their_order() -> None:
     run = state(receipt("b", start=2), receipt("open", done=False), receipt("a", start=1))
     assert [one.task.id for one in finished_receipts(run)] == ["a", "b"]
     assert receipt_lines(run) == [
-        "What each finished task took:",
+        "Cost of each finished task:",
         "  Write a: 1 iteration, 1m 2s (agent 0s)",
         "  Write b: 1 iteration, 1m 2s (agent 0s)",
     ]

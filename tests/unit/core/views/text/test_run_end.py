@@ -220,7 +220,7 @@ class TestSummary:
             for n, kind in enumerate([AgentFailure.TIMED_OUT, None, AgentFailure.TIMED_OUT], 1)
         ]
         state = state_after(run_started(), iteration_started(), *failed)
-        assert "Failures:    out of time 2" in summary_lines(state, "x.csv")
+        assert "Failures:    timed out 2" in summary_lines(state, "x.csv")
 
     def test_a_limit_below_what_was_used_is_named_beside_it(self) -> None:
         state = state_after(run_started(max_iterations=2)).model_copy(update={"counted": 5})

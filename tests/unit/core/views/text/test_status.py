@@ -165,20 +165,20 @@ class TestParked:
                 "blocked",
                 {"blocked": Blocker(reason="no key")},
                 "the blocker to be resolved: no key",
-                "ralph resume, once the blocker is solved",
+                "ralph resume, once the blocker is resolved",
                 id="blocked",
             ),
             pytest.param(
                 "blocked",
                 {},
                 "a task in the plan that is not blocked",
-                "ralph resume, once the blocker is solved",
+                "ralph resume, once the blocker is resolved",
                 id="plan-blocked",
             ),
             pytest.param(
                 "stuck",
                 {"breaker": Breaker(state=BreakerState.OPEN, reason="No progress in 3 iterations")},
-                "a reset, as it is stuck: No progress in 3 iterations",
+                "a reset: No progress in 3 iterations",
                 "ralph reset",
                 id="stuck",
             ),
@@ -196,7 +196,7 @@ class TestParked:
         assert needs_user(state, Phase.PARKED)
         if pid is None:
             assert told["Running"] == (
-                f"no, the loop was stopped by the system while run {RUN} was parked"
+                f"no, the system stopped the loop while run {RUN} was parked"
             )
         else:
             assert told["Running"].startswith("yes, parked")
@@ -216,8 +216,8 @@ def test_a_crashed_run_can_be_taken_up() -> None:
         "Running": f"no, the engine of run {RUN} is gone",
         "Doing": "nothing now; 2 of 5 tasks are done",
         "Last change": "nothing yet",
-        "Needs you": "yes, the run can be resumed",
-        "Stopped": "the engine ended without saying why",
+        "Needs you": "yes, you can resume the run",
+        "Stopped": "the engine ended without giving a reason",
         "Next": "ralph run --resume",
     }
     assert needs_user(state, Phase.CRASHED)

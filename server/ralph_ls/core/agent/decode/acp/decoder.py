@@ -44,7 +44,7 @@ from ralph_ls.core.agent.result import AccountLimit, AgentResult, find_account_l
 from ralph_ls.protocol.run.messages import FileAction, TodoItem, ToolState
 from ralph_ls.protocol.run.report import AgentFailure
 
-NO_END = "its output ended before its turn did"
+NO_END = "the output ended in the middle of a turn"
 
 LONGEST_REST = 1 << 16
 """Characters of an unfinished line that are held; a longer one is emitted in parts."""
@@ -177,7 +177,7 @@ class AcpDecoder(LineDecoder):
             self._limit = find_account_limit(words)
             failed = (words, None if self._limit is None else AgentFailure.LIMIT)
         elif failed is not None and text_at(answer, "stopReason") == "cancelled" and self._denied:
-            failed = (f"it ended its turn when {self._denied[-1]} was not permitted", None)
+            failed = (f"the turn ended because {self._denied[-1]} was not permitted", None)
         if failed is None:
             self._why = self._failure = None
         else:

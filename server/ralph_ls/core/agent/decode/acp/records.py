@@ -111,7 +111,7 @@ def stop_failure(reason: str) -> tuple[str, AgentFailure | None] | None:
     """Message and kind of failure for a stop reason; None for success."""
     if reason == "end_turn":
         return None
-    return _STOPS.get(reason, (f"its turn ended with: {reason or 'no reason'}", None))
+    return _STOPS.get(reason, (f"the turn ended with: {reason or 'no reason'}", None))
 
 
 def _words(data: AcpRecord) -> Iterator[str]:
@@ -137,10 +137,10 @@ def _records(record: AcpRecord) -> list[AcpRecord]:
 
 
 _STOPS: dict[str, tuple[str, AgentFailure | None]] = {
-    "max_tokens": ("it reached the largest number of tokens", AgentFailure.CONTEXT_FULL),
-    "max_turn_requests": ("it reached its limit of turns", AgentFailure.MAX_TURNS),
-    "refusal": ("its model refused to go on", None),
-    "cancelled": ("its turn was cancelled", None),
+    "max_tokens": ("reached the token limit", AgentFailure.CONTEXT_FULL),
+    "max_turn_requests": ("reached the turn limit", AgentFailure.MAX_TURNS),
+    "refusal": ("the model refused to continue", None),
+    "cancelled": ("the turn was cancelled", None),
 }
 
 _KINDS = {

@@ -62,13 +62,13 @@ from ralph_ls.core.agent.result import AccountLimit, AgentResult
 from ralph_ls.protocol.run.messages import AgentMessage, ToolState, UsageCounts
 
 ENDS = {
-    "error_max_turns": "it reached its limit of turns",
-    "error_max_budget_usd": "it reached its limit of cost",
-    "error_during_execution": "it was interrupted, or failed inside",
+    "error_max_turns": "reached the turn limit",
+    "error_max_budget_usd": "reached the cost limit",
+    "error_during_execution": "interrupted, or failed internally",
 }
 """Descriptions of the subtypes that mean failure."""
 
-NO_END = "its output ended without a result"
+NO_END = "the output ended without a result"
 
 
 class ClaudeDecoder:

@@ -51,12 +51,12 @@ from ralph_ls.core.agent.result import AccountLimit, AgentResult, find_account_l
 from ralph_ls.protocol.run.messages import ToolState, UsageCounts
 from ralph_ls.protocol.run.report import AgentFailure
 
-NO_END = "its output ended without a result"
+NO_END = "the output ended without a result"
 
 ENDS = {
-    "max_iterations": "it reached its limit of turns",
-    "mistake_limit": "it made too many mistakes in a row",
-    "aborted": "it was broken off",
+    "max_iterations": "reached the turn limit",
+    "mistake_limit": "made too many mistakes in a row",
+    "aborted": "was aborted",
 }
 """Descriptions of the reasons that mean failure, except ``error``, which brings a message."""
 

@@ -58,7 +58,7 @@ from ralph_ls.core.agent.usage import subtract_known
 from ralph_ls.protocol.run.messages import AgentMessage, TodoItem, ToolState, UsageCounts
 from ralph_ls.protocol.run.report import AgentFailure, Usage
 
-NO_END = "its output ended before its turn did"
+NO_END = "the output ended in the middle of a turn"
 
 
 class CodexDecoder:
@@ -215,7 +215,7 @@ class CodexDecoder:
         self._emitter.text(message)
 
     def _fail(self, message: str) -> None:
-        self._why = message or self._last_error or "its turn failed"
+        self._why = message or self._last_error or "the turn failed"
         self._errors.add([first_line(self._why)])
         if message != self._last_error:
             self._emitter.text(self._why)

@@ -36,7 +36,7 @@ from ralph_ls.core.agent.usage import add_known, subtract_known
 from ralph_ls.protocol.run.messages import FileAction, ToolState, UsageCounts
 from ralph_ls.protocol.run.report import AgentFailure, Usage
 
-NO_END = "its output ended without a result"
+NO_END = "the output ended without a result"
 
 READING_TOOL = "view"
 

@@ -54,7 +54,7 @@ from ralph_ls.core.agent.result import AgentResult
 from ralph_ls.protocol.run.messages import TodoItem, ToolState, UsageCounts
 from ralph_ls.protocol.run.report import AgentFailure
 
-NO_END = "its output ended without a result"
+NO_END = "the output ended without a result"
 
 
 class GeminiDecoder(LineDecoder):

@@ -38,7 +38,7 @@ def read_output(text: str) -> BeadsOutput:
         value = _load(text)
     except (ValueError, RecursionError):
         shown = " ".join(text.split())[:80]
-        return BeadsOutput(oddities=(BeadsOddity("no-json", f"bd printed no JSON: {shown}"),))
+        return BeadsOutput(oddities=(BeadsOddity("no-json", f"bd did not print JSON: {shown}"),))
     return _items_of(value)
 
 
@@ -96,7 +96,7 @@ def _items_of(value: object) -> BeadsOutput:
         inner = next((value[name] for name in ("items", "data", "issues") if name in value), value)
         if inner is value:
             known = ", ".join(sorted(value))[:80]
-            message = f"bd printed an object that holds no issues, but {known or 'nothing'}"
+            message = f"bd printed an object without issues; it has {known or 'nothing'}"
             return BeadsOutput(oddities=(BeadsOddity("odd-answer", message),))
         value = inner
     if value is None:
@@ -105,7 +105,9 @@ def _items_of(value: object) -> BeadsOutput:
     items = tuple(item for item in listed if isinstance(item, dict))
     n_odd = len(listed) - len(items)
     oddities = (
-        (BeadsOddity("odd-answer", f"{n_odd} of what bd printed are no issues"),) if n_odd else ()
+        (BeadsOddity("odd-answer", f"{n_odd} of the entries that bd printed are not issues"),)
+        if n_odd
+        else ()
     )
     return BeadsOutput(items=items, oddities=oddities)
 

@@ -119,7 +119,7 @@ def newly_closed(before: BeadsSnapshot, after: BeadsSnapshot) -> tuple[BeadsIssu
 def describe_close_reason(closing: CloseReasonCheck) -> str:
     """Why a reason is insufficient, in words that follow the issue's name; else empty."""
     if closing.is_empty:
-        return "was closed, and nothing says how that was seen"
+        return "was closed without saying how it was verified"
     parts = []
     if closing.failed:
         n_failed = count_of(len(closing.failed), "command")
@@ -131,7 +131,7 @@ def describe_close_reason(closing: CloseReasonCheck) -> str:
         return ""
     first = next(iter((*closing.failed, *closing.missing)))
     run = dict(closing.wanted).get(first)
-    cite = "" if run is None else f"; what has to be cited is ({run})"
+    cite = "" if run is None else f"; cite ({run})"
     return f"was closed with {' and '.join(parts)}{cite}"
 
 
@@ -198,8 +198,8 @@ def _closed(task: Task, issue: BeadsIssue) -> list[LintRemark]:
         return []
     doubt = describe_close_reason(found[0])
     message = (
-        f"{display_title(task.title)} {doubt}; write one line for each criterion, such as: "
-        "- [x] Unit tests pass (npm test - exit 0)"
+        f"{display_title(task.title)} {doubt}; write one line for each criterion, such as: - [x] "
+        "Unit tests pass (npm test - exit 0)"
     )
     return [_remark(CheckCode.CLOSE_WITHOUT_EVIDENCE, message, task)]
 
@@ -207,17 +207,15 @@ def _closed(task: Task, issue: BeadsIssue) -> list[LintRemark]:
 def _criteria(task: Task, *, is_container: bool) -> list[LintRemark]:
     if not task.criteria and not is_container:
         message = (
-            f"{display_title(task.title)} does not say when it is done; write criteria that can "
-            "be run: "
-            f"bd update {task.id} --acceptance …"
+            f"{display_title(task.title)} does not say when it is done; add criteria that can be "
+            f"run: bd update {task.id} --acceptance …"
         )
         return [_remark(CheckCode.CRITERIA_MISSING, message, task)]
     return [
         _remark(
             CheckCode.CRITERIA_VAGUE,
             f"the criterion {display_title(one)} of {display_title(task.title)} cannot be "
-            "checked; name what "
-            "can be seen or run, such as a command and what it prints",
+            "checked; name something that can be seen or run, such as a command and its output",
             task,
         )
         for one in task.criteria
@@ -227,8 +225,8 @@ def _criteria(task: Task, *, is_container: bool) -> list[LintRemark]:
 
 def _ring(task: Task, ring: tuple[str, ...]) -> LintRemark:
     message = (
-        f"these wait for each other, so that none of them can begin: {format_cycle(ring)}; "
-        "take one of the dependencies out: bd dep remove"
+        f"these wait for each other, so none of them can start: {format_cycle(ring)}; remove a "
+        "dependency: bd dep remove"
     )
     return _remark(CheckCode.DEPENDENCY_CYCLE, message, task)
 

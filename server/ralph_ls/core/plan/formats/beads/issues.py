@@ -124,7 +124,9 @@ def read_issue(raw: Mapping[str, object]) -> tuple[BeadsIssue | None, tuple[Bead
     issue_id = _text(raw, "id")
     if not is_usable_id(issue_id):
         shown = issue_id[:40] or "nothing"
-        return None, (BeadsOddity("unusable-id", f"bd names an issue {shown!r}, which is no id"),)
+        return None, (
+            BeadsOddity("unusable-id", f"bd lists an issue with an invalid id: {shown!r}"),
+        )
     priority, oddities = _priority(raw.get("priority"), issue_id)
     issue = BeadsIssue(
         id=issue_id,
@@ -198,7 +200,7 @@ def _priority(value: object, issue_id: str) -> tuple[int, tuple[BeadsOddity, ...
         return USUAL_PRIORITY, ()
     found = _PRIORITY.fullmatch(str(value)) if isinstance(value, int | str) else None
     if found is None or isinstance(value, bool) or int(found[1]) > LOWEST_PRIORITY:
-        message = f"{issue_id} has the priority {str(value)[:40]!r}; it is taken for 2, the usual"
+        message = f"{issue_id} has the unknown priority {str(value)[:40]!r}; using 2, the default"
         return USUAL_PRIORITY, (BeadsOddity("odd-priority", message),)
     return int(found[1]), ()
 

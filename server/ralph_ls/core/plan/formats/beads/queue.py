@@ -210,7 +210,7 @@ def describe_unready(queue: IssueQueue) -> str:
             parts.append(f"{label}: {', '.join([*names[:SHOWN], *more])}")
     if any(one.reason is HoldReason.CYCLE for one in queue.held):
         rings = "; ".join(format_cycle(ring) for ring in queue.cycles[:SHOWN])
-        parts.append(f"waiting for each other: {rings}; take one out: bd dep remove")
+        parts.append(f"waiting for each other: {rings}; remove a dependency: bd dep remove")
     return "; ".join(parts)
 
 
@@ -293,13 +293,13 @@ def _held(
         return HoldReason.STUCK, _why_set_aside(issue, set_aside[issue.id])
     is_offered = view.is_offered(issue.id)
     if issue.id in view.in_cycle and not is_offered:
-        return HoldReason.CYCLE, f"in a ring: {format_cycle(view.in_cycle[issue.id])}"
+        return HoldReason.CYCLE, f"in a cycle: {format_cycle(view.in_cycle[issue.id])}"
     needed = None if is_offered else view.waits_for(issue)
     if needed is not None:
         return HoldReason.WAITING, f"waiting for {view.issues[needed].title} ({needed})"
     parts = view.open_parts.get(issue.id)
     if parts:
-        return HoldReason.PARTS, f"waiting for its parts, such as {parts[0]}"
+        return HoldReason.PARTS, f"waiting for its sub-issues, such as {parts[0]}"
     if is_offered is False and issue.status == IssueStatus.OPEN:
         return HoldReason.NOT_OFFERED, "not offered by bd ready"
     return None

@@ -274,8 +274,8 @@ def _problems(
     for issue in snapshot.issues:
         if issue.status not in _STATES:
             message = (
-                f"{issue.id} has the status {issue.status}, which nobody works at; "
-                f"to have it done: bd update {issue.id} --status open"
+                f"{issue.id} has the status {issue.status}, so the loop ignores it; to have it "
+                f"done: bd update {issue.id} --status open"
             )
             line = places[issue.id][0] + 1
             problems.append(PlanProblem(code="unknown-status", message=message, line=line))
@@ -301,7 +301,7 @@ def claimed_by_others(snapshot: BeadsSnapshot, own_names: Collection[str]) -> di
     if not own_names:
         return {}
     return {
-        issue.id: f"{fold_whitespace(issue.assignee)} has it"
+        issue.id: f"assigned to {fold_whitespace(issue.assignee)}"
         for issue in snapshot.issues
         if issue.assignee and issue.assignee not in own_names and not issue.is_closed
     }

@@ -109,7 +109,7 @@ def find_story(text: str, story_id: str) -> Story:
     """The story of a text that is to be changed; raises RalphError as every edit does."""
     story = _read(text).by_id().get(story_id)
     if story is None:
-        raise RalphError(f"the plan has no story {story_id!r}; see them all with ralph plan")
+        raise RalphError(f"the plan has no story {story_id!r}; list the stories with: ralph plan")
     return story
 
 
@@ -158,7 +158,9 @@ def _read(text: str) -> StoryFile:
     wrong = next((one for one in known.findings if one.code == "json-syntax"), None)
     if wrong is not None:
         line = text.count("\n", 0, wrong.start) + 1
-        raise RalphError(f"the plan is no JSON in line {line}: {wrong.message}; mend that first")
+        raise RalphError(
+            f"line {line} of the plan is not valid JSON: {wrong.message}; fix that first"
+        )
     return known.stories
 
 
@@ -225,8 +227,8 @@ def refuse_hold(text: str, *, story_id: str) -> str:
     """Refuse to block or unblock a story, with what can be done instead."""
     story = find_story(text, story_id)
     raise RalphError(
-        f"a file of stories cannot say that {story.id} is blocked; write what it waits for into "
-        "its dependsOn, or skip it for as long as a run lasts: ralph skip ID"
+        f"a story file cannot mark {story.id} as blocked; add what it waits for to its dependsOn, "
+        "or skip it for this run: ralph skip ID"
     )
 
 

@@ -75,9 +75,8 @@ def _without_criteria(story: Story, lines: LineIndex) -> Iterator[LintRemark]:
         return
     place = _brace_of(story) if member is None else member.node
     message = (
-        f"{display_title(story.title)} does not say when it is done; write acceptanceCriteria "
-        "that can "
-        "be run or seen"
+        f"{display_title(story.title)} does not say when it is done; add acceptanceCriteria that "
+        "can be seen or run"
     )
     yield _remark(CheckCode.CRITERIA_MISSING, message, story, place, lines)
 
@@ -91,9 +90,8 @@ def _vague(story: Story, lines: LineIndex) -> Iterator[LintRemark]:
     for item in () if member is None else member.node.items or ():
         if isinstance(item.scalar, str) and is_vague(criterion := fold_whitespace(item.scalar)):
             message = (
-                f"the criterion {display_title(criterion)} cannot be checked; name what can be "
-                "seen or "
-                "run, such as a command and what it prints"
+                f"the criterion {display_title(criterion)} cannot be checked; name something that "
+                "can be seen or run, such as a command and its output"
             )
             yield _remark(CheckCode.CRITERIA_VAGUE, message, story, item, lines)
 
@@ -103,17 +101,19 @@ def _closed(story: Story, lines: LineIndex) -> Iterator[LintRemark]:
     notes, feedback = story.fields.get("notes"), story.fields.get(FEEDBACK)
     if notes is None or not (text := value_of(notes.node)) or not str(text).strip():
         place = _brace_of(story) if notes is None else notes.node
-        message = f"{display_title(story.title)} passes, and its notes do not say how that was seen"
+        message = (
+            f"{display_title(story.title)} passes, but its notes do not say how it was verified"
+        )
         yield _remark(CheckCode.CLOSE_WITHOUT_EVIDENCE, message, story, place, lines)
     if notes is not None and (why := _doubt(value_of(notes.node))):
         message = (
-            f"{display_title(story.title)} passes, and {why}; look at it, or let it pass no more"
+            f"{display_title(story.title)} passes, but {why}; check it, or set passes to false"
         )
         yield _remark(CheckCode.CLOSE_WITHOUT_EVIDENCE, message, story, notes.node, lines)
     if feedback is not None and story.feedback.startswith(AT_CAP):
         message = (
-            f"{display_title(story.title)} passes, and no reviewer has approved it: it had as many "
-            "reviews as it may have; look at what the last one asked for"
+            f"{display_title(story.title)} passes without a reviewer's approval, because it "
+            "reached the review limit; check what the last review asked for"
         )
         yield _remark(CheckCode.CLOSE_WITHOUT_EVIDENCE, message, story, feedback.node, lines)
 
@@ -128,13 +128,13 @@ def _doubt(notes: object) -> str:
         asked = command_of(one.criterion)
         wanted = SUCCESS if asked is None else asked.exit_code
         if one.exit_code is not None and not is_wanted(one.exit_code, wanted):
-            return f"by its notes the command for {display_title(one.criterion)} failed"
+            return f"its notes say that the command for {display_title(one.criterion)} failed"
     reasons = [
         reason for line in text.splitlines() if (reason := close_reason_in(line)) is not None
     ]
     if reasons and is_empty_reason(reasons[-1]):
         named = f"only {display_title(reasons[-1])}" if reasons[-1] else "nothing"
-        return f"{named} in its notes says how that was seen"
+        return f"{named} in its notes says how it was verified"
     return ""
 
 

@@ -183,7 +183,7 @@ def committed_offences(
     if is_unusable(start) or is_unusable(tree):
         return {}
     if is_unusable(committed):
-        return {(BROKEN, ""): "it cannot be read as stories"}
+        return {(BROKEN, ""): "it cannot be read as a story file"}
     found: dict[tuple[str, str], str] = {}
     new = new_findings(committed.findings, start.findings)
     if new and new_findings(committed.findings, tree.findings):
@@ -230,19 +230,19 @@ def accept_agent_story_edit(text: str, agents: str, what: Forbidden, story_id: s
     here, theirs = read_stories(text).stories, read_stories(agents).stories
     story, wanted = here.by_id().get(story_id), theirs.by_id().get(story_id)
     if story is None:
-        return AcceptedEdit(refusal="the story is not in the plan any more")
+        return AcceptedEdit(refusal="the story is no longer in the plan")
     if what is Forbidden.DROPPED:
         return AcceptedEdit(text=without_story(text, story))
     if wanted is None:
-        return AcceptedEdit(refusal="the agent's version of the plan does not have the story")
+        return AcceptedEdit(refusal="the agent's version of the plan has no such story")
     names = FIELDS.get(what, (dependencies_key(wanted.fields),))
     if what not in {*FIELDS, Forbidden.DEPENDENCY}:
-        return AcceptedEdit(refusal="that is about a whole file")
+        return AcceptedEdit(refusal="this concerns the whole file")
     for name in names:
         now = read_stories(text).stories.by_id()[story_id]
         if name in wanted.fields:
             node = wanted.fields[name].node
             text = with_member(text, now.node, name, theirs.text[node.start : node.end])
         elif name in now.fields:
-            return AcceptedEdit(refusal=f"the agent had taken {name} out; take it out yourself")
+            return AcceptedEdit(refusal=f"the agent had removed {name}; remove it yourself")
     return AcceptedEdit(text=text)

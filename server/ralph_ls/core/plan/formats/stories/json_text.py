@@ -129,12 +129,12 @@ class _Scanner:
     def read_all(self) -> JsonNode | None:
         self._pass_space()
         if not self._peek():
-            self._report("there is nothing here; a plan of stories is a JSON object", self._at)
+            self._report("the file is empty; a story file is a JSON object", self._at)
             return None
         root = self._read_value()
         self._pass_space()
         if self._peek():
-            self._report("the value has ended before this; take it out", self._at, len(self._text))
+            self._report("the value has already ended; remove this", self._at, len(self._text))
         return root
 
     def _read_value(self) -> JsonNode | None:
@@ -160,7 +160,7 @@ class _Scanner:
         except ValueError:
             self._report("the number has too many digits", *word.span())
             return None
-        self._report(f"{word[0][:30]} is no JSON value{_hint(word[0])}", *word.span())
+        self._report(f"{word[0][:30]} is not a JSON value{_hint(word[0])}", *word.span())
         return None
 
     def _read_string(self) -> JsonNode:
@@ -169,22 +169,18 @@ class _Scanner:
         if found is None:
             rest = _REST_OF_STRING.match(self._text, start)
             self._at = len(self._text) if rest is None else rest.end()
-            self._report("the text has no closing quote in its line", start, self._at)
+            self._report("the text has no closing quote on this line", start, self._at)
             return JsonNode(start, self._at, scalar=self._text[start + 1 : self._at])
         self._at = found.end()
         inside = found[0][1:-1]
         if _CONTROL.search(inside):
-            self._report(
-                "a tab or another control character has to be written as \\t", start, found.end()
-            )
+            self._report("write a tab or another control character as \\t", start, found.end())
         if "\\" not in inside:
             return JsonNode(start, found.end(), scalar=inside)
         try:
             decoded = json.loads(found[0], strict=False)
         except ValueError:
-            self._report(
-                "the text has a \\ that means nothing; write \\\\ for itself", *found.span()
-            )
+            self._report("this \\ has no meaning; write \\\\ for a backslash", *found.span())
             decoded = inside
         return JsonNode(start, found.end(), scalar=decoded)
 
@@ -193,7 +189,7 @@ class _Scanner:
         start = self._at
         self._at += 1
         if len(self._open) >= DEEPEST:
-            self._report(f"more than {DEEPEST} levels are inside each other here", start)
+            self._report(f"more than {DEEPEST} nested levels", start)
             self._give_up()
         self._open.append(opening)
         items: list[JsonNode] = []
@@ -235,7 +231,7 @@ class _Scanner:
             self._at += all(_END_OF[other] != char for other in self._open)
             return False
         if comma >= 0:
-            self._report(f"nothing follows this comma; JSON has none before {char}", comma)
+            self._report("remove this comma: JSON has no trailing commas", comma)
         self._at += 1
         return False
 
@@ -247,7 +243,7 @@ class _Scanner:
             word = _WORD.match(self._text, start)
             self._at = start + 1 if word is None else word.end()
             key = "" if word is None else word[0]
-            self._report("a key in double quotes is missing here", start, self._at)
+            self._report("a key in double quotes is missing", start, self._at)
             if not key:
                 return None
         end = self._at
@@ -256,9 +252,9 @@ class _Scanner:
             self._at += 1
             self._pass_space()
         else:
-            self._report("a colon is missing behind the key", start, end)
+            self._report("a colon is missing after the key", start, end)
         if self._peek() in {"", ",", "}", "]"}:
-            self._report("a value is missing behind the key", start, end)
+            self._report("a value is missing after the key", start, end)
             return None
         node = self._read_value()
         return None if node is None else JsonMember(key, start, end, node)
@@ -267,7 +263,7 @@ class _Scanner:
         while True:
             self._n_parts += 1
             if self._n_parts > MOST_PARTS and not self._has_given_up:
-                message = "there is more here than a plan of stories may hold"
+                message = "the file is larger than a story file may be"
                 self.faults.append(JsonFault(message, self._at, self._at + 1))
                 self._give_up()
             found = _SPACE.match(self._text, self._at)
@@ -275,7 +271,7 @@ class _Scanner:
             comment = _COMMENT.match(self._text, self._at) if self._peek() == "/" else None
             if comment is None:
                 return
-            self._report("JSON has no comments; take it out", *comment.span())
+            self._report("JSON has no comments; remove it", *comment.span())
             self._at = comment.end()
 
     def _peek(self) -> str:

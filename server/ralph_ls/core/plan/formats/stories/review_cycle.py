@@ -129,7 +129,7 @@ def _check(before: StoryFile, after: StoryFile, rules: ReviewRules) -> tuple[Ill
     is_free = rules.mode is Mode.PLAN
     found = [] if is_free else list(_check_protected(was, now))
     if before.verify_commands != after.verify_commands:
-        message = f"{VERIFY} are for people to change; put them back as they were"
+        message = f"only you may change {VERIFY}; restore them as they were"
         found.append(IllegalMove(code=MoveCode.VERIFY, message=message, fields=(VERIFY,)))
     found += [move for story in after.stories if story.id not in was for move in _check_new(story)]
     kept = [(old, now[old.id]) for old in before.stories if old.id in now]
@@ -193,14 +193,14 @@ def _check_protected(was: Mapping[str, Story], now: Mapping[str, Story]) -> Iter
     for story_id, old in was.items():
         new = now.get(story_id)
         if new is None:
-            message = f"{story_id} is gone; no story may be deleted, so put it back"
+            message = f"{story_id} is missing; stories may not be deleted, so restore it"
             yield IllegalMove(code=MoveCode.DELETED, message=message, story=story_id)
             continue
         if old.criteria != new.criteria:
-            message = f"{story_id}: {CRITERIA} may not be changed while working; put them back"
+            message = f"{story_id}: {CRITERIA} may not change during work; restore them"
             yield _illegal(MoveCode.CRITERIA, message, new, (CRITERIA,))
         if _priority_of(old) != _priority_of(new):
-            message = f"{story_id}: its {PRIORITY} may not be changed while working; put it back"
+            message = f"{story_id}: its {PRIORITY} may not change during work; restore it"
             yield _illegal(MoveCode.PRIORITY, message, new, (PRIORITY,))
         dropped = [name for name in old.depends_on if name not in new.depends_on]
         if dropped:
@@ -217,7 +217,7 @@ def _priority_of(story: Story) -> object:
 def _check_new(story: Story) -> Iterator[IllegalMove]:
     if _review_of(story) != (False, None, 0, ""):
         message = (
-            f"{story.id} is new and has to come in fresh: {PASSES} false, {STATUS} null, {COUNT} 0"
+            f"{story.id} is new, so it must start with {PASSES} false, {STATUS} null, {COUNT} 0"
         )
         yield _illegal(MoveCode.NOT_FRESH, message, story)
 
@@ -244,8 +244,8 @@ def _check_reviews(kept: list[tuple[Story, Story]], rules: ReviewRules) -> Itera
     for story in agents:
         if story is not stays:
             message = (
-                f"{story.id} moved as well as {stays.id}; one story an iteration, so leave this "
-                "one as it was"
+                f"{story.id} changed as well as {stays.id}; one story per iteration, so leave "
+                "this one as it was"
             )
             yield _illegal(MoveCode.SEVERAL, message, story)
 
@@ -265,8 +265,8 @@ def _check_omission(kept: list[tuple[Story, Story]], mode: Mode) -> Iterator[Ill
         yield IllegalMove(code=MoveCode.NONE_REVIEWED, message=message)
     if mode is Mode.REVIEW_FIX and ReviewStatus.CHANGES_REQUESTED in statuses:
         message = (
-            "no story was fixed; do what the feedback of one with changes_requested asks for, set "
-            f"its {STATUS} to needs_review and clear {FEEDBACK}"
+            "no story was fixed; take one with changes_requested, do what its feedback asks for, "
+            f"set its {STATUS} to needs_review and clear {FEEDBACK}"
         )
         yield IllegalMove(code=MoveCode.NONE_FIXED, message=message)
 
@@ -279,13 +279,13 @@ def _judge(old: Story, new: Story, rules: ReviewRules) -> Wrong | None:
     is_finished = _is_finished_unreviewed(old, new, rules)
     if rules.halts and not (is_finished and new.status is old.status):
         return MoveCode.HALTED, (
-            "who ends with BLOCKED or DECIDE leaves the review of every story as it was"
+            "an iteration that ends with BLOCKED or DECIDE leaves every story's review as it was"
         )
     if old.passes:
-        return MoveCode.FINISHED, "it passed already, and stays as it is"
+        return MoveCode.FINISHED, "it already passed, so leave it as it is"
     match rules.mode:
         case Mode.PLAN:
-            return MoveCode.PLAN, "planning neither finishes nor reviews a story"
+            return MoveCode.PLAN, "a plan iteration neither finishes nor reviews a story"
         case Mode.REVIEW:
             return _judge_review(old, new, rules.review_cap)
         case Mode.REVIEW_FIX:
@@ -309,8 +309,7 @@ def _judge_implement(old: Story, new: Story) -> Wrong | None:
     ):
         return None
     return MoveCode.IMPLEMENT, (
-        f"implementing sets {STATUS} from null to needs_review and changes nothing else of the "
-        f"review; {_became(old, new)}"
+        f"implementing only sets {STATUS} from null to needs_review; {_became(old, new)}"
     )
 
 
@@ -319,14 +318,16 @@ def _judge_skipped(old: Story, new: Story) -> Wrong | None:
     if new.passes and is_status_fine and new.n_reviews == old.n_reviews:
         return None
     return MoveCode.IMPLEMENT, (
-        f"without reviews implementing sets {PASSES} to true and changes nothing else of the "
-        f"review; {_became(old, new)}"
+        f"without reviews, implementing only sets {PASSES} to true; {_became(old, new)}"
     )
 
 
 def _judge_review(old: Story, new: Story, cap: int) -> Wrong | None:
     if old.status is not ReviewStatus.NEEDS_REVIEW:
-        return MoveCode.REVIEW, f"only a story with needs_review is reviewed; {_became(old, new)}"
+        return (
+            MoveCode.REVIEW,
+            f"only a story with needs_review may be reviewed; {_became(old, new)}",
+        )
     if new.n_reviews != old.n_reviews + 1:
         return MoveCode.REVIEW, (
             f"a review adds one to {COUNT}: from {old.n_reviews} to {old.n_reviews + 1}, "
@@ -347,7 +348,7 @@ def _judge_review(old: Story, new: Story, cap: int) -> Wrong | None:
     if new.status is ReviewStatus.CHANGES_REQUESTED and not new.passes:
         if new.feedback:
             return None
-        return MoveCode.FEEDBACK, f"changes are requested; write into {FEEDBACK} which"
+        return MoveCode.FEEDBACK, f"changes are requested; say which in {FEEDBACK}"
     return MoveCode.REVIEW, (
         f"a review ends with approved and {PASSES} true, or with changes_requested and {PASSES} "
         f"false; {_became(old, new)}"
@@ -375,7 +376,9 @@ def _became(old: Story, new: Story) -> str:
     """The change, in the words of the file."""
     changes = zip(REVIEW_FIELDS, _review_of(old), _review_of(new), strict=True)
     return ", ".join(
-        f"{name} went from {_word(was)} to {_word(now)}" for name, was, now in changes if was != now
+        f"{name} changed from {_word(was)} to {_word(now)}"
+        for name, was, now in changes
+        if was != now
     )
 
 
@@ -388,7 +391,7 @@ def _word(value: object) -> str:
         case ReviewStatus() | int():
             return str(value)
         case _:
-            return "other words"
+            return "other text"
 
 
 def _illegal(

@@ -76,7 +76,7 @@ def judge_stop(stop: StopAttempt) -> HookAnswer | None:
     if not wrong:
         return None
     n_more = len(wrong) - SHOWN
-    lines = [*wrong[:SHOWN], *([f"and {n_more} more of the kind"] if n_more > 0 else [])]
+    lines = [*wrong[:SHOWN], *([f"and {n_more} more like these"] if n_more > 0 else [])]
     return HookAnswer(reason="This iteration is not finished yet:\n- " + "\n- ".join(lines))
 
 
@@ -118,7 +118,7 @@ def snapshot_path(active: RalphActive) -> str | None:
 
 def _wrong_with_file(stop: StopAttempt, active: RalphActive) -> Iterator[str]:
     if stop.after is None:
-        yield f"{stop.path} is gone; put it back"
+        yield f"{stop.path} is missing; restore it"
         return
     now = read_stories(stop.after)
     was = None if stop.before is None else read_stories(stop.before)

@@ -131,7 +131,7 @@ def read_stories(text: str) -> ParsedStories:
         return ParsedStories(stories=StoryFile(text=text), findings=tuple(findings))
     root = scanned.root
     for member in islice(repeated_members(root), MOST_FAULTS):
-        message = f"{_quoted(member.key)} comes again in the same object; only the last one counts"
+        message = f"{_quoted(member.key)} is repeated in this object; only the last one counts"
         findings.append(StoryFinding("json-duplicate-key", message, member.start, member.end))
     reader = _Reader(findings)
     head = _Fields(reader, last_members(root), "")
@@ -200,7 +200,7 @@ class _Reader:
         found: list[Story] = []
         for node in array.items or ():
             if node.members is None:
-                self.report("story-field-type", "a story has to be an object", node, "")
+                self.report("story-field-type", "a story must be an object", node, "")
                 continue
             found.append(self._read_story(node))
         return tuple(found)
@@ -211,10 +211,10 @@ class _Reader:
         story_id = self._own_id(written or title_id(title))
         fields = _Fields(self, members, story_id)
         place = JsonNode(node.start, node.start + 1)
-        if not written and not fields.reports_type("id", "a text"):
+        if not written and not fields.reports_type("id", "text"):
             self.report("story-field-missing", "the story has no id", place, story_id)
         elif written and story_id != written:
-            message = f"an earlier story has the id {written} too; each needs one of its own"
+            message = f"an earlier story already has the id {written}; ids must be unique"
             self.report("story-id-duplicate", message, members["id"].node, story_id)
         fields.text("title")
         if not title and not fields.has("title"):
@@ -258,7 +258,7 @@ class _Fields:
         member = self._members.get("userStories")
         if member is not None and member.node.items is not None:
             return member.node
-        message = "there is no list userStories; a plan of stories has them in it"
+        message = "the list userStories is missing"
         place = JsonNode(root.start, root.start + 1) if member is None else member
         self._reader.report("stories-shape", message, place, "")
         return NOTHING
@@ -278,7 +278,7 @@ class _Fields:
         node = self._node(key)
         if node is None or isinstance(node.scalar, str):
             return "" if node is None else str(node.scalar)
-        self._report_type(key, node, "a text")
+        self._report_type(key, node, "text")
         return ""
 
     def texts(self, key: str) -> tuple[str, ...]:
@@ -299,7 +299,7 @@ class _Fields:
         try:
             return None if node is None else ReviewStatus(str(value_of(node)))
         except ValueError:
-            message = f"{STATUS} is none of {_STATUSES}"
+            message = f"{STATUS} is not one of {_STATUSES}"
             self._reader.report(
                 "story-field-value", message, self._members[STATUS].node, self._story
             )
@@ -314,7 +314,7 @@ class _Fields:
             self._report_type(COUNT, node, "a whole number")
             return 0
         if count < 0:
-            message = f"{COUNT} is {count}, and there are no fewer reviews than none"
+            message = f"{COUNT} is {count}, but cannot be negative"
             self._reader.report("story-field-value", message, node, self._story)
         return max(count, 0)
 
@@ -329,10 +329,10 @@ class _Fields:
                 priority, rank = _RANKS[word.strip().lower()]
                 return rank, priority
             case str() as word:
-                message = f"priority {_quoted(word)} is none; write a number, 1 for the first"
+                message = f"{_quoted(word)} is not a priority; write a number, where 1 is first"
                 self._reader.report("story-field-value", message, node, self._story)
                 return None, None
-        self._report_type("priority", node, "a number, 1 for the first")
+        self._report_type("priority", node, "a number, where 1 is first")
         return None, None
 
     def _strings(self, key: str) -> Iterator[str]:
@@ -358,7 +358,7 @@ class _Fields:
         return None if is_null else node
 
     def _report_type(self, key: str, node: JsonNode, wanted: str) -> None:
-        self._reader.report("story-field-type", f"{key} has to be {wanted}", node, self._story)
+        self._reader.report("story-field-type", f"{key} must be {wanted}", node, self._story)
 
 
 def dependencies_key(members: Mapping[str, JsonMember]) -> str:

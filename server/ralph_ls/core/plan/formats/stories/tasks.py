@@ -55,11 +55,11 @@ def check_invariants(stories: StoryFile, *, skip_review: bool = False) -> tuple[
         found += _check_review(story, skip_review=skip_review)
         for name in story.depends_on:
             if name not in by_id:
-                message = f"{story.id} depends on {name}, and there is no such story"
+                message = f"{story.id} depends on {name}, but there is no such story"
                 found.append(_at(story, "story-dependency-unknown", message, _key_of(story)))
         if story.id in rings:
             way = " → ".join([*rings[story.id], story.id])
-            message = f"these wait for each other: {way}; take one of the dependencies out"
+            message = f"these wait for each other: {way}; remove a dependency"
             found.append(_at(story, "story-dependency-cycle", message, _key_of(story)))
     return tuple(found)
 
@@ -74,11 +74,11 @@ def check_missing(stories: StoryFile, *, skip_review: bool = False) -> tuple[Sto
     root = stories.root
     has_stories = root.members is not None and stories.array.items is not None
     if has_stories and "branchName" not in last_members(root):
-        message = "the file has no branchName; name the branch that the stories are done on"
+        message = "branchName is missing; name the branch for this work"
         found.append(StoryFinding("stories-branch-missing", message, root.start, root.start + 1))
     for story in stories.stories:
         if story.passes and story.status is None and not skip_review:
-            message = f"{story.id} passes, but its {STATUS} is null; only a review lets it"
+            message = f"{story.id} passes, but its {STATUS} is null; only a review may pass it"
             found.append(_at(story, "story-passes-unreviewed", message, PASSES))
     return tuple(found)
 
@@ -116,13 +116,15 @@ def _from_first(ring: list[str], by_id: Mapping[str, Story]) -> tuple[str, ...]:
 def _check_review(story: Story, *, skip_review: bool) -> Iterator[StoryFinding]:
     is_open = story.status in {ReviewStatus.NEEDS_REVIEW, ReviewStatus.CHANGES_REQUESTED}
     if story.passes and is_open and not skip_review:
-        message = f"{story.id} passes, but its {STATUS} is {story.status}; only a review lets it"
+        message = (
+            f"{story.id} passes, but its {STATUS} is {story.status}; only a review may pass it"
+        )
         yield _at(story, "story-passes-unreviewed", message, PASSES)
     if story.status is ReviewStatus.APPROVED and not story.passes:
         message = f"{story.id} is approved, but {PASSES} is not true"
         yield _at(story, "story-approved-not-passing", message, STATUS)
     if story.status is ReviewStatus.CHANGES_REQUESTED and not story.feedback:
-        message = f"{story.id} has changes requested; write into {FEEDBACK} which"
+        message = f"{story.id} has changes requested; say which in {FEEDBACK}"
         yield _at(story, "story-feedback-missing", message, STATUS)
 
 
