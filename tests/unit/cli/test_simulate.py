@@ -73,7 +73,7 @@ class TestForPrograms:
         told = said.err.splitlines()
         assert told[0] == "ralph: trace.jsonl, line 1: unknown field 'nonsense'"
         assert told[1].startswith("ralph: trace.jsonl, line 3: not valid JSON")
-        assert told[2].startswith("ralph: trace.jsonl, line 5: an iteration is a JSON object")
+        assert told[2].startswith("ralph: trace.jsonl, line 5: an iteration must be a JSON object")
         assert told[3].startswith("ralph: trace.jsonl, line 8: ")
         assert told[4] == "ralph: trace.jsonl: unknown-field (nonsense): 2 more"
         assert len(told) == 5
