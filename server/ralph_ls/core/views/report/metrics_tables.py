@@ -137,7 +137,7 @@ def _outcome(one: IterationMetrics) -> str:
     """``progress``, ``no progress, crashed``, ``cannot reach the API``."""
     if one.confirmed:
         return CONFIRMED_WORD
-    return outcome_words(one.outcome, one.failure).removesuffix(", does not count")
+    return outcome_words(one.outcome, one.failure).removesuffix(", not counted")
 
 
 def receipt_cells(receipt: TaskReceipt) -> tuple[str, ...]:

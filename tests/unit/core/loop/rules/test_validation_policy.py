@@ -75,7 +75,9 @@ class TestWords:
 
 def test_the_end_of_a_run_has_the_last_line_of_the_script() -> None:
     told = Validated(seq=1, at=BEGIN, run=RUN, iteration=3, ok=False, exit_code=9, tail="a\nb 2\n")
-    assert why_invalid(told) == "the validation script ended with 9 after iteration 3: b 2"
+    assert (
+        why_invalid(told) == "the validation script failed with exit code 9 after iteration 3: b 2"
+    )
 
 
 class TestStop:

@@ -427,7 +427,7 @@ def test_a_confirming_iteration_is_called_so_and_is_clean() -> None:
 
 def test_an_outcome_names_the_failure_of_its_agent() -> None:
     limited = one_of(outcome=Outcome.LIMITED, failure=AgentFailure.UNREACHABLE, commit=None)
-    assert iteration_cells(limited)[2] == "cannot reach the API"
+    assert iteration_cells(limited)[2] == "API unreachable"
     crashed = one_of(outcome=Outcome.NO_PROGRESS, failure=AgentFailure.CRASHED, commit=None)
     assert iteration_cells(crashed)[2] == "no progress, crashed"
 

@@ -102,7 +102,7 @@ class TestLastChange:
             iteration_ended(outcome=Outcome.LIMITED, failure=AgentFailure.UNREACHABLE, commit=None),
         )
         assert answers(state)["Last change"] == (
-            "iteration 1: cannot reach the API, does not count; nothing changed; breaker CLOSED"
+            "iteration 1: API unreachable, not counted; nothing changed; breaker CLOSED"
         )
 
     def test_a_status_that_is_none_of_ours_is_shown_as_it_was_written(self) -> None:
