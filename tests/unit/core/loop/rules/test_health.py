@@ -67,9 +67,10 @@ def test_each_says_what_to_do() -> None:
     assert "\n".join(condition.message for condition in health_warnings(seen)) == (
         "only 412 MB free on the disk of the work tree (/work); make room, or the loop may fail\n"
         "the loop commits to main directly; to review its work first, use a separate branch: "
-        "ralph run --branch auto\nmain has no upstream on hub; the first push creates it, or choose "
-        "one: git branch --set-upstream-to=hub/BRANCH\n4 files with uncommitted changes: a, b, c "
-        "and 1 more; commit or stash them to keep them apart from the loop's work"
+        "ralph run --branch auto\n"
+        "main has no upstream on hub; the first push creates it, or choose one: "
+        "git branch --set-upstream-to=hub/BRANCH\n"
+        "4 files with uncommitted changes: a, b, c and 1 more; commit or stash them to keep them apart from the loop's work"
     )
 
 
