@@ -109,9 +109,7 @@ class TestOtherRuns:
         assert "stamps" not in ralph(repository, "prompt").out
         over = ralph(repository, "prompt", "--resume")
         assert over.out == ""
-        assert (
-            "no agent would be started: this run already reached the 1-iteration limit" in over.err
-        )
+        assert "no agent would start: this run already reached the 1-iteration limit" in over.err
         config.write_text("max_iterations = 2\n", encoding="utf-8")
         said = ralph(repository, "prompt", "--resume")
         assert "## The last iteration recommends\n\n> look at the stamps\n" in said.out

@@ -89,10 +89,10 @@ def test_the_panel_shows_a_breaker_that_is_half_open(repository: Path, tmp_path:
     body = f"echo nothing; test \"$RALPH_START\" != 3 || read -r go <'{gate}'"
     agent = write_agent(tmp_path / "agents", body)
     with in_terminal(repository, "run", "--agent-command", agent) as seen:
-        seen.wait_for("◈ half open  2 iterations without progress")
+        seen.wait_for("◈ half-open  2 iterations without progress")
         gate.write_text("go\n", encoding="utf-8")
         assert seen.wait() == 4
-    assert "\x1b[33m◈ half open" in seen.raw
+    assert "\x1b[33m◈ half-open" in seen.raw
 
 
 def test_a_simple_terminal_gets_plain_lines(repository: Path, tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ def test_it_is_laid_out_as_the_file_is() -> None:
     ("text", "problem", "line"),
     [
         ('{\n  "a": [}\n', "this is no JSON: ", 2),
-        ('{\n  "a": 1,\n}\n', "this is no JSON: nothing follows this comma", 2),
+        ('{\n  "a": 1,\n}\n', "this is no JSON: remove this comma", 2),
         ('{\n  // mine\n  "a": 1\n}\n', "this is no JSON: JSON has no comments", 2),
         ("\n[1]\n", "this is no JSON object", 2),
         ("what", "this is no JSON: ", 1),

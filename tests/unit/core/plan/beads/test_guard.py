@@ -202,7 +202,7 @@ def test_the_notes_of_a_stuck_issue_are_bs() -> None:
     issue = BeadsIssue(id="a", title="t")
     stuck = "STUCK: Failed after 3 attempts at 2026-01-28T12:30:00Z. Moving to next issue."
     assert note_stuck(issue, 3, NOON) == ("update", "a", "--notes", stuck)
-    quoted = f"{stuck} The last error: E1"
+    quoted = f"{stuck} Last error: E1"
     assert note_stuck(issue, 3, NOON, quote="last error: E1")[3] == quoted
     blocked = "STUCK: Blocked at 2026-01-28T12:30:00Z: no key. Moving to next issue."
     assert note_stuck(issue, 1, NOON, reason="no\nkey.") == ("update", "a", "--notes", blocked)

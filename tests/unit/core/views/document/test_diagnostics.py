@@ -232,7 +232,7 @@ def test_a_tick_with_no_other_change_is_shown_where_it_was_made() -> None:
             BreakerState.OPEN,
             3,
             Severity.ERROR,
-            "breaker open: 2 without progress (breaker open); no iteration runs until you reset it",
+            "breaker open: 2 without progress; no iteration runs until you reset it",
             id="open",
         ),
     ],
@@ -385,7 +385,7 @@ def test_an_engine_that_is_gone_is_a_warning_with_the_next_step() -> None:
     assert (one.line, one.severity, one.code) == (0, Severity.WARNING, "engine-gone")
     assert one.link == "engine:"
     assert one.message == (
-        "the engine of run 20260131T120000Z-0a1b (pid 4711) is gone, its last word was at "
+        "the engine of run 20260131T120000Z-0a1b (pid 4711) is gone, last activity at "
         "2026-01-31T12:02:00.000Z; continue with: ralph run --resume"
     )
 

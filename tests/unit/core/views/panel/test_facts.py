@@ -183,7 +183,7 @@ class TestBreaker:
             Tone.WARNING,
             (
                 "permission denied in 1 of 2 iterations\ndenied: Bash; allow it with the setting "
-                "tools.allow\n1 of 2 tasks set aside with no progress between"
+                "tools.allow\n1 of 2 tasks set aside in a row without progress"
             ),
         )
         off = started(breaker={"denials_open": 0, "set_aside_open": 0})
