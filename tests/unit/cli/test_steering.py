@@ -110,8 +110,7 @@ class TestWithoutAnEngine:
             "no key for the mail service\n"
         )
         assert ralph(repository, "resume", "--no-continue").out == (
-            "The blocker is resolved. "
-            "Continue: ralph run --resume, or start a new run: ralph run\n"
+            "The blocker is resolved. Continue: ralph run --resume, or start a new run: ralph run\n"
         )
         assert not (repository / ".ralph/blocked.txt").exists()
         assert ralph(repository, "resume", "--json").json["text"] == "nothing is blocked"

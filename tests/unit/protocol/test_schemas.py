@@ -68,7 +68,8 @@ def generator() -> ModuleType:
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """All that the generator writes, and the golden files and histories that it reads."""
-    for part in ("schemas", "server/ralph_ls/protocol/config", "tests/golden", "tests/histories"):
+    server = ("server/ralph_ls/protocol/config", "server/ralph_ls/cli/shells")
+    for part in ("schemas", *server, "tests/golden", "tests/histories"):
         shutil.copytree(ROOT / part, tmp_path / part)
     shutil.copytree(ROOT / "docs" / "adr", tmp_path / "docs" / "adr")
     (tmp_path / "docs" / "profiles").mkdir(parents=True)

@@ -56,7 +56,8 @@ def config_verb(
         str, typer.Argument(metavar="[ACTION]", help="show, get, set, unset, explain or edit")
     ] = "show",
     key: Annotated[
-        str | None, typer.Argument(metavar="[KEY]", help="A setting, such as max_iterations")
+        str | None,
+        typer.Argument(metavar="[KEY]", help="A setting, such as max_iterations (default: all)"),
     ] = None,
     value: Annotated[
         list[str] | None,
