@@ -71,6 +71,7 @@ def play_for_real(
 
 def _look_after(project: Project, running: Running, people: People) -> None:
     n_turns = n_unanswered = 0
+    given: list[str] = []
     for event in running.follow():
         told: Any = event
         match told.kind:
@@ -81,7 +82,7 @@ def _look_after(project: Project, running: Running, people: People) -> None:
                 n_turns, n_unanswered = n_turns + 1, len(given)
             case "commandAccepted" | "commandRejected" if n_unanswered:
                 n_unanswered -= 1
-                if not n_unanswered and "now" not in told.text:
+                if not n_unanswered and "stop-now" not in given:
                     project.open_gate()
             case "phaseChanged":
                 _help(project, told, people)
@@ -166,7 +167,7 @@ def _bring_validation(project: Project, answers: Sequence[bool]) -> None:
     path.write_text(
         f"#!/bin/sh\nset -- {codes}\nn=$(cat .git/validated 2>/dev/null || echo 0)\n"
         "echo $((n + 1)) >.git/validated\n"
-        "while [ $n -gt 0 ] && [ $# -gt 1 ]; do shift; n=$((n - 1)); done\nexit $1\n",
+        "while [ $n -gt 0 ] && [ $# -gt 1 ]; do shift; n=$((n - 1)); done\necho tested\nexit $1\n",
         encoding="utf-8",
     )
     path.chmod(0o755)

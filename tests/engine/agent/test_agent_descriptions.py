@@ -253,7 +253,7 @@ class TestCommand:
 
     def test_an_unknown_name_is_reported_with_all_that_there_are(self) -> None:
         with pytest.raises(
-            ConfigError, match=r"no agent 'gpt'; it has: claude, codex, cline, .*x1"
+            ConfigError, match=r"there is no agent 'gpt'\nAgents: claude, codex, cline, .*x1"
         ):
             chosen("gpt", agents={"x1": {"argv": ["x"]}})
 

@@ -432,7 +432,7 @@ class TestHashes:
             f"- [x] First\n  - Commit: {commits[0]}\n"
             "- [x] z\n"
         )
-        assert subjects(project)[-1] == "ralph: name the commits in PROGRESS.md"
+        assert subjects(project)[-1] == "ralph: record the commits in PROGRESS.md"
         assert files_of(project) == ["PROGRESS.md"]
         assert len(subjects(project)) == 3
 

@@ -175,7 +175,13 @@ class TestFailures:
         message = told(done, "runEnded")[0].message
         assert done.exit_code == 5
         assert message.startswith(f"pushing {branch(project)} to origin failed 3 times: ")
-        for hint in ("not on a Sunday", "network", "may push", "conflicting", "git remote -v"):
+        for hint in (
+            "not on a Sunday",
+            "network",
+            "permission to push",
+            "conflicting",
+            "git remote -v",
+        ):
             assert hint in message
         assert len(told(done, "committed")) == 1
         remote_hook(remote, "exit 0")

@@ -122,7 +122,7 @@ def test_neither_its_name_nor_what_is_around_it_nor_the_users_settings_change_it
     assert f"  cd {shlex.quote(str(folder))}\n" in said.out
     check_the_sample(folder)
     assert len(subjects(outer)) == 1
-    assert ralph(outer, "status").out.startswith("There was never a run")
+    assert ralph(outer, "status").out.startswith("No run in ")
 
 
 @pytest.mark.parametrize("name", ["mine.txt", ".hidden", "@fix_plan.md"])

@@ -47,7 +47,7 @@ def test_the_next_agent_ends_it_and_nothing_is_committed_before(
     done = agent(project, begins, ends).run("2", "--profile", "spec", "--no-push")
     assert done.exit_code == 1, done.stdout
     (warned,) = [event for event in told(done, "warned") if event.code == "git-unfinished"]
-    assert f"in the middle of a {what}," in warned.message
+    assert f"left a {what} unfinished;" in warned.message
     assert "Git is in the middle of something" in project.prompt(2)
     assert "<<<<<<<" not in git(project.repository, "show", "HEAD:file")
     assert [event.start for event in told(done, "committed")] == [2]

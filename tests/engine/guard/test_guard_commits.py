@@ -42,7 +42,7 @@ class TestStories:
         assert [one.startswith("ralph: restore") for one in subjects] == [True, False] * 2 + [False]
         prompt = story_project.kept_text("prompt-2")
         assert "## The loop restored guarded files" in prompt
-        assert "US-1: implementing sets reviewStatus from null to needs_review" in prompt
+        assert "US-1: implementing only sets reviewStatus from null to needs_review" in prompt
         git(tmp_path, "clone", "-q", str(story_project.repository), "clone")
         assert git(tmp_path / "clone", "show", f"HEAD:{story_project.plan_path}").encode() == before
         # A rollback takes the restoration with the iteration that it belongs to.

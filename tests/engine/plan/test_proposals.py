@@ -123,7 +123,7 @@ def test_one_that_takes_too_long_is_ended(
     monkeypatch.setenv("RALPH_TIMEOUT", "0.3s")
     command = agent(tmp_path, "exec sleep 600")
     said = ralph(repository, "propose", "--description", DESCRIPTION, "--agent-command", command)
-    assert "took longer than timeout allows (0.3 s) and was ended" in said.err
+    assert "took longer than timeouts.iteration allows (0.3 s) and was ended" in said.err
 
 
 def test_a_command_that_the_repository_brings_needs_leave(

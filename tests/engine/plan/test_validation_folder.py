@@ -80,7 +80,7 @@ def test_the_first_that_fails_ends_it_and_is_named(project: Project) -> None:
         "broken\n",
     )
     assert told(done, "runEnded")[0].message == (
-        f"the validation script {FOLDER}/20-bad failed with exit code 7 after iteration 1"
+        f"the validation script {FOLDER}/20-bad failed with exit code 7 after iteration 1: broken"
     )
     assert f"▸ Validation failed with code 7 in {FOLDER}/20-bad\n" in done.stdout
 

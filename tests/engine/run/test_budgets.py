@@ -147,7 +147,7 @@ def test_a_used_up_cost_is_raised_by_the_command_that_next_names(project: Projec
     [
         (("--max-cost", "5"), 64, "--max-cost cannot be kept, since the agent 'command'"),
         (("--max-tokens", "5"), 64, "--max-tokens cannot be kept, since the agent 'command'"),
-        (("3", "--max-iterations", "4"), 64, "leave one of them out"),
+        (("3", "--max-iterations", "4"), 64, "give one of them"),
         (("--max-time", "0"), 64, "leaves no time"),
         (("--max-time", "soon"), 64, "--max-time: 'soon' is no duration"),
         (("--max-cost", "0"), 64, "--max-cost must be more than 0"),

@@ -61,7 +61,7 @@ class TestReported:
             "main-branch",
         ]
         dirty = next(one for one in told(done, "warned") if one.code == "dirty-tree")
-        assert "1 file changed and in no commit: " in dirty.message
+        assert "1 file with uncommitted changes: " in dirty.message
         assert "mine.txt" in dirty.message
         assert "Warning (main-branch): the loop works on main itself" in done.stdout
 
@@ -103,7 +103,7 @@ class TestReported:
         events = events_of(project.repository)
         low = [one.message for one in events if isinstance(one, Warned) and one.code == "disk-low"]
         assert len(low) == 2
-        assert low[0].startswith("only 600 MB are free at ")
+        assert low[0].startswith("only 600 MB free on the disk of the work tree (")
 
 
 class TestFatal:

@@ -142,5 +142,5 @@ def test_every_work_tree_is_pruned_by_its_own_settings(project: Project) -> None
     assert refused.exit_code != 0
     assert "ralph prune --all was refused: it was started from inside an iter" in refused.stderr
     assert output_of(newest)
-    assert "Removed the output of 1 run: " in project.ralph(project.kept, *small).stdout
+    assert "Deleted the output of 1 run: " in project.ralph(project.kept, *small).stdout
     assert output_of(newest) == []

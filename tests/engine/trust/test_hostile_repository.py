@@ -122,7 +122,7 @@ class TestGitsOwnSettings:
                 owner.replace(str(state), named), encoding="utf-8"
             )
             assert ralph(clone, "run", "--resume").code == 64
-            assert ralph(clone, "status").out.startswith("There was never a run")
+            assert ralph(clone, "status").out.startswith("No run in ")
         assert not marker.exists()
 
 

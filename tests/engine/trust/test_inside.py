@@ -52,7 +52,7 @@ def check_scratch(found: dict[str, Any]) -> None:
     """An agent's tests may run ``ralph`` where they have a separate state folder."""
     code, message = found.pop("allow in the same state")
     assert code == REFUSED
-    assert "give them a folder with RALPH_STATE_DIR" in message
+    assert "set another folder with RALPH_STATE_DIR" in message
     code, _ = found.pop("run")
     assert code in {0, 1}, "it ran, whatever it came to"
     assert {name: result[0] for name, result in found.items()} == dict.fromkeys(found, 0)

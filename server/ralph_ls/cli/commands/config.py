@@ -61,7 +61,7 @@ def config_verb(
     ] = None,
     value: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[VALUE]...", help="For set; several for a list"),
+        typer.Argument(metavar="[VALUE]...", help="For set (no default); several for a list"),
     ] = None,
     user: Annotated[
         bool, typer.Option("--user", help="Change your own settings, for all repositories")

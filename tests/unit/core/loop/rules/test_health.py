@@ -70,7 +70,8 @@ def test_each_says_what_to_do() -> None:
         "ralph run --branch auto\n"
         "main has no upstream on hub; the first push creates it, or choose one: "
         "git branch --set-upstream-to=hub/BRANCH\n"
-        "4 files with uncommitted changes: a, b, c and 1 more; commit or stash them to keep them apart from the loop's work"
+        "4 files with uncommitted changes: a, b, c and 1 more; commit or stash them to keep them "
+        "apart from the loop's work"
     )
 
 
