@@ -63,7 +63,7 @@ class TestReported:
         dirty = next(one for one in told(done, "warned") if one.code == "dirty-tree")
         assert "1 file with uncommitted changes: " in dirty.message
         assert "mine.txt" in dirty.message
-        assert "Warning (main-branch): the loop works on main itself" in done.stdout
+        assert "Warning (main-branch): the loop commits to main directly" in done.stdout
 
     def test_a_branch_without_upstream_where_the_loop_pushes(
         self, project: Project, tmp_path: Path

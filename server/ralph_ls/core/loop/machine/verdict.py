@@ -339,8 +339,8 @@ def _not_pushed(pushed: Pushed) -> str:
     last = " ".join(pushed.tail.split()) or "git printed nothing"
     return (
         f"pushing {where} failed {count_of(pushed.tries, 'time')}: {last}; check the network, "
-        "your permission to push, and the remote's URL (git remote -v); then continue with: ralph "
-        "run --resume"
+        "your permission to push, conflicting commits on the remote and its URL (git remote -v); "
+        "then continue with: ralph run --resume"
     )
 
 
