@@ -148,6 +148,13 @@ class TestErrors:
         assert words in said.err
         assert not said.err.rstrip("\n").endswith(".")
 
+    def test_a_task_that_is_not_in_the_plan_is_answered_with_those_that_are(
+        self, ralph: Ralph, repository: Path
+    ) -> None:
+        said = ralph(repository, "run", "--task", "nope", "--agent", "demo")
+        tasks = ralph(repository, "plan", "--json").json["tasks"]
+        assert f"it has: {tasks[0]['id']} (" in said.err
+
     @pytest.mark.parametrize(
         ("arguments", "code", "words"),
         [

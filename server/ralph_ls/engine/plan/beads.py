@@ -140,7 +140,7 @@ class BeadsSource(PlanSource):
                 "look at the issues with: bd list, and set beads.parent to one of them"
             )
         if config.task is not None:
-            require_task(source.plan(text), config.task)
+            require_task(source.parse(text).plan, config.task)
         return LocatedPlan(path=CALLED, text=text)
 
     def begin(self, settings: LoadedSettings, found: LocatedPlan, *, resume: bool) -> list[Notice]:

@@ -111,7 +111,7 @@ class MarkdownSource(PlanSource):
             found = instead
         source = cls(root, config, found.path, environment)
         if config.task is not None:
-            require_task(source.plan(found.text), config.task)
+            require_task(source.parse(found.text).plan, config.task)
         if not resume and not found.is_to_write:
             source._require_tasks(found.text)
         if source._is_written_by_agent and not found.text.strip() and not has_specifications(root):

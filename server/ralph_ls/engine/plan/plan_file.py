@@ -199,7 +199,7 @@ def require_plan_or_task(config: Config) -> None:
 
 def require_task(plan: Plan, task_id: str) -> None:
     """Raise ``UsageError`` where the plan has no such task, naming those that it has."""
-    if any(task.id == task_id for task in plan.tasks):
+    if plan.some(ids={task_id}):
         return
     known = ", ".join(f"{task.id} ({task.title[:40]})" for task in plan.tasks[:5])
     listed = f"it has: {known or 'none'}. See them all: ralph plan"

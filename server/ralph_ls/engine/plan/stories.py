@@ -111,7 +111,7 @@ class StoriesSource(PlanSource):
         source = cls(root, config, path, environment)
         found = LocatedPlan(path=path, text=source.read())
         if config.task is not None:
-            require_task(source.plan(found.text), config.task)
+            require_task(source.parse(found.text).plan, config.task)
         if not plans and not source.parse(found.text).plan.tasks:
             raise PlanMissing(
                 f"{path} has no stories: write some into it, or have the agent do it with: "
