@@ -127,7 +127,7 @@ describe("a long wait", () => {
       card: {
         kind: "run-waits",
         tone: "plain",
-        title: "Waits for the usage limit",
+        title: "Waiting for the usage limit",
         text: "",
         actions: [],
       },
@@ -136,7 +136,7 @@ describe("a long wait", () => {
 
   test("is told where everything is wanted", () => {
     const [notice] = told([folder()], [waits(42)], all);
-    assert.equal(notice?.text, "Ralph: Waits for the usage limit, continues at 17:00");
+    assert.equal(notice?.text, "Ralph: Waiting for the usage limit, continues at 17:00");
   });
 
   test("is not told by default, nor a short one ever", () => {

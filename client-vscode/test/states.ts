@@ -139,10 +139,10 @@ const OF_THE_LOOP: readonly Sample[] = [
   }),
   at("limit-wait", {
     status: show("$(clock) Ralph until 17:00"),
-    headline: "Waits for the usage limit until 17:00",
+    headline: "Waiting for the usage limit until 17:00",
     cards: [
       {
-        title: "Waits for the usage limit",
+        title: "Waiting for the usage limit",
         tone: "plain",
         when: /^Continues at 17:00 \(in 5 ?h\S*\)$/,
         text: /not counted/,

@@ -136,14 +136,14 @@ describe("the model of the view", () => {
   });
 
   test("a long wait says until when, in the time of whoever looks", () => {
-    const headline = "Waits for the usage limit";
+    const headline = "Waiting for the usage limit";
     const card = { kind: "run-waits", tone: "plain", title: headline, text: "", actions: [] };
     const waits = (wait: number, changes: Partial<Panel>): string => {
       const until = new Date(NOW + wait).toISOString();
       return loopModel(snapshot(panel({ headline, until, ...changes })), NOW).headline;
     };
     const long = { card } as Partial<Panel>;
-    assert.match(waits(60_000, long), /^Waits for the usage limit until \d\d:\d\d( [AP]M)?$/u);
+    assert.match(waits(60_000, long), /^Waiting for the usage limit until \d\d:\d\d( [AP]M)?$/u);
     assert.match(waits(3 * 86_400_000, long), / until .*[A-Za-z].*\d\d:\d\d/u);
     assert.equal(waits(1000, {}), headline);
   });

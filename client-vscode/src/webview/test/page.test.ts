@@ -215,7 +215,7 @@ describe("the page", () => {
 
   test("a wait is counted down, and one that is over says so", () => {
     const until = new Date(NOW + 125_000).toISOString();
-    const title = "Waits for the usage limit";
+    const title = "Waiting for the usage limit";
     const card = { kind: "run-waits", tone: "plain" as const, title, text: "", actions: [] };
     const when = (): string => root.querySelector(".when")?.textContent ?? "";
     show(open(), panel({ until, card }));

@@ -153,6 +153,17 @@ FIRST = (
     _done(ADD),
     ends(1, seconds=66.4, commit=COMMIT, usage=_usage(0.09, 31_000), counts=COUNTS),
 )
+CONFIRMED = (
+    *FIRST[:-1],
+    ends(
+        1,
+        seconds=66.4,
+        commit=COMMIT,
+        usage=_usage(0.09, 31_000),
+        counts=COUNTS,
+        confirmed=True,
+    ),
+)
 SECOND = (
     _begins(2, CHOOSE),
     reports(2, **CLAIMS),
@@ -256,7 +267,7 @@ EXAMPLES: Mapping[str, BaseModel] = {
     "panel/answered": panel_at(*ANSWERED, now=NOON + timedelta(minutes=21)),
     "panel/waits": panel_at(*FIRST, LIMIT),
     "panel/gone": gone_at(*FIRST),
-    "panel/stopped": panel_at(*FIRST, END, pid=None),
+    "panel/stopped": panel_at(*CONFIRMED, END, pid=None),
     "planRows/asks": tree_at(*PARKED),
     "methods/state.result": state_at(*PARKED),
     "methods/subscribe.result": _subscribed(),

@@ -273,8 +273,8 @@ class TestPushed:
         assert played.exit_code == 5
         assert played.run.end.message == (
             "pushing main to origin failed 3 times: no route to host; check the network, your "
-            "permission to push, and the remote's URL (git remote -v); then continue with: ralph "
-            "run --resume"
+            "permission to push, conflicting commits on the remote and its URL (git remote -v); "
+            "then continue with: ralph run --resume"
         )
         assert played.events_of("iterationEnded")[0].uncommitted is False
 
