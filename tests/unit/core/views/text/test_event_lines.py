@@ -134,6 +134,7 @@ class TestHeader:
             (Origin.GIVEN, "chosen for this run"),
             (Origin.ENVIRONMENT, "RALPH_PROFILE"),
             (Origin.FILE, ".ralph/config.toml"),
+            (Origin.USER, "your own settings"),
             (Origin.FOUND, "found by specs"),
             (Origin.DEFAULT, "the default"),
         ],
