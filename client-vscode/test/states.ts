@@ -145,7 +145,7 @@ const OF_THE_LOOP: readonly Sample[] = [
         title: "Waiting for the usage limit",
         tone: "plain",
         when: /^Continues at 17:00 \(in 5 ?h\S*\)$/,
-        text: /does not count|not counted/,
+        text: /does not count/,
         buttons: PAUSE,
       },
     ],

@@ -1706,7 +1706,7 @@ export interface PriceConfig {
   readonly output: number;
 }
 
-/** High (P0), Standard (P1), Nice to Have (P2): I, @fix_plan.md Structure. */
+/** A task's priority: high (P0), standard (P1) or nice to have (P2); docs/rules.md#plans. */
 export const PRIORITIES = ["P0", "P1", "P2"] as const;
 export type Priority = (typeof PRIORITIES)[number];
 

@@ -28,6 +28,14 @@ Description = Annotated[
         show_default="asks on a terminal",
     ),
 ]
+Profile = Annotated[
+    str | None,
+    typer.Option(
+        metavar="PROFILE",
+        help="Use this profile: spec, fixplan, stories, beads or issue.",
+        show_default="from the settings, else detected",
+    ),
+]
 AgentName = Annotated[
     str | None,
     typer.Option(

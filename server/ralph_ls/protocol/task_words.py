@@ -20,7 +20,7 @@ class TaskState(StrEnum):
 
 
 class Priority(StrEnum):
-    """High (P0), Standard (P1), Nice to Have (P2): I, @fix_plan.md Structure."""
+    """A task's priority: high (P0), standard (P1) or nice to have (P2); docs/rules.md#plans."""
 
     P0 = "P0"
     P1 = "P1"

@@ -16,7 +16,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ralph_ls.cli.context import CommandWorktree, current_worktree
-from ralph_ls.cli.flags import AgentCommand, AgentName, Json, agent_words, profile_named
+from ralph_ls.cli.flags import (
+    AgentCommand,
+    AgentName,
+    Json,
+    Profile,
+    agent_words,
+    profile_named,
+)
 from ralph_ls.cli.output import emit_json, print_text
 from ralph_ls.core.plurals import count_of
 from ralph_ls.core.views.model.control_chars import escape_control_chars, escape_nonprintable
@@ -31,14 +38,7 @@ MARKS = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "problem": ("✗", 
 
 
 def doctor(
-    profile: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PROFILE",
-            help="Use this profile: spec, fixplan, stories, beads or issue.",
-            show_default="from the settings, else detected",
-        ),
-    ] = None,
+    profile: Profile = None,
     agent: AgentName = None,
     agent_command: AgentCommand = None,
     network: Annotated[

@@ -32,6 +32,7 @@ from ralph_ls.cli.flags import (
     MaxTokens,
     Model,
     NoNetwork,
+    Profile,
     Sandbox,
     agent_words,
     budget_overrides,
@@ -93,14 +94,7 @@ def run_verb(
     n: Iterations = None,
     prompt: Prompt = None,
     prompt_file: PromptFile = None,
-    profile: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PROFILE",
-            help="Use this profile: spec, fixplan, stories, beads or issue.",
-            show_default="from the settings, else detected",
-        ),
-    ] = None,
+    profile: Profile = None,
     agent: Annotated[
         str | None,
         typer.Option(
