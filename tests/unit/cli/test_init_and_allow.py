@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import tomllib
 from pathlib import Path
@@ -13,7 +14,7 @@ from tests.unit.cli.cli_runner import Ralph
 from tests.unit.cli.shell_agents import IDLER
 
 WRITTEN = ["@fix_plan.md", ".gitignore", ".ralph/config.toml"]
-IGNORED = "/.ralph/logs/\n/.ralph/decide.txt\n/.ralph/blocked.txt\n"
+IGNORED = "/.ralph/logs/\n/.ralph/decide.txt\n/.ralph/blocked.txt\n/.ralph/config.schema.json\n"
 
 
 OTHER = Path(__file__).parents[2] / "data" / "layouts" / "dot_ralph"
@@ -54,6 +55,20 @@ class TestInit:
         assert config == {"profile": "fixplan"}
         assert (bare / ".ralph/logs").is_dir()
 
+    def test_editors_complete_the_settings_by_the_schema_that_it_names(
+        self, ralph: Ralph, bare: Path
+    ) -> None:
+        ralph(bare, "init")
+        first, *_ = (bare / ".ralph/config.toml").read_text(encoding="utf-8").splitlines()
+        assert first == "#:schema ./config.schema.json"
+        schema = json.loads((bare / ".ralph/config.schema.json").read_text(encoding="utf-8"))
+        assert "max_iterations" in schema["properties"]
+
+    def test_a_schema_that_cannot_be_written_stops_no_setup(self, ralph: Ralph, bare: Path) -> None:
+        (bare / ".ralph/config.schema.json").mkdir(parents=True)
+        assert ralph(bare, "init").code == 0
+        assert (bare / ".ralph/config.toml").is_file()
+
     def test_json_output_lists_what_was_written(self, ralph: Ralph, bare: Path) -> None:
         said = ralph(bare, "init", "--json").json
         assert (said["written"], said["notes"], said["workspace"]) == (WRITTEN, [], str(bare))
@@ -76,6 +91,7 @@ class TestInit:
         assert not (bare / "@fix_plan.md").exists()
         assert (bare / ".gitignore").read_bytes() == (
             b"*.pyc\r\n/.ralph/logs/\r\n\xff\r\n/.ralph/decide.txt\r\n/.ralph/blocked.txt\r\n"
+            b"/.ralph/config.schema.json\r\n"
         )
 
     def test_it_works_from_below_and_the_first_run_leaves_the_tree_clean(
@@ -125,6 +141,7 @@ class TestFromExisting:
         assert said.out.splitlines() == [
             "Found: .ralph/fix_plan.md, a plan for the profile fixplan",
             "── would write .ralph/config.toml, from .ralphrc",
+            "   #:schema ./config.schema.json",
             '   profile = "fixplan"',
             "   ",
             "   [timeouts]",
@@ -150,7 +167,7 @@ class TestFromExisting:
         assert (said.code, said.err) == (0, "")
         after = files_of(other)
         written = {".ralph/config.toml", ".ralph/prompts/PROMPT_build.md", ".gitignore"}
-        assert set(after) - set(before) == written
+        assert set(after) - set(before) == written | {".ralph/config.schema.json"}
         assert {name: after[name] for name in before} == before
         assert after[".ralph/prompts/PROMPT_build.md"] == before[".ralph/PROMPT.md"]
         shown = ralph(other, "run", "--dry-run", "--json").json

@@ -144,7 +144,7 @@ class TestStories:
         assert said.out.endswith("${EDITOR:-vi} ralph/tasks.json && ralph run\n")
         assert (bare / "ralph/logs").is_dir()
         assert (bare / ".gitignore").read_text("utf-8") == (
-            "/ralph/logs/\n/ralph/decide.txt\n/ralph/blocked.txt\n"
+            "/ralph/logs/\n/ralph/decide.txt\n/ralph/blocked.txt\n/.ralph/config.schema.json\n"
         )
         assert config(bare) == {"profile": "stories"}
         parsed = parse_stories((bare / "ralph/tasks.json").read_text("utf-8"))
@@ -203,7 +203,7 @@ class TestBeads:
         assert not calls.exists()
         assert config(bare) == {"profile": "beads"}
         assert (bare / ".gitignore").read_text("utf-8") == (
-            "/.ralph/decide.txt\n/.ralph/blocked.txt\n"
+            "/.ralph/decide.txt\n/.ralph/blocked.txt\n/.ralph/config.schema.json\n"
         )
         assert not (bare / ".ralph/logs").exists()
 

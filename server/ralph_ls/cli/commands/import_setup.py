@@ -18,6 +18,7 @@ from ralph_ls.core.views.model.control_chars import escape_nonprintable
 from ralph_ls.protocol.config.config import CONFIG_FILE, Config
 from ralph_ls.protocol.errors import UsageError
 from ralph_ls.store.files import make_folders_below, read_regular, resolve_inside, write_atomic
+from ralph_ls.store.project.config_edit import SCHEMA_LINE, refresh_schema
 from ralph_ls.store.setup.existing_setup import RC_FILE, ExistingSetup, find_existing_setup
 
 PROMPT = f"{Config().paths.prompts}/PROMPT_build.md"
@@ -63,6 +64,7 @@ def import_existing(
         target = resolve_inside(root, write.path)
         make_folders_below(root, target.parent)
         write_atomic(target, write.data, expected=None)
+    refresh_schema(root)
     written = [write.path for write in writes]
     if as_json:
         emit_json(_as_json(found, writes, written=tuple(written)))
@@ -83,7 +85,7 @@ def _writes(root: Path, found: ExistingSetup) -> list[_Write]:
 
 
 def _config(found: ExistingSetup) -> str:
-    lines = [f'profile = "{found.profile.value}"']
+    lines = [SCHEMA_LINE, f'profile = "{found.profile.value}"']
     plain = {key: value for key, value in found.settings.items() if "." not in key}
     lines += [f"{key} = {_toml(value)}" for key, value in plain.items()]
     tables = to_tables({key: value for key, value in found.settings.items() if "." in key})

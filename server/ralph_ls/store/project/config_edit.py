@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shlex
 import subprocess
@@ -15,9 +16,17 @@ from pydantic import ValidationError
 
 import ralph_ls.protocol.config as package
 from ralph_ls.core.setup.settings import with_settings, without_setting
+from ralph_ls.protocol.config.config import CONFIG_FILE
 from ralph_ls.protocol.config.renamed import RENAMED
 from ralph_ls.protocol.errors import ConfigError, StateUnusable, UsageError
-from ralph_ls.store.files import PRIVATE_FILE, make_private_folder, read_regular, write_atomic
+from ralph_ls.store.files import (
+    PRIVATE_FILE,
+    ChangedMeanwhile,
+    make_private_folder,
+    read_regular,
+    resolve_inside,
+    write_atomic,
+)
 from ralph_ls.store.project.config_file import LARGEST_FILE, check_settings_text
 from ralph_ls.store.project.environment_settings import validated_tables
 from ralph_ls.store.project.setting_problems import find_problems, listed
@@ -86,6 +95,15 @@ def write_schema_beside(path: Path) -> None:
     schema = path.with_name(SCHEMA_FILE)
     if read_regular(schema, LARGEST_FILE) != data:
         write_atomic(schema, data)
+
+
+def refresh_schema(root: Path) -> None:
+    """Write the schema where the config file of a work tree names it; editors alone need it."""
+    with contextlib.suppress(OSError, StateUnusable, ChangedMeanwhile):
+        path = resolve_inside(root, CONFIG_FILE)
+        lines = (read_regular(path, LARGEST_FILE) or b"").splitlines()
+        if SCHEMA_LINE.encode() in lines:
+            write_schema_beside(path)
 
 
 def open_in_editor(editor: str, path: Path) -> None:

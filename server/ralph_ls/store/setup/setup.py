@@ -26,6 +26,7 @@ from ralph_ls.protocol.lsp.setup import SetupFileAction, SetupParams, SetupProbl
 from ralph_ls.store.files import resolve_inside
 from ralph_ls.store.layout import StateFolder, Worktree
 from ralph_ls.store.project import trust
+from ralph_ls.store.project.config_edit import SCHEMA_LINE, SCHEMA_PATH, refresh_schema
 from ralph_ls.store.project.config_file import load_settings
 from ralph_ls.store.run.ancestry import require_own_trust
 from ralph_ls.store.run.lock import EngineLock
@@ -41,6 +42,7 @@ from ralph_ls.store.setup.project_files import template_files
 from ralph_ls.store.setup.task_templates import load_templates
 
 HEAD = (
+    f"{SCHEMA_LINE}\n"
     "# Settings of the loop in this repository; every key can be overridden by a flag or RALPH_*."
 )
 
@@ -156,6 +158,7 @@ def write_setup(
         for folder in planned.folders:
             _make_folder(resolve_inside(root, folder))
         write_files(root, planned.files)
+        refresh_schema(root)
     return _allow_given(worktree, state, before, planned, order)
 
 
@@ -166,7 +169,7 @@ def with_ignored_files(root: Path, config: Config) -> bytes | None:
     """
     paths = config.paths
     logs = [f"/{folder}/" for folder in _folders(config)]
-    wanted = [*logs, f"/{paths.decide}", f"/{paths.blocked}"]
+    wanted = [*logs, f"/{paths.decide}", f"/{paths.blocked}", f"/{SCHEMA_PATH}"]
     text = read_existing_text(root, ".gitignore") or ""
     missing = [line for line in wanted if line not in text.splitlines()]
     if not missing:

