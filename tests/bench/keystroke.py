@@ -77,6 +77,6 @@ def _key(uri: str, version: int) -> dict[str, object]:
 
 
 def _plan(n_tasks: int, wrong_every: int) -> str:
-    boxes = ("[?]" if number % wrong_every == 0 else "[ ]" for number in range(1, n_tasks + 1))
+    boxes = ("[&]" if number % wrong_every == 0 else "[ ]" for number in range(1, n_tasks + 1))
     tasks = (f"- {box} Mend part {number} of it\n" for number, box in enumerate(boxes, start=1))
     return "# Plan\n\n## High Priority\n\n" + "".join(tasks)

@@ -267,7 +267,7 @@ class TestParses:
         text = "# Plan\n" + "".join(f"- [ ] Mend part {number}\n" for number in range(300))
         for at, key in (
             (0, "x"), (900, "```\n"), (2000, "\n```\n"), (7, "## Later\n"), (1500, "- [x] 新\n"),
-            (400, "<!--"), (len(text), "\n- [?] odd"), (404, ""), (3, "\r\n"),
+            (400, "<!--"), (len(text), "\n- [&] odd"), (404, ""), (3, "\r\n"),
         ):  # fmt: skip
             text = text[:at] + key + text[at + (key == "") * 4 :]
             typed = parses.parse(path, text, how)

@@ -36,7 +36,7 @@ PLAN = f"""\
 - [ ] Title {HOSTILE}
   - Done when: {HOSTILE}
 - [ ] Blocked [BLOCKED: {HOSTILE}]
-- [?] Odd {HOSTILE}
+- [&] Odd {HOSTILE}
 """
 
 

@@ -91,7 +91,7 @@ class TestPlan:
         (repository / ".ralph").mkdir(exist_ok=True)
         settings = '[gate]\nmarker = "ALL_OVER"\n'
         (repository / ".ralph/config.toml").write_text(settings, encoding="utf-8")
-        text = "ALL_OVER\n\n- [?] a\n  - Depends on: US-007\n"
+        text = "ALL_OVER\n\n- [&] a\n  - Depends on: US-007\n"
         (repository / "@fix_plan.md").write_text(text, encoding="utf-8")
         problems = ralph(repository, "plan", "--json").json["problems"]
         assert [(problem["line"], problem["code"]) for problem in problems] == [

@@ -33,7 +33,21 @@ def problems_of(text: str) -> list[tuple[str, int]]:
 
 _INDENTS = ("", "", "", "  ", "   ", "    ", "\t", "      ")
 _MARKERS = ("- ", "- ", "* ", "+ ", "1. ", "2) ", "12. ", "")
-_BOXES = ("[ ] ", "[ ] ", "[x] ", "[X] ", "[~] ", "[!] ", "[-] ", "[?] ", "[] ", "[ ]", "")
+_BOXES = (
+    "[ ] ",
+    "[ ] ",
+    "[x] ",
+    "[X] ",
+    "[~] ",
+    "[!] ",
+    "[-] ",
+    "[&] ",
+    "[/] ",
+    "[ ]* ",
+    "[] ",
+    "[ ]",
+    "",
+)
 _TEXTS = (
     "Fix login",
     "Add 日本語 page",
@@ -77,6 +91,7 @@ _BLOCKS = (
     "Criteria:",
     "  Criteria:",
     "  Needs: help",
+    "  _Requirements: 1.2_",
 )
 
 item_lines = st.builds(

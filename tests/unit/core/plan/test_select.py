@@ -28,7 +28,7 @@ def chosen(*lines: str, set_aside: tuple[str, ...] = (), only: str | None = None
             ("# Optional", "- [~] [P0] a", "# B", "- [ ] [P2] b"), "b", id="optional-last"
         ),
         pytest.param(("# Optional", "- [ ] a"), "a", id="optional-when-nothing-else"),
-        pytest.param(("- [x] a", "- [!] b", "- [-] c", "- [?] d"), "d", id="settled-ones-never"),
+        pytest.param(("- [x] a", "- [!] b", "- [-] c", "- [&] d"), "d", id="settled-ones-never"),
         pytest.param(("- [x] a", "- [!] b", "- [-] c"), None, id="nothing-left"),
         pytest.param((), None, id="empty"),
     ],

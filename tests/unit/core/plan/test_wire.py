@@ -10,7 +10,7 @@ from ralph_ls.protocol.task_words import Priority, ShownPriority, TaskState
 
 
 def test_a_plan_is_shown_as_the_command_line_promises() -> None:
-    text = "# High (P0)\n- [!] A-1: a\n  - Blocked by: b\n  - Done when: c\n- [?] d\n"
+    text = "# High (P0)\n- [!] A-1: a\n  - Blocked by: b\n  - Done when: c\n- [&] d\n"
     shown = parsed_plan_to_json(parse_markdown(text))
     assert json.loads(json.dumps(shown)) == {
         "tasks": [
@@ -40,7 +40,7 @@ def test_a_plan_is_shown_as_the_command_line_promises() -> None:
         "problems": [
             {
                 "code": "unknown-box",
-                "message": "the box [?] of 'd' is unknown and read as open; use [ ], [x], [~], "
+                "message": "the box [&] of 'd' is unknown and read as open; use [ ], [x], [~], "
                 "[!] or [-]",
                 "line": 5,
             }

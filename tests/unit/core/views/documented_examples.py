@@ -68,7 +68,7 @@ PLAN = """\
   - Done when: every total is right
 - [ ] [BLOCKED: no merchant account] Pay by card
 ## Nice to have
-- [?] Print it
+- [&] Print it
 - [ ] Write the letter
 """
 ADD, CHOOSE = "Add the lines up", "Choose where VAT is rounded"

@@ -114,7 +114,7 @@ def _to_row(
         priority = parts.priority or priority
     return ParsedRow(
         explicit_id, text, state, priority, section,
-        *place, depth, parent, reason, (), TaskKind.ITEM, mark,
+        *place, depth, parent, reason, (), TaskKind.ITEM, mark, section.optional,
     )  # fmt: skip
 
 
@@ -294,7 +294,7 @@ class PlanBlock:
         self._reading = BlockReading(
             self,
             rows,
-            tally=Counter((row.state, row.section.optional) for row in rows),
+            tally=Counter((row.state, row.optional) for row in rows),
             findings=(*self._odd, *odd),
         )
         return self._reading

@@ -122,6 +122,8 @@ class PlanItemDraft:
     """The state from an emoji or a ``Status:`` line."""
     role: ItemRole = ItemRole.ITEM
     end_line: int = 0
+    is_optional: bool = False
+    """True behind ``[ ]*``."""
     criteria: list[str] = field(default_factory=list)
     blocked_by: str | None = None
     needs: str | None = None

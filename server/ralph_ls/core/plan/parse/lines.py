@@ -80,10 +80,16 @@ def find_marks(line: str) -> ListMarks | None:
         box = _find_box(line, inner.end())
     text = contents[-1]
     if box is not None:
-        text = box[1] + 1
+        text = box[1] + 1 + has_star(line, box)
         while line[text : text + 1].isspace():
             text += 1
     return ListMarks(starts=tuple(starts), contents=tuple(contents), box=box, text=text)
+
+
+def has_star(line: str, box: tuple[int, int]) -> bool:
+    """Whether a box has the star of an optional task: ``- [ ]* Write more tests``."""
+    at = box[1] + 1
+    return line[at : at + 1] == "*" and line[at + 1 : at + 2].isspace()
 
 
 def is_thematic_break(line: str) -> bool:

@@ -28,6 +28,7 @@ from ralph_ls.core.plan.parse.blocks import (
     move_block,
     read_block,
 )
+from ralph_ls.core.plan.parse.dialect import MarkdownDialect, find_dialect
 from ralph_ls.core.plan.parse.headings import HeadingSection, open_document
 from ralph_ls.core.plan.parse.lines import BlockFinding, find_marks, lines_of
 from ralph_ls.core.plan.parse.scanner import begins_block
@@ -118,24 +119,28 @@ def _to_task(row: ParsedRow, task_id: str, parent: str | None, line: int, start:
     """By position, since it is done for each task of a long plan."""
     (
         _, title, state, priority, section, row_line, row_start, row_end, end_line,
-        depth, _, blocked_by, criteria, kind, mark,
+        depth, _, blocked_by, criteria, kind, mark, optional,
     ) = row  # fmt: skip
     # A heading that is a task is below the heading around it.
     around = section.parent if kind is TaskKind.HEADING and section.parent is not None else section
     return Task(
-        task_id, title, state, priority, around.title, section.optional,
+        task_id, title, state, priority, around.title, optional,
         line + row_line, start + row_start, start + row_end, line + end_line,
         depth, parent, blocked_by, criteria, kind,
         None if mark is None else (start + mark[0], start + mark[1]),
     )  # fmt: skip
 
 
-def parse_markdown(text: str, *, optional_sections: Sequence[str] = ()) -> ParsedPlan:
+def parse_markdown(
+    text: str, *, optional_sections: Sequence[str] = (), dialect: MarkdownDialect | None = None
+) -> ParsedPlan:
     """Parse a plan with its problems.
 
-    Boxes: ``[ ]`` todo, ``[x]`` done, ``[~]`` inProgress, ``[!]`` blocked, ``[-]`` skipped; any
-    other mark is reported and counts as todo. A title struck through is done. ``optional_sections``
-    names the headings whose tasks are optional (docs/rules.md#exit-gate), with their sub-headings.
+    Boxes: ``[ ]`` todo, ``[x]`` done, ``[~]`` and ``[/]`` inProgress, ``[!]`` blocked, ``[-]``
+    skipped or what the dialect says, ``[>]``, ``[<]`` and ``[?]`` todo; any other mark is reported
+    and counts as todo. A title struck through is done. ``optional_sections`` names the headings
+    whose tasks are optional (docs/rules.md#exit-gate), with their sub-headings; ``- [ ]*`` makes
+    one task optional. Without a ``dialect`` the text shows it.
     """
     names = tuple(optional_sections)
     blocks: list[PlanBlock] = []
@@ -147,7 +152,7 @@ def parse_markdown(text: str, *, optional_sections: Sequence[str] = ()) -> Parse
         position += len(block.text)
         sections = block.leave
     known = _Known(0, 0, Counter()).step(blocks, ())
-    return _show_all(text, names, blocks, known)
+    return _show_all(text, names, dialect, blocks, known)
 
 
 def reparse_markdown(previous: ParsedPlan, change: tuple[int, int, str]) -> ParsedPlan:
@@ -195,6 +200,8 @@ class _Source:
 
     text: str
     optional_sections: tuple[str, ...]
+    dialect: MarkdownDialect | None
+    """As the caller gave it."""
     readings: list[BlockReading]
     """The list is not changed afterwards."""
     lengths: list[int]
@@ -233,9 +240,13 @@ def _is_below(block: PlanBlock, sections: OpenSections) -> bool:
 
 
 def _show_all(
-    text: str, names: tuple[str, ...], blocks: Sequence[PlanBlock], known: _Known
+    text: str,
+    names: tuple[str, ...],
+    dialect: MarkdownDialect | None,
+    blocks: Sequence[PlanBlock],
+    known: _Known,
 ) -> ParsedPlan:
-    context = _context_of(known, blocks)
+    context = _context_of(known, blocks, dialect or find_dialect(text))
     readings = [block.read_in(context) for block in blocks]
     tally: Counter[tuple[TaskState, bool]] = Counter()
     for reading in readings:
@@ -244,6 +255,7 @@ def _show_all(
     source = _Source(
         text=text,
         optional_sections=names,
+        dialect=dialect,
         readings=readings,
         lengths=lengths,
         context=context,
@@ -260,9 +272,11 @@ def _replace(
     gone = before.readings[first:last]
     known = before.known.step(fresh, [reading.block for reading in gone])
     names, context = before.optional_sections, before.context
-    if known.n_states or context != _context_of(known, ()):
+    dialect = before.dialect or find_dialect(text)
+    if known.n_states or context != _context_of(known, (), dialect):
         kept = [reading.block for reading in before.readings]
-        return _show_all(text, names, [*kept[:first], *fresh, *kept[last:]], known)
+        blocks = [*kept[:first], *fresh, *kept[last:]]
+        return _show_all(text, names, before.dialect, blocks, known)
     came = [block.read_in(context) for block in fresh]
     tally = before.tally.copy()
     for reading in gone:
@@ -283,13 +297,16 @@ def _replace(
     return _show(source)
 
 
-def _context_of(known: _Known, blocks: Sequence[PlanBlock]) -> PlanContext:
+def _context_of(
+    known: _Known, blocks: Sequence[PlanBlock], dialect: MarkdownDialect
+) -> PlanContext:
     """Which headings are tasks: those with a state and no other task below them."""
     context = PlanContext(
         has_box=known.n_boxes > 0,
         has_states=known.n_states > 0,
         numbered=frozenset(known.numbered),
         headings=frozenset(),
+        dialect=dialect,
     )
     if not known.n_states:
         return context

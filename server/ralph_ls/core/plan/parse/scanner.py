@@ -40,6 +40,7 @@ from ralph_ls.core.plan.parse.lines import (
     advance_column,
     ends_block,
     find_marks,
+    has_star,
     heading_level,
     is_thematic_break,
     open_block,
@@ -268,6 +269,8 @@ class _Scan:
         self._open_item(
             line, begin, column=column, content=content, box=box, mark=marks.box, text=text
         )
+        if marks.box is not None:
+            self.frames[-1].is_optional = has_star(line.text, marks.box)
         if box is None and len(self.frames) == 1:
             self._update_heading(text, item=self.frames[0])
         if box is None and opens_block(text):

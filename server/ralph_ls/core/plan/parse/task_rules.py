@@ -27,6 +27,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from ralph_ls.core.plan.model import TaskKind
+from ralph_ls.core.plan.parse.dialect import PLAIN, MarkdownDialect
 from ralph_ls.core.plan.parse.headings import HeadingSection, SectionKind
 from ralph_ls.core.plan.parse.items import ItemRole, PlanItemDraft, opening_sign, read_state
 from ralph_ls.core.plan.parse.lines import BlockFinding
@@ -44,6 +45,7 @@ class PlanContext(NamedTuple):
     """The sections in which a numbered item has a box."""
     headings: frozenset[HeadingSection]
     """The sections whose headings are tasks."""
+    dialect: MarkdownDialect = PLAIN
 
 
 class ParsedRow(NamedTuple):
@@ -65,6 +67,7 @@ class ParsedRow(NamedTuple):
     criteria: tuple[str, ...]
     kind: TaskKind
     mark: tuple[int, int] | None
+    optional: bool
 
 
 def select_tasks(
@@ -84,7 +87,16 @@ def select_tasks(
             if parts.title and _is_task(item, parts):
                 holder = len(rows)
                 depth = 0 if around is None else rows[around].depth + 1
-                rows.append(_to_row(item, parts, written_state, depth=depth, parent=around))
+                rows.append(
+                    _to_row(
+                        item,
+                        parts,
+                        written_state,
+                        depth=depth,
+                        parent=around,
+                        dash=context.dialect.dash,
+                    )
+                )
         if holder is not None:
             row_of[item] = holder
     return rows, findings
@@ -107,7 +119,8 @@ def numbered_sections(items: Iterable[PlanItemDraft]) -> Iterator[HeadingSection
 
 
 _TITLE_SHOWN = 60
-_KNOWN_BOXES = frozenset({"", "x", "X", "-", "~", "!"})
+_STARTED = frozenset({"~", "/"})
+_KNOWN_BOXES = frozenset({"", "x", "X", "-", "~", "!", "/", ">", "<", "?"})
 _SEVERITIES = {
     "critical": Priority.P0,
     "high": Priority.P0,
@@ -184,8 +197,9 @@ def _to_row(
     *,
     depth: int,
     parent: int | None,
+    dash: TaskState,
 ) -> ParsedRow:
-    state = _state_of(item, parts, written_state)
+    state = _state_of(item, parts, written_state, dash)
     reason = item.blocked_by or parts.blocked_reason
     if reason is None and state is TaskState.BLOCKED:
         reason = item.needs
@@ -205,21 +219,24 @@ def _to_row(
         criteria=tuple(item.criteria),
         kind=item.kind,
         mark=None if item.mark is None else (item.start + item.mark[0], item.start + item.mark[1]),
+        optional=item.section.optional or item.is_optional,
     )
 
 
-def _state_of(item: PlanItemDraft, parts: TitleParts, written_state: TaskState | None) -> TaskState:
+def _state_of(
+    item: PlanItemDraft, parts: TitleParts, written_state: TaskState | None, dash: TaskState
+) -> TaskState:
     """The state; marks of a settled task have precedence over those of an open one."""
     is_finished = item.section.kind is SectionKind.DONE or parts.is_done
     if item.box in {"x", "X"} or (item.box is None and is_finished):
         return TaskState.DONE
     if item.box == "-":
-        return TaskState.SKIPPED
+        return dash
     if parts.is_struck:
         return TaskState.DONE
     if item.box == "!" or parts.is_blocked:
         return TaskState.BLOCKED
-    if item.box == "~" or parts.is_in_progress:
+    if item.box in _STARTED or parts.is_in_progress:
         return TaskState.IN_PROGRESS
     if written_state is None or (written_state is TaskState.DONE and item.box is not None):
         return TaskState.TODO

@@ -18,7 +18,7 @@ from tests.unit.core.plan.plan_assertions import PLANS
         pytest.param("- [!] A-1: a", "- [x] A-1: a", id="blocked"),
         pytest.param("- [ ] [BLOCKED] A-1: a", "- [x] [BLOCKED] A-1: a", id="tag-stays"),
         pytest.param("- [-] A-1: a", "- [x] A-1: a", id="skipped"),
-        pytest.param("- [?] A-1: a", "- [x] A-1: a", id="unknown"),
+        pytest.param("- [&] A-1: a", "- [x] A-1: a", id="unknown"),
         pytest.param("- [] A-1: a", "- [x] A-1: a", id="empty-box"),
         pytest.param("- [  ] A-1: a", "- [x] A-1: a", id="wide-box"),
         pytest.param("- [ ]A-1: a", "- [x]A-1: a", id="no-space"),

@@ -44,7 +44,7 @@ from tests.unit.core.plan.plan_assertions import PLANS, only_task, plan_of, prob
         pytest.param("- [ ] **Bold**: a", "todo Bold: a", id="bold"),
         pytest.param("- [ ] [FEATURE] a", "todo [FEATURE] a", id="unknown-tag-stays"),
         pytest.param("- 1. [ ] a", "todo a", id="item-inside-an-item"),
-        pytest.param("- [?] a", "todo a", id="unknown-box"),
+        pytest.param("- [&] a", "todo a", id="unknown-box"),
     ],
 )
 def test_one_item_is_read(line: str, expected: str) -> None:
@@ -66,7 +66,7 @@ def test_one_item_is_read(line: str, expected: str) -> None:
         "- [A] a",
         "- [^1] a",
         "- []a",
-        "- [?]a",
+        "- [&]a",
         "- \\[ ] a",
         "-[ ] a",
         "[ ] a",
@@ -293,7 +293,7 @@ def test_ids_are_explicit_or_of_the_title_and_numbered_when_they_repeat() -> Non
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        pytest.param("- [ ] a\n- [?] b\n", [("unknown-box", 2)], id="unknown-box"),
+        pytest.param("- [ ] a\n- [&] b\n", [("unknown-box", 2)], id="unknown-box"),
         pytest.param(
             "- [ ] a\n- [ ]\n- [x] \n", [("empty-task", 2), ("empty-task", 3)], id="empty"
         ),
@@ -312,7 +312,7 @@ def test_problems_have_a_code_and_a_line(text: str, expected: list[tuple[str, in
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        pytest.param("\ufeff  - [?] b\n", ["[?]"], id="box"),
+        pytest.param("\ufeff  - [&] b\n", ["[&]"], id="box"),
         pytest.param("- [ ] a\r\n\t1. [ ]  \r\n", ["[ ]"], id="empty-task"),
         pytest.param("- [ ] A-1: a\n- [ ] [P0] **A-1** b\n", ["A-1"], id="id"),
         pytest.param("- [ ] a\n  ```sh \n", ["```sh"], id="fence"),
@@ -320,7 +320,7 @@ def test_problems_have_a_code_and_a_line(text: str, expected: list[tuple[str, in
         pytest.param("- [ ] a\n\n<!-- b\n", ["<!-- b"], id="comment"),
         pytest.param("\ufeff# Plan \nb\n", ["# Plan"], id="no-tasks"),
         pytest.param("", [""], id="empty"),
-        pytest.param("\n\n- [ ] a\n- [?] b [?]\n- [ ]\n", ["[?]", "[ ]"], id="several"),
+        pytest.param("\n\n- [ ] a\n- [&] b [&]\n- [ ]\n", ["[&]", "[ ]"], id="several"),
     ],
 )
 def test_problems_have_their_places(text: str, expected: list[str]) -> None:
@@ -335,7 +335,7 @@ def test_problems_have_their_places(text: str, expected: list[str]) -> None:
 
 def test_problems_say_what_to_do_and_show_little_of_a_long_title() -> None:
     messages = [
-        problem.message for problem in parse_markdown("- [?] " + "a" * 9999 + "\n```").problems
+        problem.message for problem in parse_markdown("- [&] " + "a" * 9999 + "\n```").problems
     ]
     assert "use [ ], [x], [~], [!] or [-]" in messages[0]
     assert "close it with ```" in messages[1]

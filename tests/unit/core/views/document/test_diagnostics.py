@@ -398,10 +398,10 @@ def test_a_crash_before_the_first_event_has_no_last_word() -> None:
 
 
 def test_problems_of_the_plan_are_on_their_lines() -> None:
-    look = seen(text="# Plan\r\n- [ ]\r\n- [?] What\r\n```\r\n")
+    look = seen(text="# Plan\r\n- [ ]\r\n- [&] What\r\n```\r\n")
     assert [(one.line, one.severity, one.code, marked(look, one)) for one in found(look)] == [
         (1, Severity.HINT, "empty-task", "[ ]"),
-        (2, Severity.WARNING, "unknown-box", "[?]"),
+        (2, Severity.WARNING, "unknown-box", "[&]"),
         (3, Severity.WARNING, "unclosed-fence", "```"),
     ]
 

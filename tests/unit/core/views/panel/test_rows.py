@@ -121,7 +121,7 @@ class TestPlan:
         )
 
     def test_what_strangers_wrote_can_do_nothing(self) -> None:
-        text = "## \x1b[2J\n- [ ] \x1b[1m\n  - Done when: \x07\n- [ ] [BLOCKED: \u202ex] b\n- [?] c"
+        text = "## \x1b[2J\n- [ ] \x1b[1m\n  - Done when: \x07\n- [ ] [BLOCKED: \u202ex] b\n- [&] c"
         found = tree(text=text)
         first, second, _ = found.tasks
         assert (first.title, first.section) == ("\\x1b[1m", "\\x1b[2J")

@@ -1,0 +1,31 @@
+"""Markdown dialects: what differs between the tools that write plans as Markdown task lists.
+
+Everything that one tool alone writes is read in every plan; a dialect holds only what means
+different things to different tools. Places and file names belong to the plan formats.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ralph_ls.protocol.task_words import TaskState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkdownDialect:
+    """How one tool writes states in Markdown; a format may pass its own to ``parse_markdown``."""
+
+    dash: TaskState = TaskState.SKIPPED
+    """What ``[-]`` means."""
+
+
+PLAIN = MarkdownDialect()
+"""Any plan that shows no sign of a tool."""
+
+KIRO = MarkdownDialect(dash=TaskState.IN_PROGRESS)
+"""Kiro's ``tasks.md``."""
+
+
+def find_dialect(text: str) -> MarkdownDialect:
+    """The dialect that a text shows by a tool's own marks, so that edits need not be given it."""
+    return KIRO if "_Requirements:" in text and "[-]" in text else PLAIN

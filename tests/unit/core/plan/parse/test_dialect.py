@@ -1,0 +1,78 @@
+"""What means different things to different tools, and the marks that they share."""
+
+from __future__ import annotations
+
+import pytest
+
+from ralph_ls.core.plan.parse.dialect import KIRO, PLAIN, MarkdownDialect
+from ralph_ls.core.plan.parse.markdown import parse_markdown, reparse_markdown
+from ralph_ls.protocol.task_words import TaskState
+from tests.unit.core.plan.plan_assertions import plan_of, problems_of, shown
+
+KIRO_PLAN = """\
+# Implementation Plan
+
+- [x] 1. Set up the store
+  - Create the tables
+  - _Requirements: 1.1, 1.2_
+- [-] 2. Sign in
+  - [ ]* 2.1 Cover the odd names
+    - _Requirements: 2.1_
+"""
+
+
+def states(text: str, dialect: MarkdownDialect | None = None) -> list[TaskState]:
+    return [task.state for task in parse_markdown(text, dialect=dialect).plan.tasks]
+
+
+def test_a_dash_means_what_the_tool_means() -> None:
+    done, begun, todo = TaskState.DONE, TaskState.IN_PROGRESS, TaskState.TODO
+    assert states(KIRO_PLAN) == states(KIRO_PLAN, KIRO) == [done, begun, todo]
+    assert states(KIRO_PLAN, PLAIN) == [done, TaskState.SKIPPED, todo]
+    assert states("- [-] a\n") == [TaskState.SKIPPED]
+    assert states("- [-] a\n", KIRO) == [TaskState.IN_PROGRESS]
+
+
+def test_an_edit_may_change_the_dialect() -> None:
+    at = KIRO_PLAN.index("_Requirements: 1.1")
+    later = KIRO_PLAN.index("_Requirements: 2.1")
+    text = KIRO_PLAN[:later] + KIRO_PLAN[later + 1 :]
+    changed = reparse_markdown(parse_markdown(text), (at, at + 1, ""))
+    assert changed.plan.tasks[1].state is TaskState.SKIPPED
+    back = reparse_markdown(changed, (at, at, "_"))
+    assert back.plan.tasks[1].state is TaskState.IN_PROGRESS
+    given = reparse_markdown(parse_markdown(text, dialect=KIRO), (at, at + 1, ""))
+    assert given.plan.tasks[1].state is TaskState.IN_PROGRESS
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("- [/] a", "inProgress a"),
+        ("- [>] a", "todo a"),
+        ("- [<] a", "todo a"),
+        ("- [?] a", "todo a"),
+    ],
+)
+def test_boxes_of_note_takers_are_known(line: str, expected: str) -> None:
+    assert shown(line) == [expected]
+    assert problems_of(line) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "title", "optional"),
+    [
+        ("- [ ]* Write more tests", "Write more tests", True),
+        ("1. [x]* Write more tests", "Write more tests", True),
+        ("- [ ]*  2.1 More", "2.1 More", True),
+        ("- [ ] * star", "* star", False),
+        ("- [ ]*emphasis*", "*emphasis*", False),
+    ],
+)
+def test_a_star_behind_the_box_makes_a_task_optional(line: str, title: str, optional: bool) -> None:
+    plan = plan_of(line, "- [ ] other")
+    assert [(task.title, task.optional) for task in plan.tasks] == [
+        (title, optional),
+        ("other", False),
+    ]
+    assert sum(n for (_, is_optional), n in plan.tally().items() if is_optional) == optional
