@@ -16,7 +16,7 @@ class MarkdownDialect:
     """How one tool writes states in Markdown; a format may pass its own to ``parse_markdown``."""
 
     dash: TaskState = TaskState.SKIPPED
-    """What ``[-]`` means."""
+    """What ``[-]`` means: skipped or in progress."""
 
 
 PLAIN = MarkdownDialect()

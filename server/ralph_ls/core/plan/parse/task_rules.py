@@ -230,13 +230,14 @@ def _state_of(
     is_finished = item.section.kind is SectionKind.DONE or parts.is_done
     if item.box in {"x", "X"} or (item.box is None and is_finished):
         return TaskState.DONE
-    if item.box == "-":
-        return dash
+    box = "~" if item.box == "-" and dash is TaskState.IN_PROGRESS else item.box
+    if box == "-":
+        return TaskState.SKIPPED
     if parts.is_struck:
         return TaskState.DONE
-    if item.box == "!" or parts.is_blocked:
+    if box == "!" or parts.is_blocked:
         return TaskState.BLOCKED
-    if item.box in _STARTED or parts.is_in_progress:
+    if box in _STARTED or parts.is_in_progress:
         return TaskState.IN_PROGRESS
     if written_state is None or (written_state is TaskState.DONE and item.box is not None):
         return TaskState.TODO
