@@ -45,16 +45,10 @@ NAMING_A_DIALECT = {
 }
 
 LISTING_PLAN_KINDS = {
-    # The text of a plan, and edits of it.
-    "core/plan/formats/dispatch.py",
-    # What the engine reads and writes.
-    "engine/plan/selection.py",
     # The settings that ask for it.
     "core/loop/profiles.py",
     # The files that a set-up writes.
     "store/setup/documents.py",
-    # The name of its document in an editor.
-    "editor/worktree/snapshot.py",
 }
 
 

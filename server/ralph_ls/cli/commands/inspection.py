@@ -30,8 +30,9 @@ from ralph_ls.core.loop.rules.gate import (
 )
 from ralph_ls.core.loop.rules.retention import pruned_words
 from ralph_ls.core.plan.formats.dispatch import check_plan, parse_plan
+from ralph_ls.core.plan.formats.registry import format_of_file
 from ralph_ls.core.plan.lint.checks import plan_problems
-from ralph_ls.core.plan.model import ParsedPlan, PlanKind, kind_of_file
+from ralph_ls.core.plan.model import ParsedPlan, PlanKind
 from ralph_ls.core.plan.queries import parsed_plan_to_json as plan_to_json
 from ralph_ls.core.suggestions import unknown
 from ralph_ls.engine.agent.description import mapping_of
@@ -202,8 +203,8 @@ def _plan_text(place: PlanLocation, file: Path | None) -> str:
 
 def _place_of_file(file: Path, config: Config) -> PlanLocation:
     """A plan that somebody names; its name says what it is written in."""
-    kind = kind_of_file(file.name, profile_of(config.profile).plan_kind)
-    return PlanLocation(path=str(file), kind=kind)
+    named = format_of_file(file.name, profile_of(config.profile).plan_kind)
+    return PlanLocation(path=str(file), kind=named.name)
 
 
 def _plan_settings() -> Config:

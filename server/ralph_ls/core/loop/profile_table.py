@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from ralph_ls.core.loop.profiles import PROFILES, SOURCES, Profile, WithoutPlan, preset_of
+from ralph_ls.core.loop.profiles import PROFILES, Profile, WithoutPlan, preset_of
 from ralph_ls.core.loop.rules.gate import gate_words
+from ralph_ls.core.plan.formats.registry import format_of
 from ralph_ls.protocol.config.config import Config, OnBlocked
 
 
@@ -19,7 +20,7 @@ def profile_table() -> tuple[tuple[str, ...], ...]:
 
 def _plan(profile: Profile, _config: Config) -> str:
     files = ", ".join(f"`{name}`" for name in profile.plan_files)
-    return files or SOURCES[profile.plan_kind]
+    return files or format_of(profile.plan_kind).source
 
 
 def _signs(profile: Profile, _config: Config) -> str:

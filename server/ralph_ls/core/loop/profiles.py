@@ -239,13 +239,3 @@ def to_tables(dotted: Mapping[str, Any]) -> dict[str, Any]:
             table = table.setdefault(name, {})
         table[last] = value
     return nested
-
-
-SOURCES: Mapping[PlanKind, str] = MappingProxyType(
-    {
-        PlanKind.MARKDOWN: "a markdown plan",
-        PlanKind.STORIES: "stories (tasks.json or prd.json)",
-        PlanKind.BEADS: "the issues of bd",
-        PlanKind.REQUEST: "the text of a request",
-    }
-)

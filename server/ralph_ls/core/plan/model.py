@@ -199,7 +199,7 @@ class ParsedPlan:
 
 
 class PlanKind(StrEnum):
-    """The source of the tasks (docs/rules.md#plans)."""
+    """The name of a plan format (docs/rules.md#plans)."""
 
     MARKDOWN = "markdown"
     STORIES = "stories"
@@ -208,20 +208,6 @@ class PlanKind(StrEnum):
     """``bd``."""
     REQUEST = "request"
     """The text of a request."""
-
-
-def kind_of_file(path: str, kind: PlanKind) -> PlanKind:
-    """The kind of the plan in a file, where a profile expects ``kind``.
-
-    The extension of a file has precedence over the profile: JSON is never Markdown, nor the other
-    way round. A file with any other name has the kind that the profile expects.
-    """
-    name = path.casefold()
-    if name.endswith(".json"):
-        return PlanKind.STORIES
-    if name.endswith((".md", ".markdown")) or kind is not PlanKind.STORIES:
-        return PlanKind.MARKDOWN
-    return kind
 
 
 LARGEST_PLAN = 16 << 20

@@ -263,7 +263,7 @@ class ProjectDocuments:
         return await self._documents.read(view, FileKind.PLAN, work, uri=uri)
 
     def _show_plan(self, sight: DocumentSnapshot) -> ProjectDocument:
-        from ralph_ls.core.plan.model import PlanKind
+        from ralph_ls.core.plan.formats.registry import format_of
         from ralph_ls.core.views.document.page import PageKind
 
         path = Path(real_path(sight.uri))
@@ -275,7 +275,7 @@ class ProjectDocuments:
             path,
             seen.text,
             seen.plan,
-            is_markdown=seen.kind is PlanKind.MARKDOWN,
+            is_markdown=format_of(seen.kind).is_markdown,
         )
         return ProjectDocument(
             page=page,

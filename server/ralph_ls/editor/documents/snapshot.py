@@ -221,13 +221,16 @@ def _parse(text: str, how: PlanParseOptions) -> ParsedPlan:
 
 def _reparse(parsed: ParsedPlan, before: str, text: str, how: PlanParseOptions) -> ParsedPlan:
     """Read what differs again, where the kind of plan can be read in parts."""
-    from ralph_ls.core.plan.diff.text_diff import find_text_change
-    from ralph_ls.core.plan.model import PlanKind
-    from ralph_ls.core.plan.parse.markdown import reparse_markdown
+    from ralph_ls.core.plan.formats.dispatch import reparse_plan
 
-    if how.kind is not PlanKind.MARKDOWN:
-        return _parse(text, how)
-    return reparse_markdown(parsed, find_text_change(before, text))
+    return reparse_plan(
+        parsed,
+        before,
+        text,
+        how.kind,
+        optional_sections=how.optional_sections,
+        skip_review=how.skip_review,
+    )
 
 
 def read_document_snapshot(
@@ -322,15 +325,21 @@ def _context_of(source: DocumentSource, text: str, parsed: ParsedPlan | None) ->
 
 def plan_parse_options(source: DocumentSource) -> PlanParseOptions:
     """What the plan is written in, and how the newest run reads it; before any, the settings."""
-    from ralph_ls.core.plan.model import PlanKind, kind_of_file
+    from ralph_ls.core.plan.formats.registry import format_of_file
+    from ralph_ls.core.plan.model import PlanKind
 
     kind, state = source.view.plan_kind, source.picture.state
     is_request = kind is PlanKind.REQUEST and source.is_main
     if source.path is not None and not is_request:
-        kind = kind_of_file(source.path.name, kind)
+        kind = format_of_file(path_in(source.view.root, source.path), kind).name
     if state is None:
         return PlanParseOptions(kind, source.view.optional_sections, source.view.skip_review)
     return PlanParseOptions(kind, state.config.optional_sections, state.config.skip_review)
+
+
+def path_in(root: Path, path: Path) -> str:
+    """The path relative to the work tree, else its name."""
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name
 
 
 def path_of(view: WorkspaceView, kind: FileKind) -> Path | None:

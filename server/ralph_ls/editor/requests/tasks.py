@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 
 from ralph_ls.core.plan.formats.dispatch import plan_edit, retry_edit
-from ralph_ls.core.plan.model import PlanKind, kind_of_file
+from ralph_ls.core.plan.formats.registry import format_of_file
+from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.core.views.model.document_context import FileKind
 from ralph_ls.editor.documents.workspace_edits import EditTarget, edit_capabilities, workspace_edit
 from ralph_ls.editor.requests.control import trusted_workspace
@@ -194,5 +195,5 @@ def _plan_of(view: WorkspaceView) -> PlanLocation:
         raise PlanMissing(f"there is no plan in {view.root}; make one with: ralph init")
     relative = path.relative_to(view.root).as_posix()
     if kind is not PlanKind.REQUEST:
-        kind = kind_of_file(relative, kind)
+        kind = format_of_file(relative, kind).name
     return PlanLocation(path=relative, kind=kind)

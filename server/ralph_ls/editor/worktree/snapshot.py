@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 
 from ralph_ls.core.loop.inputs import HaltFiles
 from ralph_ls.core.loop.profiles import FIXPLAN, PROFILES
+from ralph_ls.core.plan.formats.registry import format_of
 from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.core.views.model.document_context import FileKind
 from ralph_ls.core.views.model.history import History
@@ -182,7 +183,7 @@ def find_loop_paths(folders: LoopFolders, state: RunState | None = None) -> Loop
         # What the last run worked on is shown before anything that merely could be a plan.
         names = (state.plan, *names) if going else (*names, state.plan)
     plan = next((root / name for name in names if (root / name).is_file()), None)
-    if plan is None and profile.plan_kind in {PlanKind.MARKDOWN, PlanKind.STORIES}:
+    if plan is None and format_of(profile.plan_kind).is_text:
         plan = _further_plan(folders)
     return LoopPaths(
         plan=plan,

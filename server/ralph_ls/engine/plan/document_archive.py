@@ -18,7 +18,8 @@ from pathlib import Path, PurePosixPath
 
 from ralph_ls.core.loop.profiles import Profile, WithoutPlan, profile_of
 from ralph_ls.core.plan.formats.dispatch import parse_plan
-from ralph_ls.core.plan.model import PlanKind, Task, kind_of_file
+from ralph_ls.core.plan.formats.registry import format_of_file
+from ralph_ls.core.plan.model import PlanKind, Task
 from ralph_ls.core.views.report.metrics_tables import archive_summary
 from ralph_ls.engine.git import worktree_state
 from ralph_ls.protocol.config.config import Config, LogForm
@@ -273,7 +274,7 @@ def _tasks(root: Path, config: Config, profile: Profile, plan: str | None) -> tu
     data = read_regular(resolve_inside(root, plan), LARGEST_FILE) or b""
     parsed = parse_plan(
         data.decode("utf-8", errors="replace"),
-        kind_of_file(plan, profile.plan_kind),
+        format_of_file(plan, profile.plan_kind).name,
         optional_sections=config.optional_sections,
         skip_review=config.skip_review,
     )

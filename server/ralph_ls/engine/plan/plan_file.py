@@ -98,13 +98,16 @@ def facts_of(
     *,
     set_aside: Mapping[str, int] = _NOBODY,
     skipped: Collection[str] = (),
+    needs: Mapping[str, tuple[Task, ...]] | None = None,
 ) -> PlanFacts:
     """The facts that the loop decides by; ``text`` is the text of the plan.
 
     ``set_aside`` are the ids of tasks that were set aside, with their attempts; ``skipped`` those
-    that the user took out of this run.
+    that the user took out of this run. ``needs`` says for which tasks each one waits, where that is
+    not written as in Markdown.
     """
-    needs = unfinished_dependencies(plan.tasks, text)
+    if needs is None:
+        needs = unfinished_dependencies(plan.tasks, text)
     waits_for = {task_id: [one.id for one in targets] for task_id, targets in needs.items()}
     chosen = next_task(
         plan,

@@ -1,12 +1,14 @@
-"""Selection of the plan source: by the kind that the profile names (docs/rules.md#profiles)."""
+"""Selection of the plan source: by how the format of the plan is stored (docs/rules.md#plans)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import assert_never
 
 from ralph_ls.core.loop.profiles import profile_of
-from ralph_ls.core.plan.model import PlanKind
+from ralph_ls.core.plan.formats.plan_format import PlanFormat, PlanStorage
+from ralph_ls.core.plan.formats.registry import format_of
 from ralph_ls.engine.plan.source import LocatedPlan, PlanSource
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.store.project.config_file import LoadedSettings
@@ -24,33 +26,42 @@ def locate_plan(
 
     ``folder`` has the files of the run that is resumed; None: a new run.
     """
-    kind = _kind(settings.config)
-    kept = None if folder is None else kind.kept(folder)
-    return kept or kind.locate(root, settings, environment, resume=resume)
+    source = _source_class(format_of(profile_of(settings.config.profile).plan_kind))
+    kept = None if folder is None else source.kept(folder)
+    return kept or source.locate(root, settings, environment, resume=resume)
 
 
 def source_of(root: Path, config: Config, path: str, environment: Mapping[str, str]) -> PlanSource:
     """The source of a run's plan; ``path`` is where, or as what, it was found."""
-    return _kind(config)(root, config, path, environment)
+    kind = profile_of(config.profile).plan_kind
+    return _source_class(format_of(kind))(root, config, path, environment)
 
 
-def _kind(config: Config) -> type[PlanSource]:
-    match profile_of(config.profile).plan_kind:
-        case PlanKind.MARKDOWN:
+def _source_class(known: PlanFormat) -> type[PlanSource]:
+    match known.storage:
+        case PlanStorage.MARKDOWN:
             from ralph_ls.engine.plan.markdown import MarkdownSource
 
             return MarkdownSource
-        case PlanKind.BEADS:
+        case PlanStorage.TRACKER:
             from ralph_ls.engine.plan.beads import BeadsSource
 
             return BeadsSource
-        case PlanKind.REQUEST:
+        case PlanStorage.REQUEST:
             from ralph_ls.engine.plan.request import RequestSource
 
             return RequestSource
-        case PlanKind.STORIES:
+        case PlanStorage.STORIES:
             from ralph_ls.engine.plan.stories import StoriesSource
 
             return StoriesSource
-        case kind:
-            raise AssertionError(f"no source for {kind}")
+        case PlanStorage.FILE:
+            from ralph_ls.engine.plan.structured import FileSource
+
+            return FileSource
+        case PlanStorage.FOLDER:
+            from ralph_ls.engine.plan.structured import FolderSource
+
+            return FolderSource
+        case _:  # pragma: no cover
+            assert_never(known.storage)

@@ -27,8 +27,8 @@ from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.core.loop.rules.health import bytes_words
 from ralph_ls.core.loop.rules.retention import announcement_words, choose_runs, settings_words
 from ralph_ls.core.plan.edit.progress_log import add_to_archive, archive_path, split_old_entries
+from ralph_ls.core.plan.formats.registry import format_of
 from ralph_ls.core.plan.formats.stories.tasks import mode_word
-from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.core.plurals import count_of
 from ralph_ls.engine.agent.environment import end_in_sandbox
 from ralph_ls.engine.clock import Clock
@@ -223,7 +223,7 @@ def _complete_summary(folder: Path, found: FoundRun) -> None:
         told = [event for event in events if isinstance(event, IterationEnded) and has_row(event)]
         if n_rows == len(told) - 1:
             kind = profile_of(found.state.config.profile).plan_kind
-            word = mode_word if kind is PlanKind.STORIES else str
+            word = mode_word if format_of(kind).has_reviews else str
             write_summary(folder, told, mode_word=word)
 
 

@@ -22,15 +22,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ralph_ls.core.loop.profiles import profile_of
+from ralph_ls.core.plan.formats.registry import format_of, format_of_file
 from ralph_ls.core.plan.model import (
     LARGEST_PLAN,
     PlanKind,
     Task,
-    kind_of_file,
     size_limit_error,
     text_limit_error,
 )
-from ralph_ls.core.plan.parse.markdown import parse_markdown
 from ralph_ls.core.plan.parse.titles import escape_surrogates
 from ralph_ls.core.suggestions import did_you_mean
 from ralph_ls.protocol.base import to_wire_time
@@ -259,7 +258,7 @@ def record_edit(
     ticked: tuple[str, ...] = ()
     decided: tuple[tuple[str, str], ...] = ()
     if text_limit_error(before) is None and text_limit_error(after) is None:
-        ticked, decided = edit_effects(kind_of_file(path, kind), before, after)
+        ticked, decided = edit_effects(format_of_file(path, kind).name, before, after)
     saved = UserSave(
         at=at,
         path=path,
@@ -294,31 +293,33 @@ class PlanLocation:
     @property
     def is_file(self) -> bool:
         """Whether the plan is a file."""
-        return self.kind in {PlanKind.MARKDOWN, PlanKind.STORIES}
+        return format_of(self.kind).is_file
 
 
 def find_plan_location(path: str, config: Config, environment: Mapping[str, str]) -> PlanLocation:
     """Location of the plan at ``path`` by these settings."""
     kind = profile_of(config.profile).plan_kind
-    if kind in {PlanKind.MARKDOWN, PlanKind.STORIES}:
-        kind = kind_of_file(path, kind)
+    if format_of(kind).is_text:
+        kind = format_of_file(path, kind).name
     parent = config.beads.parent
     return PlanLocation(path=path, kind=kind, environment=environment, parent=parent)
 
 
 def skipped_optional_titles(state: RunState) -> tuple[str, ...]:
     """Titles of the open optional tasks, in a run that does not work on them."""
+    from ralph_ls.core.plan.formats.dispatch import parse_plan
+
     config = state.config
     if not state.counts.open_optional or config.optional is OptionalTasks.DO or config.task:
         return ()
     place = find_plan_location(state.plan, config, {})
-    if place.kind is not PlanKind.MARKDOWN:
+    if not format_of(place.kind).is_markdown:
         return ()
     try:
         text = read_plan(Path(state.workspace), state.plan).decode("utf-8", errors="replace")
     except RalphError:
         return ()
-    plan = parse_markdown(text, optional_sections=config.optional_sections).plan
+    plan = parse_plan(text, place.kind, optional_sections=config.optional_sections).plan
     tasks = plan.some(states={TaskState.TODO, TaskState.IN_PROGRESS})
     return tuple(escape_surrogates(task.title) for task in tasks if task.optional)
 

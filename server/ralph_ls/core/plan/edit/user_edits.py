@@ -184,13 +184,20 @@ def byte_exact(change: Callable[[str], MarkdownEdit], task_id: str) -> MarkdownE
 
     Viewers know the task by the text in which these were replaced, so its id may differ.
     """
+    return byte_exact_by(lambda text: parse_markdown(text).plan, change, task_id)
+
+
+def byte_exact_by(
+    read: Callable[[str], Plan], change: Callable[[str], MarkdownEdit], task_id: str
+) -> MarkdownEdit:
+    """As ``byte_exact``, of a plan that is read in another way."""
 
     def changed(text: str) -> str:
         shown = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
         if shown == text:
             return change(task_id)(text)
-        ids = [task.id for task in parse_markdown(shown).plan.tasks]
-        tasks = parse_markdown(text).plan.tasks
+        ids = [task.id for task in read(shown).tasks]
+        tasks = read(text).tasks
         known = tasks[ids.index(task_id)].id if task_id in ids else task_id
         return change(known)(text)
 

@@ -1,4 +1,4 @@
-"""Plan formats besides Markdown, and the dispatch by plan kind.
+"""Plan formats and their registry: where tasks are, how they are written, read and edited.
 
-A format may use every other room of the plan; only the dispatch knows all formats.
+A format may use every other room of the plan; only the registry knows all formats.
 """

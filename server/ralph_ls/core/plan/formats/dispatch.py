@@ -1,36 +1,33 @@
-"""Dispatch by plan kind: the one place that selects how a plan is parsed, checked and edited.
+"""Dispatch by plan format: parsing, checks, edits and merges of a plan of any format.
 
-See docs/rules.md#plans. The text of a beads plan is its snapshot. A request is no list of tasks, so
-its plan is empty. The issues of ``bd`` and a request have no text that the user edits here: such an
-edit raises RalphError with what to do instead.
+See docs/rules.md#plans. Everything here is a look-up in the registry. Where a plan has no text that
+the user edits here, an edit raises RalphError with what to do instead.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
-from typing import assert_never
+from functools import cache
 
-from ralph_ls.core.plan.diff.guard import PlanPowers, guard_plan
-from ralph_ls.core.plan.diff.merge import merge_markdown
 from ralph_ls.core.plan.diff.merge_lines import MergedPlan
-from ralph_ls.core.plan.edit import user_edits
-from ralph_ls.core.plan.formats.beads import evidence
-from ralph_ls.core.plan.formats.beads import snapshot as beads
-from ralph_ls.core.plan.formats.beads.snapshot import snapshot_from_text
-from ralph_ls.core.plan.formats.stories import edits
-from ralph_ls.core.plan.formats.stories import merge as merging
-from ralph_ls.core.plan.formats.stories import tasks as stories
-from ralph_ls.core.plan.formats.stories.evidence import check_stories
-from ralph_ls.core.plan.formats.stories.story_file import ParsedStories, read_stories
-from ralph_ls.core.plan.lint.checks import COMPLETION_MARKER, check_markdown
+from ralph_ls.core.plan.diff.text_diff import find_text_change
+from ralph_ls.core.plan.formats.plan_format import (
+    EditEffects,
+    PlanEdit,
+    PlanOperations,
+    ReadOptions,
+)
+from ralph_ls.core.plan.formats.registry import format_of
+from ralph_ls.core.plan.lint.checks import COMPLETION_MARKER
 from ralph_ls.core.plan.lint.remarks import LintRemark
-from ralph_ls.core.plan.model import ParsedPlan, Plan, PlanKind
-from ralph_ls.core.plan.parse import markdown
-from ralph_ls.core.plan.parse.markdown import parse_markdown
-from ralph_ls.core.plan.queries import newly_done
-from ralph_ls.protocol.errors import RalphError
+from ralph_ls.core.plan.model import ParsedPlan, PlanKind
 from ralph_ls.protocol.lsp.row_methods import TaskEdit
+
+
+@cache
+def operations_of(kind: PlanKind) -> PlanOperations:
+    """The operations of a format; loaded once."""
+    return format_of(kind).load()
 
 
 def parse_plan(
@@ -44,66 +41,43 @@ def parse_plan(
 
     ``optional_sections`` apply to Markdown only, ``skip_review`` to stories only.
     """
-    match kind:
-        case PlanKind.MARKDOWN:
-            return markdown.parse_markdown(text, optional_sections=optional_sections)
-        case PlanKind.STORIES:
-            return stories.parse_stories(text, skip_review=skip_review)
-        case PlanKind.BEADS:
-            return beads.parse_beads(text)
-        case PlanKind.REQUEST:
-            return ParsedPlan(plan=Plan())
-        case _:  # pragma: no cover
-            assert_never(kind)
+    options = ReadOptions(optional_sections=optional_sections, skip_review=skip_review)
+    return operations_of(kind).parse(text, options)
+
+
+def reparse_plan(
+    parsed: ParsedPlan,
+    before: str,
+    text: str,
+    kind: PlanKind,
+    *,
+    optional_sections: Sequence[str] = (),
+    skip_review: bool = False,
+) -> ParsedPlan:
+    """Parse a changed text by the plan before, where the format can be read in parts."""
+    reparse = operations_of(kind).reparse
+    if reparse is None:
+        return parse_plan(text, kind, optional_sections=optional_sections, skip_review=skip_review)
+    return reparse(parsed, find_text_change(before, text))
 
 
 def check_plan(
     parsed: ParsedPlan, text: str, kind: PlanKind, *, marker: str = COMPLETION_MARKER
 ) -> tuple[LintRemark, ...]:
-    """The remarks of the checks of a parsed plan, by line.
-
-    Violated invariants of stories are problems that ``parse_plan`` returns.
-    """
-    match kind:
-        case PlanKind.MARKDOWN:
-            return check_markdown(parsed, text, marker=marker)
-        case PlanKind.BEADS:
-            return evidence.check_issues(snapshot_from_text(text))
-        case PlanKind.STORIES:
-            known = parsed.source
-            return check_stories(
-                (known if isinstance(known, ParsedStories) else read_stories(text)).stories
-            )
-        case PlanKind.REQUEST:
-            return ()
-        case _:  # pragma: no cover
-            assert_never(kind)
-
-
-PlanEdit = Callable[[str], str]
-
-NOT_EDITABLE = {
-    PlanKind.BEADS: "the issues are stored in bd; change them there, for example with: bd update",
-    PlanKind.REQUEST: "a request has no tasks; edit its text instead",
-}
+    """The remarks of the checks of a parsed plan, by line."""
+    return operations_of(kind).check(parsed, text, marker)
 
 
 def plan_edit(
     kind: PlanKind, edit: TaskEdit, task_id: str, *, reason: str = "", before: str | None = None
 ) -> PlanEdit:
     """The change that an edit means; raises ``RalphError`` where a plan has no such edits."""
-    _require_text(kind)
-    if kind is PlanKind.STORIES:
-        return edits.story_edit(edit, task_id, before=before)
-    return user_edits.user_edit(edit, task_id, reason=reason, before=before)
+    return operations_of(kind).edit(edit, task_id, reason, before)
 
 
 def retry_edit(kind: PlanKind, task_id: str) -> PlanEdit:
     """The edit that opens a task again, with a note; raises as ``plan_edit``."""
-    _require_text(kind)
-    if kind is PlanKind.STORIES:
-        return partial(edits.retry_story, story_id=task_id)
-    return partial(user_edits.retry_task, task_id=task_id)
+    return operations_of(kind).retry(task_id)
 
 
 def byte_exact_edit(kind: PlanKind, change: Callable[[str], PlanEdit], task_id: str) -> PlanEdit:
@@ -111,32 +85,17 @@ def byte_exact_edit(kind: PlanKind, change: Callable[[str], PlanEdit], task_id: 
 
     In Markdown a task may have another id there, because ids are derived from words.
     """
-    return user_edits.byte_exact(change, task_id) if kind is PlanKind.MARKDOWN else change(task_id)
+    return operations_of(kind).byte_exact(change, task_id)
 
 
-def edit_effects(
-    kind: PlanKind, before: str, after: str
-) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
+def edit_effects(kind: PlanKind, before: str, after: str) -> EditEffects:
     """The effects of the user's edit: ids that became done, and changes forbidden to agents.
 
     The latter by kind and task; in stories by field.
     """
-    if kind is PlanKind.STORIES:
-        plans = stories.parse_stories(before).plan, stories.parse_stories(after).plan
-        return newly_done(*plans), edits.user_decisions(before, after)
-    old, new = parse_markdown(before).plan, parse_markdown(after).plan
-    guarded = guard_plan(old, before, new, after, powers=PlanPowers())
-    return newly_done(old, new), tuple((one.what.value, one.task.id) for one in guarded.violations)
+    return operations_of(kind).effects(before, after)
 
 
 def merge_plans(kind: PlanKind, base: str, mine: str, theirs: str) -> MergedPlan:
     """Merge concurrent changes of two writers into one text; see ``diff.merge``."""
-    if kind is PlanKind.STORIES:
-        return merging.merge_stories(base, mine, theirs)
-    return merge_markdown(base, mine, theirs)
-
-
-def _require_text(kind: PlanKind) -> None:
-    instead = NOT_EDITABLE.get(kind)
-    if instead is not None:
-        raise RalphError(instead)
+    return operations_of(kind).merge(base, mine, theirs)

@@ -13,7 +13,7 @@ from ralph_ls.core.loop.evidence.progress import contradiction, is_tick_alone
 from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.core.loop.rules.health import current_warnings
 from ralph_ls.core.loop.rules.validation import validation_failure_words
-from ralph_ls.core.plan.model import PlanKind
+from ralph_ls.core.plan.formats.registry import format_of
 from ralph_ls.core.views.document.quick_fixes import reverted_edits
 from ralph_ls.core.views.model.control_chars import escape_control_chars
 from ralph_ls.core.views.model.diagnostic import Diagnostic, DiagnosticCode, Severity
@@ -271,7 +271,7 @@ def _claims(state: RunState, at: DocumentPositions) -> Iterator[Diagnostic]:
 
 def _is_approval(state: RunState, evidence: Evidence) -> bool:
     """Whether the finished task is a story approved by a review, which changes nothing else."""
-    has_reviews = profile_of(state.config.profile).plan_kind is PlanKind.STORIES
+    has_reviews = format_of(profile_of(state.config.profile).plan_kind).has_reviews
     return has_reviews and evidence.progress and not state.config.skip_review
 
 

@@ -15,7 +15,8 @@ from datetime import datetime
 from typing import assert_never
 
 from ralph_ls.core.loop.fold import active_seconds
-from ralph_ls.core.plan.model import PlanKind, Task, TaskKind
+from ralph_ls.core.plan.formats.registry import format_of
+from ralph_ls.core.plan.model import Task, TaskKind
 from ralph_ls.core.views.model import actions
 from ralph_ls.core.views.model.actions import is_pausing, log_arguments
 from ralph_ls.core.views.model.document_context import (
@@ -182,7 +183,7 @@ def _wanted(context: DocumentContext, wanted: TaskLenses, waiting: set[str]) -> 
             return context.plan.some(ids=waiting)
         case TaskLenses.TOUCHED:
             # A story in progress is in review.
-            reviewed = {TaskState.IN_PROGRESS} if context.kind is PlanKind.STORIES else set()
+            reviewed = {TaskState.IN_PROGRESS} if format_of(context.kind).has_reviews else set()
             found = context.plan.some(ids=touched, states={TaskState.BLOCKED, *reviewed})
             # A hint covers tasks that are done.
             return [one for one in found if one.state is not TaskState.DONE or one.id in waiting]

@@ -17,6 +17,7 @@ from ralph_ls.core.plan.diff.guard_overrides import (
     reopen_from_excerpt,
 )
 from ralph_ls.core.plan.formats.dispatch import check_plan
+from ralph_ls.core.plan.formats.registry import format_of
 from ralph_ls.core.plan.formats.stories import guard as stories
 from ralph_ls.core.plan.lint.checks import COMPLETION_MARKER
 from ralph_ls.core.plan.lint.remarks import CheckCode, LintRemark
@@ -143,7 +144,7 @@ def keep_title(one: RevertedEdit) -> str:
 
 def keep_reverted_edit(one: RevertedEdit, text: str, agents: str | None) -> AcceptedEdit:
     """The plan with the agent's change; ``agents`` is the whole plan that the agent left."""
-    are_stories = one.kind is PlanKind.STORIES
+    are_stories = format_of(one.kind).has_reviews
     if one.event.what not in PLAN_EDITS and not (are_stories and one.event.what in STORY_EDITS):
         return AcceptedEdit(refusal=f"change {one.event.path} yourself")
     if one.task is None:

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from ralph_ls.core.loop.evidence.progress import new_head
-from ralph_ls.core.plan.model import PlanKind, Task
+from ralph_ls.core.plan.formats.registry import format_of
+from ralph_ls.core.plan.model import Task
 from ralph_ls.core.views.model.control_chars import escape_control_chars
 from ralph_ls.core.views.model.decisions import OpenIteration, decision_words, follow
 from ralph_ls.core.views.model.document_context import (
@@ -158,7 +159,7 @@ def _task_row(
         asks=asks,
         blocks=blocks,
         skipped=is_skipped(at.context, task),
-        can_block=at.context.kind is PlanKind.MARKDOWN,
+        can_block=format_of(at.context.kind).can_block,
         words=" · ".join(words),
     )
 

@@ -6,7 +6,8 @@ import pytest
 
 from ralph_ls.core.plan.formats.beads.snapshot import snapshot_to_text
 from ralph_ls.core.plan.formats.dispatch import check_plan, parse_plan
-from ralph_ls.core.plan.model import PlanKind, kind_of_file
+from ralph_ls.core.plan.formats.registry import format_of_file
+from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.protocol.task_words import TaskState
 from tests.unit.core.plan.beads.test_queue import snapshot_of
 from tests.unit.core.plan.stories.story_builder import story, text_of
@@ -32,7 +33,7 @@ ISSUES = snapshot_to_text(snapshot_of({"id": "bd-1", "title": "Log in"}))
     ],
 )
 def test_the_kind_of_a_file(path: str, kind: PlanKind, expected: PlanKind) -> None:
-    assert kind_of_file(path, kind) is expected
+    assert format_of_file(path, kind).name is expected
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,163 @@
+"""Plan format: where a plan is, how its text is read, edited and guarded, and what an agent reads.
+
+A format says where the tasks are and how they are written, a profile how the loop behaves; so any
+format can be worked on with any profile that fits it (docs/rules.md#plans). A format is data with
+a loader of its operations, so that a program that only looks for plans parses nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import TYPE_CHECKING
+
+from ralph_ls.core.plan.model import PlanKind
+
+if TYPE_CHECKING:
+    from ralph_ls.core.plan.diff.merge_lines import MergedPlan
+    from ralph_ls.core.plan.diff.text_diff import TextChange
+    from ralph_ls.core.plan.lint.remarks import LintRemark
+    from ralph_ls.core.plan.model import ParsedPlan
+    from ralph_ls.protocol.lsp.row_methods import TaskEdit
+    from ralph_ls.protocol.run.iteration_events import Forbidden
+    from ralph_ls.protocol.task_words import TaskState
+
+
+class PlanStorage(Enum):
+    """How a plan is stored, which decides how it is read and written."""
+
+    MARKDOWN = auto()
+    """One file of Markdown."""
+    STORIES = auto()
+    """One JSON file of stories, with their review cycle."""
+    FILE = auto()
+    """One file in another form."""
+    FOLDER = auto()
+    """Several files of one folder, which are one plan together."""
+    TRACKER = auto()
+    """A program."""
+    REQUEST = auto()
+    """A text without tasks."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadOptions:
+    """The settings by which a plan is read."""
+
+    optional_sections: Sequence[str] = ()
+    """Headings whose tasks are optional; for Markdown only."""
+    skip_review: bool = False
+    """Stories are finished without a review."""
+
+
+PlanEdit = Callable[[str], str]
+"""The text of a plan after an edit."""
+
+EditEffects = tuple[tuple[str, ...], tuple[tuple[str, str], ...]]
+"""Ids of tasks that became done, and changes that are forbidden to agents, by kind and task."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextOperations:
+    """What a structured format knows of its text; all are pure, and total unless stated."""
+
+    parse: Callable[[str, ReadOptions], ParsedPlan]
+    broken: Callable[[str], str]
+    """Why the text is no such plan, in words that follow its path; empty where it is one."""
+    needs: Callable[[str], Mapping[str, tuple[str, ...]]]
+    """The ids of the tasks that each task depends on, finished ones too."""
+    protected: Callable[[str], Mapping[str, Mapping[Forbidden, str]]]
+    """The values of each task that an agent may not change, by the kind of that change."""
+    set_state: Callable[[str, str, TaskState, str], str]
+    """The text with a task in a state; the last argument is the reason of a blocked one.
+
+    Raises ``RalphError`` where that cannot be written.
+    """
+    add_note: Callable[[str, str, str], str]
+    """The text with one more line at a task; the same where it has no place for that."""
+    copy_task: Callable[[str, str, str], str]
+    """The text with a task as it is in the other one: replaced, inserted or removed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanOperations:
+    """What can be done with the text of a plan."""
+
+    parse: Callable[[str, ReadOptions], ParsedPlan]
+    check: Callable[[ParsedPlan, str, str], tuple[LintRemark, ...]]
+    """The remarks on a parsed text; the last argument is the completion marker."""
+    edit: Callable[[TaskEdit, str, str, str | None], PlanEdit]
+    """The edit of a task, with its reason and the task that it moves before.
+
+    Raises ``RalphError`` where a plan has no such edits.
+    """
+    retry: Callable[[str], PlanEdit]
+    """The edit that opens a task again, with a note; raises as ``edit``."""
+    byte_exact: Callable[[Callable[[str], PlanEdit], str], PlanEdit]
+    """An edit of a text that may have lone surrogates for bytes that are not UTF-8."""
+    effects: Callable[[str, str], EditEffects]
+    """The effects of the user's edit of a text."""
+    merge: Callable[[str, str, str], MergedPlan]
+    """Concurrent changes of two writers in one text: base, mine, theirs."""
+    reparse: Callable[[ParsedPlan, TextChange], ParsedPlan] | None = None
+    """Reads only what differs again; None where the whole text is read."""
+    text: TextOperations | None = None
+    """Of a structured format."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanFormat:
+    """One plan format."""
+
+    name: PlanKind
+    title: str
+    """As its users call it."""
+    source: str
+    """What the tasks come from, in words: ``the issues of bd``."""
+    storage: PlanStorage
+    load: Callable[[], PlanOperations]
+    """Its operations; loaded when a text is read for the first time."""
+    files: tuple[str, ...] = ()
+    """Patterns of its files relative to the root, ``*`` for a part of one name; the first match
+    wins. Of a plan in several files: its folder.
+    """
+    members: str = ""
+    """The pattern of the files in the folder of a plan in several files."""
+    not_in: tuple[str, ...] = ()
+    """Names that ``*`` does not stand for."""
+    signs: tuple[str, ...] = ()
+    """Paths one of which must be there too, for a place that other tools use as well."""
+    suffixes: tuple[str, ...] = ()
+    """Endings of a file that is of this format wherever it is."""
+    documents: tuple[str, ...] = ()
+    """Documents for the prompt, relative to the root; ``{folder}`` is that of the plan."""
+    closing: str = ""
+    """Advice for a plan that is done; ``{name}`` is the name of its folder."""
+
+    @property
+    def is_file(self) -> bool:
+        """Whether one file is the plan."""
+        return self.storage in _FILES
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the plan is in files, one or several."""
+        return self.is_file or self.storage is PlanStorage.FOLDER
+
+    @property
+    def is_markdown(self) -> bool:
+        return self.storage is PlanStorage.MARKDOWN
+
+    @property
+    def can_block(self) -> bool:
+        """Whether a task can be marked as blocked in the text."""
+        return self.storage in {PlanStorage.MARKDOWN, PlanStorage.FILE, PlanStorage.FOLDER}
+
+    @property
+    def has_reviews(self) -> bool:
+        """Whether a task is reviewed before it is done."""
+        return self.storage is PlanStorage.STORIES
+
+
+_FILES = frozenset({PlanStorage.MARKDOWN, PlanStorage.STORIES, PlanStorage.FILE})

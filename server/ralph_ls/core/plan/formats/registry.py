@@ -1,0 +1,52 @@
+"""Registry of plan formats: one entry for each, and the format of a file by its path.
+
+See docs/rules.md#plans.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from types import MappingProxyType
+
+from ralph_ls.core.plan.formats.markdown.format import MARKDOWN
+from ralph_ls.core.plan.formats.plan_format import PlanFormat
+from ralph_ls.core.plan.formats.stories.format import STORIES
+from ralph_ls.core.plan.formats.without_text import BEADS, REQUEST
+from ralph_ls.core.plan.model import PlanKind
+
+FORMATS: Mapping[PlanKind, PlanFormat] = MappingProxyType(
+    {one.name: one for one in (MARKDOWN, STORIES, BEADS, REQUEST)}
+)
+"""By name; where several have files in a repository, they are offered in this order."""
+
+
+def format_of(kind: PlanKind) -> PlanFormat:
+    """The format of that name."""
+    return FORMATS[kind]
+
+
+def format_of_file(path: str, kind: PlanKind) -> PlanFormat:
+    """The format of a plan at ``path``, relative to the root, where a profile expects ``kind``.
+
+    Its place decides, then its ending: JSON is never Markdown, nor the other way round. A file
+    with any other name has the format that the profile expects.
+    """
+    name = path.casefold()
+    for one in FORMATS.values():
+        if any(matches(path, pattern, one.not_in) for pattern in one.files):
+            return one
+    for one in FORMATS.values():
+        if name.endswith(one.suffixes):
+            return one
+    expected = FORMATS[kind]
+    return expected if expected.is_text else MARKDOWN
+
+
+def matches(path: str, pattern: str, not_in: tuple[str, ...] = ()) -> bool:
+    """Whether a path relative to the root is one of a format's files."""
+    names, wanted = path.split("/"), pattern.split("/")
+    return len(names) == len(wanted) and all(
+        fnmatchcase(name, part) and not ("*" in part and name in not_in)
+        for name, part in zip(names, wanted, strict=True)
+    )
