@@ -9,6 +9,7 @@ import json
 from typing import Any
 
 from ralph_ls.cli.command_line import make_command
+from ralph_ls.cli.commands.config import ACTIONS
 from ralph_ls.cli.help_pages import GLOBAL_OPTIONS
 from ralph_ls.cli.topics import TOPICS
 from ralph_ls.cli.verbs import VERBS
@@ -38,6 +39,7 @@ def words() -> str:
     plans = [name for profile in PROFILES.values() for name in profile.plan_files]
     values = {"AGENT": [*CATALOG, *ACP_VARIANTS, "demo"], "PROFILE": list(ProfileName)}
     values["TOPIC"] = [name for name in TOPICS if name not in VERBS]
+    values["ACTION"] = list(ACTIONS)
     program = [flag for flags, _ in GLOBAL_OPTIONS for flag in flags.split(", ")]
     return (
         "{\n"

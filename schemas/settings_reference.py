@@ -237,7 +237,10 @@ def _variable(row: Mapping[str, Any]) -> str:
 
 
 def _renamed() -> Iterator[str]:
-    yield f"The old keys still work, with a notice, until version {DROPPED_IN}."
+    yield (
+        f"The old keys still work, with a notice, until version {DROPPED_IN}. "
+        "`ralph config migrate` renames them in your files, in place."
+    )
     yield from ("", "| old | new |", "|---|---|")
     yield from (f"| `{old}` | `{new}` |" for old, new in RENAMED.items())
 

@@ -51,8 +51,8 @@ from ralph_ls.core.loop.inputs import (
 from ralph_ls.core.loop.machine.reducer import step
 from ralph_ls.core.loop.machine.run_flow import untaken_tasks
 from ralph_ls.core.loop.machine.verdict import COMMIT_FAILED
-from ralph_ls.core.loop.rules.validation import verification_of
 from ralph_ls.core.loop.state import Awaits, LoopState, Step
+from ralph_ls.core.plan.verification.criterion_checks import verification_of
 from ralph_ls.protocol.run.commands import COMMAND_ADAPTER
 from ralph_ls.protocol.run.events import (
     AgentExited,

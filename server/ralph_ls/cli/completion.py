@@ -19,7 +19,6 @@ from typing import Any
 
 from ralph_ls.cli.output import print_text
 from ralph_ls.cli.verbs import VERBS
-from ralph_ls.core.suggestions import did_you_mean
 from ralph_ls.core.views.model.control_chars import escape_control_chars
 from ralph_ls.protocol.errors import RalphError, UsageError
 from ralph_ls.store.files import read_regular, write_atomic
@@ -88,9 +87,47 @@ def _of_verb(
         return _starting(current, _values(awaited, known))
     if current.startswith("-"):
         return _starting(current, [(name, text) for name, (_, text) in options.items()])
-    n_given = len(list(_positionals(before, options)))
-    kinds = verb["arguments"][n_given:]
+    given = list(_positionals(before, options))
+    kinds = verb["arguments"][len(given) :]
+    if kinds and "ACTION" in verb["arguments"]:
+        return _starting(current, _of_config(given, known))
     return _starting(current, _values(kinds[0], known)) if kinds else []
+
+
+def _of_config(given: Sequence[str], known: Mapping[str, Any]) -> list[Candidate]:
+    """An action, a key with what it is, or a value of that key."""
+    from ralph_ls.store.project.settings_reference import find_setting
+
+    if not given:
+        return [(name, "") for name in known["values"]["ACTION"]]
+    if len(given) == 1:
+        return list(_keys()) if given[0] in {"get", "set", "unset", "explain"} else []
+    facts = find_setting(given[1]) if given[0] == "set" else None
+    if facts is None:
+        return []
+    if facts.key in {"agent", "profile"}:
+        return _values(facts.key.upper(), known)
+    if facts.type == "true or false":
+        return [("true", ""), ("false", "")]
+    return [(word, text) for word, text in facts.values.items() if PLAIN.fullmatch(word)]
+
+
+def _keys() -> Iterator[Candidate]:
+    """The keys of settings; those below a name for each name that the settings here have."""
+    from ralph_ls.store.project.settings_reference import all_settings
+
+    try:
+        settings: Mapping[str, Any] = _settings(_root())
+    except (RalphError, OSError, ValueError, RecursionError):
+        settings = {}
+    for one in all_settings():
+        table, _, rest = one.key.partition(".NAME.")
+        names = settings.get(table) if rest else None
+        if not rest:
+            yield one.key, one.about[:LONGEST_TEXT]
+        elif isinstance(names, dict):
+            for name in filter(PLAIN.fullmatch, names):
+                yield f"{table}.{name}.{rest}", one.about[:LONGEST_TEXT]
 
 
 def _without_equals_signs(words: Sequence[str]) -> list[str]:
@@ -285,6 +322,8 @@ def _shell_named(given: str | None) -> str:
     name = Path(os.environ.get("SHELL", "")).name if given is None else given
     if name in names:
         return name
+    from ralph_ls.core.suggestions import did_you_mean
+
     if given is None:
         raise UsageError(f"name your shell: ralph {INSTALL} {'|'.join(names)}")
     raise UsageError(

@@ -121,3 +121,28 @@ def emit_json(value: Mapping[str, object], *, indent: int | None = 2) -> None:
 def write_json(text: str) -> None:
     """Write a JSON document, so that what strangers wrote in it steers no terminal."""
     sys.stdout.write(f"{escape_json(text)}\n")
+
+
+Row = tuple[str, str, str]
+_GAP = 2
+
+
+def table(header: Row, rows: list[Row], width: int) -> list[str]:
+    """Rows in columns where they fit, else each with its second and third cell below the first."""
+    widths = [max(columns(row[at]) for row in (header, *rows)) for at in range(3)]
+    room = width - widths[0] - widths[2] - 2 * _GAP
+    if room < min(widths[1], 16):
+        return [line for row in rows for line in _stacked(row, width)]
+    lines = []
+    for key, value, origin in (header, *rows):
+        parts = wrap_line(value, room) if columns(value) > room else [value]
+        first, *rest = parts
+        known = min(widths[1], room)
+        lines.append(f"{key:{widths[0]}}  {first}{' ' * (known - columns(first))}  {origin}")
+        lines += [f"{' ' * (widths[0] + _GAP)}{part}" for part in rest]
+    return lines
+
+
+def _stacked(row: Row, width: int) -> list[str]:
+    key, value, origin = row
+    return [key, *wrap_line(f"{value} ({origin})", width, indent=2)]

@@ -318,6 +318,7 @@ VERBS: Mapping[str, VerbEntry] = {
             "ralph config get timeouts.iteration  # the value alone",
             "ralph config explain on_halt  # meaning, values, default, example",
             "ralph config edit  # in your editor, checked afterwards",
+            "ralph config migrate  # renames old keys in your files",
         ),
     ),
     "doctor": VerbEntry(

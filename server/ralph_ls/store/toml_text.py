@@ -42,7 +42,7 @@ def parse_toml(text: str) -> dict[str, Any]:
 def line_of_key(text: str, wanted: list[str]) -> int | None:
     """Line of the key, or of the nearest enclosing table; None if neither is found."""
     best, best_depth = None, 0
-    for number, path in _paths_in(text):
+    for number, path in paths_in(text):
         if path[: len(wanted)] == wanted:
             return number
         if wanted[: len(path)] == path and len(path) > best_depth:
@@ -50,7 +50,7 @@ def line_of_key(text: str, wanted: list[str]) -> int | None:
     return best
 
 
-def _paths_in(text: str) -> Iterator[tuple[int, list[str]]]:
+def paths_in(text: str) -> Iterator[tuple[int, list[str]]]:
     """Each line that begins with a key or is a table's header, with the whole path of that."""
     table: list[str] = []
     quotes = ""

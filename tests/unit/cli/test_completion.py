@@ -118,6 +118,26 @@ class TestValues:
             "20260101T000000Z-aaaa",
         ]
 
+    def test_config_offers_actions_keys_and_values(self, tree: Path) -> None:
+        assert values(tree, "config", "mi") == ["migrate"]
+        assert values(tree, "config", "get", "timeouts.it") == ["timeouts.iteration"]
+        assert "max_iterations" in values(tree, "config", "explain", "")
+        assert values(tree, "config", "show", "") == []
+        assert values(tree, "config", "set", "push", "") == ["true", "false"]
+        assert "fixplan" in values(tree, "config", "set", "profile", "")
+        assert "codex" in values(tree, "config", "--user", "set", "agent", "")
+        assert "rollback" in values(tree, "config", "set", "on_validate_fail", "")
+        assert values(tree, "config", "set", "max_iterations", "") == []
+        assert values(tree, "config", "get", "push", "") == []
+
+    def test_keys_below_a_name_come_with_the_names_of_the_settings(self, tree: Path) -> None:
+        assert values(tree, "config", "get", "agents.") == []
+        (tree / ".ralph").mkdir(exist_ok=True)
+        (tree / ".ralph/config.toml").write_text('[agents.house]\nargv = ["x"]\n', "utf-8")
+        assert "agents.house.model" in values(tree, "config", "get", "agents.house.")
+        (tree / ".ralph/config.toml").write_text("[", "utf-8")
+        assert "push" in values(tree, "config", "get", "pu")
+
     def test_texts_are_lines_without_control_characters(self, ralph: Ralph, tree: Path) -> None:
         said = ralph(tree, "--complete", "zsh", "skip", "T-")
         assert said.out == (

@@ -315,6 +315,34 @@ class TestExplain:
         assert (said["key"], said["type"], said["default"]) == ("agents.NAME.model", "text", None)
 
 
+class TestMigrate:
+    def test_old_keys_of_both_files_are_renamed_in_place(
+        self, ask: Ralph, repository: Path, home: Path
+    ) -> None:
+        ours, users = repository / ".ralph" / "config.toml", home / ".config/ralph/config.toml"
+        ours.parent.mkdir(exist_ok=True)
+        users.parent.mkdir(parents=True)
+        ours.write_bytes(b'# ours\r\ntimeout = "20m"  # slow\r\n')
+        users.write_bytes(b"[log_retention]\ndays = 3\n")
+        notice = ask(repository, "doctor").out
+        assert ".ralph/config.toml: timeout is now timeouts.iteration" in notice
+        assert "ralph config migrate" in notice
+        assert ask(repository, "config", "migrate").out.splitlines() == [
+            "Renamed timeout to timeouts.iteration in .ralph/config.toml",
+            "Renamed log_retention.days to logs.days in ~/.config/ralph/config.toml",
+        ]
+        assert ours.read_bytes() == b'# ours\r\ntimeouts.iteration = "20m"  # slow\r\n'
+        assert users.read_bytes() == b"[logs]\ndays = 3\n"
+        again = ask(repository, "config", "migrate", "--project").out
+        assert again == "No old keys in .ralph/config.toml\n"
+
+    def test_outside_of_a_repository_your_own_file_is_changed(
+        self, ask: Ralph, tmp_path: Path
+    ) -> None:
+        said = ask(tmp_path, "config", "migrate")
+        assert (said.code, said.out) == (0, "No old keys in ~/.config/ralph/config.toml\n")
+
+
 def test_every_setting_has_its_place_in_the_reference() -> None:
     keys = setting_keys()
     assert len(keys) == len(set(keys))

@@ -11,12 +11,11 @@ import typer
 from ralph_ls.cli.context import CommandWorktree, current_worktree
 from ralph_ls.cli.flags import Json
 from ralph_ls.cli.output import (
-    columns,
     emit_json,
     print_error,
     print_text,
+    table,
     terminal_width,
-    wrap_line,
 )
 from ralph_ls.core.redaction.redactor import Redactor
 from ralph_ls.core.redaction.secret_names import secrets_of
@@ -36,6 +35,7 @@ from ralph_ls.store.project.config_edit import (
 )
 from ralph_ls.store.project.config_file import LoadedSettings, load_settings, shown_path
 from ralph_ls.store.project.config_file import user_config_file as user_path
+from ralph_ls.store.project.old_keys import find_old_keys, with_renamed_keys
 from ralph_ls.store.project.settings_listing import (
     EffectiveSetting,
     differing,
@@ -47,13 +47,13 @@ from ralph_ls.store.project.settings_listing import (
 from ralph_ls.store.project.settings_reference import SettingFacts, require_setting
 from ralph_ls.store.run.ancestry import require_no_iteration
 
-ACTIONS = ("show", "get", "set", "unset", "explain", "edit")
-GAP = 2
+ACTIONS = ("show", "get", "set", "unset", "explain", "edit", "migrate")
 
 
 def config_verb(
     action: Annotated[
-        str, typer.Argument(metavar="[ACTION]", help="show, get, set, unset, explain or edit")
+        str,
+        typer.Argument(metavar="[ACTION]", help="show, get, set, unset, explain, edit or migrate"),
     ] = "show",
     key: Annotated[
         str | None,
@@ -85,7 +85,7 @@ def config_verb(
         )
     if user and project:
         raise UsageError("--user and --project do not go together; leave one of them out")
-    if action in {"show", "edit"} and key is not None:
+    if action in {"show", "edit", "migrate"} and key is not None:
         raise UsageError(
             f"ralph config {action} takes no key; did you mean: ralph config get {key}?"
         )
@@ -102,6 +102,8 @@ def config_verb(
             _explain(str(key), as_json=as_json)
         case "edit":
             _edit(_file(user=user))
+        case "migrate":
+            _migrate(_files(user=user, project=project))
         case _:
             _change(_file(user=user), str(key), (value or []) if action == "set" else None)
 
@@ -123,33 +125,11 @@ def _show(*, show_all: bool, as_json: bool) -> None:
         (one.key, hide.redact(one.text) or "not set", origin_text(one, settings, os.environ))
         for one in shown
     ]
-    for line in _table(rows, terminal_width()):
+    for line in table(("SETTING", "VALUE", "FROM"), rows, terminal_width()):
         print_text(line)
     if not show_all:
         print_text("")
         print_text("All settings: ralph config show --all   About one: ralph config explain KEY")
-
-
-def _table(rows: list[tuple[str, str, str]], width: int) -> list[str]:
-    """Rows in columns where they fit, else each key with its value and origin below it."""
-    header = ("SETTING", "VALUE", "FROM")
-    widths = [max(columns(row[at]) for row in (header, *rows)) for at in range(3)]
-    room = width - widths[0] - widths[2] - 2 * GAP
-    if room < min(widths[1], 16):
-        return [line for row in rows for line in _stacked(row, width)]
-    lines = []
-    for key, value, origin in (header, *rows):
-        parts = wrap_line(value, room) if columns(value) > room else [value]
-        first, *rest = parts
-        known = min(widths[1], room)
-        lines.append(f"{key:{widths[0]}}  {first}{' ' * (known - columns(first))}  {origin}")
-        lines += [f"{' ' * (widths[0] + GAP)}{part}" for part in rest]
-    return lines
-
-
-def _stacked(row: tuple[str, str, str], width: int) -> list[str]:
-    key, value, origin = row
-    return [key, *wrap_line(f"{value} ({origin})", width, indent=2)]
 
 
 def _get(key: str, *, as_json: bool) -> None:
@@ -323,6 +303,30 @@ def _edit(file: ConfigFile) -> None:
     print_text(f"The settings in {file.shown} are valid")
     if not file.is_private:
         _say_what_to_allow()
+
+
+def _migrate(files: list[ConfigFile]) -> None:
+    """Rename the old keys where they are."""
+    for file in files:
+        before = file.read()
+        found = [] if before is None else find_old_keys(before)
+        if before is None or not found:
+            print_text(f"No old keys in {file.shown}")
+            continue
+        _write(file, before, with_renamed_keys(before))
+        for one in found:
+            print_text(f"Renamed {one.old} to {one.new} in {file.shown}")
+
+
+def _files(*, user: bool, project: bool) -> list[ConfigFile]:
+    """The repository's file and the user's own, unless one is chosen."""
+    if user or project:
+        return [_file(user=user)]
+    try:
+        place = [_file(user=False)]
+    except WorkspaceMissing:
+        place = []
+    return [*place, _file(user=True)]
 
 
 def _file(*, user: bool) -> ConfigFile:

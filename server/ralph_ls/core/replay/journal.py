@@ -41,8 +41,8 @@ from ralph_ls.core.loop.inputs import (
     WorkUndone,
 )
 from ralph_ls.core.loop.machine.verdict import COMMIT_FAILED
-from ralph_ls.core.loop.rules.validation import verification_of
 from ralph_ls.core.loop.state import Awaits
+from ralph_ls.core.plan.verification.criterion_checks import verification_of
 from ralph_ls.core.replay.driver import (
     LONGEST_SIMULATION,
     SIMULATED_LAUNCH,

@@ -143,6 +143,10 @@ class LoopDocuments:
         """Every open document, as the client calls it."""
         return [document.uri for document in self._server.workspace.text_documents.values()]
 
+    def open_document(self, uri: str) -> OpenDocument | None:
+        """The document as the client has it; None where it is not open."""
+        return self._ours(uri) if self.is_open(uri) else None
+
     def is_open(self, uri: str) -> bool:
         """Whether the client has the document open now."""
         return unquote(uri) in self._server.workspace.text_documents
@@ -265,6 +269,11 @@ class LoopDocuments:
                 self._failures.clear(listener)
             except Exception as error:  # noqa: BLE001 -- one listener must not harm the next
                 self._failures.log_once(listener, error)
+
+
+def is_config(uri: str) -> bool:
+    """Whether a document is the config file of a work tree, by its name."""
+    return unquote(uri).endswith("/.ralph/config.toml")
 
 
 def _is_same_file(path: Path | None, main: Path) -> bool:

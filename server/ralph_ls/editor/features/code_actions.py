@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 
 from ralph_ls.core.plurals import count_of
-from ralph_ls.editor.documents.loop_documents import LoopDocuments
+from ralph_ls.editor.documents.loop_documents import LoopDocuments, is_config
 from ralph_ls.editor.documents.project_documents import ProjectContext, ProjectDocuments
 from ralph_ls.editor.documents.snapshot import DocumentSnapshot
 from ralph_ls.editor.documents.task_edits import KIND, ProgressLogText, task_edit_actions
@@ -26,6 +26,7 @@ from ralph_ls.editor.documents.workspace_edits import (
     workspace_edit,
 )
 from ralph_ls.editor.lsp.conversion import SOURCE, display_capabilities
+from ralph_ls.protocol.errors import RalphError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,6 +78,8 @@ def register(
         from ralph_ls.core.views.model.document_context import FileKind
 
         uri = params.text_document.uri
+        if is_config(uri):
+            return _in_config(server, documents, params)
         await workspaces.ready()
         place = workspaces.of_document(uri)
         if place is None:
@@ -121,6 +124,40 @@ def code_actions_at(
         edits = task_edit_actions(sight, params.range, abilities, log=log)
         found.extend(one for one in edits if one.disabled is None or abilities.disabled)
     return found
+
+
+def _in_config(
+    server: RalphLanguageServer, documents: LoopDocuments, params: types.CodeActionParams
+) -> list[types.CodeAction | types.Command] | None:
+    """The quick fix of old keys, for a client that knows edits: all of a file are renamed."""
+    from ralph_ls.core.views.model.diagnostic import DiagnosticCode
+    from ralph_ls.editor.documents.workspace_edits import line_edits
+    from ralph_ls.store.project.old_keys import find_old_keys, with_renamed_keys
+
+    opened = documents.open_document(params.text_document.uri)
+    remarks = params.context.diagnostics
+    settled = [one for one in remarks if one.code == DiagnosticCode.SETTING_RENAMED]
+    able = display_capabilities(server.client_capabilities).code_actions
+    is_wanted = able and _wants(params.context, types.CodeActionKind.QuickFix)
+    if opened is None or not settled or not is_wanted:
+        return None
+    text = opened.source
+    try:
+        found, renamed = find_old_keys(text), with_renamed_keys(text)
+    except (ValueError, RalphError):
+        return None
+    names = found[0].new if len(found) == 1 else f"the new keys ({len(found)})"
+    edits = line_edits(text, renamed, server.workspace.position_encoding)
+    target = EditTarget(uri=opened.uri, version=opened.version)
+    return [
+        types.CodeAction(
+            title=f"Rename to {names}",
+            kind=types.CodeActionKind.QuickFix,
+            diagnostics=settled,
+            is_preferred=True,
+            edit=workspace_edit([(target, edits)], edit_capabilities(server.client_capabilities)),
+        )
+    ]
 
 
 async def _in_specs(

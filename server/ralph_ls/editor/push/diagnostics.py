@@ -1,5 +1,5 @@
 """Diagnostics on the plan, the decide file and the blocked file, open or not, and on open
-specifications.
+specifications and config files.
 
 See docs/rules.md#language-server. They are pushed, since the run changes them more often than any
 client asks, and a file's are published again only when they differ.
@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from ralph_ls.editor.documents.loop_documents import DocumentEvent, LoopDocuments
+from ralph_ls.editor.documents.loop_documents import DocumentEvent, LoopDocuments, is_config
 from ralph_ls.editor.documents.project_documents import ProjectContext, ProjectDocuments
 from ralph_ls.editor.documents.snapshot import DocumentSnapshot, UnreadableDocument, real_path
 from ralph_ls.editor.lsp.conversion import (
     SOURCE,
     DisplayCapabilities,
+    Encoding,
     PositionMapper,
     display_capabilities,
     find_target,
@@ -56,6 +57,46 @@ def register(
     specs = _SpecPublisher(server, workspaces, documents)
     workspaces.on_change(specs.refresh)
     documents.on_edit(specs.take_edit)
+    documents.on_edit(_ConfigPublisher(server, documents).take_edit)
+
+
+class _ConfigPublisher:
+    """Publishes the remarks on config files, while they are open."""
+
+    def __init__(self, server: RalphLanguageServer, documents: LoopDocuments) -> None:
+        self._server = server
+        self._documents = documents
+        self._sent: dict[str, list[types.Diagnostic]] = {}
+        self._pacer = Throttle(self._publish, doing="diagnostics", longest_rest=LONGEST_REST)
+
+    def take_edit(self, uri: str, edit: DocumentEvent) -> None:
+        """The client changed a document, which may be none of ours."""
+        if is_config(uri):
+            if edit is DocumentEvent.OPENED:
+                # Some clients forget a file's diagnostics when they close it.
+                self._sent.pop(uri, None)
+            self._pacer.ask(uri)
+
+    async def _publish(self, uri: str) -> None:
+        opened = self._documents.open_document(uri)
+        encoding = self._server.workspace.position_encoding
+        found = [] if opened is None else config_diagnostics(opened.source, encoding)
+        if self._documents.is_over or found == self._sent.get(uri, []):
+            return
+        self._sent[uri] = found
+        self._server.text_document_publish_diagnostics(
+            types.PublishDiagnosticsParams(uri=uri, diagnostics=found)
+        )
+
+
+def config_diagnostics(text: str, encoding: Encoding) -> list[types.Diagnostic]:
+    """All remarks on a config file."""
+    from ralph_ls.core.views.model.diagnostic import most_severe
+    from ralph_ls.store.project.config_remarks import config_remarks
+
+    columns, abilities = PositionMapper(text, encoding), DisplayCapabilities()
+    remarks = most_severe(config_remarks(text), MAX_DIAGNOSTICS)
+    return [to_diagnostic(remark, columns, abilities) for remark in remarks]
 
 
 class _SpecPublisher:

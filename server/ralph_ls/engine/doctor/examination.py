@@ -36,6 +36,7 @@ from ralph_ls.store.project.config_file import (
     LoadedSettings,
     load_settings,
     old_keys_notice,
+    old_keys_remedy,
     require_one_profile,
 )
 from ralph_ls.store.run.journal import read_journal
@@ -118,7 +119,7 @@ def _settings(
     message = f"profile {config.profile.value}, agent {config.agent}, {where}"
     checks = [passed_check("settings", message)]
     if renamed := old_keys_notice(settings):
-        checks.append(warning_check("renamed-settings", renamed, "write the new keys instead"))
+        checks.append(warning_check("renamed-settings", renamed, old_keys_remedy(settings)))
     return settings, checks
 
 

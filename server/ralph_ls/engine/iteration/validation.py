@@ -19,7 +19,6 @@ from pathlib import Path
 
 from ralph_ls.core.loop.effects import ReadIteration, Validate
 from ralph_ls.core.loop.inputs import Notice, ValidationFinished
-from ralph_ls.core.loop.rules.validation import matches_globs, script_globs
 from ralph_ls.core.plan.verification.criterion_checks import (
     NEEDS_SHELL,
     NOT_ALLOWED,
@@ -32,6 +31,7 @@ from ralph_ls.core.plan.verification.criterion_checks import (
     describe_not_run,
 )
 from ralph_ls.core.plurals import count_of
+from ralph_ls.core.scripts.globs import matches_globs, script_globs
 from ralph_ls.engine.agent.environment import agent_environment, find_program
 from ralph_ls.engine.delivery.git_commands import ProcessLauncher
 from ralph_ls.engine.plan.selection import locate_plan, source_of

@@ -72,6 +72,7 @@ from ralph_ls.store.project.config_file import (
     LoadedSettings,
     load_settings,
     old_keys_notice,
+    old_keys_remedy,
     previous_choice,
     require_one_profile,
 )
@@ -236,7 +237,10 @@ def _settings(
     require_one_profile(settings)
     settings = with_agent(settings, request.environment, root, earlier=known)
     renamed = old_keys_notice(settings)
-    notices = [Notice(code="settings-renamed", message=renamed)] if renamed else []
+    notices = []
+    if renamed:
+        message = f"{renamed}; to rename them: {old_keys_remedy(settings)}"
+        notices.append(Notice(code="settings-renamed", message=message))
     if earlier is None:
         return settings, notices
     given = _given(request.overrides)

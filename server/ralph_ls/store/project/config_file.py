@@ -193,6 +193,12 @@ def old_keys_notice(settings: LoadedSettings) -> str:
     )
 
 
+def old_keys_remedy(settings: LoadedSettings) -> str:
+    """What to do about them: files are changed by a command, variables by the user."""
+    are_variables = all(one.startswith("RALPH_") for one in settings.old_keys)
+    return "set the new variables" if are_variables else "ralph config migrate"
+
+
 CAREFUL_ITERATIONS = 20
 """Iterations of a run with an inferred profile, unless the user sets a limit."""
 

@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from ralph_ls.core.loop.rules.validation import changeable_globs, matches_globs
+from ralph_ls.core.scripts.globs import changeable_globs, matches_globs
 from ralph_ls.core.scripts.named_files import FileUse, NamedFiles, files_named_in
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.errors import RalphError

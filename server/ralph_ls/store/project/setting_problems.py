@@ -89,11 +89,17 @@ def listed(heading: str, problems: Sequence[str]) -> str:
 
 def toml_message(shown: str, text: str, error: tomllib.TOMLDecodeError) -> str:
     """What is not TOML, by file and line."""
+    line, words = toml_problem(text, error)
+    return f"{shown}:{line}: {words}"
+
+
+def toml_problem(text: str, error: tomllib.TOMLDecodeError) -> tuple[int, str]:
+    """The line of what is not TOML, and what is wrong there."""
     problem, _, place = str(error).partition(" (at ")
     found = re.match(r"line (\d+)", place)
     line = int(found[1]) if found else text.count("\n") + 1
     written = text.split("\n")[line - 1].strip() if line <= text.count("\n") + 1 else ""
-    return f"{shown}:{line}: {_toml_words(problem, written)}"
+    return line, _toml_words(problem, written)
 
 
 _TOML_WORDS: Sequence[tuple[str, str]] = (

@@ -13,15 +13,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 from ralph_ls.core.agent.failures import FAILURE_TEXTS
 from ralph_ls.core.agent.result import AccountLimit
-from ralph_ls.core.loop.inputs import IterationRead
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.run.iteration_events import AgentOut, IterationEnded
 from ralph_ls.protocol.run.report import AgentFailure
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import Outcome
+
+if TYPE_CHECKING:
+    from ralph_ls.core.loop.inputs import IterationRead
 
 
 def substitute_agent(run: RunState, now: datetime) -> str | None:

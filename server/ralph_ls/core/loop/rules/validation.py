@@ -1,10 +1,4 @@
-"""Validation: which scripts an iteration runs, and what happens to work that fails them.
-
-A script names the files that it checks in one of its first lines, ``# ralph: globs = client/**,
-*.ts``, so the line changes with the script, and ``ralph allow`` shows both together. A script
-without such a line always runs. The globs are those of ``.gitignore``, as far as they are alike
-everywhere: a glob without a slash matches a file's name in any folder, ``**`` any folders, and a
-folder's name everything in it.
+"""Validation: what happens to work that fails a script of the project.
 
 Work that fails is handled by ``on_validate_fail`` (docs/rules.md#validation). ``stop`` ends the
 run. ``rollback`` undoes the whole iteration, which is no progress, and the breaker counts it; where
@@ -17,69 +11,19 @@ Nothing here runs scripts or git.
 
 from __future__ import annotations
 
-import functools
-import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import replace
 
 from ralph_ls.core.loop.effects import UndoWork
 from ralph_ls.core.loop.inputs import IterationRead, Prepared, WorkUndone
 from ralph_ls.core.loop.rules.gate import GateResult
-from ralph_ls.core.plan.verification.criteria import SUCCESS
-from ralph_ls.core.plan.verification.criterion_checks import (
-    CheckOutcome,
-    CriterionCheck,
-    TaskVerification,
-)
+from ralph_ls.core.plan.verification.criterion_checks import TaskVerification
 from ralph_ls.core.plurals import count_of
 from ralph_ls.protocol.config.config import OnValidateFail
-from ralph_ls.protocol.run.events import CriteriaVerified, Validated
+from ralph_ls.protocol.run.events import Validated
 from ralph_ls.protocol.run.iteration_events import CriterionChecked
 from ralph_ls.protocol.run.state import CurrentIteration, RunState
 from ralph_ls.protocol.run.values import Evidence, Mode
-
-LINES_READ = 10
-"""First lines of a script that are searched."""
-
-_GLOBS = re.compile(r"\W*ralph:\s*globs\s*=(.*)", re.IGNORECASE)
-_MAY_CHANGE = re.compile(r"\W*ralph:\s*may-change\s*=(.*)", re.IGNORECASE)
-
-
-def script_globs(text: str) -> tuple[str, ...]:
-    """The globs that a script names in its first lines; empty: it always runs."""
-    return _named(_GLOBS, text)
-
-
-def changeable_globs(text: str) -> tuple[str, ...]:
-    """Globs of files that a script runs and that an iteration may change nevertheless."""
-    return _named(_MAY_CHANGE, text)
-
-
-def _named(setting: re.Pattern[str], text: str) -> tuple[str, ...]:
-    for line in text.split("\n", LINES_READ)[:LINES_READ]:
-        if found := setting.match(line.rstrip()):
-            return tuple(glob for glob in (part.strip() for part in found[1].split(",")) if glob)
-    return ()
-
-
-def matches_globs(globs: Iterable[str], paths: Iterable[str]) -> bool:
-    """Whether one of the globs names one of the paths, which are relative to the work tree."""
-    patterns = [_pattern(glob) for glob in globs]
-    return any(pattern.fullmatch(path) for path in paths for pattern in patterns)
-
-
-@functools.cache
-def _pattern(glob: str) -> re.Pattern[str]:
-    is_name = "/" not in glob.rstrip("/")
-    pieces = re.split(r"(^/|\*\*/|\*\*|\*|\?)", glob.removeprefix("./").rstrip("/"))
-    written = "".join(_WORDS.get(piece, re.escape(piece)) for piece in pieces)
-    anywhere = "(?:.*/)?" if is_name else ""
-    # The name of a folder matches everything in it.
-    return re.compile(f"{anywhere}{written}(?:/.*)?", re.DOTALL)
-
-
-_WORDS = {"/": "", "**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-
 
 NOT_VALID = "its changes did not pass validation"
 
@@ -213,25 +157,4 @@ def checks_of_event(verification: TaskVerification) -> tuple[CriterionChecked, .
             wanted=one.check.wanted or None,
         )
         for one in checked
-    )
-
-
-def verification_of(event: CriteriaVerified) -> TaskVerification:
-    """The verification of an event, which has no output of its commands."""
-    return TaskVerification(
-        task=event.task,
-        reopened=event.reopened,
-        checked=tuple(
-            CheckOutcome(
-                check=CriterionCheck(
-                    criterion=one.criterion, command=one.command, wanted=one.wanted or SUCCESS
-                ),
-                exit_code=one.exit_code,
-                timed_out=one.timed_out,
-                seconds=one.seconds,
-                tail=one.tail,
-                not_run=one.not_run,
-            )
-            for one in event.checks
-        ),
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ralph_ls.core.plan.parse.titles import escape_surrogates, fold_whitespace
 from ralph_ls.core.plan.verification.commands import words_of_command
@@ -24,6 +25,9 @@ from ralph_ls.core.plan.verification.criteria import (
 )
 from ralph_ls.core.plurals import count_of
 from ralph_ls.protocol.run.values import TaskRef
+
+if TYPE_CHECKING:
+    from ralph_ls.protocol.run.events import CriteriaVerified
 
 NOT_ALLOWED = "it is not approved: ralph allow"
 NEEDS_SHELL = "it needs a shell, and text from a plan is never given to one"
@@ -183,4 +187,25 @@ def describe_not_run(verification: TaskVerification) -> tuple[tuple[str, str], .
     return tuple(
         (reason, f"{count_of(len(commands), 'command')} not run ({', '.join(commands)}): {reason}")
         for reason, commands in why.items()
+    )
+
+
+def verification_of(event: CriteriaVerified) -> TaskVerification:
+    """The verification of an event, which has no output of its commands."""
+    return TaskVerification(
+        task=event.task,
+        reopened=event.reopened,
+        checked=tuple(
+            CheckOutcome(
+                check=CriterionCheck(
+                    criterion=one.criterion, command=one.command, wanted=one.wanted or SUCCESS
+                ),
+                exit_code=one.exit_code,
+                timed_out=one.timed_out,
+                seconds=one.seconds,
+                tail=one.tail,
+                not_run=one.not_run,
+            )
+            for one in event.checks
+        ),
     )

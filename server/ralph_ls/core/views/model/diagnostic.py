@@ -73,6 +73,10 @@ class DiagnosticCode(StrEnum):
     AGENT_MAX_TURNS = "agent-max-turns"
     AGENT_BUDGET = "agent-budget"
     ENGINE_GONE = "engine-gone"
+    SETTING_RENAMED = "setting-renamed"
+    """A key of the config file has a new name; the old one is still read."""
+    SETTING_WRONG = "setting-wrong"
+    """A line of the config file that no run accepts."""
     MORE = "more-diagnostics"
     """Some diagnostics of a file are omitted."""
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from ralph_ls.core.loop.rules.attempts import COUNTED, failed_attempts
-from ralph_ls.core.loop.rules.validation import verification_of
 from ralph_ls.core.plan.formats.stories.review_cycle import AT_CAP
 from ralph_ls.core.plan.formats.stories.story_file import ParsedStories, ReviewStatus, Story
 from ralph_ls.core.plan.formats.stories.tasks import waits_for
@@ -19,6 +18,7 @@ from ralph_ls.core.plan.model import PlanKind, Task
 from ralph_ls.core.plan.verification.criterion_checks import (
     describe_check_failures,
     describe_not_run,
+    verification_of,
 )
 from ralph_ls.core.plurals import count_of
 from ralph_ls.core.views.model.control_chars import escape_control_chars

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from ralph_ls.core.loop.fold import fold
-from ralph_ls.core.loop.rules.validation import SHOWN_CHECKS, checks_of_event, verification_of
+from ralph_ls.core.loop.rules.validation import SHOWN_CHECKS, checks_of_event
 from ralph_ls.core.plan.verification.criterion_checks import (
     CheckOutcome,
     CriterionCheck,
     TaskVerification,
+    verification_of,
 )
 from ralph_ls.protocol.run.events import CriteriaVerified
 from ralph_ls.protocol.run.values import TaskRef

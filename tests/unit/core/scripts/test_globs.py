@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ralph_ls.core.loop.rules.validation import (
+from ralph_ls.core.scripts.globs import (
     LINES_READ,
     changeable_globs,
     matches_globs,
