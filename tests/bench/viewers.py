@@ -170,7 +170,7 @@ VIEWERS: dict[str, Callable[[Path], Opened]] = {
     "the editor": _editor,
     "ralph watch": _watch,
     "ralph status": _whole("status"),
-    "ralph stats": _whole("stats"),
+    "ralph runs": _whole("stats"),
     "ralph export": _whole("export", "--format", "csv"),
 }
 TARGETS = {"the editor": "<= 500 ms, +40 MB", "ralph watch": "<= 500 ms, +40 MB"}

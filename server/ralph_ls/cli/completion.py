@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ralph_ls.cli.output import print_text
-from ralph_ls.cli.verbs import VERBS
+from ralph_ls.cli.verbs import ALIASES, VERBS
 from ralph_ls.core.views.model.control_chars import escape_control_chars
 from ralph_ls.protocol.errors import RalphError, UsageError
 from ralph_ls.store.files import read_regular, write_atomic
@@ -64,7 +64,7 @@ def complete(words: Sequence[str], *, joined: bool = True) -> list[Candidate]:
         return _starting(current, [*_verbs(known), *((flag, "") for flag in known["program"])])
     if before[-1] in {INSTALL, SHOW}:
         return _starting(current, [(name, "") for name in known["shells"]])
-    verb = known["verbs"].get(before[0])
+    verb = known["verbs"].get(ALIASES.get(before[0], before[0]))
     return [] if verb is None else _of_verb(verb, before[1:], current, known, joined=joined)
 
 

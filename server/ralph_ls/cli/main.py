@@ -11,7 +11,7 @@ import sys
 
 from ralph_ls import __version__
 from ralph_ls.cli.output import print_error, print_hint
-from ralph_ls.cli.verbs import VERBS
+from ralph_ls.cli.verbs import ALIASES, VERBS
 from ralph_ls.protocol.errors import RalphError, UsageError
 from ralph_ls.store.own_python import keep_search_path_absolute
 
@@ -46,6 +46,7 @@ def main(arguments: list[str]) -> int:
     _open_missing_streams()
     _open_closed_streams()
     _use_utf8()
+    arguments = [ALIASES.get(word, word) for word in arguments[:1]] + arguments[1:]
     try:
         result = _answer(arguments)
         # Whether somebody still reads is found out here, and not when the interpreter ends.

@@ -121,15 +121,27 @@ VERBS: Mapping[str, VerbEntry] = {
             "ralph report --output run.html  # as a web page",
         ),
     ),
-    "stats": VerbEntry(
+    "runs": VerbEntry(
         Group.LOOK,
-        "Show success, time, tokens and cost of all runs here",
-        "history",
-        "stats",
+        "List the runs here: ends, tasks, time, cost and totals",
+        "runs.listing",
+        "runs_verb",
         READ_ONLY,
         (
-            "ralph stats  # all runs, and the iterations of the last one",
-            "ralph stats --run 20260131T120000Z-1a2b  # one run",
+            "ralph runs  # oldest first, the totals below",
+            "ralph runs --json  # with every iteration",
+        ),
+    ),
+    "show": VerbEntry(
+        Group.LOOK,
+        "Show one run, or one iteration whole",
+        "runs.details",
+        "show_verb",
+        READ_ONLY,
+        (
+            "ralph show  # the iterations and finished tasks of the last run",
+            "ralph show 3  # prompt, evidence, report, changes and cost of iteration 3",
+            "ralph show 1a2b 3  # of the run whose id ends or begins so",
         ),
     ),
     "export": VerbEntry(
@@ -400,3 +412,6 @@ VERBS: Mapping[str, VerbEntry] = {
 ``demo``, ``propose`` and ``serve`` change no run: the first makes a separate repository, the
 second writes nothing, and the requests to the third are looked at one by one.
 """
+
+ALIASES: Mapping[str, str] = {"stats": "runs"}
+"""Earlier names of verbs, which stay valid; help and completion offer the verb alone."""

@@ -1,4 +1,4 @@
-"""Figures of a work tree's runs, as ``ralph stats`` and ``ralph export`` print them.
+"""Figures of a work tree's runs, as ``ralph runs``, ``show`` and ``export`` print them.
 
 Everything here follows from journals. What an agent says of its own work is in ``claims`` and
 ``completion_words`` alone, and nothing is counted by it; its usage is what it reports.
@@ -13,9 +13,11 @@ from enum import StrEnum
 from pydantic import Field
 
 from ralph_ls.protocol.base import Timestamp, WireModel
-from ralph_ls.protocol.run.report import AgentFailure, Claims
+from ralph_ls.protocol.lsp.row_methods import CommitView, FileChange
+from ralph_ls.protocol.run.events import Validated
+from ralph_ls.protocol.run.report import AgentFailure, Claims, Promise, Report
 from ralph_ls.protocol.run.state import TaskReceipt
-from ralph_ls.protocol.run.values import Outcome, ReviewSeen, TaskRef
+from ralph_ls.protocol.run.values import Evidence, Mode, Outcome, ReviewSeen, TaskRef
 
 
 class IterationMetrics(WireModel):
@@ -187,12 +189,55 @@ class TotalMetrics(WireModel):
 
 
 class Statistics(WireModel):
-    """What ``ralph stats --json`` prints."""
+    """What ``ralph runs --json`` prints."""
 
     workspace: str
     runs: tuple[RunMetrics, ...] = ()
     """Oldest first."""
     totals: TotalMetrics = TotalMetrics()
+
+
+class FileDiffStat(FileChange):
+    """One file that an iteration changed, with the lines that git counts."""
+
+    added: int | None = None
+    """None: a binary file, or a new one that git does not track yet."""
+    removed: int | None = None
+
+
+class IterationDetails(WireModel):
+    """What ``ralph show N --json`` prints: one iteration whole."""
+
+    run: str
+    iteration: int
+    start: int
+    """Its newest start; the files of the run are named by it."""
+    tries: int = 1
+    """How many starts it has had."""
+    mode: Mode
+    task: TaskRef | None = None
+    started_at: Timestamp
+    agent: str | None = None
+    """None: no agent was started."""
+    model: str | None = None
+    """None: the agent's own choice."""
+    figures: IterationMetrics | None = None
+    """None while it is not settled."""
+    decision: str | None = None
+    """What followed from it, and why; None while it is not settled."""
+    evidence: Evidence | None = None
+    """What the engine saw."""
+    report: Report | None = None
+    """What the agent claims."""
+    promises: tuple[Promise, ...] = ()
+    validated: Validated | None = None
+    commits: tuple[CommitView, ...] = ()
+    """Oldest first, as far as git still has them."""
+    files: tuple[FileDiffStat, ...] = ()
+    """Its changes by path, as far as git still has them."""
+    more_files: int = 0
+    prompt: str | None = None
+    """None: its file was removed."""
 
 
 class CheckStatus(StrEnum):

@@ -49,7 +49,7 @@ def test_a_start_announces_the_first_pruning_and_a_later_one_does_it(project: Pr
     read = project.tell("read", str(folder / "iteration-001.out"))
     assert read.exit_code == 64
     assert why in read.stderr
-    assert f"ralph stats --run {OLD}" in read.stderr
+    assert f"ralph show {OLD}" in read.stderr
     assert why in project.tell("stats", "--run", OLD).stdout
     assert "The output of 1 run was deleted (" in project.tell("stats").stdout
     runs = json.loads(project.tell("export", "--json").stdout)["runs"]

@@ -1,4 +1,4 @@
-"""``ralph stats`` and ``ralph export`` on runs that really happened (docs/rules.md#metrics)."""
+"""Verbs about runs that really happened, with their figures (docs/rules.md#metrics)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_what_the_runs_here_came_to_is_shown_in_numbers(project: Project) -> Non
     project.plan("First task", "Second task")
     project.run_claude(WORKS_ONCE, "2", "--agent", "claude")
     project.run_claude("exit 1", "1", "--agent", "claude", "--max-stuck", "1")
-    told = json.loads(project.tell("stats", "--json").stdout)
+    told = json.loads(project.tell("runs", "--json").stdout)
     first, second = told["runs"]
     assert [(one["end"], one["exitCode"], len(one["iterations"])) for one in (first, second)] == [
         ("limit", 1, 2),
@@ -43,12 +43,13 @@ def test_what_the_runs_here_came_to_is_shown_in_numbers(project: Project) -> Non
     assert totals["iterationSuccessRate"] == pytest.approx(1 / 3, abs=1e-6)
     assert (totals["costUsd"], totals["tokens"], totals["tasksDone"]) == (0.5, 2200, 1)
 
-    shown = project.tell("stats").stdout
+    shown = project.tell("runs").stdout
     assert f"{first['run']} " in shown
-    assert f"Iterations of run {second['run']}\n" in shown
     assert "Iterations:    3, 33 % clean\n" in shown
     assert "Cost:          $0.50\n" in shown
-    alone = project.tell("stats", "--run", first["run"]).stdout
+    assert f"ralph show {second['run'][-4:]}\n" in shown
+    alone = project.tell("show", first["run"][-4:]).stdout
+    assert f"Iterations of run {first['run']}\n" in alone
     assert second["run"] not in alone
     assert f"Finished tasks of run {first['run']}\n" in alone
     assert "Finished tasks" not in shown
@@ -69,7 +70,7 @@ def test_what_the_runs_here_came_to_is_shown_in_numbers(project: Project) -> Non
         "ralph: unknown format 'xml'; use csv or json\nTry: ralph export --help\n",
     )
     _check_report(project, first["run"], second["run"])
-    unknown = project.tell("stats", "--run", "20200101T000000Z-0000")
+    unknown = project.tell("show", "20200101T000000Z-0000")
     assert unknown.exit_code == 64
     assert "there is no run 20200101T000000Z-0000 in " in unknown.stderr
 
@@ -92,6 +93,6 @@ def _check_report(project: Project, earlier: str, newest: str) -> None:
 
 def test_where_there_was_never_a_run_that_is_shown(project: Project) -> None:
     project.plan()
-    assert project.tell("stats").stdout.startswith("No run in ")
+    assert project.tell("runs").stdout.startswith("No run in ")
     assert json.loads(project.tell("stats", "--json").stdout)["totals"]["iterations"] == 0
     assert "no run in " in project.tell("report").stderr

@@ -61,7 +61,7 @@ class TestValues:
             (("skip", "T-1", ""), []),
             (("nonsense", ""), []),
             (("--install-completion", "z"), ["zsh"]),
-            (("stats", "--run", ""), []),
+            (("export", "--run", ""), []),
         ],
     )
     def test_they_are_those_that_fit(

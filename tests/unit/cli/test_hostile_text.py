@@ -66,7 +66,9 @@ SHOWN = [
     ("status",),
     ("watch",),
     ("plan",),
-    ("stats",),
+    ("runs",),
+    ("show",),
+    ("show", "1"),
     ("export",),
     ("report",),
     ("report", "--format", "html"),
@@ -89,7 +91,18 @@ SHOWN = [
     ("--" + HOSTILE,),
 ]
 WITH_JSON = [
-    *("status", "watch", "plan", "stats", "export", "doctor", "prompt", "rollback", "archive"),
+    *(
+        "status",
+        "watch",
+        "plan",
+        "runs",
+        "show",
+        "export",
+        "doctor",
+        "prompt",
+        "rollback",
+        "archive",
+    ),
     "prune",
     *("init", "read"),
 ]

@@ -11,7 +11,7 @@ import typer
 from ralph_ls.cli.command_line import help_of
 from ralph_ls.cli.help_pages import listing
 from ralph_ls.cli.topics import TOPICS, show_topic
-from ralph_ls.cli.verbs import VERBS
+from ralph_ls.cli.verbs import ALIASES, VERBS
 from ralph_ls.core.suggestions import did_you_mean
 from ralph_ls.protocol.errors import UsageError
 
@@ -31,6 +31,7 @@ def help_verb(
     ] = False,
 ) -> None:
     """Show the help of a verb or a page of the documentation, or list both."""
+    verb = None if verb is None else ALIASES.get(verb, verb)
     if man:
         page = MAN_PAGE.read_text(encoding="utf-8").rstrip("\n")
     elif verb is None:

@@ -1,4 +1,4 @@
-"""Verbs about finished work: ``archive``, ``stats``, ``export`` and ``report``.
+"""Verbs about finished work: ``archive``, ``export`` and ``report``.
 
 ``archive`` moves the documents of finished work away and resets the plan; the others change
 nothing.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -82,72 +81,17 @@ def archive(
 
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from ralph_ls.core.views.report.run_report import ReportPage
-    from ralph_ls.protocol.json_output import Statistics
 
-SHOWN = 20
-"""How many runs and iterations are shown, the newest."""
-
-WIDTH_IN_A_PIPE = 140
-"""Columns, where nobody knows how wide the reader's terminal is."""
-
-TITLE = "Task"
-"""The heading of the one column that is cut where a line is too long."""
-
-_TEXTS = frozenset({"Run", "Started", "End", "Mode", "Outcome", "Task", "Commit"})
-"""Headings of columns that hold no number."""
 
 OfRun = Annotated[
     str | None,
     typer.Option(
-        metavar="RUN", help="Only this run; its id is in: ralph stats.", show_default="all runs"
+        metavar="RUN",
+        help="Only this run, by the beginning or end of its id in: ralph runs.",
+        show_default="all runs",
     ),
 ]
-
-
-def stats(run: OfRun = None, as_json: Json = False) -> None:
-    """Show success, time, tokens and cost of all runs here.
-
-    Of the last run, or the one of --run, also the iterations and finished tasks.
-    """
-    from ralph_ls.core.loop.rules.health import bytes_words
-    from ralph_ls.core.loop.rules.retention import pruned_words
-    from ralph_ls.core.plurals import count_of
-    from ralph_ls.core.views.report import metrics_tables as tables
-
-    place = current_worktree()
-    found = read_statistics(place.worktree, place.state, run=run)
-    if as_json:
-        _print_json(found)
-        return
-    if not found.runs:
-        print_text(f"No run in {place.worktree.root} yet. Start one: ralph run")
-        return
-    zone = SystemClock().local().tzinfo
-    newest = found.runs[-1]
-    _show(
-        f"Runs in {place.worktree.root}",
-        tables.RUN_HEADINGS,
-        [tables.run_cells(o, zone) for o in found.runs],
-    )
-    rows = [tables.iteration_cells(one) for one in newest.iterations]
-    _show(f"Iterations of run {newest.run}", tables.ITERATION_HEADINGS, rows)
-    took = [tables.receipt_cells(one) for one in newest.receipts]
-    _show(f"Finished tasks of run {newest.run}", tables.RECEIPT_HEADINGS, took)
-    _show("Modes of all these iterations", tables.MODE_HEADINGS, tables.mode_rows(found.totals))
-    for name, value in tables.total_lines(found.totals):
-        print_text(f"{name + ':':15}{value}")
-    pruned = [(one.run, one.pruned) for one in found.runs if one.pruned is not None]
-    if run is not None and pruned:
-        print_text(f"\nNote: {pruned_words(*pruned[0])}")
-    elif pruned:
-        freed = bytes_words(sum(mark.bytes for _, mark in pruned))
-        print_text(
-            f"\nThe output of {count_of(len(pruned), 'run')} was deleted ({freed}); "
-            "when and why: ralph stats --run RUN"
-        )
 
 
 def export(
@@ -166,7 +110,7 @@ def export(
     place = current_worktree()
     found = read_statistics(place.worktree, place.state, run=run)
     if as_json or output == "json":
-        _print_json(found)
+        write_json(found.model_dump_json(by_alias=True, exclude_none=True, indent=2))
     else:
         from ralph_ls.core.views.report.metrics_tables import to_csv
 
@@ -176,7 +120,9 @@ def export(
 def report(
     run: Annotated[
         str | None,
-        typer.Argument(metavar="RUN", help="Id of the run.", show_default="the last run"),
+        typer.Argument(
+            metavar="RUN", help="Beginning or end of the run's id.", show_default="the last run"
+        ),
     ] = None,
     form: Annotated[
         str | None,
@@ -242,47 +188,3 @@ def _report_page(run: str | None) -> ReportPage:
     lines = summary_lines(state, shown_summary(state.config, files), optional=optional)
     zone = SystemClock().local().tzinfo
     return run_report(state, measured, each_event(files.journal), summary=lines, zone=zone)
-
-
-def _print_json(found: Statistics) -> None:
-    write_json(found.model_dump_json(by_alias=True, exclude_none=True, indent=2))
-
-
-def _show(title: str, headings: Sequence[str], rows: Sequence[Iterable[str]]) -> None:
-    """A table of the newest rows, and how many there are before them; nothing without any."""
-    if not rows:
-        return
-    from rich.cells import cell_len
-    from rich.console import Console
-
-    print_text(title)
-    if len(rows) > SHOWN:
-        print_text(f"(the newest {SHOWN} of {len(rows)}; all of them: ralph export --format json)")
-    shown = [tuple(row) for row in rows[-SHOWN:]]
-    wide = Console().width if sys.stdout.isatty() else WIDTH_IN_A_PIPE
-    widths = [max(map(cell_len, column)) for column in zip(headings, *shown, strict=True)]
-    # Numbers are shown whole, also where a line is longer for that; titles make room for them.
-    others = sum(w + 1 for w, heading in zip(widths, headings, strict=True) if heading != TITLE)
-    title_width = min(max(wide - others - 1, 12), 32)
-    console = Console(width=max(wide, others + title_width + 1), highlight=False)
-    console.print(_table(headings, shown, title_width))
-    print_text("")
-
-
-def _table(headings: Sequence[str], rows: Sequence[Sequence[str]], title_width: int) -> Table:
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
-    for heading in headings:
-        table.add_column(
-            heading,
-            justify="left" if heading in _TEXTS else "right",
-            no_wrap=True,
-            overflow="ellipsis",
-            max_width=title_width if heading == TITLE else None,
-        )
-    for row in rows:
-        # A text, so that no stranger's brackets are taken for markup.
-        table.add_row(*(Text(cell) for cell in row))
-    return table

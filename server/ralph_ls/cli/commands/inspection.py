@@ -258,7 +258,7 @@ def _pruned(file: Path) -> str | None:
     if pruned is None:
         return None
     run = folder.name
-    return f"{pruned_words(run, pruned)}; its figures are in: ralph stats --run {run}"
+    return f"{pruned_words(run, pruned)}; its figures are in: ralph show {run}"
 
 
 def _show_reading(found: output_parser.ParsedOutput, dialect: Dialect) -> None:

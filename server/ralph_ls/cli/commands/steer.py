@@ -265,8 +265,11 @@ def rollback(
     """
     from ralph_ls.engine.clock import SystemClock
     from ralph_ls.engine.delivery.branch_rollback import RollbackOrder, preview_rollback, roll_back
+    from ralph_ls.store.run.runs import full_run_id
 
     place, now = current_worktree(), SystemClock().now()
+    if run is not None:
+        run = full_run_id(place.worktree, place.state, run)
     wanted = RollbackOrder(start=_start(count, before, run), run=run, force=force)
     asks = sys.stdin.isatty() and not as_json
     shown = preview_rollback(place.worktree, place.state, wanted, now)

@@ -254,7 +254,7 @@ def prune_old_runs(state: StateFolder, limits: StateConfig, run: str, clock: Clo
     left = f"; {count_of(done.left, 'run')} more at a later start" if done.left else ""
     message = (
         f"removed the output of {count_of(done.runs, 'run')} ({bytes_words(done.bytes)}), by {by}"
-        f"{left}; its numbers are still in: ralph stats"
+        f"{left}; its numbers are still in: ralph runs"
     )
     return [Notice(code="pruned", message=message)]
 

@@ -95,6 +95,26 @@ def files_between(root: Path, base: str, head: str | None) -> tuple[FileChange, 
     return tuple(found[path] for path in sorted(found))
 
 
+def count_lines(root: Path, base: str, head: str | None) -> dict[str, tuple[int, int]]:
+    """Added and removed lines of each text file that differs, by path; of a rename by the new one.
+
+    Raises ``RalphError`` where an end is gone.
+    """
+    ends = [base] if head is None else [base, head]
+    tokens = iter(
+        run_git(root, "diff", "--numstat", "-z", "-M", *_PLAINLY, *ends, "--").split(b"\0")
+    )
+    found: dict[str, tuple[int, int]] = {}
+    for token in filter(None, tokens):
+        added, removed, name = token.split(b"\t", 2)
+        if not name:
+            next(tokens)
+            name = next(tokens)
+        if added.isdigit():
+            found[_words(name)] = int(added), int(removed)
+    return found
+
+
 def file_at(root: Path, commit: str, path: str) -> FileAtResult:
     """A file at a commit, or that it is missing, binary or too large.
 

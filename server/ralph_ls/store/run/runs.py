@@ -240,13 +240,32 @@ def read_runs(
         # The newest run has the actual location of the state.
         state = StateFolder(folder=found.files.folder.parent.parent)
     live = found.state.run if found is not None and found.live else None
-    wanted = [one for one in state.run_ids() if run is None or one == run]
-    if run is not None and not wanted:
-        meant = did_you_mean(run, state.run_ids(), otherwise="see all: ralph stats")
-        raise UsageError(f"there is no run {run} in {worktree.root}{meant}")
+    wanted = state.run_ids() if run is None else [full_run_id(worktree, state, run)]
     measured = (_measure(state.run(one), is_live=one == live) for one in wanted)
     # Ids of runs that started in the same second are not in order.
     return sorted((one for one in measured if one is not None), key=_start_of)
+
+
+def full_run_id(worktree: Worktree, state: StateFolder, name: str) -> str:
+    """The id of the run that its beginning or its end names, such as ``1a2b``.
+
+    Raises ``UsageError`` where there is no such run, or several.
+    """
+    known = state.run_ids()
+    if name in known:
+        return name
+    found = [one for one in known if name and (one.startswith(name) or one.endswith(name))]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        shown = ", ".join(found[-SHOWN_RUNS:])
+        raise UsageError(f"{name!r} names {len(found)} runs; write more of one of: {shown}")
+    meant = did_you_mean(name, known, otherwise="see all: ralph runs")
+    raise UsageError(f"there is no run {name} in {worktree.root}{meant}")
+
+
+SHOWN_RUNS = 5
+"""How many of the runs that a short name fits are listed, the newest."""
 
 
 def _measure(files: RunFiles, *, is_live: bool) -> RunMetrics | None:

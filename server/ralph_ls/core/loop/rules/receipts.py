@@ -1,6 +1,6 @@
 """Receipts: what each task of a run took, from the iterations that were started for it.
 
-The one source of these figures: the summary, `ralph stats`, exports, hovers and the commit trailer
+The one source of these figures: the summary, `ralph runs`, exports, hovers and the commit trailer
 show what is computed here (docs/rules.md#metrics).
 """
 

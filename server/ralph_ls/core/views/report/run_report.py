@@ -1,7 +1,7 @@
 """Run report: one page about a run, for a reader who was not there.
 
 The page is a document of neutral blocks, so that Markdown and HTML have the same content, and its
-figures are those of the summary, of `ralph stats` and of the receipts: nothing is computed here.
+figures are those of the summary, of `ralph runs` and of the receipts: nothing is computed here.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from ralph_ls.core.views.text.summary import dollar_words, format_duration, toke
 from ralph_ls.protocol.run.state import RunState, TaskReceipt
 
 SHOWN_RECEIPTS = 10
-"""Receipts in a summary, the newest; `ralph stats` shows all."""
+"""Receipts in a summary, the newest; `ralph runs` shows all."""
 
 
 def receipt_words(receipt: TaskReceipt) -> str:
@@ -34,7 +34,7 @@ def receipt_lines(state: RunState) -> list[str]:
     if not done:
         return []
     earlier = len(done) - SHOWN_RECEIPTS
-    more = [f"  … {earlier} more before: ralph stats"] if earlier > 0 else []
+    more = [f"  … {earlier} more before: ralph runs"] if earlier > 0 else []
     shown = done[-SHOWN_RECEIPTS:]
     return ["Cost of each finished task:", *more, *(f"  {_line(one)}" for one in shown)]
 

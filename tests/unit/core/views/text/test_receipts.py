@@ -66,5 +66,5 @@ def test_a_summary_without_a_finished_task_has_no_section() -> None:
 
 def test_a_long_summary_shows_the_newest() -> None:
     lines = receipt_lines(state(*(receipt(f"{n:02}", start=n) for n in range(1, 13))))
-    assert (len(lines), lines[1]) == (12, "  … 2 more before: ralph stats")
+    assert (len(lines), lines[1]) == (12, "  … 2 more before: ralph runs")
     assert lines[-1].startswith("  Write 12:")
