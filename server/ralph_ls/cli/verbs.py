@@ -110,6 +110,18 @@ VERBS: Mapping[str, VerbEntry] = {
             "ralph watch --json  # one event a line",
         ),
     ),
+    "logs": VerbEntry(
+        Group.LOOK,
+        "Print what the agent wrote, as it worked",
+        "runs.logs",
+        "logs_verb",
+        READ_ONLY,
+        (
+            "ralph logs -f  # follow the current iteration",
+            "ralph logs 3 --tools  # of iteration 3, with its tool calls",
+            "ralph logs 1a2b --grep error  # matching lines of another run",
+        ),
+    ),
     "report": VerbEntry(
         Group.LOOK,
         "Write a one-page report about a run, to share",

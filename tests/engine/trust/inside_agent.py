@@ -52,6 +52,7 @@ READING: Mapping[str, Sequence[str]] = {
     "read": ["read"],
     "runs": ["runs"],
     "show": ["show"],
+    "logs": ["logs"],
     "run --dry-run": ["run", "--dry-run", "--agent-command", "true"],
     "init --dry-run": ["init", "--profile", "fixplan", "--dry-run"],
     "hook stop": ["hook", "stop"],

@@ -69,6 +69,8 @@ SHOWN = [
     ("runs",),
     ("show",),
     ("show", "1"),
+    ("logs",),
+    ("logs", "--json"),
     ("export",),
     ("report",),
     ("report", "--format", "html"),

@@ -47,6 +47,7 @@ NOT_LOADED = {
     "runs": (*DECODERS, *ROWS, *PLANS, *SETTINGS),
     "show": (*DECODERS, *ROWS, *PLANS, *SETTINGS),
     "export": (*DECODERS, *ROWS, *PLANS, *SETTINGS),
+    "logs": (*ROWS, *PLANS, *SETTINGS),
     "config": (*DECODERS, *ROWS, *PLANS),
     "doctor": NEARLY_ALL,
     "help": NEARLY_ALL,

@@ -40,6 +40,9 @@ class OutputChunk:
     data: bytes
 
 
+ShowMessage = Callable[[bytes], bytes]
+"""What is shown of a line of ``messages.jsonl``."""
+
 RunItem = Event | UnknownEvent | OutputChunk
 
 
@@ -56,10 +59,13 @@ class RunFollower(Follower[RunItem]):
         output: bool = True,
         catch_up: int = OUTPUT_BACKLOG,
         past_end: bool = False,
+        show_message: ShowMessage | None = None,
     ) -> None:
         """``catch_up``: bytes of earlier output to show of an agent that still runs.
 
         ``offset``: where in the journal to start; no event after ``after_seq`` is before it.
+        ``show_message``: how a line of the messages is shown, else as in a terminal;
+        ``as_recorded`` shows the agent's records themselves.
         """
         super().__init__(
             files.journal, is_live=is_live, after_seq=after_seq, offset=offset, past_end=past_end
@@ -69,6 +75,7 @@ class RunFollower(Follower[RunItem]):
         self._files = files
         self._output = output
         self._catch_up = catch_up
+        self._show_message = show_message
         self._tails: tuple[tuple[str, _Source], ...] = ()
         self._messages_read = 0
 
@@ -100,14 +107,22 @@ class RunFollower(Follower[RunItem]):
     def _open_tails(self, event: AgentStarted) -> None:
         files, tails = self._files, list[tuple[str, _Source]]()
         for stream in ("out", "err"):
-            is_decoded = stream == "out" and event.dialect is not None
+            has_messages = event.dialect is not None and self._show_message is not as_recorded
+            is_decoded = stream == "out" and has_messages
             path = files.output(event.start, event.attempt, stream)
             path = files.messages if is_decoded else path
             behind = event.seq <= self._after_seq and path.exists()
             offset = max(0, path.stat().st_size - self._catch_up) if behind else 0
             if is_decoded:
                 offset = max(offset, self._messages_read)
-                tails.append((stream, MessageTail(path, event.start, offset=offset)))
+                tails.append(
+                    (
+                        stream,
+                        MessageTail(
+                            path, event.start, offset=offset, show_message=self._show_message
+                        ),
+                    )
+                )
             else:
                 tails.append((stream, Tail(path, offset=offset)))
         self._tails = tuple(tails)
@@ -129,12 +144,20 @@ class RunFollower(Follower[RunItem]):
 class MessageTail:
     """An iteration's messages as lines for users, as ``messages.jsonl`` grows."""
 
-    def __init__(self, path: Path, start: int, *, offset: int = 0) -> None:
+    def __init__(
+        self,
+        path: Path,
+        start: int,
+        *,
+        offset: int = 0,
+        show_message: ShowMessage | None = None,
+    ) -> None:
         """``offset`` may be in the middle of a line, which is then skipped."""
         self._tail = Tail(path, offset=max(0, offset - 1))
         self._is_aligned = offset == 0
         self._is_over = False
         self._start = start
+        self._show_message = show_message or message_text
 
     @property
     def offset(self) -> int:
@@ -167,7 +190,7 @@ class MessageTail:
                 self._is_over = True
                 break
             if found and int(found[1]) == self._start:
-                shown.append(_words_of(line))
+                shown.append(self._show_message(line))
             self._is_aligned = True
             position = end + 1
         if len(data) == READ_LIMIT and not position:
@@ -193,7 +216,13 @@ _START = re.compile(rb'\{"(?:start|iteration)":(\d+),')
 """Beginning of a message; files of earlier versions call the start iteration."""
 
 
-def _words_of(line: bytes) -> bytes:
+def as_recorded(line: bytes) -> bytes:
+    """A line as it is; in place of the messages the agent's output itself is read."""
+    return line
+
+
+def message_text(line: bytes) -> bytes:
+    """A line of the messages as users read it; empty for one that is of no interest."""
     # Most viewers of a run start before its agent has written anything.
     from ralph_ls.core.views.text.agent_output import message_line
     from ralph_ls.protocol.run.messages import MESSAGE_ADAPTER
