@@ -13,7 +13,7 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ralph_ls.core.plan.formats.stories.json_text import (
+from ralph_ls.core.plan.formats.json_text import (
     JsonFault,
     JsonNode,
     last_members,

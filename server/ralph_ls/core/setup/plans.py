@@ -18,8 +18,8 @@ from ralph_ls.core.plan.edit.layout import sections_of
 from ralph_ls.core.plan.edit.proposals import as_single_line
 from ralph_ls.core.plan.edit.task_edits import add_task_note
 from ralph_ls.core.plan.edit.task_order import add_task
-from ralph_ls.core.plan.formats.stories.edits import with_item, with_member
-from ralph_ls.core.plan.formats.stories.json_text import JsonNode
+from ralph_ls.core.plan.formats.json_edit import with_item, with_member
+from ralph_ls.core.plan.formats.json_text import JsonNode
 from ralph_ls.core.plan.formats.stories.story_file import (
     FRESH,
     StoryFile,

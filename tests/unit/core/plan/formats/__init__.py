@@ -1,0 +1,1 @@
+"""Plan formats besides Markdown, stories and ``bd``: each read, edited and found again."""

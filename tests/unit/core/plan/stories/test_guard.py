@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ralph_ls.core.plan.formats.json_text import DEEPEST
 from ralph_ls.core.plan.formats.stories.guard import MOST_SMALL_EDITS, guard_stories
-from ralph_ls.core.plan.formats.stories.json_text import DEEPEST
 from ralph_ls.core.plan.formats.stories.review_cycle import MoveCode, ReviewRules, check_moves
 from ralph_ls.core.plan.formats.stories.story_file import read_stories
 from ralph_ls.protocol.run.values import Mode

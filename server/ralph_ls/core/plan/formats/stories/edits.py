@@ -1,6 +1,6 @@
 """Story edits: change single values in a file of stories; all other bytes stay.
 
-A new member is indented and spaced like the one before it. An edit works on text and knows neither
+An edit works on text and knows neither
 the file nor concurrent writers. Raises RalphError if there is no such story, or if the text is not
 JSON, because the change could not be written without guessing.
 
@@ -11,12 +11,19 @@ blocked story, so blocking one means adding what it waits for.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import assert_never
 
-from ralph_ls.core.plan.formats.stories.json_text import JsonNode, last_members, value_of
+from ralph_ls.core.plan.formats.json_edit import (
+    require_json,
+    to_json,
+    with_member,
+    with_moved_item,
+    without_item,
+)
+from ralph_ls.core.plan.formats.json_text import value_of
 from ralph_ls.core.plan.formats.stories.review_cycle import CRITERIA, PRIORITY, VERIFY
 from ralph_ls.core.plan.formats.stories.story_file import (
     COUNT,
@@ -113,55 +120,9 @@ def find_story(text: str, story_id: str) -> Story:
     return story
 
 
-def with_member(text: str, holder: JsonNode, key: str, raw: str) -> str:
-    """The text with one member of an object changed or added; ``raw`` is JSON."""
-    known = last_members(holder).get(key)
-    if known is not None:
-        return text[: known.node.start] + raw + text[known.node.end :]
-    members = holder.members or ()
-    if not members:
-        inside = f"{to_json(key)}: {raw}"
-        return text[: holder.start + 1] + inside + text[holder.end - 1 :]
-    last = members[-1]
-    colon = text[last.end : last.node.start]
-    between = _between(text, holder, [(member.start, member.node.end) for member in members])
-    added = between + to_json(key) + colon + raw
-    return text[: last.node.end] + added + text[last.node.end :]
-
-
-def with_item(text: str, array: JsonNode, behind: int | None, raw: str) -> str:
-    """The text with an item inserted into a non-empty list: behind the nth, or first."""
-    items = array.elements
-    between = _between(text, array, [(item.start, item.end) for item in items])
-    if behind is None:
-        at = items[0].start
-        return text[:at] + raw + between + text[at:]
-    at = items[behind].end
-    return text[:at] + between + raw + text[at:]
-
-
-def to_json(value: object) -> str:
-    """A value as JSON without escapes for non-ASCII characters, and valid as UTF-8."""
-    written = json.dumps(value, ensure_ascii=False)
-    return written.encode("utf-8", "replace").decode("utf-8")
-
-
-def _between(text: str, holder: JsonNode, parts: Sequence[tuple[int, int]]) -> str:
-    """The separator of members or items here: a comma with the white space of this text."""
-    if len(parts) > 1:
-        return text[parts[-2][1] : parts[-1][0]]
-    return "," + (text[holder.start + 1 : parts[0][0]] or " ")
-
-
 def _read(text: str) -> StoryFile:
-    known = read_stories(text)
-    wrong = next((one for one in known.findings if one.code == "json-syntax"), None)
-    if wrong is not None:
-        line = text.count("\n", 0, wrong.start) + 1
-        raise RalphError(
-            f"line {line} of the plan is not valid JSON: {wrong.message}; fix that first"
-        )
-    return known.stories
+    require_json(text)
+    return read_stories(text).stories
 
 
 StoryEdit = Callable[[str], str]
@@ -208,19 +169,9 @@ def move_story(text: str, *, story_id: str, before: str | None) -> str:
     story = find_story(text, story_id)
     target = None if before is None else find_story(text, before)
     array = read_stories(text).stories.array
-    items = array.items or ()
-    at = items.index(story.node)
-    if target is None and at == len(items) - 1:
-        return text
-    if target is not None and (target.id == story.id or items.index(target.node) == at + 1):
-        return text
-    raw = text[story.node.start : story.node.end]
-    left = without_story(text, story)
-    kept = read_stories(left).stories.array
-    place = len(kept.items or ()) - 1
-    if target is not None:
-        place = items.index(target.node) - (1 if items.index(target.node) > at else 0) - 1
-    return with_item(left, kept, place if place >= 0 else None, raw)
+    items = array.elements
+    place = None if target is None else items.index(target.node)
+    return with_moved_item(text, array, items.index(story.node), place)
 
 
 def refuse_hold(text: str, *, story_id: str) -> str:
@@ -235,13 +186,7 @@ def refuse_hold(text: str, *, story_id: str) -> str:
 def without_story(text: str, story: Story) -> str:
     """The text without one of its stories and its comma."""
     array = read_stories(text).stories.array
-    items = array.items or ()
-    at = items.index(story.node)
-    if len(items) == 1:
-        return f"{text[: array.start]}[]{text[array.end :]}"
-    if at + 1 < len(items):
-        return text[: items[at].start] + text[items[at + 1].start :]
-    return text[: items[at - 1].end] + text[items[at].end :]
+    return without_item(text, array, array.elements.index(story.node))
 
 
 def user_decisions(before: str, after: str) -> tuple[tuple[str, str], ...]:

@@ -19,8 +19,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterator
 
+from ralph_ls.core.plan.formats.json_text import JsonNode, LineIndex, value_of
 from ralph_ls.core.plan.formats.stories import edits
-from ralph_ls.core.plan.formats.stories.json_text import JsonNode, value_of
 from ralph_ls.core.plan.formats.stories.review_cycle import AT_CAP
 from ralph_ls.core.plan.formats.stories.story_file import (
     FEEDBACK,
@@ -31,7 +31,6 @@ from ralph_ls.core.plan.formats.stories.story_file import (
     StoryFile,
     read_stories,
 )
-from ralph_ls.core.plan.formats.stories.tasks import LineIndex
 from ralph_ls.core.plan.lint.criteria import close_reason_in, is_empty_reason, is_vague
 from ralph_ls.core.plan.lint.remarks import CheckCode, LineSpan, LintRemark, display_title
 from ralph_ls.core.plan.parse.titles import escape_surrogates, fold_whitespace

@@ -19,8 +19,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ralph_ls.core.plan.diff.guard_overrides import AcceptedEdit
-from ralph_ls.core.plan.formats.stories.edits import to_json, with_item, with_member, without_story
-from ralph_ls.core.plan.formats.stories.json_text import JsonNode, last_members
+from ralph_ls.core.plan.formats.json_edit import to_json, with_item, with_member
+from ralph_ls.core.plan.formats.json_text import JsonNode, last_members
+from ralph_ls.core.plan.formats.stories.edits import without_story
 from ralph_ls.core.plan.formats.stories.review_cycle import (
     CRITERIA,
     PRIORITY,

@@ -10,13 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ralph_ls.core.plan.diff.merge_lines import MergeConflict, MergedPlan
-from ralph_ls.core.plan.formats.stories.edits import (
-    append_story_note,
-    with_item,
-    with_member,
-    without_story,
-)
-from ralph_ls.core.plan.formats.stories.json_text import JsonMember, last_members, value_of
+from ralph_ls.core.plan.formats.json_edit import with_item, with_member
+from ralph_ls.core.plan.formats.json_text import JsonMember, last_members, value_of
+from ralph_ls.core.plan.formats.stories.edits import append_story_note, without_story
 from ralph_ls.core.plan.formats.stories.story_file import (
     Story,
     StoryFile,

@@ -32,7 +32,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from ralph_ls.core.plan.formats.stories.json_text import value_of
+from ralph_ls.core.plan.formats.json_text import value_of
 from ralph_ls.core.plan.formats.stories.story_file import (
     COUNT,
     FEEDBACK,

@@ -25,7 +25,7 @@ from itertools import islice
 from types import MappingProxyType
 from typing import NamedTuple
 
-from ralph_ls.core.plan.formats.stories.json_text import (
+from ralph_ls.core.plan.formats.json_text import (
     MOST_FAULTS,
     JsonMember,
     JsonNode,

@@ -20,11 +20,10 @@ the lowest rank is taken, then the first in the file; stories without a rank are
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
-from ralph_ls.core.plan.formats.stories.json_text import JsonNode, last_members
+from ralph_ls.core.plan.formats.json_text import LineIndex, last_members
 from ralph_ls.core.plan.formats.stories.story_file import (
     FEEDBACK,
     PASSES,
@@ -38,7 +37,6 @@ from ralph_ls.core.plan.formats.stories.story_file import (
 )
 from ralph_ls.core.plan.lint.remarks import LineSpan
 from ralph_ls.core.plan.model import ParsedPlan, Plan, Task, TaskKind
-from ralph_ls.core.plan.parse.lines import lines_of
 from ralph_ls.core.plan.parse.titles import escape_surrogates, fold_whitespace
 from ralph_ls.core.plan.queries import next_task
 from ralph_ls.protocol.plan import PlanProblem
@@ -188,37 +186,6 @@ def story_task_state(story: Story) -> TaskState:
     if story.passes:
         return TaskState.DONE
     return TaskState.TODO if story.status is None else TaskState.IN_PROGRESS
-
-
-class LineIndex:
-    """The lines of one text, for conversion of offsets."""
-
-    def __init__(self, text: str) -> None:
-        found = list(lines_of(text))
-        self._starts = [start for start, _ in found]
-        self._lengths = [len(line) for _, line in found]
-
-    def number(self, place: int) -> int:
-        """The line, from 0, that a place is in."""
-        return bisect_right(self._starts, place) - 1
-
-    def bounds(self, number: int) -> tuple[int, int]:
-        """Where a line begins and ends, without its ending."""
-        start = self._starts[number]
-        return start, start + self._lengths[number]
-
-    def place(self, start: int, end: int) -> tuple[int, tuple[int, int]]:
-        """The line in which a range begins, with the columns of the range in it."""
-        number = self.number(start)
-        begin, line_end = self.bounds(number)
-        first = min(start, line_end) - begin
-        return number, (first, max(first, min(end, line_end) - begin))
-
-    def words(self, node: JsonNode) -> tuple[int, int, int]:
-        """The same of a value, flat and without the quotes of a text."""
-        inset = 1 if isinstance(node.scalar, str) and node.end > node.start + 2 else 0
-        number, (first, last) = self.place(node.start + inset, node.end - inset)
-        return number, first, last
 
 
 def _to_task(story: Story, stories: StoryFile, lines: LineIndex) -> Task:

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ralph_ls.core.plan.formats.stories import json_text
-from ralph_ls.core.plan.formats.stories.json_text import (
+from ralph_ls.core.plan.formats import json_text
+from ralph_ls.core.plan.formats.json_text import (
     DEEPEST,
     MOST_FAULTS,
     JsonNode,

@@ -11,8 +11,11 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple
+
+from ralph_ls.core.plan.parse.lines import lines_of
 
 DEEPEST = 100
 """The maximum depth of nesting; deeper values are no plan."""
@@ -104,6 +107,37 @@ def repeated_members(node: JsonNode) -> Iterator[JsonMember]:
             if member.node.members or member.node.items:
                 left.append(member.node)
         left.extend(one.items or ())
+
+
+class LineIndex:
+    """The lines of one text, for conversion of offsets."""
+
+    def __init__(self, text: str) -> None:
+        found = list(lines_of(text))
+        self._starts = [start for start, _ in found]
+        self._lengths = [len(line) for _, line in found]
+
+    def number(self, place: int) -> int:
+        """The line, from 0, that a place is in."""
+        return bisect_right(self._starts, place) - 1
+
+    def bounds(self, number: int) -> tuple[int, int]:
+        """Where a line begins and ends, without its ending."""
+        start = self._starts[number]
+        return start, start + self._lengths[number]
+
+    def place(self, start: int, end: int) -> tuple[int, tuple[int, int]]:
+        """The line in which a range begins, with the columns of the range in it."""
+        number = self.number(start)
+        begin, line_end = self.bounds(number)
+        first = min(start, line_end) - begin
+        return number, (first, max(first, min(end, line_end) - begin))
+
+    def words(self, node: JsonNode) -> tuple[int, int, int]:
+        """The same of a value, flat and without the quotes of a text."""
+        inset = 1 if isinstance(node.scalar, str) and node.end > node.start + 2 else 0
+        number, (first, last) = self.place(node.start + inset, node.end - inset)
+        return number, first, last
 
 
 _STRING = re.compile(r'"[^"\\\r\n]*+(?:\\.[^"\\\r\n]*+)*+"')
