@@ -94,6 +94,8 @@ _KEY = re.compile(r"([A-Za-z_][\w-]*)[ \t]*:(?:[ \t]+(.*))?")
 _ITEM = re.compile(r"[ \t]*-(?:[ \t]+(.*))?")
 _LIST = re.compile(r"\[([^\[\]]*)\](?:[ \t]+#.*)?")
 _QUOTED = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^']|'')*')(?:[ \t]+#.*)?""")
+_BLOCK = re.compile(r"[>|][0-9+-]*(?:[ \t]+#.*)?")
+"""What announces a text in the lines below; its lines are folded."""
 _COMMENT = re.compile(r"[ \t]#")
 _NOT_PLAIN = ("{", "[", "|", ">", "&", "*", "!", "%", "@", "`", '"', "'")
 """The characters that no plain text of YAML begins with."""
@@ -107,18 +109,30 @@ class _Reading:
         self.remarks: list[FrontMatterProblem] = []
         self._takes_items = False
         """The last key had no text, so that items below it are its list."""
+        self._takes_text = False
+        """The last key announced a text in the indented lines below it."""
 
     def take(self, number: int, start: int, line: str) -> None:
+        if self._takes_text and line.startswith((" ", "\t")):
+            last = self.fields[-1]
+            text = " ".join([*last.values, line.strip()])
+            self.fields[-1] = replace(last, values=(text,), end=start + len(line))
+            return
         if not line or line.lstrip().startswith("#"):
             return
         key, item = _KEY.fullmatch(line), _ITEM.fullmatch(line)
+        is_block = key is not None and _BLOCK.fullmatch(key[2] or "") is not None
         found = key or (item if self._takes_items else None)
-        values = None if found is None else _read_value(found[found.re.groups] or "")
+        written = "" if found is None or is_block else found[found.re.groups] or ""
+        values = None if found is None else _read_value(written)
         if values is None:
             message = "this line is not a key with a text or a list; use key: value"
             self._remark("front-matter-line", message, number, start, line)
         elif key is not None:
+            n_before = len(self.fields)
             self._add(key[1].lower(), values, number, start, line)
+            self._takes_text = is_block and len(self.fields) > n_before
+            self._takes_items = self._takes_items and not is_block
         else:
             end = start + len(line)
             self.fields[-1] = replace(

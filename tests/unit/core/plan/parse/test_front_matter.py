@@ -44,7 +44,6 @@ def test_what_a_flat_yaml_says(body: str, expected: dict[str, tuple[str, ...]]) 
     [
         ("just words", "front-matter-line"),
         ("a: {b: c}", "front-matter-line"),
-        ("a: |", "front-matter-line"),
         ("a: [b", "front-matter-line"),
         ("a: [b, 'c]", "front-matter-line"),
         ('a: "b', "front-matter-line"),
@@ -117,3 +116,12 @@ def test_it_never_fails_and_every_place_is_in_the_text(text: str) -> None:
 def test_a_long_line_takes_no_longer_than_its_length(piece: str) -> None:
     matter = read_front_matter(f"---\na: {piece * 200_000}\n---\n")
     assert matter.is_there
+
+
+@pytest.mark.parametrize("mark", [">-", "|", ">", "|2 # as it is"])
+def test_a_text_in_the_lines_below_is_folded(mark: str) -> None:
+    matter = read_front_matter(f"---\na: {mark}\n  one: two\n\n  - three\nb: c\n- d\n---\n")
+    assert matter.values("a") == ("one: two - three",)
+    assert matter.values("b") == ("c",)
+    (remark,) = matter.remarks
+    assert remark.line == 6

@@ -1,0 +1,1 @@
+"""Task Master as a plan format."""

@@ -1,0 +1,275 @@
+"""Task file of Task Master: tasks, subtasks and tags of ``tasks.json`` with their positions.
+
+A file is an object of tags, each with a list ``tasks``; an older one is a single such list. One tag
+is the plan: ``master``, or the only one, or the first. Unknown fields stay in the text, which is
+never written as a whole from these values.
+
+A subtask's id is that of its task with its number: ``5.2``. Its dependencies without a point name
+its siblings. Below a task that is done or was given up, no subtask is open: its tool looks at none
+there either.
+
+Parsing is total: what cannot be read is reported, and the rest is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import NamedTuple
+
+from ralph_ls.core.plan.formats.json_text import JsonMember, JsonNode, last_members, scan_json
+from ralph_ls.core.plan.parse.titles import escape_surrogates, fold_whitespace, title_id
+from ralph_ls.protocol.task_words import Priority, TaskState
+
+FIRST_TAG = "master"
+BLOCKED_BY = "Blocked by: "
+"""How the last line of the details begins in which a reason is noted."""
+
+STATUS_OF: Mapping[TaskState, str] = MappingProxyType(
+    {
+        TaskState.TODO: "pending",
+        TaskState.IN_PROGRESS: "in-progress",
+        TaskState.DONE: "done",
+        TaskState.BLOCKED: "blocked",
+        TaskState.SKIPPED: "deferred",
+    }
+)
+STATE_OF: Mapping[str, TaskState] = MappingProxyType(
+    {
+        **{word: state for state, word in STATUS_OF.items()},
+        "todo": TaskState.TODO,
+        "open": TaskState.TODO,
+        "completed": TaskState.DONE,
+        "complete": TaskState.DONE,
+        # Whoever looks at it decides, so no agent takes it.
+        "review": TaskState.BLOCKED,
+        "cancelled": TaskState.SKIPPED,
+        "canceled": TaskState.SKIPPED,
+    }
+)
+REASON_OF = {"review": "waits for your review: set it to done, or to pending"}
+PRIORITY_OF = {
+    "critical": Priority.P0,
+    "high": Priority.P0,
+    "medium": Priority.P1,
+    "low": Priority.P2,
+}
+NOTHING = JsonNode(0, 0)
+"""The list of a file without one."""
+SETTLED = frozenset({TaskState.DONE, TaskState.SKIPPED})
+
+
+class TaskFinding(NamedTuple):
+    """One problem of the file with its place."""
+
+    code: str
+    message: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MasterTask:
+    """One task or subtask."""
+
+    id: str
+    title: str
+    """White space is folded."""
+    state: TaskState
+    priority: Priority | None = None
+    """A subtask has that of its task."""
+    test: str = ""
+    """The test strategy, white space folded."""
+    reason: str | None = None
+    needs: tuple[str, ...] = ()
+    """The ids that it depends on, also those that no task has."""
+    parent: str | None = None
+    parts: tuple[str, ...] = ()
+    """The ids of its subtasks."""
+    node: JsonNode = field(repr=False, compare=False)
+    fields: Mapping[str, JsonMember] = field(repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskFile:
+    """The tasks of one tag, each task before its subtasks."""
+
+    text: str = field(repr=False)
+    tag: str = ""
+    """Empty where the file has no tags."""
+    tasks: tuple[MasterTask, ...] = ()
+    array: JsonNode = field(default=NOTHING, repr=False, compare=False)
+    """The list of the tasks."""
+    findings: tuple[TaskFinding, ...] = ()
+
+    def by_id(self) -> Mapping[str, MasterTask]:
+        """Every task under its id; ids are unique here."""
+        return {task.id: task for task in self.tasks}
+
+
+def read_task_file(text: str) -> TaskFile:
+    """Read the tasks of the file's tag; never raises."""
+    scanned = scan_json(text)
+    findings = [TaskFinding("json-syntax", *fault) for fault in scanned.faults]
+    if scanned.root is None:
+        return TaskFile(text=text, findings=tuple(findings))
+    tag, array = _choose_tag(scanned.root)
+    if array is None:
+        message = "the list tasks is missing; write one in Task Master with: task-master parse-prd"
+        start = scanned.root.start
+        findings.append(TaskFinding("tasks-shape", message, start, start + 1))
+        return TaskFile(text=text, findings=tuple(findings))
+    reader = _Reader(text, findings)
+    tasks = tuple(reader.read_list(array))
+    findings += _unknown_needs(tasks)
+    findings.sort(key=lambda one: one.start)
+    return TaskFile(text=text, tag=tag, tasks=tasks, array=array, findings=tuple(findings))
+
+
+def normalise_status(word: str) -> str:
+    """A status as it is compared: small letters, and a hyphen between its words."""
+    return "-".join(word.casefold().replace("_", " ").replace("-", " ").split())
+
+
+def _choose_tag(root: JsonNode) -> tuple[str, JsonNode | None]:
+    """The name of the tag that is the plan, and its list of tasks."""
+    if root.items is not None:
+        return "", root
+    members = last_members(root)
+    array = _list_of(root)
+    if array is not None:
+        return "", array
+    tags = {name: _list_of(member.node) for name, member in members.items()}
+    known = {name: array for name, array in tags.items() if array is not None}
+    name = FIRST_TAG if FIRST_TAG in known else next(iter(known), "")
+    return name, known.get(name)
+
+
+def _list_of(node: JsonNode) -> JsonNode | None:
+    member = last_members(node).get("tasks")
+    return None if member is None or member.node.items is None else member.node
+
+
+class _Reader:
+    """Reads the tasks of one list; ids are unique in it."""
+
+    def __init__(self, text: str, findings: list[TaskFinding]) -> None:
+        self._text = text
+        self._findings = findings
+        self._ids: set[str] = set()
+
+    def read_list(self, array: JsonNode, parent: MasterTask | None = None) -> Iterator[MasterTask]:
+        for node in array.elements:
+            if node.members is None:
+                self._report("task-type", "a task must be an object", node)
+                continue
+            task = self._read_task(node, parent)
+            subtasks = task.fields.get("subtasks")
+            if parent is not None or subtasks is None or subtasks.node.items is None:
+                yield task
+                continue
+            inner = tuple(self.read_list(subtasks.node, task))
+            yield replace(task, parts=tuple(one.id for one in inner))
+            yield from inner
+
+    def _read_task(self, node: JsonNode, parent: MasterTask | None) -> MasterTask:
+        members = last_members(node)
+        title = fold_whitespace(_text_of(members, "title"))
+        number = self._word_of(members["id"].node) if "id" in members else ""
+        task_id = self._own_id(_full_id(number, parent) or title_id(title), node)
+        if not title:
+            self._report("task-title-missing", f"task {task_id} has no title", node)
+        status = normalise_status(_text_of(members, "status") or "pending")
+        state = self._state(task_id, status, members, parent)
+        priority = PRIORITY_OF.get(_text_of(members, "priority").strip().casefold())
+        return MasterTask(
+            id=task_id,
+            title=title or task_id,
+            state=state,
+            priority=priority if parent is None or priority is not None else parent.priority,
+            test=fold_whitespace(_text_of(members, "testStrategy")),
+            reason=_reason(status, state, _text_of(members, "details")),
+            needs=self._needs(members, parent),
+            parent=None if parent is None else parent.id,
+            node=node,
+            fields=members,
+        )
+
+    def _state(
+        self,
+        task_id: str,
+        status: str,
+        members: Mapping[str, JsonMember],
+        parent: MasterTask | None,
+    ) -> TaskState:
+        if status not in STATE_OF:
+            known = ", ".join(["pending", "in-progress", "done", "review", "blocked", "deferred"])
+            message = f"task {task_id} has the unknown status {status[:40]}; write one of {known}"
+            self._report("task-status-unknown", message, members["status"].node)
+        state = STATE_OF.get(status, TaskState.BLOCKED)
+        if parent is not None and parent.state in SETTLED and state not in SETTLED:
+            return parent.state
+        return state
+
+    def _needs(
+        self, members: Mapping[str, JsonMember], parent: MasterTask | None
+    ) -> tuple[str, ...]:
+        if "dependencies" not in members:
+            return ()
+        words = filter(None, map(self._word_of, members["dependencies"].node.elements))
+        full = (word if "." in word else _full_id(word, parent) for word in words)
+        return tuple(dict.fromkeys(full))
+
+    def _word_of(self, node: JsonNode) -> str:
+        """An id as it is written, for 5.10 is not 5.1; empty for anything but text and number."""
+        scalar = node.scalar
+        if isinstance(scalar, str):
+            return escape_surrogates(fold_whitespace(scalar))
+        is_number = isinstance(scalar, int | float) and not isinstance(scalar, bool)
+        return self._text[node.start : node.end] if is_number else ""
+
+    def _own_id(self, wanted: str, node: JsonNode) -> str:
+        task_id, number = wanted, 2
+        while task_id in self._ids:
+            task_id, number = f"{wanted}-{number}", number + 1
+        if task_id != wanted:
+            message = f"an earlier task already has the id {wanted}; ids must be unique"
+            self._report("task-id-duplicate", message, node)
+        self._ids.add(task_id)
+        return task_id
+
+    def _report(self, code: str, message: str, node: JsonNode) -> None:
+        end = node.end if node.members is None else node.start + 1
+        self._findings.append(TaskFinding(code, message, node.start, end))
+
+
+def _unknown_needs(tasks: tuple[MasterTask, ...]) -> Iterator[TaskFinding]:
+    known = {task.id for task in tasks}
+    for task in tasks:
+        for name in task.needs:
+            if name not in known:
+                message = f"{task.id} depends on {name}, but there is no such task"
+                node = task.fields["dependencies"].node
+                yield TaskFinding("task-dependency-unknown", message, node.start, node.end)
+
+
+def _text_of(members: Mapping[str, JsonMember], key: str) -> str:
+    scalar = members[key].node.scalar if key in members else None
+    return escape_surrogates(scalar) if isinstance(scalar, str) else ""
+
+
+def _full_id(number: str, parent: MasterTask | None) -> str:
+    """The id of a task; of a subtask with that of its task in front."""
+    if parent is None or not number or number.startswith(f"{parent.id}."):
+        return number
+    return f"{parent.id}.{number}"
+
+
+def _reason(status: str, state: TaskState, details: str) -> str | None:
+    if state is not TaskState.BLOCKED:
+        return None
+    last = details.rstrip().rpartition("\n")[2].strip()
+    if last.startswith(BLOCKED_BY):
+        return fold_whitespace(last.removeprefix(BLOCKED_BY)) or None
+    return REASON_OF.get(status) or (None if status in STATE_OF else f"its status {status[:40]}")

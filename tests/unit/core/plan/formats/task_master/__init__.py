@@ -1,0 +1,1 @@
+"""Task Master: its task file is read, and edited in place."""

@@ -1,0 +1,264 @@
+"""Task Master: tasks, subtasks and tags are read; an edit changes one value."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ralph_ls.core.plan.formats.task_master.operations import (
+    needs_of,
+    parse_tasks,
+    protected_fields,
+    why_broken,
+    with_note,
+    with_state,
+    with_task_of,
+)
+from ralph_ls.core.plan.formats.task_master.task_file import read_task_file
+from ralph_ls.protocol.errors import RalphError
+from ralph_ls.protocol.run.iteration_events import Forbidden
+from ralph_ls.protocol.task_words import TaskState
+from tests.unit.core.plan.formats.format_laws import changed_lines, check_state_edit, states
+
+PROJECT = Path("tests/data/plan_formats/task-master/.taskmaster/tasks/tasks.json")
+SHOP = PROJECT.read_bytes().decode()
+
+
+def tasks_of(*tasks: dict[str, Any], **head: object) -> str:
+    return json.dumps({"tasks": tasks, **head}, ensure_ascii=False, indent=2)
+
+
+def codes(text: str) -> list[str]:
+    return [problem.code for problem in parse_tasks(text).problems]
+
+
+def test_reads_tasks_and_subtasks_in_the_order_of_the_file() -> None:
+    plan = parse_tasks(SHOP).plan
+    assert states(plan) == {
+        "1": "done", "2": "inProgress", "2.1": "done", "2.2": "todo", "3": "todo"
+    }  # fmt: skip
+    pay = plan.by_id()["2.2"]
+    assert (pay.parent, pay.depth, pay.section, pay.priority) == ("2", 1, "Checkout", "P0")
+    assert pay.criteria == ("A refused card leaves the order unpaid",)
+    assert pay.mark is not None
+    assert SHOP[slice(*pay.mark)] == '"pending"'
+    assert plan.by_id()["1"].section == "master"
+    assert not parse_tasks(SHOP).problems
+
+
+def test_a_task_waits_for_its_subtasks_and_they_for_what_it_waits_for() -> None:
+    assert needs_of(SHOP) == {
+        "2": ("1", "2.1", "2.2"), "2.1": ("1",), "2.2": ("2.1", "1"), "3": ("2",)
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "ids"),
+    [
+        pytest.param('{"tasks": [{"id": 1, "title": "a"}]}', ["1"], id="without-tags"),
+        pytest.param('[{"id": "7", "title": "a"}]', ["7"], id="list"),
+        pytest.param('{"dev": {"tasks": [{"id": 4}]}, "master": {"tasks": [{"id": 1}]}}', ["1"],
+                     id="master-first"),
+        pytest.param('{"x": 1, "dev": {"tasks": [{"id": 4}]}, "b": {"tasks": []}}', ["4"],
+                     id="first-tag"),
+        pytest.param('{"tasks": [{"id": 5.10, "title": "a"}]}', ["5.10"], id="number-as-written"),
+        pytest.param('{"tasks": [{"id": 1}, {"id": 1}]}', ["1", "1-2"], id="id-twice"),
+        pytest.param('{"tasks": [{"title": "Pay"}]}', ["9350872d"], id="without-id"),
+        pytest.param('{"tasks": [{"id": true, "title": "Pay"}]}', ["9350872d"], id="id-no-word"),
+        pytest.param('{"tasks": [{"id": 1, "subtasks": [{"id": "1.2"}, {"id": 3}]}]}',
+                     ["1", "1.2", "1.3"], id="full-id-of-a-subtask"),
+        pytest.param('{"tasks": ["a", {"id": 1, "subtasks": null}]}', ["1"], id="no-object"),
+        pytest.param('{"tasks": [{"id": 1, "subtasks": [{"id": 1, "subtasks": [{"id": 9}]}]}]}',
+                     ["1", "1.1"], id="two-levels-only"),
+        pytest.param("{}", [], id="no-tasks"),
+        pytest.param("", [], id="empty"),
+    ],
+)  # fmt: skip
+def test_reads_every_shape_of_the_file(text: str, ids: list[str]) -> None:
+    assert [task.id for task in parse_tasks(text).plan.tasks] == ids
+
+
+@pytest.mark.parametrize(
+    ("status", "state", "reason"),
+    [
+        ("pending", TaskState.TODO, None),
+        ("In Progress", TaskState.IN_PROGRESS, None),
+        ("in_progress", TaskState.IN_PROGRESS, None),
+        ("done", TaskState.DONE, None),
+        ("completed", TaskState.DONE, None),
+        ("deferred", TaskState.SKIPPED, None),
+        ("cancelled", TaskState.SKIPPED, None),
+        ("blocked", TaskState.BLOCKED, None),
+        ("review", TaskState.BLOCKED, "waits for your review: set it to done, or to pending"),
+        ("testing", TaskState.BLOCKED, "its status testing"),
+        (None, TaskState.TODO, None),
+    ],
+)
+def test_every_status_has_a_state(status: object, state: TaskState, reason: str | None) -> None:
+    task = parse_tasks(tasks_of({"id": 1, "title": "a", "status": status})).plan.tasks[0]
+    assert (task.state, task.blocked_by) == (state, reason)
+
+
+def test_nothing_is_open_below_a_finished_task() -> None:
+    inner = [{"id": 1, "title": "b", "status": "pending"}, {"id": 2, "status": "cancelled"}]
+    text = tasks_of(
+        {"id": 1, "title": "a", "status": "done", "subtasks": inner},
+        {"id": 2, "title": "a", "status": "deferred", "subtasks": inner},
+    )
+    plan = parse_tasks(text).plan
+    assert states(plan) == {
+        "1": "done", "1.1": "done", "1.2": "skipped",
+        "2": "skipped", "2.1": "skipped", "2.2": "skipped",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("", ["json-syntax"]),
+        ('{"tasks": [}', ["json-syntax"]),
+        ('{"a": {"tasks": 1}}', ["tasks-shape"]),
+        ('{"tasks": [1]}', ["task-type"]),
+        ('{"tasks": [{"id": 1}]}', ["task-title-missing"]),
+        (tasks_of({"id": 1, "title": "a"}, {"id": 1, "title": "b"}), ["task-id-duplicate"]),
+        (tasks_of({"id": 1, "title": "a", "status": "odd"}), ["task-status-unknown"]),
+        (tasks_of({"id": 1, "title": "a", "dependencies": [9, None, "8.1"]}),
+         ["task-dependency-unknown"] * 2),
+    ],
+)  # fmt: skip
+def test_reports_what_it_cannot_read(text: str, found: list[str]) -> None:
+    assert codes(text) == found
+    assert len(parse_tasks(text).spans) == len(found)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (SHOP, ""),
+        ('{"tasks": []}', ""),
+        ('{\n"tasks": [,]}', "line 2: a value is missing before the comma"),
+        ("{}", ("line 1: the list tasks is missing; "
+               "write one in Task Master with: task-master parse-prd")),
+    ],
+)  # fmt: skip
+def test_says_why_a_text_is_no_task_file(text: str, why: str) -> None:
+    assert why_broken(text) == why
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+@pytest.mark.parametrize("indent", ["  ", "    ", "\t"])
+def test_a_state_changes_one_line(ending: str, mark: str, indent: str) -> None:
+    text = mark + SHOP.rstrip("\n").replace("  ", indent).replace("\n", ending)
+    after = with_state(text, "3", TaskState.DONE)
+    ((old, new),) = changed_lines(text, after)
+    assert (old.strip(), new.strip()) == ('"status": "pending",', '"status": "done",')
+    assert with_state(after, "3", TaskState.TODO) == text
+
+
+@given(
+    st.sampled_from(["1", "2", "2.1", "2.2", "3"]),
+    st.sampled_from(list(TaskState)),
+)
+def test_an_edit_gives_one_task_its_state(task_id: str, state: TaskState) -> None:
+    if task_id != "2" or state not in {TaskState.DONE, TaskState.SKIPPED}:
+        check_state_edit(parse_tasks, with_state, SHOP, task_id, state)
+
+
+def test_a_blocked_task_has_its_reason_in_its_details_and_loses_it_again() -> None:
+    blocked = with_state(SHOP, "1", TaskState.BLOCKED, "no licence")
+    assert parse_tasks(blocked).plan.by_id()["1"].blocked_by == "no licence"
+    assert r"One migration per table.\nBlocked by: no licence" in blocked
+    again = with_state(blocked, "1", TaskState.BLOCKED, "no database")
+    assert r"per table.\nBlocked by: no database" in again
+    assert with_state(again, "1", TaskState.BLOCKED) == again
+    assert with_state(again, "1", TaskState.DONE) == SHOP
+
+
+def test_a_subtask_that_is_open_again_opens_its_task() -> None:
+    text = tasks_of(
+        {"id": 1, "title": "a", "status": "done", "subtasks": [{"id": 1, "title": "b"}]}
+    )
+    after = parse_tasks(with_state(text, "1.1", TaskState.TODO)).plan
+    assert states(after) == {"1": "inProgress", "1.1": "todo"}
+
+
+def test_a_note_is_a_line_of_the_details_once() -> None:
+    once = with_note(SHOP, "2.2", "line 1\ttab “quoted”")
+    assert with_note(once, "2.2", "line 1\ttab “quoted”") == once
+    task = read_task_file(once).by_id()["2.2"]
+    assert task.fields["details"].node.scalar == "line 1\ttab “quoted”"
+    added = with_note('{"tasks": [{"id": 1, "title": "a"}]}', "1", "n")
+    assert added == '{"tasks": [{"id": 1, "title": "a", "details": "n"}]}'
+
+
+def test_refuses_an_edit_that_it_would_have_to_guess() -> None:
+    with pytest.raises(RalphError, match="no task 9; see the ids in: ralph plan"):
+        with_state(SHOP, "9", TaskState.DONE)
+    with pytest.raises(RalphError, match="line 1 of the plan is not valid JSON"):
+        with_state("{", "1", TaskState.DONE)
+
+
+def test_protects_what_a_task_demands() -> None:
+    before = protected_fields(SHOP)
+    assert before["2"][Forbidden.DEPENDENCY] == "1"
+    for old, new, kind in [
+        ('"Checkout"', '"Out"', Forbidden.CRITERIA),
+        ("paid once", "paid", Forbidden.CRITERIA),
+        ('"low"', '"high"', Forbidden.PRIORITY),
+    ]:
+        after = protected_fields(SHOP.replace(old, new))
+        found = {kind for task in before for kind in before[task]
+                 if before[task][kind] != after[task][kind]}  # fmt: skip
+        assert found == {kind}
+    assert protected_fields(with_state(SHOP, "3", TaskState.BLOCKED, "x")) == before
+
+
+class TestCopy:
+    """A task is written as in another text."""
+
+    @pytest.mark.parametrize("task_id", ["1", "2", "2.1", "2.2", "3"])
+    def test_a_removed_task_comes_back_where_it_was(self, task_id: str) -> None:
+        without = with_task_of(SHOP, '{"tasks": []}', task_id)
+        assert task_id not in parse_tasks(without).plan.by_id()
+        back = with_task_of(without, SHOP, task_id)
+        assert parse_tasks(back).plan.tasks == parse_tasks(SHOP).plan.tasks
+        assert json.loads(back) == json.loads(SHOP)
+
+    def test_a_changed_task_is_restored_and_its_subtasks_stay(self) -> None:
+        agents = with_state(SHOP.replace('"Checkout"', '"Nothing"'), "2.2", TaskState.DONE)
+        assert with_task_of(agents, SHOP, "2") == with_state(SHOP, "2.2", TaskState.DONE)
+
+    def test_a_task_without_subtasks_is_restored(self) -> None:
+        plain = tasks_of({"id": 1, "title": "a"})
+        assert with_task_of(plain.replace('"a"', '"b"'), plain, "1") == plain
+
+    def test_new_subtasks_stay(self) -> None:
+        plain = tasks_of({"id": 1, "title": "a"})
+        expanded = tasks_of({"id": 1, "title": "b", "subtasks": [{"id": 1, "title": "c"}]})
+        after = parse_tasks(with_task_of(expanded, plain, "1")).plan
+        assert [task.title for task in after.tasks] == ["a", "c"]
+
+    def test_a_subtask_comes_back_with_its_list_or_its_task(self) -> None:
+        full = tasks_of({"id": 1, "title": "a", "subtasks": [{"id": 1, "title": "c"}]})
+        for left in ({"id": 1, "title": "a"}, {"id": 1, "title": "a", "subtasks": []}):
+            back = with_task_of(tasks_of(left), full, "1.1")
+            assert json.loads(back) == json.loads(full)
+        assert json.loads(with_task_of(tasks_of(), full, "1.1")) == json.loads(full)
+
+    def test_what_neither_has_changes_nothing(self) -> None:
+        assert with_task_of(SHOP, SHOP, "9") == SHOP
+        assert with_task_of("{}", SHOP, "1") == "{}"
+
+
+@given(st.text())
+def test_reading_never_raises(text: str) -> None:
+    parse_tasks(text)
+    needs_of(text)
+    protected_fields(text)
+    assert why_broken(text)
