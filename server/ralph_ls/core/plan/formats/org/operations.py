@@ -1,0 +1,174 @@
+"""Operations on an Org file: the plan in it, and edits of one heading or box each.
+
+A task waits for the tasks below it, and for those that its property BLOCKER names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from ralph_ls.core.plan.formats.org.outline import (
+    BLOCKED_BY,
+    DEFAULT,
+    OrgTask,
+    Outline,
+    read_outline,
+)
+from ralph_ls.core.plan.formats.task_lines import (
+    copy_task_lines,
+    ending_of,
+    find_task,
+    own_span,
+)
+from ralph_ls.core.plan.model import ParsedPlan, Plan, Task, TaskKind
+from ralph_ls.protocol.errors import RalphError
+from ralph_ls.protocol.run.iteration_events import Forbidden
+from ralph_ls.protocol.task_words import TaskState
+
+_OPEN = frozenset({TaskState.TODO, TaskState.IN_PROGRESS})
+_MARKS = {TaskState.TODO: " ", TaskState.IN_PROGRESS: "-", TaskState.DONE: "X"}
+
+
+def parse_org(text: str) -> ParsedPlan:
+    """Read the tasks of an outline; never raises."""
+    return ParsedPlan(plan=Plan(tasks=_tasks_in(text)))
+
+
+def why_broken(text: str) -> str:
+    """Any text is an outline."""
+    del text
+    return ""
+
+
+def needs_of(text: str) -> Mapping[str, tuple[str, ...]]:
+    """The ids of the tasks that each depends on."""
+    tasks = read_outline(text).tasks
+    found = {task.id: dict.fromkeys(task.needs) for task in tasks}
+    for task in tasks:
+        if task.parent is not None and task.parent.id in found:
+            found[task.parent.id][task.id] = None
+    return {task_id: tuple(needs) for task_id, needs in found.items() if needs}
+
+
+def protected_fields(text: str) -> Mapping[str, Mapping[Forbidden, str]]:
+    """What an agent may not change of each task, as comparable text."""
+    return {
+        task.id: {
+            Forbidden.CRITERIA: "\n".join([task.title, *task.criteria]),
+            Forbidden.PRIORITY: task.priority or "",
+            Forbidden.DEPENDENCY: ", ".join(task.needs),
+        }
+        for task in read_outline(text).tasks
+    }
+
+
+def with_state(text: str, task_id: str, state: TaskState, reason: str = "") -> str:
+    """The text with one task in a state, by a keyword of this file or by its box.
+
+    Where no keyword means that a task is blocked, its last line has the reason.
+    """
+    outline = read_outline(text)
+    task = find_task(_tasks_in(text), task_id)
+    if task.state is state and not reason:
+        return text
+    if task.kind is TaskKind.ITEM:
+        return _with_mark(text, task, _MARKS.get(state), state)
+    text = _without_reason(text, task_id)
+    task = find_task(_tasks_in(text), task_id)
+    keyword = _keyword_for(outline, state)
+    if state is TaskState.BLOCKED:
+        is_noted = bool(reason) or keyword is None
+        if keyword is None and task.state not in _OPEN:
+            keyword = _keyword_for(outline, TaskState.TODO)
+        if keyword is not None and task.state is not state:
+            text = _with_mark(text, task, keyword, state)
+        return with_note(text, task_id, BLOCKED_BY + (reason or "?")) if is_noted else text
+    return text if task.state is state else _with_mark(text, task, keyword, state)
+
+
+def with_note(text: str, task_id: str, note: str) -> str:
+    """The text with one more line below a heading, unless it ends with it; a box has no notes."""
+    tasks = _tasks_in(text)
+    task = find_task(tasks, task_id)
+    if task.kind is TaskKind.ITEM:
+        return text
+    start, end = own_span(text, tasks, task)
+    written = text[start:end].rstrip()
+    if written.splitlines()[-1].strip() == note:
+        return text
+    at = start + len(written)
+    return f"{text[:at]}{ending_of(text)}{note}{text[at:]}"
+
+
+def with_task_of(text: str, other: str, task_id: str) -> str:
+    """The text in which one task is as in ``other``; those below it stay as they are."""
+    return copy_task_lines(_tasks_in, text, other, task_id)
+
+
+def _tasks_in(text: str) -> tuple[Task, ...]:
+    return tuple(map(_to_task, read_outline(text).tasks))
+
+
+def _to_task(task: OrgTask) -> Task:
+    state = task.state
+    if task.reason is not None and state in _OPEN:
+        state = TaskState.BLOCKED
+    return Task(
+        id=task.id,
+        title=task.title,
+        state=state,
+        priority=task.priority,
+        section=task.section,
+        optional=False,
+        line=task.line,
+        start=task.start,
+        end=task.end,
+        end_line=task.end_line,
+        depth=sum(1 for _ in _above(task)),
+        parent=None if task.parent is None else task.parent.id,
+        blocked_by=task.reason if state is TaskState.BLOCKED else None,
+        criteria=tuple(task.criteria),
+        kind=TaskKind.HEADING if task.level else TaskKind.ITEM,
+        mark=task.mark,
+        words=(task.line, *task.words),
+    )
+
+
+def _above(task: OrgTask) -> Iterator[OrgTask]:
+    above = task.parent
+    while above is not None:
+        yield above
+        above = above.parent
+
+
+def _keyword_for(outline: Outline, state: TaskState) -> str | None:
+    """The file's first keyword for a state; where it has none, one of the usual for open, done."""
+    words = {meant: word for word, meant in reversed(outline.keywords.items())}
+    open_word = words.get(TaskState.TODO, DEFAULT[0])
+    usual = {
+        TaskState.TODO: open_word,
+        TaskState.IN_PROGRESS: open_word,
+        TaskState.DONE: DEFAULT[1],
+    }
+    return words.get(state, usual.get(state))
+
+
+def _with_mark(text: str, task: Task, mark: str | None, state: TaskState) -> str:
+    if mark is None or task.mark is None:
+        raise RalphError(
+            f"this Org file has no keyword for a task that is {state.value}; declare one in it, "
+            "such as: #+TODO: TODO WAITING | DONE CANCELLED"
+        )
+    return text[: task.mark[0]] + mark + text[task.mark[1] :]
+
+
+def _without_reason(text: str, task_id: str) -> str:
+    """The text without the line at a task's end that has a reason."""
+    tasks = _tasks_in(text)
+    start, end = own_span(text, tasks, find_task(tasks, task_id))
+    written = text[start:end].rstrip()
+    line = max(written.rfind("\n"), written.rfind("\r"))
+    if line < 0 or not written[line + 1 :].strip().startswith(BLOCKED_BY):
+        return text
+    kept = written[:line].removesuffix("\r")
+    return text[:start] + kept + text[start + len(written) :]

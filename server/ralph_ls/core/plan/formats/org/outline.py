@@ -1,0 +1,250 @@
+"""Outline of an Org file: its headings, boxes and keywords, line by line.
+
+A heading is a task if it begins with a keyword: those that the file declares (``#+TODO: OPEN |
+SHIPPED``), or the usual ones. A box is a task where no heading above it is one, else it is one of
+its criteria. What is in a block, archived or commented out is no task.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from ralph_ls.core.plan.parse.lines import lines_of
+from ralph_ls.core.plan.parse.titles import escape_surrogates, fold_whitespace, title_id
+from ralph_ls.protocol.task_words import Priority, TaskState
+
+BLOCKED_BY = "Blocked by: "
+"""How the last line of a task begins in which a reason is noted."""
+
+KEYWORDS: Mapping[str, TaskState] = MappingProxyType(
+    {
+        "TODO": TaskState.TODO,
+        "NEXT": TaskState.TODO,
+        "DOING": TaskState.IN_PROGRESS,
+        "STARTED": TaskState.IN_PROGRESS,
+        "INPROGRESS": TaskState.IN_PROGRESS,
+        "IN-PROGRESS": TaskState.IN_PROGRESS,
+        "STRT": TaskState.IN_PROGRESS,
+        "WAIT": TaskState.BLOCKED,
+        "WAITING": TaskState.BLOCKED,
+        "HOLD": TaskState.BLOCKED,
+        "BLOCKED": TaskState.BLOCKED,
+        "DONE": TaskState.DONE,
+        "CANCELLED": TaskState.SKIPPED,
+        "CANCELED": TaskState.SKIPPED,
+        "KILL": TaskState.SKIPPED,
+    }
+)
+DEFAULT = ("TODO", "DONE")
+BOXES = {" ": TaskState.TODO, "-": TaskState.IN_PROGRESS, "X": TaskState.DONE, "x": TaskState.DONE}
+_PRIORITIES = {"A": Priority.P0, "B": Priority.P1}
+_DECLARED = re.compile(r"\ufeff?#\+(?:SEQ_|TYP_)?TODO:(?P<words>.*)", re.IGNORECASE)
+_HEADING = re.compile(
+    r"\ufeff?(?P<stars>\*+)[ \t]+(?:(?P<keyword>\S+)(?=[ \t]|$)[ \t]*)?"
+    r"(?:\[#(?P<priority>[A-Z0-9])\][ \t]*)?(?P<title>.*?)(?P<tags>[ \t]+:[\w@#%:]+:)?[ \t]*"
+)
+_BOX = re.compile(
+    r"[ \t]*(?:[-+]|[0-9]+[.)]|[ \t]\*)[ \t]+\[(?P<mark>[ xX-])\][ \t]+(?P<title>.*\S.*)"
+)
+_BEGIN = re.compile(r"[ \t]*#\+BEGIN_(?P<name>\S+).*", re.IGNORECASE)
+_PROPERTY = re.compile(r"[ \t]*:(?P<key>ID|CUSTOM_ID|BLOCKER):[ \t]+(?P<value>\S.*)", re.IGNORECASE)
+_COOKIE = re.compile(r"[ \t]*\[(?:[0-9]*/[0-9]*|[0-9]*%)\]")
+
+
+@dataclass(slots=True, kw_only=True)
+class OrgTask:
+    """One heading or box."""
+
+    title: str
+    state: TaskState
+    line: int
+    start: int
+    end: int
+    mark: tuple[int, int]
+    """The place of its keyword, or inside its box."""
+    words: tuple[int, int]
+    """The beginning and end of its title in its line."""
+    level: int
+    """Stars of a heading; 0 of a box."""
+    section: str
+    is_archived: bool = False
+    priority: Priority | None = None
+    parent: OrgTask | None = None
+    id: str = ""
+    needs: tuple[str, ...] = ()
+    criteria: list[str] = field(default_factory=list)
+    reason: str | None = None
+    end_line: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outline:
+    """The tasks of a file in the order of the text."""
+
+    tasks: tuple[OrgTask, ...]
+    keywords: Mapping[str, TaskState]
+    """The keywords of this file, with their states, in their order."""
+
+
+def read_outline(text: str) -> Outline:
+    """Read a file; never raises."""
+    keywords = _keywords_in(text)
+    reader = _Reader({**KEYWORDS, **keywords})
+    for number, (start, line) in enumerate(lines_of(text)):
+        reader.take(number, start, line)
+    tasks = reader.finish()
+    _name(tasks)
+    return Outline(tasks=tasks, keywords=keywords or {word: KEYWORDS[word] for word in DEFAULT})
+
+
+def _keywords_in(text: str) -> dict[str, TaskState]:
+    found: dict[str, TaskState] = {}
+    for _, line in lines_of(text):
+        declared = _DECLARED.fullmatch(line)
+        if declared is None:
+            continue
+        words = [re.sub(r"\(.*?\)", "", word) for word in declared["words"].split()]
+        bar = words.index("|") if "|" in words else len(words) - 1
+        for nth, word in enumerate(words):
+            if word != "|":
+                found.setdefault(word, _state_of(word, is_done=nth >= bar))
+    return found
+
+
+def _state_of(word: str, *, is_done: bool) -> TaskState:
+    known = KEYWORDS.get(word.upper())
+    if is_done:
+        return TaskState.SKIPPED if known is TaskState.SKIPPED else TaskState.DONE
+    is_open = known not in {None, TaskState.DONE, TaskState.SKIPPED}
+    return known if known is not None and is_open else TaskState.TODO
+
+
+class _Reader:
+    """The tasks of the lines so far."""
+
+    def __init__(self, keywords: Mapping[str, TaskState]) -> None:
+        self._keywords = keywords
+        self._tasks: list[OrgTask] = []
+        self._open: list[OrgTask] = []
+        """The headings that the next line is below, tasks or not, from the outermost."""
+        self._block = ""
+
+    def take(self, number: int, start: int, line: str) -> None:
+        if self._block:
+            if line.strip().casefold() == self._block:
+                self._block = ""
+        elif begins := _BEGIN.fullmatch(line):
+            self._block = f"#+end_{begins['name'].casefold()}"
+        elif heading := _HEADING.fullmatch(line):
+            self._take_heading(number, start, line, heading)
+        elif box := _BOX.fullmatch(line):
+            self._take_box(number, start, line, box)
+        else:
+            self._take_text(line)
+        if line.strip():
+            self._end_at(number)
+
+    def finish(self) -> tuple[OrgTask, ...]:
+        return tuple(task for task in self._tasks if not task.is_archived)
+
+    def _take_heading(self, number: int, start: int, line: str, found: re.Match[str]) -> None:
+        level = len(found["stars"])
+        while self._open and self._open[-1].level >= level:
+            self._open.pop()
+        above = self._open[-1] if self._open else None
+        word, title = found["keyword"] or "", found["title"]
+        place = found.span("title")
+        if word not in self._keywords:
+            # What is no keyword belongs to the title.
+            place = (found.start("keyword") if word else place[0], place[1])
+            title, word = line[place[0] : place[1]], ""
+        tags = found["tags"] or ""
+        task = OrgTask(
+            title=_title(title),
+            state=self._keywords.get(word, TaskState.TODO),
+            line=number,
+            start=start,
+            end=start + len(line),
+            mark=(start + found.start("keyword"), start + found.end("keyword")) if word else (0, 0),
+            words=place,
+            level=level,
+            section="" if above is None else above.title,
+            is_archived=(above is not None and above.is_archived)
+            or ":archive:" in tags.casefold()
+            or title.startswith("COMMENT "),
+            priority=_priority_of(found["priority"]),
+            parent=None if above is None else _task_above(above),
+            end_line=number,
+        )
+        self._open.append(task)
+        if word:
+            self._tasks.append(task)
+
+    def _take_box(self, number: int, start: int, line: str, found: re.Match[str]) -> None:
+        above = self._open[-1] if self._open else None
+        owner = None if above is None else _task_above(above)
+        title = _title(found["title"])
+        if owner is not None:
+            owner.criteria.append(title)
+            return
+        self._tasks.append(
+            OrgTask(
+                title=title,
+                state=BOXES[found["mark"]],
+                line=number,
+                start=start,
+                end=start + len(line),
+                mark=(start + found.start("mark"), start + found.end("mark")),
+                words=found.span("title"),
+                level=0,
+                section="" if above is None else above.title,
+                is_archived=above is not None and above.is_archived,
+                end_line=number,
+            )
+        )
+
+    def _take_text(self, line: str) -> None:
+        task = self._open[-1] if self._open else None
+        if task is None or not task.mark[1]:
+            return
+        if found := _PROPERTY.fullmatch(line):
+            value = escape_surrogates(found["value"].strip())
+            if found["key"].upper() == "BLOCKER":
+                task.needs = tuple(re.findall(r"[\w-]+", value.replace("ids(", " ")))
+            else:
+                task.id = value
+        elif line.strip():
+            words = line.strip()
+            is_reason = words.startswith(BLOCKED_BY)
+            task.reason = fold_whitespace(words.removeprefix(BLOCKED_BY)) if is_reason else None
+
+    def _end_at(self, number: int) -> None:
+        for task in self._open:
+            task.end_line = number
+
+
+def _task_above(heading: OrgTask) -> OrgTask | None:
+    """The heading itself, or the nearest one above it, that is a task."""
+    return heading if heading.mark[1] else heading.parent
+
+
+def _name(tasks: tuple[OrgTask, ...]) -> None:
+    """Give each task an id of its own."""
+    known: set[str] = set()
+    for task in tasks:
+        wanted, nth = task.id or title_id(task.title), 2
+        task.id = wanted
+        while task.id in known:
+            task.id, nth = f"{wanted}-{nth}", nth + 1
+        known.add(task.id)
+
+
+def _title(text: str) -> str:
+    return escape_surrogates(fold_whitespace(_COOKIE.sub(" ", text))) or "Untitled"
+
+
+def _priority_of(letter: str | None) -> Priority | None:
+    return None if letter is None else _PRIORITIES.get(letter, Priority.P2)

@@ -1,0 +1,204 @@
+"""Operations on a todo.txt: one line a task, ``x`` in front of what is done.
+
+A line has a priority in round brackets, dates, projects (``+shop``), contexts (``@phone``) and
+values (``key:value``). The form knows only open and done; other states are values:
+``status:doing``, ``status:cancelled``, ``blocked:no_licence``. Whoever finishes a task writes the
+day; no clock is read here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ralph_ls.core.plan.formats.task_lines import copy_task_lines, find_task
+from ralph_ls.core.plan.model import ParsedPlan, Plan, Task
+from ralph_ls.core.plan.parse.lines import lines_of
+from ralph_ls.core.plan.parse.titles import escape_surrogates, fold_whitespace, title_id
+from ralph_ls.protocol.run.iteration_events import Forbidden
+from ralph_ls.protocol.task_words import Priority, TaskState
+
+_DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_LINE = re.compile(
+    rf"\ufeff?(?:(?P<done>x)[ \t]+(?:{_DATE}[ \t]+){{0,2}}"
+    rf"|(?:\((?P<priority>[A-Z])\)[ \t]+)?(?:{_DATE}[ \t]+)?)(?P<words>\S.*)"
+)
+_VALUE = re.compile(r"(?:(?<=[ \t])|^)(?P<key>[A-Za-z][\w-]*):(?P<value>[^\s/][^\s]*)")
+_OWN = frozenset({"id", "dep", "depends", "after", "pri", "status", "blocked"})
+"""The keys that are no part of a title."""
+_PROJECT = re.compile(r"(?:(?<=[ \t])|^)\+(?P<name>\S*\w)")
+_WAITING = re.compile(r"(?:(?<=[ \t])|^)@(?:waiting|blocked)(?=[ \t]|$)", re.IGNORECASE)
+_STATES = {
+    "doing": TaskState.IN_PROGRESS,
+    "started": TaskState.IN_PROGRESS,
+    "in-progress": TaskState.IN_PROGRESS,
+    "cancelled": TaskState.SKIPPED,
+    "canceled": TaskState.SKIPPED,
+    "blocked": TaskState.BLOCKED,
+    "waiting": TaskState.BLOCKED,
+}
+_STATUS = {TaskState.IN_PROGRESS: " status:doing", TaskState.SKIPPED: " status:cancelled"}
+
+
+def parse_todo_txt(text: str) -> ParsedPlan:
+    """Read the tasks, one a line; never raises."""
+    return ParsedPlan(plan=Plan(tasks=_tasks_in(text)))
+
+
+def why_broken(text: str) -> str:
+    """Any text is a todo.txt."""
+    del text
+    return ""
+
+
+def needs_of(text: str) -> Mapping[str, tuple[str, ...]]:
+    """The ids of the tasks that each depends on: ``dep:``, ``depends:`` or ``after:``."""
+    found = {}
+    for task in _tasks_in(text):
+        values = _read(text[task.start : task.end]).values
+        names = [values.get(key, "") for key in ("dep", "depends", "after")]
+        found[task.id] = tuple(name for part in names for name in part.split(",") if name)
+    return {task_id: names for task_id, names in found.items() if names}
+
+
+def protected_fields(text: str) -> Mapping[str, Mapping[Forbidden, str]]:
+    """What an agent may not change of each task: its words are its id where it has none."""
+    return {
+        task.id: {
+            Forbidden.CRITERIA: task.title,
+            Forbidden.PRIORITY: task.priority or "",
+            Forbidden.DEPENDENCY: ",".join(needs),
+        }
+        for needed in [needs_of(text)]
+        for task in _tasks_in(text)
+        for needs in [needed.get(task.id, ())]
+    }
+
+
+def with_state(text: str, task_id: str, state: TaskState, reason: str = "", day: str = "") -> str:
+    """The text with one task in a state; ``day`` is the date on which it was done, if known."""
+    task = find_task(_tasks_in(text), task_id)
+    if task.state is state and not reason:
+        return text
+    line = _opened(text[task.start : task.end])
+    match state:
+        case TaskState.DONE:
+            line = _done(line, day)
+        case TaskState.BLOCKED:
+            line += " blocked:" + ("_".join(reason.split()) or "yes")
+        case _:
+            line += _STATUS.get(state, "")
+    return text[: task.start] + line + text[task.end :]
+
+
+def with_note(text: str, task_id: str, note: str) -> str:
+    """The same text: a line has no place for notes."""
+    del task_id, note
+    return text
+
+
+def with_task_of(text: str, other: str, task_id: str) -> str:
+    """The text in which one task's line is as in ``other``."""
+    return copy_task_lines(_tasks_in, text, other, task_id)
+
+
+class _Line(NamedTuple):
+    title: str
+    state: TaskState
+    reason: str | None
+    priority: Priority | None
+    section: str
+    values: Mapping[str, str]
+
+
+def _tasks_in(text: str) -> tuple[Task, ...]:
+    found: list[Task] = []
+    ids: set[str] = set()
+    for number, (start, line) in enumerate(lines_of(text)):
+        if _LINE.fullmatch(line) is None:
+            continue
+        read = _read(line)
+        wanted = escape_surrogates(read.values.get("id", "")) or title_id(read.title)
+        task_id, nth = wanted, 2
+        while task_id in ids:
+            task_id, nth = f"{wanted}-{nth}", nth + 1
+        ids.add(task_id)
+        place = line.find(read.title)
+        found.append(
+            Task(
+                id=task_id,
+                title=read.title,
+                state=read.state,
+                priority=read.priority,
+                section=read.section,
+                optional=False,
+                line=number,
+                start=start,
+                end=start + len(line),
+                end_line=number,
+                depth=0,
+                parent=None,
+                blocked_by=read.reason,
+                criteria=(),
+                words=None if place < 0 else (number, place, place + len(read.title)),
+            )
+        )
+    return tuple(found)
+
+
+def _read(line: str) -> _Line:
+    found = _LINE.fullmatch(line)
+    words = line if found is None else found["words"]
+    values = {one["key"].casefold(): one["value"] for one in _VALUE.finditer(words)}
+    bare = _VALUE.sub(lambda one: "" if one["key"].casefold() in _OWN else one[0], words)
+    bare = _WAITING.sub("", bare)
+    is_done = found is not None and found["done"] is not None
+    letter = values.get("pri", "") if is_done else ("" if found is None else found["priority"])
+    project = _PROJECT.search(words)
+    state = _STATES.get(values.get("status", "").casefold(), TaskState.TODO)
+    if "blocked" in values or _WAITING.search(words):
+        state = TaskState.BLOCKED
+    reason = values.get("blocked", "").replace("_", " ") if state is TaskState.BLOCKED else ""
+    return _Line(
+        title=escape_surrogates(fold_whitespace(bare) or fold_whitespace(words)),
+        state=TaskState.DONE if is_done else state,
+        reason=None if is_done or reason in {"", "yes"} else reason,
+        priority=_priority_of(letter or ""),
+        section="" if project is None else escape_surrogates(project["name"]),
+        values=values,
+    )
+
+
+def _priority_of(letter: str) -> Priority | None:
+    if not letter:
+        return None
+    return {"A": Priority.P0, "B": Priority.P1}.get(letter.upper(), Priority.P2)
+
+
+def _done(line: str, day: str) -> str:
+    """The line ticked; its priority becomes a value, as other tools do it."""
+    mark, bare = _split_mark(line)
+    letter = re.match(r"\(([A-Z])\)[ \t]+", bare)
+    if letter is not None:
+        bare = f"{bare[letter.end() :]} pri:{letter[1]}"
+    return f"{mark}x {day} {bare}" if day else f"{mark}x {bare}"
+
+
+def _opened(line: str) -> str:
+    """The line without the mark and the values of any state."""
+    mark, bare = _split_mark(line)
+    ticked = re.match(rf"x[ \t]+(?:{_DATE}[ \t]+(?={_DATE}[ \t]))?", bare)
+    if ticked is not None:
+        bare = bare[ticked.end() :]
+        letter = re.search(r"[ \t]+pri:([A-Z])(?=[ \t]|$)", bare)
+        if letter is not None:
+            bare = f"({letter[1]}) {bare[: letter.start()]}{bare[letter.end() :]}"
+    bare = re.sub(r"[ \t]+(?:status|blocked):\S+", "", bare, flags=re.IGNORECASE)
+    return mark + re.sub(r"(?i)[ \t]+@(?:waiting|blocked)(?=[ \t]|$)", "", bare)
+
+
+def _split_mark(line: str) -> tuple[str, str]:
+    """The mark of the byte order, if the line has it, and the rest."""
+    bare = line.removeprefix("\ufeff")
+    return line[: len(line) - len(bare)], bare

@@ -1,0 +1,1 @@
+"""BMAD: the stories of its sprint status are read and edited."""

@@ -1,0 +1,1 @@
+"""Org: headings with keywords and boxes are read and edited."""

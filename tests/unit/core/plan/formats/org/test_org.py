@@ -1,0 +1,203 @@
+"""Org: headings with a keyword and boxes are tasks; an edit changes a keyword or a box."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ralph_ls.core.plan.formats.org.operations import (
+    needs_of,
+    parse_org,
+    protected_fields,
+    why_broken,
+    with_note,
+    with_state,
+    with_task_of,
+)
+from ralph_ls.protocol.errors import RalphError
+from ralph_ls.protocol.run.iteration_events import Forbidden
+from ralph_ls.protocol.task_words import TaskState
+from tests.unit.core.plan.formats.format_laws import changed_lines, check_state_edit, states
+
+SHOP = Path("tests/data/plan_formats/org/plan.org").read_bytes().decode()
+PLAN = parse_org(SHOP).plan
+BASKET, PAY, MAIL, BOOK = PLAN.tasks
+
+
+def titles(text: str) -> dict[str, str]:
+    return {task.title: task.state.value for task in parse_org(text).plan.tasks}
+
+
+def only_id(text: str) -> str:
+    return parse_org(text).plan.tasks[0].id
+
+
+def test_reads_headings_and_boxes() -> None:
+    assert titles(SHOP) == {
+        "Basket with a total": "done", "Pay by card": "todo", "領収書 by mail": "todo",
+        "Address book": "done",
+    }  # fmt: skip
+    assert (BASKET.id, BASKET.section, BASKET.priority) == ("basket", "Checkout", "P0")
+    assert PAY.criteria == ("An order is paid once", "=make test= passes")
+    assert PAY.mark is not None
+    assert SHOP[slice(*PAY.mark)] == "TODO"
+    assert PAY.words is not None
+    line, start, end = PAY.words
+    assert SHOP.split("\n")[line][start:end] == PAY.title
+    assert needs_of(SHOP) == {PAY.id: ("basket",)}
+    assert why_broken(SHOP) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        pytest.param("* TODO a\n* DONE b\n* WAITING c\n* CANCELLED d\n* STARTED e\n* NEXT f",
+                     {"a": "todo", "b": "done", "c": "blocked", "d": "skipped",
+                      "e": "inProgress", "f": "todo"}, id="usual-keywords"),
+        pytest.param("#+TODO: OPEN(o) PROOF | SHIPPED(s!) KILL(k@)\n* OPEN a\n* PROOF b\n"
+                     "* SHIPPED c\n* KILL d",
+                     {"a": "todo", "b": "todo", "c": "done", "d": "skipped"}, id="own-keywords"),
+        pytest.param("#+SEQ_TODO: A B C\n* A a\n* C c", {"a": "todo", "c": "done"}, id="no-bar"),
+        pytest.param("#+TODO: DONE | TODO\n* DONE a\n* TODO b", {"a": "todo", "b": "done"},
+                     id="odd-words"),
+        pytest.param("#+TODO:\n\ufeff* TODO a [1/2] :x:y:\n** TODOS b\n*TODO c\n* Todo d\n* TODO",
+                     {"a": "todo", "Untitled": "todo"}, id="no-keyword"),
+        pytest.param("#+begin_src org\n* TODO a\n- [ ] b\n#+END_SRC\n- [-] c",
+                     {"c": "inProgress"}, id="block"),
+        pytest.param("* TODO a :ARCHIVE:\n** TODO b\n* COMMENT x\n** TODO c\n- [ ] d\n* TODO e",
+                     {"e": "todo"}, id="archived"),
+        pytest.param("* x\n+ [ ] a\n1. [x] b\n 2) [X] c\n * [ ] d\n* [ ] e\n- [ ]\n- [y] f",
+                     {"a": "todo", "b": "done", "c": "done", "d": "todo"}, id="lists"),
+        pytest.param("* TODO a\n  Blocked by: no key\n\n** DONE b", {"a": "blocked", "b": "done"},
+                     id="reason"),
+        pytest.param("* TODO a\nBlocked by: no key\nIt came.", {"a": "todo"}, id="old-reason"),
+    ],
+)  # fmt: skip
+def test_reads_the_shapes_of_an_outline(text: str, read: dict[str, str]) -> None:
+    assert titles(text) == read
+
+
+def test_a_task_waits_for_those_below_it() -> None:
+    text = "* TODO a\n:PROPERTIES:\n:CUSTOM_ID: a\n:BLOCKER: ids(x y)\n:END:\n** x\n*** TODO b\n"
+    a, b = parse_org(text).plan.tasks
+    assert (b.parent, b.depth, b.section, a.end_line) == ("a", 1, "x", 6)
+    assert needs_of(text) == {"a": ("x", "y", b.id)}
+
+
+def test_equal_headings_have_different_ids() -> None:
+    first, second = parse_org("* TODO a\n* TODO a").plan.tasks
+    assert second.id == f"{first.id}-2"
+
+
+class TestState:
+    """The keyword or the box is written."""
+
+    @pytest.mark.parametrize("ending", ["\n", "\r\n"])
+    @pytest.mark.parametrize("mark", ["", "\ufeff"])
+    def test_a_keyword_changes_one_line(self, ending: str, mark: str) -> None:
+        text = mark + SHOP.rstrip("\n").replace("\n", ending)
+        after = with_state(text, PAY.id, TaskState.DONE)
+        line = f"** TODO [#A] Pay by card{ending}"
+        assert changed_lines(text, after) == [(line, line.replace("TODO", "DONE"))]
+        assert with_state(after, PAY.id, TaskState.TODO) == text
+
+    @pytest.mark.parametrize(
+        ("state", "box"), [(TaskState.DONE, "[X]"), (TaskState.IN_PROGRESS, "[-]")]
+    )
+    def test_a_box_changes_one_line(self, state: TaskState, box: str) -> None:
+        after = with_state(SHOP, MAIL.id, state)
+        line = "- [ ] 領収書 by mail\n"
+        assert changed_lines(SHOP, after) == [(line, line.replace("[ ]", box))]
+
+    @given(st.sampled_from([BASKET.id, PAY.id]), st.sampled_from(list(TaskState)))
+    def test_an_edit_gives_one_task_its_state(self, task_id: str, state: TaskState) -> None:
+        check_state_edit(parse_org, with_state, SHOP, task_id, state)
+
+    def test_a_reason_is_the_last_line_of_its_task(self) -> None:
+        blocked = with_state(SHOP, PAY.id, TaskState.BLOCKED, "no licence")
+        task = parse_org(blocked).plan.by_id()[PAY.id]
+        assert (task.state, task.blocked_by) == (TaskState.BLOCKED, "no licence")
+        assert "** WAITING [#A]" in blocked
+        assert "passes\nBlocked by: no licence\n* Mail" in blocked
+        assert "Blocked by: x\n" in with_state(blocked, PAY.id, TaskState.BLOCKED, "x")
+        assert with_state(blocked, PAY.id, TaskState.TODO) == SHOP
+
+    @pytest.mark.parametrize("ending", ["\n", "\r\n"])
+    def test_without_a_keyword_the_reason_alone_blocks(self, ending: str) -> None:
+        text = f"* TODO a{ending}* DONE b"
+        blocked = with_state(text, only_id(text), TaskState.BLOCKED)
+        assert blocked == f"* TODO a{ending}Blocked by: ?{ending}* DONE b"
+        assert with_state(blocked, only_id(text), TaskState.TODO) == text
+        done = parse_org(text).plan.tasks[1].id
+        assert with_state(text, done, TaskState.BLOCKED, "x").endswith(
+            f"* TODO b{ending}Blocked by: x"
+        )
+
+    def test_without_a_keyword_a_begun_task_is_open(self) -> None:
+        text = "* DONE a"
+        assert with_state(text, only_id(text), TaskState.IN_PROGRESS) == "* TODO a"
+
+    @pytest.mark.parametrize(
+        ("text", "state"),
+        [("* TODO a", TaskState.SKIPPED), ("- [ ] a", TaskState.BLOCKED)],
+    )
+    def test_refuses_what_it_has_no_keyword_for(self, text: str, state: TaskState) -> None:
+        with pytest.raises(RalphError, match="declare one in it, such as"):
+            with_state(text, only_id(text), state)
+
+    def test_refuses_an_unknown_task(self) -> None:
+        with pytest.raises(RalphError, match="see the ids in: ralph plan"):
+            with_state(SHOP, "x", TaskState.DONE)
+
+
+def test_a_note_is_a_line_below_a_heading() -> None:
+    noted = with_note(SHOP, PAY.id, "n")
+    assert noted == SHOP.replace("passes\n", "passes\nn\n")
+    assert with_note(noted, PAY.id, "n") == noted
+    assert with_note(SHOP, MAIL.id, "n") == SHOP
+
+
+def test_protects_what_a_task_demands() -> None:
+    before = protected_fields(SHOP)[PAY.id]
+    for old, new, kind in [
+        ("paid once", "paid", Forbidden.CRITERIA),
+        ("TODO [#A]", "TODO [#B]", Forbidden.PRIORITY),
+        (":BLOCKER: basket", ":BLOCKER: x", Forbidden.DEPENDENCY),
+    ]:
+        after = protected_fields(SHOP.replace(old, new))[PAY.id]
+        assert {one for one in before if before[one] != after[one]} == {kind}
+    assert protected_fields(SHOP.replace("[ ] An", "[X] An"))[PAY.id] == before
+
+
+@pytest.mark.parametrize("task", [BASKET, PAY, MAIL, BOOK], ids=lambda task: str(task.id))
+def test_a_removed_task_comes_back_where_it_was(task: object) -> None:
+    task_id = getattr(task, "id", "")
+    without = with_task_of(SHOP, "", task_id)
+    assert task_id not in states(parse_org(without).plan)
+    back = with_task_of(without, SHOP, task_id)
+    assert titles(back) == titles(SHOP)
+
+
+def test_what_is_below_a_task_stays_when_it_is_restored() -> None:
+    text = "* TODO a\nbody\n** TODO b\n"
+    changed = "* TODO a\nother\n** DONE b\n"
+    assert with_task_of(changed, text, only_id(text)) == "* TODO a\nbody\n** DONE b\n"
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ["* ", "** ", "TODO ", "DONE ", "#+TODO: ", "| ", "- [ ] ", "[#A] ", "a", "\n", "\r\n",
+             ":ID: ", "#+BEGIN_X\n", "#+END_X\n", "Blocked by: ", ":x:", "COMMENT "]
+        )
+    ).map("".join)
+)  # fmt: skip
+def test_reading_never_raises(text: str) -> None:
+    needs_of(text)
+    protected_fields(text)
+    for task in parse_org(text).plan.tasks:
+        assert with_state(text, task.id, task.state) == text
+        with_task_of(text, "", task.id)

@@ -1,0 +1,1 @@
+"""todo.txt: its lines are read and edited."""

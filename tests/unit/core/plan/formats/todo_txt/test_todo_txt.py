@@ -1,0 +1,158 @@
+"""todo.txt: a line is a task; an edit changes one line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ralph_ls.core.plan.formats.todo_txt.operations import (
+    needs_of,
+    parse_todo_txt,
+    protected_fields,
+    why_broken,
+    with_note,
+    with_state,
+    with_task_of,
+)
+from ralph_ls.protocol.run.iteration_events import Forbidden
+from ralph_ls.protocol.task_words import Priority, TaskState
+from tests.unit.core.plan.formats.format_laws import check_state_edit, states
+
+SHOP = Path("tests/data/plan_formats/todo.txt/todo.txt").read_bytes().decode()
+
+
+def only(line: str) -> tuple[str, TaskState, Priority | None, str | None]:
+    (task,) = parse_todo_txt(line).plan.tasks
+    return task.title, task.state, task.priority, task.blocked_by
+
+
+def test_reads_a_task_a_line() -> None:
+    plan = parse_todo_txt(SHOP).plan
+    assert list(states(plan).values()) == ["done", "todo", "todo", "todo"]
+    basket, pay, mail, call = plan.tasks
+    assert (basket.id, basket.title, basket.section) == (
+        "basket",
+        "Basket with a total +shop",
+        "shop",
+    )
+    assert [task.priority for task in plan.tasks] == ["P0", "P0", "P2", None]
+    assert mail.title == "領収書 by mail +mail see https://example.com/mail"
+    assert needs_of(SHOP) == {pay.id: ("basket",)}
+    assert call.words == (3, 0, len("Call the bank @phone"))
+    assert why_broken(SHOP) == ""
+
+
+@pytest.mark.parametrize(
+    ("line", "read"),
+    [
+        ("x a", ("a", TaskState.DONE, None, None)),
+        ("x 2026-01-02 2026-01-01 a pri:B", ("a", TaskState.DONE, Priority.P1, None)),
+        ("X a", ("X a", TaskState.TODO, None, None)),
+        ("xylophone", ("xylophone", TaskState.TODO, None, None)),
+        ("\ufeff(B) 2026-01-01 a  b", ("a b", TaskState.TODO, Priority.P1, None)),
+        ("(b) a", ("(b) a", TaskState.TODO, None, None)),
+        ("a status:doing", ("a", TaskState.IN_PROGRESS, None, None)),
+        ("a status:cancelled", ("a", TaskState.SKIPPED, None, None)),
+        ("a status:odd due:2026-01-01", ("a due:2026-01-01", TaskState.TODO, None, None)),
+        ("a blocked:no_key", ("a", TaskState.BLOCKED, None, "no key")),
+        ("a blocked:yes", ("a", TaskState.BLOCKED, None, None)),
+        ("a @Waiting", ("a", TaskState.BLOCKED, None, None)),
+        ("id:7", ("id:7", TaskState.TODO, None, None)),
+    ],
+)
+def test_reads_states_priorities_and_values(
+    line: str, read: tuple[str, TaskState, Priority | None, str | None]
+) -> None:
+    assert only(line) == read
+
+
+def test_equal_lines_have_different_ids() -> None:
+    first, second = parse_todo_txt("a id:1\n\n  \na id:1").plan.tasks
+    assert (first.id, second.id) == ("1", "1-2")
+
+
+@pytest.mark.parametrize(
+    ("line", "day", "done"),
+    [
+        ("a", "2026-01-02", "x 2026-01-02 a"),
+        ("a", "", "x a"),
+        ("(A) 2026-01-01 a +b", "2026-01-02", "x 2026-01-02 2026-01-01 a +b pri:A"),
+        ("\ufeffa status:doing", "2026-01-02", "\ufeffx 2026-01-02 a"),
+        ("a blocked:x @waiting", "", "x a"),
+    ],
+)
+@pytest.mark.parametrize("ending", ["", "\n", "\r\n"])
+def test_ticking_writes_the_form_of_the_tool(line: str, day: str, done: str, ending: str) -> None:
+    text = f"{line}{ending}{'b' if ending else ''}"
+    task_id = parse_todo_txt(text).plan.tasks[0].id
+    after = with_state(text, task_id, TaskState.DONE, "", day)
+    assert after == f"{done}{ending}{'b' if ending else ''}"
+    opened = with_state(after, task_id, TaskState.TODO)
+    assert only(opened.split("\n")[0].strip("\r"))[1] is TaskState.TODO
+
+
+def test_a_ticked_line_is_open_again_as_it_was() -> None:
+    text = "(A) 2026-01-01 a +b\n"
+    (task,) = parse_todo_txt(text).plan.tasks
+    after = with_state(text, task.id, TaskState.DONE, "", "2026-01-02")
+    assert with_state(after, task.id, TaskState.TODO) == text
+
+
+def test_a_blocked_task_has_its_reason() -> None:
+    blocked = with_state("a id:1", "1", TaskState.BLOCKED, "no  licence")
+    assert blocked == "a id:1 blocked:no_licence"
+    assert with_state(blocked, "1", TaskState.BLOCKED) == blocked
+    assert with_state(blocked, "1", TaskState.BLOCKED, "x") == "a id:1 blocked:x"
+    assert with_state("a id:1", "1", TaskState.BLOCKED) == "a id:1 blocked:yes"
+
+
+@given(st.integers(0, 3), st.sampled_from(list(TaskState)))
+def test_an_edit_gives_one_task_its_state(nth: int, state: TaskState) -> None:
+    task_id = parse_todo_txt(SHOP).plan.tasks[nth].id
+    check_state_edit(parse_todo_txt, with_state, SHOP, task_id, state)
+
+
+def test_protects_what_a_task_demands() -> None:
+    before = protected_fields("(A) a id:1 dep:2\nb id:2")
+    for line, kind in [
+        ("(A) b id:1 dep:2", Forbidden.CRITERIA),
+        ("(B) a id:1 dep:2", Forbidden.PRIORITY),
+        ("(A) a id:1", Forbidden.DEPENDENCY),
+    ]:
+        after = protected_fields(f"{line}\nb id:2")
+        assert {one for one in before["1"] if before["1"][one] != after["1"][one]} == {kind}
+
+
+class TestCopy:
+    """A line is written as in another text."""
+
+    def test_a_removed_line_comes_back_where_it_was(self) -> None:
+        for task in parse_todo_txt(SHOP).plan.tasks:
+            without = with_task_of(SHOP, "", task.id)
+            assert len(without.splitlines()) == 3
+            assert with_task_of(without, SHOP, task.id) == SHOP
+            assert with_note(SHOP, task.id, "n") == SHOP
+
+    @pytest.mark.parametrize(
+        ("text", "other", "after"),
+        [
+            ("", "a id:1", "a id:1"),
+            ("b", "a id:1\nb", "a id:1\nb"),
+            ("b id:2", "b id:2\na id:1", "b id:2\na id:1"),
+            ("b id:2\r\nc", "b id:2\r\na id:1", "b id:2\r\na id:1\r\nc"),
+            ("c\rb id:2", "b id:2\ra id:1", "c\rb id:2\na id:1"),
+            ("a id:2", "a id:2", "a id:2"),
+        ],
+    )
+    def test_line_endings_are_kept(self, text: str, other: str, after: str) -> None:
+        assert with_task_of(text, other, "1") == after
+
+
+@given(st.text())
+def test_reading_never_raises(text: str) -> None:
+    parse_todo_txt(text)
+    needs_of(text)
+    protected_fields(text)
