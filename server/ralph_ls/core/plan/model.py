@@ -208,6 +208,11 @@ class PlanKind(StrEnum):
     """``bd``."""
     REQUEST = "request"
     """The text of a request."""
+    TASK_MASTER = "task-master"
+    BACKLOG = "backlog.md"
+    BMAD = "bmad"
+    TODO_TXT = "todo.txt"
+    ORG = "org"
 
 
 LARGEST_PLAN = 16 << 20

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import assert_never
 
 from ralph_ls.core.loop.profiles import SPEC, Profile
 from ralph_ls.core.plan.model import PlanKind
@@ -186,8 +185,8 @@ def setup_documents(
             return _of_beads(root, order, environment, today=today)
         case PlanKind.REQUEST:
             return _of_request(root, order)
-        case _:  # pragma: no cover
-            assert_never(profile.plan_kind)
+        case kind:  # pragma: no cover
+            raise AssertionError(f"no profile expects a plan of {kind}")
 
 
 def requirements_beside(plan_path: str) -> str:

@@ -9,14 +9,32 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from types import MappingProxyType
 
+from ralph_ls.core.plan.formats.backlog_md.format import BACKLOG
+from ralph_ls.core.plan.formats.bmad.format import BMAD
 from ralph_ls.core.plan.formats.markdown.format import MARKDOWN
+from ralph_ls.core.plan.formats.org.format import ORG
 from ralph_ls.core.plan.formats.plan_format import PlanFormat
 from ralph_ls.core.plan.formats.stories.format import STORIES
+from ralph_ls.core.plan.formats.task_master.format import TASK_MASTER
+from ralph_ls.core.plan.formats.todo_txt.format import TODO_TXT
 from ralph_ls.core.plan.formats.without_text import BEADS, REQUEST
 from ralph_ls.core.plan.model import PlanKind
 
 FORMATS: Mapping[PlanKind, PlanFormat] = MappingProxyType(
-    {one.name: one for one in (MARKDOWN, STORIES, BEADS, REQUEST)}
+    {
+        one.name: one
+        for one in (
+            MARKDOWN,
+            STORIES,
+            BEADS,
+            REQUEST,
+            TASK_MASTER,
+            BACKLOG,
+            BMAD,
+            TODO_TXT,
+            ORG,
+        )
+    }
 )
 """By name; where several have files in a repository, they are offered in this order."""
 

@@ -1,6 +1,6 @@
 """Task lines: a task of a text as whole lines, replaced, inserted or removed.
 
-For formats in which a task begins on a line of its own, and ends before the next one.
+For formats in which a task begins on a separate line, and ends before the next one.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from ralph_ls.core.plan.formats.org.outline import (
     BLOCKED_BY,
     DEFAULT,
+    OrgOutline,
     OrgTask,
-    Outline,
     read_outline,
 )
 from ralph_ls.core.plan.formats.task_lines import (
@@ -141,9 +141,9 @@ def _above(task: OrgTask) -> Iterator[OrgTask]:
         above = above.parent
 
 
-def _keyword_for(outline: Outline, state: TaskState) -> str | None:
+def _keyword_for(outline: OrgOutline, state: TaskState) -> str | None:
     """The file's first keyword for a state; where it has none, one of the usual for open, done."""
-    words = {meant: word for word, meant in reversed(outline.keywords.items())}
+    words = {meant: word for word, meant in reversed(list(outline.keywords.items()))}
     open_word = words.get(TaskState.TODO, DEFAULT[0])
     usual = {
         TaskState.TODO: open_word,

@@ -81,7 +81,7 @@ class OrgTask:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outline:
+class OrgOutline:
     """The tasks of a file in the order of the text."""
 
     tasks: tuple[OrgTask, ...]
@@ -89,7 +89,7 @@ class Outline:
     """The keywords of this file, with their states, in their order."""
 
 
-def read_outline(text: str) -> Outline:
+def read_outline(text: str) -> OrgOutline:
     """Read a file; never raises."""
     keywords = _keywords_in(text)
     reader = _Reader({**KEYWORDS, **keywords})
@@ -97,7 +97,7 @@ def read_outline(text: str) -> Outline:
         reader.take(number, start, line)
     tasks = reader.finish()
     _name(tasks)
-    return Outline(tasks=tasks, keywords=keywords or {word: KEYWORDS[word] for word in DEFAULT})
+    return OrgOutline(tasks=tasks, keywords=keywords or {word: KEYWORDS[word] for word in DEFAULT})
 
 
 def _keywords_in(text: str) -> dict[str, TaskState]:
@@ -232,7 +232,7 @@ def _task_above(heading: OrgTask) -> OrgTask | None:
 
 
 def _name(tasks: tuple[OrgTask, ...]) -> None:
-    """Give each task an id of its own."""
+    """Give each task a unique id."""
     known: set[str] = set()
     for task in tasks:
         wanted, nth = task.id or title_id(task.title), 2

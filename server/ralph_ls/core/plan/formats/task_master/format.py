@@ -1,1 +1,38 @@
-"""Task Master as a plan format."""
+"""Task Master format: ``tasks.json``, where its tool has it now, and where it had it before."""
+
+from __future__ import annotations
+
+from ralph_ls.core.plan.formats.plan_format import (
+    PlanFormat,
+    PlanOperations,
+    PlanStorage,
+    TextOperations,
+)
+from ralph_ls.core.plan.model import PlanKind
+
+
+def _load() -> PlanOperations:
+    from ralph_ls.core.plan.formats.task_master import operations
+    from ralph_ls.core.plan.formats.text_operations import structured_operations
+
+    return structured_operations(
+        TextOperations(
+            parse=lambda text, _: operations.parse_tasks(text),
+            broken=operations.why_broken,
+            needs=operations.needs_of,
+            protected=operations.protected_fields,
+            set_state=operations.with_state,
+            add_note=operations.with_note,
+            copy_task=operations.with_task_of,
+        )
+    )
+
+
+TASK_MASTER = PlanFormat(
+    name=PlanKind.TASK_MASTER,
+    title="Task Master",
+    source="the tasks of Task Master",
+    storage=PlanStorage.FILE,
+    load=_load,
+    files=(".taskmaster/tasks/tasks.json", "tasks/tasks.json"),
+)

@@ -42,7 +42,7 @@ STATE_OF: Mapping[str, TaskState] = MappingProxyType(
         "open": TaskState.TODO,
         "completed": TaskState.DONE,
         "complete": TaskState.DONE,
-        # Whoever looks at it decides, so no agent takes it.
+        # The user looks at it and decides, so no agent takes it.
         "review": TaskState.BLOCKED,
         "cancelled": TaskState.SKIPPED,
         "canceled": TaskState.SKIPPED,

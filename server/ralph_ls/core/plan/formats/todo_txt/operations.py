@@ -2,8 +2,8 @@
 
 A line has a priority in round brackets, dates, projects (``+shop``), contexts (``@phone``) and
 values (``key:value``). The form knows only open and done; other states are values:
-``status:doing``, ``status:cancelled``, ``blocked:no_licence``. Whoever finishes a task writes the
-day; no clock is read here.
+``status:doing``, ``status:cancelled``, ``blocked:no_licence``. The day on which a task was done is
+given by the caller.
 """
 
 from __future__ import annotations
@@ -25,6 +25,10 @@ _LINE = re.compile(
     rf"|(?:\((?P<priority>[A-Z])\)[ \t]+)?(?:{_DATE}[ \t]+)?)(?P<words>\S.*)"
 )
 _VALUE = re.compile(r"(?:(?<=[ \t])|^)(?P<key>[A-Za-z][\w-]*):(?P<value>[^\s/][^\s]*)")
+_SIGN = re.compile(
+    rf"^\ufeff?(?:x[ \t]|\([A-Z]\)[ \t]|{_DATE}[ \t])|(?:^|[ \t])[+@]\w|(?:^|[ \t])[a-z]+:[^\s/]"
+)
+_MARKDOWN = re.compile(r"#{1,6}[ \t]|[ \t]*[-*][ \t]|[ \t]*[0-9]+[.)][ \t]|```")
 _OWN = frozenset({"id", "dep", "depends", "after", "pri", "status", "blocked"})
 """The keys that are no part of a title."""
 _PROJECT = re.compile(r"(?:(?<=[ \t])|^)\+(?P<name>\S*\w)")
@@ -47,8 +51,12 @@ def parse_todo_txt(text: str) -> ParsedPlan:
 
 
 def why_broken(text: str) -> str:
-    """Any text is a todo.txt."""
-    del text
+    """Why a text is no todo.txt: it is a list in Markdown, or nothing in it has that form."""
+    lines = [line for _, line in lines_of(text) if line.strip()]
+    if any(_MARKDOWN.match(line) for line in lines):
+        return "it is Markdown, and a todo.txt has one task a line; name it TODO.md"
+    if lines and not any(_SIGN.search(line) for line in lines):
+        return "no line has the form of todo.txt, such as: (A) Call the bank +shop @phone"
     return ""
 
 

@@ -46,6 +46,20 @@ def test_reads_a_task_a_line() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", ""),
+        ("\n(A) Call the bank", ""),
+        ("Call\nMail +shop", ""),
+        ("Call\nMail", "no line has the form of todo.txt, such as: (A) Call the bank +shop @phone"),
+        ("# Plan\n- [ ] a", "it is Markdown, and a todo.txt has one task a line; name it TODO.md"),
+    ],
+)
+def test_says_why_a_text_is_no_todo_txt(text: str, why: str) -> None:
+    assert why_broken(text) == why
+
+
+@pytest.mark.parametrize(
     ("line", "read"),
     [
         ("x a", ("a", TaskState.DONE, None, None)),

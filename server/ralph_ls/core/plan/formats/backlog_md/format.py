@@ -1,0 +1,40 @@
+"""Backlog.md format: a folder with one document a task."""
+
+from __future__ import annotations
+
+from ralph_ls.core.plan.formats.plan_format import (
+    PlanFormat,
+    PlanOperations,
+    PlanStorage,
+    TextOperations,
+)
+from ralph_ls.core.plan.model import PlanKind
+
+
+def _load() -> PlanOperations:
+    from ralph_ls.core.plan.formats.backlog_md import operations
+    from ralph_ls.core.plan.formats.text_operations import structured_operations
+
+    return structured_operations(
+        TextOperations(
+            parse=lambda text, _: operations.parse_backlog(text),
+            broken=operations.why_broken,
+            needs=operations.needs_of,
+            protected=operations.protected_fields,
+            set_state=operations.with_state,
+            add_note=operations.with_note,
+            copy_task=operations.with_task_of,
+        )
+    )
+
+
+BACKLOG = PlanFormat(
+    name=PlanKind.BACKLOG,
+    title="Backlog.md",
+    source="the tasks of Backlog.md",
+    storage=PlanStorage.FOLDER,
+    load=_load,
+    files=("backlog/tasks", ".backlog/tasks"),
+    members="*.md",
+    signs=("backlog/config.yml", ".backlog/config.yml", "backlog.config.yml"),
+)

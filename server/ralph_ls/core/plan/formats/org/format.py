@@ -1,0 +1,39 @@
+"""Org format: an outline of Emacs, with keywords and boxes."""
+
+from __future__ import annotations
+
+from ralph_ls.core.plan.formats.plan_format import (
+    PlanFormat,
+    PlanOperations,
+    PlanStorage,
+    TextOperations,
+)
+from ralph_ls.core.plan.model import PlanKind
+
+
+def _load() -> PlanOperations:
+    from ralph_ls.core.plan.formats.org import operations
+    from ralph_ls.core.plan.formats.text_operations import structured_operations
+
+    return structured_operations(
+        TextOperations(
+            parse=lambda text, _: operations.parse_org(text),
+            broken=operations.why_broken,
+            needs=operations.needs_of,
+            protected=operations.protected_fields,
+            set_state=operations.with_state,
+            add_note=operations.with_note,
+            copy_task=operations.with_task_of,
+        )
+    )
+
+
+ORG = PlanFormat(
+    name=PlanKind.ORG,
+    title="Org",
+    source="the headings and boxes of an Org file",
+    storage=PlanStorage.FILE,
+    load=_load,
+    files=("todo.org", "plan.org", "tasks.org"),
+    suffixes=(".org",),
+)

@@ -1,0 +1,38 @@
+"""todo.txt format: one task a line."""
+
+from __future__ import annotations
+
+from ralph_ls.core.plan.formats.plan_format import (
+    PlanFormat,
+    PlanOperations,
+    PlanStorage,
+    TextOperations,
+)
+from ralph_ls.core.plan.model import PlanKind
+
+
+def _load() -> PlanOperations:
+    from ralph_ls.core.plan.formats.text_operations import structured_operations
+    from ralph_ls.core.plan.formats.todo_txt import operations
+
+    return structured_operations(
+        TextOperations(
+            parse=lambda text, _: operations.parse_todo_txt(text),
+            broken=operations.why_broken,
+            needs=operations.needs_of,
+            protected=operations.protected_fields,
+            set_state=operations.with_state,
+            add_note=operations.with_note,
+            copy_task=operations.with_task_of,
+        )
+    )
+
+
+TODO_TXT = PlanFormat(
+    name=PlanKind.TODO_TXT,
+    title="todo.txt",
+    source="the lines of a todo.txt",
+    storage=PlanStorage.FILE,
+    load=_load,
+    files=("todo.txt",),
+)

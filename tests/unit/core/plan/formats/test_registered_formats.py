@@ -1,0 +1,66 @@
+"""The registered formats: a sample project of each is found by its path, read, and edited."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ralph_ls.core.plan.formats.dispatch import operations_of, plan_edit
+from ralph_ls.core.plan.formats.plan_folder import join_files
+from ralph_ls.core.plan.formats.plan_format import PlanStorage, ReadOptions
+from ralph_ls.core.plan.formats.registry import FORMATS, format_of, format_of_file
+from ralph_ls.core.plan.formats.text_operations import unfinished_needs
+from ralph_ls.core.plan.model import PlanKind
+from ralph_ls.core.plan.queries import next_task
+from ralph_ls.protocol.lsp.row_methods import TaskEdit
+from ralph_ls.protocol.task_words import TaskState
+
+DATA = Path("tests/data/plan_formats")
+STRUCTURED = [
+    kind
+    for kind, known in FORMATS.items()
+    if known.storage in {PlanStorage.FILE, PlanStorage.FOLDER}
+]
+NEXT = {
+    PlanKind.TASK_MASTER: "Pay by card",
+    PlanKind.BACKLOG: "Pay by card: a payment that was refused leaves the order unpaid",
+    PlanKind.BMAD: "Story 1.2: Pay by card",
+    PlanKind.TODO_TXT: "Pay by card +shop @work",
+    PlanKind.ORG: "Pay by card",
+}
+
+
+def sample(kind: PlanKind) -> tuple[str, str]:
+    """Path and text of a format's sample project."""
+    known, root = format_of(kind), DATA / kind.value
+    path = next(path for path in known.files if (root / path).exists() or list(root.glob(path)))
+    if known.storage is PlanStorage.FILE:
+        found = next(root.glob(path))
+        return found.relative_to(root).as_posix(), found.read_bytes().decode()
+    files = (root / path).glob(known.members)
+    return path, join_files(
+        {one.relative_to(root).as_posix(): one.read_bytes().decode() for one in files}
+    )
+
+
+@pytest.mark.parametrize("kind", STRUCTURED)
+def test_the_next_task_of_a_sample_is_the_one_that_is_ready(kind: PlanKind) -> None:
+    path, text = sample(kind)
+    assert format_of_file(path, PlanKind.MARKDOWN).name is kind
+    operations = operations_of(kind)
+    plan = operations.parse(text, ReadOptions()).plan
+    assert {task.state for task in plan.tasks} >= {TaskState.TODO, TaskState.DONE}
+    assert operations.text is not None
+    needs = {
+        task_id: [task.id for task in tasks]
+        for task_id, tasks in unfinished_needs(operations.text, plan, text).items()
+    }
+    task = next_task(plan, waits_for=needs)
+    assert task is not None
+    assert task.title == NEXT[kind]
+    blocked = plan_edit(kind, TaskEdit.BLOCK, task.id, reason="no licence")(text)
+    seen = operations.parse(blocked, ReadOptions()).plan.by_id()[task.id]
+    assert (seen.state, seen.blocked_by) == (TaskState.BLOCKED, "no licence")
+    opened = plan_edit(kind, TaskEdit.UNBLOCK, task.id)(blocked)
+    assert operations.parse(opened, ReadOptions()).plan.by_id()[task.id].state is TaskState.TODO
