@@ -19,9 +19,12 @@ ROOT = Path(__file__).resolve().parents[1]
 PHRASES = Path(__file__).with_name("phrases.json")
 SCRIPTS = ROOT / "client-vscode" / "scripts"
 
-PAGES = re.compile(r"[A-Z_]+\.md|(?:docs|changes|client-vscode|\.github)/(?!adr/).*\.md")
+PAGES = re.compile(
+    r"[A-Z_]+\.md|(?:docs|changes|client-vscode|\.github)/(?!adr/).*\.md"
+    r"|server/ralph_ls/(?:core/prompt/wording|store/setup/templates)/.*\.md"
+)
 BUNDLES = re.compile(r"client-vscode/(?:package(?:\.nls)?|l10n/[\w.]+)\.json")
-SERVER = re.compile(r"server/ralph_ls/(?!core/agent/signals/phrases).*\.py")
+SERVER = re.compile(r"server/ralph_ls/(?!core/agent/signals/(?:phrases|question)).*\.py")
 """Without the phrases that are looked for in what agents write."""
 JSON_STRING = re.compile(r'"((?:[^"\\]|\\.)*)",?$')
 

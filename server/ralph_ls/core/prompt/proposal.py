@@ -37,8 +37,8 @@ def proposal_prompt(
 {FIRST_LINE}
 
 Break the task below down into the items of a plan. Later an agent works through the plan, one \
-item at a time, each time with no memory of the last. A person looks at your items first, changes \
-and chooses.
+item at a time, each time without memory of the last. The user first reviews, edits and selects \
+your items.
 
 {TASK_HEADING}
 
@@ -47,7 +47,7 @@ and chooses.
 ## Look first
 
 {existing}- Look at the code base: what is there, what is missing, how it is built and tested.
-- Change nothing: write, move and delete no file, commit nothing. Only look, and answer.
+- Change nothing: write, move and delete no file, commit nothing. Only read, and answer.
 
 ## Answer
 
@@ -59,8 +59,7 @@ a heading without items out.
 - One item is what can be done in one sitting, with its tests. Split what is larger.
 - Put first what others depend on. High Priority is what the task cannot do without; Nice to Have \
 is what it can be finished without.
-- Say what is to be done, and in an indented line below how one sees that it is, such as a command \
-that must pass.
+- Say what to do, and in an indented line below how to verify it, such as a command that must pass.
 - Write 3 to 15 items in all.
 """
 

@@ -99,7 +99,10 @@ RULES = {
     "one-then-stop": Rule(
         line="Do one task, then stop.",
         instead={
-            BEADS: "Do one issue of `bd`, then stop. The plan is what `bd` says, and nothing else.",
+            BEADS: (
+                "Do one issue of `bd`, then stop. The issues in `bd` are the plan, and nothing "
+                "else is."
+            ),
             ISSUE: "Do what the request asks for, or the next part of it, then stop.",
         },
         where=("spec-build", "fixplan-build", "beads-build", "issue-build"),
@@ -111,9 +114,9 @@ RULES = {
     # Where to look, the answer first (docs/rules.md#prompts).
     "step-1": Rule(line="## 1. Look first"),
     "answer-first": Rule(
-        line="- If `.ralph/decide.txt` exists, read it before anything else. What stands below "
-        "`## Answer` is a person's decision: act on it, then delete the file. Without an answer "
-        "leave it as it is, and never answer it yourself."
+        line="- If `.ralph/decide.txt` exists, read it before anything else. The text below `## "
+        "Answer` is the user's decision: act on it, then delete the file. Without an answer, "
+        "leave the file as it is, and never answer it yourself."
     ),
     "look": Rule(
         line="- Read `@fix_plan.md`, the specifications in `specs/` if there are any, and "
@@ -132,20 +135,19 @@ RULES = {
         where=(*BUILDING, *REVIEWING),
     ),
     "search-first": Rule(
-        line="- Search the code base before you write anything: what you need may be there "
-        "already.",
+        line="- Search the code base before you write anything: what you need may already exist.",
         where=(*BUILDING, *REVIEWING),
     ),
     "study-the-code": Rule(
-        line="- Study the code base: what is already there, and what only looks as if it were. "
-        "Search before you hold something to be missing.",
+        line="- Study the code base: what exists, and what only seems to. Search before you "
+        "decide that something is missing.",
         where=PLANNING,
     ),
     # S, Task Selection Criteria, all six (docs/rules.md#prompts).
     "select-1-highest-priority": told(
         "- Take the task named above. Where none is named, take the highest priority task that "
         "you can complete.",
-        issue="- Of what the request asks for and is not there yet, take the highest priority "
+        issue="- Of what the request asks for and is still missing, take the highest priority "
         "task that you can complete.",
     ),
     "select-2-read-carefully": told(
@@ -164,7 +166,7 @@ RULES = {
         beads="- If a task seems unclear or too large, break it down first: `bd create` for each "
         "part, `bd dep add` for what it waits for, and take the first part.",
         issue="- If a part of the request seems too large, break it down first, and do the piece "
-        "that the others need; if it seems unclear, ask, as said below.",
+        "that the others need; if it seems unclear, ask, as described below.",
     ),
     "select-5-reason": told("- Say in the commit message why this task was the one to take."),
     "select-6-blocked": told(
@@ -179,9 +181,7 @@ RULES = {
     ),
     # S, PROMPT_build (docs/rules.md#prompts), and I, Testing Guidelines (docs/rules.md#prompts).
     "no-placeholders": told("- Implement the task completely: no placeholders, no stubs."),
-    "affected-tests": told(
-        "- Run the tests of the code that you touched, and mend what you broke."
-    ),
+    "affected-tests": told("- Run the tests of the code that you touched, and fix what you broke."),
     "tests-20-percent": told(
         "- Spend at most 20 % of your effort on tests. PRIORITIZE: Implementation > Documentation "
         "> Tests."
@@ -198,45 +198,45 @@ RULES = {
     "own-part": Rule(line="## 4. Keep to your part"),
     "never": Rule(
         line="- Change neither the loop's settings nor its prompts nor its validation script. "
-        "What is forbidden is put back."
+        "Forbidden changes are reverted."
     ),
     "may": Rule(
         line="- You may add tasks, re-order, split and re-prioritize them, mark them as blocked, "
-        "move what is finished, and mend specifications that contradict each other or the code.",
+        "move what is finished, and fix specifications that contradict each other or the "
+        "code.",
         instead={
             STORIES: "- You may add stories and dependencies, write notes, and update "
             "descriptions.",
             BEADS: "- You may create issues for work that you discover, add dependencies, set the "
             "status (open, in progress, closed), add notes, update descriptions, and close with "
             "evidence.",
-            ISSUE: "- You may do what the request asks for, and what it cannot be done without.",
+            ISSUE: "- You may do what the request asks for, and what that requires.",
         },
         where=BUILDING,
     ),
     "may-not": Rule(
-        line="- You may not drop an open task without splitting it, and not change what a task is "
-        "accepted by.",
+        line="- You may not drop an open task without splitting it, or change its acceptance "
+        "criteria.",
         instead={
             STORIES: "- You may not delete a story, drop a dependency, change a priority, or touch "
             "acceptance criteria: that is for planning alone.",
             BEADS: "- You may not remove a dependency, change a priority or an issue's type, "
             "delete an issue, or touch acceptance criteria: that is for planning alone.",
-            ISSUE: "- You may not make the request smaller, and not read into it what is not "
-            "there.",
+            ISSUE: "- You may not reduce the request, or read into it what it does not say.",
         },
         where=(*BUILDING, *REVIEWING),
     ),
     "planning-may": Rule(
-        line="- Of a plan that is already there keep what is done, what is blocked and what still "
-        "holds; never drop an open task that the specifications still ask for, and never "
-        "change its criteria.",
+        line="- In an existing plan, keep what is done, what is blocked and what still applies; "
+        "never drop an open task that the specifications still require, and never change its "
+        "criteria.",
         instead={
             STORIES: "- Planning alone may change priorities and acceptance criteria, drop "
-            "dependencies, and remove stories that nobody needs any more. Say in the commit "
-            "message why.",
+            "dependencies, and remove stories that are no longer needed. Say in the "
+            "commit message why.",
             BEADS: "- Planning alone may remove dependencies, change priorities and acceptance "
-            "criteria, delete or archive issues that nobody needs any more, and restructure epics. "
-            "Say in a note why.",
+            "criteria, delete or archive issues that are no longer needed, and restructure "
+            "epics. Say in a note why.",
         },
         where=PLANNING,
     ),
@@ -248,13 +248,13 @@ RULES = {
         where=PLANNING,
     ),
     "planning-criteria": Rule(
-        line="- Say of each task how one sees that it is done, by a command that must pass. "
-        '"Works correctly" is no criterion.',
+        line='- For each task, name a command that must pass when it is done. "Works correctly" '
+        "is not a criterion.",
         where=PLANNING,
     ),
     "criteria-are-fixed": Rule(
-        line="- Write the acceptance criteria now, each with its command: those who build only "
-        "verify them, and cannot change them.",
+        line="- Write the acceptance criteria now, each with its command: iterations that build "
+        "only verify them, and cannot change them.",
         where=("stories-plan", "beads-plan"),
     ),
     "planning-reviews-stuck": Rule(
@@ -287,23 +287,24 @@ RULES = {
         where=("spec-build", "fixplan-build"),
     ),
     "add-gaps": Rule(
-        line="- Write bugs and gaps that you find into `@fix_plan.md` as tasks, also those that "
-        "have nothing to do with yours.",
+        line="- Write bugs and gaps that you find into `@fix_plan.md` as tasks, including those "
+        "that have nothing to do with yours.",
         instead={
             SPEC: "- Write bugs that you find into `IMPLEMENTATION_PLAN.md` below `## Issues "
-            "Discovered`, as `- [BUG] <what>` with `Discovered during: <task>`, `Severity:` and "
-            "`Error:` below it, and gaps as tasks, also those that have nothing to do with yours.",
+            "Discovered`, as `- [BUG] <what>` with `Discovered during: <task>`, `Severity:` "
+            "and `Error:` below it, and gaps as tasks, including those that have nothing to "
+            "do with yours.",
             STORIES: "- Write bugs and gaps that you find into `ralph/tasks.json` as new stories, "
-            "also those that have nothing to do with yours.",
+            "including those that have nothing to do with yours.",
             BEADS: "- Create an issue for each bug and gap that you find, also for those that have "
             "nothing to do with yours.",
-            ISSUE: "- Name bugs and gaps that you find in your answer, also those that have "
+            ISSUE: "- Name bugs and gaps that you find in your answer, including those that have "
             "nothing to do with the request.",
         },
         where=(*BUILDING, *REVIEWING),
     ),
     "clean-plan": Rule(
-        line="- Keep `IMPLEMENTATION_PLAN.md` clean: what is finished and still stands there goes "
+        line="- Keep `IMPLEMENTATION_PLAN.md` clean: move finished tasks that are still there "
         "to `PROGRESS.md` too.",
         where=("spec-build",),
     ),
@@ -359,8 +360,8 @@ RULES = {
         where=("beads-build",),
     ),
     "no-pull-request": Rule(
-        line="- Push nothing and open no pull request: `PR_READY` tells the loop, which does what "
-        "is to be done.",
+        line="- Push nothing and open no pull request: `PR_READY` signals the loop, which does "
+        "both.",
         where=("issue-build",),
     ),
     # Commit format (docs/rules.md#commits).
@@ -371,24 +372,24 @@ RULES = {
     ),
     "commit-form": Rule(
         line="- Begin its message with `ralph: <what was done>`; after a blank line come bullets "
-        "with details, what changed, and how the tests stand."
+        "with details, what changed, and the state of the tests."
     ),
     # Promises (docs/rules.md#prompts).
     "decide": Rule(
-        line="- `<promise>DECIDE:question</promise>` when a person must choose between "
-        "alternatives: name them, and what speaks for each."
+        line="- `<promise>DECIDE:question</promise>` when the user must choose between "
+        "alternatives: name them, and the reasons for each."
     ),
     "blocked": Rule(
         line="- `<promise>BLOCKED:reason</promise>` when something is missing that you cannot "
-        "bring about: say what, and where it is needed."
+        "provide: say what, and where it is needed."
     ),
-    "empty-is-none": Rule(line="With an empty question or reason it is no signal."),
+    "empty-is-none": Rule(line="An empty question or reason does not count."),
     "hard-rule": Rule(
         line="- Do not use BLOCKED/DECIDE to avoid difficult tasks — these are for genuine "
         "blockers only. Exhaust all alternatives first."
     ),
     "promise-alone": Rule(
-        line="If only a person can help, put exactly one of these on a line of its own before the "
+        line="If only the user can help, put exactly one of these on a separate line before the "
         "status block:"
     ),
     # The status block, with when STATUS and when EXIT_SIGNAL (docs/rules.md#prompts).
@@ -413,15 +414,15 @@ RULES = {
         },
     ),
     "when-blocked": Rule(
-        line="- BLOCKED: when you cannot go on without a person or something from outside.",
+        line="- BLOCKED: when you cannot continue without the user or something from outside.",
         instead={
             ISSUE: "- BLOCKED: when you cannot proceed: a dependency, a permission or the like is "
             "missing."
         },
     ),
     "when-clarification": Rule(
-        line="- NEEDS_CLARIFICATION: when the requirements are unclear, and only who made the "
-        "request can say.",
+        line="- NEEDS_CLARIFICATION: when the requirements are unclear, and only the author of "
+        "the request can clarify them.",
         where=("issue-build",),
     ),
     "when-exit-signal": Rule(line="When to set EXIT_SIGNAL to true:"),
@@ -434,12 +435,13 @@ RULES = {
         line="- Never while a task is open, and never with BLOCKED: for that there is the promise "
         "above.",
         instead={
-            ISSUE: "- If STATUS is NEEDS_CLARIFICATION: you need an answer to go on. Set "
-            "CLARIFICATION_NEEDED too, and write every question into CLARIFICATION_QUESTIONS."
+            ISSUE: "- If STATUS is NEEDS_CLARIFICATION: you need an answer to continue. Set "
+            "CLARIFICATION_NEEDED too, and write every question into "
+            "CLARIFICATION_QUESTIONS."
         },
     ),
     "exit-signal-3": Rule(
-        line="- If STATUS is BLOCKED: nothing can go on without somebody outside.",
+        line="- If STATUS is BLOCKED: you cannot continue without help from outside.",
         where=("issue-build",),
     ),
     "what-completes": Rule(
@@ -456,8 +458,8 @@ RULES = {
         line="1. Successful completion: if all tasks are done, EXIT_SIGNAL is true."
     ),
     "scenario-2": Rule(
-        line="2. Test-only loop: if you implemented nothing and only tested, EXIT_SIGNAL is false; "
-        "the loop goes on and warns."
+        line="2. Test-only loop: if you implemented nothing and only tested, EXIT_SIGNAL is "
+        "false; the loop continues with a warning."
     ),
     "scenario-3": Rule(
         line="3. Stuck on an error: if the same error comes in iteration after iteration, report "
@@ -468,9 +470,9 @@ RULES = {
     ),
     "scenario-5": Rule(
         line="5. Making progress: if work was done and work is left, EXIT_SIGNAL is false; the "
-        "loop goes on."
+        "loop continues."
     ),
-    "scenario-6": Rule(line="6. Blocked: if a person is needed, STATUS is BLOCKED."),
+    "scenario-6": Rule(line="6. Blocked: if the user is needed, STATUS is BLOCKED."),
     # I, What NOT to Do, all five.
     "do-not-1": Rule(line="- Do NOT continue with busy work when EXIT_SIGNAL should be true."),
     "do-not-2": Rule(line="- Do NOT run tests repeatedly without implementing new features."),
