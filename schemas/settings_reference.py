@@ -16,7 +16,7 @@ from schemas.profiles import Setting, settings
 
 ADVANCED = "Advanced"
 _ABOUT_ADVANCED = (
-    "Defaults that rarely need a change, and how the output of your own agent program is read."
+    "Defaults that rarely need a change, and how the output of a custom agent is read."
 )
 
 GROUPS: Mapping[str, tuple[str, Mapping[str, str]]] = MappingProxyType(

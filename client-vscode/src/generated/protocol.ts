@@ -1248,7 +1248,7 @@ export interface JsonLinesFields {
   readonly call: readonly string[];
   /** The tool's name. */
   readonly tool: readonly string[];
-  /** What the tool is used on; of an object, its most telling parameter. */
+  /** What the tool is used on; of an object, its main parameter. */
   readonly summary: readonly string[];
   /** The file that the call wrote. */
   readonly file: readonly string[];
@@ -1597,7 +1597,7 @@ export interface PathsConfig {
    * its first lines as `# ralph: globs = client/**, *.ts` (without such a line: always).
    */
   readonly validateScript: string;
-  /** The folder of your own prompts. */
+  /** The folder with your prompts. */
   readonly prompts: string;
   /** The progress log, which the agent keeps. */
   readonly progress: string;

@@ -227,7 +227,7 @@ def _tasks_of_plan(known: Mapping[str, Any]) -> Iterator[Candidate]:
 
 
 def plan_of(root: Path) -> str | None:
-    """The path of the plan here, as far as names tell it; cheaper than reading all settings."""
+    """The path of the plan here, by file names alone; cheaper than all settings."""
     return _plan_of(root, json.loads(WORDS.read_bytes()))
 
 

@@ -224,11 +224,11 @@ def issue_overrides(issue: str | None, profile: str | None) -> dict[str, str]:
     if not issue.strip():
         raise UsageError(f"--issue is empty; name a file, - for standard input, or {FORMS}")
     if issue == STDIN and sys.stdin is not None and sys.stdin.isatty():
-        print_error("write the request, then end it with Ctrl-D on a line of its own")
+        print_error("write the request, then end it with Ctrl-D on a separate line")
     if issue != STDIN and read_reference(issue) is not None:
         return {"profile": own, "issue.github": issue.strip(), "issue.file": "", "issue.text": ""}
     if "://" in issue:
-        raise UsageError(f"--issue {issue!r} names no issue on GitHub; write {FORMS}")
+        raise UsageError(f"--issue {issue!r} is not an issue on GitHub; write {FORMS}")
     # The engine works in the root of the work tree, wherever the command was given.
     path = issue if issue == STDIN else str(Path(issue).expanduser().absolute())
     return {"profile": own, "issue.file": path, "issue.github": "", "issue.text": ""}

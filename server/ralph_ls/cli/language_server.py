@@ -58,7 +58,7 @@ def start_logging(*, level: str = DEFAULT_LEVEL, path: Path | None = None) -> No
 def _open_file(path: Path) -> logging.Handler:
     try:
         if path.exists() and not path.is_file():
-            raise LogFileError(f"{path} is no file to write a log to")
+            raise LogFileError(f"{path} is not a file to write a log to")
         return _PrivateFile(path, maxBytes=LARGEST_LOG, backupCount=1, encoding="utf-8")
     except OSError as error:
         raise LogFileError(f"{path} cannot be written: {error.strerror or error}") from error
@@ -77,7 +77,7 @@ class _PrivateFile(RotatingFileHandler):
         descriptor = os.open(self.baseFilename, flags, PRIVATE)
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.close(descriptor)
-            raise OSError("it is no regular file")
+            raise OSError("it is not a regular file")
         if hasattr(os, "fchmod"):
             os.fchmod(descriptor, PRIVATE)
         return os.fdopen(descriptor, "a", encoding=self.encoding, errors="backslashreplace")
@@ -117,17 +117,17 @@ HELP = f"""\
 Usage: ralph-ls [--stdio] [--read-only] [--log-file FILE] [--log-level LEVEL]
 
 The language server of the Ralph Loop, as an editor starts it: it speaks LSP over standard input
-and output. A loop that it starts goes on when the editor is closed. The same as: ralph serve
+and output. A loop that it starts keeps running when the editor closes. The same as: ralph serve
 
 Options:
-  --stdio                Speak over standard input and output; so it does anyway.
-  --read-only            Show plans and runs, and start and change nothing, whatever the editor
-                         says: for folders that are not trusted.
+  --stdio                Speak over standard input and output; the default.
+  --read-only            Show plans and runs, but start and change nothing, whatever the editor
+                         asks: for folders that are not trusted.
   --log-file FILE        Log to this file, for its owner alone, instead of to standard error. At
                          10 MB it is moved to FILE.1.
   --log-level LEVEL      {", ".join(LEVELS)}; {DEFAULT_LEVEL} if not given. With debug
                          each message of the protocol is logged.
-  --clientProcessId PID  End with this process, too.
+  --clientProcessId PID  Also end when this process ends.
   --version              Show the version.
   --help                 Show this.
 
@@ -182,7 +182,7 @@ def read_options(arguments: Sequence[str]) -> ServeOptions:
             case "--tcp":
                 raise ServeOptionError(NO_TCP)
             case _:
-                raise ServeOptionError(f"{word!r} is not known here; see: ralph-ls --help")
+                raise ServeOptionError(f"unknown argument {word!r}; see: ralph-ls --help")
     return options
 
 

@@ -109,7 +109,7 @@ def _read_options(sent: Mapping[str, Any]) -> EditorOptions:
         except ValidationError as error:
             for problem in error.errors(include_url=False, include_context=False):
                 key = str(problem["loc"][0])
-                logger.warning("The option %s is left out: %s", key, problem["msg"])
+                logger.warning("Ignored the option %s: %s", key, problem["msg"])
                 wanted.pop(key, None)
 
 

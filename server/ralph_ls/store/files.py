@@ -93,8 +93,8 @@ def write_atomic(
     except OSError as error:
         _discard(temporary)
         raise StateUnusable(
-            f"{path} cannot be written: {error.strerror or error}; "
-            "free some space or mend the permissions, then try again"
+            f"{path} cannot be written: {error.strerror or error}; free some space or fix the "
+            "permissions, then try again"
         ) from error
     except ChangedMeanwhile:
         _discard(temporary)
@@ -160,7 +160,9 @@ def read_at_most(file: BinaryIO, limit: int | None = None) -> bytes:
     while wanted > 0:
         part: bytes | None = file.read(wanted)
         if part is None:
-            raise IrregularFile(errno.EAGAIN, "would be waited for, as no file is", str(file.name))
+            raise IrregularFile(
+                errno.EAGAIN, "is not a file: reading it would wait", str(file.name)
+            )
         parts.append(part)
         if len(part) < wanted:
             break
@@ -203,8 +205,8 @@ def read_regular(path: Path, limit: int = LARGEST_FILE) -> bytes | None:
         # ValueError: a path with a NUL in it.
         why = getattr(error, "strerror", None) or error
         if isinstance(error, IrregularFile):
-            raise StateUnusable(f"{path} {why}; remove it, or put a file there") from error
-        raise StateUnusable(f"{path} cannot be read: {why}; mend that, or remove it") from error
+            raise StateUnusable(f"{path} {why}; remove it, or replace it with a file") from error
+        raise StateUnusable(f"{path} cannot be read: {why}; fix that, or remove it") from error
     if len(data) > limit:
         raise StateUnusable(
             f"{path} is larger than {size_in_words(limit)}; make it smaller, or remove it"
@@ -230,7 +232,7 @@ def names_in(folder: Path, limit: int = MOST_NAMES) -> list[str]:
     except OSError as error:
         why = error.strerror or error
         raise StateUnusable(
-            f"the folder {folder} cannot be read: {why}; mend that, or remove it"
+            f"the folder {folder} cannot be read: {why}; fix that, or remove it"
         ) from error
     if len(found) > limit:
         raise _too_many(folder, limit)
@@ -270,14 +272,14 @@ _KINDS = (
 
 def _too_many(folder: Path, limit: int) -> StateUnusable:
     return StateUnusable(
-        f"the folder {folder} holds more than {limit:,} files; remove some of them"
+        f"the folder {folder} contains more than {limit:,} files; remove some of them"
     )
 
 
 def _require_regular(mode: int, path: str | os.PathLike[str]) -> None:
     kind = kind_of_irregular(mode)
     if kind is not None:
-        raise IrregularFile(errno.EINVAL, f"is {kind}, no regular file", os.fspath(path))
+        raise IrregularFile(errno.EINVAL, f"is {kind}, not a regular file", os.fspath(path))
 
 
 def content_hash(data: bytes) -> str:
@@ -293,8 +295,8 @@ def make_private_folder(folder: Path) -> Path:
             parent.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
     except OSError as error:
         raise StateUnusable(
-            f"the folder {folder} cannot be made: {error.strerror or error}; "
-            "set RALPH_STATE_DIR to a folder that you may write"
+            f"the folder {folder} cannot be created: {error.strerror or error}; set "
+            "RALPH_STATE_DIR to a folder that you can write to"
         ) from error
     return folder
 

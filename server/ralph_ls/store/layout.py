@@ -116,7 +116,7 @@ class StateFolder:
     def run(self, run: str) -> RunFiles:
         """Files of the run with this id; raises ValueError for an invalid id."""
         if not RUN_ID.fullmatch(run):
-            raise ValueError(f"{run!r} is no run id")
+            raise ValueError(f"{run!r} is not a run id")
         return RunFiles(folder=self.runs / run)
 
     def run_ids(self) -> list[str]:
@@ -140,7 +140,8 @@ def find_worktree(start: Path) -> Worktree:
         if git_dir is not None:
             return Worktree(root=folder, git_dir=git_dir, common_dir=_common_dir_of(git_dir))
     raise WorkspaceMissing(
-        f"{real} is not in a git work tree; change into your repository, or make one with git init"
+        f"{real} is not in a git work tree; change into your repository, or create one with "
+        "git init"
     )
 
 

@@ -32,7 +32,7 @@ def parse_toml(text: str) -> dict[str, Any]:
     except tomllib.TOMLDecodeError:
         raise
     except (RecursionError, ValueError) as error:
-        raise ValueError("its values are too deep or too long") from error
+        raise ValueError("its values are nested too deeply or too long") from error
     problem = _problem_in(tables)
     if problem:
         raise ValueError(problem)

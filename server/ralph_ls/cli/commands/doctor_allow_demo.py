@@ -95,8 +95,8 @@ def _in_all(report: DoctorReport) -> str:
         return "All is well"
     summary = f"{count_of(problems, 'problem')}, {count_of(warnings, 'warning')}"
     if problems:
-        return f"{summary}: no run begins or goes on before the problems are solved"
-    return f"{summary}: a run can begin"
+        return f"{summary}: fix the problems before you start a run"
+    return f"{summary}: a run can start"
 
 
 SHOWN_BYTES = 100_000
@@ -141,9 +141,9 @@ def allow(
             emit_json(_claims_json(claims, missing, allowed=True))
         return
     if not yes and not sys.stdin.isatty():
-        raise UsageError("allowing needs a terminal to ask in, or --yes")
-    if not yes and not typer.confirm("Allow all of this to run?", default=False):
-        print_text("Nothing was allowed")
+        raise UsageError("approving needs a terminal to ask in, or --yes")
+    if not yes and not typer.confirm("Approve all of this?", default=False):
+        print_text("Nothing was approved")
         raise typer.Exit(1)
     # What was shown is what is allowed: it may have changed while somebody read it.
     _require_shown(_claims(place), trust.digest_of(claims))
@@ -156,7 +156,7 @@ def allow(
         emit_json(_claims_json(claims, (), allowed=True))
     else:
         also = "" if reply is None else f"; {reply.text}"
-        print_text(f"Allowed for {place.worktree.root}{also}. A change asks again")
+        print_text(f"Approved for {place.worktree.root}{also}. A change asks again")
 
 
 def demo(
@@ -181,23 +181,23 @@ def demo(
     there = shlex.quote(str(root))
     if code in STOPPED:
         stream.write(
-            f"\nThe demo was stopped on its way. Go on with:\n  cd {there} && ralph run --resume\n"
+            f"\nThe demo was stopped. Continue with:\n  cd {there} && ralph run --resume\n"
         )
         raise typer.Exit(code)
     problem = _what_is_wrong_with(root)
     if code != 0 or problem is not None:
-        stream.write(f"\nThe demo did not come out right: {problem or f'the run ended {code}'}\n")
+        stream.write(f"\nThe demo failed: {problem or f'the run ended {code}'}\n")
         raise typer.Exit(code or 5)
     stream.write(
         f"\nThe sample's tests pass and its plan is done: {root}\n"
-        f"Look at what the loop did:\n"
+        f"See what the loop did:\n"
         f"  cd {there}\n"
-        f"  git log --oneline        the commits, one a task\n"
-        f"  python3 -m unittest      the tests, green\n"
-        f"  ralph status             how the run stands\n"
-        f"Then in a repository of yours:\n"
-        f"  ralph init               writes a plan to fill\n"
-        f"  ralph run --agent-command '…'\n"
+        f"  git log --oneline        the commits, one for each task\n"
+        f"  python3 -m unittest      the tests, which pass now\n"
+        f"  ralph status             the state of the run\n"
+        f"Then, in your own repository:\n"
+        f"  ralph init               sets up a loop\n"
+        f"  ralph run                starts it\n"
     )
 
 
@@ -231,8 +231,8 @@ def _require_shown(claims: tuple[trust.Claim, ...], shown: str | None) -> None:
 
     if shown is not None and trust.digest_of(claims) != shown:
         raise NotAllowed(
-            "what would run has changed since it was shown, so nothing was allowed; "
-            "look at it again: ralph allow"
+            "the commands changed since they were shown, so nothing was approved; "
+            "review them again: ralph allow"
         )
 
 
@@ -240,11 +240,11 @@ def _show_claims(
     place: CommandWorktree, claims: tuple[trust.Claim, ...], missing: tuple[trust.Claim, ...]
 ) -> None:
     if not claims:
-        print_text(f"{place.worktree.root} brings nothing that would run")
+        print_text(f"nothing in {place.worktree.root} needs your approval")
         return
     shown: dict[tuple[str, str], str] = {}
     for claim in claims:
-        state = "not allowed yet" if claim in missing else "allowed"
+        state = "not approved yet" if claim in missing else "approved"
         print_text(f"── {escape_nonprintable(claim.key)} ({state})")
         same = shown.setdefault((claim.path or claim.key, claim.digest), claim.key)
         for line in (
@@ -258,7 +258,7 @@ def _show_not_covered(claims: tuple[trust.Claim, ...]) -> None:
     """What these run and nobody is asked about, so that no approval seems to say more."""
     if not any(claim.not_covered for claim in claims):
         return
-    print_text("── Not covered: a change of these is not asked about")
+    print_text("── Not covered: ralph does not ask when these change")
     for claim in claims:
         for words in claim.not_covered:
             print_text(f"   {escape_nonprintable(claim.key)}: {escape_nonprintable(words)}")
@@ -268,10 +268,10 @@ def _shown(claim: trust.Claim) -> list[str]:
     """All that would run, so that nothing hides behind what is shown; a program by its hash."""
     size = len(claim.text.encode("utf-8", errors="replace"))
     if claim.is_private:
-        return [f"(git ignores it; SHA-256 {claim.digest}; look at the file before you allow it)"]
+        return [f"(git ignores it; SHA-256 {claim.digest}; look at the file before you approve it)"]
     if "\0" in claim.text or size > SHOWN_BYTES:
-        what = "no text" if "\0" in claim.text else f"longer than {SHOWN_BYTES} bytes"
-        return [f"({what}; SHA-256 {claim.digest}; look at the file before you allow it)"]
+        what = "not text" if "\0" in claim.text else f"longer than {SHOWN_BYTES} bytes"
+        return [f"({what}; SHA-256 {claim.digest}; look at the file before you approve it)"]
     return escape_nonprintable(claim.text).splitlines()
 
 

@@ -43,9 +43,8 @@ def import_existing(
     found = find_existing_setup(root)
     if found is None:
         raise UsageError(
-            f"nothing of another loop was found in {root}: looked for plans such as "
-            f".ralph/fix_plan.md and scripts/ralph/prd.json, and for {RC_FILE}; "
-            "set up a new loop with: ralph init"
+            f"no other loop was found in {root}; looked for plans such as .ralph/fix_plan.md and "
+            f"scripts/ralph/prd.json, and for {RC_FILE}; set up a new loop with: ralph init"
         )
     writes = _writes(root, found)
     if gitignore is not None:
@@ -56,7 +55,7 @@ def import_existing(
     if not as_json:
         _show(found, writes)
     if not yes and not sys.stdin.isatty():
-        raise UsageError("taking over needs a terminal to ask in, or --yes")
+        raise UsageError("importing needs a terminal to ask in, or --yes")
     if not yes and not typer.confirm("Write this?", default=False):
         print_text("Nothing was written")
         return None
@@ -109,11 +108,11 @@ def _show(found: ExistingSetup, writes: list[_Write]) -> None:
         for line in escape_nonprintable(text).splitlines() if write.path == CONFIG_FILE else []:
             print_text(f"   {line}")
     if not writes:
-        print_text("── nothing to write: the settings and the prompt are there already")
+        print_text("── nothing to write: the settings and the prompt are here already")
     for sentence in found.not_taken:
-        print_text(f"── not taken: {escape_nonprintable(sentence)}")
+        print_text(f"── not imported: {escape_nonprintable(sentence)}")
     if found.kept:
-        print_text(f"── stays as it is: {', '.join(found.kept)}")
+        print_text(f"── unchanged: {', '.join(found.kept)}")
 
 
 def _as_json(

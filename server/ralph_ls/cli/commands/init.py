@@ -158,8 +158,8 @@ def init(
         asks = sys.stdin.isatty() and sys.stdout.isatty() and not as_json and not yes
         if advanced and not asks:
             raise UsageError(
-                "--advanced asks questions, and nobody can answer here; "
-                "give the answers as flags, see: ralph init --help"
+                "--advanced asks questions, but this is not a terminal; give the answers as "
+                "flags, see: ralph init --help"
             )
         mode = _Mode(asks=asks, advanced=advanced, dry_run=dry_run, as_json=as_json)
         made = _set_up(place, given, mode)
@@ -345,9 +345,9 @@ def _place_of(agent: str) -> HookPlace:
 
     if agent in HOOK_PLACES:
         return HOOK_PLACES[agent]
-    why = AGENTS_WITHOUT_HOOK.get(agent, "nobody knows where it would read one")
+    why = AGENTS_WITHOUT_HOOK.get(agent, "ralph does not know where it would read one")
     raise UsageError(
-        f"there is no stop hook for the agent {agent!r}: {why}. The loop looks at the same things "
+        f"there is no stop hook for the agent {agent!r}: {why}. The loop makes the same checks "
         f"itself after each iteration; --agent names one that has hooks: {', '.join(HOOK_PLACES)}"
     )
 
@@ -361,8 +361,8 @@ def _merged(root: Path, where: HookPlace) -> FileToWrite:
     merged = with_stop_hook(text, where, own_launcher())
     if merged.problem:
         raise StateUnusable(
-            f"{root / where.path}, line {merged.line}: {merged.problem}; mend that, or put the "
-            f"hook in by hand as docs/agents/hooks.md shows it"
+            f"{root / where.path}, line {merged.line}: {merged.problem}; fix that, or add the "
+            "hook yourself as docs/agents/hooks.md shows"
         )
     return file_to_write(root, where.path, merged.text)
 
@@ -379,6 +379,6 @@ def _difference(file: FileToWrite) -> list[str]:
 
 def _show_difference(agent: str, file: FileToWrite, difference: list[str]) -> None:
     if not difference:
-        print_text(f"{file.path} has the stop hook of {agent} already")
+        print_text(f"{file.path} already has the stop hook of {agent}")
     for line in difference:
         print_text(escape_nonprintable(line))

@@ -209,7 +209,7 @@ def run_verb(
 ) -> None:
     """Run a loop: one task from the plan, a commit, and again with a fresh agent."""
     if run_id is not None and not RUN_ID.fullmatch(run_id):
-        raise UsageError(f"--run-id {run_id!r} is no run id")
+        raise UsageError(f"--run-id {run_id!r} is not a run id")
     order = _order(take_all=take_all, leave=leave, resume=resume)
     _require_same_branch(branch, resume=resume)
     of_request = request_overrides(
@@ -307,7 +307,7 @@ def replan_verb(
     detach: Annotated[bool, typer.Option("--detach", help="Run in the background.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Run a loop that makes the plan anew first: what is in progress is opened again."""
+    """Run a loop that rewrites the plan first: what is in progress is reopened."""
     run_verb(
         n=n,
         profile=profile,
@@ -426,7 +426,7 @@ def _show_preview(overrides: dict[str, Any], *, as_json: bool) -> None:
     print_text(f"Agent: {shlex.join(preview.argv)}")
     print_text(f"Model: {preview.model or 'its own choice'}")
     if first.not_allowed:
-        print_text(f"Not allowed yet: {', '.join(first.not_allowed)} (ralph allow)")
+        print_text(f"Not approved yet: {', '.join(first.not_allowed)} (ralph allow)")
     hide = Redactor(secrets_of(os.environ))
     shown = hide.redact(as_toml(preview.sources, os.environ))
     print_text("\nSettings that differ from the defaults:\n")
@@ -452,8 +452,8 @@ def _show_summary(files: RunFiles, *, as_json: bool) -> None:
     state = load_state(files)
     if state.end is None:
         raise StateUnusable(
-            f"the files of this run were removed from {files.folder} while it went on, so nothing "
-            "of it is known any more; look at what it did with git log, then begin a new one"
+            f"the files of this run were removed from {files.folder} while it was active, so its "
+            "state is lost; see its commits with git log, then start a new run: ralph run"
         )
     where = shown_summary(state.config, files)
     lines = ["", *summary_lines(state, where, optional=skipped_optional_titles(state))]
@@ -472,7 +472,7 @@ def _with_what_it_waits_for(error: WorkspaceBusy) -> str:
 
     found = current_worktree().find_run()
     if found is not None and found.live and found.phase is Phase.PARKED:
-        return f"{error.message}. That run waits for {parked_words(found.state)}"
+        return f"{error.message}. That run is waiting for {parked_words(found.state)}"
     return error.message
 
 
@@ -496,7 +496,7 @@ def _order(*, take_all: bool, leave: bool, resume: bool) -> OwnershipOrder | Non
         raise UsageError("--take-all and --leave do not go together; leave one of them out")
     if (take_all or leave) and not resume:
         flag = "--take-all" if take_all else "--leave"
-        raise UsageError(f"{flag} is about a run that goes on, so it needs --resume")
+        raise UsageError(f"{flag} is only for a run that continues, so add --resume")
     if take_all:
         return OwnershipOrder.TAKE_ALL
     return OwnershipOrder.LEAVE if leave else None

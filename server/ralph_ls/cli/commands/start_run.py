@@ -42,7 +42,7 @@ def iteration_count(text: str | int) -> int:
             f"to work on a sentence: ralph run -p {shlex.quote(str(text))}"
         ) from error
     if count < 1:
-        raise UsageError(f"{count} iterations are none; give 1 or more, such as: ralph run 20")
+        raise UsageError(f"{count} iterations are too few; give 1 or more, such as: ralph run 20")
     return count
 
 
@@ -147,7 +147,7 @@ def prompt_profile(overrides: Mapping[str, Any]) -> str | None:
         return None
     if len(detected) < 2:
         return None
-    print_text("Several plans lie here:")
+    print_text("There are several plans:")
     for one in detected:
         print_text(f"  {one.profile.value:8} {one.sign}")
     names = [one.profile.value for one in detected]
@@ -157,7 +157,7 @@ def prompt_profile(overrides: Mapping[str, Any]) -> str | None:
             raise typer.BadParameter(f"it must be one of {', '.join(names)}")
         return typed.strip()
 
-    return str(typer.prompt("Which one is meant?", value_proc=checked))
+    return str(typer.prompt("Which one?", value_proc=checked))
 
 
 def run_detached(
@@ -182,7 +182,7 @@ def run_detached(
     if as_json:
         emit_json({"run": begun.run, "pid": begun.pid})
     else:
-        print_text(f"Run {begun.run} goes on in the background (pid {begun.pid})")
+        print_text(f"Run {begun.run} is running in the background (pid {begun.pid})")
         for line in header_of(load_state(begun.files))[1:]:
             print_text(line)
-        print_text("Watch it: ralph watch   How it stands: ralph status   End it: ralph stop")
+        print_text("Watch: ralph watch   Status: ralph status   Stop: ralph stop")

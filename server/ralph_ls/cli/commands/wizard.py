@@ -54,11 +54,11 @@ _WORDS = {
     ),
     ProfileName.STORIES: (
         "User stories",
-        "Stories in a JSON file, each implemented, reviewed and approved in iterations of its own",
+        "Stories in a JSON file, each implemented, reviewed and approved in separate iterations",
     ),
     ProfileName.BEADS: (
         "Beads",
-        "The issues that bd keeps: the loop takes what is ready until nothing is",
+        "The issues stored in bd; the loop works until none is ready",
     ),
     ProfileName.ISSUE: (
         "Issue",
@@ -158,7 +158,7 @@ def propose_plan(
         return
     current_worktree()
     if description is None:
-        raise UsageError("say what is to be done, such as: ralph propose --description '…'")
+        raise UsageError("say what should be done, such as: ralph propose --description '…'")
     text = sys.stdin.read() if description == "-" else description
     argv, way = agent_words(agent_command, agent_prompt, agent) or (None, None)
     named = None if profile is None else profile_named(profile)

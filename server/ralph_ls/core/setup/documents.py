@@ -49,8 +49,8 @@ It skips itself on a PATH that contains the root.
 
 VALIDATE_EXAMPLE = """\
 #!/bin/sh
-# What has to hold after each iteration; where it fails, the run ends with code 5.
-# To use it, put in what your project needs, then:
+# Runs after each iteration. If a command fails, the run ends with code 5.
+# To use it, write in the commands of your project, then:
 #   mv {path}.example {path}
 #   chmod +x {path}
 #   ralph allow
@@ -74,13 +74,13 @@ SPEC_NAME = "my-feature.md"
 PROGRESS_NOTES = """\
 # Progress
 
-Notes of each iteration for those that come after it.
+Notes of each iteration, for later ones.
 """
 
 REQUIREMENTS = """\
 # Requirements
 
-What is to be built, and why: the stories of the plan say it piece by piece.
+What should be built, and why: the stories of the plan describe it piece by piece.
 """
 
 
@@ -106,7 +106,7 @@ _SPEC = """
 
 ## Overview
 
-<What it is, and what for>
+<What it is, and why>
 
 ## Requirements
 
@@ -114,11 +114,11 @@ _SPEC = """
 
 ## Success Criteria
 
-- <How one sees that it is done: a command, and what it has to give>
+- <How to verify that it is done: a command, and its result>
 
 ## Open Questions
 
-- <What is to be settled yet>
+- <What is not decided yet>
 """
 
 

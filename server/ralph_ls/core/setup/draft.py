@@ -149,17 +149,19 @@ def read_template(
     body = _without_first_lines(text.removeprefix("\ufeff"), matter.end_line + 1)
     description, items, notes = _parted(body)
     if not description and not items:
-        problems.append("it is empty; write the description that a task begins with")
+        problems.append("it is empty; write the description that a task starts with")
         return ParsedTemplate(template=None, problems=tuple(problems))
     if len(items) > MAX_ITEMS:
-        problems.append(f"of its {count_of(len(items), 'item')} the first {MAX_ITEMS} are taken")
+        problems.append(
+            f"only the first {MAX_ITEMS} of its {count_of(len(items), 'item')} are taken"
+        )
     fields = {
         key: " ".join(matter.values(key)[:1]).strip() for key in ("title", "detail", "profile")
     }
     profile = ProfileName(fields["profile"]) if fields["profile"] in set(ProfileName) else None
     if fields["profile"] and profile is None:
         known = ", ".join(ProfileName)
-        problems.append(f"the profile {fields['profile']!r} is not known; use one of {known}")
+        problems.append(f"there is no profile {fields['profile']!r}; use one of {known}")
     template = TemplateChoice(
         id=f"{OWN_TEMPLATE_PREFIX}{name}" if source is TemplateSource.OWN else name,
         title=fields["title"] or name.replace("-", " ").replace("_", " ").strip().capitalize(),
@@ -252,7 +254,7 @@ def _check_description(text: str) -> Iterator[SetupProblem]:
         return
     if len(text) < SHORT_DESCRIPTION:
         message = (
-            f"Short ({len(text)} of {SHORT_DESCRIPTION} characters): say what is wanted, and why."
+            f"Short ({len(text)} of {SHORT_DESCRIPTION} characters): say what you want, and why."
         )
         yield problem(SetupSeverity.WARNING, "description-short", message)
     if not _CRITERIA.search(text) and not _LIST.search(text):
@@ -278,7 +280,9 @@ def _check_timeout(timeout: float | str) -> Iterator[SetupProblem]:
     try:
         seconds = to_seconds(timeout)
     except ValueError:
-        message = f"{timeout!r} is no duration: write minutes from {least} to {most}, such as 30m."
+        message = (
+            f"{timeout!r} is not a duration: write minutes from {least} to {most}, such as 30m."
+        )
         yield _error(SetupField.TIMEOUT, "timeout-malformed", message)
         return
     # Written as a negation so that NaN is out of range as well.
@@ -293,7 +297,7 @@ def _check_items(items: Sequence[DraftItem]) -> Iterator[SetupProblem]:
         yield _error(SetupField.ITEMS, "items-none", message)
     untitled = [number for number, item in enumerate(items, 1) if not item.title.strip()]
     if untitled:
-        message = f"Plan item {untitled[0]} has no title: say what is to be done, or remove it."
+        message = f"Plan item {untitled[0]} has no title: say what should be done, or remove it."
         yield _error(SetupField.ITEMS, "item-untitled", message)
 
 

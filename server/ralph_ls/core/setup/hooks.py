@@ -93,19 +93,19 @@ def with_stop_hook(text: str, place: HookPlace, command: str) -> MergedHooks:
     faults = [fault for fault in scanned.faults if not (place.comments and _is_comment(fault))]
     root = scanned.root
     if faults or root is None:
-        return _cannot(text, f"this is no JSON: {faults[0].message}", faults[0].start)
+        return _cannot(text, f"this is not JSON: {faults[0].message}", faults[0].start)
     if root.members is None:
-        return _cannot(text, "this is no JSON object", root.start)
+        return _cannot(text, "this is not a JSON object", root.start)
     found = last_members(root).get("hooks")
     if found is None:
         return _put(text, root, root, f'"hooks": {{"{place.event}": [{{}}]}}', entry)
     if found.node.members is None:
-        return _cannot(text, "hooks is no JSON object", found.start)
+        return _cannot(text, "hooks is not a JSON object", found.start)
     event = last_members(found.node).get(place.event)
     if event is None:
         return _put(text, root, found.node, f'"{place.event}": [{{}}]', entry)
     if event.node.items is None:
-        return _cannot(text, f"hooks.{place.event} is no list", event.start)
+        return _cannot(text, f"hooks.{place.event} is not a list", event.start)
     known = list(_command_nodes(event.node))
     ours = [one for one in known if words_of_hook(str(one.scalar)) is not None]
     if ours:

@@ -83,7 +83,7 @@ def add_items(text: str, items: Sequence[DraftItem], *, origin: str = "") -> Pla
         title = require_task(item.title)
         words = f"{title}{origin}"
         if known & {title.casefold(), words.casefold()}:
-            notes.append(f"the plan has the item {title!r} already, so it was not added again")
+            notes.append(f"the plan already has the item {title!r}, so it was not added again")
             continue
         known |= {title.casefold(), words.casefold()}
         has_priorities = any(one.priority for one in sections_of(text.split("\n")))
@@ -156,14 +156,14 @@ def add_stories(text: str, items: Sequence[DraftItem]) -> PlanText:
         first = known.findings[0]
         line = text.count("\n", 0, first.start) + 1
         raise RalphError(
-            f"the plan of stories cannot be added to: line {line}: {first.message}; mend that first"
+            f"the plan of stories cannot be extended: line {line}: {first.message}; fix that first"
         )
     notes: list[str] = []
     titles = {fold_whitespace(story.title).casefold() for story in known.stories.stories}
     for item in items:
         title = fold_whitespace(item.title)
         if title.casefold() in titles:
-            notes.append(f"the plan has the item {title!r} already, so it was not added again")
+            notes.append(f"the plan already has the item {title!r}, so it was not added again")
             continue
         titles.add(title.casefold())
         text = _added(text, item)

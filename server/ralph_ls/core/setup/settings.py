@@ -38,9 +38,9 @@ def with_settings(text: str, values: Mapping[tuple[str, ...], Any]) -> str:
     except (TOMLKitError, tomllib.TOMLDecodeError) as error:
         raise _refusal("they are not valid TOML") from error
     except (TypeError, AttributeError) as error:
-        raise _refusal("a table is expected where a value or a list is") from error
+        raise _refusal("a table is in the place of a value or a list") from error
     if not is_meant:
-        raise _refusal("its tables are written in a way that cannot be added to")
+        raise _refusal("its tables are written in a form that ralph cannot extend")
     return bom + changed
 
 
@@ -61,7 +61,7 @@ def without_setting(text: str, keys: tuple[str, ...]) -> str:
     except (TOMLKitError, tomllib.TOMLDecodeError) as error:
         raise _refusal("they are not valid TOML") from error
     if not is_meant:
-        raise _refusal("its tables are written in a way that cannot be changed")
+        raise _refusal("its tables are written in a form that ralph cannot change")
     return bom + changed
 
 

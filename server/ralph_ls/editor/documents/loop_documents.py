@@ -83,7 +83,7 @@ class LoopDocuments:
         self._server = server
         self._listeners: list[Callable[[str, DocumentEvent], None]] = []
         self._save_listeners: list[Callable[[DocumentSave], None]] = []
-        self._failures = FailureLog("telling of an edit")
+        self._failures = FailureLog("reporting an edit")
         self._readers = ThreadPoolExecutor(2, thread_name_prefix="ralph-documents")
         self._parses = ParseCache()
         self._names: dict[str, str] = {}

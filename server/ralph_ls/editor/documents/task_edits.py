@@ -38,7 +38,7 @@ def story_edit_options(plan: Plan, task: Task, *, all_of_them: bool) -> Iterator
     from ralph_ls.protocol.task_words import TaskState
 
     if task.state is TaskState.DONE:
-        yield PlanEditOption("Open task again", partial(edits.reopen_story, story_id=task.id))
+        yield PlanEditOption("Reopen task", partial(edits.reopen_story, story_id=task.id))
     else:
         yield PlanEditOption("Mark task as done", partial(edits.pass_story, story_id=task.id))
     if task.state is TaskState.IN_PROGRESS:
@@ -128,7 +128,7 @@ def _states(task: Task) -> Iterator[PlanEditOption]:
     done = PlanEditOption("Mark task as done", lambda text: tick_task(text, task.id))
     match task.state:
         case TaskState.DONE:
-            yield PlanEditOption("Open task again", lambda text: untick_task(text, task.id))
+            yield PlanEditOption("Reopen task", lambda text: untick_task(text, task.id))
         case TaskState.BLOCKED:
             yield PlanEditOption("Unblock task", lambda text: unblock_task(text, task.id))
             yield done
@@ -211,7 +211,8 @@ def _move_done(
 
     if log.target.is_new and not abilities.new_files:
         raise RalphError(
-            f"there is no {log.name}, and this editor lets nobody make files; make an empty one"
+            f"there is no {log.name}, and this editor cannot create files for ralph; create "
+            "an empty one"
         )
     done = sight.seen.history.completions
     commits = {task: one.commit[:_SHORT] for task, one in done.items() if one.commit is not None}
@@ -219,8 +220,8 @@ def _move_done(
     moved = move_finished(text, log.text, day=log.day, commits=commits)
     if not moved.ids:
         raise RalphError(
-            "no finished task can be moved by itself: what is nested in another task goes with "
-            "that one, and a heading stays with the headings below it; finish those first"
+            "no finished task can be moved on its own: a nested task goes with its parent, and a "
+            "heading stays with the headings below it; finish those first"
         )
     changes = [
         (log.target, text_edits(log.text, moved.log, PositionMapper(log.text, sight.encoding))),

@@ -133,7 +133,7 @@ class _Progress:
             async with asyncio.timeout(ANSWER_PATIENCE):
                 await progress.create_async(token)
         except (JsonRpcException, TimeoutError) as error:
-            logger.info("The client shows no progress of run %s: %s", state.run, error)
+            logger.info("The client cannot show the progress of run %s: %s", state.run, error)
             self._refused.add(state.run)
             return
         message = _words(view, state)

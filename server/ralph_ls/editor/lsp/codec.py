@@ -153,7 +153,7 @@ def read_body(body: bytes) -> dict[str, Any]:
     except RecursionError as error:
         raise JsonRpcParseError("this is nested too deeply") from error
     except ValueError as error:
-        raise JsonRpcParseError(f"this is no JSON: {error}") from error
+        raise JsonRpcParseError(f"this is not JSON: {error}") from error
     if not isinstance(message, dict):
         raise JsonRpcInvalidRequest("a message is a JSON object")
     return message
@@ -177,7 +177,7 @@ def _small_integer(digits: str) -> float:
 
 def _refuse_constant(name: str) -> NoReturn:
     """Python reads NaN and Infinity, which are no JSON."""
-    raise ValueError(f"{name} is no number in JSON")
+    raise ValueError(f"{name} is not a number in JSON")
 
 
 def check_envelope(message: dict[str, Any]) -> None:

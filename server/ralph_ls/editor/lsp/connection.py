@@ -53,12 +53,12 @@ class ReleasingProgress(Progress):
 
 def no_exit_handler(code: int) -> None:
     """In place of what ends the process, before there is a connection."""
-    logger.warning("exit (%d) came over no connection", code)
+    logger.warning("received exit (%d) without a connection", code)
 
 
 def no_client_watch(pid: int) -> None:
     """In place of what watches the client, before there is a connection."""
-    logger.debug("the client (%d) came over no connection", pid)
+    logger.debug("received the client (%d) without a connection", pid)
 
 
 class HandshakeStage(Enum):
@@ -76,9 +76,9 @@ def check_stage(method: str, stage: HandshakeStage, *, is_shut_down: bool) -> No
     Upstream: answer -32002 before ``initialize`` and -32600 after ``shutdown``.
     """
     if is_shut_down:
-        raise JsonRpcInvalidRequest("the server is shutting down; all it takes now is exit")
+        raise JsonRpcInvalidRequest("the server is shutting down; only exit is accepted")
     if method == types.INITIALIZE and stage is not HandshakeStage.NEW:
-        raise JsonRpcInvalidRequest("initialize was sent already")
+        raise JsonRpcInvalidRequest("initialize was already sent")
     if method != types.INITIALIZE and stage is not HandshakeStage.READY:
         raise JsonRpcServerNotInitialized(f"{method} came before initialize was answered")
 
@@ -110,7 +110,7 @@ class MessageTrace:
         try:
             self._value = types.TraceValue(value)
         except ValueError:
-            logger.warning("The trace %.40r is none of off, messages and verbose", value)
+            logger.warning("The trace %.40r is not off, messages or verbose", value)
 
     def received(self, message: Mapping[str, Any]) -> None:
         """A message of the client that makes sense."""

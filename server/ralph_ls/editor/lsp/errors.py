@@ -89,7 +89,7 @@ def describe_in_json_terms(problem: Mapping[str, Any]) -> str:
     if kind == "missing":
         return "is missing"
     if kind == "extra_forbidden":
-        return "is not known here"
+        return "is unknown here"
     if name == "string" and reason == "unicode":
         return "expected a string of whole characters"
     if reason in {"type", "parsing", "size"} and name in EXPECTED:
@@ -225,14 +225,14 @@ def _leaves(error: BaseException, field: ParamPath) -> Iterator[tuple[ParamPath,
             yield (*field, *part), message
     elif isinstance(error, ForbiddenExtraKeysError):
         for name in sorted(error.extra_fields):
-            yield (*field, name), "is not known here"
+            yield (*field, name), "is unknown here"
     elif isinstance(error, KeyError):
         yield field, "is missing"
     elif isinstance(error, WrongJsonType):
         yield field, str(error)
     else:
         # Python's own words are of no use to a client.
-        told = "is out of range" if "should be in range" in str(error) else "is no value for this"
+        told = "is out of range" if "should be in range" in str(error) else "is not a valid value"
         yield field, told
 
 

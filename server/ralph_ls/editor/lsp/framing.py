@@ -84,13 +84,13 @@ class FrameReader:
         if read.charset not in _UTF_8:
             self._refused = f"the charset {read.charset.decode('ascii', 'replace')!r} is not utf-8"
         elif read.length > self._max_body:
-            self._refused = f"{read.length} bytes are too many; at most {self._max_body} are read"
+            self._refused = f"{read.length} bytes are too many; the limit is {self._max_body}"
         return problem
 
     def _read_body(self, length: int) -> bytes | MalformedFrame | None:
         if (start := self._next_header(length)) is not None:
             del self._buffer[:start]
-            problem = self._refused or "Content-Length is more than the message has"
+            problem = self._refused or "Content-Length is larger than the message"
             self._length = None
             return MalformedFrame(problem)
         if len(self._buffer) < length:
@@ -157,7 +157,7 @@ def _read_headers(headers: bytes) -> _Headers:
         elif field is None and line.strip():
             junk = line
             break
-    problem = f"these are no headers: {junk[:80]!r}" if junk else ""
+    problem = f"these are not headers: {junk[:80]!r}" if junk else ""
     if not lengths:
         # What a wrong length left over may run into the next header.
         found = [each for line in _LINE_END.split(headers) if (each := _LENGTH_AT_END.search(line))]
@@ -166,9 +166,9 @@ def _read_headers(headers: bytes) -> _Headers:
             return _Headers(length=int(found[-1][1]), charset=charset, problem=problem)
         return _Headers(problem=f"no Content-Length in the headers {headers[:80]!r}")
     if len(set(lengths)) > 1:
-        return _Headers(problem="Content-Length is given more than once")
+        return _Headers(problem="Content-Length is there more than once")
     if not (lengths[0].isdigit() and len(lengths[0]) < 16):
-        return _Headers(problem=f"Content-Length is no number: {lengths[0][:40]!r}")
+        return _Headers(problem=f"Content-Length is not a number: {lengths[0][:40]!r}")
     return _Headers(length=int(lengths[0]), charset=charset, problem=problem)
 
 

@@ -143,7 +143,7 @@ class RalphLanguageServer(LanguageServer):
                 ended.set_result(code)
 
         def lose(why: str) -> None:
-            logger.warning("The client is lost: %s", why)
+            logger.warning("Lost the client: %s", why)
             with contextlib.suppress(RuntimeError):  # The loop is closed: it has ended already.
                 loop.call_soon_threadsafe(leave)
 

@@ -130,7 +130,7 @@ class RalphProtocol(LanguageServerProtocol):
 
     def refuse(self, problem: str) -> None:
         """Answer bytes that are no message."""
-        logger.warning("What the client sent is no message: %s", problem)
+        logger.warning("The client sent an invalid message: %s", problem)
         self._fail(None, JsonRpcParseError(problem))
 
     def receive(self, body: bytes) -> None:
@@ -142,7 +142,7 @@ class RalphProtocol(LanguageServerProtocol):
             # Each message in a separate context, which knows the id of its request.
             contextvars.copy_context().run(self._take, message)
         except JsonRpcException as error:
-            logger.warning("A message makes no sense: %s", error)
+            logger.warning("Ignored a message: %s", error)
             if "method" in message or ("result" not in message and "error" not in message):
                 known = message.get("id")
                 self._fail(known if is_id(known) else None, error)
@@ -169,7 +169,7 @@ class RalphProtocol(LanguageServerProtocol):
             handler = self._get_handler(method)
             params = self._read_params(method, message)
         except JsonRpcException as error:
-            logger.warning("Request %r of %s is refused: %s", msg_id, method, error)
+            logger.warning("Request %r of %s was refused: %s", msg_id, method, error)
             self._fail(msg_id, error)
             return
         doing = params.command if isinstance(params, types.ExecuteCommandParams) else method
@@ -184,15 +184,15 @@ class RalphProtocol(LanguageServerProtocol):
             handler = self._get_handler(method) if method != types.CANCEL_REQUEST else None
             params = self._read_params(method, message)
         except JsonRpcMethodNotFound:
-            logger.debug("%s is not known here", method)
+            logger.debug("%s is unknown here", method)
         except JsonRpcException as error:
-            logger.warning("A notification is no use: %s", error)
+            logger.warning("Ignored a notification: %s", error)
             self._server.report_server_error(error, FeatureNotificationError)
         else:
             if handler is None and is_id(params.id):
                 self._handle_cancel_notification(params.id)
             elif handler is None:
-                logger.warning("%s names no request: %r", method, params.id)
+                logger.warning("%s names no known request: %r", method, params.id)
             else:
                 callback = partial(self._check_outcome, method=method)
                 self._execute_handler(str(uuid.uuid4()), handler, callback, (params,))
@@ -207,7 +207,7 @@ class RalphProtocol(LanguageServerProtocol):
         result_type = self._result_types.pop(msg_id, None)
         future = self._request_futures.pop(msg_id, None)
         if future is None or not future.set_running_or_notify_cancel():
-            logger.debug("Nobody waits for an answer to %r", msg_id)
+            logger.debug("No request is waiting for the answer %r", msg_id)
             return
         try:
             if message.get("error") is not None:
@@ -377,7 +377,7 @@ class RalphProtocol(LanguageServerProtocol):
         """
         message = json.dumps(data, default=self._serialize_message, separators=(",", ":"))
         if self._connection is None:
-            logger.debug("Nobody is there to be told")
+            logger.debug("No client is connected")
         else:
             self._connection.write(frame(message.encode()))
 
@@ -402,7 +402,7 @@ class RalphProtocol(LanguageServerProtocol):
         self._stage = HandshakeStage.STARTING
         greeted = False
         if params.root_uri is not None and path_of_uri(params.root_uri) is None:
-            logger.warning("The root %s is no folder here", printable_uri(params.root_uri))
+            logger.warning("The root %s is not a folder here", printable_uri(params.root_uri))
             params.root_uri = None
         try:
             result = yield from super().lsp_initialize(params)
@@ -458,7 +458,7 @@ class RalphProtocol(LanguageServerProtocol):
     ) -> Generator[HandlerCall, Any, Any]:
         """Run a command, its arguments typed by its handler."""
         if (handler := self.fm.commands.get(params.command)) is None:
-            raise invalid_field(params.command, "command", "is not known here")
+            raise invalid_field(params.command, "command", "is unknown here")
         values = params.arguments or ()
         args = read_arguments(handler, values, self._converter, command=params.command)
         return (yield handler, args, None)

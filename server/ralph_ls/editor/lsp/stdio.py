@@ -144,7 +144,7 @@ class PipeWriter:
             self._changed.notify()
             too_much = self.backlog > BACKLOG_LIMIT
         if too_much:
-            self._lose(f"the client reads nothing while {self.backlog} bytes wait for it")
+            self._lose(f"the client does not read, and {self.backlog} bytes are waiting for it")
 
     def write_output(self, params: OutputParams) -> None:
         """Queue output, which gives way when the client is slow."""
@@ -184,7 +184,7 @@ class PipeWriter:
             while data := self._next():
                 write_all(self._descriptor, data)
         except OSError as error:
-            self._lose(f"the client's end of the pipe is gone: {error}")
+            self._lose(f"the client closed the pipe: {error}")
         except Exception as error:  # noqa: BLE001 -- nobody else would ever hear of it
             self._lose(f"the writer failed: {error!r}")
         with self._changed:

@@ -219,7 +219,7 @@ class Subscription:
         self._urgent = asyncio.Event()
         self._needs_person = view.picture().needs_person
         self._tasks: list[asyncio.Task[None]] = []
-        self._failures = FailureLog("telling how a work tree stands")
+        self._failures = FailureLog("reporting the state of a work tree")
 
     def begin(self, state: StateResult, state_of: StateOf) -> None:
         """The answer was sent: send what was missed, and continue from there."""

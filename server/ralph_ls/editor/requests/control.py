@@ -53,7 +53,7 @@ async def start(workspaces: Workspaces, params: StartParams) -> ReplyResult:
     view = await trusted_workspace(workspaces, params.workspace)
     begun = await _start(workspaces, view, overrides=_overrides(params), resume=params.resume)
     limit = "" if begun.limit is None else f", at most {begun.limit} iterations"
-    goes_on = "goes on" if params.resume else "has begun"
+    goes_on = "continues" if params.resume else "started"
     text = f"run {begun.run} {goes_on} in the background (pid {begun.pid}){limit}"
     return ReplyResult(accepted=True, code="accepted", text=text, run=begun.run)
 
@@ -106,9 +106,9 @@ async def _steer(
         await view.scan()
         return ReplyResult(accepted=reply.accepted, code=reply.code, text=text, run=run)
     if not steered.can_resume:
-        raise NoEngine(f"{reply.text}, but the run cannot go on; {steered.hint}")
+        raise NoEngine(f"{reply.text}, but the run cannot continue; {steered.hint}")
     begun = await _start(workspaces, view, overrides={}, resume=True)
-    text = f"{reply.text}; run {begun.run} goes on in the background (pid {begun.pid})"
+    text = f"{reply.text}; run {begun.run} continues in the background (pid {begun.pid})"
     return ReplyResult(accepted=True, code="continued", text=text, run=begun.run)
 
 
@@ -122,7 +122,7 @@ async def trusted_workspace(workspaces: Workspaces, workspace: str | None) -> Wo
     view = workspaces.named(workspace)
     if workspaces.options().read_only:
         raise ReadOnly(
-            f"{view.root} is open as read-only: nothing is started or changed from here; "
+            f"{view.root} is open in restricted mode, so nothing can be started or changed here; "
             "trust the folder in the editor, or use a terminal"
         )
     check = partial(

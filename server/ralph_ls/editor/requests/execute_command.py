@@ -168,7 +168,7 @@ async def _open_decide(gesture: CommandCall) -> ReplyResult:
     await view.scan()
     seen = gesture.documents.seen(view, FileKind.DECIDE)
     if open_question(seen) is None:
-        raise NoEngine("no question waits for an answer here; see: ralph status")
+        raise NoEngine("there is no open question here; check it: ralph status")
     await run_in_thread(lambda: _rollback_from_lens(view), name="decide file")
     text = gesture.documents.seen(view, FileKind.DECIDE).text
     return await _show(gesture, view, view.decide_path, place=_end_of(text))
@@ -204,7 +204,7 @@ async def _show_log(gesture: CommandCall) -> ReplyResult:
     picture = view.picture()
     files, state = picture.run_files, picture.state
     if files is None or state is None:
-        raise NoEngine(f"there was never a run in {view.root}; start one with: ralph run")
+        raise NoEngine(f"no run in {view.root} yet; start one with: ralph run")
     run, start = gesture.brought("run"), gesture.brought("start")
     if isinstance(run, str) and RUN_ID.fullmatch(run):
         files = RunFiles(folder=files.folder.parent / run)
@@ -224,7 +224,7 @@ async def _show_file(gesture: CommandCall) -> ReplyResult:
     view = _view(gesture)
     file = resolve_inside(view.root, path)
     if not file.is_file():
-        raise StateUnusable(f"{file} is not there; make it, or name another file")
+        raise StateUnusable(f"{file} does not exist; create it, or name another file")
     return await _show(gesture, view, file)
 
 

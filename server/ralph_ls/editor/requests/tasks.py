@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ralph_ls.editor.worktree.workspaces import Workspaces, WorkspaceView
     from ralph_ls.protocol.lsp.row_methods import EditTaskParams, ResetTaskParams, SkipParams
 
-UNSAVED = "save it, for the loop reads the file"
+UNSAVED = "save it, because the loop reads the file"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,14 +152,14 @@ async def _edit_document(
     abilities = desk.server.client_capabilities.workspace
     if abilities is None or not abilities.apply_edit:
         raise RalphError(
-            "the plan is open, and this editor lets no server change documents; "
-            "close it there, or use ralph on the command line"
+            "the plan is open, and this editor does not let servers change documents; close it "
+            "there, or use ralph on the command line"
         )
     given = types.ApplyWorkspaceEditParams(edit=made.edit, label=label)
     applied = await desk.server.workspace_apply_edit_async(given)
     if not applied.applied:
         why = f": {applied.failure_reason}" if applied.failure_reason else ""
-        raise RalphError(f"the editor did not change the plan{why}; look at it, and try again")
+        raise RalphError(f"the editor did not change the plan{why}; check it, and try again")
     return _Edited(title=made.title, changed=True)
 
 
@@ -173,9 +173,7 @@ def _make_edit(
     text = sight.seen.text
     known = sight.seen.plan.find(task)
     if known is None:
-        raise UsageError(
-            f"the plan has no task {task!r} as it stands in the editor; look at it again"
-        )
+        raise UsageError(f"the plan in the editor has no task {task!r}; check it again")
     after = change(text)
     if after == text:
         return _Made(title=known.title, edit=None)
@@ -192,7 +190,7 @@ def _plan_of(view: WorkspaceView) -> PlanLocation:
         environment, parent = view.folders.environment, view.paths.parent
         return PlanLocation(path=BD, kind=kind, environment=environment, parent=parent)
     if path is None:
-        raise PlanMissing(f"there is no plan in {view.root}; make one with: ralph init")
+        raise PlanMissing(f"there is no plan in {view.root}; create one with: ralph init")
     relative = path.relative_to(view.root).as_posix()
     if kind is not PlanKind.REQUEST:
         kind = format_of_file(relative, kind).name

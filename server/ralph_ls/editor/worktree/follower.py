@@ -98,7 +98,9 @@ class FileWatch:
         try:
             return self._set(wanted)
         except OSError as error:
-            logger.warning("The system tells of no changes (%s); files are looked at", error)
+            logger.warning(
+                "The system reports no changes (%s), so ralph checks the files itself", error
+            )
             self.works = False
             self.close()
             return False

@@ -239,7 +239,7 @@ class RunReader:
         # Half a line may yet be cut off again by the engine that writes it, so none of it is kept.
         self._tail.offset -= self._reader.forget_partial()
         for number in self._reader.unreadable:
-            logger.warning("%s, line %d: this is no event", self.files.journal, number)
+            logger.warning("%s, line %d: this is not an event", self.files.journal, number)
         self._reader.unreadable.clear()
 
     def earlier_parts(self, after_seq: int) -> Iterator[list[Event | UnknownEvent]]:
@@ -318,7 +318,7 @@ class RunReader:
             return
         identity = (stat.st_dev, stat.st_ino)
         if self._identity not in {None, identity}:
-            raise JournalLost(f"the journal {self.files.journal} is another file than before")
+            raise JournalLost(f"the journal {self.files.journal} was replaced")
         if stat.st_size < self._tail.offset:
             raise JournalLost(f"the journal {self.files.journal} was cut short")
         self._identity = identity

@@ -165,7 +165,7 @@ class WorktreeScanner:
             yield from self._reader.read_parts()
             return
         except JournalLost as lost:
-            logger.warning("%s; it is read again from its beginning", lost)
+            logger.warning("%s; reading it again from the beginning", lost)
         reader = self._reopened()
         # It was there a moment ago; should it be gone once more, the next look sees to it.
         if reader is not None:

@@ -270,7 +270,7 @@ def _further_plan(folders: LoopFolders) -> Path | None:
         try:
             found = sorted(path for path in root.glob(pattern) if path.is_file())
         except (NotImplementedError, ValueError):  # An absolute pattern, or none at all.
-            logger.warning("%r is no pattern for plans in a work tree", pattern)
+            logger.warning("%r is not a pattern for plans in a work tree", pattern)
             continue
         if found:
             return found[0]

@@ -125,7 +125,7 @@ class WorkspaceView:
     async def do(self, job: Callable[[WorktreeScanner], Result]) -> Result:
         """Have a job done by the thread that follows the files, right after a look at them."""
         if self._follower is None:
-            raise WorkspaceMissing(f"{self.root} is not open any more; open its folder again")
+            raise WorkspaceMissing(f"{self.root} is no longer open; open its folder again")
         return await asyncio.wrap_future(self._follower.do(job))
 
     def follow(
@@ -190,7 +190,7 @@ class Workspaces:
         self._close_listeners: list[Callable[[WorkspaceView], None]] = []
         self._wait: Callable[[WorkspaceView], Awaitable[None]] = _wait_for_nobody
         self._changed: dict[WorkspaceView, None] = {}
-        self._failures = FailureLog("telling of a change")
+        self._failures = FailureLog("reporting a change")
 
     # ------------------------------------------------------------------------------------ opening
 
@@ -216,7 +216,7 @@ class Workspaces:
             path = path_of_uri(uri)
             if path is None:
                 logger.warning(
-                    "%s is no folder on this machine; it is left out", printable_uri(uri)
+                    "Ignored %s, which is not a folder on this machine", printable_uri(uri)
                 )
                 continue
             self._folders[uri] = Path(os.path.realpath(path))
@@ -289,14 +289,14 @@ class Workspaces:
         folder = next((known for known, place in self._folders.items() if place == real), None)
         if folder is None:
             raise WorkspaceMissing(
-                f"the folder {printable_uri(uri)} is not open here; open it in the editor, "
-                "or name one of the folders that are open"
+                f"the folder {printable_uri(uri)} is not open here; open it in the editor, or "
+                "name an open folder"
             )
         opened = self._open_folder(folder)
         if opened is None:
             raise WorkspaceMissing(
-                f"{self._folders[folder]} is not in a git work tree; "
-                "open your repository, or make one with git init"
+                f"{self._folders[folder]} is not in a git work tree; open your repository, or "
+                "create one with git init"
             )
         return opened
 

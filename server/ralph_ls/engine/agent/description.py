@@ -71,16 +71,16 @@ def describe_acp_agent(name: str, config: AgentConfig, tools: ToolsConfig | None
     if not argv:
         raise ConfigError(
             f"the agent {name!r} has no command; set argv under [agents.{name}] in "
-            ".ralph/config.toml to what starts it as an agent of the Agent Client Protocol, "
-            'such as ["gemini", "--acp"]'
+            ".ralph/config.toml to a command that speaks the Agent Client Protocol, such as "
+            '["gemini", "--acp"]'
         )
     if prompt_by(config.prompt, (*argv, *config.args)) is not PromptBy.STDIN:
         where = f"prompt is {config.prompt.value!r}"
         if config.prompt is PromptBy.STDIN:
             where = f"command contains {PROMPT} or {PROMPT_FILE}"
         raise ConfigError(
-            f"agents.{name}: its {where}, but an agent of the Agent Client Protocol is given its "
-            "prompt by the protocol; take it out"
+            f"agents.{name}: its {where}, but the Agent Client Protocol delivers the prompt; "
+            "remove that"
         )
     described = _acp_agent_of(argv[0])
     variant = None if described is None else described.acp
@@ -155,8 +155,8 @@ def describe_command_agent(name: str, config: AgentConfig) -> Agent:
         )
     if config.model is not None:
         raise ConfigError(
-            f"agents.{name}.model is set, but a command of your own is given no model; "
-            f"put it into argv under [agents.{name}], and remove the setting"
+            f"agents.{name}.model is set, but a custom command gets no model; put it into argv "
+            f"under [agents.{name}], and remove the setting"
         )
     dialect = config.dialect or Dialect.TEXT
     if dialect not in DIALECTS_WITH_USAGE_FILE and any(
@@ -164,9 +164,9 @@ def describe_command_agent(name: str, config: AgentConfig) -> Agent:
     ):
         readable = " or ".join(sorted(f'"{one}"' for one in DIALECTS_WITH_USAGE_FILE))
         raise ConfigError(
-            f"the command of the agent {name!r} has {USAGE_FILE_PLACEHOLDER}, but such a file is "
-            f"not read with the dialect {dialect.value!r}; set dialect = {readable} under "
-            f"[agents.{name}] in .ralph/config.toml, or take it out"
+            f"the command of the agent {name!r} has {USAGE_FILE_PLACEHOLDER}, but the dialect "
+            f"{dialect.value!r} reads no such file; set dialect = {readable} under "
+            f"[agents.{name}] in .ralph/config.toml, or remove it"
         )
     whole = (*config.argv, *config.args)
     return Agent(

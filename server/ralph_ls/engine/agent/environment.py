@@ -111,13 +111,13 @@ def find_program(name: str, environment: Mapping[str, str], cwd: Path) -> Path:
     found = shutil.which(name, path=os.pathsep.join(searched)) if searched else None
     if found is not None:
         return Path(found)
-    lines = [f"the agent's program {name!r} was not found on PATH, which holds:"]
+    lines = [f"the agent's program {name!r} was not found on PATH, which is:"]
     lines += [f"  {entry}" for entry in searched] or ["  (nothing)"]
     if len(searched) < len(entries):
         lines.append("relative entries of PATH are not searched")
     install = install_of(name)
     get_it = "install it" if install is None else f"install it with {install}"
-    lines.append(f"{get_it}, name it with its full path, or choose another agent with --agent")
+    lines.append(f"{get_it}, give its full path, or choose another agent with --agent")
     raise AgentUnavailable("\n".join(lines))
 
 
@@ -132,7 +132,7 @@ def _find_by_path(name: str, cwd: Path) -> Path:
     elif program.exists():
         reason, remedy = "is not executable", f"run: chmod +x {program}"
     else:
-        reason, remedy = "does not exist", "mend the path, or choose another agent with --agent"
+        reason, remedy = "does not exist", "fix the path, or choose another agent with --agent"
     raise AgentUnavailable(f"the agent's program {program} {reason}; {remedy}")
 
 
@@ -201,14 +201,14 @@ def in_sandbox(agent: Agent, config: Config) -> Agent:
     kind = sandbox.program
     if kind is not None and not _is_known_in_containers(Path(inner[0]).name):
         raise ConfigError(
-            f"sandbox: {' '.join(RUN[kind])} knows no agent {Path(inner[0]).name!r}; write the "
+            f"sandbox: {' '.join(RUN[kind])} has no agent {Path(inner[0]).name!r}; write the "
             "whole command with prefix under [sandbox], or choose another agent"
         )
     if agent.prompt is PromptBy.FILE:
         raise ConfigError(
-            f"the agent {config.agent!r} takes its prompt from a file, and a file of the run is "
-            "not in the sandbox; give it {prompt} in place of {prompt_file}, or use stdin or "
-            f"argument: --agent-prompt, or prompt under [agents.{config.agent}]"
+            f"the agent {config.agent!r} reads its prompt from a file, which is not visible in "
+            "the sandbox; use {prompt} instead of {prompt_file}, or stdin or argument: "
+            f"--agent-prompt, or prompt under [agents.{config.agent}]"
         )
     if is_behind:
         inside = _around(sandbox, inner)
@@ -241,17 +241,19 @@ def end_in_sandbox(config: Config, root: Path, environment: Mapping[str, str]) -
         environment,
         only=config.env.only,
     )
-    what = f"what runs in the sandbox was to be ended with: {' '.join(argv)}; that"
+    what = f"the stop command of the sandbox ({' '.join(argv)})"
     try:
         program = find_program(argv[0], around, root)
         done = run((str(program), *argv[1:]), cwd=root, environment=around, seconds=STOP_SECONDS)
     except (RalphError, OSError) as error:
         words = error.message if isinstance(error, RalphError) else str(error)
-        return f"{what} could not be started: {words.splitlines()[0]}; end it by hand"
+        return f"{what} could not be started: {words.splitlines()[0]}; stop the sandbox by hand"
     except subprocess.TimeoutExpired:
-        return f"{what} took longer than {STOP_SECONDS:g} s; look whether it still runs there"
+        return (
+            f"{what} took longer than {STOP_SECONDS:g} s; check whether the agent is still running"
+        )
     code = done.code
-    return f"{what} ended with {code}; look whether it still runs there" if code else None
+    return f"{what} ended with {code}; check whether the agent is still running" if code else None
 
 
 def _with_prompt(agent: Agent, sandbox: SandboxConfig) -> Agent:

@@ -118,9 +118,9 @@ def _unmetered(agent: Agent, limit: str, *, is_cost: bool) -> str:
     has_tokens = is_cost and METERING_BY_DIALECT[agent.dialect].tokens is not Metering.NEVER
     price = "add a price for its model under [prices], " if has_tokens else ""
     return (
-        f"{limit} cannot be kept, since the agent {agent.name!r} does not report {what}; limit "
-        f"--max-iterations or --max-time instead, {price}choose an agent that reports it, or "
-        "start all the same with --allow-unmetered"
+        f"{limit} cannot be enforced, because the agent {agent.name!r} does not report {what}; "
+        f"use --max-iterations or --max-time instead, {price}choose an agent that reports it, or "
+        "start anyway with --allow-unmetered"
     )
 
 
@@ -151,9 +151,9 @@ def _require_taking_models(config: Config, name: str, agent: Agent) -> None:
     models = models_for(config, name)
     if models and not agent.model_flags:
         raise ConfigError(
-            f"models: the agent {name!r} is to work with {models[0]}, but it is given no model: "
-            f"it takes none, or its command is your own; put the model into argv under "
-            f"[agents.{name}], or name another agent in the rule"
+            f"models: the agent {name!r} should use {models[0]}, but takes no model, or runs your "
+            f"own command; put the model into argv under [agents.{name}], or name another agent "
+            "in the rule"
         )
 
 
@@ -167,8 +167,8 @@ def emit_writing_tools(config: Config) -> tuple[Notice, ...]:
         return ()
     named = ", ".join(f"{word} ({way})" for word, way in ways[:SHOWN])
     message = (
-        f"tools.allow has no tool that writes, but lets the agent write by a command: {named}; "
-        "leave commands out for an agent that must only read, or put it into a sandbox"
+        f"tools.allow has no tool that writes, but allows commands that can write: {named}; "
+        "remove them for a read-only agent, or use a sandbox"
     )
     return (Notice(code="tools-may-write", message=message),)
 

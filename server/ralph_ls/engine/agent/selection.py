@@ -67,10 +67,9 @@ def with_agent(
         found = [name for name in ACP_VARIANTS if _is_here(name, config, environment, root)]
     if len(found) > 1:
         raise UsageError(
-            f"which agent is to work? {config.agent!r}, which the profile "
-            f"{config.profile.value} would take, is not on PATH, and several others are: "
-            f"{', '.join(found)}; name one: --agent {found[0]}, or "
-            f'agent = "{found[0]}" in {CONFIG_FILE}'
+            f"which agent should run? {config.agent!r}, the default of the profile "
+            f"{config.profile.value}, is not on PATH, but several others are: {', '.join(found)}; "
+            f'choose one: --agent {found[0]}, or agent = "{found[0]}" in {CONFIG_FILE}'
         )
     if not found:
         return _choosing(settings, config.agent, Origin.PROFILE)
@@ -117,8 +116,8 @@ def choose_agent(config: Config) -> Agent:
     if config.session.resume and not (agent.resume and agent.dialect is not Dialect.TEXT):
         able = ", ".join(name for name, one in CATALOG.items() if one.resume)
         raise ConfigError(
-            f"session.resume is set, but the agent {config.agent!r} has no session that can be "
-            f"gone on in; choose one that has, such as --agent {able}, or remove the setting"
+            f"session.resume is set, but the agent {config.agent!r} cannot continue sessions; "
+            f"choose one that can, such as --agent {able}, or remove the setting"
         )
     return in_sandbox(agent, config)
 
@@ -225,8 +224,8 @@ def _filled(given: tuple[str, ...], words: tuple[str, ...]) -> tuple[str, ...]:
 
 def _no_list(key: str, name: str, instead: str) -> ConfigError:
     return ConfigError(
-        f"tools.{key} cannot be given to the agent {name!r}; "
-        f"{instead or 'give its catalog the flags that it knows, or choose --agent claude'}"
+        f"the agent {name!r} does not support tools.{key}; "
+        f"{instead or 'give its command the flags that it knows, or choose --agent claude'}"
     )
 
 
@@ -235,13 +234,13 @@ def _require_names(key: str, name: str, words: tuple[str, ...]) -> None:
     pattern = next((word for word in words if "(" in word), None)
     if pattern is not None:
         raise ConfigError(
-            f"tools.{key} holds {pattern!r}, but the agent {name!r} knows tools by their names "
-            f"alone; write {pattern.partition('(')[0]!r}, or leave it out"
+            f"tools.{key} contains {pattern!r}, but the agent {name!r} only supports tool names; "
+            f"write {pattern.partition('(')[0]!r}, or leave it out"
         )
     if key == "allow" and not words:
         raise ConfigError(
-            f"tools.allow is empty, which the agent {name!r} takes for no list at all; "
-            "name the tools that it may use"
+            f"tools.allow is empty, which the agent {name!r} reads as no list at all; name the "
+            "tools that it may use"
         )
 
 
@@ -260,8 +259,8 @@ def _require_no_tools(config: Config) -> None:
     """Refuse a list of tools that would have no effect."""
     if config.tools is not None and (config.tools.allow is not None or config.tools.deny):
         raise ConfigError(
-            f"tools.allow and tools.deny cannot be given to the agent {config.agent!r}; "
-            "give its command the flags that it knows, or choose --agent claude"
+            f"the agent {config.agent!r} does not support tools.allow and tools.deny; give its "
+            "command the flags that it knows, or choose --agent claude"
         )
 
 
@@ -323,8 +322,8 @@ def _require_short(agent: Agent, argv: tuple[str, ...]) -> None:
     longest = max(len(part.encode(errors="surrogateescape")) for part in argv)
     if limit is not None and longest > limit:
         raise AgentUnavailable(
-            f"the prompt makes an argument of {longest} bytes, and a program takes no more than "
-            f"{limit}; {_other_ways(agent)}"
+            f"the prompt is an argument of {longest} bytes, but a program takes at most {limit}; "
+            f"{_other_ways(agent)}"
         )
 
 

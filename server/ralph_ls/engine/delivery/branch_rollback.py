@@ -98,7 +98,7 @@ def _outcome(
             if expected is not None and _essence(expected) != _essence(found):
                 raise _Refused(
                     "nothing-to-undo",
-                    "the branch was changed while you looked; look again at what is undone",
+                    "the branch has changed since you looked; check again what would be undone",
                     found=found,
                 )
             _undo(worktree, found)
@@ -117,7 +117,7 @@ def _no_engine(worktree: Worktree) -> Iterator[None]:
         lock.acquire()
     except WorkspaceBusy as busy:
         raise _Refused(
-            "run-goes-on", f"{busy.message}; a branch is rolled back when no run goes on"
+            "run-goes-on", f"{busy.message}; a branch can only be rolled back when no run is active"
         ) from busy
     try:
         yield
@@ -160,8 +160,8 @@ def _look(
         raise _Refused(
             "foreign-commits",
             f"{len(foreign)} of {count_of(len(commits), 'commit')} "
-            f"{'was' if len(foreign) == 1 else 'were'} made by no iteration: "
-            f"{named}{more}; undo them as well with --force, or keep them elsewhere first",
+            f"{'was' if len(foreign) == 1 else 'were'} not made by an iteration: {named}{more}; "
+            "undo them as well with --force, or save them elsewhere first",
             found=found,
         )
     return found
@@ -172,20 +172,20 @@ def _target(worktree: Worktree, ends: IterationBounds, head: str, branch: str) -
         raise _Refused(
             "no-base",
             f"iteration {ends.iteration} began before the first commit, so there is nothing to "
-            "go back to; remove what you do not want by hand",
+            "return to; remove what you do not want by hand",
         )
     if ends.base == head:
         raise _Refused(
             "nothing-to-undo",
-            f"{branch} stands already where iteration {ends.iteration} began ({head[:7]})",
+            f"{branch} is already where iteration {ends.iteration} began ({head[:7]})",
         )
     try:
         run_git(worktree.root, "merge-base", "--is-ancestor", ends.base, head)
     except RalphError as error:
         raise _Refused(
             "not-on-branch",
-            f"{branch} does not go on from {ends.base[:7]}, where iteration {ends.iteration} "
-            "began: it was rolled back, rebased or is another branch; check out the run's branch",
+            f"{branch} does not contain {ends.base[:7]}, where iteration {ends.iteration} began: "
+            "it was rolled back, rebased or is another branch; check out the run's branch",
         ) from error
     return ends.base
 
@@ -204,11 +204,11 @@ def _branch(worktree: Worktree) -> str:
     if not branch:
         raise _Refused(
             "detached-head",
-            "HEAD is on no branch, so there is none to take back; check out the run's branch",
+            "HEAD is detached, so there is no branch to roll back; check out the run's branch",
         )
     if what := under_way(worktree.git_dir):
         raise _Refused(
-            "git-busy", f"a {what} is under way in {worktree.root}; finish or abort it first"
+            "git-busy", f"a {what} is in progress in {worktree.root}; finish or abort it first"
         )
     return branch
 
@@ -249,8 +249,8 @@ def _require_clean(worktree: Worktree, found: RollbackResult) -> None:
         more = f" and {len(paths) - SHOWN} more" if len(paths) > SHOWN else ""
         raise _Refused(
             "dirty-tree",
-            f"the work tree has changes that are in no commit: {', '.join(paths[:SHOWN])}{more}; "
-            "commit or stash them first: git stash --include-untracked",
+            f"the work tree has uncommitted changes: {', '.join(paths[:SHOWN])}{more}; commit or "
+            "stash them first: git stash --include-untracked",
             found=found,
         )
 
@@ -272,8 +272,7 @@ def _require_room(
         more = f" and {len(named) - SHOWN} more" if len(named) > SHOWN else ""
         raise _Refused(
             "in-the-way",
-            f"files that git ignores stand where it would write: {', '.join(named[:SHOWN])}{more}; "
-            "move them away first",
+            f"ignored files are in the way: {', '.join(named[:SHOWN])}{more}; move them away first",
             found=found,
         )
 

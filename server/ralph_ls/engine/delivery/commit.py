@@ -147,7 +147,7 @@ class IterationCommitter:
         if not chosen.paths or self.launcher.is_stopping():
             return WorkCommitted(notices=notices)
         if what := under_way(workspace.worktree.git_dir):
-            problem = f"a {what} is under way in {workspace.root}; finish or abort it"
+            problem = f"a {what} is in progress in {workspace.root}; finish or abort it"
             return WorkCommitted(problem=problem, notices=notices)
         if conflicts := await asyncio.to_thread(self._conflicts):
             paths = first_paths_named(conflicts)
@@ -347,16 +347,16 @@ class IterationCommitter:
     def _tell(self, chosen: _Choice) -> tuple[Notice, ...]:
         """What is left out, each path once for as long as the engine lives."""
         told = (
-            ("left-as-before", chosen.before, "changed before the iteration and not since"),
-            ("secrets-left-out", chosen.secret, "new and named like files that hold secrets"),
-            ("repository-left-out", chosen.repositories, "a repository of its own"),
+            ("left-as-before", chosen.before, "already changed before the iteration"),
+            ("secrets-left-out", chosen.secret, "new and named like files with secrets"),
+            ("repository-left-out", chosen.repositories, "a separate repository"),
         )
         notices = []
         for code, paths, why in told:
             fresh = [path for path in paths if (code, path) not in self._told]
             self._told.update((code, path) for path in fresh)
             if fresh:
-                message = f"left out of the commit, as {why}: {first_paths_named(fresh)}"
+                message = f"left out of the commit ({why}): {first_paths_named(fresh)}"
                 notices.append(Notice(code=code, message=message))
         return tuple(notices)
 

@@ -72,7 +72,7 @@ class GitRun:
         if self.stopped:
             return "it was stopped"
         said = self.printed.strip()
-        return said or f"git ended with {self.exit_code} and said nothing"
+        return said or f"git ended with {self.exit_code} without output"
 
 
 async def run_own_git(

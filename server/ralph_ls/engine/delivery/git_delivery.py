@@ -90,7 +90,7 @@ class Pusher:
             # In the middle of a rebase HEAD is on no branch, and the branch is not what it will be.
             return WorkPushed()
         if head.branch is None:
-            problem = "HEAD is on no branch any more, so there is none to push; check one out"
+            problem = "HEAD is detached, so there is no branch to push; check one out"
             return WorkPushed(
                 ok=False, branch="a detached HEAD", commit=head.commit, tries=1, problem=problem
             )
@@ -104,8 +104,8 @@ class Pusher:
         if users:
             shown = some_of([one[:7] for one in users], SHOWN_COMMITS)
             message = (
-                f"nothing is pushed, since you committed on {head.branch} while no engine ran "
-                f"({shown}), and what is yours is yours to push: git push {remote.name} "
+                f"nothing is pushed, because you committed on {head.branch} while no engine was "
+                f"running ({shown}); push your commits yourself: git push {remote.name} "
                 f"{head.branch}"
             )
             return WorkPushed(notices=(Notice(code="push-held", message=message),))
@@ -308,9 +308,8 @@ def emit_leftovers(
     if not paths:
         return ()
     message = (
-        f"the agent is to commit what it does, and left {count_of(len(paths), 'file')} "
-        f"uncommitted: {first_paths_named(sorted(paths))}; "
-        'have the loop commit with: commits = "loop"'
+        f"the agent should commit its work, but left {count_of(len(paths), 'file')} uncommitted: "
+        f'{first_paths_named(sorted(paths))}; to let the loop commit, set commits = "loop"'
     )
     return (Notice(code="left-uncommitted", message=message),)
 
@@ -328,8 +327,8 @@ def require_branch_to_push(root: Path, config: Config, head: worktree_state.Head
     """Raise a ``RalphError`` where a run that pushes is on no branch."""
     if config.push and head.branch is None:
         raise RalphError(
-            f"HEAD of {root} is on no branch, so there is none to push; check out a "
-            "branch, for example with git switch -c my-branch, or start with --no-push"
+            f"HEAD of {root} is detached, so there is no branch to push; check out a branch, for "
+            "example with git switch -c my-branch, or start with --no-push"
         )
 
 
@@ -344,8 +343,8 @@ def emit_no_remote(workspace: Workspace) -> list[Notice]:
     ):
         return []
     message = (
-        "nothing is pushed, since the repository has no remote; add one with git remote add origin "
-        "URL, or say that you want none with: push = false"
+        "nothing is pushed, because the repository has no remote; add one with git remote add "
+        "origin URL, or set push = false"
     )
     return [Notice(code="push-skipped", message=message)]
 
@@ -354,8 +353,8 @@ def _require_able_to_undo(config: Config) -> None:
     is_wanted = config.on_validate_fail is OnValidateFail.ROLLBACK
     if is_wanted and profile_of(config.profile).plan_kind is PlanKind.BEADS:
         raise ConfigError(
-            'on_validate_fail = "rollback" cannot take back what an iteration did to the issues of '
-            'bd, which lie in no file; choose "repair" or "stop"'
+            'on_validate_fail = "rollback" cannot undo changes to bd issues, which are not in '
+            'files; choose "repair" or "stop"'
         )
 
 
@@ -366,6 +365,6 @@ def require_identity(root: Path) -> None:
             run_git(root, "var", name)
     except RalphError as error:
         raise RalphError(
-            f"the loop is to commit in {root}, and git knows no name to do it with; set "
-            "one with: git config user.name 'Your Name'; git config user.email you@example.com"
+            f"the loop should commit in {root}, but git has no name to commit with; set one: git "
+            "config user.name 'Your Name'; git config user.email you@example.com"
         ) from error

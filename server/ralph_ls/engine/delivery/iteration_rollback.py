@@ -111,7 +111,7 @@ class IterationRollback:
                 if is_new:
                     run_git(self._root, "update-ref", "-d", f"refs/heads/{backup}")
                 raise _Refused(
-                    f"a file was changed meanwhile, or one that git ignores is in the way: "
+                    "a file changed in the meantime, or an ignored file is in the way: "
                     f"{error.message}"
                 ) from error
         except _Refused as refused:
@@ -130,13 +130,13 @@ class IterationRollback:
         if base.head is None or head.commit is None:
             raise _Refused("the iteration began before the first commit")
         if what := under_way(place.git_dir):
-            raise _Refused(f"a {what} is under way in {self._root}; finish or abort it first")
+            raise _Refused(f"a {what} is in progress in {self._root}; finish or abort it first")
         if order.user_commits:
-            raise _Refused(f"a person committed meanwhile: {order.user_commits[0][:7]}")
+            raise _Refused(f"you committed in the meantime: {order.user_commits[0][:7]}")
         if head.branch != base.branch or head.commit not in (after.head, base.head):
-            raise _Refused("HEAD has moved since the agent ended, by somebody else's hand")
+            raise _Refused("HEAD has moved since the agent ended")
         if not is_ancestor(self._root, base.head, head.commit):
-            raise _Refused(f"HEAD does not go on from {base.head[:7]}, where the iteration began")
+            raise _Refused(f"HEAD does not contain {base.head[:7]}, where the iteration began")
         self._require_unpushed(base.head, head.commit)
         self._require_no_repositories(base, after)
         committed = differing_paths(self._root, base.head, head.commit)
@@ -204,7 +204,7 @@ class IterationRollback:
             return str(base.head)
         found = self._marked(BASE, order.start)
         if not found:
-            raise _Refused("what was changed before the iteration was not kept")
+            raise _Refused("the changes from before the iteration were not saved")
         return BASE
 
     def _differing(self, before: str, now: str) -> Iterable[tuple[bytes, _Entry]]:
@@ -245,7 +245,7 @@ class IterationRollback:
         return made.decode().strip()
 
     def _back_up(self, change: _Change, start: int) -> str:
-        made = self._commit(change.now, change.head, start, "What did not validate:")
+        made = self._commit(change.now, change.head, start, "Failed validation:")
         name = f"{BACKUPS}{self._clock.now().astimezone(UTC):%Y%m%dT%H%M%SZ}"
         known = run_git(self._root, "for-each-ref", "--format=%(refname)", f"{BACKUPS}*")
         taken, chosen, number = set(known.decode("utf-8", "replace").split("\n")), name, 2
@@ -285,7 +285,7 @@ class IterationRollback:
             self._git(index, "read-tree", change.now)
             self._git(index, "update-index", "-q", "--refresh", accept=(0, 1))
             self._git(index, "read-tree", "-m", "-u", change.now, target)
-        why = "ralph: what did not validate is taken back"
+        why = "ralph: roll back changes that did not validate"
         if change.head != change.base:
             run_git(self._root, "update-ref", "-m", why, "HEAD", change.base, change.head)
         self._unstage(change)
@@ -340,8 +340,8 @@ def _emit_kept(kept: tuple[str, ...]) -> tuple[Notice, ...]:
     if not kept:
         return ()
     message = (
-        f"{count_of(len(kept), 'file')} that a person saved while the agent worked "
-        f"{'is' if len(kept) == 1 else 'are'} left as it is, with what the agent did to it: "
+        f"{count_of(len(kept), 'file')} that you saved while the agent worked "
+        f"{'is' if len(kept) == 1 else 'are'} kept, with the agent's changes: "
         f"{first_paths_named(kept)}"
     )
     return (Notice(code="rollback-kept", message=message),)

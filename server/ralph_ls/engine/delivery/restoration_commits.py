@@ -205,9 +205,9 @@ class RestorationCommits:
         if now.commit != head:
             raise HeadMoved
         if now.branch is None:
-            raise CannotCommit("HEAD is on no branch")
+            raise CannotCommit("HEAD is detached")
         if what := under_way(place.git_dir):
-            raise CannotCommit(f"a {what} is under way")
+            raise CannotCommit(f"a {what} is in progress")
 
     def _make(self, head: str, was: TreeEntries, wanted: TreeEntries, message: str) -> str:
         # A folder for each: what an engine that was killed left locked is in nobody's way.

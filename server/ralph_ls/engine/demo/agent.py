@@ -124,7 +124,7 @@ def main() -> int:
     except OSError as error:
         _drop_stdout()
         if not isinstance(error, BrokenPipeError):
-            sys.stderr.write(f"The demo agent cannot go on: {error}\n")
+            sys.stderr.write(f"The demo agent cannot continue: {error}\n")
         return 1
     except KeyboardInterrupt:
         _drop_stdout()
@@ -165,23 +165,27 @@ def _work_in_sample(
     unfinished = _unfinished_repairs(repository)
     for repair in unfinished:
         if is_ticked(read_plan(root), repair.title):
-            print_paced(f"An earlier look ticked '{repair.title}' but was ended before its commit.")
+            print_paced(
+                f"An earlier iteration ticked '{repair.title}' but was ended before its commit."
+            )
             _commit(repository, repair, tally)
     begun = [repair for repair in unfinished if not is_ticked(read_plan(root), repair.title)]
     if begun:
-        print_paced(f"An earlier look began '{begun[0].title}' and was ended; I go on from there.")
+        print_paced(
+            f"An earlier iteration began '{begun[0].title}' and was ended; I continue from there."
+        )
         _carry_out(repository, begun[0], tally)
         return _after_the_work(root, tally)
     item = choose_item(prompt, read_plan(root))
     if item is None:
-        print_paced(f"No box in {PLAN_NAME} is open. I change nothing and look at the tests.")
+        print_paced(f"No box in {PLAN_NAME} is open. I change nothing and run the tests.")
         _run_tests(root, "Tests now", tally)
         return _after_the_work(root, tally)
     repair_wanted = repair_for(item.title)
     if repair_wanted is None:
         raise DemoStopped(
-            f"'{item.title}' is not one of the five tasks that the demo agent knows; "
-            "do it yourself, or start a real agent with ralph run --agent NAME"
+            f"'{item.title}' is not one of the five tasks that the demo agent knows; do it "
+            "yourself, or use a real agent with ralph run --agent NAME"
         )
     if repair_wanted.is_studied_first and is_study_only(environment):
         return _study(root, repair_wanted, tally)
@@ -218,7 +222,7 @@ def is_study_only(environment: Mapping[str, str]) -> bool:
                 counted.write(b".")
             return counter.stat().st_size <= N_STUDIES
     except OSError:
-        print_paced(f"I cannot count in {scratch}; the number of the iteration has to do.")
+        print_paced(f"I cannot count in {scratch}, so I use the number of the iteration.")
     return int(iteration) in STUDY_ITERATIONS
 
 
@@ -232,7 +236,7 @@ def _study(root: Path, repair: SampleRepair, tally: WorkTally) -> DemoOutcome:
     for edit in repair.edits:
         print_paced(f"  {edit.file}: {edit.before.strip()}")
     _run_tests(root, "Tests", tally)
-    print_paced("I want to look at this once more before I touch it. No file is changed this time.")
+    print_paced("I want to read this once more before I touch it. No file is changed this time.")
     return tally.outcome(
         "IN_PROGRESS", f"Change the rounding in {repair.files[0]}, as specs/invoice.md asks"
     )
@@ -246,8 +250,8 @@ def _carry_out(repository: DemoRepository, repair: SampleRepair, tally: WorkTall
     states = edit_states(root, repair)
     if EditState.UNKNOWN in states:
         raise DemoStopped(
-            f"The place to repair in {repair.edits[states.index(EditState.UNKNOWN)].file} reads "
-            f"as if somebody rewrote it; do '{repair.title}' by hand, or put the place back"
+            f"The code to repair in {repair.edits[states.index(EditState.UNKNOWN)].file} looks "
+            f"rewritten; do '{repair.title}' by hand, or restore the code"
         )
     _run_tests(root, "Tests before", tally)
     if EditState.OPEN not in states:
@@ -261,7 +265,7 @@ def _carry_out(repository: DemoRepository, repair: SampleRepair, tally: WorkTall
     broken = [name for name in suite.failing if name in repair.tests or name[:5] != "test_"]
     if broken or suite.n_tests == 0:
         raise DemoStopped(
-            f"The repair of '{repair.title}' is in place, but its tests do not pass "
+            f"'{repair.title}' is repaired, but its tests do not pass "
             f"({', '.join(broken) or 'they do not run'}); look at {', '.join(repair.files)}"
         )
     if tick(root, repair.title):

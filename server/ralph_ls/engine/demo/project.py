@@ -77,13 +77,13 @@ def _empty_folder(folder: Path) -> Path:
         is_empty = next(folder.iterdir(), None) is None
     except OSError as error:
         raise UsageError(
-            f"The sample project cannot be laid out in {folder} ({error.strerror}); "
-            "name another folder"
+            f"The sample project cannot be written to {folder} ({error.strerror}); name another "
+            "folder"
         ) from error
     if not is_empty:
         raise UsageError(
-            f"The folder {folder} is not empty, and the sample project needs one of its own; "
-            "name another folder or none"
+            f"The folder {folder} is not empty, and the sample project needs an empty one; name "
+            "another folder or none"
         )
     return folder.resolve()
 

@@ -48,7 +48,9 @@ def run_git(folder: Path, *arguments: str) -> str:
     finished = _call(folder, arguments)
     if finished.code != 0:
         message = " / ".join(finished.stderr.split("\n")).strip(" /") or "no message"
-        raise GitFailed(f"git {arguments[0]} failed in {folder} ({message}); see git status there")
+        raise GitFailed(
+            f"git {arguments[0]} failed in {folder} ({message}); check git status there"
+        )
     return finished.stdout
 
 
@@ -78,7 +80,7 @@ def remove_left_locks(repository: DemoRepository) -> tuple[Path, ...]:
         return held
     for path in held:
         print_paced(
-            f"A git that was killed left {path.name} behind, and none lives here: removing it."
+            f"A killed git left {path.name} behind, and no git is running here: removing it."
         )
         path.unlink(missing_ok=True)
     return ()
@@ -123,12 +125,13 @@ def _call(folder: Path, arguments: Sequence[str]) -> ProgramOutput:
         )
     except OSError as error:
         raise GitFailed(
-            f"git could not be started in {folder} ({error.strerror}); "
-            f"install it or mend PATH, which is {os.environ.get('PATH', 'not set')}"
+            f"git could not be started in {folder} ({error.strerror}); install it or fix PATH, "
+            f"which is {os.environ.get('PATH', 'not set')}"
         ) from error
     except subprocess.TimeoutExpired as error:
         raise GitFailed(
-            f"git {arguments[0]} did not end in {PATIENCE:g} s in {folder}; look what holds it up"
+            f"git {arguments[0]} did not finish within {PATIENCE:g} s in {folder}; check what "
+            "blocks it"
         ) from error
 
 
@@ -156,7 +159,7 @@ def _wait_for_locks(repository: DemoRepository) -> None:
     if not held:
         return
     names = ", ".join(path.name for path in held)
-    raise GitBusy(f"Another git is at work here ({names}); committing waits for the next iteration")
+    raise GitBusy(f"Another git is running here ({names}); the next iteration commits this")
 
 
 def _is_old(repository: DemoRepository, path: Path) -> bool:

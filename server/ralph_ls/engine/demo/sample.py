@@ -164,7 +164,7 @@ def rewrite(root: Path, file: str, change: Callable[[str], str]) -> bool:
             temporary.replace(path)
             return True
         temporary.unlink()
-    raise FileKeepsChanging(f"{file} is being written by somebody else; try again when it rests")
+    raise FileKeepsChanging(f"another program keeps writing {file}; stop it, then try again")
 
 
 def read_plan(root: Path) -> tuple[SamplePlanItem, ...]:

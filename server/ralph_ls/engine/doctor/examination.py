@@ -115,7 +115,7 @@ def _settings(
     except (RalphError, OSError) as error:
         return None, [check_from_message("settings", _words(error))]
     config = settings.config
-    where = "from .ralph/config.toml" if settings.from_file else "without a file of settings"
+    where = "from .ralph/config.toml" if settings.from_file else "without a settings file"
     message = f"profile {config.profile.value}, agent {config.agent}, {where}"
     checks = [passed_check("settings", message)]
     if renamed := old_keys_notice(settings):
@@ -127,7 +127,7 @@ def _last_run(worktree: Worktree, state: StateFolder) -> tuple[FoundRun | None, 
     try:
         found = find_run(worktree, state)
         if found is None:
-            return None, [passed_check("last-run", "there was never a run here")]
+            return None, [passed_check("last-run", "no run here yet")]
         events = read_journal(found.files.journal).events
     except (RalphError, OSError) as error:
         return None, [check_from_message("last-run", _words(error))]

@@ -78,7 +78,7 @@ def check_git_settings(root: Path) -> list[CheckResult]:
         return []
     more = ", …" if len(named) > SHOWN else ""
     keys = ", ".join(named[:SHOWN]) + more
-    message = f"in this clone alone git is set to start programs: {keys} ({LIST})"
+    message = f"git settings of this clone start programs: {keys} ({LIST})"
     return [passed_check("git-programs", message)]
 
 
@@ -100,7 +100,7 @@ def check_variables(environment: Mapping[str, str]) -> list[CheckResult]:
     if not names:
         return []
     more = ", …" if len(names) > SHOWN else ""
-    message = f"variables that ralph does not know are ignored: {', '.join(names[:SHOWN])}{more}"
+    message = f"unknown environment variables are ignored: {', '.join(names[:SHOWN])}{more}"
     return [passed_check("variables", message)]
 
 
@@ -117,22 +117,20 @@ def check_network(worktree: Worktree, environment: Mapping[str, str]) -> list[Ch
     except RalphError as error:
         return [check_from_message("remote", error.message)]
     if remote is None:
-        return [passed_check("remote", "there is no remote to be asked")]
+        return [passed_check("remote", "there is no remote to check")]
     named = transports(worktree.root)
     if named:
         keys = ", ".join(dict.fromkeys(named))
-        why = f"settings of this clone alone name programs for that: {keys}"
-        message = f"{remote.name} was not asked, since {why}"
-        remedy = f"look at them ({LIST}), then ask: git ls-remote {remote.name}"
+        why = f"settings of this clone start programs: {keys}"
+        message = f"{remote.name} was not checked, because {why}"
+        remedy = f"check them ({LIST}), then try: git ls-remote {remote.name}"
         return [warning_check("remote", message, remedy)]
     around = {
         **without_git_redirections(environment),
         **NO_QUESTIONS,
         **ssh_without_questions(environment, remote.ssh_command),
     }
-    remedy = (
-        f"look at git remote -v, the network, and your rights there: git ls-remote {remote.name}"
-    )
+    remedy = f"check git remote -v, the network, and your permissions: git ls-remote {remote.name}"
     try:
         done = run(
             [program, "ls-remote", "--heads", "--", remote.name],
@@ -141,7 +139,9 @@ def check_network(worktree: Worktree, environment: Mapping[str, str]) -> list[Ch
             seconds=PATIENCE,
         )
     except subprocess.TimeoutExpired:
-        return [problem_check("remote", f"{remote.name} did not answer in {PATIENCE:g} s", remedy)]
+        return [
+            problem_check("remote", f"{remote.name} did not answer within {PATIENCE:g} s", remedy)
+        ]
     except OSError as error:
         return [problem_check("remote", f"git cannot be run: {error.strerror or error}", remedy)]
     if done.code == 0:
@@ -149,7 +149,7 @@ def check_network(worktree: Worktree, environment: Mapping[str, str]) -> list[Ch
     answer = " ".join(done.stderr.decode("utf-8", "replace").split())
     answer = without_users(Redactor(secrets=dict(remote.secrets)).redact(answer))[:400]
     return [
-        problem_check("remote", f"{remote.name} refuses: {answer or 'git says nothing'}", remedy)
+        problem_check("remote", f"{remote.name} refused: {answer or 'git printed nothing'}", remedy)
     ]
 
 
@@ -181,7 +181,7 @@ def check_place(worktree: Worktree, state: StateFolder, config: Config | None) -
     found += _state(state)
     disks = disks_of(worktree.root, _existing(state.folder))
     found += [
-        passed_check("disk", f"{bytes_words(disk.free)} are free at {disk.path}")
+        passed_check("disk", f"{bytes_words(disk.free)} free on {disk.path}")
         for disk in disks
         if disk.free is not None and not is_low(disk)
     ]
@@ -216,7 +216,7 @@ def _delivery(worktree: Worktree, config: Config | None) -> list[CheckResult]:
     try:
         require_identity(worktree.root)
     except RalphError:
-        message = f"git knows no name to commit with in {worktree.root}"
+        message = f"git has no name to commit with in {worktree.root}"
         remedy = "git config user.name 'Your Name'; git config user.email you@example.com"
         is_loops = config is not None and config.commits is Committer.LOOP
         found.append(
@@ -248,8 +248,8 @@ def _branch(worktree: Worktree, state: StateFolder, config: Config | None) -> li
         found.append(
             warning_check(
                 "push-skipped",
-                "nothing would be pushed, since the repository has no remote",
-                "add one: git remote add origin URL, or say that you want none: push = false",
+                "nothing would be pushed, because the repository has no remote",
+                "add one: git remote add origin URL, or set push = false",
             )
         )
     warnings = health_warnings(surroundings)
@@ -274,10 +274,12 @@ def _state(state: StateFolder) -> list[CheckResult]:
     folder = state.folder
     there = _existing(folder)
     if not os.access(there, os.W_OK | os.X_OK):
-        remedy = f"make it yours: chown -R $(id -un) {there}, or choose another: RALPH_STATE_DIR"
+        remedy = (
+            f"take ownership: chown -R $(id -un) {there}, or choose another folder: RALPH_STATE_DIR"
+        )
         return [problem_check("state-folder", f"{there} cannot be written", remedy)]
     if there != folder:
-        return [passed_check("state-folder", f"{folder} is made by the first run")]
+        return [passed_check("state-folder", f"the first run creates {folder}")]
     try:
         status = folder.stat()
     except OSError as error:
@@ -287,12 +289,12 @@ def _state(state: StateFolder) -> list[CheckResult]:
             )
         ]
     if sys.platform != "win32" and status.st_uid != os.getuid():
-        remedy = f"make it yours: chown -R $(id -un) {folder}"
+        remedy = f"take ownership: chown -R $(id -un) {folder}"
         return [warning_check("state-folder", f"{folder} belongs to another user", remedy)]
     mode = stat.S_IMODE(status.st_mode)
     if sys.platform != "win32" and mode & 0o077:
-        message = f"{folder} can be looked into by others (mode {mode:o})"
-        return [warning_check("state-folder", message, f"close it: chmod 700 {folder}")]
+        message = f"other users can read {folder} (mode {mode:o})"
+        return [warning_check("state-folder", message, f"restrict it: chmod 700 {folder}")]
     return [passed_check("state-folder", str(folder))]
 
 
@@ -311,7 +313,7 @@ def _other_ralphs(environment: Mapping[str, str]) -> list[CheckResult]:
     if not others:
         return []
     message = f"another program named ralph is on PATH: {', '.join(others)}"
-    remedy = "see which one you get: type -a ralph; put this one's folder first on PATH"
+    remedy = "check which one runs: type -a ralph; put this one's folder first on PATH"
     return [warning_check("other-ralph", message, remedy)]
 
 
@@ -349,7 +351,7 @@ def _version(found: FoundRun) -> list[CheckResult]:
     """Whether this version of ralph understands what the newest run wrote."""
     journal = found.files.journal
     if (why := why_unreadable(journal)) is not None:
-        remedy = "use that version of ralph for this run, or begin a new one with: ralph run"
+        remedy = "use that version of ralph for this run, or start a new one with: ralph run"
         return [problem_check("run-version", why, remedy)]
     version = version_of(journal)
     if version is None:
@@ -369,7 +371,7 @@ def _orphans(found: FoundRun) -> list[CheckResult]:
     if agent is not None and is_alive(agent.pid, agent.process_start_time):
         left.add(agent.pid)
     if not left:
-        return [passed_check("orphans", "nothing of a killed engine is left running")]
+        return [passed_check("orphans", "no process of a killed engine is left running")]
     pids = ", ".join(str(pid) for pid in sorted(left))
-    message = f"{count_of(len(left), 'process')} of a killed engine's agent still run: {pids}"
+    message = f"{count_of(len(left), 'process')} of a killed engine's agent still running: {pids}"
     return [problem_check("orphans", message, "the next start ends them: ralph run --resume")]

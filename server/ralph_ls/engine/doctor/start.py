@@ -90,8 +90,8 @@ def check_commits_of(worktree: Worktree, config: Config) -> list[CheckResult]:
         run_git(worktree.root, "config", "--local", "--get", "user.email")
     except RalphError:
         message = (
-            f"the agent {config.agent} keeps your own git settings from the commands that it "
-            "runs, and the repository names nobody to commit as"
+            f"the agent {config.agent} hides your git settings from the commands that it runs, "
+            "and the repository has no name to commit with"
         )
         remedy = (
             "git config --local user.name 'Your Name'; "
@@ -142,7 +142,7 @@ def account_of(known: AgentDescription, around: Mapping[str, str]) -> str | None
     for name in known.accounts:
         path = _moved(name, known.homes, around) or (Path(home, name) if home else None)
         if path is not None and path.is_file():
-            return f"{path} is there".encode(errors="backslashreplace").decode()
+            return f"{path} exists".encode(errors="backslashreplace").decode()
     return None
 
 
@@ -154,7 +154,8 @@ def _moved(name: str, homes: Mapping[str, str], around: Mapping[str, str]) -> Pa
 
 
 ABSENT = (
-    "hooks, state and the agent's environment are absent inside, so the loop's own checks stand"
+    "hooks, state and the agent's environment are not visible inside, so the loop's own "
+    "checks still apply"
 )
 
 
@@ -163,7 +164,7 @@ def check_box(environment: Mapping[str, str], config: Config) -> list[CheckResul
     found = find_bubblewrap(environment.get("PATH", ""))
     if found.works:
         is_used = config.sandbox.wants_box
-        use = "the agent works in it" if is_used else "use it with: ralph run --sandbox"
+        use = "the agent runs in it" if is_used else "use it with: ralph run --sandbox"
         return [passed_check("bubblewrap", f"{found.program} works; {use}")]
     if config.sandbox.wants_box:
         is_required = config.sandbox.kind is SandboxKind.BWRAP
@@ -184,18 +185,12 @@ def check_sandbox(config: Config, agent: Agent) -> list[CheckResult]:
     started = f"the agent is started with: {shown}; {ABSENT}"
     stop = stop_command(sandbox)
     if stop:
-        return [
-            passed_check(
-                "sandbox", f"{started}; one that has to be ended is ended with: {' '.join(stop)}"
-            )
-        ]
-    remedy = "name a command that ends it: stop under [sandbox] in .ralph/config.toml"
+        return [passed_check("sandbox", f"{started}; it is ended with: {' '.join(stop)}")]
+    remedy = "set a command that ends it: stop under [sandbox] in .ralph/config.toml"
     if sandbox.prefix:
         # Many a prefix changes only what a process may do, and its processes are our children.
-        return [
-            passed_check("sandbox", f"{started}; if that leaves processes of its own, {remedy}")
-        ]
-    message = f"{started}; nothing would end what runs inside when the agent has to be ended"
+        return [passed_check("sandbox", f"{started}; if that leaves processes running, {remedy}")]
+    message = f"{started}; nothing ends what runs inside when the agent must be ended"
     return [warning_check("sandbox", message, remedy)]
 
 
@@ -235,10 +230,10 @@ def _allowed(worktree: Worktree, state: StateFolder, settings: LoadedSettings) -
     except RalphError as error:
         return [check_from_message("allowed", error.message)]
     if not missing:
-        return [passed_check("allowed", "nothing that the repository brings waits for your leave")]
+        return [passed_check("allowed", "nothing in this repository needs your approval")]
     names = ", ".join(claim.key for claim in missing)
-    message = f"the repository brings things that would run and that you have not allowed: {names}"
-    return [problem_check("allowed", message, "look at them and allow them: ralph allow")]
+    message = f"this repository wants to run commands you haven't approved: {names}"
+    return [problem_check("allowed", message, "review and approve them: ralph allow")]
 
 
 def _hook(
@@ -261,7 +256,7 @@ def _validation(worktree: Worktree, settings: LoadedSettings) -> list[CheckResul
         return [passed_check("validation", f"there is no {path}, so nothing is validated")]
     if not can_run(worktree.root, path):
         message = f"{path} is not executable and would be skipped"
-        return [warning_check("validation", message, f"make it so: chmod +x {path}")]
+        return [warning_check("validation", message, f"make it executable: chmod +x {path}")]
     return [passed_check("validation", f"{path} runs after each iteration")]
 
 
@@ -281,7 +276,7 @@ def _plan(
     except RalphError as error:
         return [check_from_message("plan", error.message)]
     if found.is_to_write or not found.text.strip():
-        return [passed_check("plan", f"{found.path} is not there yet; the first run writes it")]
+        return [passed_check("plan", f"{found.path} does not exist yet; the first run creates it")]
     remarks = check_plan(parsed, found.text, kind, marker=config.gate.marker)
     checks = check_plan_read(found.path, parsed, remarks, facts, config)
     return [*checks, *_release_of_bd(worktree, environment)] if kind is PlanKind.BEADS else checks
@@ -291,13 +286,11 @@ def _release_of_bd(worktree: Worktree, environment: Mapping[str, str]) -> list[C
     """Version of ``bd``, and its limitations."""
     version = version_of(find_bd(worktree.root, environment))
     if version is None:
-        return [passed_check("bd", "bd does not say which release it is")]
+        return [passed_check("bd", "bd does not report its version")]
     if keeps_close_reasons(version):
         return [passed_check("bd", f"bd {format_version(version)}")]
     message = (
-        f"bd {format_version(version)} forgets why an issue was closed, so the notes of an issue "
-        "are "
-        "taken for its close reason"
+        f"bd {format_version(version)} loses close reasons, so an issue's notes are used instead"
     )
     return [
         warning_check("bd", message, f"update bd to {format_version(FIRST_WITH_REASONS)} or newer")
@@ -316,14 +309,14 @@ def _request(
             return [check_from_message("plan", error.message)]
         return [passed_check("plan", f"the request is {issue.github}, read with {gh.program}")]
     if issue.text:
-        return [passed_check("plan", "the request is a text")]
+        return [passed_check("plan", "the request is given as text")]
     if issue.file == STDIN:
-        return [passed_check("plan", "the request comes on standard input")]
+        return [passed_check("plan", "the request comes from standard input")]
     if not issue.file:
         message = "no request is set"
-        return [warning_check("plan", message, "give one with the run: ralph run --issue WHAT")]
+        return [warning_check("plan", message, "give one: ralph run --issue WHAT")]
     if not (worktree.root / issue.file).is_file():
-        message = f"the request {issue.file} is not there"
+        message = f"the request {issue.file} does not exist"
         return [problem_check("plan", message, "write it, or name another: ralph run --issue FILE")]
     return [passed_check("plan", f"the request is {issue.file}")]
 
@@ -354,7 +347,7 @@ def _halts(worktree: Worktree, settings: LoadedSettings) -> list[CheckResult]:
         remedy = f'answer it: ralph answer "…", or below ## Answer in {paths.decide}'
         found.append(problem_check("question", message, remedy))
     if halt.blocked is not None:
-        message = f"{paths.blocked} says: {' '.join(halt.blocked.split())[:200]}"
-        remedy = f"solve it, then: ralph resume, or remove {paths.blocked}"
+        message = f"{paths.blocked} contains: {' '.join(halt.blocked.split())[:200]}"
+        remedy = f"resolve it, then: ralph resume, or remove {paths.blocked}"
         found.append(problem_check("blocked", message, remedy))
     return found

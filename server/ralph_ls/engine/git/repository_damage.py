@@ -25,7 +25,7 @@ _HEAD = re.compile(rb"ref: *refs/\S+|[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _LOOKED_THROUGH = 1000
 """Folders among which a renamed one is looked for."""
 
-AND_THEN = "then go on with: ralph run --resume"
+AND_THEN = "then continue with: ralph run --resume"
 
 
 class RepositoryMonitor:
@@ -56,22 +56,25 @@ class RepositoryMonitor:
             seen = _identity(root, raises=True)
             if seen != self._root:
                 elsewhere = self._renamed(self._root, root)
-                return f"another folder is at {root} than when the run began{elsewhere}; {AND_THEN}"
+                return (
+                    f"the folder at {root} is not the one that the run began in{elsewhere}; "
+                    f"{AND_THEN}"
+                )
             os.listdir(root)
             _identity(named, raises=True)
             _identity(git_dir, raises=True)
             os.listdir(git_dir)
         except NotADirectoryError:
             return (
-                f"{named} was a folder when the run began and is none now; put the git directory "
-                f"back, from a backup or another clone, {AND_THEN}"
+                f"{named} was a folder when the run began and is not one now; restore the git "
+                f"directory from a backup or another clone, {AND_THEN}"
             )
         except FileNotFoundError:
             return self._gone(root, named, git_dir)
         except PermissionError as error:
             return (
-                f"{error.filename} may not be read any more; give yourself the right to "
-                f"(chmod u+rwX {shlex.quote(str(error.filename))}), {AND_THEN}"
+                f"{error.filename} can no longer be read; fix its permissions (chmod u+rwX "
+                f"{shlex.quote(str(error.filename))}), {AND_THEN}"
             )
         except OSError:
             # It merely cannot be reached, and may come back.
@@ -90,22 +93,20 @@ class RepositoryMonitor:
             run_git(self._place.root, "cat-file", "-e", f"{self._commit}^{{commit}}")
             return None
         return (
-            f"{git_dir} is another repository than when the run began, without the history of this "
-            f"run{self._renamed(self._git_dir, git_dir)}; put the first one back, {AND_THEN}; or "
-            "begin anew with: ralph run"
+            f"{git_dir} is not the repository that the run began in, and lacks its "
+            f"history{self._renamed(self._git_dir, git_dir)}; restore the first one, {AND_THEN}; "
+            "or start a new run with: ralph run"
         )
 
     def _gone(self, root: Path, named: Path, git_dir: Path) -> str:
         if not os.path.lexists(root):
             elsewhere = self._renamed(self._root, root)
-            return (
-                f"the work tree {root} was removed or renamed{elsewhere}; get it back, {AND_THEN}"
-            )
+            return f"the work tree {root} was removed or renamed{elsewhere}; restore it, {AND_THEN}"
         gone = named if not os.path.lexists(named) else git_dir
         return (
-            f"the git directory {gone} was removed or renamed{self._renamed(self._git_dir, named)}"
-            f"; the files of the work tree are as they were left: put the git directory back, from "
-            f"a backup or another clone, {AND_THEN}"
+            f"the git directory {gone} was removed or "
+            f"renamed{self._renamed(self._git_dir, named)}; the files of the work tree are "
+            f"unchanged: restore the git directory from a backup or another clone, {AND_THEN}"
         )
 
     def _renamed(self, wanted: tuple[int, int] | None, was: Path) -> str:
@@ -115,7 +116,7 @@ class RepositoryMonitor:
                 for found in _some(folder.iterdir()):
                     if found != was and _identity(found) == wanted:
                         command = shlex.join(["mv", str(found), str(was)])
-                        return f" (it is now {found}; back with: {command})"
+                        return f" (it is now {found}; restore it with: {command})"
         return ""
 
     def _damaged_inside(self) -> str | None:
@@ -137,8 +138,8 @@ class RepositoryMonitor:
         for name in ("objects", "refs"):
             if not (common / name).is_dir():
                 return (
-                    f"the folder {common / name} is gone, so git takes this for no repository; get "
-                    f"it back from a backup or another clone, {AND_THEN}"
+                    f"the folder {common / name} is gone, so git does not see a repository; "
+                    f"restore it from a backup or another clone, {AND_THEN}"
                 )
         return None
 
@@ -146,7 +147,7 @@ class RepositoryMonitor:
         root = self._place.root
         for words, remedy in _REMEDIES:
             if words in message:
-                told = message.removesuffix("; mend that, then try again")
+                told = message.removesuffix("; fix that, then try again")
                 return f"the repository {root} is damaged: {told}; {remedy}, {AND_THEN}"
         return None
 
@@ -154,13 +155,13 @@ class RepositoryMonitor:
 _REMEDIES = (
     ("No space left on device", "free some space"),
     ("must be run in a work tree", "undo core.bare with: git config --unset core.bare"),
-    ("bad config line", "mend that line of the configuration"),
-    ("bad object HEAD", "see what is missing with git fsck, and get it back with git fetch"),
-    ("unable to read tree", "see what is missing with git fsck, and get it back with git fetch"),
-    ("not a tree object", "see what is missing with git fsck, and get it back with git fetch"),
-    ("object file", "see what is broken with git fsck, and get it back with git fetch"),
-    ("index file", "make the index anew: move .git/index away, then git reset"),
-    ("dubious ownership", "make the work tree yours, or name it in safe.directory"),
+    ("bad config line", "fix that line of the configuration"),
+    ("bad object HEAD", "see what is missing with git fsck, and restore it with git fetch"),
+    ("unable to read tree", "see what is missing with git fsck, and restore it with git fetch"),
+    ("not a tree object", "see what is missing with git fsck, and restore it with git fetch"),
+    ("object file", "see what is broken with git fsck, and restore it with git fetch"),
+    ("index file", "rebuild the index: move .git/index away, then git reset"),
+    ("dubious ownership", "take ownership of the work tree, or add it to safe.directory"),
 )
 """What git says of a damaged repository, and what helps."""
 

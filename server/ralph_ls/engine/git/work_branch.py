@@ -73,7 +73,9 @@ def enter_branch(
         return known
     doing = worktree_state.under_way(worktree.git_dir)
     if doing is not None:
-        raise UsageError(f"a {doing} is under way, so git cannot switch branches; finish it first")
+        raise UsageError(
+            f"a {doing} is in progress, so git cannot switch branches; finish it first"
+        )
     name = known.name if known else wanted
     if name == AUTO_BRANCH:
         name = _free_name(root, f"ralph/{today.isoformat()}-{branch_slug(words)}")
@@ -86,8 +88,8 @@ def enter_branch(
     if carried and not is_new:
         raise UsageError(
             f"uncommitted changes keep the run from switching to {name}: "
-            f"{some_of(sorted(carried), SHOWN)}; commit them, or put them aside with: "
-            "git stash --include-untracked"
+            f"{some_of(sorted(carried), SHOWN)}; commit or stash them: git stash "
+            "--include-untracked"
         )
     try:
         run_git(root, "switch", "--no-guess", *(["--create"] if is_new else []), name)
@@ -112,7 +114,7 @@ def leave_branch(worktree: Worktree, branch: WorkBranch, *, has_begun: bool) -> 
     head = worktree_state.read_head(worktree.git_dir, worktree.common_dir)
     if head.branch != branch.name:
         where = head.branch or "a detached HEAD"
-        return f"the work is on {branch.name}; HEAD was moved to {where}, and stays there"
+        return f"the work is on {branch.name}; HEAD was moved to {where} and stays there"
     n_commits = _count(root, branch)
     back = f"git switch {'--detach ' if branch.is_detached else ''}{branch.home}"
     merge = f"git merge {branch.name}"
@@ -123,7 +125,7 @@ def leave_branch(worktree: Worktree, branch: WorkBranch, *, has_begun: bool) -> 
     ]
     if left:
         return (
-            f"still on {branch.name}, since these are not committed: "
+            f"still on {branch.name}, because these are not committed: "
             f"{some_of(sorted(left), SHOWN)}; commit them, then: {back} && {merge}"
         )
     flags = ["--detach"] if branch.is_detached else []

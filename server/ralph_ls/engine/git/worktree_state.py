@@ -200,8 +200,8 @@ def exclude(root: Path, common_dir: Path, patterns: Sequence[str]) -> tuple[str,
             continue
         except OSError as error:
             raise StateUnusable(
-                f"the folder {file.parent} cannot be made: {error.strerror}; "
-                "the loop needs to write into the git directory"
+                f"the folder {file.parent} cannot be created: {error.strerror}; ralph must be "
+                "able to write to the git directory"
             ) from error
         return added
 

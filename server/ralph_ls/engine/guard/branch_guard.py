@@ -51,9 +51,9 @@ TRIES = 3
 
 NOT_COMMITTED = "restoration-not-committed"
 
-UNKNOWN = "it cannot be known whether you or the agent committed it"
-BY_USER = "you committed the file meanwhile as well"
-MOVED = "HEAD moves all the time"
+UNKNOWN = "ralph cannot know whether you or the agent committed it"
+BY_USER = "you also committed the file in the meantime"
+MOVED = "HEAD keeps moving"
 
 
 GuardReport = tuple[tuple[RevertedChange, ...], tuple[Notice, ...]]
@@ -329,10 +329,10 @@ def _asked(found: Sequence[_Finding], why: str) -> list[Notice]:
     reason = left[0].why_not or why
     names = " ".join(paths[:SHOWN_PATHS])
     message = (
-        f"HEAD still has what no agent may change in {some_of(paths, SHOWN_PATHS)}; it was "
-        f"restored in the work tree alone, since {reason}. Look at it, then commit the restored "
-        f"version with: git commit -m 'Restore guarded files' -- {names}, or keep the other one "
-        f"with: git checkout HEAD -- {names}"
+        f"HEAD still contains a forbidden change in {some_of(paths, SHOWN_PATHS)}; only the work "
+        f"tree was restored, because {reason}. Check it, then commit the restored version with: "
+        f"git commit -m 'Restore guarded files' -- {names}, or keep the other one with: git "
+        f"checkout HEAD -- {names}"
     )
     return [Notice(code=NOT_COMMITTED, message=message)]
 
@@ -418,9 +418,9 @@ class CommittedPlan:
         if not both:
             return ""
         return (
-            f"{path} in HEAD holds what no agent may do: {some_of(both, SHOWN)}; the work "
-            "tree has it right, so commit that and go on: "
-            f"git commit -m 'Restore the plan' -- {path}; ralph run --resume"
+            f"{path} in HEAD contains a forbidden change: {some_of(both, SHOWN)}; the work tree "
+            f"is right, so commit it and continue: git commit -m 'Restore the plan' -- {path}; "
+            "ralph run --resume"
         )
 
 

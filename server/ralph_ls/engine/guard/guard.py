@@ -235,8 +235,8 @@ class Guard:
             back = self._told(guarded, keeper, keeper.keep(path, data))
             return back, replace(known, seen=watched)
         raise StateUnusable(
-            f"the plan {target} is being written again and again by somebody else; "
-            "stop that, then run on: ralph run --resume"
+            f"another program keeps writing the plan {target}; stop it, then continue with: ralph "
+            "run --resume"
         )
 
     def _reporter(self, keeper: DisplacedFiles) -> Callable[[GuardedPlan, bytes], GuardReport]:
@@ -290,8 +290,8 @@ class Guard:
                 keeper.move_away(target, is_copied=False)
         except OSError as error:
             raise StateUnusable(
-                f"the plan {target} is gone and cannot be put back: {error.strerror or error}; "
-                f"put it back, for example with: git checkout -- {self._workspace.plan_path}"
+                f"the plan {target} is gone and cannot be restored: {error.strerror or error}; "
+                f"restore it, for example with: git checkout -- {self._workspace.plan_path}"
             ) from error
         write_atomic(target, before)
         plan = self._workspace.source.plan(before.decode("utf-8", errors="replace"))

@@ -165,14 +165,14 @@ class GitFiles:
             keeper.move_away(path, is_copied=False)
         except OSError as error:
             raise StateUnusable(
-                f"{path} {why}, and cannot be removed: {error.strerror or error}; remove it"
+                f"{path} {why} and cannot be removed: {error.strerror or error}; remove it"
             ) from error
         if data is not None:
             write_atomic(path, data)
         return RevertedChange(
             path=name,
             what=Forbidden.CREATED if data is None else Forbidden.CHANGED,
-            why=f"{name} {why}, which git would wait for; such a file must stay a regular one",
+            why=f"{name} {why}, so git would wait for it; it must stay a regular file",
         )
 
 
@@ -256,8 +256,8 @@ class ProtectedFiles:
                     self._restore(target, was, now, keeper)
             except OSError as error:
                 raise StateUnusable(
-                    f"{target} was changed by the agent and cannot be put back: "
-                    f"{error.strerror or error}; put it back, or set guard.enabled = false"
+                    f"the agent changed {target}, and it cannot be restored: "
+                    f"{error.strerror or error}; restore it, or set guard.enabled = false"
                 ) from error
             yield RevertedChange(
                 path=printable_path(path), what=what, text=keeper.shown(agents), kept=kept
@@ -368,8 +368,8 @@ def remove_added_approvals(workspace: Workspace) -> tuple[AnnouncementDone, ...]
         return ()
     names = ", ".join(added[:SHOWN]) + (", …" if len(added) > SHOWN else "")
     message = (
-        f"approvals that appeared while the run went on were removed: {names}; the run was "
-        "not asked, as ralph allow does it from another terminal, so the agent may have "
-        "written them; look at what changed, then allow it with: ralph allow"
+        f"approvals that appeared during the run were removed: {names}; the agent may have "
+        "written them, because ralph allow asks the run from another terminal; check what "
+        "changed, then approve it with: ralph allow"
     )
     return (AnnouncementDone(code="approvals-removed", message=message),)

@@ -356,8 +356,8 @@ def emit_denials(heard: AgentOutput) -> tuple[Notice, ...]:
         return ()
     names = ", ".join(dict.fromkeys(heard.reading.denied_tools))
     message = (
-        f"the agent was not permitted to use: {names}; "
-        "permit it with tools.allow in .ralph/config.toml, or in the agent's own settings"
+        f"the agent was denied: {names}; allow it with tools.allow in .ralph/config.toml, or in "
+        "the agent's own settings"
     )
     return (Notice(code="permission-denied", message=message),)
 

@@ -163,7 +163,7 @@ class AgentProcess:
             await self._hook_socket.open()
         except OSError as error:
             self._notices.add(
-                "hook-not-heard", f"hooks of the agent are not answered in its sandbox: {error}"
+                "hook-not-heard", f"hooks of the agent do not work in its sandbox: {error}"
             )
             return None
         return self._hook_socket.folder
@@ -195,7 +195,7 @@ class AgentProcess:
     def _emit_end(self, ended: running_process.ProcessExit) -> None:
         """Name the processes that were left running, and the output that no log keeps."""
         if ended.kept:
-            message = f"left running, as keep_running says: {', '.join(ended.kept)}"
+            message = f"left running by keep_running: {', '.join(ended.kept)}"
             self._notices.add("left-running", message)
         if ended.n_left_out or self._logged.n_left_out:
             self._notices.add(

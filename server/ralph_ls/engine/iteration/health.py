@@ -133,13 +133,13 @@ def require_specs(root: Path, config: Config, *, had_some: bool = False) -> bool
             # A plan is enough to begin with; without one a start has refused.
             return False
         raise PlanMissing(
-            f"the folder {FOLDER}/ of {root} is gone, and with it what is to be built; put it "
-            f"back, for example with: git checkout -- {FOLDER}"
+            f"the folder {FOLDER}/ of {root} is gone, so nothing says what to build; restore it, "
+            f"for example with: git checkout -- {FOLDER}"
         ) from error
     except OSError as error:
         raise PlanMissing(
             f"the specifications in {root / FOLDER} cannot be read: {error.strerror or error}; "
-            "make it a folder that you may read"
+            "make it a folder that you can read"
         ) from error
 
 

@@ -233,8 +233,8 @@ def emit_issues_left(workspace: Workspace, effect: ReadIteration) -> tuple[Notic
     if not effect.taken_up or not workspace.issues_touched:
         return ()
     message = (
-        "issues were changed in bd after the agent's end, so all that changed in them is left "
-        "as it is, and counts for nothing in this iteration"
+        "issues changed in bd after the agent ended; they are left as they are and do not count "
+        "for this iteration"
     )
     return (Notice(code="issues-left-to-user", message=message),)
 
@@ -253,9 +253,9 @@ def emit_unsettled(
     if not paths:
         return []
     message = (
-        f"iteration {current.started.iteration} of run {earlier.run} lost its engine and is not "
-        "settled by a new run, only by ralph run --resume in its place; what has changed since it "
-        f"began is left out of the loop's commits: {some_of(sorted(paths), SHOWN_PATHS)}"
+        f"the engine died in iteration {current.started.iteration} of run {earlier.run}, and only "
+        "ralph run --resume can settle it; changes since it began stay out of this run's commits: "
+        f"{some_of(sorted(paths), SHOWN_PATHS)}"
     )
     return [Notice(code="lost-not-settled", message=message)]
 

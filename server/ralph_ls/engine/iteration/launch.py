@@ -53,7 +53,7 @@ def which_wins(found: FoundTemplate) -> str | None:
     """That other templates were passed over for this one, in words; None: there were none."""
     if not found.shadowed:
         return None
-    return f"the prompt is made from {found.path}, and not from {', '.join(found.shadowed)}"
+    return f"the prompt comes from {found.path}, not from {', '.join(found.shadowed)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -243,7 +243,7 @@ class SharedAttempts:
 
     def _note(self, error: StateUnusable) -> None:
         if self.problem is None:
-            self.problem = f"attempts are kept only as long as this run: {error.message}"
+            self.problem = f"attempts only count in this run: {error.message}"
 
 
 def preview_attempts(root: Path, state: StateFolder, config: Config) -> dict[str, int] | None:

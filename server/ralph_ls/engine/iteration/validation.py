@@ -169,8 +169,8 @@ class ScriptValidation:
         workspace = self._workspace
         if not can_run(workspace.root, path):
             raise RalphError(
-                f"{path} could run when the loop began and cannot now; put it back, "
-                f"for example with: git checkout -- {path}"
+                f"{path} could run when the loop began and cannot now; restore it, for example "
+                f"with: git checkout -- {path}"
             )
         workspace.trust.require(self._claims(path, self._read(path)))
         outcome_path = workspace.files.folder / f"validate-{order.start:03d}-{number:02d}.out"
@@ -348,8 +348,8 @@ def emit_not_allowed(workspace: Workspace, text: str) -> tuple[Notice, ...]:
         return ()
     names = _named([claim.text for claim in missing])
     message = (
-        f"the plan names {count_of(len(missing), 'command')} to verify its tasks with that you "
-        f"have not allowed and that will not be run ({names}); look at them with: ralph allow"
+        f"the plan names {count_of(len(missing), 'command')} that you haven't approved, so they "
+        f"will not run ({names}); review them with: ralph allow"
     )
     return (Notice(code="verify-not-allowed", message=message),)
 

@@ -431,5 +431,5 @@ def emit_user_commits(found: Changes) -> tuple[Notice, ...]:
     if not commits:
         return ()
     shown = some_of([f"{commit.hash[:7]} {commit.subject}" for commit in commits], SHOWN_COMMITS)
-    message = f"a person committed while the agent worked, which is no progress of it: {shown}"
+    message = f"you committed while the agent worked, which is not its progress: {shown}"
     return (Notice(code="person-committed", message=message),)

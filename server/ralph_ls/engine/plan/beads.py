@@ -136,8 +136,8 @@ class BeadsSource(PlanSource):
         parent = config.beads.parent
         if parent is not None and parent not in source._snapshot(text).by_id():
             raise PlanMissing(
-                f"bd has no issue {parent} in {root}, whose parts are to be done; "
-                "look at the issues with: bd list, and set beads.parent to one of them"
+                f"bd has no issue {parent} in {root}; list the issues with bd list, and set "
+                "beads.parent to one of them"
             )
         if config.task is not None:
             require_task(source.parse(text).plan, config.task)
@@ -162,7 +162,7 @@ class BeadsSource(PlanSource):
         n_more = len(begun) - SHOWN
         shown = [name_of(issue) for issue in begun[:SHOWN]]
         shown += [f"and {count_of(n_more, 'more issue')}"] if n_more > 0 else []
-        message = f"opened again for planning: {'; '.join(shown)}"
+        message = f"reopened for planning: {'; '.join(shown)}"
         return [Notice(code="plan-reset", message=message), *emit_not_written(problems)]
 
     @property

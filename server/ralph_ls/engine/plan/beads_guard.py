@@ -78,7 +78,7 @@ def emit_not_reverted(left: Sequence[BeadsViolation], problems: Sequence[str]) -
     names = [f"{one.what.value} of {name_of(one.issue)}" for one in left[:SHOWN]]
     names += ["…"] if len(left) > SHOWN else []
     why = f": {problems[0]}" if problems else ""
-    message = f"not put back: {'; '.join(names)}{why}; mend it yourself with bd"
+    message = f"not restored: {'; '.join(names)}{why}; fix it yourself with bd"
     return Notice(code="not-put-back", message=message)
 
 
@@ -90,9 +90,8 @@ def emit_not_written(problems: Sequence[str]) -> tuple[Notice, ...]:
 def how_to_close(version: BeadsVersion) -> str:
     """Hint for the agent about a release of ``bd`` that keeps no close reasons."""
     return (
-        f"bd {format_version(version)} forgets the reason of `bd close`. Write the lines of "
-        "evidence "
-        "into the notes of the issue first (`bd update <id> --notes`), then close it."
+        f"bd {format_version(version)} loses the reason of `bd close`. Write the lines of "
+        "evidence into the issue's notes first (`bd update <id> --notes`), then close it."
     )
 
 

@@ -127,8 +127,8 @@ def _survey(
     if not moves:
         names = ", ".join((*profile.plan_files, config.paths.progress))
         raise PlanMissing(
-            f"there is nothing to archive in {root}: looked for {names}; "
-            "set up a loop with: ralph init"
+            f"there is nothing to archive in {root}; looked for {names}; set up a loop with: "
+            "ralph init"
         )
     gone = {move.path for move in moves}
     runs = _runs_since(worktree, state)
@@ -136,7 +136,7 @@ def _survey(
     shows_logs = _ignored_logs(root, folder, moves, config.paths.logs)
     notes = _notes(worktree, state, config, runs, include_logs=order.include_logs, plan=plan)
     if shows_logs is not None:
-        notes = (*notes, f"git ignores such logs, so {folder}/{IGNORES} makes it take these")
+        notes = (*notes, f"git ignores such logs, so {folder}/{IGNORES} includes these")
     found = Archive(
         folder=folder,
         moves=moves,
@@ -210,8 +210,8 @@ def _moves(root: Path, wanted: tuple[str, ...]) -> tuple[ArchiveMove, ...]:
         source = resolve_inside(root, path)
         if source.is_symlink():
             raise StateUnusable(
-                f"{source} is a symbolic link, which would lead nowhere from an archive; "
-                "put the file itself there, or move it away yourself"
+                f"{source} is a symbolic link, which would be broken in an archive; replace it "
+                "with the file, or move it away yourself"
             )
         if not source.exists():
             continue
@@ -250,7 +250,7 @@ def _start_fresh(
         write_files(root, (one for one in documents.files if one.path in found.written))
     except StateUnusable as error:
         raise StateUnusable(
-            f"everything was archived in {root / found.folder}, but the plan does not begin anew: "
+            f"everything was archived in {root / found.folder}, but the plan could not be reset: "
             f"{error.message}; then: ralph init"
         ) from error
 
@@ -291,7 +291,7 @@ def _notes(
     plan: str | None,
 ) -> tuple[str, ...]:
     notes = [
-        f"{path} is still there, and the next run begins with it"
+        f"{path} still exists, and the next run starts with it"
         for path in (config.paths.decide, config.paths.blocked)
         if (worktree.root / path).exists()
     ]
@@ -299,9 +299,7 @@ def _notes(
         notes.append(f"the first iteration of the next run writes {plan} from what is in specs/")
     found = find_run(worktree, state)
     if found is not None and found.state.end is None and runs:
-        notes.append(
-            f"run {found.state.run} has not come to its end; begin a new one with: ralph run"
-        )
+        notes.append(f"run {found.state.run} has not ended; start a new one with: ralph run")
     if include_logs and config.logs.form is LogForm.JSONL:
         notes.append("logs as JSON lines are shared by all clones, so they stay where they are")
     return tuple(notes)
@@ -340,5 +338,5 @@ def _move(root: Path, found: Archive, files: Mapping[str, bytes]) -> None:
             target.rmdir()
         why = error.message if isinstance(error, StateUnusable) else error.strerror or str(error)
         raise StateUnusable(
-            f"nothing was archived to {target}: {why}; mend that, and try again"
+            f"nothing was archived to {target}: {why}; fix that, then try again"
         ) from error

@@ -116,8 +116,8 @@ class MarkdownSource(PlanSource):
             source._require_tasks(found.text)
         if source._is_written_by_agent and not found.text.strip() and not has_specifications(root):
             raise PlanMissing(
-                f"there is neither a plan nor a specification in {root}: write what is to be built "
-                f"into {FOLDER}/, such as {FOLDER}/login.md, or the tasks into {found.path}"
+                f"there is no plan and no specification in {root}: describe what to build in "
+                f"{FOLDER}/, such as {FOLDER}/login.md, or write tasks into {found.path}"
             )
         return found
 
@@ -135,8 +135,8 @@ class MarkdownSource(PlanSource):
             if found.refusal:
                 raise PlanMissing(found.refusal)
             message = (
-                f"there was no plan, so {found.path} was written with its sections and no task; "
-                "the first iteration writes the tasks into it"
+                f"there was no plan, so {found.path} was created with its sections; the first "
+                "iteration adds the tasks"
             )
             return [Notice(code="plan-written", message=message)]
         is_wanted = settings.config.mode is FirstMode.PLAN and not resume
@@ -326,12 +326,12 @@ class MarkdownSource(PlanSource):
         reset = reset_for_replanning(self.root, self.path)
         notices: list[Notice] = []
         if reset.opened:
-            message = f"opened again for planning: {titles_of(reset.opened)}"
+            message = f"reopened for planning: {titles_of(reset.opened)}"
             notices.append(Notice(code="plan-reset", message=message))
         if reset.left:
             message = (
-                f"still in progress in the plan, since their state is no box and no tag: "
-                f"{titles_of(reset.left)}; mark them as open yourself, if nobody is at them"
+                "still in progress in the plan, because they have no box or tag: "
+                f"{titles_of(reset.left)}; reopen them yourself if nobody is working on them"
             )
             notices.append(Notice(code="plan-not-reset", message=message))
         return notices
@@ -342,11 +342,9 @@ def _contradicts(task: TaskRef | None, entry: str, removed: str) -> tuple[Notice
     if task is None or not entry:
         return ()
     message = (
-        f"{escape_surrogates(task.title)} left the plan and is taken as finished, for this is new "
-        "among "
-        f"what is done: {escape_surrogates(entry)[:SHOWN_ENTRY]}; to reopen it, write it into the "
-        "plan "
-        "again, or use the editor's action"
+        f"{escape_surrogates(task.title)} left the plan and counts as finished, because this "
+        f"entry is new: {escape_surrogates(entry)[:SHOWN_ENTRY]}; to reopen it, write it into the "
+        "plan again, or use the editor's action"
     )
     known = RemovedTask(task=task, text=removed)
     return (Notice(code="finished-in-other-words", message=message, removed=known),)
@@ -366,7 +364,7 @@ def _without_plan(root: Path, settings: LoadedSettings, *, resume: bool) -> Loca
         return LocatedPlan(path=path, text="")
     is_wanted = settings.names_profile and not resume
     if profile.without_plan is WithoutPlan.SKELETON and is_wanted:
-        refusal = f"there was no plan, so {path} was written with its sections; "
+        refusal = f"there was no plan, so {path} was created with its sections; "
         refusal += how_to_write_a_task(path)
         is_filled = config.mode is FirstMode.PLAN or has_text_to_plan_from(root)
         return LocatedPlan(

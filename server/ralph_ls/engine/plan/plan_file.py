@@ -49,8 +49,8 @@ def find_plan(root: Path, candidates: Sequence[str], chosen: str | None) -> str:
             # A pipe, or a folder: reading it raises with the reason.
             read_plan(root, path)
     raise PlanMissing(
-        f"there is no plan in {root}: looked for {', '.join(paths)}; "
-        "make one with ralph init, or name yours with --plan"
+        f"there is no plan in {root}; looked for {', '.join(paths)}; create one with ralph init, "
+        "or name yours with --plan"
     )
 
 
@@ -85,9 +85,9 @@ def require_text(root: Path, path: str) -> None:
 def how_to_write_a_task(path: str) -> str:
     """Remedy for a plan without a task."""
     return (
-        f"the plan {path} holds no task, so there is nothing to do: write one into it on a line "
-        "of its own, such as: - [ ] Reject empty passwords, with a test; or have an agent write "
-        "the plan with: ralph replan"
+        f"the plan {path} has no task, so there is nothing to do; write one on its own line, such "
+        "as: - [ ] Reject empty passwords, with a test; or let an agent write the plan: ralph "
+        "replan"
     )
 
 
@@ -167,7 +167,7 @@ def set_task_aside(root: Path, path: str, task_id: str, *, reason: str, needs: s
         root,
         path,
         lambda data: _blocked(data, task_id, reason, needs),
-        f"mark the task {task_id} as blocked",
+        f"block the task {task_id}",
     )
     return edited.decode("utf-8", errors="replace")
 
@@ -180,7 +180,7 @@ def reset_for_replanning(root: Path, path: str) -> ReplanReset:
         resets.append(reset_in_progress(data.decode("utf-8", errors="surrogateescape")))
         return resets[-1].text.encode("utf-8", errors="surrogateescape")
 
-    edit_plan(root, path, open_all, "mark what is in progress there as open")
+    edit_plan(root, path, open_all, "reopen what is in progress there")
     return resets[-1]
 
 
@@ -195,8 +195,7 @@ def require_plan_or_task(config: Config) -> None:
     """Raise ``UsageError`` where both a new plan and a single task are ordered."""
     if config.task is not None and config.mode is FirstMode.PLAN:
         raise UsageError(
-            "a plan iteration is for the whole plan, so --task and --mode plan do not go "
-            "together; leave one of them out"
+            "a plan iteration covers the whole plan, so use either --task or --mode plan"
         )
 
 
@@ -272,9 +271,9 @@ def close_in_file(
     for one in verifications:
         try:
             edit = partial(_changed, source, one, change)
-            edit_plan(source.root, source.path, edit, "write into it what was verified")
+            edit_plan(source.root, source.path, edit, "record there what was verified")
         except RalphError as error:
-            outcome = "is not open again" if one.failed else "does not say in the plan what was run"
+            outcome = "was not reopened" if one.failed else "cannot record what was run"
             message = f"the task {one.task.id} {outcome}: {error.message}"
             notices.append(Notice(code="verify-not-written", message=message))
             written.append(one)

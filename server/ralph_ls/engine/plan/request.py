@@ -121,7 +121,7 @@ class RequestSource(PlanSource):
         return Mode.BUILD
 
     def set_aside(self, order: SetTaskAside) -> str:
-        raise PlanMissing(f"a request has no tasks, so there is no {order.task.id} to mark in it")
+        raise PlanMissing(f"a request has no tasks, so {order.task.id} cannot be marked in it")
 
     def guarded(self, before: str, after: str, iteration: WatchedIteration) -> GuardedPlan:
         del before, iteration
@@ -132,18 +132,17 @@ def _require_fitting(config: Config) -> None:
     """Raise for settings that want tasks of a plan, where the plan is a request."""
     if config.task is not None:
         raise UsageError(
-            f"a request has no tasks, so there is no {config.task!r} to work on alone; leave "
-            "--task out"
+            f"a request has no tasks, so there is no {config.task!r} to run; leave --task out"
         )
     if config.mode is FirstMode.PLAN:
         raise UsageError(
-            "a request is no plan that could be made anew; leave --mode plan out, or choose "
-            "another profile with --profile"
+            "a request has no plan to write; leave --mode plan out, or choose another profile "
+            "with --profile"
         )
     if config.gate.rule not in WITHOUT_TASKS:
         fitting = " or ".join(f'"{rule.value}"' for rule in GateRule if rule in WITHOUT_TASKS)
         raise ConfigError(
-            f'gate.rule = "{config.gate.rule.value}" asks a plan for its tasks, and a request has '
+            f'gate.rule = "{config.gate.rule.value}" needs a plan with tasks, but a request has '
             f"none; set gate.rule = {fitting}"
         )
 
@@ -151,12 +150,12 @@ def _require_fitting(config: Config) -> None:
 def _notices(request: Request) -> list[Notice]:
     notices = []
     if request.is_closed:
-        message = f"{request.source} is closed on GitHub; the run works on it all the same"
+        message = f"{request.source} is closed on GitHub; the run works on it anyway"
         notices.append(Notice(code="request-closed", message=message))
     if request.comments_left_out:
         message = (
-            f"{count_of(request.comments_left_out, 'comment')} of {request.source}, the oldest, "
-            "are not told to the agent: with them the request would be too large"
+            f"the oldest {count_of(request.comments_left_out, 'comment')} of {request.source} are "
+            "not given to the agent, because the request would be too large"
         )
         notices.append(Notice(code="request-cut", message=message))
     return notices

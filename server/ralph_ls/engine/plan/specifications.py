@@ -96,7 +96,7 @@ def changes_of(earlier: SpecsSnapshot, later: SpecsSnapshot) -> tuple[Notice, ..
     ]
     notices: list[Notice] = []
     if statuses:
-        message = f"{_shown(statuses)}; look whether that is so, or take it back"
+        message = f"{_shown(statuses)}; check that this is right, or revert it"
         notices.append(Notice(code="spec-status-changed", message=message))
     if texts:
         notices.append(Notice(code="specs-changed", message=f"changed: {_shown(texts)}"))
@@ -109,8 +109,8 @@ def unplanned_notice(names: Sequence[str]) -> Notice:
     n_more = len(names) - SHOWN_UNPLANNED
     more = f" and {n_more} more" if n_more > 0 else ""
     message = (
-        f"no required task is open, but no task names {shown}{more}; have what is missing planned "
-        "with: ralph replan, or give what is built the status implemented"
+        f"no required task is open, but no task names {shown}{more}; plan what is missing with "
+        "ralph replan, or mark finished ones as implemented"
     )
     return Notice(code=UNPLANNED, message=message)
 

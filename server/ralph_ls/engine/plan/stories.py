@@ -114,8 +114,7 @@ class StoriesSource(PlanSource):
             require_task(source.parse(found.text).plan, config.task)
         if not plans and not source.parse(found.text).plan.tasks:
             raise PlanMissing(
-                f"{path} has no stories: write some into it, or have the agent do it with: "
-                "ralph replan"
+                f"{path} has no stories; add some, or let the agent do it: ralph replan"
             )
         return found
 
@@ -134,7 +133,7 @@ class StoriesSource(PlanSource):
         edit_plan(self.root, self.path, open_all, "set the reviewStatus of all stories to null")
         if not opened[-1].titles:
             return []
-        message = f"opened again for planning: {titles_of(opened[-1].titles)}"
+        message = f"reopened for planning: {titles_of(opened[-1].titles)}"
         return [Notice(code="plan-reset", message=message)]
 
     @property
@@ -182,7 +181,7 @@ class StoriesSource(PlanSource):
             line = text.count("\n", 0, wrong.start) + 1
             raise PlanUnusable(
                 f"{resolve_inside(self.root, self.path)}, line {line}: {wrong.message} "
-                f"({wrong.code}); mend the file, then run again"
+                f"({wrong.code}); fix the file, then run again"
             )
         return text
 
@@ -275,7 +274,7 @@ class StoriesSource(PlanSource):
             return edited.encode("utf-8", errors="surrogateescape")
 
         _, edited = edit_plan(
-            self.root, self.path, noted, f"say in the notes of {order.task.id} that it is set aside"
+            self.root, self.path, noted, f"note in {order.task.id} that it is set aside"
         )
         return edited.decode("utf-8", errors="replace")
 
@@ -310,8 +309,8 @@ class StoriesSource(PlanSource):
             first = done.broken[0]
             line = after.count("\n", 0, first.start) + 1
             message = escape_surrogates(
-                f"the agent broke {self.path}, which was put back whole: line {line}: "
-                f"{first.message} ({first.code})"
+                f"the agent broke {self.path}, so it was restored: line {line}: {first.message} "
+                f"({first.code})"
             )
             return GuardedPlan(
                 text=done.text,

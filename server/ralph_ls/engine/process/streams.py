@@ -49,19 +49,19 @@ def why_not_started(
     if isinstance(error, subprocess.SubprocessError):
         return f"{program} cannot be started: {error}; try again"
     if isinstance(error, ValueError):
-        return f"{program} cannot be started: {error}; mend the agent's argv or env"
+        return f"{program} cannot be started: {error}; fix the agent's argv or env"
     match error.errno:
         case errno.ENOENT | errno.ENOTDIR if not cwd.is_dir():
-            return f"{program} cannot be started in {cwd}: there is no such folder"
+            return f"{program} cannot be started in {cwd}: the folder does not exist"
         case errno.ENOENT if shutil.which(program) is not None:
             return (
-                f"{program} cannot be started: the interpreter that its first line names "
-                "does not exist; mend that line, or install the interpreter"
+                f"{program} cannot be started: the interpreter in its first line does not exist; "
+                "fix that line, or install the interpreter"
             )
         case errno.ENOENT | errno.ENOTDIR:
-            return f"{program} does not exist; mend the agent's argv, or choose another agent"
+            return f"{program} does not exist; fix the agent's argv, or choose another agent"
         case errno.EACCES | errno.EPERM:
-            return f"{program} may not be executed; run: chmod +x {program}"
+            return f"{program} is not executable; run: chmod +x {program}"
         case errno.E2BIG:
             return (
                 f"{program} cannot be started: its arguments and environment are too long; "
@@ -69,11 +69,11 @@ def why_not_started(
             )
         case errno.ENOEXEC:
             return (
-                f"{program} is no program for this system; "
-                "a script needs a first line such as #!/bin/sh"
+                f"{program} is not a program for this system; a script needs a first line such as "
+                "#!/bin/sh"
             )
         case _:
-            return f"{program} cannot be started: {error.strerror}; try again when that is mended"
+            return f"{program} cannot be started: {error.strerror}; fix that, then try again"
 
 
 LARGEST_FILE = 100 << 20
@@ -112,8 +112,8 @@ class OutputStream:
             self._descriptor = os.open(self._path, flags, PRIVATE_FILE)
         except OSError as error:
             raise StateUnusable(
-                f"the log file {self._path} cannot be made: {error.strerror}; "
-                "free some space or mend the permissions, then try again"
+                f"the log file {self._path} cannot be created: {error.strerror}; free some space "
+                "or fix the permissions, then try again"
             ) from error
 
     def take(self, data: bytes) -> None:
@@ -179,6 +179,6 @@ class OutputLimit:
 def emit_output_cut(n_left_out: int) -> str:
     """The message about output that was not stored."""
     return (
-        f"the agent has printed so much in an iteration that {n_left_out / 1e6:.0f} MB of it are "
-        f"kept in no file, beyond the first {LARGEST_FILE >> 20} MB; it was read to its end"
+        f"the agent printed too much in one iteration: {n_left_out / 1000000.0:.0f} MB beyond the "
+        f"first {LARGEST_FILE >> 20} MB are not in the log, but ralph read all of it"
     )

@@ -169,7 +169,7 @@ class Announcements:
         if order.channel is AnnouncementChannel.COMMENT:
             source = None if run.request is None else read_reference(run.request.source)
             if source is None:
-                raise RequestMissing("the run works on no issue of GitHub any more")
+                raise RequestMissing("the run no longer has a GitHub issue")
             gh = find_gh(workspace.root, {**workspace.environment})
             words = comment_words(gh, source)
             return _Command(
@@ -277,7 +277,7 @@ def _program(key: str, name: str, environment: Mapping[str, str], root: Path) ->
 
 def _how(ended: running_process.ProcessExit) -> str:
     if ended.stopped:
-        return "was ended on the user's order"
+        return "was ended at your request"
     if ended.timed_out:
         return f"ran longer than {TIME_LIMIT_SECONDS:g} s and was ended"
     if ended.signal is not None:
@@ -299,7 +299,6 @@ def _comment(question: str) -> str:
     runs = [len(found[0]) for found in re.finditer(r"`{3,}", question)]
     fence = "`" * (max(runs, default=2) + 1)
     return (
-        "The agent that works on this issue asks:\n\n"
-        f"{fence}text\n{question.strip()}\n{fence}\n\n"
-        "Whoever runs the loop answers with `ralph answer`.\n"
+        f"The agent that works on this issue asks:\n\n{fence}text\n{question.strip()}\n{fence}\n\n"
+        "The owner of the loop answers with `ralph answer`.\n"
     )

@@ -357,7 +357,7 @@ class EffectRunner:
                 case RemoveBlocked():
                     halt_files.remove_blocked(root, paths)
                 case _:
-                    raise AssertionError(f"no hand for {effect}")
+                    raise AssertionError(f"no handler for {effect}")
         except (RalphError, OSError) as error:
             what = "the plan" if isinstance(effect, SetTaskAside) else "the halt file"
             return _in_words(what, error)
@@ -412,7 +412,7 @@ def _in_words(what: str, error: BaseException) -> str:
     if isinstance(error, OSError):
         named = f": {error.filename}" if error.filename else ""
         return (
-            f"{what}: {error.strerror or error}{named}; "
-            "free some space or mend the permissions, then try again"
+            f"{what}: {error.strerror or error}{named}; free some space or fix the permissions, "
+            "then try again"
         )
     return f"{what} failed unexpectedly: {type(error).__name__}: {error}"

@@ -77,22 +77,22 @@ def refusal_of(command: Command, workspace: Workspace, run: RunState) -> Command
     if asker is None:
         return CommandRefusal(
             code="no-asker",
-            reason="it does not say which process asks (asker), so nobody knows whether an "
-            "iteration does; ask with the ralph program",
+            reason="it does not name the process that asks (asker), so it could come from an "
+            "iteration; use the ralph program",
         )
     if not is_same_process(asker.pid, asker.start_time):
         return CommandRefusal(
             code="asker-gone",
             reason=f"the process that asked (pid {asker.pid}) is gone, or runs in a container, so "
-            "nobody knows whether an iteration has started it; ask again",
+            "it could come from an iteration; ask again",
         )
     inside = find_membership(ancestry_of(asker.pid), _known(workspace, run))
     if inside is None or (inside.is_command and isinstance(command, OF_COMMANDS)):
         return None
     return CommandRefusal(
         code="from-inside",
-        reason=f"it was asked from inside {inside}, and what a run starts must not change that "
-        "run; ask from another terminal",
+        reason=f"it was asked from inside {inside}, and a run may not change itself; use another "
+        "terminal",
     )
 
 

@@ -336,11 +336,11 @@ def _ended_in(journal: Path) -> Iterator[IterationEnded]:
 def _torn(read: JournalParts) -> list[Notice]:
     notices = []
     if read.torn:
-        message = f"the journal's torn last line ({read.torn} bytes) was dropped"
+        message = f"dropped the incomplete last line of the journal ({read.torn} bytes)"
         notices.append(Notice(code="journal-torn", message=message))
     if read.unreadable:
         lines = ", ".join(str(number) for number in read.unreadable[:5])
-        message = f"lines of the journal that cannot be read were skipped: {lines}"
+        message = f"unreadable lines of the journal were skipped: {lines}"
         notices.append(Notice(code="journal-unreadable", message=message))
     return notices
 
@@ -373,9 +373,8 @@ def require_program(
     folder = Path(os.path.realpath(program.parent))
     if Path(name).name == name and not is_given and folder.is_relative_to(worktree.root):
         raise NotAllowed(
-            f"the agent's program {name!r} was found on PATH inside the work tree, as {program}; "
-            "name it by its path in argv and allow it with: ralph allow, "
-            "or give it with --agent-command"
+            f"the agent's program {name!r} is inside the work tree ({program}); name it by its "
+            "path in argv and approve it with ralph allow, or give it with --agent-command"
         )
     return program
 
@@ -388,7 +387,8 @@ def _require_utf8(*paths: Path) -> None:
         except UnicodeEncodeError as error:
             shown = os.fsencode(path).decode("utf-8", errors="backslashreplace")
             raise StateUnusable(
-                f"the path {shown} is not UTF-8, so a run there cannot be told; rename the folder"
+                f"the path {shown} is not UTF-8, so a run there cannot be recorded; rename "
+                "the folder"
             ) from error
 
 
@@ -397,8 +397,8 @@ def _require_whole(overrides: Mapping[str, Any]) -> None:
     for key, value in overrides.items():
         if "[redacted " in str(value):
             raise UsageError(
-                f"the run was started with a secret in {key}, which is not kept; "
-                "give that flag again with --resume"
+                f"the run was started with a secret in {key}, which is not stored; give that flag "
+                "again with --resume"
             )
 
 

@@ -82,8 +82,8 @@ def require_no_engine(found: FoundRun | None, state: StateFolder) -> None:
         lives = is_engine(pid, _taken_up_at(found))
     if lives:
         raise WorkspaceBusy(
-            f"another engine (pid {pid}) owns this work tree with run {found.state.run}, though "
-            "its lock was deleted; see it with: ralph watch, or end it with: ralph stop"
+            f"another engine (pid {pid}) owns this work tree with run {found.state.run}, although "
+            "its lock was deleted; follow it with ralph watch, or end it with: ralph stop"
         )
 
 
@@ -254,7 +254,7 @@ def prune_old_runs(state: StateFolder, limits: StateConfig, run: str, clock: Clo
     left = f"; {count_of(done.left, 'run')} more at a later start" if done.left else ""
     message = (
         f"removed the output of {count_of(done.runs, 'run')} ({bytes_words(done.bytes)}), by {by}"
-        f"{left}; its numbers are still in: ralph runs"
+        f"{left}; its figures stay: ralph runs"
     )
     return [Notice(code="pruned", message=message)]
 
@@ -274,8 +274,8 @@ def attempts_remark(root: Path, state: StateFolder) -> str | None:
         return None
     project = find_project(root, state)
     return (
-        f"a {OLD_ATTEMPTS} file of an older loop lies in {root}, while attempts are kept at "
-        f"{project.attempts} now; You can safely delete {OLD_ATTEMPTS}"
+        f"{root} contains {OLD_ATTEMPTS}, a file of an older loop (attempts are now stored in "
+        f"{project.attempts}); you can safely delete {OLD_ATTEMPTS}"
     )
 
 
@@ -292,9 +292,9 @@ def emit_legacy_files(workspace: Workspace) -> list[Notice]:
     n_open = counts.required - counts.required_done
     if counts.marker and n_open > 0:
         message = (
-            f"{source.path} said {gate.marker} before the run began, with "
-            f"{count_of(n_open, 'required task')} open; it counts only once it was gone and came "
-            "again, so remove that line"
+            f"{source.path} contained {gate.marker} before the run began, with "
+            f"{count_of(n_open, 'required task')} open; remove that line: it only counts once it "
+            "was removed and added again"
         )
         notices.append(Notice(code="marker-at-start", message=message))
     return notices
@@ -325,7 +325,7 @@ def archive_progress(
     except StateUnusable as error:
         return [_report(error.message)], ()
     except ChangedMeanwhile as error:
-        return [_report(f"{error} was changed meanwhile")], ()
+        return [_report(f"{error} changed in the meantime")], ()
     number = len(parted.old)
     entries = "1 entry" if number == 1 else f"{number} entries"
     old = count_of(keep_days, "day")
@@ -334,7 +334,7 @@ def archive_progress(
 
 
 def _report(why: str) -> Notice:
-    message = f"old entries of the progress log stay where they are: {why}"
+    message = f"old entries of the progress log were not moved: {why}"
     return Notice(code="progress-not-archived", message=message)
 
 

@@ -153,9 +153,9 @@ def _notice(changed: list[str]) -> list[Notice]:
     if not changed:
         return []
     message = (
-        f"a run that goes on keeps the settings that it began with; those that differ now, in "
-        f"{CONFIG_FILE} or in this version of ralph, count for a new run: "
-        f"{some_of(changed, SHOWN)}; to change one of this run, give its flag with --resume"
+        f"a resumed run keeps its settings; changes in {CONFIG_FILE} or in this version of ralph "
+        f"apply to new runs: {some_of(changed, SHOWN)}; to change one for this run, give its flag "
+        "with --resume"
     )
     return [Notice(code="settings-kept", message=message)]
 

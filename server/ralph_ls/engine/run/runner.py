@@ -251,7 +251,7 @@ class Engine:
 
     def _end_without(self) -> None:
         hanging = ", ".join(self._performer.running()) or "the loop"
-        message = f"{hanging} did not come to an end in {END_SECONDS:g} s"
+        message = f"{hanging} did not end within {END_SECONDS:g} s"
         self.deliver(EffectFailed(message=message))
 
     def _have_kept(self, given: Input) -> None:
@@ -278,7 +278,7 @@ class Engine:
         self._performer.look_at_clock()
         if self._state.run.phase in WAITS_FOR_PEOPLE and self._workspace.is_gone():
             root = self._workspace.root
-            message = f"the work tree {root} is gone, so nobody can answer there any more"
+            message = f"the work tree {root} is gone, so it can no longer be answered there"
             self.deliver(self._performer.failure(message))
 
     def _hold_on(self, *, is_last: bool = False) -> None:
@@ -298,8 +298,8 @@ class Engine:
         if lost:
             names = ", ".join(str(path) for path in lost)
             message = (
-                f"files of this run were deleted while it is live, and are written again: {names}; "
-                "keep scripts and agents from deleting them"
+                f"files of this active run were deleted and are written again: {names}; keep "
+                "scripts and agents from deleting them"
             )
             self.deliver(AnnouncementDone(code="own-files-deleted", message=message))
 

@@ -79,13 +79,13 @@ def _choice(
     claims = [claim for claim in claims_here(worktree, state, own) if claim.agent is not None]
     needs_allow = bool(trust.unapproved_claims(state, claims))
     if name == DEMO:
-        detail = "Scripted, for the sample project and for trying out; no key, no network"
+        detail = "Scripted, for the sample project and for trying ralph; no key, no network"
         return AgentChoice(name=name, found=True, detail=detail, needs_allow=needs_allow)
     try:
         agent = choose_agent(own.config)
         program = require_program(agent.program or agent.argv[0], environment, worktree, own)
     except RalphError as error:
-        first = error.message.splitlines()[0].removesuffix(", which holds:")
+        first = error.message.splitlines()[0].removesuffix(", which is:")
         install = install_of(name)
         if install is not None and isinstance(error, AgentUnavailable):
             # That it is not on PATH is said beside it, and there is room for one line.
@@ -144,7 +144,7 @@ def propose(
     state = state_folder(state_root(request.environment), worktree)
     if is_held(worktree.git_dir):
         raise WorkspaceBusy(
-            f"a run is under way in {worktree.root}; wait for its end, or stop it: ralph stop"
+            f"a run is active in {worktree.root}; wait for it, or stop it: ralph stop"
         )
     settings = load_settings(worktree.root, request.environment, request.overrides)
     settings = with_agent(settings, request.environment, worktree.root)
@@ -177,11 +177,13 @@ def propose(
     items = _items(ended, reading, agent, config)
     kept, notes = items[:MAX_ITEMS], []
     if len(items) > len(kept):
-        notes.append(f"of {count_of(len(items), 'proposed item')} the first {MAX_ITEMS} are shown")
+        notes.append(
+            f"only the first {MAX_ITEMS} of {count_of(len(items), 'proposed item')} are shown"
+        )
     notes += [PROPOSAL_DISCLAIMER] if agent.name == "demo" else []
     notes += _report_changes(before, _look(worktree))
     if ended.leftovers:
-        notes.append(f"{count_of(ended.leftovers, 'process')} that the agent left were ended")
+        notes.append(f"ended {count_of(ended.leftovers, 'process')} that the agent left running")
     return ProposePlanResult(items=kept, notes=tuple(notes))
 
 
@@ -285,20 +287,20 @@ def _items(
         key = "iteration" if ended.timed_out else "idle"
         raise RalphError(
             f"the agent {agent.name} took longer than timeouts.{key} allows "
-            f"({getattr(config.timeouts, key):g} s) and was ended; allow more, "
-            "or write the items yourself"
+            f"({getattr(config.timeouts, key):g} s) and was ended; raise the limit, or write the "
+            "items yourself"
         )
     why = reading.why or next(iter(reading.errors), "")
     if reading.failed or ended.exit_code != 0:
         code = ended.exit_code if ended.signal is None else f"signal {ended.signal}"
         raise RalphError(
-            f"the agent {agent.name} ended with {code} and proposed nothing"
-            f"{f': {why}' if why else ''}; mend that, or write the items yourself"
+            f"the agent {agent.name} ended with {code} and proposed "
+            f"nothing{f': {why}' if why else ''}; fix that, or write the items yourself"
         )
     said = " ".join(reading.text.split())[:SHOWN_ANSWER]
     raise RalphError(
-        f"the agent {agent.name} proposed no plan items; it said: {said or 'nothing'}. "
-        "Try again, or write the items yourself"
+        f"the agent {agent.name} proposed no plan items; its answer: {said or 'nothing'}. Try "
+        "again, or write the items yourself"
     )
 
 
@@ -329,15 +331,16 @@ def _report_changes(before: _TreeState, after: _TreeState) -> list[str]:
     notes = []
     if before.commit != after.commit:
         notes.append(
-            "HEAD moved while the agent proposed, though it was to commit nothing; "
-            "look at it with: git log"
+            "HEAD moved while the agent made its proposal, although it should not commit; check "
+            "it: git log"
         )
     both = before.dirty.keys() | after.dirty.keys()
     changed = sorted(name for name in both if before.dirty.get(name) != after.dirty.get(name))
     if changed:
         notes.append(
-            f"{count_of(len(changed), 'file')} changed while the agent proposed, though it was to "
-            f"change none: {some_of(changed, SHOWN_FILES)}; look at them with: git status"
+            f"{count_of(len(changed), 'file')} changed while the agent made its proposal, "
+            f"although it should change none: {some_of(changed, SHOWN_FILES)}; check them: git "
+            "status"
         )
     return notes
 

@@ -174,15 +174,15 @@ class Box:
         if removed:
             shown = ", ".join(str(path) for path in removed[:3])
             return (
-                f"links that appeared where git and the loop write were removed: {shown}"
-                f"{' and more' if removed[3:] else ''}"
+                "links that appeared in places where git and the loop write were removed: "
+                f"{shown}{' and more' if removed[3:] else ''}"
             )
         config = self.worktree.common_dir / "config"
         if _identity(config) == boxed.settings:
             return None
         return (
-            f"{config} was changed from outside while the agent worked, and from then on the agent "
-            "could have written it too; look at it before you go on: git config --local --list"
+            f"{config} changed from outside while the agent worked, and the agent could have "
+            "changed it afterwards too; check it before you continue: git config --local --list"
         )
 
     def recover(self) -> None:
@@ -325,11 +325,12 @@ def require_usable(box: Box) -> None:
     root = box.worktree.root
     if any(home.is_relative_to(root) for home in box.homes):
         raise ConfigError(
-            f"sandbox: the work tree {root} holds your home folder, which a sandbox hides; "
-            "work in a repository below it, or start without a sandbox"
+            f"sandbox: the work tree {root} contains your home folder, which a sandbox hides; use "
+            "a repository below it, or start without a sandbox"
         )
     if (root / ".git").is_symlink():
         raise ConfigError(
             f"sandbox: {root / '.git'} is a link, which a program in the sandbox could replace; "
-            "put the git directory in its place, or make a linked work tree with git worktree add"
+            "put the git directory in its place, or create a linked work tree with git worktree "
+            "add"
         )

@@ -20,7 +20,7 @@ class HiddenPlace:
 
 KEYS = "private keys"
 LOGIN = "a login"
-HISTORY = "what was typed, often with secrets"
+HISTORY = "shell history, often with secrets"
 PROFILE = "cookies and passwords of a browser"
 SOCKET = "a socket to a service that acts for the user"
 

@@ -93,13 +93,13 @@ class HookSocket:
         try:
             request = json.loads(line)
         except (ValueError, RecursionError):
-            return _error("bad-request", "this is no JSON object")
+            return _error("bad-request", "this is not a JSON object")
         if not isinstance(request, dict):
-            return _error("bad-request", "this is no JSON object")
+            return _error("bad-request", "this is not a JSON object")
         if request.get("method") != STOP_STATE:
             return _refusal(
-                f"only {STOP_STATE!r} is answered here: what a run starts must not change that "
-                "run, its work tree or what it may execute; ask from another terminal",
+                f"only {STOP_STATE!r} is allowed here: a run may not change itself, its work tree "
+                "or what it may execute; use another terminal",
             )
         continues = request.get("params") == {"continued": True}
         return {"result": await asyncio.to_thread(self._answer, continues)}

@@ -58,7 +58,7 @@ def find_bubblewrap(path: str) -> Bubblewrap:
     """Find it on this PATH, where relative entries are skipped, and run it."""
     if not sys.platform.startswith("linux"):
         return Bubblewrap(
-            problem="bubblewrap runs on Linux alone",
+            problem="bubblewrap only runs on Linux",
             remedy='use a container there: sandbox = "docker"',
         )
     searched = os.pathsep.join(one for one in path.split(os.pathsep) if Path(one).is_absolute())
@@ -131,9 +131,9 @@ def remedy_for(message: str, sysctl: Path = Path("/proc/sys")) -> str:
     if "proc" in message or "mount" in message or "Operation not permitted" in message:
         return (
             "a container may forbid namespaces: start it with --security-opt seccomp=unconfined "
-            "--security-opt apparmor=unconfined, or let the container be the sandbox"
+            "--security-opt apparmor=unconfined, or use the container as the sandbox"
         )
-    return "run bwrap --ro-bind / / true to see what it says"
+    return "run this to see why: bwrap --ro-bind / / true"
 
 
 KIND = "sandbox.kind"
@@ -178,8 +178,8 @@ def choose_sandbox(
     if not found.works:
         if is_required(settings):
             raise AgentUnavailable(
-                f"the sandbox that was asked for cannot be had: {found.problem}; {found.remedy}, "
-                "or start without one: --sandbox none"
+                f"the requested sandbox is not available: {found.problem}; {found.remedy}, or "
+                "start without one: --sandbox none"
             )
         return ChosenSandbox(kind=SandboxKind.NONE, problem=f"{found.problem}; {found.remedy}")
     box = make_box(found, settings.config, worktree, state, environment)

@@ -151,7 +151,10 @@ class GitLocks:
         if self._emit is not None:
             names = some_of([str(lock.path) for lock in locks], SHOWN)
             patience = format_duration(self._workspace.config.timeouts.git_lock)
-            message = f"another git holds the repository, waiting for it up to {patience}: {names}"
+            message = (
+                f"another git process holds the repository; waiting for it up to {patience}: "
+                f"{names}"
+            )
             self._emit(AnnouncementDone(code=WAITING, message=message))
 
 
@@ -213,8 +216,8 @@ def emit_moved_locks(moved: Collection[str], place: Worktree, folder: Path) -> N
     """What was moved, and where it is now."""
     shown = some_of([_shown(path, place) for path in moved], SHOWN)
     message = (
-        "a git that was killed left lock files, by which every later git would fail; they were "
-        f"moved out of the way: {shown}, to {folder}"
+        f"a killed git left lock files that block every later git; they were moved away: {shown}, "
+        f"to {folder}"
     )
     return Notice(code=MOVED, message=message)
 
@@ -230,12 +233,12 @@ def describe_locks(locks: Collection[LockFile], place: Worktree, *, now: float) 
     start = f"{what} git from changing the repository: {some_of(named, SHOWN)}"
     if worker is not None:
         return (
-            f"{start}; {worker.command} (pid {worker.pid}) works there: let it finish or end it, "
-            "then go on"
+            f"{start}; {worker.command} (pid {worker.pid}) is using it: let it finish or end it, "
+            "then continue"
         )
     return (
-        f"{start}; no git is seen at work there, but a program that is none may hold it; where "
-        f"nobody needs it: {removal_of(lock.path for lock in locks)}"
+        f"{start}; no git process is running there, but another program may hold it; if nothing "
+        f"needs it: {removal_of(lock.path for lock in locks)}"
     )
 
 

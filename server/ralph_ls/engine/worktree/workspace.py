@@ -251,7 +251,7 @@ def emit_plan_edits(edits: PlanEdits, done: Collection[str]) -> tuple[Notice, ..
     if not theirs:
         return ()
     message = (
-        "a person ticked in the plan while the agent worked, which is no progress of it: "
+        "you ticked tasks in the plan while the agent worked, which is not its progress: "
         f"{some_of(theirs, SHOWN_TASKS)}"
     )
     return (Notice(code="person-edited-plan", message=message),)

@@ -30,7 +30,7 @@ _LONGEST_PATH = 200
 def _require_names(path: str) -> str:
     if not path or len(path) > _LONGEST_PATH or not all(path.split(".")):
         raise ValueError(
-            f"{path!r} is no path to a field; write its names with a dot between them, such as "
+            f"{path!r} is not a path to a field; write its names with a dot between them, such as "
             "message.text"
         )
     return path
@@ -84,7 +84,7 @@ class JsonLinesFields(StrictWireModel):
     tool: FieldPaths = ("tool", "name")
     """The tool's name."""
     summary: FieldPaths = ("summary",)
-    """What the tool is used on; of an object, its most telling parameter."""
+    """What the tool is used on; of an object, its main parameter."""
     file: FieldPaths = ("file",)
     """The file that the call wrote."""
     ok: FieldPaths = ("ok", "success")
@@ -176,8 +176,8 @@ class AgentConfig(StrictWireModel):
         if self.output is not None and self.dialect is not Dialect.JSONL:
             how = "not set" if self.dialect is None else f"{self.dialect.value!r}"
             raise ValueError(
-                f'output describes JSON lines, which only dialect = "jsonl" reads, '
-                f"and dialect is {how}; set it, or remove output"
+                'output describes JSON lines, which only dialect = "jsonl" reads, but dialect is '
+                f"{how}; set it, or remove output"
             )
         return self
 

@@ -139,10 +139,10 @@ CLAUDE = AgentDescription(
         AgentHome(
             folder=".claude",
             moved_by="CLAUDE_CONFIG_DIR",
-            why="the sourced shell snapshots, restored files and lists of tasks of other sessions "
-            "are run or believed by them, so a box has its own; settings, hooks, agents, commands, "
-            "skills and plugins can be read; .claude.json may add a server to start, so it is a "
-            "copy",
+            why="other sessions run or trust its shell snapshots, restored files and lists of "
+            "tasks, so a sandbox gets separate ones; settings, hooks, agents, commands, "
+            "skills and plugins can be read; .claude.json may add a server to start, so it is "
+            "a copy",
             sessions=("projects",),
             tokens=(".credentials.json",),
             copies=(".claude.json", ".config.json"),
@@ -170,8 +170,8 @@ CODEX = AgentDescription(
     tail=("-",),
     system=("-c", "developer_instructions={quoted}"),
     tools=ToolFlags(
-        instead="it has no list of tools but a sandbox, which argv can choose: "
-        'argv = ["codex", "exec", "--json", "--sandbox", "workspace-write"]'
+        instead="it has a sandbox instead of a list of tools, which argv can choose: argv = "
+        '["codex", "exec", "--json", "--sandbox", "workspace-write"]'
     ),
     install="npm install -g @openai/codex",
     login="codex login, or set CODEX_API_KEY",
@@ -182,17 +182,17 @@ CODEX = AgentDescription(
     hook=HookPlace(
         path=".codex/hooks.json",
         event="Stop",
-        note="codex runs hooks only of a project that you trust, and only those that you have "
-        "trusted: start codex here, and look at /hooks",
+        note="codex runs only hooks that you trust, in projects that you trust: start codex here, "
+        "and check /hooks",
     ),
     in_containers=True,
     folders=(
         AgentHome(
             folder=".codex",
             moved_by="CODEX_HOME",
-            why="config.toml names programs to start, rules and prompts are believed; its shell "
-            "snapshots are sourced and its databases hold what other sessions act on, so a box has "
-            "its own",
+            why="config.toml names programs to start, and rules and prompts are trusted; its "
+            "shell snapshots are sourced and other sessions act on its databases, so a "
+            "sandbox gets separate ones",
             sessions=("sessions", "archived_sessions"),
             tokens=("auth.json",),
             own=(
@@ -222,21 +222,21 @@ CLINE = AgentDescription(
     metering=DialectMetering(tokens=_EACH_TURN, cost=_EACH_TURN, names_model=True),
     model=("-m", "{model}"),
     # It prints records only where the prompt is an argument, to which it adds standard input.
-    tail=("Do what is said on standard input:",),
-    tools=ToolFlags(instead="it has no list of tools; leave the setting out"),
+    tail=("Follow the instructions on standard input:",),
+    tools=ToolFlags(instead="leave the setting out"),
     install="npm install -g cline",
     login="cline auth",
     accounts=(".cline/data/settings/providers.json",),
     homes=MappingProxyType({"CLINE_DIR": ".cline"}),
     # Its login needs a browser.
     acp=AcpVariant(argv=("cline", "--acp"), login="cline auth", is_tried=False),
-    without_hook="it has no settings of a project for one",
+    without_hook="it has no settings for one project",
     folders=(
         AgentHome(
             folder=".cline",
             moved_by="CLINE_DIR",
-            why="its settings name programs to start and hooks are run; its state and sessions are "
-            "rewritten beside them, so a box has copies",
+            why="its settings name programs to start, and its hooks are run; its state and "
+            "sessions are rewritten beside them, so a sandbox gets copies",
             tokens=("data/secrets.json",),
             copies=(
                 *("data/globalState.json", "data/settings/providers.json"),
@@ -282,8 +282,8 @@ GEMINI = AgentDescription(
     resume=("--resume", "{session}"),
     tools=ToolFlags(
         allow=("--allowed-tools={tool}",),
-        instead="it denies by a policy file of its own, which args can name: "
-        'args = ["--policy", "FILE"]',
+        instead='it denies tools with a policy file, which args can name: args = ["--policy", '
+        '"FILE"]',
     ),
     hides_own_git=True,
     install="npm install -g @google/gemini-cli",
@@ -333,14 +333,15 @@ OPENCODE = AgentDescription(
         # It has no mode that asks.
         env_with_tools=MappingProxyType({"OPENCODE_PERMISSION": '{"*": "ask"}'}),
     ),
-    without_hook="it has plugins in place of hooks",
+    without_hook="it has plugins instead of hooks",
     in_containers=True,
     folders=(
         AgentHome(
             folder=".local/share/opencode",
-            why="its database of sessions, its snapshots (repositories with hooks of their own) "
-            "and the programs in bin are used by other sessions, so a box has its own; auth.json "
-            "may name a server whose settings are loaded, so only a renewed token is taken back",
+            why="other sessions use its database of sessions, its snapshots (repositories with "
+            "their hooks) and the programs in bin, so a sandbox gets separate ones; auth.json "
+            "may name a server whose settings are loaded, so only a renewed token is taken "
+            "back",
             tokens=("auth.json", "mcp-auth.json"),
             own=(
                 *("storage", "snapshot", "log", "tool-output", "project", "worktree", "repos"),
@@ -352,7 +353,7 @@ OPENCODE = AgentDescription(
             why="it installs its plugins beside its settings",
             own=("node_modules", "package.json", "bun.lock", "package-lock.json", ".gitignore"),
         ),
-        AgentHome(folder=".local/state/opencode", why="what was typed", own=("*",)),
+        AgentHome(folder=".local/state/opencode", why="input history", own=("*",)),
         AgentHome(folder=".cache/opencode", why="plugins that other sessions load", own=("*",)),
     ),
 )
@@ -413,14 +414,14 @@ COPILOT = AgentDescription(
     login="copilot login, or set COPILOT_GITHUB_TOKEN",
     keys=("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN", "COPILOT_PROVIDER_API_KEY"),
     acp=AcpVariant(argv=("copilot", "--acp"), login="copilot login"),
-    without_hook="its answer to a hook that keeps it at work is another one",
+    without_hook="its answer to a hook that keeps it working is different",
     in_containers=True,
     folders=(
         AgentHome(
             folder=".copilot",
             moved_by="COPILOT_HOME",
-            why="config.json holds settings and tokens in one file and is rewritten, so it is a "
-            "copy; mcp-config.json, hooks, agents and the programs in pkg can be read",
+            why="config.json contains settings and tokens in one file and is rewritten, so it is "
+            "a copy; mcp-config.json, hooks, agents and the programs in pkg can be read",
             sessions=("session-state", "history-session-state"),
             copies=("config.json", "settings.json", "permissions-config.json"),
             own=(

@@ -38,7 +38,7 @@ CONFIG_FILE = ".ralph/config.toml"
 def _names_an_issue(text: str) -> str:
     """The text as it is; raises ValueError where it names no issue on GitHub and is not empty."""
     if text and read_reference(text) is None:
-        raise ValueError(f"{text!r} is no issue on GitHub; write {FORMS}")
+        raise ValueError(f"{text!r} is not an issue on GitHub; write {FORMS}")
     return text.strip()
 
 
@@ -312,7 +312,7 @@ class PathsConfig(StrictWireModel):
     with ``.d`` at its end run too, each if a file changed that matches its globs, given in one of
     its first lines as ``# ralph: globs = client/**, *.ts`` (without such a line: always)."""
     prompts: TreePath = ".ralph/prompts"
-    """The folder of your own prompts."""
+    """The folder with your prompts."""
     progress: TreePath = "PROGRESS.md"
     """The progress log, which the agent keeps."""
 

@@ -32,7 +32,7 @@ _UNIT_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 def to_seconds(value: object) -> object:
     """Read ``"30m"``, ``"1h30m"``, ``"90"`` or a number as seconds; anything else stays as it is.
 
-    Raises ValueError for a text that is no duration, and for true and false.
+    Raises ValueError for a text that is not a duration, and for true and false.
     """
     if isinstance(value, bool):
         raise ValueError("write a duration such as 30m, 90s or 1h30m, or a number of seconds")
@@ -46,7 +46,7 @@ def to_seconds(value: object) -> object:
         total += float(match[1]) * _UNIT_SECONDS[match[2] or "s"]
         position = match.end()
     if not text or position != len(text):
-        raise ValueError(f"{value!r} is no duration; write 30m, 90s or 1h30m")
+        raise ValueError(f"{value!r} is not a duration; write 30m, 90s or 1h30m")
     return total
 
 
@@ -107,7 +107,7 @@ def to_bytes(value: object) -> object:
         return int(text)
     found = _SIZE.fullmatch(text)
     if found is None or found[2] not in _UNIT_BYTES:
-        raise ValueError(f"{value!r} is no size; write 5 GB, 500 MB or a number of bytes")
+        raise ValueError(f"{value!r} is not a size; write 5 GB, 500 MB or a number of bytes")
     return int(float(found[1]) * _UNIT_BYTES[found[2]])
 
 

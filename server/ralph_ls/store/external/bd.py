@@ -80,7 +80,7 @@ def find_bd(
     found = find_trusted_program("bd", root, environment.get("PATH", ""))
     if found is None:
         raise IssuesMissing(
-            f"the issues in {root} are kept by bd, which was not found on PATH; install it "
+            f"the issues in {root} are stored in bd, which was not found on PATH; install it "
             "(https://github.com/steveyegge/beads), or choose another profile with --profile"
         )
     around = without_git_redirections(environment)
@@ -119,7 +119,7 @@ def read_snapshot(
         return _read(bd, parent, before, whole)
     except IssuesRefused as error:
         raise IssuesMissing(
-            f"the issues in {bd.root} cannot be read: {error}; look at them yourself: bd list"
+            f"the issues in {bd.root} cannot be read: {error}; try it yourself: bd list"
         ) from error
 
 
@@ -356,13 +356,12 @@ def _ask(bd: Bd, command: BeadsCommand) -> str:
         )
     except subprocess.TimeoutExpired as error:
         raise IssuesMissing(
-            f"bd {command[0]} did not answer in {bd.timeout_seconds:g} s in {bd.root}; "
-            "see what holds it up: bd doctor"
+            f"bd {command[0]} did not answer within {bd.timeout_seconds:g} s in {bd.root}; find "
+            "out why: bd doctor"
         ) from error
     except OSError as error:
         raise IssuesMissing(
-            f"{bd.program} cannot be run: {error.strerror or error}; see whether it works: "
-            "bd version"
+            f"{bd.program} cannot be run: {error.strerror or error}; check it: bd version"
         ) from error
     answer = read_output(stdout) if code == 0 and command[0] in _ANSWERED_WITH_ISSUES else None
     is_silent = answer is not None and not answer.items and bool(stderr.strip())
@@ -371,8 +370,8 @@ def _ask(bd: Bd, command: BeadsCommand) -> str:
     message = read_error(stderr, stdout)
     if _NO_DATABASE.search(message):
         raise IssuesMissing(
-            f"bd has no issues in {bd.root}: {message}; make its database with: bd init, "
-            "or choose another profile with --profile"
+            f"bd has no issues in {bd.root}: {message}; create its database with bd init, or "
+            "choose another profile with --profile"
         )
     raise _refusal(bd, command, message or f"it ended with code {code}")
 

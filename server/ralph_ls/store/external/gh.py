@@ -67,25 +67,23 @@ def view_issue(gh: Gh, reference: IssueReference) -> GithubIssue:
         )
     except subprocess.TimeoutExpired as error:
         raise RequestMissing(
-            f"gh did not answer in {gh.timeout_seconds:g} s when it was asked for {reference}; "
-            "try again, or give the request's text: ralph run --issue FILE"
+            f"gh did not answer within {gh.timeout_seconds:g} s when asked for {reference}; try "
+            "again, or give the request's text: ralph run --issue FILE"
         ) from error
     except OSError as error:
         raise RequestMissing(
-            f"{gh.program} cannot be run: {error.strerror or error}; see whether it works: "
-            "gh --version"
+            f"{gh.program} cannot be run: {error.strerror or error}; check it: gh --version"
         ) from error
     if code != 0:
         raise RequestMissing(explain_failure(reference, code, stderr))
     issue = read_github_issue(stdout)
     if issue is None:
         raise RequestMissing(
-            f"gh printed no issue when it was asked for {reference}; look what it says: "
-            f"gh {' '.join(words)}"
+            f"gh printed no issue for {reference}; see its output: gh {' '.join(words)}"
         )
     if issue.is_pull_request:
         raise RequestMissing(
-            f"{reference} is a pull request ({issue.url}); name the issue that it is for"
+            f"{reference} is a pull request ({issue.url}); name the issue that it closes"
         )
     return issue
 
@@ -102,33 +100,31 @@ def explain_failure(reference: IssueReference, code: int, errors: str) -> str:
     of = f" of {reference.repository}" if reference.repository else ""
     if code == NOT_LOGGED_IN or _LOGIN.search(words):
         return (
-            f"gh may not read {reference}, since it is not logged in to GitHub ({_cut(words)}); "
-            "run: gh auth login, or set GH_TOKEN"
+            f"gh is not logged in to GitHub, so it cannot read {reference} ({_cut(words)}); run: "
+            "gh auth login, or set GH_TOKEN"
         )
     if _NO_ISSUE.search(words):
         where = f" --repo {reference.repository}" if reference.repository else ""
-        return (
-            f"there is no issue #{reference.number}{of}; see which there are: gh issue list{where}"
-        )
+        return f"there is no issue #{reference.number}{of}; list the issues: gh issue list{where}"
     if _NO_REPOSITORY.search(words):
         return (
-            f"GitHub shows no repository {reference.repository or 'here'} to whoever gh is logged "
-            "in as; mend the name, or see who that is: gh auth status"
+            f"your GitHub account cannot see the repository {reference.repository or 'here'}; "
+            "check its name and your account: gh auth status"
         )
     if _NO_REMOTE.search(words):
         return (
-            f"gh does not know in which repository {reference} is, for none of the remotes here is "
-            "on GitHub; name it: ralph run --issue owner/name#123"
+            f"no remote here is on GitHub, so gh cannot find the repository of {reference}; name "
+            "it: ralph run --issue owner/name#123"
         )
     if _NO_NETWORK.search(words):
         return (
-            f"gh does not reach GitHub, so {reference} cannot be read ({_cut(words)}); try again "
-            "when the network is there, or give the request's text: ralph run --issue FILE"
+            f"gh cannot reach GitHub, so {reference} cannot be read ({_cut(words)}); try again "
+            "later, or give the request's text: ralph run --issue FILE"
         )
     if _TOO_OLD.search(words):
-        return f"this gh is too old to be asked for {reference} ({_cut(words)}); update it"
+        return f"this version of gh cannot read {reference} ({_cut(words)}); update gh"
     return (
-        f"gh did not get {reference}: {_cut(words)}; try it yourself: gh issue view "
+        f"gh could not read {reference}: {_cut(words)}; try it yourself: gh issue view "
         f"{reference.number}" + (f" --repo {reference.repository}" if reference.repository else "")
     )
 

@@ -113,19 +113,19 @@ def run_git(
     except FileNotFoundError as error:
         if root.is_dir():
             raise _no_git() from error
-        raise WorkspaceMissing(f"{root} does not exist any more") from error
+        raise WorkspaceMissing(f"{root} no longer exists") from error
     if done.code in accept:
         return done.stdout
     if done.code < 0 and current().is_over:
-        raise RalphError(f"git {arguments[0]} in {root} was ended, since the run is being ended")
+        raise RalphError(f"git {arguments[0]} in {root} was stopped, because the run is ending")
     complaint = done.stderr.decode("utf-8", errors="replace")
     if "not a git repository" in complaint:
         raise WorkspaceMissing(
-            f"{root} is not in a git work tree; change into your repository, "
-            "or make one with git init"
+            f"{root} is not in a git work tree; change into your repository, or create one with "
+            "git init"
         )
     words = " ".join(complaint.split()) or f"it ended with code {done.code}"
-    raise RalphError(f"git {arguments[0]} failed in {root}: {words}; mend that, then try again")
+    raise RalphError(f"git {arguments[0]} failed in {root}: {words}; fix that, then try again")
 
 
 def _quieting(
@@ -153,13 +153,13 @@ def _too_slow(
     """Error of a git that hung, with its likely cause: something that it runs or reads."""
     shown = " ".join(["git", *arguments])
     shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
-    ended = f"{shown} did not end in {seconds:g} s in {root}, so it was ended"
+    ended = f"{shown} did not finish within {seconds:g} s in {root}, so it was ended"
     if waits_for is not None:
         return RalphError(f"{ended}: {waits_for}")
     return RalphError(
-        f"{ended} with all that it had started; look whether it hangs for you as well: a filter in "
-        ".gitattributes (such as git-lfs), or a network file system; where git is only slow, give "
-        "it longer with timeouts.git in the settings"
+        f"{ended} with everything it had started; check whether it hangs for you too: a filter in "
+        ".gitattributes (such as git-lfs), or a network file system; if git is only slow, raise "
+        "timeouts.git in the settings"
     )
 
 
@@ -186,8 +186,8 @@ def _find_git(path: str, real_root: Path) -> str:
 
 def _no_git() -> RalphError:
     return GitMissing(
-        "git was not found on PATH; install git 2.31 or newer: https://git-scm.com/downloads, "
-        "or your system's package named git, then start the editor or the terminal anew"
+        "git was not found on PATH; install git 2.31 or newer: https://git-scm.com/downloads, or "
+        "your system's package git, then restart the editor or the terminal"
     )
 
 

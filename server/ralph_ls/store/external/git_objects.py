@@ -153,8 +153,8 @@ def require_inside(path: str) -> None:
     parts = PurePosixPath(path).parts
     if not parts or path.startswith("/") or "\0" in path or ".." in parts or ".git" in parts:
         raise UsageError(
-            f"{path!r} is no path of a file in the repository; "
-            "give one that is relative to its root, with / between its parts"
+            f"{path!r} is not a path in the repository; give one relative to its root, with / "
+            "between its parts"
         )
 
 

@@ -76,7 +76,7 @@ def why_git_cannot_read(path: Path) -> str | None:
         return None
     kind = kind_of_irregular(status.st_mode)
     if kind is not None:
-        return None if stat.S_ISDIR(status.st_mode) else f"is {kind}, no regular file"
+        return None if stat.S_ISDIR(status.st_mode) else f"is {kind}, not a regular file"
     is_small = path.name in TREE_FILES or path.parent.name == "info"
     if is_small and status.st_size > LARGEST_FILE:
         return f"is larger than {size_in_words(LARGEST_FILE)}"
@@ -84,7 +84,7 @@ def why_git_cannot_read(path: Path) -> str | None:
 
 
 def _describe_problem(path: Path, why: str) -> str:
-    return f"{path} {why}, and git cannot work with it; remove it, or put a file there"
+    return f"{path} {why}, and git cannot work with it; remove it, or replace it with a file"
 
 
 def _well_known(root: Path) -> Iterator[Path]:

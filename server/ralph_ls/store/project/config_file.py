@@ -188,7 +188,7 @@ def old_keys_notice(settings: LoadedSettings) -> str:
     if not settings.old_keys:
         return ""
     return (
-        f"renamed settings are used, which ralph {DROPPED_IN} will no longer read: "
+        f"these settings were renamed, and ralph {DROPPED_IN} will no longer read the old names: "
         f"{'; '.join(settings.old_keys)}"
     )
 
@@ -233,7 +233,7 @@ def require_one_profile(settings: LoadedSettings) -> None:
     if len(settings.detected) > 1:
         listed = ", ".join(f"{one.sign} ({one.profile.value})" for one in settings.detected)
         raise UsageError(
-            f"several plans lie here: {listed}; say which one is meant, such as --profile "
+            f"there are several plans: {listed}; choose one, such as --profile "
             f'{settings.detected[0].profile.value}, or profile = "…" in {CONFIG_FILE}'
         )
 

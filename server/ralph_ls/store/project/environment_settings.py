@@ -35,7 +35,7 @@ def read_environment(environment: Mapping[str, str]) -> dict[str, Any]:
         problems += wrong
         found = merge_tables(found, layer)
     if problems:
-        raise ConfigError(listed("the environment has wrong variables", problems))
+        raise ConfigError(listed("these environment variables are wrong", problems))
     return found
 
 

@@ -107,8 +107,8 @@ def record_save(state: StateFolder, saved: UserSave) -> None:
             os.close(descriptor)
     except OSError as error:
         raise StateUnusable(
-            f"{state.saves} cannot be written: {error.strerror or error}; "
-            "free some space or mend the permissions, then save again"
+            f"{state.saves} cannot be written: {error.strerror or error}; free some space or fix "
+            "the permissions, then save again"
         ) from error
     if size > LARGEST:
         _keep_newer(state)
@@ -158,8 +158,8 @@ def read_plan(root: Path, path: str) -> bytes:
     data = read_plan_file(root / path)
     if data is None:
         raise PlanMissing(
-            f"the plan {root / path} cannot be read: {os.strerror(errno.ENOENT)}; put it back, "
-            "for example with: git checkout -- " + path
+            f"the plan {root / path} cannot be read: {os.strerror(errno.ENOENT)}; restore it, for "
+            "example with: git checkout -- " + path
         )
     return data
 
@@ -200,8 +200,8 @@ def edit_plan(
             continue
         return data, edited
     raise StateUnusable(
-        f"the plan {target} is being written again and again by somebody else; "
-        f"stop that, then {instead}, or run on: ralph run --resume"
+        f"another program keeps writing the plan {target}; stop it, then {instead}, or continue "
+        "with: ralph run --resume"
     )
 
 

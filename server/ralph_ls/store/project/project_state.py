@@ -137,7 +137,7 @@ def _adopt(project: ProjectState, earlier: ProjectState) -> None:
     except OSError as error:
         raise StateUnusable(
             f"{earlier.folder} cannot be moved to {project.folder}: {error.strerror or error}; "
-            "move it yourself, or mend the permissions"
+            "move it yourself, or fix the permissions"
         ) from error
 
 
@@ -265,11 +265,11 @@ def _change(project: ProjectState, change: Callable[[dict[str, int]], object]) -
             write_atomic(project.attempts, written.encode("utf-8", "replace"), mode=PRIVATE_FILE)
     except Timeout as error:
         raise StateUnusable(
-            f"{project.attempts} is being written by another process for too long; "
-            f"end that one, or remove {lock.lock_file}"
+            f"another process has been writing {project.attempts} for too long; end it, or remove "
+            f"{lock.lock_file}"
         ) from error
     except OSError as error:
         raise StateUnusable(
-            f"{project.attempts} cannot be written: {error.strerror or error}; "
-            "free some space or mend the permissions, then try again"
+            f"{project.attempts} cannot be written: {error.strerror or error}; free some space or "
+            "fix the permissions, then try again"
         ) from error

@@ -64,10 +64,10 @@ def read_request(root: Path, settings: LoadedSettings, environment: Mapping[str,
         read = _of_github(root, reference, environment)
     else:
         raise RequestMissing(
-            "the profile issue works on a request, and none is named; give one with --issue: "
-            "a file, - for standard input, or an issue on GitHub such as 123 or owner/name#123; "
-            "or in a sentence: ralph run -p 'Fix the login'. "
-            "For every run, set file or github under [issue] in .ralph/config.toml"
+            "the profile issue needs a request; give one with --issue: a file, - for standard "
+            "input, or an issue on GitHub such as 123 or owner/name#123; or in a sentence: ralph "
+            "run -p 'Fix the login'. To use it in every run, set file or github under [issue] in "
+            ".ralph/config.toml"
         )
     return _without_secrets(read, settings.config, environment)
 
@@ -96,14 +96,14 @@ def load_request(folder: Path) -> Request:
     data = read_if_there(folder / FILE_NAME)
     if data is None:
         raise RequestMissing(
-            f"the request of the run in {folder} is not there any more, so it cannot go on; "
-            "start a new run: ralph run --issue …"
+            f"the request of the run in {folder} is gone, so the run cannot continue; start a new "
+            "run: ralph run --issue …"
         )
     try:
         return Request.model_validate_json(data)
     except ValidationError as error:
         raise RequestMissing(
-            f"{folder / FILE_NAME} holds no request any more, so the run cannot go on; "
+            f"{folder / FILE_NAME} no longer contains a request, so the run cannot continue; "
             "start a new run: ralph run --issue …"
         ) from error
 
@@ -115,8 +115,8 @@ def _of_file(root: Path, settings: LoadedSettings, name: str) -> Request:
     if brought == name and "issue.file" not in settings.overrides and not _is_inside(root, path):
         # A path from the repository must be inside of it: it could send any file to an agent.
         raise ConfigError(
-            f"issue.file in .ralph/config.toml is {name!r}, which leads out of the work tree; "
-            f"if that is the request that you mean, say so: ralph run --issue {name}"
+            f"issue.file in .ralph/config.toml is {name!r}, which leads out of the work tree; if "
+            f"you mean that file, say so: ralph run --issue {name}"
         )
     try:
         data = read_regular(path, LARGEST_REQUEST)
@@ -124,8 +124,7 @@ def _of_file(root: Path, settings: LoadedSettings, name: str) -> Request:
         raise RequestMissing(f"the request cannot be read: {error.message}") from error
     if data is None:
         raise RequestMissing(
-            f"there is no request at {path}; write what is wanted there, or name another file or "
-            "issue with --issue"
+            f"there is no request at {path}; write it, or name another file or issue with --issue"
         )
     return _of_text(data, RequestKind.FILE, source)
 
@@ -133,8 +132,8 @@ def _of_file(root: Path, settings: LoadedSettings, name: str) -> Request:
 def _of_text(data: bytes, kind: RequestKind, source: str) -> Request:
     if len(data) > LARGEST_REQUEST:
         raise RequestMissing(
-            f"the request in {source} is larger than {LARGEST_REQUEST} bytes; say in it what is "
-            "wanted, and name the files in which the rest stands"
+            f"the request in {source} is larger than {LARGEST_REQUEST} bytes; summarise it, and "
+            "name the files with the details"
         )
     try:
         text = data.decode("utf-8-sig")
@@ -144,7 +143,7 @@ def _of_text(data: bytes, kind: RequestKind, source: str) -> Request:
         ) from error
     text = text.replace("\r\n", "\n").replace("\r", "\n").strip()
     if not text:
-        raise RequestMissing(f"the request in {source} is empty; write what is wanted there")
+        raise RequestMissing(f"the request in {source} is empty; say what you want")
     return Request(kind=kind, title=request_title(text), source=source, text=text)
 
 

@@ -136,7 +136,7 @@ class _ScriptWalk:
         for line in dict.fromkeys(named.computed):
             self._report(f"a file that line {line} of {path} runs: its name is computed")
         for program, file in named.runners.items():
-            self._report(f"what {program} runs ({file}, and what the project is made of)")
+            self._report(f"what {program} runs ({file}, and the project's own files)")
 
     def _folders(self, path: str, moves: Iterable[str]) -> list[str]:
         """Folders that a name may be relative to: the root, the script's folder, a ``cd``."""
@@ -174,7 +174,7 @@ class _ScriptWalk:
         ignored = self._ignored(fresh)
         for path, kind in fresh.items():
             if matches_globs(self._open, [path]):
-                self._report(f"{path}: the script says that it may change")
+                self._report(f"{path}: the script may change it")
             elif len(self._found.files) >= MOST_FILES:
                 self._report(f"more than {MOST_FILES} files")
             else:
@@ -190,8 +190,8 @@ class _ScriptWalk:
         data = read_regular(target, self._limit) or b""
         is_built = kind is FileUse.PROGRAM and (is_ignored or b"\0" in data[:8192])
         if is_built and path not in self._approved:
-            what = "git ignores it" if is_ignored else "it is no text"
-            self._report(f"{path}: {what}, so it is taken for something that the project builds")
+            what = "git ignores it" if is_ignored else "it is not text"
+            self._report(f"{path}: {what}, so it counts as built by the project")
             return
         self._found.files[path] = ScriptFile(path, data, path, is_ignored)
         self._waiting.append((path, data, kind))

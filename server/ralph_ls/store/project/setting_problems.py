@@ -115,14 +115,17 @@ _TOML_WORDS: Sequence[tuple[str, str]] = (
     ("Expected newline or end of document", "there is something after the value; quote texts"),
     ("Cannot overwrite a value", "this key is set twice; remove one"),
     ("Duplicate inline table key", "this key is set twice; remove one"),
-    ("Cannot declare", "this table is there twice; merge them"),
-    ("Cannot mutate immutable namespace", "this table was complete above; add its keys there"),
+    ("Cannot declare", "this table appears twice; merge them"),
+    (
+        "Cannot mutate immutable namespace",
+        "this table is already complete above; add its keys there",
+    ),
     ("Unescaped '\\' in a string", "a \\ in a text is written as \\\\, or use single quotes"),
     ("Illegal character '\\n'", "the text is not closed with a quote"),
     ("Illegal character", "this character is not allowed in a text; write it as \\uXXXX"),
     ("Found invalid character", "this character is not allowed here"),
     ("Expected ','", "a comma is missing"),
-    ("Invalid date", "this is no date"),
+    ("Invalid date", "this is not a valid date"),
 )
 
 

@@ -156,8 +156,8 @@ def require_unchanged_command(
     ]
     if changed:
         raise NotAllowed(
-            f"{', '.join(changed)} changed since the run began, so it is not run; "
-            "look at it and allow it with: ralph allow"
+            f"{', '.join(changed)} changed since the run began, so it will not run; check it and "
+            "approve it with: ralph allow"
         )
 
 
@@ -177,8 +177,8 @@ def refuse_claims(missing: Iterable[Claim]) -> None:
     if missing:
         names = ", ".join(claim.key for claim in missing)
         raise NotAllowed(
-            f"this repository brings things that would run and that you have not allowed: {names}; "
-            "look at them and allow them with: ralph allow"
+            f"this repository wants to run commands you haven't approved: {names}; review and "
+            "approve them with: ralph allow"
         )
 
 

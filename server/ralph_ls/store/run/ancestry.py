@@ -90,8 +90,8 @@ def require_outside(
     if inside is None or (by_command and inside.is_command):
         return
     raise FromInside(
-        f"{what} was refused: it was started from inside {inside}, and what a run starts must not "
-        "change that run, its work tree or what it may execute; ask from another terminal"
+        f"{what} was refused: it was started from inside {inside}, and a run may not change "
+        "itself, its work tree or what it may execute; use another terminal"
     )
 
 
@@ -100,7 +100,7 @@ def require_own_trust(state: StateFolder, what: str) -> None:
 
     The user's next run would act on an approval in that root, whichever work tree it is for.
     """
-    _require_no_run_of(state.folder.parent, what, "whose approvals are kept in the same")
+    _require_no_run_of(state.folder.parent, what, "whose approvals are in the same")
 
 
 def require_outside_all(worktrees: Path, what: str) -> None:
@@ -115,7 +115,7 @@ def _require_no_run_of(worktrees: Path, what: str, whose: str) -> None:
             continue
         raise FromInside(
             f"{what} was refused: it was started from inside {inside}, {whose} state folder "
-            f"({worktrees.parent}); ask from another terminal, or in tests set another folder with "
+            f"({worktrees.parent}); use another terminal, or in tests set another folder with "
             "RALPH_STATE_DIR"
         )
 
@@ -126,8 +126,8 @@ def require_no_iteration(what: str) -> None:
     inside = next((one for one in members if one is not None), None)
     if inside is not None:
         raise FromInside(
-            f"{what} was refused: it was started from inside {inside}, and your own settings apply "
-            "to all runs; ask from another terminal"
+            f"{what} was refused: it was started from inside {inside}, and your own settings "
+            "apply to all runs; use another terminal"
         )
 
 

@@ -109,8 +109,8 @@ def _make_folder_of(path: Path, root: Path) -> None:
         make_folders_below(root, path.parent)
     except OSError as error:
         raise StateUnusable(
-            f"{path} cannot be written: {error.filename}: {error.strerror}; "
-            "mend that, or set another path under [paths] in .ralph/config.toml"
+            f"{path} cannot be written: {error.filename}: {error.strerror}; fix that, or set "
+            "another path under [paths] in .ralph/config.toml"
         ) from error
 
 

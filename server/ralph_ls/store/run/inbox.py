@@ -217,7 +217,7 @@ def send_command(worktree: Worktree, run: FoundRun, command: Command) -> Command
     Raises ``NoEngine`` without a live engine, or where it ended before it read the command.
     """
     if not run.live:
-        raise NoEngine(f"no engine runs in {worktree.root}; start one with: ralph run")
+        raise NoEngine(f"no engine is running in {worktree.root}; start one with: ralph run")
     state = StateFolder(folder=run.files.folder.parent.parent)
     journal = JournalTail(run.files.journal, offset=run.files.journal.stat().st_size)
     changed = threading.Event()
@@ -233,7 +233,7 @@ def send_command(worktree: Worktree, run: FoundRun, command: Command) -> Command
             if not alive:
                 path.unlink(missing_ok=True)
                 raise NoEngine(
-                    f"run {run.state.run} ended before it read the command; see: ralph status"
+                    f"run {run.state.run} ended before it read the command; check it: ralph status"
                 )
             if patience is not None and waited >= patience:
                 return _signal(worktree)
@@ -254,11 +254,11 @@ def _signal(worktree: Worktree) -> CommandReply:
     """End an engine that does not respond by a signal, and nothing else."""
     owner = read_owner(worktree.git_dir)
     if owner is None or not is_same_process(owner.pid, owner.process_start_time):
-        raise NoEngine("the engine is gone; see: ralph status")
+        raise NoEngine("the engine is gone; check it: ralph status")
     if sys.platform == "win32":
         os.kill(owner.pid, signal.CTRL_BREAK_EVENT)
     else:
         os.kill(owner.pid, signal.SIGTERM)
     return CommandReply(
-        accepted=True, code="signalled", text=f"the engine (pid {owner.pid}) was told to end"
+        accepted=True, code="signalled", text=f"asked the engine (pid {owner.pid}) to end"
     )

@@ -61,8 +61,8 @@ def find_bounds(
         state = StateFolder(folder=found.files.folder.parent.parent)
     wanted = run if run is not None or found is None else found.state.run
     if wanted is None or not RUN_ID.fullmatch(wanted) or not state.run(wanted).journal.exists():
-        which = "there was never a run" if wanted is None else f"there is no run {wanted}"
-        raise UsageError(f"{which} in {worktree.root}; see its runs with: ralph status")
+        which = "there is no run yet" if wanted is None else f"there is no run {wanted}"
+        raise UsageError(f"{which} in {worktree.root}; list the runs with: ralph status")
     return _bounds_of(wanted, start, _known(state, wanted, {"iterationStarted", "iterationEnded"}))
 
 

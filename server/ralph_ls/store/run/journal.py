@@ -345,5 +345,5 @@ def require_understood(journal: Path) -> None:
     """Raise ``StateUnusable`` where an engine must not act on a journal."""
     if (why := why_unreadable(journal)) is not None:
         raise StateUnusable(
-            f"{why}; use that version of ralph for this run, or begin a new one with: ralph run"
+            f"{why}; use that version of ralph for this run, or start a new one with: ralph run"
         )

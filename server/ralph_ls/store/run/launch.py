@@ -231,7 +231,7 @@ def start_detached(
     if order.resume:
         found = find_run(worktree, state)
         if found is None:
-            raise NoEngine(f"there was never a run in {worktree.root}; start one with: ralph run")
+            raise NoEngine(f"no run in {worktree.root} yet; start one with: ralph run")
         run, files, known = found.state.run, found.files, {**found.state.overrides, **given}
         earlier = previous_choice(found.state)
     settings = load_settings(worktree.root, order.environment, known, earlier=earlier)
@@ -312,8 +312,8 @@ def _refusal_of(launched: LaunchResult, files: RunFiles) -> RalphError:
     exit_code = launched.exit_code or RalphError.exit_code
     last = lines[-1].removeprefix("ralph: ") if lines else "no output"
     return EngineStartFailed(
-        f"the engine ended with {exit_code} before its run began: {last}; "
-        f"all that it said is in {files.engine_errors}",
+        f"the engine ended with {exit_code} before the run began: {last}; its full output is in "
+        f"{files.engine_errors}",
         exit_code,
     )
 

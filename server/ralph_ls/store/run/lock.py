@@ -96,8 +96,8 @@ class EngineLock:
         except OSError as error:
             what = "the git directory" if path.parent == self._git_dir else "its state folder"
             raise StateUnusable(
-                f"{path} cannot be opened: {error.strerror or error}; "
-                f"the loop needs to write into {what}"
+                f"{path} cannot be opened: {error.strerror or error}; ralph must be able to write "
+                f"to {what}"
             ) from error
         lives = self._living_owner() is not None
         patience = RELEASE_PATIENCE if lives else PROBE_PATIENCE
@@ -155,7 +155,7 @@ class EngineLock:
         if self._owner is not None and other is not None and other.pid != self._owner.pid:
             raise WorkspaceBusy(
                 f"another engine (pid {other.pid}) took over this work tree with run {other.run} "
-                "after the lock of this one had been deleted; see it with: ralph watch"
+                "after this one's lock was deleted; follow it with: ralph watch"
             )
 
     def release(self) -> None:
@@ -294,8 +294,8 @@ def is_locked(path: Path) -> bool:
 
 def _busy_message(owner: LockOwner | None) -> str:
     if owner is None:
-        return "another engine owns this work tree; see it with: ralph watch"
+        return "another engine owns this work tree; follow it with: ralph watch"
     return (
-        f"another engine (pid {owner.pid}) owns this work tree with run {owner.run}; "
-        "see it with: ralph watch, or end it with: ralph stop"
+        f"another engine (pid {owner.pid}) owns this work tree with run {owner.run}; follow it "
+        "with ralph watch, or end it with: ralph stop"
     )

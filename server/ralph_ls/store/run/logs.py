@@ -248,7 +248,7 @@ def move_earlier_logs(folder: Path, earlier_run: str | None) -> Path | None:
     except OSError as error:
         raise StateUnusable(
             f"the logs of an earlier run cannot be moved to {target}: {error.strerror or error}; "
-            "move them away, or mend the permissions"
+            "move them away, or fix the permissions"
         ) from error
     return target
 

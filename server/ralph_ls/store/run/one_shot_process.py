@@ -96,4 +96,4 @@ def _error_of(errors: str, code: int) -> RalphError:
         return refusal
     lines = errors.strip()[-ERROR_TAIL:].splitlines()
     last = lines[-1].removeprefix("ralph: ") if lines else "no output"
-    return RalphError(f"the process that was to do it ended with {code}: {last}; try again")
+    return RalphError(f"the process ended with {code}: {last}; try again")

@@ -92,7 +92,7 @@ def resume(context: CommandContext) -> CommandOutcome:
     halt = load_halt_files(root, paths)
     if halt.blocked is None and not can_resume(found):
         hint = start_hint(can_resume=False)
-        raise NoEngine(f"nothing waits to be resumed here; {hint}")
+        raise NoEngine(f"there is nothing to resume here; {hint}")
     if halt.blocked is None:
         return _outcome_of_reply(found, "nothing is blocked")
     remove_blocked(root, paths)
@@ -106,8 +106,8 @@ def reset(context: CommandContext) -> CommandOutcome:
         return _ask(context, found, orders.Reset)
     if not can_resume(found):
         hint = start_hint(can_resume=False)
-        raise NoEngine(f"no engine runs here, so there is no breaker to reset; {hint}")
-    return _outcome_of_reply(found, "going on resets the breaker")
+        raise NoEngine(f"no engine is running, so there is no breaker to reset; {hint}")
+    return _outcome_of_reply(found, "resuming resets the breaker")
 
 
 def answer(context: CommandContext, text: str) -> CommandOutcome:
@@ -128,15 +128,15 @@ def answer(context: CommandContext, text: str) -> CommandOutcome:
             answer=text,
         )
     elif halt.question is None:
-        raise NoEngine("no question waits for an answer here; see: ralph status")
+        raise NoEngine("there is no open question here; check it: ralph status")
     elif halt.answer is not None:
-        raise NoEngine(f"{paths.decide} holds an answer already; change it there")
+        raise NoEngine(f"{paths.decide} already contains an answer; change it there")
     else:
         try:
             write_answer(root, paths, text)
         except (ChangedMeanwhile, FileNotFoundError) as error:
             raise StateUnusable(
-                f"somebody else changed {paths.decide} meanwhile; look at it, and answer again"
+                f"{paths.decide} changed in the meantime; look at it, and answer again"
             ) from error
     return _outcome_of_reply(found, f"the answer is in {paths.decide}")
 
@@ -147,7 +147,7 @@ def note(context: CommandContext, text: str) -> CommandOutcome:
     if found is not None and found.live:
         return _ask(context, found, orders.Note, text=text)
     queue_note(context.state, text, by=context.by)
-    reply = CommandReply(accepted=True, code="left", text="the next run will be told")
+    reply = CommandReply(accepted=True, code="left", text="the agent gets it in the next run")
     return CommandOutcome(reply=reply, run=None if found is None else found.state.run)
 
 
@@ -164,9 +164,7 @@ def require_run(context: CommandContext) -> FoundRun:
     """The newest run of the work tree; raises ``NoEngine`` where there never was one."""
     found = find_run(context.worktree, context.state)
     if found is None:
-        raise NoEngine(
-            f"there was never a run in {context.worktree.root}; start one with: ralph run"
-        )
+        raise NoEngine(f"no run in {context.worktree.root} yet; start one with: ralph run")
     return found
 
 
@@ -180,7 +178,7 @@ def can_resume(found: FoundRun) -> bool:
 
 def start_hint(*, can_resume: bool) -> str:
     """The next step without an engine, to follow a semicolon."""
-    return "go on with: ralph run --resume" if can_resume else "start a run with: ralph run"
+    return "continue with: ralph run --resume" if can_resume else "start a run with: ralph run"
 
 
 def _ask(
@@ -212,12 +210,12 @@ def skip_task(context: CommandContext, task: str) -> CommandOutcome:
     if not found.live:
         hint = start_hint(can_resume=can_resume(found))
         raise NoEngine(
-            "no engine runs here, and a task is skipped only for as long as a run lasts; to leave "
-            f"it out of every run, block it in the plan; {hint}"
+            "no engine is running, and a task can only be skipped during a run; to leave it out "
+            f"of every run, block it in the plan; {hint}"
         )
     run, known = found.state.run, _task_of_run(context, found, task)
     if known.state in {TaskState.DONE, TaskState.SKIPPED}:
-        text = f"the task {_name(known)} is {known.state.value} in the plan; nobody would take it"
+        text = f"the task {_name(known)} is {known.state.value} in the plan, so the loop ignores it"
         return CommandOutcome(
             reply=CommandReply(accepted=False, code="not-open", text=text), run=run
         )
@@ -298,7 +296,7 @@ def edit_summary(title: str, edit: TaskEdit, *, plan: str, changed: bool) -> str
 
     name = repr(title[:SHOWN_TITLE])
     if not changed:
-        return f"the task {name} stands in {plan} as you want it already"
+        return f"the task {name} is already that way in {plan}"
     return f"the task {name} {describe_user_edit(edit)} in {plan}"
 
 
@@ -326,7 +324,7 @@ def _reset_issue(context: CommandContext, task: str, plan: PlanLocation) -> Comm
     root = context.worktree.root
     issue = issues_of(root, plan).by_id().get(task)
     if issue is None:
-        raise UsageError(f"bd has no issue {task!r}; see them all with: bd list")
+        raise UsageError(f"bd has no issue {task!r}; list the issues with: bd list")
     apply_commands(find_bd(root, plan.environment), [commands.retry_command(issue)])
     return forget_attempts(context, task, done=f"the issue {task} is open in bd")
 

@@ -112,7 +112,7 @@ def write_summary(
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StateUnusable(
-            f"the folder {folder} cannot be made: {error.strerror or error}; mend that"
+            f"the folder {folder} cannot be created: {error.strerror or error}; fix that"
         ) from error
     write_atomic(folder / NAME, _as_csv([CSV_HEADER, *_rows_of(ended, mode_word)]))
 

@@ -127,12 +127,12 @@ def _write(root: Path, file: FileToWrite) -> None:
         write_atomic(target, file.after, mode=file.mode, expected=file.before)
     except ChangedMeanwhile as error:
         raise StateUnusable(
-            f"{target} was changed by somebody else meanwhile, so nothing was written; "
-            "look at it, and set up again"
+            f"{target} changed in the meantime, so nothing was written; look at it, then set up "
+            "again"
         ) from error
     except OSError as error:
         raise StateUnusable(
-            f"{target} cannot be written: {error.strerror or error}; mend that, and try again"
+            f"{target} cannot be written: {error.strerror or error}; fix that, then try again"
         ) from error
 
 
@@ -268,7 +268,10 @@ def _supporting_files(root: Path, paths: PathsConfig) -> tuple[list[FileToWrite]
         new_file(root, example, validate_example(paths.validate_script)),
     ]
     if (root / ENTRY_POINT).is_dir():
-        note = f"{ENTRY_POINT}/ is a folder here, so no wrapper was written; the loop is: ralph run"
+        note = (
+            f"{ENTRY_POINT}/ is a folder here, so no wrapper was written; start the loop with: "
+            "ralph run"
+        )
         return files, (note,)
     return [new_file(root, ENTRY_POINT, WRAPPER, mode=EXECUTABLE), *files], ()
 
@@ -327,10 +330,10 @@ def _of_beads(
     except IssuesMissing as error:
         notes.append(error.message)
     if not (root / bd.FOLDER).is_dir():
-        notes.append(f"there is no {bd.FOLDER}/ here yet; make it yourself with: bd init")
+        notes.append(f"there is no {bd.FOLDER}/ here yet; create it with: bd init")
     if order.items:
         commands = "; ".join(_creating(item) for item in order.items)
-        notes.append(f"the issues are not made by this; make them yourself with: {commands}")
+        notes.append(f"ralph does not create the issues; create them with: {commands}")
     return SetupDocuments(files=tuple(files), notes=tuple(notes))
 
 
@@ -347,14 +350,13 @@ def _of_request(root: Path, order: SetupParams) -> SetupDocuments:
         return SetupDocuments()
     if order.issue is not None or order.existing_plan is not None:
         raise UsageError(
-            "the request lies somewhere already, so a description has no place; "
-            "leave out the one or the other"
+            "there is already a request, so a description cannot be used; leave one of them out"
         )
     text = read_existing_text(root, REQUEST_FILE)
     wanted = request_text(order.description, order.items)
     if text is not None and text.strip() and text != wanted:
         raise UsageError(
-            f"{REQUEST_FILE} is there already and says something else; "
-            f"use it with --issue {REQUEST_FILE}, or move it away"
+            f"{REQUEST_FILE} already exists with another text; use it with --issue "
+            f"{REQUEST_FILE}, or move it away"
         )
     return SetupDocuments(files=(file_to_write(root, REQUEST_FILE, wanted),))

@@ -95,9 +95,9 @@ def _read(root: Path, name: str) -> str:
 
 def _why_no_prompt(text: str) -> str | None:
     if _BLOCK not in text:
-        return f"it does not ask for a {_BLOCK} block, so the loop would hear nothing"
+        return f"it does not ask for a {_BLOCK} block, so the loop would get no report"
     found = PLACEHOLDER.search(text)
-    return None if found is None else f"it holds {found[0]}, which is a placeholder here"
+    return None if found is None else f"it contains {found[0]}, which is a placeholder here"
 
 
 def _settings_of(text: str) -> tuple[dict[str, object], list[str]]:
@@ -110,9 +110,9 @@ def _settings_of(text: str) -> tuple[dict[str, object], list[str]]:
         name, written = match[1], match[2]
         value = _literal(written)
         if name not in _MEANINGS:
-            not_taken.append(f"{name}: there is no such setting here")
+            not_taken.append(f"{name}: there is no such setting")
         elif value is None:
-            not_taken.append(f"{name}: only a shell could say what {written.strip()} is")
+            not_taken.append(f"{name}: only a shell can compute {written.strip()}")
         elif value:
             key, read = _MEANINGS[name]
             try:
@@ -120,7 +120,7 @@ def _settings_of(text: str) -> tuple[dict[str, object], list[str]]:
                 validated({key: settings[key]})
             except (ValueError, ValidationError):
                 settings.pop(key, None)
-                not_taken.append(f"{name}: {value!r} is no value for {key}")
+                not_taken.append(f"{name}: {value!r} is not a valid value for {key}")
     return settings, not_taken
 
 

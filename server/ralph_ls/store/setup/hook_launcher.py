@@ -54,7 +54,7 @@ def check_hook(root: Path, agent: str, environment: Mapping[str, str]) -> str | 
     if program is None:
         return (
             f"the stop hook in {place.path} cannot be started: {agent} finds no {words[0]} "
-            f"outside of this work tree; write it again with: {RENEW} --agent {agent}"
+            f"outside this work tree; write it again with: {RENEW} --agent {agent}"
         )
     problem = _ask([program, *words[1:]], root, environment)
     if not problem:
@@ -77,7 +77,7 @@ def _ask(words: list[str], root: Path, environment: Mapping[str, str]) -> str:
             typed=_QUESTION,
         )
     except subprocess.TimeoutExpired:
-        return f"nothing came in {TIMEOUT_SECONDS:g} s"
+        return f"no answer in {TIMEOUT_SECONDS:g} s"
     except OSError as error:
         return f"{words[0]} cannot be run: {error.strerror or error}"
     if printed.code != 0:

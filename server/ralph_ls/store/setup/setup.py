@@ -113,7 +113,7 @@ def plan_setup(
     if errors:
         raise UsageError(" ".join(problem.message for problem in errors).rstrip("."))
     if order.agent is not None and order.agent_command is not None:
-        raise UsageError("give an agent or the command of one, not both")
+        raise UsageError("give an agent or a command, not both")
     return _plan(root, order, environment=environment, today=today)
 
 
@@ -133,7 +133,7 @@ def plan_first_files(
     notes = planned.notes
     there, wanted = settings.config.profile.value, planned.config.profile.value
     if settings.names_profile and there != wanted:
-        stays = f'{CONFIG_FILE} says profile = "{there}" and stays as it is; for this one write '
+        stays = f'{CONFIG_FILE} has profile = "{there}" and was not changed; for this one write '
         notes += (f'{stays}profile = "{wanted}" there',)
     return replace(planned, files=(*planned.files[:-1], kept), notes=notes)
 
@@ -214,9 +214,7 @@ def _plan(
         found = _find_plan(root, profile, config.paths)
         plan_path = order.existing_plan or found or config.paths.plan or profile.plan_files[0]
         if order.existing_plan is not None and not (root / plan_path).is_file():
-            raise PlanMissing(
-                f"there is no plan {root / plan_path}; name one that is there, or none"
-            )
+            raise PlanMissing(f"there is no plan {root / plan_path}; name an existing one, or none")
         if order.existing_plan is not None and found != plan_path:
             values[("paths", "plan")] = plan_path
             config = load_settings(root, {}, {**overrides, "paths.plan": plan_path}).config
@@ -269,11 +267,11 @@ def _values(root: Path, order: SetupParams, profile: Profile) -> dict[tuple[str,
         values |= _request_of(root, order, config)
     elif order.issue is not None:
         raise UsageError(
-            f"--issue belongs to the profile issue, and this is {profile.name.value}; "
-            "add --profile issue"
+            f"--issue is for the profile issue, but this is {profile.name.value}; add --profile "
+            "issue"
         )
     if profile is BEADS and order.existing_plan is not None:
-        raise UsageError("the profile beads has no file for a plan: its issues are kept by bd")
+        raise UsageError("the profile beads has no plan file: its issues are stored in bd")
     values |= _limits(order)
     return {
         keys: value
@@ -322,7 +320,7 @@ def _request_of(root: Path, order: SetupParams, config: Config) -> dict[tuple[st
     key = issue_key(named)
     if key == "file" and named != "-" and not (root / named).is_file():
         raise PlanMissing(
-            f"there is no request {root / named}; name a file that is there, or an issue such as "
+            f"there is no request {root / named}; name an existing file, or an issue such as "
             "owner/name#123"
         )
     other = "file" if key == "github" else "github"
@@ -356,8 +354,8 @@ def _make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StateUnusable(
-            f"the folder {folder} cannot be made: {error.strerror or error}; "
-            "mend that, and try again"
+            f"the folder {folder} cannot be created: {error.strerror or error}; fix that, then "
+            "try again"
         ) from error
 
 
@@ -397,7 +395,7 @@ def _allow_given(
         keys = {claim.key for claim in given}
         kept = [claim for claim in before if claim.key not in keys]
         try:
-            require_own_trust(state, "allowing what was set up")
+            require_own_trust(state, "approving what was set up")
         except FromInside as error:
             return (error.message,)
         trust.allow(state, worktree.root, [*kept, *given])
@@ -406,4 +404,4 @@ def _allow_given(
     if not missing:
         return ()
     names = ", ".join(claim.key for claim in missing)
-    return (f"before a run, look at what this repository brings ({names}): ralph allow",)
+    return (f"before a run, review what this repository wants to run ({names}): ralph allow",)

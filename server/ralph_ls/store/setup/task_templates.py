@@ -66,7 +66,9 @@ def load_templates(environment: Mapping[str, str]) -> TaskTemplates:
         names = []
         problems.append(f"the templates were left out: {error.message}")
     if len(names) > MOST_OWN:
-        problems.append(f"of the {len(names)} templates in {folder} the first {MOST_OWN} are read")
+        problems.append(
+            f"only the first {MOST_OWN} of the {len(names)} templates in {folder} are read"
+        )
     for name in names[:MOST_OWN]:
         read, found = _own(folder / name)
         parsed += [] if read is None else [read]

@@ -156,7 +156,7 @@ def with_number(line: str, number: int) -> str:
     return _NUMBERED.sub(put, line, count=1)
 
 
-_PROBE = "Whatever stands below heading"
+_PROBE = "Whatever is below heading"
 _HEADING = re.compile(r"\ufeff?#{1,6}(?:[ \t]|\Z)")
 _NUMBER = re.compile(r"[0-9]+")
 _NUMBERED = re.compile(r"(\ufeff?[ \t]*)([0-9]{1,9})(?=[.)](?:[ \t]|\Z))")

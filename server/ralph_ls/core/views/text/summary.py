@@ -166,7 +166,7 @@ def is_estimated(usage: Usage | None) -> bool:
 def _used_of_limit(used: str, limit: str) -> str:
     if not limit:
         return used
-    return f"{used} of {limit}" if used else f"not told, at most {limit}"
+    return f"{used} of {limit}" if used else f"not reported, at most {limit}"
 
 
 def header_lines(state: RunState, *, project: str | None = None) -> list[str]:
@@ -300,9 +300,9 @@ def _limits_of_run(state: RunState) -> list[str]:
     if config.max_cost_usd is not None:
         used.append(dollar_words(config.max_cost_usd))
     if used and choices is not None and choices.unmetered:
-        used[-1] += " (as far as the agent tells; not every one does)"
+        used[-1] += " (if the agent reports it; not all do)"
     elif used and choices is not None and choices.overshoots:
-        used[-1] += " (known after an iteration, so one may overshoot)"
+        used[-1] += " (known after an iteration, so one may exceed it)"
     return [*limits, *used]
 
 

@@ -89,7 +89,7 @@ async def _talk(
     except (RequestError, ConversationFailed):
         has_ended_well = False
     except ConnectionError:
-        records.own("failed", why="it ended before its turn did", failure="crashed")
+        records.own("failed", why="it ended in the middle of a turn", failure="crashed")
         has_ended_well = False
     await _let_go(agent)
     await conversation.close()

@@ -73,7 +73,7 @@ def read_options(arguments: Sequence[str]) -> Options:
     parser.add_argument("--model")
     parser.add_argument("--mode")
     parser.add_argument("--login")
-    parser.add_argument("--only", action="store_true", help="nothing but what --allow names")
+    parser.add_argument("--only", action="store_true", help="only what --allow names")
     parser.add_argument("--allow", action="append", default=[])
     parser.add_argument("--deny", action="append", default=[])
     parser.add_argument("argv", nargs="+", help="the agent's command line, behind --")

@@ -223,16 +223,16 @@ class Conversation:
                 answer = await self._request("initialize", hello)
         except TimeoutError as error:
             why = (
-                f"it did not answer the first message in {FIRST_ANSWER:.0f} s; "
-                "is it started so that it speaks the Agent Client Protocol?"
+                f"it did not answer the first message within {FIRST_ANSWER:.0f} s; does it speak "
+                "the Agent Client Protocol?"
             )
             self._records.own("failed", why=why, failure="wrongCall")
             raise ConversationFailed from error
         version = answer.get("protocolVersion")
         if version != PROTOCOL_VERSION:
             why = (
-                f"it speaks version {version} of the Agent Client Protocol, "
-                f"and we speak {PROTOCOL_VERSION}"
+                f"it speaks version {version} of the Agent Client Protocol; ralph speaks "
+                f"{PROTOCOL_VERSION}"
             )
             self._records.own("failed", why=why, failure="wrongCall")
             raise ConversationFailed
@@ -255,12 +255,12 @@ class Conversation:
             except RequestError as error:
                 if error.code == AUTH_REQUIRED:
                     raise
-                self._records.own("fresh", why=f"it cannot go on in session {wanted}: {error}")
+                self._records.own("fresh", why=f"it cannot continue session {wanted}: {error}")
         elif wanted is not None:
-            self._records.own("fresh", why="it cannot go on in any session")
+            self._records.own("fresh", why="it cannot continue sessions")
         session = await self._logged_in("session/new", where)
         if not isinstance(session.get("sessionId"), str):
-            self._records.own("failed", why="it began no session", failure="other")
+            self._records.own("failed", why="it started no session", failure="other")
             raise ConversationFailed
         return session
 
@@ -297,7 +297,7 @@ class Conversation:
         """Choose the value that a setting names; fails where it is not offered."""
         value = None if offer is None else offer.find(wanted)
         if offer is None:
-            why = f"its {sort} was to be {wanted!r}, but it lets nobody choose a {sort}"
+            why = f"its {sort} should be {wanted!r}, but it does not let ralph choose a {sort}"
         elif value is None:
             offered = ", ".join(value for value, _ in offer.values[:_MOST_NAMED])
             why = f"it has no {sort} {wanted!r}; it has: {offered}"
@@ -305,7 +305,7 @@ class Conversation:
             try:
                 await self._request(*offer.request(sort, self._session or "", value))
             except RequestError as error:
-                why = f"it did not take the {sort} {wanted!r}: {error}"
+                why = f"it rejected the {sort} {wanted!r}: {error}"
             else:
                 self._records.own("chosen", sort=sort, value=value)
                 return

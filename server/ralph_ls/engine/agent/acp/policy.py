@@ -167,7 +167,7 @@ def write_text(root: Path, params: Mapping[str, Any]) -> Path:
     """Write a file, with its folders; raises ``FileAccessRefused``."""
     path, content = inside(root, params.get("path")), params.get("content")
     if not isinstance(content, str):
-        raise FileAccessRefused(f"there is no text to be written to {path}")
+        raise FileAccessRefused(f"no text was given for {path}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomic(path, content.encode("utf-8", errors="replace"))
@@ -186,11 +186,11 @@ def inside(root: Path, given: object) -> Path:
         top = root.resolve()
         path = (top / given).resolve()
     except (OSError, RuntimeError) as error:
-        raise FileAccessRefused(f"{given} cannot be looked at: {error}") from error
+        raise FileAccessRefused(f"{given} cannot be read: {error}") from error
     if not path.is_relative_to(top) or path == top:
         raise FileAccessRefused(
-            f"{given} lies outside of the work tree {top}; only files in it are served"
+            f"{given} is outside the work tree {top}; only files in it are served"
         )
     if ".git" in path.relative_to(top).parts:
-        raise FileAccessRefused(f"{given} is git's own; use git to change it")
+        raise FileAccessRefused(f"{given} belongs to git; use git to change it")
     return path
