@@ -168,7 +168,7 @@ def test_an_issue_that_is_not_there(make: Any) -> None:
 def test_a_repository_that_is_not_there(make: Any) -> None:
     program = make()
     _, said = program.refuses(program.named("ada/nothing", 1))
-    assert said.startswith("GitHub shows no repository ")
+    assert said.startswith("your GitHub account cannot see the repository ")
 
 
 def test_nobody_is_logged_in(make: Any) -> None:
@@ -195,7 +195,7 @@ def test_a_folder_whose_remote_is_elsewhere(make: Any) -> None:
     remote = ("git", "remote", "add", "origin", "https://git.example/ada/invoice.git")
     subprocess.run(remote, cwd=program.gh.root, check=True)
     _, said = program.refuses(IssueReference(number=12))
-    assert "none of the remotes here" in said or "not logged in" in said
+    assert "no remote here" in said or "not logged in" in said
 
 
 def test_a_field_that_it_does_not_know(make: Any) -> None:

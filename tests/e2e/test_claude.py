@@ -222,7 +222,7 @@ def test_what_it_is_not_permitted_is_counted_and_reported(claude: Project) -> No
     assert ended.permission_denials == 1
     denied = [event.message for event in told(done, "warned") if event.code == "permission-denied"]
     assert len(denied) == 1
-    assert denied[0].startswith("the agent was not permitted to use: Bash; permit it with ")
+    assert denied[0].startswith("the agent was denied: Bash; allow it with ")
 
 
 def test_one_that_is_killed_in_the_middle_of_a_word_is_tried_once_more(
@@ -250,7 +250,7 @@ def test_one_that_is_not_there_is_reported_with_the_path_that_was_searched(tmp_p
     repository = make_repository(tmp_path / "repository")
     done = run_ralph(repository, "run", env={"PATH": "/usr/bin:/bin"})
     assert (done.exit_code, done.events) == (5, ())
-    assert "the agent's program 'claude' was not found on PATH, which holds:\n" in done.stderr
+    assert "the agent's program 'claude' was not found on PATH, which is:\n" in done.stderr
     assert "  /usr/bin\n  /bin\n" in done.stderr
 
 

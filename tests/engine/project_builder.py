@@ -259,7 +259,7 @@ def newest_run(folder: Path) -> FoundRun | None:
 def journal_of(folder: Path) -> Path:
     """The journal of the newest run."""
     found = newest_run(folder)
-    assert found is not None, f"there was never a run in {folder}"
+    assert found is not None, f"no run in {folder} yet"
     return found.files.journal
 
 

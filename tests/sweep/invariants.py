@@ -256,7 +256,7 @@ def _plan(project: Project) -> bytes:
     """The plan's bytes; never waits for a pipe, nor reads what does not end."""
     assert project.plan is not None
     is_file = project.plan.is_file() and not project.plan.is_symlink()
-    require(is_file, Kind.LOSS, f"the plan {project.plan.name} is no regular file any more")
+    require(is_file, Kind.LOSS, f"the plan {project.plan.name} is not a regular file any more")
     return project.plan.read_bytes()
 
 

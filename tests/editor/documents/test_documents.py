@@ -182,7 +182,7 @@ async def test_edits_are_passed_on_in_their_order_and_a_bad_listener_harms_none(
         DocumentEvent.SAVED,
         DocumentEvent.CLOSED,
     ]
-    assert [r.getMessage() for r in caplog.records] == ["telling of an edit failed: ValueError: no"]
+    assert [r.getMessage() for r in caplog.records] == ["reporting an edit failed: ValueError: no"]
 
 
 async def test_an_open_document_is_changed_our_way(editor: InProcessEditor, view: View) -> None:

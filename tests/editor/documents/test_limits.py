@@ -98,8 +98,17 @@ async def test_one_that_grows_beyond_the_limit_and_back_is_shown_again(
     [
         ("large", "@fix_plan.md is larger than 16 MB; make it smaller, or remove it"),
         ("long", TOO_LONG),
-        ("pipe", "@fix_plan.md is a named pipe, no regular file; remove it, or put a file there"),
-        ("device", "@fix_plan.md is a device, no regular file; remove it, or put a file there"),
+        (
+            "pipe",
+            (
+                "@fix_plan.md is a named pipe, not a regular file; remove it, or replace it with a "
+                "file"
+            ),
+        ),
+        (
+            "device",
+            "@fix_plan.md is a device, not a regular file; remove it, or replace it with a file",
+        ),
     ],
 )
 async def test_one_on_the_disk_is_reported_too(

@@ -159,9 +159,9 @@ async def test_a_story_is_passed_opened_returned_noted_and_moved(
 ) -> None:
     uri = open_plan(editor, view)
     done = {one["title"]: one for one in await actions_at(editor, uri, LINES[0])}
-    assert {"Open task again", "Request changes", "Add a note", "Move task down"} < done.keys()
+    assert {"Reopen task", "Request changes", "Add a note", "Move task down"} < done.keys()
     assert "Move task up" not in done
-    again = applied(done["Open task again"])["userStories"][0]
+    again = applied(done["Reopen task"])["userStories"][0]
     assert (again["passes"], again["reviewStatus"], again["reviewCount"]) == (False, None, 0)
     returned = applied(done["Request changes"])["userStories"][0]
     assert (returned["reviewStatus"], returned["reviewFeedback"]) == ("changes_requested", "…")

@@ -65,7 +65,7 @@ def edits_in(change: Message) -> list[tuple[Any, str]]:
             },
             id="open",
         ),
-        pytest.param("- [x] a\n", {"Open task again": [([(0, 3), (0, 4)], " ")]}, id="done"),
+        pytest.param("- [x] a\n", {"Reopen task": [([(0, 3), (0, 4)], " ")]}, id="done"),
         pytest.param("- [-] a\n", {"Mark task as done": [([(0, 3), (0, 4)], "x")]}, id="skipped"),
         pytest.param(
             "- [ ] [BLOCKED] 🔑\n  - Blocked by: 🔑\n  - b\n",
@@ -142,7 +142,7 @@ async def test_what_cannot_be_done_says_why(view: View) -> None:
         refused = {
             title: one["disabled"]["reason"] for title, one in found.items() if "disabled" in one
         }
-        assert ("Open task again" in refused) is able
+        assert ("Reopen task" in refused) is able
         assert all("; " in reason for reason in refused.values())
         assert "Add a note" in found
 
@@ -196,7 +196,9 @@ async def test_where_no_file_can_be_made_the_log_has_to_be_there(view: View) -> 
     await editor.request("initialize", {"capabilities": able_to(disabledSupport=True)})
     editor.notify("initialized", {})
     told = (await asked_of(editor, view, DONE_PLAN))[MOVE]["disabled"]["reason"]
-    assert told.startswith("there is no PROGRESS.md, and this editor lets nobody make files; make")
+    assert told.startswith(
+        "there is no PROGRESS.md, and this editor cannot create files for ralph; create"
+    )
     log = view.root / "PROGRESS.md"
     log.write_text("# Log\n", encoding="utf-8")
     edit = (await asked_of(editor, view, DONE_PLAN))[MOVE]["edit"]
@@ -209,4 +211,4 @@ async def test_what_is_nested_in_open_work_stays(view: View) -> None:
     editor.notify("initialized", {})
     (view.root / "PROGRESS.md").touch()
     found = await asked_of(editor, view, "- [ ] a\n  - [x] b\n", line=1)
-    assert "goes with that one" in found[MOVE]["disabled"]["reason"]
+    assert "goes with its parent" in found[MOVE]["disabled"]["reason"]

@@ -45,7 +45,9 @@ def register_more(server: RalphLanguageServer) -> None:
 
     @server.feature("tests/busy")
     async def busy(ls: RalphLanguageServer, params: Any) -> None:
-        raise WorkspaceBusy("another engine (pid 7) owns this work tree; see: ralph watch")
+        raise WorkspaceBusy(
+            "another engine (pid 7) owns this work tree; follow it with: ralph watch"
+        )
 
     @server.feature("tests/unsendable")
     def unsendable(ls: RalphLanguageServer, params: Any) -> object:

@@ -455,7 +455,7 @@ def test_a_field_of_the_wrong_type_is_named_in_the_words_of_json(
         ({}, "start: is missing"),
         ({"start": 1, "run": 5}, "run: expected a string, got an integer"),
         ({"start": 1, "workspace": []}, "workspace: expected a string, got an array"),
-        ({"start": 1, "iteration": 1}, "iteration: is not known here"),
+        ({"start": 1, "iteration": 1}, "iteration: is unknown here"),
         ([], "params: expected an object, got an array"),
     ],
 )

@@ -252,7 +252,7 @@ class TestErrors:
     ) -> None:
         assert await patched.error("tests/busy") == {
             "code": -32803,
-            "message": "another engine (pid 7) owns this work tree; see: ralph watch",
+            "message": "another engine (pid 7) owns this work tree; follow it with: ralph watch",
             "data": {"code": "workspace-busy"},
         }
 

@@ -170,7 +170,7 @@ def test_orders_are_completed_answered_in_one_line_and_refused_with_the_reason(
         editor.run_lens("Start loop")
         editor.wait_for_message("ralph allow")
         editor.command("Ralph pause")
-        editor.wait_for_message("Ralph: there was never a run")
+        editor.wait_for_message("Ralph: no run in")
         editor.command("Ralph dance")
         editor.wait_for_message("Ralph: one of answer, note")
         editor.command("Ralph status")

@@ -48,7 +48,7 @@ class TestRegistered:
         editor = await edit(repository, options={"commandPrefix": "3 x", "lens": {"tasks": "all"}})
         assert editor.capabilities["executeCommandProvider"]["commands"]
         await editor.request("ralph/state")
-        assert "The option commandPrefix is left out" in editor.log()
+        assert "Ignored the option commandPrefix" in editor.log()
 
 
 class TestControls:
@@ -145,7 +145,7 @@ class TestOpening:
     async def test_a_log_is_opened(self, edit: StartEditor, repository: Path) -> None:
         editor = await edit(repository)
         none = await editor.refusal("workspace/executeCommand", {"command": "ralph.showLog"})
-        assert "there was never a run" in none.message
+        assert "no run in" in none.message
         with made_run(repository) as run:
             run.say(b"hello\n", iteration=2)
             shown = await editor.command("showLog", {"run": RUN, "start": 2, "commit": "abc"})

@@ -96,7 +96,7 @@ class TestWithoutEngine:
         assert "pid" not in crashed
         stopped = await editor.refusal("ralph/stop")
         assert stopped.data == {"code": "no-engine"}
-        assert "no engine runs in" in stopped.message
+        assert "no engine is running in" in stopped.message
         reply = await editor.request("ralph/resume")
         assert (reply["accepted"], reply["code"]) == (True, "continued")
         resumed = await editor.event("runResumed")
@@ -115,11 +115,11 @@ class TestWithoutEngine:
         reply = await editor.request("ralph/answer", {"text": "blue"})
         assert (reply["accepted"], reply["code"]) == (True, "written")
         assert reply["text"] == (
-            "the answer is in .ralph/decide.txt; go on with: ralph run --resume"
+            "the answer is in .ralph/decide.txt; continue with: ralph run --resume"
         )
         await editor.view(lambda state: state["panel"]["waiting"] == 0)
         again = await editor.refusal("ralph/answer", {"text": "red", "continue": True})
-        assert ".ralph/decide.txt holds an answer already" in again.message
+        assert ".ralph/decide.txt already contains an answer" in again.message
         reply = await editor.request("ralph/resume")
         assert reply["code"] == "continued"
         told = await editor.event("questionAnswered")
@@ -136,7 +136,7 @@ class TestWithoutEngine:
         written = await editor.request("ralph/reset")
         assert (written["code"], written["text"]) == (
             "written",
-            "going on resets the breaker; go on with: ralph run --resume",
+            "resuming resets the breaker; continue with: ralph run --resume",
         )
         reply = await editor.request("ralph/reset", {"continue": True})
         assert reply["code"] == "continued"
@@ -151,12 +151,12 @@ class TestWithoutEngine:
         for name in ("stop", "pause", "resume", "reset"):
             refused = await editor.refusal(f"ralph/{name}")
             assert (refused.code, refused.data) == (-32803, {"code": "no-engine"})
-            assert "there was never a run in" in refused.message
+            assert "no run in" in refused.message
         left = await editor.request("ralph/note", {"text": "mind the tax"})
         assert left == {
             "accepted": True,
             "code": "left",
-            "text": "the next run will be told",
+            "text": "the agent gets it in the next run",
         }
 
 

@@ -111,7 +111,7 @@ class TestSettings:
         settings.begin({"readOnly": "perhaps", "lens": {"tasks": "some"}, "progress": False})
         options = settings.options()
         assert (options.read_only, options.lens.enabled, options.progress) == (False, True, False)
-        assert caplog.text.count("is left out") == 2
+        assert caplog.text.count("Ignored the option") == 2
 
     def test_a_change_keeps_the_prefix_and_all_that_it_does_not_name(self) -> None:
         settings = ClientSettings()

@@ -64,7 +64,7 @@ class TestTasks:
         editor = await edit(loops.repository)
         refused = await editor.refusal("ralph/skip", {"task": (await rows(editor))[0]["id"]})
         assert (refused.code, refused.data) == (-32803, {"code": "no-engine"})
-        assert "a task is skipped only for as long as a run lasts" in refused.message
+        assert "a task can only be skipped during a run" in refused.message
 
     async def test_a_plan_that_is_not_open_is_edited_in_its_file(
         self, edit: StartEditor, tmp_path: Path
@@ -85,7 +85,7 @@ class TestTasks:
         await editor.request("ralph/editTask", {"task": second, "edit": "move", "before": first})
         assert [task["id"] for task in await rows(editor)] == [second, first]
         still = await editor.request("ralph/editTask", {"task": first, "edit": "move"})
-        assert still["text"].endswith("stands in @fix_plan.md as you want it already")
+        assert still["text"].endswith("is already that way in @fix_plan.md")
         refused = await editor.refusal("ralph/editTask", {"task": first, "edit": "unblock"})
         assert "is not blocked" in refused.message
         assert edits_of(editor) == []
@@ -109,10 +109,11 @@ class TestTasks:
         assert plan.read_text(encoding="utf-8") == on_disk
         moved = await editor.request("ralph/editTask", {"task": first, "edit": "move"})
         assert moved["text"] == (
-            "the task 'First task' was moved in @fix_plan.md; save it, for the loop reads the file"
+            "the task 'First task' was moved in @fix_plan.md; save it, because the loop reads "
+            "the file"
         )
         missing = await editor.refusal("ralph/editTask", {"task": "nobody", "edit": "move"})
-        assert "the plan has no task 'nobody' as it stands in the editor" in missing.message
+        assert "the plan in the editor has no task 'nobody'" in missing.message
 
     async def test_an_editor_that_does_not_make_the_edit_is_reported(
         self, edit: StartEditor, tmp_path: Path

@@ -232,7 +232,7 @@ class TestJournal:
                 )
             await editor.event("blockedResolved")
             assert numbers(editor.events()) == [1, 2, 3, 4, 5, 6, 7]
-            assert "this is no event" in editor.log()
+            assert "this is not an event" in editor.log()
 
     async def test_half_a_line_is_waited_for(self, edit: StartEditor, repository: Path) -> None:
         with made_run(repository) as run:

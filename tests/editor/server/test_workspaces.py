@@ -91,8 +91,8 @@ class TestFolders:
             refused = await editor.refusal("ralph/start", params)
             assert refused.data == {"code": "workspace-missing"}
             assert refused.message == (
-                f"{folder} is not in a git work tree; "
-                "open your repository, or make one with git init"
+                f"{folder} is not in a git work tree; open your repository, or create one with "
+                "git init"
             )
         make_repository(folder)
         assert await titles(editor) == ["First task"]

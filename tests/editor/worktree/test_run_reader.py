@@ -74,7 +74,7 @@ def test_lines_that_are_no_events_are_counted_from_the_first(
     with files.journal.open("ab") as journal:
         journal.write(b"no event\n")
     new_events(RunReader(files))
-    assert "line 31: this is no event" in caplog.text
+    assert "line 31: this is not an event" in caplog.text
 
 
 def test_an_agent_that_ran_at_the_snapshot_is_listened_to(files: RunFiles) -> None:

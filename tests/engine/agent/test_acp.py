@@ -243,6 +243,6 @@ def test_a_stop_cancels_the_turn_and_nothing_lives_on(stage: Stage) -> None:
 def test_an_agent_that_breaks_off_has_failed_and_what_it_did_stays(stage: Stage) -> None:
     done = stage.play([{"edit": {"path": "new.txt", "text": "new"}}, {"exit": 3}]).run("1")
     (ended,) = told(done, "iterationEnded")
-    assert ended.errors == ("it ended before its turn did",)
+    assert ended.errors == ("it ended in the middle of a turn",)
     assert stage.project.file("new.txt").exists()
     assert "no-progress" not in str(ended.outcome)

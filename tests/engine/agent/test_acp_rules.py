@@ -193,7 +193,7 @@ class TestFiles:
         for params in ({"path": "b/c"}, {"path": "b", "content": "x"}):
             with pytest.raises(policy.FileAccessRefused):
                 policy.write_text(root, params)
-        with pytest.raises(policy.FileAccessRefused, match="is a folder, no regular file"):
+        with pytest.raises(policy.FileAccessRefused, match="is a folder, not a regular file"):
             policy.read_text(root, {"path": "b"})
 
 
@@ -303,8 +303,11 @@ class TestDescription:
         ("settings", "said"),
         [
             ({}, "the agent 'mine' has no command; set argv"),
-            ({"argv": ["x"], "prompt": "argument"}, "prompt is 'argument', but an agent of the"),
-            ({"argv": ["x", "{prompt_file}"]}, "is given its prompt by the protocol; take it out"),
+            (
+                {"argv": ["x"], "prompt": "argument"},
+                "prompt is 'argument', but the Agent Client Protocol",
+            ),
+            ({"argv": ["x", "{prompt_file}"]}, "delivers the prompt; remove that"),
         ],
     )
     def test_what_cannot_be_started_says_what_to_set(

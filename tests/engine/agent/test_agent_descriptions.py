@@ -40,7 +40,7 @@ RESUME = {
     "qwen": "--resume s1",
     "copilot": "--resume=s1",
 }
-TAIL = {"codex": ("-",), "cline": ("Do what is said on standard input:",)}
+TAIL = {"codex": ("-",), "cline": ("Follow the instructions on standard input:",)}
 
 
 @pytest.fixture(autouse=True)
@@ -195,12 +195,12 @@ def test_opencode_reads_its_lists_from_its_environment_and_the_last_rule_wins(
 @pytest.mark.parametrize(
     ("name", "tools", "told_so"),
     [
-        ("codex", {"allow": ["shell"]}, r"tools\.allow .* 'codex'; it has no list .* a sandbox"),
-        ("codex", {"deny": ["shell"]}, r"tools\.deny .* \"workspace-write\""),
-        ("cline", {"deny": ["x"]}, r"tools\.deny cannot be given to the agent 'cline'"),
-        ("gemini", {"deny": ["x"]}, r"tools\.deny .* args = \[\"--policy\", \"FILE\"\]"),
-        ("qwen", {"allow": ["run_shell_command(git)"]}, "alone; write 'run_shell_command', or"),
-        ("qwen", {"deny": ["edit(a)"]}, r"tools\.deny holds 'edit\(a\)'"),
+        ("codex", {"allow": ["shell"]}, r"'codex' .* tools\.allow; it has a sandbox"),
+        ("codex", {"deny": ["shell"]}, r"tools\.deny; .* \"workspace-write\""),
+        ("cline", {"deny": ["x"]}, r"'cline' does not support tools\.deny"),
+        ("gemini", {"deny": ["x"]}, r"tools\.deny; .* args = \[\"--policy\", \"FILE\"\]"),
+        ("qwen", {"allow": ["run_shell_command(git)"]}, "names; write 'run_shell_command', or"),
+        ("qwen", {"deny": ["edit(a)"]}, r"tools\.deny contains 'edit\(a\)'"),
         ("qwen", {"allow": []}, r"tools\.allow is empty"),
     ],
 )

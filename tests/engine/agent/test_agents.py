@@ -103,10 +103,9 @@ class TestThatCannotStart:
         )
         assert (done.exit_code, done.stdout, done.events) == (5, "", ())
         assert done.stderr == (
-            "ralph: the agent's program 'no-such-agent' was not found on PATH, which holds:\n"
-            "  /usr/bin\n  /bin\n  /opt/my tools/bin\n"
-            "relative entries of PATH are not searched\n"
-            "install it, name it with its full path, or choose another agent with --agent\n"
+            "ralph: the agent's program 'no-such-agent' was not found on PATH, which is:\n  "
+            "/usr/bin\n  /bin\n  /opt/my tools/bin\nrelative entries of PATH are not searched\n"
+            "install it, give its full path, or choose another agent with --agent\n"
         )
 
     def test_one_that_is_not_executable_is_reported_with_what_to_do(self, project: Project) -> None:
@@ -122,7 +121,7 @@ class TestThatCannotStart:
         [
             pytest.param(
                 "#!/no/such/interpreter\n",
-                "the interpreter that its first line names does not exist",
+                "the interpreter in its first line does not exist",
                 id="no-interpreter",
             ),
             pytest.param(

@@ -78,9 +78,9 @@ class TestAccounts:
         codex = CATALOG["codex"]
         assert account_of(codex, {"HOME": str(home)}) is None
         (home / ".codex" / "auth.json").touch()
-        assert account_of(codex, {"HOME": str(home)}) == f"{home}/.codex/auth.json is there"
+        assert account_of(codex, {"HOME": str(home)}) == f"{home}/.codex/auth.json exists"
         around = {"HOME": str(home), "CODEX_HOME": str(moved)}
         assert account_of(codex, around) is None
         (moved / "auth.json").touch()
-        assert account_of(codex, around) == f"{moved}/auth.json is there"
+        assert account_of(codex, around) == f"{moved}/auth.json exists"
         assert account_of(codex, {}) is None

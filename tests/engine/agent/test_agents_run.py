@@ -64,7 +64,7 @@ class TestRun:
         project.plan(files=files)
         done = play(project, "cline", CLINE, "1", "--profile", "spec", "--no-push")
         argv = (project.kept / "argv").read_text(encoding="utf-8")
-        assert argv == "--auto-approve|true|--json|Do what is said on standard input:|"
+        assert argv == "--auto-approve|true|--json|Follow the instructions on standard input:|"
         assert "IMPLEMENTATION_PLAN.md" in (project.kept / "prompt").read_text(encoding="utf-8")
         (started,) = told(done, "agentStarted")
         assert (started.agent, started.argv[0]) == ("cline", "cline")
@@ -74,5 +74,5 @@ class TestRun:
         path = {"PATH": os.pathsep.join(["/usr/bin", "/bin"])}
         done = project.ralph(project.repository, "run", "1", "--agent", "opencode", env=path)
         assert (done.exit_code, done.events) == (5, ())
-        assert "'opencode' was not found on PATH, which holds:" in done.stderr
-        assert "install it with npm install -g opencode-ai, name it with" in done.stderr
+        assert "'opencode' was not found on PATH, which is:" in done.stderr
+        assert "install it with npm install -g opencode-ai, give its full path" in done.stderr

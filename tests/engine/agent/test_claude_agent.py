@@ -84,7 +84,7 @@ class TestDescription:
         self, agent: str, tools: dict[str, list[str]]
     ) -> None:
         given = config(agent=agent, agents={"mine": {"argv": ["./mine"]}}, tools=tools)
-        with pytest.raises(ConfigError, match=f"cannot be given to the agent '{agent}'"):
+        with pytest.raises(ConfigError, match=f"the agent '{agent}' does not support"):
             choose_agent(given)
         assert choose_agent(given.model_copy(update={"tools": ToolsConfig()})).name == agent
 

@@ -80,7 +80,7 @@ def test_one_that_was_named_is_taken_whatever_is_there(
 
 
 def test_several_are_refused_with_the_list(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="codex, gemini; name one: --agent codex"):
+    with pytest.raises(UsageError, match="codex, gemini; choose one: --agent codex"):
         choose(tmp_path, "gemini", "codex")
 
 

@@ -196,11 +196,9 @@ def test_a_missing_program_shows_the_path_that_was_searched(tmp_path: Path) -> N
     with pytest.raises(AgentUnavailable) as caught:
         find_program("agent", {"PATH": path}, tmp_path)
     assert caught.value.message == (
-        "the agent's program 'agent' was not found on PATH, which holds:\n"
-        "  /nowhere/bin\n"
-        f"  {tmp_path}\n"
-        "relative entries of PATH are not searched\n"
-        "install it, name it with its full path, or choose another agent with --agent"
+        "the agent's program 'agent' was not found on PATH, which is:\n  /nowhere/bin\n  "
+        f"{tmp_path}\nrelative entries of PATH are not searched\ninstall it, give its full path, "
+        "or choose another agent with --agent"
     )
 
 
@@ -230,7 +228,7 @@ def test_a_name_with_a_slash_is_relative_to_the_folder_of_the_agent(tmp_path: Pa
     ("name", "words"),
     [
         pytest.param("./plain.sh", "is not executable; run: chmod \\+x ", id="not-executable"),
-        pytest.param("./missing.sh", "does not exist; mend the path", id="missing"),
+        pytest.param("./missing.sh", "does not exist; fix the path", id="missing"),
         pytest.param("./folder", "is a folder; name the program in it", id="folder"),
         pytest.param("", "command is empty; set argv", id="empty"),
     ],

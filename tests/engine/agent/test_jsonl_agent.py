@@ -96,5 +96,5 @@ def test_a_table_for_records_that_are_not_read_is_refused_at_the_start(project: 
 
 def test_a_file_that_would_not_be_read_is_asked_for_by_nobody() -> None:
     table = {"mine": {"argv": ["./mine.py", "{usage_file}"]}}
-    with pytest.raises(ConfigError, match="is not read with the dialect 'text'; set dialect = "):
+    with pytest.raises(ConfigError, match="the dialect 'text' reads no such file; set dialect = "):
         choose_agent(Config.model_validate({"agent": "mine", "agents": table}))

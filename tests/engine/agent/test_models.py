@@ -103,7 +103,7 @@ def test_every_agent_of_the_rules_is_ready_when_a_run_begins(tmp_path: Path) -> 
         ),
         pytest.param(
             {"agent": "mine", "agents": {"mine": {"argv": ["mine"]}}, "models": {"every": "m"}},
-            "the agent 'mine' is to work with m, but it is given no model",
+            "the agent 'mine' should use m, but takes no model",
             id="takes no model",
         ),
     ],

@@ -88,7 +88,7 @@ class TestDescription:
         self, settings: dict[str, object]
     ) -> None:
         with pytest.raises(
-            ConfigError, match=r"session\.resume is set, but the agent '\w+' has no"
+            ConfigError, match=r"session\.resume is set, but the agent '\w+' cannot"
         ):
             choose_agent(config(**settings))
         assert choose_agent(Config.model_validate(settings)).name == settings["agent"]
@@ -145,7 +145,9 @@ esac
     def test_an_agent_without_sessions_is_refused_before_the_run(self, project: Project) -> None:
         done = project.plan(files=RESUMES).agent("exit 9").run("1")
         assert (done.exit_code, done.events) == (78, ())
-        assert "session.resume is set, but the agent 'command' has no session" in done.stderr
+        assert (
+            "session.resume is set, but the agent 'command' cannot continue sessions" in done.stderr
+        )
 
 
 RESULT = (

@@ -61,11 +61,11 @@ esac; report "STATUS: IN_PROGRESS"
     assert end_of(done) == (0, f"{QUEUE_OVER}: nothing in the plan is open")
     assert tasks_of(done) == ["bd-1", "bd-1"]
     prompt = (work.kept / "prompt-1").read_text(encoding="utf-8")
-    assert "bd 0.24.0 forgets the reason of `bd close`" in prompt
+    assert "bd 0.24.0 loses the reason of `bd close`" in prompt
     (message,) = said(done, "close-without-evidence")
-    assert "bd 0.24.0 forgets the reason" in message
+    assert "bd 0.24.0 loses the reason" in message
     checked = work.say("doctor").stdout
-    assert "bd 0.24.0 forgets why an issue was closed" in checked
+    assert "bd 0.24.0 loses close reasons" in checked
 
 
 def test_a_bd_that_fails_now_and_then_ends_nothing(work: Issues) -> None:
@@ -182,7 +182,7 @@ def test_bd_has_no_database(work: Issues) -> None:
     work.file(".beads").rename(work.kept / "beads")
     done = work.work_on()
     assert done.exit_code == 5
-    assert "make its database with: bd init" in done.stderr
+    assert "create its database with bd init" in done.stderr
 
 
 def test_bd_breaks_while_the_loop_runs(work: Issues) -> None:

@@ -109,7 +109,7 @@ chmod +x {work.bin}/bd; {DONE}
         done = work.work_on("1")
         assert reverted(done) == {}
         (message,) = said(done, "not-put-back")
-        assert message.startswith("not put back: priority of Walls (bd-1): bd update bd-1")
+        assert message.startswith("not restored: priority of Walls (bd-1): bd update bd-1")
         assert "it is read-only" in message
 
     def test_without_the_guard_it_may_do_anything(self, work: Issues) -> None:

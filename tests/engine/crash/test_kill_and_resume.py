@@ -343,7 +343,7 @@ def test_a_torn_last_line_is_dropped_and_reported(tmp_path: Path) -> None:
             check(story, recorded)
             warned = [event for event in story.events if isinstance(event, Warned)]
             torn = [event.message for event in warned if event.code == "journal-torn"]
-            assert torn == [f"the journal's torn last line ({n_bytes} bytes) was dropped"]
+            assert torn == [f"dropped the incomplete last line of the journal ({n_bytes} bytes)"]
 
 
 @pytest.mark.slow

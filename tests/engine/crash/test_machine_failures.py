@@ -123,7 +123,8 @@ class TestNoLeave:
         assert (done.exit_code, done.events) == (5, ())
         assert f"the folder {closed}/state" in done.stderr
         assert (
-            "Permission denied; set RALPH_STATE_DIR to a folder that you may write" in done.stderr
+            "Permission denied; set RALPH_STATE_DIR to a folder that you can write to"
+            in done.stderr
         )
 
     def test_to_write_logs_is_reported_and_to_write_the_state_ends_the_run(
@@ -143,7 +144,7 @@ class TestNoLeave:
         (end,) = told(done, "runEnded")
         assert end.message.startswith(f"{folder}/iteration-002")
         assert "cannot be written: Permission denied" in end.message
-        assert end.message.endswith("free some space or mend the permissions, then try again")
+        assert end.message.endswith("free some space or fix the permissions, then try again")
         assert f"Ended: fatal: {end.message}" in done.stdout
         assert "Traceback" not in done.stderr
         assert "log-not-written" in warnings(done)
@@ -168,7 +169,7 @@ class TestGone:
         remove_at_once(project.repository)
         project.open_gate()
         done = running.wait()
-        message = f"the work tree {project.repository} was removed or renamed; get it back"
+        message = f"the work tree {project.repository} was removed or renamed; restore it"
         assert done.exit_code == 2
         assert f"Ended: blocked: {message}" in done.stdout
         assert (done.stderr, project.repository.exists()) == ("", False)

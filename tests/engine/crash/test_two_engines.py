@@ -90,9 +90,8 @@ def test_a_second_engine_is_refused_with_pid_and_run_wherever_it_is_started(
             assert refused.exit_code == BUSY
             assert refused.stdout == ""
             assert refused.stderr == (
-                f"ralph: another engine (pid {running.pid}) owns this work tree "
-                f"with run {found.state.run}; "
-                "see it with: ralph watch, or end it with: ralph stop\n"
+                f"ralph: another engine (pid {running.pid}) owns this work tree with run "
+                f"{found.state.run}; follow it with ralph watch, or end it with: ralph stop\n"
             )
         assert journal_of(repository).stat().st_size == size
 
@@ -197,5 +196,5 @@ def test_an_engine_that_is_only_just_starting_is_not_taken_for_the_last_one(
         refused = ralph(repository, "run", "--agent-command", quick)
     assert refused.exit_code == BUSY
     assert refused.stderr == (
-        "ralph: another engine owns this work tree; see it with: ralph watch\n"
+        "ralph: another engine owns this work tree; follow it with: ralph watch\n"
     )

@@ -115,8 +115,8 @@ class TestWhat:
         assert status(project) == "M  mine.txt\nA  new.txt\n"
         assert warnings(done).count("left-as-before") == 1
         assert message_of(done, "left-as-before") == (
-            "left out of the commit, as changed before the iteration and not since: "
-            "mine.txt, new.txt, other.txt"
+            "left out of the commit (already changed before the iteration): mine.txt, new.txt, "
+            "other.txt"
         )
 
     @pytest.mark.parametrize("name", [".env", ".env.local", "deep/prod.env", "id_ed25519"])
@@ -348,7 +348,7 @@ class TestHooks:
             f"git merge -q side >/dev/null || :; work; {SAYS}"
         )
         done = project.run("1")
-        assert "a merge is under way" in message_of(done, "commit-failed")
+        assert "a merge is in progress" in message_of(done, "commit-failed")
         assert "work.txt" in status(project)
 
 
@@ -366,8 +366,8 @@ class TestSettings:
         project.agent(f"work; commit; echo rest >rest.txt; {SAYS}")
         done = project.run("2")
         assert message_of(done, "left-uncommitted") == (
-            "the agent is to commit what it does, and left 1 file uncommitted: rest.txt; "
-            'have the loop commit with: commits = "loop"'
+            "the agent should commit its work, but left 1 file uncommitted: rest.txt; to let the "
+            'loop commit, set commits = "loop"'
         )
         assert warnings(done).count("left-uncommitted") == 1
         assert told(done, "committed") == []

@@ -165,7 +165,7 @@ class TestRollback:
             ),
             pytest.param(
                 "git reset -q --hard HEAD~2; echo bad >bad.txt",
-                "HEAD does not go on from",
+                "HEAD does not contain",
                 id="another-history",
             ),
         ],
@@ -231,7 +231,7 @@ class TestRollback:
     def test_with_issues_of_bd_no_run_begins(self, project: Project) -> None:
         project.plan()
         config = Config(profile=ProfileName.BEADS, on_validate_fail=OnValidateFail.ROLLBACK)
-        with pytest.raises(ConfigError, match="cannot take back what an iteration did"):
+        with pytest.raises(ConfigError, match="cannot undo changes to bd issues"):
             require_deliverable(find_worktree(project.repository), config)
 
     def test_a_run_that_continues_with_an_iteration_takes_it_back_once(

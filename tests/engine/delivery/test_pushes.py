@@ -150,7 +150,7 @@ class TestWhat:
         git(project.repository, "checkout", "-q", "--detach")
         done = project.run("1")
         assert (done.exit_code, done.events) == (5, ())
-        assert "is on no branch, so there is none to push" in done.stderr
+        assert "is detached, so there is no branch to push" in done.stderr
         assert project.run("1", "--no-push").exit_code == 1
 
     def test_a_head_that_the_agent_detached_ends_the_run(
@@ -159,7 +159,7 @@ class TestWhat:
         pushing(project, tmp_path, agent=f"git checkout -q --detach; {WORKS}")
         done = project.run("3")
         assert done.exit_code == 5
-        assert "HEAD is on no branch any more" in told(done, "runEnded")[0].message
+        assert "HEAD is detached" in told(done, "runEnded")[0].message
 
 
 class TestFailures:

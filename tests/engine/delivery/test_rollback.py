@@ -167,7 +167,7 @@ class TestWhatItRefuses:
         told = refused(project, "2")
         assert told["refused"]["code"] == "foreign-commits"
         assert (
-            f"1 of 3 commits was made by no iteration: {mine[:7]} Mine"
+            f"1 of 3 commits was not made by an iteration: {mine[:7]} Mine"
             in (told["refused"]["message"])
         )
         assert [(one["hash"], one["foreign"]) for one in told["commits"]] == [
@@ -193,7 +193,7 @@ class TestWhatItRefuses:
         (project.repository / ".git" / "MERGE_HEAD").write_text(head(project) + "\n")
         told = refused(project, "1")
         assert told["refused"]["code"] == "git-busy"
-        assert "a merge is under way" in told["refused"]["message"]
+        assert "a merge is in progress" in told["refused"]["message"]
 
     def test_what_never_was(self, project: Project) -> None:
         worked(project)

@@ -345,7 +345,7 @@ def test_output_that_cannot_be_written_is_reported_in_one_line(sample: Path) -> 
             check=False,
         )
     assert finished.returncode == 1
-    assert finished.stderr.startswith("The demo agent cannot go on: ")
+    assert finished.stderr.startswith("The demo agent cannot continue: ")
     assert finished.stderr.count("\n") == 1
 
 

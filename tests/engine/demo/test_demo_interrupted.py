@@ -113,7 +113,7 @@ def test_killed_in_the_last_iteration_between_tick_and_commit(sample: Path) -> N
 def test_a_studied_task_that_was_begun_is_gone_on_with(sample: Path) -> None:
     edit(sample, REPAIRS[2], n_edits=1)
     finished = run_agent(sample, f"Task: {REPAIRS[0].title}\n", RALPH_ITERATION="3")
-    assert "I go on from there" in finished.stdout
+    assert "I continue from there" in finished.stdout
     assert subjects(sample)[1:] == ["demo: round half a cent up"]
     assert_it_ends_well(sample)
 
@@ -195,7 +195,7 @@ def test_the_lock_of_a_git_that_lives_is_respected(sample: Path) -> None:
         living.stdin.close()
     assert lock.exists()
     assert (report["STATUS"], report["TASKS_COMPLETED_THIS_LOOP"]) == ("IN_PROGRESS", "0")
-    assert "Another git is at work here (index.lock)" in report["RECOMMENDATION"]
+    assert "Another git is running here (index.lock)" in report["RECOMMENDATION"]
     assert len(subjects(sample)) == 1
     run_agent(sample, f"Task: {REPAIRS[1].title}\n")
     assert subjects(sample)[1:] == [f"demo: {repair.subject}" for repair in REPAIRS[:2]]

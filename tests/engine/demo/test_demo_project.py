@@ -123,7 +123,7 @@ def test_a_folder_that_is_not_empty_is_refused_and_left_alone(tmp_path: Path) ->
 def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path: Path) -> None:
     place = tmp_path / "file"
     place.write_text("mine", encoding="utf-8")
-    with pytest.raises(UsageError, match="cannot be laid out") as raised:
+    with pytest.raises(UsageError, match="cannot be written") as raised:
         lay_out(place)
     assert str(place) in raised.value.message
 

@@ -200,7 +200,7 @@ def test_an_exclude_file_changed_meanwhile_is_read_again(
 def test_an_exclude_file_that_cannot_be_written_is_reported(repository: Repository) -> None:
     subprocess.run(["rm", "-r", repository.root / ".git" / "info"], check=True)
     (repository.root / ".git" / "info").write_text("in the way", encoding="utf-8")
-    with pytest.raises(StateUnusable, match="info cannot be made"):
+    with pytest.raises(StateUnusable, match="info cannot be created"):
         exclude(repository.root, repository.root / ".git", ["/x"])
 
 

@@ -39,7 +39,9 @@ DAMAGES = {
         f"{AWAY}; echo x >.git", "was a folder when the run began", f"rm repository/.git; {BACK}"
     ),
     "other": Damage(
-        f"{AWAY}; git init -q", "is another repository", f"rm -r repository/.git; {BACK}"
+        f"{AWAY}; git init -q",
+        "is not the repository that the run began in",
+        f"rm -r repository/.git; {BACK}",
     ),
     "no HEAD": Damage(
         "rm .git/HEAD",
@@ -58,7 +60,7 @@ DAMAGES = {
         "git config --unset core.bare",
         "git --git-dir=repository/.git config --unset core.bare",
     ),
-    "settings": Damage("echo '[x' >.git/config", "mend that line of the configuration"),
+    "settings": Damage("echo '[x' >.git/config", "fix that line of the configuration"),
     "index": Damage(
         "echo x >.git/index", "move .git/index away", "cd repository; rm .git/index; git reset -q"
     ),
@@ -70,7 +72,7 @@ DAMAGES = {
     ),
     "tree replaced": Damage(
         "cd ..; mv repository moved; mkdir repository; cd repository; git init -q",
-        "another folder is at {root} than when the run began (it is now {folder}/moved;",
+        "the folder at {root} is not the one that the run began in (it is now {folder}/moved;",
         "rm -r repository; mv moved repository",
     ),
 }

@@ -93,7 +93,7 @@ def test_what_the_agent_left_is_moved_and_the_next_iteration_commits(project: Pr
         project.repository / ".git/ralph.lock"
     ]
     logs = (project.repository / ".ralph" / "logs").glob("*.log")
-    assert any("moved out of the way" in path.read_text(encoding="utf-8") for path in logs)
+    assert any("moved away" in path.read_text(encoding="utf-8") for path in logs)
 
 
 @pytest.mark.slow
@@ -156,7 +156,7 @@ def test_the_commit_that_a_user_is_writing_is_never_disturbed(
         project.open_gate()
         done = running.wait(2 * PATIENCE)
         assert done.exit_code == BLOCKED
-        assert f"git commit (pid {commit.pid}) works there" in message(done, "git-locked")
+        assert f"git commit (pid {commit.pid}) is using it" in message(done, "git-locked")
         (tmp_path / "done").write_text("\n", encoding="utf-8")
         assert commit.wait(PATIENCE) == 0
     assert git(project.repository, "log", "-1", "--format=%s").strip() == "Mine"

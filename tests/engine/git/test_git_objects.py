@@ -159,7 +159,7 @@ class TestFileAt:
     @pytest.mark.parametrize("path", ["/etc/passwd", "../a", "a/../../b", ".git/config", "", "a\0"])
     def test_it_stays_in_the_repository(self, repository: Repository, path: str) -> None:
         commit = repository.commit("one")
-        with pytest.raises(UsageError, match="is no path of a file in the repository"):
+        with pytest.raises(UsageError, match="is not a path in the repository"):
             file_at(repository.root, commit, path)
 
     def test_a_commit_that_is_gone_is_reported(self, repository: Repository) -> None:

@@ -58,7 +58,7 @@ def test_what_the_agent_left_uncommitted_keeps_the_branch_and_a_resume_goes_on_t
     home = branch_of(project.repository)
     done = project.run("1", "--branch", "my-work")
     assert branch_of(project.repository) == "my-work"
-    assert "still on my-work, since these are not committed: work.txt" in done.stdout
+    assert "still on my-work, because these are not committed: work.txt" in done.stdout
     assert f"then: git switch {home} && git merge my-work" in done.stdout
     git(project.repository, "add", "-A")
     git(project.repository, "commit", "-qm", "Mine")
@@ -74,7 +74,7 @@ def test_a_head_that_was_moved_is_left_alone(project: Project) -> None:
     project.plan().agent("work; commit; git switch -q -c elsewhere")
     done = project.run("1", "--branch", "my-work")
     assert branch_of(project.repository) == "elsewhere"
-    assert "the work is on my-work; HEAD was moved to elsewhere, and stays there" in done.stdout
+    assert "the work is on my-work; HEAD was moved to elsewhere and stays there" in done.stdout
 
 
 def test_a_start_that_is_refused_leaves_no_branch(project: Project) -> None:

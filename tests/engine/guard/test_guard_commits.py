@@ -119,7 +119,7 @@ def test_where_the_trace_does_not_reach_the_agents_git_the_user_is_asked(project
     held = project.run("9", "--resume")
     assert held.exit_code == 2
     assert (
-        "@fix_plan.md in HEAD holds what no agent may do: dropped: Write the manual" in held.stdout
+        "@fix_plan.md in HEAD contains a forbidden change: dropped: Write the manual" in held.stdout
     )
     clean_git(project.repository, "commit", "-q", "-m", "Restore the plan", "--", "@fix_plan.md")
     done = project.run("9", "--resume")

@@ -287,8 +287,8 @@ def test_a_violation_of_nobody_knows_whom_is_no_progress_either(place: Place) ->
 @pytest.mark.parametrize(
     ("command", "why"),
     [
-        (("checkout", "-q", "--detach"), "HEAD is on no branch"),
-        (("bisect", "start"), "a bisect is under way"),
+        (("checkout", "-q", "--detach"), "HEAD is detached"),
+        (("bisect", "start"), "a bisect is in progress"),
     ],
 )
 def test_no_commit_is_made_where_git_is_busy(

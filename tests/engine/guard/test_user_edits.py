@@ -56,7 +56,7 @@ def test_a_users_tick_is_reported_and_is_no_progress(project: Project) -> None:
     evidence, notices = found(running.wait())
     assert (evidence.tasks_done, evidence.progress) == ((), False)
     assert len(notices) == 1
-    assert notices[0].endswith("no progress of it: A-1")
+    assert notices[0].endswith("not its progress: A-1")
 
 
 def test_of_both_the_agents_tick_alone_counts(project: Project) -> None:

@@ -134,7 +134,7 @@ def test_a_hand_over_can_be_ended(project: Project, by: str) -> None:
         project.tell("stop", "--now")
     done = running.wait()
     assert done.exit_code == 0
-    assert "on the user's order" in told_by_hook(project, done, "on-pr-ready-failed")
+    assert "at your request" in told_by_hook(project, done, "on-pr-ready-failed")
 
 
 def test_a_hook_that_the_agent_changed_is_restored_before_it_is_run(project: Project) -> None:

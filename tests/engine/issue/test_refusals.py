@@ -17,13 +17,13 @@ pytestmark = pytest.mark.slow
 REFUSALS: Mapping[str, tuple[tuple[str, ...], str, int, str]] = {
     "nothing-is-named": (("--profile", "issue"), "", 5, "give one with --issue"),
     "no-file": (("--issue", "lost.md"), "", 5, "there is no request at"),
-    "a-folder": (("--issue", "."), "", 5, "no regular file"),
+    "a-folder": (("--issue", "."), "", 5, "not a regular file"),
     "empty": (("--issue", "empty.md"), "", 5, "the request in empty.md is empty"),
     "no-utf-8": (("--issue", "latin.md"), "", 5, "is not UTF-8 (byte 3)"),
     "too-large": (("--issue", "large.md"), "", 5, "larger than 262,144 bytes"),
     "nothing-on-stdin": (("--issue", "-"), "", 5, "the request in standard input is empty"),
     "another-profile": (("--issue", "issue.md", "--profile", "spec"), "", 64, "leave --profile"),
-    "a-url-of-nothing": (("--issue", "https://example.com/x"), "", 64, "names no issue on GitHub"),
+    "a-url-of-nothing": (("--issue", "https://example.com/x"), "", 64, "is not an issue on GitHub"),
     "no-name": (("--issue", ""), "", 64, "--issue is empty"),
     "with-resume": (("--issue", "issue.md", "--resume"), "", 64, "keeps the request"),
     "with-a-task": (("--issue", "issue.md", "--task", "x"), "", 64, "a request has no tasks"),
@@ -44,7 +44,7 @@ REFUSALS: Mapping[str, tuple[tuple[str, ...], str, int, str]] = {
         ("--profile", "issue"),
         '[issue]\ngithub = "twelve"\n',
         78,
-        "config.toml:2: issue.github: 'twelve' is no issue on GitHub; write 123",
+        "config.toml:2: issue.github: 'twelve' is not an issue on GitHub; write 123",
     ),
     "a-file-of-the-repository-that-leads-out": (
         ("--profile", "issue"),
@@ -82,8 +82,8 @@ def test_what_is_no_request_is_refused(
     [
         ({"PATH": "/nowhere"}, "gh, which was not found on PATH"),
         ({"GH_TOKEN": ""}, "run: gh auth login"),
-        ({"FAKE_GH_OFFLINE": "1"}, "gh does not reach GitHub"),
-        ({"FAKE_GH_OLD": "1"}, "this gh is too old"),
+        ({"FAKE_GH_OFFLINE": "1"}, "gh cannot reach GitHub"),
+        ({"FAKE_GH_OLD": "1"}, "this version of gh cannot read"),
     ],
 )
 def test_an_issue_that_gh_does_not_get_is_refused(

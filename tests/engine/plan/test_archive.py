@@ -141,9 +141,7 @@ class TestWhatItDoes:
         told = archived(project, "--label", "v1.2")
         assert told["folder"].endswith("-v1.2")
         assert [one["path"] for one in told["moved"]] == ["issue.md"]
-        assert told["notes"] == [
-            ".ralph/decide.txt is still there, and the next run begins with it"
-        ]
+        assert told["notes"] == [".ralph/decide.txt still exists, and the next run starts with it"]
 
 
 class Killed(BaseException):

@@ -72,7 +72,7 @@ def test_what_somebody_is_at_work_on_stays(tree: Path, name: str) -> None:
     before = {path.name: path.read_bytes() for path in tree.iterdir() if path.is_file()}
     said, written = moved(tree)
     assert written == ()
-    stay = "progress-not-archived: old entries of the progress log stay where they are"
+    stay = "progress-not-archived: old entries of the progress log were not moved"
     assert said == [f"{stay}: {name} has changes that are not committed; commit them"]
     assert {path.name: path.read_bytes() for path in tree.iterdir() if path.is_file()} == before
 
@@ -98,7 +98,7 @@ def test_what_cannot_be_written_ends_no_run(tree: Path) -> None:
     (tree / "PROGRESS-archive.md").mkdir()
     (said,), written = moved(tree)
     assert written == ()
-    assert "PROGRESS-archive.md is a folder, no regular file" in said
+    assert "PROGRESS-archive.md is a folder, not a regular file" in said
 
 
 def test_what_somebody_writes_meanwhile_is_kept(
@@ -111,5 +111,5 @@ def test_what_somebody_writes_meanwhile_is_kept(
     monkeypatch.setattr("ralph_ls.engine.run.recovery.write_atomic", in_between)
     (said,), written = moved(tree)
     assert written == ()
-    assert said.endswith("PROGRESS-archive.md was changed meanwhile")
+    assert said.endswith("PROGRESS-archive.md changed in the meantime")
     assert (tree / "PROGRESS.md").read_text(encoding="utf-8") == HEAD + NEW + OLD

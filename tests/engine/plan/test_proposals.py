@@ -94,15 +94,17 @@ def test_what_the_agent_changed_all_the_same_is_reported(
         repository, "propose", "--description", DESCRIPTION, "--agent-command", command, "--json"
     )
     moved, changed = said.json["notes"]
-    assert moved.startswith("HEAD moved while the agent proposed")
-    assert changed.startswith("2 files changed while the agent proposed, though it was to change")
+    assert moved.startswith("HEAD moved while the agent made its proposal")
+    assert changed.startswith(
+        "2 files changed while the agent made its proposal, although it should change"
+    )
     assert "dirty.txt, odd.txt" in changed
 
 
 @pytest.mark.parametrize(
     ("body", "words"),
     [
-        ("echo I would not know", "proposed no plan items; it said: I would not know."),
+        ("echo I would not know", "proposed no plan items; its answer: I would not know."),
         ("echo 'error: no key' >&2; exit 3", "ended with 3 and proposed nothing: error: no key"),
         ("kill -9 $$", "ended with signal 9 and proposed nothing"),
         ("true", "it said: nothing."),
@@ -139,7 +141,7 @@ def test_a_command_that_the_repository_brings_needs_leave(
     (repository / ".ralph" / "validate.sh").write_text("#!/bin/sh\n")
     said = ralph(repository, "propose", "--description", DESCRIPTION)
     assert said.code == 78
-    assert "you have not allowed: agents.command" in said.err
+    assert "you haven't approved: agents.command" in said.err
     assert not (tmp_path / "prompt").exists()
     assert ralph(repository, "allow", "--yes").code == 0
     assert ralph(repository, "propose", "--description", DESCRIPTION).code == 0
@@ -148,7 +150,7 @@ def test_a_command_that_the_repository_brings_needs_leave(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((), "say what is to be done"),
+        ((), "say what should be done"),
         (("--description", " "), "A task description is needed"),
         (("--description", "x", "--agent", "nobody"), "there is no agent 'nobody'"),
         (("--description", "x", "--profile", "y"), "unknown profile 'y'; there is: spec"),

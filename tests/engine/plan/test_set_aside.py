@@ -111,7 +111,7 @@ class TestEdit:
             return block_task(text, *arguments)
 
         monkeypatch.setattr(plan_file, "block_task", slowly)
-        with pytest.raises(StateUnusable, match="written again and again by somebody else"):
+        with pytest.raises(StateUnusable, match="another program keeps writing"):
             self.aside(tmp_path)
         assert "BLOCKED" not in plan.read_text(encoding="utf-8")
 

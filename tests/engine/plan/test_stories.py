@@ -271,7 +271,7 @@ class TestUnusable:
             ('{"userStories": [\n  {"id": "US-1",\n]}\n', "ralph/tasks.json, line 3: "),
             ('{"project": "x"}', "ralph/tasks.json, line 1: "),
             ("", "ralph/tasks.json, line 1: "),
-            ('{"userStories": []}', "ralph/tasks.json has no stories: write some into it"),
+            ('{"userStories": []}', "ralph/tasks.json has no stories; add some"),
         ],
     )
     def test_a_file_that_is_no_plan_is_fatal_with_place_and_remedy(
@@ -326,7 +326,7 @@ class TestPlanning:
         assert story_project.active(1)["iterationMode"] == "plan"
         assert told(ran, "guardReverted") == []
         opened = [event.message for event in told(ran, "warned") if event.code == "plan-reset"]
-        assert opened == ["opened again for planning: Story 1"]
+        assert opened == ["reopened for planning: Story 1"]
         first = story_project.story()
         assert first["notes"] == "Half done\nReset for replanning"
         assert (first["reviewStatus"], first["reviewCount"]) == ("needs_review", 0)
@@ -365,7 +365,7 @@ class TestPlanning:
         story_project.stories(story(1)).agent(IDLE)
         ran = story_project.run("--mode", "plan", "--task", "US-1")
         assert ran.exit_code == 64
-        assert "--task and --mode plan do not go together" in ran.stderr
+        assert "use either --task or --mode plan" in ran.stderr
 
 
 def test_a_look_ahead_says_mode_and_story(story_project: StoryProject) -> None:

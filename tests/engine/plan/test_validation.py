@@ -113,7 +113,7 @@ def test_one_that_is_not_executable_is_skipped_and_reported(project: Project) ->
     assert warnings(done).count("validate-not-executable") == 1
     assert (
         "▸ Warning (validate-not-executable): .ralph/validate.sh is not executable and was "
-        "skipped; make it so with: chmod +x .ralph/validate.sh\n"
+        "skipped; make it executable with: chmod +x .ralph/validate.sh\n"
     ) in done.stdout
 
 
@@ -122,7 +122,7 @@ def test_one_that_was_never_allowed_keeps_the_run_from_starting(project: Project
     make_executable(project)
     done = run(project, "1")
     assert (done.exit_code, done.events, seen(project)) == (78, (), [])
-    assert f"that you have not allowed: {SCRIPT}" in done.stderr
+    assert f"you haven't approved: {SCRIPT}" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -142,4 +142,4 @@ def test_one_that_was_never_allowed_keeps_the_run_from_starting(project: Project
     project.plan(files={f"{FOLDER}/10-one": "#!/bin/sh\n"}).agent(SAYS)
     done = project.run("1")
     assert (done.exit_code, done.events) == (78, ())
-    assert f"that you have not allowed: {FOLDER}/10-one" in done.stderr
+    assert f"you haven't approved: {FOLDER}/10-one" in done.stderr

@@ -173,7 +173,7 @@ def test_what_was_never_allowed_is_reported_at_the_start_and_shown_by_allow(
     assert told(first, "criteriaVerified")[0].checks[0].not_run
     assert project.tell("allow", "--yes").exit_code == 0
     # Allowing something else later takes nothing back.
-    assert "verify: sh check.sh (allowed)" in project.tell("allow").stdout
+    assert "verify: sh check.sh (approved)" in project.tell("allow").stdout
 
 
 def test_without_the_setting_nothing_is_run_nor_asked(project: Project) -> None:

@@ -25,9 +25,11 @@ def put_file(folder: Path, name: str, content: bytes, *, mode: int = 0o755) -> s
 @pytest.mark.parametrize(
     ("content", "mode", "words"),
     [
-        pytest.param(b"#!/bin/sh\n", 0o644, "may not be executed; run: chmod \\+x", id="mode"),
-        pytest.param(b"\x00\x01 no program", 0o755, "is no program for this system", id="format"),
-        pytest.param(b"#!/no/such/shell\n", 0o755, "the interpreter that its", id="interpreter"),
+        pytest.param(b"#!/bin/sh\n", 0o644, "is not executable; run: chmod \\+x", id="mode"),
+        pytest.param(
+            b"\x00\x01 no program", 0o755, "is not a program for this system", id="format"
+        ),
+        pytest.param(b"#!/no/such/shell\n", 0o755, "the interpreter in its", id="interpreter"),
     ],
 )
 async def test_a_file_that_is_no_program_is_refused(
@@ -45,7 +47,7 @@ async def test_a_missing_program_is_refused(tmp_path: Path) -> None:
 
 async def test_a_missing_folder_is_reported_as_such(tmp_path: Path) -> None:
     launch = launch_of(tmp_path, (sys.executable,), cwd=tmp_path / "gone")
-    await refused(launch, "gone: there is no such folder")
+    await refused(launch, "gone: the folder does not exist")
 
 
 async def test_a_prompt_too_long_for_an_argument_is_refused(tmp_path: Path) -> None:
@@ -54,7 +56,7 @@ async def test_a_prompt_too_long_for_an_argument_is_refused(tmp_path: Path) -> N
 
 
 async def test_what_no_program_can_be_given_is_refused(tmp_path: Path) -> None:
-    await refused(launch_of(tmp_path, (sys.executable, "a\0b")), "embedded null byte; mend")
+    await refused(launch_of(tmp_path, (sys.executable, "a\0b")), "embedded null byte; fix")
 
 
 async def test_a_system_without_room_says_so(
@@ -78,6 +80,6 @@ async def test_a_log_that_cannot_be_made_starts_no_agent(tmp_path: Path) -> None
     launch = launch_of(
         tmp_path, ("touch", str(tmp_path / "started")), stderr_path=tmp_path / "no" / "err"
     )
-    with pytest.raises(StateUnusable, match="no/err cannot be made: No such file"):
+    with pytest.raises(StateUnusable, match="no/err cannot be created: No such file"):
         await start(launch, redactor=Redactor({}), on_output=Heard().on_output)
     assert not (tmp_path / "started").exists()

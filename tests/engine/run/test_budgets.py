@@ -145,11 +145,11 @@ def test_a_used_up_cost_is_raised_by_the_command_that_next_names(project: Projec
 @pytest.mark.parametrize(
     ("flags", "code", "said"),
     [
-        (("--max-cost", "5"), 64, "--max-cost cannot be kept, since the agent 'command'"),
-        (("--max-tokens", "5"), 64, "--max-tokens cannot be kept, since the agent 'command'"),
+        (("--max-cost", "5"), 64, "--max-cost cannot be enforced, because the agent 'command'"),
+        (("--max-tokens", "5"), 64, "--max-tokens cannot be enforced, because the agent 'command'"),
         (("3", "--max-iterations", "4"), 64, "give one of them"),
         (("--max-time", "0"), 64, "leaves no time"),
-        (("--max-time", "soon"), 64, "--max-time: 'soon' is no duration"),
+        (("--max-time", "soon"), 64, "--max-time: 'soon' is not a duration"),
         (("--max-cost", "0"), 64, "--max-cost must be more than 0"),
     ],
 )
@@ -167,6 +167,6 @@ def test_a_limit_that_nobody_can_measure_can_be_allowed(project: Project) -> Non
     project.plan(files={".ralph/config.toml": "max_cost_usd = 5\n"}).agent(WORKS)
     refused = project.run("1")
     assert (refused.exit_code, refused.kinds()) == (78, [])
-    assert "max_cost_usd cannot be kept" in refused.stderr
+    assert "max_cost_usd cannot be enforced" in refused.stderr
     done = project.run("1", "--allow-unmetered")
     assert (done.exit_code, len(told(done, "iterationEnded"))) == (1, 1)

@@ -194,8 +194,8 @@ report 'STATUS: IN_PROGRESS'
         config="[guard]\nenabled = false\n",
         code=5,
         reason="fatal",
-        message="@fix_plan.md cannot be read: No such file or directory; put it back, "
-        "for example with: git checkout -- @fix_plan.md",
+        message="@fix_plan.md cannot be read: No such file or directory; restore it, for example "
+        "with: git checkout -- @fix_plan.md",
         iterations=0,  # The one that was open is settled by a run that continues.
         next_step="fix what the message says, then: ralph run --resume",
     ),

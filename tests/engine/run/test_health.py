@@ -111,7 +111,7 @@ class TestFatal:
         project.agent('rm -- "$0"; work; commit; report "STATUS: IN_PROGRESS"')
         code, n_iterations, message = end_of(project.run("3"))
         assert (code, n_iterations) == (5, 1)
-        assert "does not exist; mend the path" in message
+        assert "does not exist; fix the path" in message
 
     def test_specifications_that_are_gone(self, project: Project) -> None:
         files = {".ralph/config.toml": 'profile = "spec"\n', "specs/letter.md": "# Letter\n"}

@@ -84,7 +84,7 @@ def test_the_user_prunes_after_looking(project: Project) -> None:
     assert refused.exit_code == 64
     assert "needs a terminal to ask on, or --yes" in refused.stderr
     assert project.tell("prune", "--json").exit_code == 64
-    assert "is no size; write 5 GB" in project.tell("prune", "--max-bytes", "much").stderr
+    assert "is not a size; write 5 GB" in project.tell("prune", "--max-bytes", "much").stderr
     planned = json.loads(project.tell("prune", "--all", "--dry-run", "--json").stdout)
     assert [one["run"] for one in planned["runs"]] == [OLDER, OLD]
     assert {one["workspace"] for one in planned["runs"]} == {str(project.repository)}

@@ -53,9 +53,9 @@ def test_bad_settings_end_with_78_and_name_file_line_and_key(
 BAD_FLAGS = {
     "unknown-flag": (("run", "--frobnicate"), "unknown option --frobnicate"),
     "no-number": (("run", "many"), "is not a number of iterations"),
-    "number-too-small": (("run", "0"), "0 iterations are none"),
+    "number-too-small": (("run", "0"), "0 iterations are too few"),
     "value-off-the-list": (("run", "--on-halt", "sometimes"), "--on-halt must be one of exit"),
-    "no-duration": (("run", "--timeout", "soon"), "--timeout: 'soon' is no duration"),
+    "no-duration": (("run", "--timeout", "soon"), "--timeout: 'soon' is not a duration"),
     "unknown-profile": (("run", "--profile", "waterfall"), "--profile must be one of spec"),
     "two-agents": (
         ("run", "--agent", "demo", "--agent-command", "true"),

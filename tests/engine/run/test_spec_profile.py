@@ -77,7 +77,7 @@ class TestSpec:
         assert warnings(done) == ["excluded", "main-branch", "spec-status-changed"]
         changed = told(done, "warned")[-1].message
         assert changed == (
-            "specs/letter.md: active is now implemented; look whether that is so, or take it back"
+            "specs/letter.md: active is now implemented; check that this is right, or revert it"
         )
         assert "Task: write the plan, `IMPLEMENTATION_PLAN.md`." in project.prompt(1)
         assert "Read all specifications in `specs/`" in project.prompt(1)
@@ -146,7 +146,7 @@ class TestSpec:
         done = project.run("2")
         messages = {event.code: event.message for event in told(done, "warned")}
         assert messages["specs-changed"] == "changed: specs/letter.md; specs/post.md (new)"
-        assert messages["spec-status-changed"].startswith("specs/old.md is gone; look whether")
+        assert messages["spec-status-changed"].startswith("specs/old.md is gone; check that")
 
     @pytest.mark.parametrize("blank", [False, True])
     def test_without_a_specification_too_it_is_refused(
@@ -159,7 +159,7 @@ class TestSpec:
             project.file(PLAN).write_text("\n", encoding="utf-8")
         done = project.run()
         assert (done.exit_code, done.events) == (5, ())
-        assert "neither a plan nor a specification" in done.stderr
+        assert "no plan and no specification" in done.stderr
 
     def test_one_task_needs_a_plan_that_has_it(self, project: Project) -> None:
         project = without_plan(project).agent(AGENT)
@@ -198,7 +198,7 @@ class TestSkeleton:
         assert text.startswith("# Fix Plan\n\n## High Priority (P0)\n")
         # The next start finds the same, and says the same.
         for said in (done, project.run()):
-            assert "write one into it on a line of its own, such as: - [ ] " in said.stderr
+            assert "write one on its own line, such as: - [ ] " in said.stderr
         project.file("@fix_plan.md").write_bytes("# Plan\n\n- [ ] A\n".encode("utf-16"))
         done = project.run()
         assert (done.exit_code, done.events) == (5, ())
@@ -293,7 +293,7 @@ report 'STATUS: IN_PROGRESS'
         done = project.tell(*verb, "--agent-command", project.command)
         assert modes(done) == ["plan", "build"]
         (reset,) = [event for event in told(done, "warned") if event.code == "plan-reset"]
-        assert reset.message == "opened again for planning: Old"
+        assert reset.message == "reopened for planning: Old"
         assert [event.task and event.task.title for event in told(done, "iterationStarted")] == [
             None,
             "New",
@@ -317,7 +317,7 @@ report 'STATUS: IN_PROGRESS'
         project.plan("A-1: a").agent("work")
         done = project.run("--mode", "plan", "--task", "A-1")
         assert (done.exit_code, done.events) == (64, ())
-        assert "--task and --mode plan do not go together" in done.stderr
+        assert "use either --task or --mode plan" in done.stderr
 
     def test_a_mode_that_is_none_is_refused(self, ralph: Ralph, project: Project) -> None:
         project.plan()

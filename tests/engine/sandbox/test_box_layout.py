@@ -356,7 +356,7 @@ class TestUsable:
     def test_a_work_tree_around_the_home_folder_is_refused(self, tmp_path: Path) -> None:
         home = tmp_path / "home"
         home.mkdir()
-        with pytest.raises(ConfigError, match="holds your home folder"):
+        with pytest.raises(ConfigError, match="contains your home folder"):
             require_usable(self.box(tmp_path, home))
 
     def test_a_git_directory_behind_a_link_is_refused(self, tmp_path: Path) -> None:

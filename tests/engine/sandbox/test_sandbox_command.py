@@ -112,12 +112,12 @@ def test_a_program_that_docker_does_not_know_needs_a_prefix() -> None:
     own = {"agent": "mine", "agents": {"mine": {"argv": ["./mine"]}}}
     for settings in (own, {"agent": "codex-acp"}):
         with pytest.raises(
-            ConfigError, match=r"docker sandbox run knows no agent '(mine|codex-acp)'"
+            ConfigError, match=r"docker sandbox run has no agent '(mine|codex-acp)'"
         ):
             choose_agent(config(**settings, sandbox={"name": "box"}))
     assert choose_agent(config(**own, sandbox={"prefix": ["box"]})).argv == ("box", "./mine")
     by_file = Agent(name="f", argv=("f",), prompt=PromptBy.FILE)
-    with pytest.raises(ConfigError, match="a file of the run is not in the sandbox"):
+    with pytest.raises(ConfigError, match="which is not visible in the sandbox"):
         in_sandbox(by_file, config(sandbox={"prefix": ["box"]}))
 
 
@@ -144,7 +144,7 @@ def test_a_table_that_cannot_be_meant_is_refused(table: dict[str, Any]) -> None:
     [
         ({"name": "box"}, ("docker", "sandbox", "stop", "box"), "ok", "sandbox stop box"),
         ({"kind": "sbx", "name": "b"}, ("sbx", "stop", "b"), "ok", "started with: sbx run b;"),
-        ({"kind": "docker"}, (), "warning", "nothing would end what runs inside"),
+        ({"kind": "docker"}, (), "warning", "nothing ends what runs inside"),
         ({"name": "box", "stop": []}, (), "warning", "hooks, state and the agent's environment"),
         ({"prefix": ["box", "in"]}, (), "ok", "started with: box in; hooks"),
         ({"prefix": ["box"], "stop": ["box", "x"]}, ("box", "x"), "ok", "ended with: box x"),
@@ -170,7 +170,7 @@ def test_a_stop_that_fails_is_reported(tmp_path: Path, monkeypatch: pytest.Monke
         return end_in_sandbox(settings, tmp_path, os.environ) or ""
 
     assert ended("true") == ""
-    assert "ended with 1; look whether" in ended("false")
+    assert "ended with 1; check whether" in ended("false")
     assert "'no-such-program' was not found" in ended("no-such-program")
     monkeypatch.setattr(sandbox, "STOP_SECONDS", 0.05)
     assert "took longer than 0.05 s" in ended("sleep", "60")
@@ -200,7 +200,7 @@ def test_a_run_in_docker_and_behind_a_prefix(project: Project) -> None:
     os.environ["KEPT"] = str(project.kept)
     refused = project.run_claude(IN_BOX, "1")
     assert refused.exit_code != 0
-    assert "not allowed: sandbox" in refused.stderr
+    assert "you haven't approved: sandbox" in refused.stderr
     assert project.tell("allow", "--yes").exit_code == 0
     done = project.run_claude(IN_BOX, "1")
     assert [event.outcome for event in told(done, "iterationEnded")] == ["progress"]

@@ -53,7 +53,7 @@ class TestSkip:
         code, words = said(project.tell("skip", ids(project)[1]))
         assert (code, words) == (
             1,
-            "Rejected: the task 'Second task' is done in the plan; nobody would take it",
+            "Rejected: the task 'Second task' is done in the plan, so the loop ignores it",
         )
         missing = project.tell("skip", "nobody")
         assert missing.exit_code == 64
@@ -69,7 +69,7 @@ class TestSkip:
         before = sorted(project.run_folder().parent.parent.rglob("*"))
         told_so = project.tell("skip", ids(project)[0])
         assert told_so.exit_code == 5
-        assert "no engine runs here, and a task is skipped only for as long" in told_so.stderr
+        assert "no engine is running, and a task can only be skipped" in told_so.stderr
         assert sorted(project.run_folder().parent.parent.rglob("*")) == before
 
 

@@ -32,13 +32,13 @@ class TestWithoutAnEngine:
         for verb in ("stop", "pause", "resume", "reset"):
             done = project.tell(verb)
             assert done.exit_code == 5
-            assert "there was never a run in" in done.stderr
+            assert "no run in" in done.stderr
         project.agent(FINISHES)
         assert project.run("9").exit_code == 0
         for verb in ("stop", "pause"):
             done = project.tell(verb)
             assert done.exit_code == 5
-            assert "no engine runs in" in done.stderr
+            assert "no engine is running in" in done.stderr
         for verb in ("resume", "reset"):
             assert project.tell(verb).exit_code == 5
         assert list(inbox_of(project).iterdir()) == []
@@ -56,7 +56,7 @@ class TestWithoutAnEngine:
         assert text.endswith("\nred or blue?\n\n---\n## Answer\nblue\n")
         again = project.tell("answer", "red")
         assert again.exit_code == 5
-        assert ".ralph/decide.txt holds an answer already" in again.stderr
+        assert ".ralph/decide.txt already contains an answer" in again.stderr
         done = project.tell("run", "--resume")
         assert done.exit_code == 0
         assert "> blue\n" in project.prompt(2)
@@ -100,7 +100,7 @@ class TestWithoutAnEngine:
     def test_a_note_waits_for_the_next_run(self, project: Project) -> None:
         project.agent("report 'STATUS: IN_PROGRESS'")
         for text in ("first", "second"):
-            assert said(project.tell("note", text)) == (0, "the next run will be told")
+            assert said(project.tell("note", text)) == (0, "the agent gets it in the next run")
         done = project.run("2")
         assert [(event.text, event.by) for event in told(done, "noteAdded")] == [
             ("first", "ralph note"),

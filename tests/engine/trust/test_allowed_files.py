@@ -54,7 +54,7 @@ def ran(marker: Path) -> list[str]:
 def test_all_of_it_is_shown_before_it_is_allowed(ralph: Ralph, clone: Path) -> None:
     said = ralph(clone, "allow")
     for name in FILES:
-        assert f"── .ralph/validate.sh: {name} (not allowed yet)" in said.out
+        assert f"── .ralph/validate.sh: {name} (not approved yet)" in said.out
         for line in (clone / name).read_text(encoding="utf-8").splitlines():
             assert f"   {line}" in said.out
     assert "what tools/check.py imports or runs in turn" in said.out
@@ -72,7 +72,7 @@ def test_a_change_of_one_asks_again(
     (clone / name).write_text(leaving(marker, "evil"), encoding="utf-8")
     said = ralph(clone, "run", "1", "--agent-command", agent)
     assert said.code == 78
-    assert f"not allowed: .ralph/validate.sh: {name};" in said.err
+    assert f"you haven't approved: .ralph/validate.sh: {name};" in said.err
     assert ran(marker) == []
     assert ralph(clone, "allow", "--yes").code == 0
     git(clone, "checkout", "-q", "--", ".")
@@ -134,7 +134,7 @@ class TestTheApproval:
         (clone / "scripts/more.sh").write_text("echo other\n", encoding="utf-8")
         said = ralph(clone, "allow", "--yes", "--shown", shown)
         assert said.code == 78
-        assert "changed since it was shown, so nothing was allowed" in said.err
+        assert "changed since they were shown, so nothing was approved" in said.err
         assert not json.loads(ralph(clone, "allow", "--json").out)["allowed"]
         shown = json.loads(ralph(clone, "allow", "--json").out)["sha256"]
         assert ralph(clone, "allow", "--yes", "--shown", shown).code == 0

@@ -77,7 +77,7 @@ class TestWhatIsFoundOnThePath:
         monkeypatch.setenv("PATH", os.pathsep.join([str(clone / "bin"), os.environ["PATH"]]))
         said = ralph(clone, "run", "1")
         assert said.code == 78
-        assert "was found on PATH inside the work tree" in said.err
+        assert "is inside the work tree" in said.err
         assert not marker.exists()
         # Who names it for this run has looked for it there.
         assert ralph(clone, "run", "1", "--agent-command", "claude").code == 1
@@ -263,8 +263,8 @@ class TestAHostileConfig:
             ),
             pytest.param("x = 1\n", "toml:1: unknown setting x", id="unknown-key"),
             pytest.param("a = [\n", "toml:2: the file ends before", id="no-toml"),
-            pytest.param("a = " + "[" * 100_000, "too deep or too long", id="too-deep"),
-            pytest.param("a = " + "9" * 5000, "too deep or too long", id="too-long"),
+            pytest.param("a = " + "[" * 100_000, "nested too deeply or too long", id="too-deep"),
+            pytest.param("a = " + "9" * 5000, "nested too deeply or too long", id="too-long"),
         ],
     )
     def test_it_ends_with_78_and_says_where(
@@ -288,7 +288,7 @@ class TestAHostileConfig:
         (clone / ".ralph/config.toml").symlink_to(target)
         said = ralph(clone, "run", "1", "--agent-command", "true")
         assert said.code == 78
-        assert "no regular file" in said.err
+        assert "not a regular file" in said.err
 
     def test_a_pipe_is_not_waited_for(self, ralph: Ralph, tmp_path: Path) -> None:
         clone = clone_of(tmp_path, {})
@@ -298,7 +298,7 @@ class TestAHostileConfig:
             os.mkfifo(path)
             said = ralph(clone, "run", "1", "--agent-command", "true")
             code = {"config.toml": 78, "validate.sh": 1}.get(name, 5)
-            assert (said.code, "no regular file" in said.err) == (code, code != 1), name
+            assert (said.code, "not a regular file" in said.err) == (code, code != 1), name
             path.unlink()
 
     def test_a_file_that_is_too_large_to_be_shown_is_refused(

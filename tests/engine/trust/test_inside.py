@@ -45,7 +45,7 @@ def check_refusals(found: dict[str, Any], kind: str) -> None:
     for name in CHANGING:
         message = found[name][1]
         assert f"ralph {name} was refused: it was started from inside {where}" in message
-        assert "ask from another terminal" in message
+        assert "use another terminal" in message
 
 
 def check_scratch(found: dict[str, Any]) -> None:

@@ -46,7 +46,7 @@ def test_what_git_would_wait_for_is_replaced_by_what_was_there(
     event = restored(ran)[name]
     assert event.what is (Forbidden.CREATED if before is None else Forbidden.CHANGED)
     kind = {"pipe": "a named pipe", "device": "a device"}[there]
-    assert f"{name} is {kind}, no regular file" in (event.why or "")
+    assert f"{name} is {kind}, not a regular file" in (event.why or "")
     assert project.file(name).exists() is (before is not None)
     assert before is None or project.file(name).read_bytes().startswith(before)
     assert "?? work.txt" in git(project.repository, "status", "--porcelain")
@@ -58,14 +58,14 @@ def test_what_cannot_be_restored_ends_the_run_by_name(project: Project, name: st
     project.agent(f"rm -f {name}; mkfifo {name}")
     ran = project.run("1")
     assert ran.exit_code == (2 if name == ".git/HEAD" else 5)
-    assert f"{name} is a named pipe, no regular file" in ended(ran).message
+    assert f"{name} is a named pipe, not a regular file" in ended(ran).message
 
 
 def test_a_head_that_became_a_pipe_is_written_again_as_the_message_says(project: Project) -> None:
     project.plan(*TWO)
     project.agent("[ -e .git/kept ] || { touch .git/kept; rm .git/HEAD; mkfifo .git/HEAD; }; work")
     message = ended(project.run("2")).message
-    command = message.split("write it again: ")[1].split(", then go on")[0]
+    command = message.split("write it again: ")[1].split(", then continue")[0]
     subprocess.run(["sh", "-c", command], check=True, timeout=10)
     assert project.run("3", "--resume").exit_code == 1
     assert git(project.repository, "fsck") == ""
@@ -76,7 +76,7 @@ def test_without_the_guard_a_plan_that_became_a_pipe_ends_the_run_by_name(projec
     project.agent("rm @fix_plan.md; mkfifo @fix_plan.md")
     ran = project.run("1")
     assert ran.exit_code == 5
-    assert "@fix_plan.md is a named pipe, no regular file; remove it" in ended(ran).message
+    assert "@fix_plan.md is a named pipe, not a regular file; remove it" in ended(ran).message
 
 
 @pytest.mark.parametrize("name", [".ralph/decide.txt", ".ralph/blocked.txt"])
@@ -85,7 +85,7 @@ def test_a_pipe_in_the_place_of_an_answer_ends_the_run_by_name(project: Project,
     project.agent(f"mkdir -p .ralph; mkfifo {name}")
     ran = project.run("1")
     assert ran.exit_code == 5
-    assert f"{name} is a named pipe, no regular file; remove it" in ended(ran).message
+    assert f"{name} is a named pipe, not a regular file; remove it" in ended(ran).message
 
 
 @pytest.mark.parametrize(
@@ -110,9 +110,9 @@ def test_a_pipe_elsewhere_holds_nothing_up(project: Project, name: str) -> None:
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        ("mkfifo", "is a named pipe, no regular file"),
-        ("mkdir", "is a folder, no regular file"),
-        ("ln -s /dev/zero", "is a device, no regular file"),
+        ("mkfifo", "is a named pipe, not a regular file"),
+        ("mkdir", "is a folder, not a regular file"),
+        ("ln -s /dev/zero", "is a device, not a regular file"),
         ("head -c 200000000 /dev/zero >", "is larger than 16 MB"),
         ("yes | head -n 100001 >", "is longer than 100,000 lines"),
     ],

@@ -76,7 +76,7 @@ class TestNothingRunsWithoutLeave:
         said = ralph(clone, *arguments)
         assert said.code == 78
         assert said.out == ""
-        named = said.err.partition("not allowed: ")[2].partition("; look")[0].split(", ")
+        named = said.err.partition("you haven't approved: ")[2].partition("; review")[0].split(", ")
         assert named == sorted(keys)
         assert "ralph allow" in said.err
         assert not marker.exists()
@@ -182,7 +182,7 @@ class TestAllowing:
         (clone / path).write_text(text, encoding="utf-8")
         said = ralph(clone, "run", "1")
         assert said.code == 78
-        assert f"not allowed: {key}; " in said.err
+        assert f"you haven't approved: {key}; " in said.err
         assert not marker.exists()
         shown = ralph(clone, "allow", "--json").json
         assert [claim["key"] for claim in shown["claims"] if not claim["allowed"]] == [key]
@@ -215,7 +215,7 @@ class TestAllowing:
         lines = [f"echo {number}" for number in range(500)]
         (clone / "tools/agent.sh").write_text("\n".join(lines), encoding="utf-8")
         shown = ralph(clone, "allow", "--yes").out
-        assert "── agents.claude: ./tools/agent.sh (not allowed yet)\n   echo 0\n" in shown
+        assert "── agents.claude: ./tools/agent.sh (not approved yet)\n   echo 0\n" in shown
         assert "   echo 499\n" in shown
         assert '"LD_PRELOAD": "./tools/preload.so"' in shown
 
@@ -226,13 +226,13 @@ class TestAllowing:
         (clone / ".ralph/config.toml").write_text(config, encoding="utf-8")
         shown = ralph(clone, "allow", "--yes").out
         assert "   \\x1b[8mrm -rf ~\\x1b[0m\\x0d\\u202elive\\u200b\n" in shown
-        assert "── agents.a\\x1b[2Jb (not allowed yet)\n" in shown
+        assert "── agents.a\\x1b[2Jb (not approved yet)\n" in shown
         assert "\x1b" not in shown
 
     @pytest.mark.parametrize(
         ("data", "words"),
         [
-            pytest.param(b"\x7fELF\x00\x01", "no text", id="a-program"),
+            pytest.param(b"\x7fELF\x00\x01", "not text", id="a-program"),
             pytest.param(b"x" * 100_001, "longer than 100000 bytes", id="a-long-text"),
         ],
     )
@@ -247,6 +247,6 @@ class TestAllowing:
         self, ralph: Ralph, tmp_path: Path
     ) -> None:
         clone = clone_of(tmp_path, {})
-        assert ralph(clone, "allow").out == f"{clone} brings nothing that would run\n"
+        assert ralph(clone, "allow").out == f"nothing in {clone} needs your approval\n"
         shown = ralph(clone, "allow", "--json").json
         assert (shown["allowed"], shown["claims"]) == (True, [])

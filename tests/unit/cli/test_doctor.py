@@ -68,7 +68,7 @@ class TestWell:
         lines = said.out.splitlines()
         assert lines[-1] == "All is well"
         assert "✓ plan             @fix_plan.md: 0 of 2 required tasks done" in lines
-        assert "✓ last-run         there was never a run here" in lines
+        assert "✓ last-run         no run here yet" in lines
         assert everything_below(tmp_path) == before
 
     def test_programs_get_one_document(self, ralph: Ralph, well: Path, tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ class TestWell:
         monkeypatch.setenv("RALPH_LOOP_DIR", "x")
         said = ralph(well, "doctor", "--json", "--agent-command", agent)
         assert (said.code, statuses(said)) == (0, {})
-        listed = "variables that ralph does not know are ignored: RALPH_LANE, RALPH_LOOP_DIR"
+        listed = "unknown environment variables are ignored: RALPH_LANE, RALPH_LOOP_DIR"
         assert checks(said)["variables"]["message"] == listed
         monkeypatch.setenv("RALPH_AGNT", "demo")
         said = ralph(well, "doctor", "--json")
@@ -108,7 +108,10 @@ class TestWell:
         state = Path(checks(said)["state-folder"]["message"])
         state.chmod(0o755)
         opened = checks(ralph(well, "doctor", "--json"))["state-folder"]
-        assert (opened["status"], opened["remedy"]) == ("warning", f"close it: chmod 700 {state}")
+        assert (opened["status"], opened["remedy"]) == (
+            "warning",
+            f"restrict it: chmod 700 {state}",
+        )
         assert stat.S_IMODE(state.stat().st_mode) == 0o755
 
 
@@ -117,7 +120,7 @@ class TestPlace:
         said = ralph(tmp_path, "doctor", "--json")
         assert said.code == 1
         assert "workspace" not in said.json
-        assert checks(said)["repository"]["remedy"].endswith("make one with git init")
+        assert checks(said)["repository"]["remedy"].endswith("create one with git init")
 
     def test_settings_that_cannot_be_read(self, ralph: Ralph, well: Path) -> None:
         settings(well, 'profile = "fixplam"\n')
@@ -169,7 +172,7 @@ class TestPlace:
         monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(own))
         said = ralph(well, "doctor", "--json", "--agent", "gemini")
         assert statuses(said) == {"git-identity": "warning"}
-        assert "the agent gemini keeps your own" in checks(said)["git-identity"]["message"]
+        assert "the agent gemini hides your git settings" in checks(said)["git-identity"]["message"]
         assert statuses(ralph(well, "doctor", "--json", "--agent", "demo")) == {}
 
     def test_another_program_of_this_name(
@@ -188,14 +191,14 @@ class TestPlace:
             found: dict[str, Any] = checks(said)["remote"]
             return found
 
-        assert asked()["message"] == "there is no remote to be asked"
+        assert asked()["message"] == "there is no remote to check"
         git(tmp_path, "init", "-q", "--bare", str(tmp_path / "remote.git"))
         git(well, "remote", "add", "origin", str(tmp_path / "remote.git"))
         assert asked()["message"] == "origin answers"
         git(well, "remote", "set-url", "origin", "https://ada:secret-word@127.0.0.1:1/x.git")
         refused = asked()
         assert refused["status"] == "problem"
-        assert "origin refuses: " in refused["message"]
+        assert "origin refused: " in refused["message"]
         assert "secret-word" not in json.dumps(refused)
         assert "remote" not in checks(ralph(well, "doctor", "--json", "--agent", "demo"))
 
@@ -239,15 +242,15 @@ class TestStart:
         (well / "specs" / "letter.md").write_text("# Letter\nWrite it\n", encoding="utf-8")
         first = ralph(well, "doctor", "--json", "--agent", "demo", "--profile", "spec")
         assert checks(first)["plan"]["message"] == (
-            "IMPLEMENTATION_PLAN.md is not there yet; the first run writes it"
+            "IMPLEMENTATION_PLAN.md does not exist yet; the first run creates it"
         )
 
     @pytest.mark.parametrize(
         ("text", "status", "words"),
         [
             ("", "warning", "no request is set"),
-            ('[issue]\nfile = "-"\n', "ok", "the request comes on standard input"),
-            ('[issue]\nfile = "issue.md"\n', "problem", "the request issue.md is not there"),
+            ('[issue]\nfile = "-"\n', "ok", "the request comes from standard input"),
+            ('[issue]\nfile = "issue.md"\n', "problem", "the request issue.md does not exist"),
             ('[issue]\nfile = "@fix_plan.md"\n', "ok", "the request is @fix_plan.md"),
             ('[issue]\ngithub = "a/b#12"\n', "problem", "read with gh, which was not found"),
         ],
@@ -288,7 +291,7 @@ class TestStart:
         (well / ".ralph-attempts").write_text("bd-1:3\n", encoding="utf-8")
         said = ralph(well, "doctor", "--json", "--agent", "demo")
         old = checks(said)["legacy-attempts"]
-        assert old["remedy"] == "You can safely delete .ralph-attempts"
+        assert old["remedy"] == "you can safely delete .ralph-attempts"
         assert f"{tmp_path}" in old["message"]
         # A start reports the same, and what an old marker is worth.
         (well / "IMPLEMENTATION_PLAN.md").write_text(
@@ -297,11 +300,11 @@ class TestStart:
         agent = write_agent(tmp_path / "bin", IDLER)
         flags = ("--profile", "spec", "--no-push", "--agent-command", agent)
         words = ralph(well, "run", "1", *flags).out
-        assert "Warning (legacy-attempts): a .ralph-attempts file of an older loop lies in" in words
-        assert "; You can safely delete .ralph-attempts" in words
+        assert "contains .ralph-attempts, a file of an older loop" in words
+        assert "; you can safely delete .ralph-attempts" in words
         assert (
-            "Warning (marker-at-start): IMPLEMENTATION_PLAN.md said PROJECT_COMPLETE before the "
-            "run began, with 1 required task open;"
+            "Warning (marker-at-start): IMPLEMENTATION_PLAN.md contained PROJECT_COMPLETE "
+            "before the run began, with 1 required task open;"
         ) in words
 
 
@@ -342,7 +345,7 @@ class TestLocks:
         assert statuses(said) == {"git-locked": "warning"}
         found = checks(said)["git-locked"]
         assert f"{lock} (there for " in found["message"]
-        assert found["remedy"].endswith(f"where nobody needs it: rm {lock}")
+        assert found["remedy"].endswith(f"if nothing needs it: rm {lock}")
         lock.unlink()
         assert statuses(ralph(well, "doctor", "--json", "--agent", "demo")) == {}
 
@@ -377,4 +380,4 @@ echo ---END_RALPH_STATUS---"""
         assert said.code == 0
         told = [line.split()[1] for line in said.out.splitlines() if line.startswith("! ")]
         assert told == ["same-task", "nothing-finished", "tests-failing"]
-        assert said.out.splitlines()[-1] == "0 problems, 3 warnings: a run can begin"
+        assert said.out.splitlines()[-1] == "0 problems, 3 warnings: a run can start"

@@ -111,9 +111,9 @@ class TestInit:
         [
             (
                 ".gitignore",
-                ".gitignore is a folder, no regular file; remove it",
+                ".gitignore is a folder, not a regular file; remove it",
             ),
-            (".ralph", "the folder {root}/.ralph/logs cannot be made: Not a directory"),
+            (".ralph", "the folder {root}/.ralph/logs cannot be created: Not a directory"),
         ],
     )
     def test_an_obstacle_is_named(self, ralph: Ralph, bare: Path, name: str, words: str) -> None:
@@ -155,9 +155,9 @@ class TestFromExisting:
             "   no_progress_open = 4",
             "── would write .ralph/prompts/PROMPT_build.md, from .ralph/PROMPT.md",
             "── would write .gitignore, from the loop's own files",
-            "── not taken: PROJECT_NAME: there is no such setting here",
-            "── not taken: MAX_CALLS_PER_HOUR: there is no such setting here",
-            "── stays as it is: .ralphrc, .ralph/PROMPT.md",
+            "── not imported: PROJECT_NAME: there is no such setting",
+            "── not imported: MAX_CALLS_PER_HOUR: there is no such setting",
+            "── unchanged: .ralphrc, .ralph/PROMPT.md",
         ]
         assert files_of(other) == before
 
@@ -196,7 +196,7 @@ class TestFromExisting:
     def test_without_another_tool_it_says_how_to_begin(self, ralph: Ralph, bare: Path) -> None:
         said = ralph(bare, "init", "--from-existing")
         assert said.code == 64
-        assert "nothing of another loop was found" in said.err
+        assert "no other loop was found" in said.err
 
 
 class TestAllow:
@@ -211,14 +211,14 @@ class TestAllow:
     ) -> None:
         said = ralph(bringing, "allow")
         assert said.code == 64
-        assert said.out == "── .ralph/validate.sh (not allowed yet)\n   exit 0\n"
-        assert said.err.startswith("ralph: allowing needs a terminal to ask in, or --yes\n")
+        assert said.out == "── .ralph/validate.sh (not approved yet)\n   exit 0\n"
+        assert said.err.startswith("ralph: approving needs a terminal to ask in, or --yes\n")
 
     def test_with_a_yes_it_allows(self, ralph: Ralph, bringing: Path) -> None:
         said = ralph(bringing, "allow", "--yes")
         assert (said.code, said.err) == (0, "")
-        assert said.out.endswith(f"Allowed for {bringing}. A change asks again\n")
-        assert ralph(bringing, "allow").out == "── .ralph/validate.sh (allowed)\n   exit 0\n"
+        assert said.out.endswith(f"Approved for {bringing}. A change asks again\n")
+        assert ralph(bringing, "allow").out == "── .ralph/validate.sh (approved)\n   exit 0\n"
 
     def test_programs_see_it_and_allow_nothing_by_looking(
         self, ralph: Ralph, bringing: Path

@@ -42,7 +42,7 @@ def test_it_is_shown_and_written_once(ralph: Ralph, repository: Path, settings: 
         "alreadyThere": True,
         "notes": [],
     }
-    assert "has the stop hook of claude already\n" in ralph(repository, *INIT).out
+    assert "already has the stop hook of claude\n" in ralph(repository, *INIT).out
     assert settings.read_text() == written
 
 
@@ -116,11 +116,11 @@ def test_nothing_is_written_unasked(ralph: Ralph, repository: Path, settings: Pa
 def test_the_settings_of_another_agent(ralph: Ralph, repository: Path) -> None:
     said = ralph(repository, *INIT, "--agent", "codex", "--yes")
     assert "--- /dev/null\n" in said.out
-    assert "Note: codex runs hooks only of a project that you trust" in said.out
+    assert "Note: codex runs only hooks that you trust" in said.out
     assert json.loads((repository / ".codex" / "hooks.json").read_text())["hooks"]["Stop"]
     noted = ralph(repository, *INIT, "--agent", "codex", "--yes", "--json").json
     assert noted["notes"]
-    for name, why in (("opencode", "it has plugins"), ("mine", "nobody knows where")):
+    for name, why in (("opencode", "it has plugins"), ("mine", "ralph does not know where")):
         refused = ralph(repository, *INIT, "--agent", name, "--yes")
         assert (refused.code, why in refused.err) == (64, True)
 
@@ -133,5 +133,5 @@ def test_broken_settings_and_a_run_keep_it_from_being_written(
     settings.write_text('{\n "a": [}\n')
     refused = ralph(repository, *INIT, "--yes")
     assert refused.code != 0
-    assert f"{settings}, line 2: this is no JSON" in refused.err
+    assert f"{settings}, line 2: this is not JSON" in refused.err
     assert settings.read_text() == '{\n "a": [}\n'

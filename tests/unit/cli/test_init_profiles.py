@@ -68,7 +68,7 @@ class TestSpec:
         agent = write_agent(tmp_path / "agents", IDLER)
         refused = ralph(bare, "run", "1", "--agent-command", agent)
         assert refused.code == 5
-        assert "neither a plan nor a specification" in refused.err
+        assert "no plan and no specification" in refused.err
         path = bare / "specs" / SPEC_NAME
         path.write_text(path.read_text("utf-8").replace("<name>", "login"), encoding="utf-8")
         git(bare, "add", "-A")
@@ -196,8 +196,8 @@ class TestBeads:
         monkeypatch.setenv("PATH", os.pathsep.join([str(folder), os.environ["PATH"]]))
         said = ralph(bare, "init", "--profile", "beads")
         assert (
-            "Wrote:    .gitignore, .ralph/config.toml\n"
-            "Note:     there is no .beads/ here yet; make it yourself with: bd init\n"
+            "Wrote:    .gitignore, .ralph/config.toml\nNote:     there is no .beads/ here yet; "
+            "create it with: bd init\n"
         ) in said.out
         assert said.out.endswith("bd init && bd create 'First task' && ralph run\n")
         assert not calls.exists()
@@ -238,7 +238,7 @@ class TestBeads:
         (bare / "a.md").touch()
         said = ralph(bare, "init", "--profile", "beads", "--plan", "a.md")
         assert said.code == 64
-        assert "has no file for a plan" in said.err
+        assert "has no plan file" in said.err
 
 
 class TestIssue:
@@ -284,7 +284,7 @@ class TestIssue:
         assert ralph(bare, *flags).code == 0
         other = ralph(bare, *flags[:4], f"{TEXT} Now.")
         assert other.code == 64
-        assert "issue.md is there already and says something else" in other.err
+        assert "issue.md already exists with another text" in other.err
         assert (bare / "issue.md").read_text("utf-8") == text
 
     def test_another_place_takes_the_one_that_was_there(self, ralph: Ralph, bare: Path) -> None:
@@ -298,7 +298,7 @@ class TestIssue:
     def test_a_description_and_a_place_do_not_go_together(self, ralph: Ralph, bare: Path) -> None:
         said = ralph(bare, "init", "--issue", "#12", "--description", TEXT)
         assert said.code == 64
-        assert "leave out the one or the other" in said.err
+        assert "leave one of them out" in said.err
 
     def test_in_a_terminal_it_is_asked_for(self, bare: Path) -> None:
         with in_terminal(bare, "init", "--advanced") as seen:
@@ -318,5 +318,5 @@ class TestIssue:
 def test_settings_that_name_another_profile_stay_and_are_reported(ralph: Ralph, bare: Path) -> None:
     ralph(bare, "init")
     said = ralph(bare, "init", "--profile", "stories")
-    assert 'says profile = "fixplan" and stays as it is; for this one write' in said.out
+    assert 'has profile = "fixplan" and was not changed; for this one write' in said.out
     assert config(bare) == {"profile": "fixplan"}

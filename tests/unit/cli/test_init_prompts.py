@@ -110,7 +110,7 @@ class TestInAPipe:
         said = ralph(bare, "init", "--plan", "TODO.md", "--item", "new")
         assert tasks(bare, "TODO.md") == [("old", None), ("new", None)]
         assert config(bare)["paths"] == {"plan": "TODO.md"}
-        assert "Note:     before a run, look at what this repository brings" in said.out
+        assert "Note:     before a run, review what this repository wants to run" in said.out
         assert said.out.endswith("&& ralph allow && ralph run\n")
         again = ralph(bare, "init", "--plan", "TODO.md", "--item", "new", "--dry-run")
         assert "── TODO.md (kept)\n── .gitignore (kept)\n" in again.out
@@ -192,15 +192,15 @@ class TestInAPipe:
             (["--description", " "], "--description is empty; say what the agent should do"),
             (["--task", ""], "--task is empty; say what the agent should do"),
             (["--agent", "cluade"], "there is no agent 'cluade'; did you mean claude?"),
-            (["--agent", "copilot", "--max-cost", "5"], "--max-cost cannot be kept"),
-            (["--agent-command", "cat", "--max-cost", "5"], "--max-cost cannot be kept"),
+            (["--agent", "copilot", "--max-cost", "5"], "--max-cost cannot be enforced"),
+            (["--agent-command", "cat", "--max-cost", "5"], "--max-cost cannot be enforced"),
             (["--branch", "a b"], "--branch: 'a b' cannot be the name of a branch"),
             (["--max-time", "soon"], "--max-time: "),
             (["--max-cost", "0"], "--max-cost 0: give a number above 0"),
-            (["--advanced"], "--advanced asks questions, and nobody can answer here"),
+            (["--advanced"], "--advanced asks questions, but this is not a terminal"),
             (["--completion-phrase", "done"], "Upper-case letters, digits and _ only"),
             (["--timeout", "2m"], "from 5 to 60 minutes"),
-            (["--timeout", "soon"], "'soon' is no duration"),
+            (["--timeout", "soon"], "'soon' is not a duration"),
             (["--max-cost-usd", "-1"], "--max-cost -1: give a number above 0"),
             (["--plan", "../up.md"], "--plan: '../up.md' must be a path inside"),
             (["--agent-prompt", "file"], "--agent-prompt needs --agent-command"),
@@ -208,7 +208,7 @@ class TestInAPipe:
             (["--agent", "a", "--agent-command", "b"], "not both"),
             (["--template", "x"], "there is no template 'x'\nTemplates: bug-fix, "),
             (["--issue", "issue.md"], "there is no request"),
-            (["--issue", "#1", "--profile", "spec"], "--issue belongs to the profile issue"),
+            (["--issue", "#1", "--profile", "spec"], "--issue is for the profile issue"),
             (["--profile", "waterfall"], "unknown profile 'waterfall'; there is: "),
         ],
     )

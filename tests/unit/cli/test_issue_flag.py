@@ -51,7 +51,7 @@ def test_standard_input_is_no_file() -> None:
     [
         ("issue.md", "spec", "leave --profile out"),
         (" ", None, "--issue is empty"),
-        ("https://github.com/ada/invoice/pull/12", None, "names no issue on GitHub; write 123"),
+        ("https://github.com/ada/invoice/pull/12", None, "is not an issue on GitHub; write 123"),
     ],
 )
 def test_what_it_cannot_be(given: str, profile: str | None, said: str) -> None:

@@ -107,13 +107,13 @@ class TestErrors:
             (["--nonsense"], "unknown option --nonsense\nTry: ralph --help"),
             (["run", "--nonsense"], "unknown option --nonsense\nTry: ralph run --help"),
             (["run", "many"], "to work on a sentence: ralph run -p many"),
-            (["run", "0"], "0 iterations are none; give 1 or more"),
+            (["run", "0"], "0 iterations are too few; give 1 or more"),
             (["run", "1", "2"], "unexpected 2;"),
             (["run", "--max-stuck", "0"], "--max-stuck: it must be at least 1"),
             (["run", "--task"], "--task needs a value"),
             (["note"], "TEXT... is missing"),
             (["skip"], "TASK is missing; see the ids in: ralph plan\nTry: ralph skip --help"),
-            (["run", "--timeout", "soon"], "--timeout: 'soon' is no duration; write 30m"),
+            (["run", "--timeout", "soon"], "--timeout: 'soon' is not a duration; write 30m"),
             (["run", "--profile", "fast"], "--profile must be one of spec, fixplan"),
             (["run", "--on-halt", "stay"], "--on-halt must be one of exit, wait"),
             (["run", "--agent-prompt", "stdin"], "--agent-prompt needs --agent-command"),
@@ -164,8 +164,8 @@ class TestErrors:
                 "there is no agent 'nobody'\nAgents: claude",
             ),
             (["run", "--agent", "command"], 78, "the agent 'command' has no command; set argv"),
-            (["run", "--agent-command", "./nowhere"], 5, "nowhere does not exist; mend the path"),
-            (["run", "--agent-command", "nowhere"], 5, "was not found on PATH, which holds:"),
+            (["run", "--agent-command", "./nowhere"], 5, "nowhere does not exist; fix the path"),
+            (["run", "--agent-command", "nowhere"], 5, "was not found on PATH, which is:"),
             (["run", "--plan", "none.md", "--agent", "demo"], 5, "looked for none.md"),
             (["plan", "none.md"], 5, "there is no plan none.md"),
             (["run", "--agent-command", "x", "--detach"], 5, "was not found on PATH"),
@@ -246,7 +246,7 @@ class TestErrors:
         said = ralph(repository, *arguments)
         assert said.code == 5
         assert f"the folder {tmp_path / 'file'}/worktrees/" in said.err
-        assert said.err.endswith("; set RALPH_STATE_DIR to a folder that you may write\n")
+        assert said.err.endswith("; set RALPH_STATE_DIR to a folder that you can write to\n")
 
     def test_an_unforeseen_file_error_is_reported_in_a_line(
         self, ralph: Ralph, repository: Path, monkeypatch: pytest.MonkeyPatch
@@ -280,7 +280,7 @@ class TestEntryPoints:
         ("arguments", "code", "out", "err"),
         [
             (["--version"], 0, f"ralph-ls {__version__}\n", ""),
-            (["--nonsense"], 64, "", "ralph-ls: '--nonsense' is not known here"),
+            (["--nonsense"], 64, "", "ralph-ls: unknown argument '--nonsense'"),
             (["--tcp", "2087"], 64, "", "ralph-ls: the language server speaks over standard"),
         ],
     )

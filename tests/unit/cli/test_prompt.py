@@ -143,7 +143,7 @@ class TestTemplates:
         ours.write_text("Ours: {{TASK}}\n", encoding="utf-8")
         said = ralph(repository, "prompt")
         assert said.out == "Ours: Task: First task\n"
-        told = f"the prompt is made from .ralph/prompts/PROMPT_build.md, and not from {mine}"
+        told = f"the prompt comes from .ralph/prompts/PROMPT_build.md, not from {mine}"
         assert told in said.err
         assert ".ralph/prompts/PROMPT_build.md is not approved yet" in said.err
         looked = ralph(repository, "run", "--agent", "demo", "--dry-run").out

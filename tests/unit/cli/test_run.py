@@ -216,7 +216,7 @@ class TestBackground:
         assert (said.code, said.err) == (0, "")
         first, *header, last = said.out.splitlines()
         assert first.startswith("Run ")
-        assert "goes on in the background (pid " in first
+        assert "is running in the background (pid " in first
         assert "Limits: at most 1 iteration, 30m an iteration" in header
         assert last.startswith("Watch it: ralph watch")
         wait_for(repository, "runEnded", exit_code=1)

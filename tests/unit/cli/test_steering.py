@@ -34,9 +34,7 @@ class TestWithoutAnEngine:
     ) -> None:
         said = ralph(repository, *arguments, *extra)
         assert (said.code, said.out) == (5, "")
-        assert said.err == (
-            f"ralph: there was never a run in {repository}; start one with: ralph run\n"
-        )
+        assert said.err == (f"ralph: no run in {repository} yet; start one with: ralph run\n")
 
     @pytest.mark.parametrize("arguments", [["stop"], ["pause"]], ids=" ".join)
     def test_a_run_that_is_over_cannot_be_stopped_or_held(
@@ -45,7 +43,9 @@ class TestWithoutAnEngine:
         run(ralph, repository, IDLER, 4)
         said = ralph(repository, *arguments)
         assert (said.code, said.out) == (5, "")
-        assert said.err == f"ralph: no engine runs in {repository}; start one with: ralph run\n"
+        assert (
+            said.err == f"ralph: no engine is running in {repository}; start one with: ralph run\n"
+        )
 
     @pytest.mark.parametrize("arguments", [["resume"], ["reset"], ["answer", "x"]], ids=" ".join)
     def test_a_complete_run_waits_for_nothing(
@@ -57,11 +57,14 @@ class TestWithoutAnEngine:
         assert not said.err.endswith(".\n")
 
     def test_a_note_is_left_for_the_next_run(self, ralph: Ralph, repository: Path) -> None:
-        assert ralph(repository, "note", "mind", "the", "tax").out == "the next run will be told\n"
+        assert (
+            ralph(repository, "note", "mind", "the", "tax").out
+            == "the agent gets it in the next run\n"
+        )
         assert ralph(repository, "note", "漢字", "--json").json == {
             "accepted": True,
             "code": "left",
-            "text": "the next run will be told",
+            "text": "the agent gets it in the next run",
         }
         seen = repository.parent / "prompt"
         run(ralph, repository, f"cat >>'{seen}'; echo done", 4)
@@ -80,7 +83,7 @@ class TestWithoutAnEngine:
         assert text.endswith("Which database?\n\n---\n## Answer\nPostgres, please\n")
         again = ralph(repository, "answer", "SQLite")
         assert again.code == 5
-        assert "holds an answer already; change it there" in again.err
+        assert "already contains an answer; change it there" in again.err
 
     def test_an_answer_brings_a_vanished_question_back(
         self, ralph: Ralph, repository: Path
@@ -102,7 +105,7 @@ class TestWithoutAnEngine:
         run(ralph, repository, IDLER, 4)
         said = ralph(repository, "answer", "Postgres")
         assert said.code == 5
-        assert "no question waits for an answer here; see: ralph status" in said.err
+        assert "there is no open question here; check it: ralph status" in said.err
 
     def test_a_blocker_is_called_resolved(self, ralph: Ralph, repository: Path) -> None:
         run(ralph, repository, BLOCKED, 2)
@@ -118,7 +121,7 @@ class TestWithoutAnEngine:
     def test_a_reset_comes_with_going_on(self, ralph: Ralph, repository: Path) -> None:
         run(ralph, repository, IDLER, 4)
         assert ralph(repository, "reset").out.startswith(
-            "Going on resets the breaker. Continue: ralph"
+            "Resuming resets the breaker. Continue: ralph"
         )
 
     def test_what_somebody_saves_meanwhile_is_not_lost(
@@ -135,7 +138,7 @@ class TestWithoutAnEngine:
         said = ralph(repository, "answer", "Postgres")
         monkeypatch.undo()
         assert said.code == 5
-        assert "somebody else changed .ralph/decide.txt meanwhile" in said.err
+        assert ".ralph/decide.txt changed in the meantime" in said.err
         assert path.read_text(encoding="utf-8") == "theirs\n"
 
     @pytest.mark.slow
@@ -152,7 +155,7 @@ class TestWithoutAnEngine:
             psutil.Process(started.json["pid"]).wait(30)
         said = ralph(repository, "resume", "--continue")
         assert said.code == 5
-        assert "nothing waits to be resumed here; start a run with: ralph run" in said.err
+        assert "there is nothing to resume here; start a run with: ralph run" in said.err
 
 
 @pytest.mark.slow

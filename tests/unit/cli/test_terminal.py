@@ -180,10 +180,10 @@ class TestQuestions:
         self, ralph: Ralph, bringing: Path, keys: str, code: int
     ) -> None:
         with in_terminal(bringing, "allow") as seen:
-            seen.wait_for("Allow all of this to run? [y/N]:")
+            seen.wait_for("Approve all of this? [y/N]:")
             seen.type(keys)
             assert seen.wait() == code
-        assert "── .ralph/validate.sh (not allowed yet)" in seen.text
+        assert "── .ralph/validate.sh (not approved yet)" in seen.text
         assert "   exit 0 # \\x1b[8m" in seen.text
         assert ralph(bringing, "allow", "--json").json["allowed"] == (code == 0)
 
@@ -200,5 +200,5 @@ class TestQuestions:
             seen.wait_for("The answer is in .ralph/decide.txt. Continue the run? [Y/n]:")
             seen.type("\n")
             assert seen.wait() == 0
-        assert "goes on in the background (pid " in seen.text
+        assert "is running in the background (pid " in seen.text
         wait_for(repository, "runEnded", exit_code=0)

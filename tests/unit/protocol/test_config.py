@@ -53,7 +53,9 @@ class TestSize:
 
     @pytest.mark.parametrize("written", ["", "GB", "5 gigs", "-1", "1.5", "9" * 400 + "GB"])
     def test_a_text_that_is_none_is_refused_with_what_to_write(self, written: str) -> None:
-        with pytest.raises(ValueError, match="is no size; write 5 GB, 500 MB or a number of bytes"):
+        with pytest.raises(
+            ValueError, match="is not a size; write 5 GB, 500 MB or a number of bytes"
+        ):
             to_bytes(written)
 
     @pytest.mark.parametrize("given", [-1, True, None, 1.5, "9" * 30, [5]])
@@ -105,7 +107,7 @@ class TestDuration:
         ],
     )
     def test_a_text_that_is_none_is_refused_with_what_to_write(self, written: str) -> None:
-        with pytest.raises(ValueError, match="is no duration; write 30m, 90s or 1h30m"):
+        with pytest.raises(ValueError, match="is not a duration; write 30m, 90s or 1h30m"):
             to_seconds(written)
 
     @pytest.mark.parametrize("given", [-1, float("nan"), float("inf"), "9" * 400, None, [90]])

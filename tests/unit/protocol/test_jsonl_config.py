@@ -13,9 +13,9 @@ from ralph_ls.protocol.config.agent import AgentConfig, JsonLinesConfig
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"kind": ""}, "'' is no path to a field; write its names with a dot between them"),
-        ({"fields": {"text": ["a..b"]}}, "'a..b' is no path to a field"),
-        ({"fields": {"text": ["a" * 201]}}, "is no path to a field"),
+        ({"kind": ""}, "'' is not a path to a field; write its names with a dot between them"),
+        ({"fields": {"text": ["a..b"]}}, "'a..b' is not a path to a field"),
+        ({"fields": {"text": ["a" * 201]}}, "is not a path to a field"),
         (
             {"kinds": {"text": ["say"], "error": ["say"]}},
             "the kind 'say' cannot mean text and error; keep one",

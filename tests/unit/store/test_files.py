@@ -155,13 +155,13 @@ class TestReadRegular:
     def test_a_pipe_is_not_waited_for(self, tmp_path: Path) -> None:
         os.mkfifo(tmp_path / "config.toml")
         with pytest.raises(
-            StateUnusable, match=r"config\.toml is a named pipe, no regular file; remove it"
+            StateUnusable, match=r"config\.toml is a named pipe, not a regular file; remove it"
         ):
             read_regular(tmp_path / "config.toml", 10)
 
     def test_a_device_is_not_read_for_ever(self, tmp_path: Path) -> None:
         (tmp_path / "config.toml").symlink_to("/dev/zero")
-        with pytest.raises(StateUnusable, match="no regular file"):
+        with pytest.raises(StateUnusable, match="not a regular file"):
             read_regular(tmp_path / "config.toml", 10)
 
     def test_one_that_is_too_large_is_refused(self, tmp_path: Path) -> None:
@@ -170,14 +170,14 @@ class TestReadRegular:
             read_regular(tmp_path / "config.toml", 10)
 
     def test_a_folder_in_its_place_is_reported(self, tmp_path: Path) -> None:
-        with pytest.raises(StateUnusable, match="no regular file"):
+        with pytest.raises(StateUnusable, match="not a regular file"):
             read_regular(tmp_path, 10)
 
     def test_a_socket_is_not_connected_to(self, tmp_path: Path) -> None:
         path = tmp_path / "s"
         with socket.socket(socket.AF_UNIX) as bound:
             bound.bind(os.fspath(path))
-            with pytest.raises(StateUnusable, match="is a socket, no regular file"):
+            with pytest.raises(StateUnusable, match="is a socket, not a regular file"):
                 read_regular(path)
 
     def test_one_that_becomes_a_pipe_while_it_is_opened_is_not_waited_for(
@@ -194,7 +194,7 @@ class TestReadRegular:
 
         monkeypatch.setattr(os, "open", swap_and_open)
         n_open = len(os.listdir("/proc/self/fd"))
-        with pytest.raises(StateUnusable, match="is a named pipe, no regular file"):
+        with pytest.raises(StateUnusable, match="is a named pipe, not a regular file"):
             read_regular(path)
         assert len(os.listdir("/proc/self/fd")) == n_open
 
@@ -223,7 +223,7 @@ class TestReadRegular:
         """As a file of ``/proc`` that holds nothing yet, which is a regular one by its mode."""
         read_end, write_end = os.pipe()
         os.set_blocking(read_end, False)
-        with os.fdopen(read_end, "rb") as file, pytest.raises(IrregularFile, match="waited for"):
+        with os.fdopen(read_end, "rb") as file, pytest.raises(IrregularFile, match="would wait"):
             read_at_most(file)
         os.close(write_end)
 
@@ -231,7 +231,7 @@ class TestReadRegular:
 class TestOwnFiles:
     def test_a_pipe_in_the_place_of_one_is_not_waited_for(self, tmp_path: Path) -> None:
         os.mkfifo(tmp_path / "snapshot.json")
-        with pytest.raises(OSError, match="is a named pipe, no regular file"):
+        with pytest.raises(OSError, match="is a named pipe, not a regular file"):
             read_if_there(tmp_path / "snapshot.json")
 
     def test_one_that_grows_while_it_is_read_is_read_to_its_end(self, tmp_path: Path) -> None:
@@ -285,7 +285,7 @@ class TestFolders:
             (tmp_path / name).touch()
         assert len(list_names(tmp_path, 3)) == len(files_below(tmp_path, 3)) == 3
         for listing in (list_names, files_below):
-            with pytest.raises(StateUnusable, match="holds more than 2 files; remove some"):
+            with pytest.raises(StateUnusable, match="contains more than 2 files; remove some"):
                 listing(tmp_path, 2)
 
     def test_one_that_leads_to_itself_is_reported(self, tmp_path: Path) -> None:
@@ -304,7 +304,7 @@ class TestFolders:
 def test_writing_over_a_pipe_waits_for_nobody(tmp_path: Path) -> None:
     path = tmp_path / "plan.md"
     os.mkfifo(path)
-    with pytest.raises(StateUnusable, match="is a named pipe, no regular file"):
+    with pytest.raises(StateUnusable, match="is a named pipe, not a regular file"):
         write_atomic(path, b"new", expected=b"old")
     write_atomic(path, b"new")
     assert path.read_bytes() == b"new"
@@ -334,7 +334,7 @@ class TestPrivateFolder:
         self, tmp_path: Path, below: str
     ) -> None:
         (tmp_path / "state").write_bytes(b"")
-        with pytest.raises(StateUnusable, match=r"cannot be made: .*; set RALPH_STATE_DIR"):
+        with pytest.raises(StateUnusable, match=r"cannot be created: .*; set RALPH_STATE_DIR"):
             make_private_folder(tmp_path / "state" / below)
 
 

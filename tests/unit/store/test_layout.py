@@ -142,7 +142,7 @@ class TestState:
 
     @pytest.mark.parametrize("run", ["", "..", "../../etc", RUN + "/..", RUN.lower(), RUN + "0"])
     def test_what_is_no_run_id_names_no_folder(self, tmp_path: Path, run: str) -> None:
-        with pytest.raises(ValueError, match="is no run id"):
+        with pytest.raises(ValueError, match="is not a run id"):
             StateFolder(folder=tmp_path).run(run)
 
     def test_runs_are_listed_oldest_first_and_nothing_else(self, tmp_path: Path) -> None:

@@ -388,7 +388,7 @@ class SimulatedProject:
         """Take everything back to the base, once for each iteration."""
         number = effect.start
         if self.keeps or effect.user_commits:
-            return WorkUndone(refused=self.keeps or "a person committed meanwhile")
+            return WorkUndone(refused=self.keeps or "you committed in the meantime")
         if number not in self.undone:
             before = self.baseline()
             is_same = before == effect.base and self.tasks == self.plan_before

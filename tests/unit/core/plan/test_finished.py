@@ -27,7 +27,7 @@ def test_an_item_or_the_heading_of_a_day_does(log: str) -> None:
     "log",
     [
         "",
-        "# Progress\n\nNotes of each iteration for those that come after it.\n",
+        "# Progress\n\nNotes of each iteration, for later ones.\n",
         "# Progress Log\n\n## Completed Tasks\n",
         "- [ ] still open\n",
         "<!--\n- [x] an example\n-->\n",

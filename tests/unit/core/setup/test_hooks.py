@@ -77,13 +77,13 @@ def test_it_is_laid_out_as_the_file_is() -> None:
 @pytest.mark.parametrize(
     ("text", "problem", "line"),
     [
-        ('{\n  "a": [}\n', "this is no JSON: ", 2),
-        ('{\n  "a": 1,\n}\n', "this is no JSON: remove this comma", 2),
-        ('{\n  // mine\n  "a": 1\n}\n', "this is no JSON: JSON has no comments", 2),
-        ("\n[1]\n", "this is no JSON object", 2),
-        ("what", "this is no JSON: ", 1),
-        ('{\n "hooks": []}', "hooks is no JSON object", 2),
-        ('{"hooks": {\n\n"Stop": {}}}', "hooks.Stop is no list", 3),
+        ('{\n  "a": [}\n', "this is not JSON: ", 2),
+        ('{\n  "a": 1,\n}\n', "this is not JSON: remove this comma", 2),
+        ('{\n  // mine\n  "a": 1\n}\n', "this is not JSON: JSON has no comments", 2),
+        ("\n[1]\n", "this is not a JSON object", 2),
+        ("what", "this is not JSON: ", 1),
+        ('{\n "hooks": []}', "hooks is not a JSON object", 2),
+        ('{"hooks": {\n\n"Stop": {}}}', "hooks.Stop is not a list", 3),
     ],
 )
 def test_what_cannot_be_merged_stays_and_is_reported(text: str, problem: str, line: int) -> None:

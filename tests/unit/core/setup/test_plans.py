@@ -100,8 +100,8 @@ def test_what_the_plan_has_already_is_not_added_again_and_reported() -> None:
     written = add_items("- [x] old\n", twice)
     assert [title for title, _, _ in read(written.text)] == ["old", "new"]
     assert written.notes == (
-        "the plan has the item 'OLD' already, so it was not added again",
-        "the plan has the item 'New' already, so it was not added again",
+        "the plan already has the item 'OLD', so it was not added again",
+        "the plan already has the item 'New', so it was not added again",
     )
 
 

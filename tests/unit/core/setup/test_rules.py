@@ -34,7 +34,7 @@ class TestDescription:
 
     def test_a_short_one_says_how_short_and_all_warnings_come_before_the_suggestion(self) -> None:
         assert said("  Repair the login  ") == [
-            (WARNING, "Short (16 of 50 characters): say what is wanted, and why."),
+            (WARNING, "Short (16 of 50 characters): say what you want, and why."),
             (WARNING, NO_CRITERIA),
             (INFORMATION, NO_TESTS),
         ]

@@ -89,7 +89,7 @@ def test_a_form_that_the_two_readers_see_differently_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("tomlkit.dumps", lambda _document: "lost = true\n")
-    with pytest.raises(ConfigError, match="written in a way that cannot be added to"):
+    with pytest.raises(ConfigError, match="written in a form that ralph cannot extend"):
         with_settings("a = 1\n", {("a",): 2})
 
 
@@ -125,7 +125,7 @@ def test_a_removal_that_the_two_readers_see_differently_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("tomlkit.dumps", lambda _document: "lost = true\n")
-    with pytest.raises(ConfigError, match="written in a way that cannot be changed"):
+    with pytest.raises(ConfigError, match="written in a form that ralph cannot change"):
         without_setting("a = 1\nb = 2\n", ("a",))
 
 

@@ -84,12 +84,12 @@ def test_one_that_is_there_already_is_reported() -> None:
         "Be quick",
     ]
     assert written.notes == (
-        "the plan has the item 'Send a mail' already, so it was not added again",
-        "the plan has the item 'Be quick' already, so it was not added again",
+        "the plan already has the item 'Send a mail', so it was not added again",
+        "the plan already has the item 'Be quick', so it was not added again",
     )
 
 
 @pytest.mark.parametrize("text", ["", "{", '{"userStories": 1}', "\n7"])
 def test_a_file_that_is_none_is_refused_with_its_line(text: str) -> None:
-    with pytest.raises(RalphError, match=r"cannot be added to: line \d: .*; mend that first"):
+    with pytest.raises(RalphError, match=r"cannot be extended: line \d: .*; fix that first"):
         add_stories(text, [QUICK])

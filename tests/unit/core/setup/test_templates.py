@@ -69,13 +69,13 @@ def test_items_alone_are_one_too() -> None:
 def test_an_empty_one_cannot_be_used(text: str) -> None:
     read = read_template("a", text, source=TemplateSource.OWN)
     assert read.template is None
-    assert read.problems[-1] == "it is empty; write the description that a task begins with"
+    assert read.problems[-1] == "it is empty; write the description that a task starts with"
 
 
 @pytest.mark.parametrize(
     ("head", "problem"),
     [
-        ("profile: waterfall\n", "the profile 'waterfall' is not known; use one of spec, "),
+        ("profile: waterfall\n", "there is no profile 'waterfall'; use one of spec, "),
         ("title: {deep: [x]}\n", "line 2: "),
     ],
 )
@@ -91,7 +91,7 @@ def test_too_many_items_are_cut_and_reported() -> None:
     read = read_template("a", f"Text\n# Plan\n{listed}", source=TemplateSource.OWN)
     assert read.template is not None
     assert len(read.template.items) == MAX_ITEMS
-    assert list(read.problems) == ["of its 501 items the first 500 are taken"]
+    assert list(read.problems) == ["only the first 500 of its 501 items are taken"]
 
 
 @given(st.text(alphabet=st.sampled_from("-:#Plan \n\rtile[]x"), max_size=150))

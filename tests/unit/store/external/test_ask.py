@@ -120,7 +120,7 @@ def test_replies_to_others_and_to_earlier_ones_are_not_ours(place: Place) -> Non
 
 
 def test_where_no_engine_runs_nothing_is_posted(place: Place) -> None:
-    with pytest.raises(NoEngine, match=r"no engine runs in .*; start one with: ralph run"):
+    with pytest.raises(NoEngine, match=r"no engine is running in .*; start one with: ralph run"):
         send_command(place.worktree, place.found(live=False), command())
     assert collect_commands(place.state.inbox) == []
 
@@ -130,7 +130,7 @@ def test_an_engine_that_ends_without_a_word_is_reported_and_the_command_taken_ba
 ) -> None:
     with (
         engine(place, lambda _: []),
-        pytest.raises(NoEngine, match="ended before it read the command; see: ralph status"),
+        pytest.raises(NoEngine, match="ended before it read the command; check it: ralph status"),
     ):
         send_command(place.worktree, place.found(), command())
     assert collect_commands(place.state.inbox) == []
@@ -177,7 +177,7 @@ def test_an_engine_that_does_not_listen_to_stop_now_is_signalled(
         reply = send_command(place.worktree, place.found(), stop_now())
         assert process.wait(PATIENCE) == -15
     assert reply == CommandReply(
-        accepted=True, code="signalled", text=f"the engine (pid {process.pid}) was told to end"
+        accepted=True, code="signalled", text=f"asked the engine (pid {process.pid}) to end"
     )
 
 

@@ -210,8 +210,8 @@ def test_without_a_database_it_says_how_to_make_one(root: Path) -> None:
     with pytest.raises(IssuesMissing) as caught:
         read_snapshot(bd_of(root))
     assert caught.value.message == (
-        f"bd has no issues in {root}: no beads database found; run 'bd init' to create a database; "
-        "make its database with: bd init, or choose another profile with --profile"
+        f"bd has no issues in {root}: no beads database found; run 'bd init' to create a "
+        "database; create its database with bd init, or choose another profile with --profile"
     )
 
 
@@ -249,8 +249,8 @@ def test_what_fails_is_reported_kindly(root: Path, body: str, said: str) -> None
     with pytest.raises(IssuesMissing) as caught:
         read_snapshot(program(root, body))
     assert caught.value.message == (
-        f"the issues in {root} cannot be read: bd list --all --limit 0 failed in {root}: "
-        f"{said}; look at them yourself: bd list"
+        f"the issues in {root} cannot be read: bd list --all --limit 0 failed in {root}: {said}; "
+        "try it yourself: bd list"
     )
 
 
@@ -276,7 +276,7 @@ def test_one_that_hangs_is_ended_with_all_that_it_started(root: Path) -> None:
         "os.fork(); time.sleep(600)",
     )
     quick = Bd(program=bd.program, root=root, environment=bd.environment, timeout_seconds=1)
-    with pytest.raises(IssuesMissing, match=r"bd list did not answer in 1 s"):
+    with pytest.raises(IssuesMissing, match=r"bd list did not answer within 1 s"):
         read_snapshot(quick)
     with lock.open("w") as file:
         # It is theirs for as long as one of them lives.

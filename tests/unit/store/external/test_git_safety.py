@@ -47,8 +47,8 @@ def test_git_is_not_started_where_it_would_wait(root: Path, name: str) -> None:
     with pytest.raises(StateUnusable) as refused:
         run_git(root, "status")
     assert refused.value.message == (
-        f"{root / name} is a named pipe, no regular file, and git cannot work with it; remove it, "
-        "or put a file there"
+        f"{root / name} is a named pipe, not a regular file, and git cannot work with it; remove "
+        "it, or replace it with a file"
     )
     assert find_blocking_input(root) == refused.value.message
 
@@ -58,7 +58,7 @@ def test_a_link_to_a_device_and_a_huge_file_are_refused(root: Path) -> None:
     exclude.parent.mkdir(exist_ok=True)
     exclude.unlink(missing_ok=True)
     exclude.symlink_to("/dev/zero")
-    with pytest.raises(StateUnusable, match="exclude is a device, no regular file"):
+    with pytest.raises(StateUnusable, match="exclude is a device, not a regular file"):
         run_git(root, "status")
     exclude.unlink()
     with exclude.open("wb") as file:
@@ -105,9 +105,9 @@ def test_git_that_does_not_answer_is_ended_and_what_it_waits_for_is_named(
     with pytest.raises(RalphError) as failed:
         run_git(root, "status", "--porcelain", "--untracked-files=all")
     assert failed.value.message == (
-        f"git status --porcelain --untracked-files=all did not end in 0.5 s in {root}, so it was "
-        f"ended: {root / 'src/.gitignore'} is a named pipe, no regular file, and git cannot work "
-        "with it; remove it, or put a file there"
+        f"git status --porcelain --untracked-files=all did not finish within 0.5 s in {root}, so "
+        f"it was ended: {root / 'src/.gitignore'} is a named pipe, not a regular file, and git "
+        "cannot work with it; remove it, or replace it with a file"
     )
 
 
@@ -118,5 +118,5 @@ def test_what_git_would_wait_for_is_searched_for_long_before_its_time_is_over(
     replace_by_pipe(root / "src/.gitignore")
     with pytest.raises(RalphError) as failed:
         run_git(root, "status", "--porcelain", "--untracked-files=all")
-    assert "did not end in 0.5 s" in failed.value.message
+    assert "did not finish within 0.5 s" in failed.value.message
     assert f"{root / 'src/.gitignore'} is a named pipe" in failed.value.message

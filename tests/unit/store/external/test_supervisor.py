@@ -236,7 +236,7 @@ class TestGit:
         monkeypatch.setattr(git_command, "READ_SECONDS", 0.5)
         with hanging_git(tmp_path), pytest.raises(RalphError) as caught:
             run_git(tmp_path, "status", "--porcelain")
-        assert "git status --porcelain did not end in 0.5 s" in caught.value.message
+        assert "git status --porcelain did not finish within 0.5 s" in caught.value.message
         assert ".gitattributes" in caught.value.message
         assert not is_alive(int(wait_for(tmp_path / "filter.pid")))
         assert not (tmp_path / ".git/index.lock").exists()
@@ -244,7 +244,7 @@ class TestGit:
     def test_one_that_a_stop_ends_says_so(self, tmp_path: Path) -> None:
         with hanging_git(tmp_path):
             threading.Thread(target=end_after, args=(tmp_path / "filter.pid",)).start()
-            with pytest.raises(RalphError, match="since the run is being ended"):
+            with pytest.raises(RalphError, match="because the run is ending"):
                 run_git(tmp_path, "status", "--porcelain")
         assert not is_alive(int(wait_for(tmp_path / "filter.pid")))
 
@@ -252,7 +252,7 @@ class TestGit:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(git_command, "READ_SECONDS", 0.5)
-        with hanging_git(tmp_path), pytest.raises(RalphError, match="did not end"):
+        with hanging_git(tmp_path), pytest.raises(RalphError, match="did not finish"):
             run_git(tmp_path, "update-index", "-q", "--refresh")
         assert not (tmp_path / ".git/index.lock").exists()
 

@@ -293,8 +293,8 @@ class TestEnvironment:
         ("name", "value", "words"),
         [
             ("RALPH_MAX_STUCK", "many", " must be a whole number, such as 3; it is "),
-            ("RALPH_TIMEOUTS_IDLE", "1 week", ": '1 week' is no duration; write 30m"),
-            ("RALPH_TIMEOUT", "1 week", ": '1 week' is no duration; write 30m"),
+            ("RALPH_TIMEOUTS_IDLE", "1 week", ": '1 week' is not a duration; write 30m"),
+            ("RALPH_TIMEOUT", "1 week", ": '1 week' is not a duration; write 30m"),
             ("RALPH_LOGS_FORM", "all", " must be one of run, iteration, jsonl; it is "),
             ("RALPH_PROGRESS_EVIDENCE", "commits,luck", "a list of commits, worktree, tasks"),
             ("RALPH_PATHS_LOGS", "../logs", "must be a path inside the work tree"),
@@ -524,10 +524,12 @@ class TestFile:
             pytest.param(b"a = 1\nb = '\xff'\n", ":2: this is not UTF-8", id="latin-1"),
             pytest.param(b"\x7fELF\x00\x01\x02", ":1: ", id="binary"),
             pytest.param(
-                "a = " + "[" * 100_000, ": its values are too deep or too long", id="deep"
+                "a = " + "[" * 100_000, ": its values are nested too deeply or too long", id="deep"
             ),
             pytest.param(
-                "a = " + "9" * 10_000, ": its values are too deep or too long", id="long-number"
+                "a = " + "9" * 10_000,
+                ": its values are nested too deeply or too long",
+                id="long-number",
             ),
             pytest.param(
                 "x = 1\n" + "a." * 50_000 + "b = 1",
@@ -566,5 +568,5 @@ class TestFile:
         path = write(tmp_path, "")
         path.unlink()
         make(path)
-        with pytest.raises(ConfigError, match="no regular file"):
+        with pytest.raises(ConfigError, match="not a regular file"):
             load(tmp_path)

@@ -97,8 +97,8 @@ class TestSettings:
         with pytest.raises(UsageError) as caught:
             require_one_profile(settings)
         assert caught.value.message == (
-            "several plans lie here: @fix_plan.md (fixplan), prd.json (stories); say which one is "
-            'meant, such as --profile fixplan, or profile = "…" in .ralph/config.toml'
+            "there are several plans: @fix_plan.md (fixplan), prd.json (stories); choose one, "
+            'such as --profile fixplan, or profile = "…" in .ralph/config.toml'
         )
 
 

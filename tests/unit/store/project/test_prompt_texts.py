@@ -98,7 +98,7 @@ def test_implement_is_a_word_of_stories_alone(root: Path, own: Path) -> None:
 
 def test_what_is_no_file_is_reported(root: Path, own: Path) -> None:
     (root / ".ralph/prompts/PROMPT_build.md").mkdir(parents=True)
-    with pytest.raises(StateUnusable, match=r"PROMPT_build\.md is a folder, no regular file"):
+    with pytest.raises(StateUnusable, match=r"PROMPT_build\.md is a folder, not a regular file"):
         found_in(root, own)
 
 

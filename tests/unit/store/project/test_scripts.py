@@ -159,10 +159,10 @@ class TestWhatTheProjectChanges:
         seen = found(root, "./target/app; ./made; pytest; . $1")
         assert not seen.files
         assert list(seen.not_covered) == [
-            "target/app: git ignores it, so it is taken for something that the project builds",
-            "made: it is no text, so it is taken for something that the project builds",
+            "target/app: git ignores it, so it counts as built by the project",
+            "made: it is not text, so it counts as built by the project",
             f"a file that line 1 of {SCRIPT} runs: its name is computed",
-            "what pytest runs (conftest.py, and what the project is made of)",
+            "what pytest runs (conftest.py, and the project's own files)",
         ]
 
     def test_what_was_covered_stays_covered(self, root: Path) -> None:
@@ -180,7 +180,7 @@ class TestWhatTheProjectChanges:
         text = "#!/bin/sh\n# ralph: may-change = src/**\npython src/main.py; python tools/check.py"
         seen = found(root, text)
         assert list(seen.files) == ["tools/check.py"]
-        assert "src/main.py: the script says that it may change" in seen.not_covered
+        assert "src/main.py: the script may change it" in seen.not_covered
 
     def test_outside_of_a_repository_nothing_is_ignored(self, tmp_path: Path) -> None:
         put(tmp_path, {"a.sh": ""})

@@ -86,7 +86,7 @@ class TestLooking:
         self, tmp_path: Path, make: Any, name: str
     ) -> None:
         make(decide(tmp_path).with_name(name))
-        with pytest.raises(StateUnusable, match="no regular file"):
+        with pytest.raises(StateUnusable, match="not a regular file"):
             load_halt_files(tmp_path, PATHS)
 
 

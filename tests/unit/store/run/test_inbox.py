@@ -49,7 +49,7 @@ class TestPost:
 
     def test_an_inbox_that_cannot_be_made_is_reported(self, tmp_path: Path) -> None:
         lay(tmp_path, "state", b"")
-        with pytest.raises(StateUnusable, match="cannot be made"):
+        with pytest.raises(StateUnusable, match="cannot be created"):
             post_command(tmp_path / "state" / "inbox", COMMANDS[0])
 
 

@@ -169,7 +169,7 @@ def test_the_first_failure_is_kept_and_the_run_continues(tmp_path: Path) -> None
     iterate(log, 1, b"hello\n")
     first = log.problem
     assert first is not None
-    assert "cannot be made" in first
+    assert "cannot be created" in first
     (tmp_path / "logs").unlink()
     with small_files(100):
         iterate(log, 2)

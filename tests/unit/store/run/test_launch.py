@@ -63,8 +63,8 @@ def test_an_engine_that_cannot_start_says_why(tmp_path: Path) -> None:
         assert launched.exit_code == 5
         # What an earlier one said is not said again.
         assert launched.error == (
-            f"ralph: {tmp_path} is not in a git work tree; "
-            "change into your repository, or make one with git init"
+            f"ralph: {tmp_path} is not in a git work tree; change into your repository, or create "
+            "one with git init"
         )
     assert len(files.engine_errors.read_text(encoding="utf-8").splitlines()) == 2
 

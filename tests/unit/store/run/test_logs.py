@@ -260,7 +260,7 @@ class TestSummary:
         text = (tmp_path / "a" / "logs" / "summary.csv").read_text(encoding="utf-8")
         assert [line[:2] for line in text.splitlines()] == ["it", "1,", "2,"]
         (tmp_path / "file").touch()
-        with pytest.raises(StateUnusable, match="cannot be made"):
+        with pytest.raises(StateUnusable, match="cannot be created"):
             write_summary(tmp_path / "file" / "logs", [])
 
 

@@ -103,7 +103,7 @@ def test_half_a_note_and_what_is_no_note_are_passed_over(state: StateFolder) -> 
 
 def test_where_none_can_be_left_it_is_reported(tmp_path: Path) -> None:
     (tmp_path / "state").write_text("a file", encoding="utf-8")
-    with pytest.raises(StateUnusable, match="cannot be made"):
+    with pytest.raises(StateUnusable, match="cannot be created"):
         queue_note(StateFolder(folder=tmp_path / "state"), "first", by="Ada")
 
 

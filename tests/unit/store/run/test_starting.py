@@ -94,7 +94,7 @@ class TestStart:
         assert (launches.arguments[:2], begun.limit) == (["run", "20"], 20)
 
     def test_there_must_be_a_run_to_resume(self, worktree: Worktree, state: StateFolder) -> None:
-        with pytest.raises(NoEngine, match="there was never a run in"):
+        with pytest.raises(NoEngine, match="no run in"):
             start(worktree, state, StartOrder(environment={}, resume=True), Launches())
 
     def test_no_arguments_are_only_the_verb(self) -> None:
@@ -135,5 +135,5 @@ class TestRefusals:
             start(worktree, state, StartOrder(environment={}), Launches(said, 70))
         assert raised.value.exit_code == 70
         words = raised.value.message
-        assert words.startswith(f"the engine ended with 70 before its run began: {last}; ")
+        assert words.startswith(f"the engine ended with 70 before the run began: {last}; ")
         assert words.endswith("engine.err")

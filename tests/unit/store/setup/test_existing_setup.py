@@ -76,20 +76,20 @@ class TestSettings:
             "breaker.no_progress_open": 4,
         }
         assert found.not_taken == (
-            "PROJECT_NAME: there is no such setting here",
-            "CB_SAME_ERROR_THRESHOLD: 'many' is no value for breaker.same_error_open",
-            "CB_PERMISSION_DENIAL_THRESHOLD: '-1' is no value for breaker.denials_open",
-            "CLAUDE_CODE_CMD: there is no such setting here",
+            "PROJECT_NAME: there is no such setting",
+            "CB_SAME_ERROR_THRESHOLD: 'many' is not a valid value for breaker.same_error_open",
+            "CB_PERMISSION_DENIAL_THRESHOLD: '-1' is not a valid value for breaker.denials_open",
+            "CLAUDE_CODE_CMD: there is no such setting",
         )
 
     @pytest.mark.parametrize(
         ("line", "why"),
         [
-            ("SESSION_CONTINUITY=maybe", "'maybe' is no value for session.resume"),
-            ("SESSION_CONTINUITY=$YES", "only a shell could say what $YES is"),
-            ("SESSION_CONTINUITY='open", "only a shell could say what 'open is"),
-            ("SESSION_CONTINUITY=a b", "only a shell could say what a b is"),
-            ("SESSION_CONTINUITY='$5'", "'$5' is no value for session.resume"),
+            ("SESSION_CONTINUITY=maybe", "'maybe' is not a valid value for session.resume"),
+            ("SESSION_CONTINUITY=$YES", "only a shell can compute $YES"),
+            ("SESSION_CONTINUITY='open", "only a shell can compute 'open"),
+            ("SESSION_CONTINUITY=a b", "only a shell can compute a b"),
+            ("SESSION_CONTINUITY='$5'", "'$5' is not a valid value for session.resume"),
         ],
     )
     def test_what_cannot_be_read_is_left_with_its_reason(
@@ -113,7 +113,7 @@ class TestPrompt:
         [
             (SIGNALLING, ".ralph/PROMPT.md", None),
             ("Do one task.\n", None, "does not ask for a RALPH_STATUS block"),
-            (SIGNALLING + "{{ goal }}\n", None, "holds {{ goal }}, which is a placeholder here"),
+            (SIGNALLING + "{{ goal }}\n", None, "contains {{ goal }}, which is a placeholder here"),
         ],
     )
     def test_one_that_the_loop_can_hear_is_taken(

@@ -164,7 +164,7 @@ class TestPlan:
         planned = set_up(tree, state, order())
         assert actions(planned)["fix_plan.md"] is SetupFileAction.CHANGE
         assert planned.notes == (
-            "the plan has the item 'Send a mail' already, so it was not added again",
+            "the plan already has the item 'Send a mail', so it was not added again",
         )
         assert load_settings(tree.root, {}, {}).config.paths.plan is None
 
@@ -322,14 +322,14 @@ class TestRefused:
         planned = plan_setup(tree.root, order(), environment={}, today=TODAY)
         (tree.root / name).parent.mkdir(exist_ok=True)
         (tree.root / name).write_text("# theirs\n")
-        with pytest.raises(StateUnusable, match="was changed by somebody else meanwhile"):
+        with pytest.raises(StateUnusable, match="changed in the meantime"):
             write_setup(tree, state, planned, order())
         assert everything(tree.root) == {".gitignore": b"mine\n", name: b"# theirs\n"}
 
     def test_a_folder_that_cannot_be_made(self, tree: Worktree, state: StateFolder) -> None:
         planned = plan_setup(tree.root, order(), environment={}, today=TODAY)
         (tree.root / ".ralph").write_text("in the way")
-        with pytest.raises(StateUnusable, match="cannot be made"):
+        with pytest.raises(StateUnusable, match="cannot be created"):
             write_setup(tree, state, planned, order())
         assert everything(tree.root) == {".ralph": b"in the way"}
 

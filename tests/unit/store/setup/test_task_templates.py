@@ -79,8 +79,8 @@ def test_bad_ones_are_reported_and_the_others_are_there(tmp_path: Path) -> None:
     (tmp_path / "g-profile.md").write_text("---\nprofile: x\n---\nGood", encoding="utf-8")
     found = load(tmp_path)
     assert [one.id for one in found.choices[len(BUILT_IN) :]] == ["own:e-good", "own:g-profile"]
-    words = ["no regular file", "is not UTF-8", "it is empty", "is larger than"]
-    words += ["no regular file", "the profile 'x' is not known"]
+    words = ["not a regular file", "is not UTF-8", "it is empty", "is larger than"]
+    words += ["not a regular file", "there is no profile 'x'"]
     assert len(found.problems) == len(words)
     for said, wanted in zip(found.problems, words, strict=True):
         assert said.startswith(f"the template {tmp_path}")
@@ -92,7 +92,7 @@ def test_a_flood_of_them_is_cut_and_reported(tmp_path: Path) -> None:
         (tmp_path / f"{number:03}.md").write_text("x", encoding="utf-8")
     found = load(tmp_path)
     assert len(found.choices) == len(BUILT_IN) + MOST_OWN
-    assert found.problems == (f"of the 201 templates in {tmp_path} the first 200 are read",)
+    assert found.problems == (f"only the first 200 of the 201 templates in {tmp_path} are read",)
 
 
 def test_where_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

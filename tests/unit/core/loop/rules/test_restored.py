@@ -31,10 +31,10 @@ DROPPED = RevertedChange(
     text="the agent's version",
     commit="1a2b",
 )
-BROKEN = RevertedChange(path="tasks.json", what=Forbidden.CHANGED, why="it is no JSON\nany more")
+BROKEN = RevertedChange(path="tasks.json", what=Forbidden.CHANGED, why="it is not JSON\nany more")
 LINES = (
     f"plan.md (Write the manual; …): {GUARD_RULES[Forbidden.DROPPED]}",
-    "tasks.json: it is no JSON any more",
+    "tasks.json: it is not JSON any more",
 )
 DROPS = turn(STATUS="IN_PROGRESS", restores=(DROPPED, BROKEN))
 
@@ -84,7 +84,7 @@ def test_the_message_of_the_commit_names_files_and_rules_and_no_stranger_s_words
     assert "- tasks.json: no iteration may change this file\n" in several
 
 
-OFFENCE = "plan.md in HEAD holds what no agent may do: a; commit the one of the work tree"
+OFFENCE = "plan.md in HEAD contains a forbidden change: a; commit the one of the work tree"
 OVERLOADED = replace(crash, failure_kind=AgentFailure.OVERLOADED)
 COMPLETE = replace(finishes, promises=(promise("complete"),))
 

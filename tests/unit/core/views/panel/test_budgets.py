@@ -74,8 +74,8 @@ def test_without_limits_nothing_is_limited() -> None:
 
 def test_what_an_agent_does_not_show_is_not_made_up() -> None:
     sight = look(usage=None)
-    assert told(sight)["cost"] == ("not told, at most $5.00", Tone.PLAIN)
-    assert told(sight)["tokens"] == ("not told, at most 40k", Tone.PLAIN)
+    assert told(sight)["cost"] == ("not reported, at most $5.00", Tone.PLAIN)
+    assert told(sight)["tokens"] == ("not reported, at most 40k", Tone.PLAIN)
     assert lenses(sight)[2].title == "iteration 3 of 20 · 2 min of 2h"
     assert sight.state is not None
     assert list(budget_words(sight.state)) == ["2m 0s of 2h"]

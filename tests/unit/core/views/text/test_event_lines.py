@@ -203,8 +203,8 @@ class TestHeader:
         ("known", "words"),
         [
             ({}, "$5.00"),
-            ({"overshoots": True}, "$5.00 (known after an iteration, so one may overshoot)"),
-            ({"unmetered": True}, "$5.00 (as far as the agent tells; not every one does)"),
+            ({"overshoots": True}, "$5.00 (known after an iteration, so one may exceed it)"),
+            ({"unmetered": True}, "$5.00 (if the agent reports it; not all do)"),
         ],
     )
     def test_a_limit_that_may_be_passed_says_so(self, known: dict[str, Any], words: str) -> None:
