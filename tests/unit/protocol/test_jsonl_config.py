@@ -33,8 +33,8 @@ def test_a_mapping_that_cannot_be_meant_is_refused(given: dict[str, Any], words:
 @pytest.mark.parametrize(
     ("table", "words"),
     [
-        ({"output": {}}, "and dialect is not set; set it, or remove output"),
-        ({"output": {}, "dialect": "claude"}, "and dialect is 'claude'"),
+        ({"output": {}}, "but dialect is not set; set it, or remove output"),
+        ({"output": {}, "dialect": "claude"}, "but dialect is 'claude'"),
     ],
 )
 def test_a_mapping_without_its_dialect_is_refused(table: dict[str, Any], words: str) -> None:
