@@ -20,9 +20,10 @@ from typing import NamedTuple
 from ralph_ls.core.plan.diff.text_diff import TextChange
 from ralph_ls.core.plan.edit.proposals import Lines, item_text
 from ralph_ls.core.plan.model import Task, TaskKind
-from ralph_ls.core.plan.parse.items import find_remark, opening_sign, read_field, read_state
+from ralph_ls.core.plan.parse.items import read_field
 from ralph_ls.core.plan.parse.lines import find_marks
 from ralph_ls.core.plan.parse.non_list_items import TableColumns, cells_of, read_columns
+from ralph_ls.core.plan.parse.state_words import find_remark, opening_sign, read_state
 from ralph_ls.protocol.task_words import Priority
 
 

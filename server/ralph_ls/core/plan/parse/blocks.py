@@ -16,9 +16,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from ralph_ls.core.plan.model import Tally, Task, TaskKind
-from ralph_ls.core.plan.parse.headings import HeadingSection, SectionKind
+from ralph_ls.core.plan.parse.headings import HeadingClass, HeadingSection, SectionKind
 from ralph_ls.core.plan.parse.items import PlanItemDraft
 from ralph_ls.core.plan.parse.lines import BlockFinding
+from ralph_ls.core.plan.parse.non_list_items import has_state
 from ralph_ls.core.plan.parse.scanner import begins_block, scan_block
 from ralph_ls.core.plan.parse.task_rules import (
     ParsedRow,
@@ -92,7 +93,7 @@ _SIMPLE_LINE = re.compile(
     rf"([^\r\n]*+)(?<![:\s])(?:\r?\n|\Z)"
 )
 _STATES = {" ": TaskState.TODO, "x": TaskState.DONE, "X": TaskState.DONE}
-_CONTEXT = PlanContext(has_box=True, has_states=False, numbered=frozenset(), headings=frozenset())
+_CONTEXT = PlanContext(has_box=True, has_headings=False, numbered=frozenset(), headings=frozenset())
 
 
 def _to_row(
@@ -188,6 +189,12 @@ def _simple_rows(
     return rows
 
 
+def _class_of(heading: PlanItemDraft) -> HeadingClass:
+    name = heading.section.name
+    return HeadingClass.STATED if name is None or has_state(heading) else name
+
+
+_NO_LISTS = frozenset({SectionKind.NOTES, SectionKind.PROSE})
 OpenSections = tuple[HeadingSection, ...]
 
 
@@ -255,11 +262,13 @@ class PlanBlock:
         "_read_as",
         "_reading",
         "enter",
+        "has_dash",
+        "headings",
         "leave",
         "level",
         "n_boxes",
         "numbered",
-        "states",
+        "others",
         "text",
     )
 
@@ -273,8 +282,12 @@ class PlanBlock:
         """How many items are tasks for their box."""
         self.numbered: frozenset[HeadingSection] = frozenset()
         """The sections in which a numbered item has a box."""
-        self.states: tuple[HeadingSection, ...] = ()
-        """The sections whose headings have a state, in the order of the text."""
+        self.headings: tuple[tuple[HeadingSection, HeadingClass], ...] = ()
+        """The sections whose headings may be tasks, in the order of the text."""
+        self.others: tuple[HeadingClass | None, ...] = ()
+        """Their classes, and None for each row of a table with a state but no box."""
+        self.has_dash = False
+        """Whether some box is ``[-]``, which dialects read differently."""
         self._items: tuple[PlanItemDraft, ...] = ()
         self._odd: tuple[BlockFinding, ...] = ()
         self._own: frozenset[HeadingSection] = frozenset()
@@ -311,12 +324,13 @@ class PlanBlock:
         self._own = frozenset(item.section for item in items)
         self.n_boxes = sum(map(counts_with_box, items))
         self.numbered = frozenset(numbered_sections(items))
-        self.states = tuple(
-            item.section
-            for item in items
-            if item.kind is TaskKind.HEADING
-            and item.section.kind not in {SectionKind.NOTES, SectionKind.PROSE}
+        listed = [item for item in items if item.section.kind not in _NO_LISTS]
+        self.headings = tuple(
+            (item.section, _class_of(item)) for item in listed if item.kind is TaskKind.HEADING
         )
+        rows = (None for item in listed if item.kind is TaskKind.ROW and item.box is None)
+        self.others = (*(its_class for _, its_class in self.headings), *rows)
+        self.has_dash = any(item.box == "-" for item in items)
 
     def keep_counts(self, n_open: int, n_done: int, *, is_numbered: bool) -> None:
         """Keep the counts of plain lines; nothing else in a plan changes them."""

@@ -28,4 +28,4 @@ KIRO = MarkdownDialect(dash=TaskState.IN_PROGRESS)
 
 def find_dialect(text: str) -> MarkdownDialect:
     """The dialect that a text shows by a tool's own marks, so that edits need not be given it."""
-    return KIRO if "_Requirements:" in text and "[-]" in text else PLAIN
+    return KIRO if "_Requirements:" in text else PLAIN

@@ -11,8 +11,21 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import lru_cache
+from typing import NamedTuple
 
-from ralph_ls.protocol.task_words import Priority
+from ralph_ls.core.plan.parse.section_words import (
+    DONE,
+    NOTES,
+    PRIORITIES,
+    PROSE,
+    PROSE_LAST_WORDS,
+    STEP_NAME,
+    STEPS,
+    TASK_NAME,
+    TASKS,
+)
+from ralph_ls.core.plan.parse.state_words import closing_remark, opening_sign, read_state
+from ralph_ls.protocol.task_words import Priority, TaskState
 
 
 class SectionKind(Enum):
@@ -32,6 +45,17 @@ class SectionKind(Enum):
     """Never tasks, not even with a box (docs/rules.md#plans)."""
 
 
+class HeadingClass(Enum):
+    """Why a heading may be a task."""
+
+    STATED = auto()
+    """It has a state."""
+    TASK = auto()
+    """It is named like a task: ``Task 1: …``, ``T001: …``."""
+    STEP = auto()
+    """It is named like a part of the work: ``Phase 1: …``."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class HeadingSection:
     """The part of a plan below one heading; compared by identity, since titles repeat."""
@@ -49,6 +73,19 @@ class HeadingSection:
     """
     parent: HeadingSection | None = field(default=None, repr=False)
     """The section around this one."""
+    is_title: bool = False
+    """True for the first heading, if it is of the first level; it hands nothing down."""
+    is_named: bool = False
+    """True if its own words give the kind, and not a heading around it; never of the title."""
+    is_done: bool = False
+    """True below ``Phase 1 (COMPLETED)``: items without a state are done."""
+    holds_steps: bool = True
+    """True for the title, for optional sections, and for ``Phase 1`` and the like: without any box
+    in the plan, numbered items directly below are tasks."""
+    in_task_file: bool = False
+    """True below a title such as ``TODO``, which counts only without any box in the plan."""
+    name: HeadingClass | None = None
+    """What it is named like."""
 
 
 def open_document() -> HeadingSection:
@@ -57,24 +94,52 @@ def open_document() -> HeadingSection:
 
 
 def open_section(
-    title: str, level: int, *, parent: HeadingSection, optional_sections: Sequence[str]
+    title: str,
+    level: int,
+    *,
+    parent: HeadingSection,
+    optional_sections: Sequence[str],
+    is_first: bool = False,
 ) -> HeadingSection:
     """Open the section of a heading inside its parent (the last heading of a higher level).
 
     Kind, priority and being optional are inherited by sub-headings (docs/rules.md#plans): a
     sub-heading may override them, except that notes stay notes, and that finished tasks stay
-    finished whatever priority they had.
+    finished whatever priority they had. The title of the document hands none of them down.
     """
-    own_kind, own_priority, is_optional = _judge_title(title, tuple(optional_sections))
+    words = _judge_title(title, tuple(optional_sections))
+    is_below_title = parent.is_title
+    inherited = SectionKind.PLAIN if is_below_title else parent.kind
+    is_plain = words.kind is SectionKind.PLAIN
+    is_title = level == 1 and is_first
+    kind = _combine(words.kind, inherited)
     return HeadingSection(
         title=title,
         level=level,
-        kind=_combine(own_kind, parent.kind),
-        priority=own_priority or parent.priority,
-        optional=parent.optional or is_optional,
-        may_be_task=level > 1 and own_kind is SectionKind.PLAIN,
+        kind=kind,
+        priority=words.priority or (None if is_below_title else parent.priority),
+        optional=words.is_optional or (parent.optional and not is_below_title),
+        may_be_task=level > 1 and is_plain,
         parent=parent,
+        is_title=is_title,
+        is_named=not is_plain and not is_title,
+        is_done=words.is_done if words.is_done is not None else parent.is_done,
+        holds_steps=is_title or words.holds_steps or words.is_optional,
+        in_task_file=parent.in_task_file or (is_below_title and parent.kind is SectionKind.TASKS),
+        name=words.name,
     )
+
+
+class _TitleWords(NamedTuple):
+    """What the words of a heading say."""
+
+    kind: SectionKind
+    priority: Priority | None
+    is_optional: bool
+    is_done: bool | None
+    """None where they give no state."""
+    holds_steps: bool
+    name: HeadingClass | None
 
 
 _LONGEST_HEADING_JUDGED = 200
@@ -107,42 +172,49 @@ _NOTES = re.compile(
     r"(?:(?:implementation|additional|session|agent|developer|technical|general|other|important) )?"
     r"notes?(?: (?:for|from|on|to) .*)?"
 )
+_TAG_BEFORE = re.compile(r"\s*\[[^\[\]]*\]:?\s*")
+_PRIORITY_OF_NAME = {name: Priority(level) for level, names in PRIORITIES.items() for name in names}
 _ISSUES = frozenset(
     {"issues discovered", "discovered issues", "bugs discovered", "discovered bugs"}
 )
-_TASKS = frozenset({
-    "action items", "active tasks", "backlog", "checklist", "current task", "current tasks",
-    "implementation tasks", "in progress", "next", "next steps", "next tasks", "next up",
-    "open", "open tasks", "outstanding", "outstanding tasks", "pending", "pending tasks",
-    "prioritised tasks", "prioritized tasks", "remaining", "remaining tasks", "remaining work",
-    "task breakdown", "task list", "tasks", "to do", "to do list", "todo", "todo list", "todos",
-    "up next", "upcoming", "upcoming tasks", "work items",
-})  # fmt: skip
-_PROSE = frozenset({
-    "about", "acceptance criteria", "appendix", "architecture", "assumptions", "background",
-    "changelog", "constraints", "context", "decisions", "definition of done", "design",
-    "discoveries", "environment", "example", "examples", "file structure", "glossary", "goal",
-    "goals", "history", "how it works", "how to use", "how to use this plan", "important",
-    "instructions", "introduction", "key decisions", "learnings", "legend", "lessons learned",
-    "links", "non goals", "objective", "objectives", "open questions", "out of scope", "overview",
-    "prerequisites", "process", "project structure", "purpose", "quality gates", "questions",
-    "references", "requirements", "resources", "risks", "rules", "scope", "status legend",
-    "success criteria", "summary", "tech stack", "template", "testing strategy", "tips", "usage",
-    "warnings", "workflow",
-})  # fmt: skip
-_PROSE_LAST_WORDS = ("guideline", "guidelines", "conventions", "principles", "references")
 
 
 @lru_cache(maxsize=1024)
-def _judge_title(
-    title: str, optional_sections: tuple[str, ...]
-) -> tuple[SectionKind, Priority | None, bool]:
+def _judge_title(title: str, optional_sections: tuple[str, ...]) -> _TitleWords:
     """Judge a heading by its words; the same few are read again with every change of a plan."""
     words = _normalise(title)
     priority, kind = _read_priority(title, words), _read_kind(words)
     if kind is SectionKind.PLAIN and priority is not None:
         kind = SectionKind.TASKS
-    return kind, priority, _is_optional(title, optional_sections)
+    is_optional = _is_optional(title, optional_sections)
+    bare = title[:_LONGEST_HEADING_JUDGED].translate(_MARKS).lower()
+    return _TitleWords(
+        kind,
+        priority,
+        is_optional,
+        _read_done(title, kind),
+        STEPS.match(bare) is not None,
+        _read_name(bare),
+    )
+
+
+def _read_done(title: str, kind: SectionKind) -> bool | None:
+    """Whether the heading says that what is below it is done; a sign in front may be decoration."""
+    if kind is SectionKind.DONE:
+        return True
+    remark = closing_remark(title.translate(_MARKS))
+    if remark is not None:
+        return remark.state is TaskState.DONE
+    sign = opening_sign(title) if kind is SectionKind.PLAIN else None
+    return None if sign is None else read_state(title[: sign[1]]) is TaskState.DONE
+
+
+def _read_name(bare: str) -> HeadingClass | None:
+    while (tag := _TAG_BEFORE.match(bare)) is not None:
+        bare = bare[tag.end() :]
+    if TASK_NAME.match(bare) is not None:
+        return HeadingClass.TASK
+    return None if STEP_NAME.match(bare) is None else HeadingClass.STEP
 
 
 def _normalise(title: str) -> str:
@@ -181,19 +253,19 @@ def _read_priority(title: str, words: str) -> Priority | None:
     named = _PRIORITY_PHRASE.search(folded) or _PRIORITY_NAMED.search(folded)
     if named is not None:
         return _PRIORITY_OF_WORD[named[1]]
-    return _PRIORITY_OF_WORD.get(_THINGS_AT_END.sub("", words))
+    return _PRIORITY_OF_WORD.get(_THINGS_AT_END.sub("", words)) or _PRIORITY_OF_NAME.get(words)
 
 
 def _read_kind(words: str) -> SectionKind:
-    if words in _TASKS:
+    if words in TASKS:
         return SectionKind.TASKS
-    if _DONE.fullmatch(words):
+    if _DONE.fullmatch(words) or words in DONE:
         return SectionKind.DONE
-    if _NOTES.fullmatch(words):
+    if _NOTES.fullmatch(words) or words in NOTES:
         return SectionKind.NOTES
     if words in _ISSUES:
         return SectionKind.ISSUES
-    if words in _PROSE or words.endswith(_PROSE_LAST_WORDS):
+    if words in PROSE or words.endswith(PROSE_LAST_WORDS):
         return SectionKind.PROSE
     return SectionKind.PLAIN
 

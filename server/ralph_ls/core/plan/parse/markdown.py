@@ -28,8 +28,8 @@ from ralph_ls.core.plan.parse.blocks import (
     move_block,
     read_block,
 )
-from ralph_ls.core.plan.parse.dialect import MarkdownDialect, find_dialect
-from ralph_ls.core.plan.parse.headings import HeadingSection, open_document
+from ralph_ls.core.plan.parse.dialect import PLAIN, MarkdownDialect, find_dialect
+from ralph_ls.core.plan.parse.headings import HeadingClass, HeadingSection, open_document
 from ralph_ls.core.plan.parse.lines import BlockFinding, find_marks, lines_of
 from ralph_ls.core.plan.parse.scanner import begins_block
 from ralph_ls.core.plan.parse.task_rules import ParsedRow, PlanContext
@@ -151,7 +151,7 @@ def parse_markdown(
         blocks.append(block)
         position += len(block.text)
         sections = block.leave
-    known = _Known(0, 0, Counter()).step(blocks, ())
+    known = _Known(0, 0, Counter(), Counter()).step(blocks, ())
     return _show_all(text, names, dialect, blocks, known)
 
 
@@ -214,27 +214,49 @@ class _Known(NamedTuple):
     """The facts of all blocks that matter for the whole plan, added up."""
 
     n_boxes: int
-    n_states: int
+    n_dashes: int
+    """Blocks with ``[-]``."""
+    others: Counter[HeadingClass | None]
+    """Headings that may be tasks, by class; rows of tables with a state but no box are None."""
     numbered: Counter[HeadingSection]
 
     def step(self, fresh: Sequence[PlanBlock], gone: Sequence[PlanBlock]) -> _Known:
         """Add the new blocks, and subtract the removed ones."""
-        numbered = self.numbered.copy()
+        numbered, others = self.numbered.copy(), self.others.copy()
+        n_dashes = self.n_dashes
         for block in fresh:
-            numbered.update(block.numbered)
+            if block.numbered:
+                numbered.update(block.numbered)
+            if block.others:
+                others.update(block.others)
+            n_dashes += block.has_dash
         for block in gone:
             numbered.subtract(block.numbered)
-        came = sum(block.n_boxes for block in fresh), sum(len(block.states) for block in fresh)
-        went = sum(block.n_boxes for block in gone), sum(len(block.states) for block in gone)
-        return _Known(
-            self.n_boxes + came[0] - went[0], self.n_states + came[1] - went[1], +numbered
-        )
+            if block.others:
+                others.subtract(block.others)
+            n_dashes -= block.has_dash
+        came = sum(block.n_boxes for block in fresh)
+        went = sum(block.n_boxes for block in gone)
+        return _Known(self.n_boxes + came - went, n_dashes, +others, +numbered)
+
+    def headings(self) -> frozenset[HeadingClass]:
+        """Which headings may be tasks: with a state, and where there are no boxes by their name.
+
+        Those named like steps are tasks only where none is named like a task.
+        """
+        found = {HeadingClass.STATED} & self.others.keys()
+        if self.n_boxes or (not found and None in self.others):
+            return frozenset(found)
+        named = HeadingClass.TASK if HeadingClass.TASK in self.others else HeadingClass.STEP
+        return frozenset(found | ({named} & self.others.keys()))
 
 
 def _is_below(block: PlanBlock, sections: OpenSections) -> bool:
     """Whether a block is below these headings; one that it begins with closes some."""
     if block.level == 0:
         return block.enter == sections
+    if block.level == 1 and (len(sections) == 1) != (len(block.enter) == 1):
+        return False
     around = [section for section in sections if section.level < block.level]
     return around == [section for section in block.enter if section.level < block.level]
 
@@ -246,7 +268,7 @@ def _show_all(
     blocks: Sequence[PlanBlock],
     known: _Known,
 ) -> ParsedPlan:
-    context = _context_of(known, blocks, dialect or find_dialect(text))
+    context = _context_of(known, blocks, dialect or _dialect_of(text, known))
     readings = [block.read_in(context) for block in blocks]
     tally: Counter[tuple[TaskState, bool]] = Counter()
     for reading in readings:
@@ -272,8 +294,8 @@ def _replace(
     gone = before.readings[first:last]
     known = before.known.step(fresh, [reading.block for reading in gone])
     names, context = before.optional_sections, before.context
-    dialect = before.dialect or find_dialect(text)
-    if known.n_states or context != _context_of(known, (), dialect):
+    dialect = before.dialect or _dialect_of(text, known)
+    if known.headings() or context != _context_of(known, (), dialect):
         kept = [reading.block for reading in before.readings]
         blocks = [*kept[:first], *fresh, *kept[last:]]
         return _show_all(text, names, before.dialect, blocks, known)
@@ -297,18 +319,24 @@ def _replace(
     return _show(source)
 
 
+def _dialect_of(text: str, known: _Known) -> MarkdownDialect:
+    """The dialect that the text shows; it is searched only where that matters."""
+    return find_dialect(text) if known.n_dashes else PLAIN
+
+
 def _context_of(
     known: _Known, blocks: Sequence[PlanBlock], dialect: MarkdownDialect
 ) -> PlanContext:
-    """Which headings are tasks: those with a state and no other task below them."""
+    """Which headings are tasks: those that may be, and have no other task below them."""
+    classes = known.headings()
     context = PlanContext(
         has_box=known.n_boxes > 0,
-        has_states=known.n_states > 0,
+        has_headings=bool(classes),
         numbered=frozenset(known.numbered),
         headings=frozenset(),
         dialect=dialect,
     )
-    if not known.n_states:
+    if not classes:
         return context
     occupied: set[HeadingSection | None] = set()
     for block in blocks:
@@ -316,8 +344,8 @@ def _context_of(
             _occupy(section, occupied)
     headings: set[HeadingSection] = set()
     for block in reversed(blocks):
-        for section in reversed(block.states):
-            if section not in occupied:
+        for section, its_class in reversed(block.headings):
+            if its_class in classes and section not in occupied:
                 headings.add(section)
                 _occupy(section.parent, occupied)
     return context._replace(headings=frozenset(headings))

@@ -11,9 +11,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ralph_ls.core.plan.model import TaskKind
-from ralph_ls.core.plan.parse.headings import HeadingSection
-from ralph_ls.core.plan.parse.items import PlanItemDraft, find_remark, find_sign, read_state
+from ralph_ls.core.plan.parse.headings import HeadingClass, HeadingSection
+from ralph_ls.core.plan.parse.items import PlanItemDraft
 from ralph_ls.core.plan.parse.lines import MarkdownLine
+from ralph_ls.core.plan.parse.state_words import (
+    closing_remark,
+    find_remark,
+    find_sign,
+    read_state,
+)
 from ralph_ls.core.plan.parse.titles import is_explicit_id
 from ralph_ls.protocol.task_words import TaskState
 
@@ -135,6 +141,8 @@ def heading_item(line: MarkdownLine, title: str, section: HeadingSection) -> Pla
         begins, ends = find_remark(title) or mark
         written_state = read_state(title[begins:ends])
         title = f"{title[:begins].rstrip()} {title[ends:].lstrip()}"
+    elif section.name is HeadingClass.TASK and (remark := closing_remark(title)) is not None:
+        written_state, title = remark.state, title[: remark.start]
     return PlanItemDraft(
         line=line.number,
         start=line.start,
@@ -156,7 +164,12 @@ def has_state(heading: PlanItemDraft) -> bool:
     """Whether the line of a heading has a state."""
     if heading.box is not None or heading.written_state is not None:
         return True
-    return _TAG.search(heading.text) is not None
+    return has_tag(heading.text)
+
+
+def has_tag(text: str) -> bool:
+    """Whether a text has a strike, or a tag such as ``[DONE]`` or ``[WIP]``."""
+    return _TAG.search(text) is not None
 
 
 def row_item(

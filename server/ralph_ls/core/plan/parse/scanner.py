@@ -322,7 +322,7 @@ class _Scan:
         """Record a heading that is a task if it has a state, perhaps from a line below."""
         self.heading = heading_item(line, title, self.sections[-1])
         self.heading_at = len(self.items)
-        if has_state(self.heading):
+        if self.sections[-1].name is not None or has_state(self.heading):
             self.items.append(self.heading)
 
     def _update_heading(self, text: str, item: PlanItemDraft | None = None) -> None:
@@ -393,6 +393,7 @@ class _Scan:
             self.items.append(row)
 
     def _enter_section(self, *, level: int, title: str) -> None:
+        is_first = len(self.sections) == 1
         while self.sections[-1].level >= level:
             self.sections.pop()
         section = open_section(
@@ -400,6 +401,7 @@ class _Scan:
             level,
             parent=self.sections[-1],
             optional_sections=self.optional_sections,
+            is_first=is_first,
         )
         self.sections.append(section)
 

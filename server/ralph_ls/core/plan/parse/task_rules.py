@@ -23,14 +23,17 @@ An item is judged by its block and by what is known of the whole plan (``PlanCon
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from ralph_ls.core.plan.model import TaskKind
 from ralph_ls.core.plan.parse.dialect import PLAIN, MarkdownDialect
 from ralph_ls.core.plan.parse.headings import HeadingSection, SectionKind
-from ralph_ls.core.plan.parse.items import ItemRole, PlanItemDraft, opening_sign, read_state
+from ralph_ls.core.plan.parse.items import ItemRole, PlanItemDraft
 from ralph_ls.core.plan.parse.lines import BlockFinding
+from ralph_ls.core.plan.parse.non_list_items import has_tag
+from ralph_ls.core.plan.parse.state_words import closing_remark, opening_sign, read_state
 from ralph_ls.core.plan.parse.titles import TitleParts, escape_surrogates, is_no_task, read_title
 from ralph_ls.protocol.task_words import Priority, TaskState
 
@@ -39,8 +42,8 @@ class PlanContext(NamedTuple):
     """The facts about the whole plan that matter for an item."""
 
     has_box: bool
-    has_states: bool
-    """Some heading has a state."""
+    has_headings: bool
+    """Some headings may be tasks."""
     numbered: frozenset[HeadingSection]
     """The sections in which a numbered item has a box."""
     headings: frozenset[HeadingSection]
@@ -71,16 +74,17 @@ class ParsedRow(NamedTuple):
 
 
 def select_tasks(
-    items: Iterable[PlanItemDraft], context: PlanContext
+    items: Sequence[PlanItemDraft], context: PlanContext
 ) -> tuple[list[ParsedRow], list[BlockFinding]]:
     """The tasks among the items of a block, in the order of the text, and findings."""
     rows: list[ParsedRow] = []
     findings: list[BlockFinding] = []
     row_of: dict[PlanItemDraft, int] = {}
+    stated = frozenset() if context.has_box else _stated_sections(items)
     for item in items:
         around = row_of.get(item.parent) if item.parent is not None else None
         holder = around
-        if _may_be_task(item, context, is_in_task=around is not None):
+        if _may_be_task(item, context, stated, is_in_task=around is not None):
             written_state, text = _read_sign(item)
             parts = read_title(text)
             findings.extend(_check(item, parts))
@@ -118,6 +122,7 @@ def numbered_sections(items: Iterable[PlanItemDraft]) -> Iterator[HeadingSection
             yield item.section
 
 
+_TASKS = SectionKind.TASKS
 _TITLE_SHOWN = 60
 _STARTED = frozenset({"~", "/"})
 _KNOWN_BOXES = frozenset({"", "x", "X", "-", "~", "!", "/", ">", "<", "?"})
@@ -130,7 +135,13 @@ _SEVERITIES = {
 _PRIORITIES = {**_SEVERITIES, "p0": Priority.P0, "p1": Priority.P1, "p2": Priority.P2}
 
 
-def _may_be_task(item: PlanItemDraft, context: PlanContext, *, is_in_task: bool) -> bool:
+def _may_be_task(
+    item: PlanItemDraft,
+    context: PlanContext,
+    stated: frozenset[HeadingSection],
+    *,
+    is_in_task: bool,
+) -> bool:
     """Whether an item may be a task by its place, before its text is considered."""
     if item.kind is TaskKind.HEADING:
         return item.section in context.headings
@@ -138,32 +149,55 @@ def _may_be_task(item: PlanItemDraft, context: PlanContext, *, is_in_task: bool)
         return counts_with_box(item)
     if item.role is not ItemRole.ITEM or is_in_task or not item.text:
         return False
-    kind = item.section.kind
+    section = item.section
     if item.kind is TaskKind.ROW:
-        is_list = kind not in {SectionKind.NOTES, SectionKind.PROSE}
-        return is_list and not context.has_box and not context.has_states
-    match kind:
+        is_list = section.kind not in {SectionKind.NOTES, SectionKind.PROSE}
+        return is_list and not context.has_box and not context.has_headings
+    match section.kind:
         case SectionKind.DONE | SectionKind.ISSUES:
             return True
-        case SectionKind.TASKS:
-            return item.is_numbered or (item.parent is None and not context.has_box)
+        case SectionKind.TASKS if not context.has_box:
+            return item.parent is None
+        case SectionKind.TASKS | SectionKind.PLAIN if context.has_box:
+            is_asked = section in context.numbered or (section.is_named and section.kind is _TASKS)
+            return item.is_numbered and item.parent is None and is_asked
         case SectionKind.PLAIN:
-            if not item.is_numbered:
-                return not context.has_box and opening_sign(item.text) is not None
-            return item.section in context.numbered or not context.has_box
+            is_asked = section.in_task_file or (item.is_numbered and section.holds_steps)
+            return item.parent is None and (is_asked or section in stated)
         case _:
             return False
 
 
+def _stated_sections(items: Iterable[PlanItemDraft]) -> frozenset[HeadingSection]:
+    """The sections without a meaning in which most items have a state."""
+    counts: Counter[HeadingSection] = Counter()
+    for item in items:
+        is_item = item.kind is TaskKind.ITEM and item.role is ItemRole.ITEM and item.text
+        if is_item and item.parent is None and item.section.kind is SectionKind.PLAIN:
+            counts[item.section] += 1 if _has_state(item) else -1
+    return frozenset(section for section, surplus in counts.items() if surplus > 0)
+
+
+def _has_state(item: PlanItemDraft) -> bool:
+    if item.written_state is not None or opening_sign(item.text) is not None:
+        return True
+    return has_tag(item.text) or closing_remark(item.text) is not None
+
+
 def _read_sign(item: PlanItemDraft) -> tuple[TaskState | None, str]:
-    """Split off the emoji at the beginning of an item without a box; a heading has none left."""
+    """Split the state off an item without a box: an emoji in front, or a remark at its end.
+
+    A heading has none left.
+    """
     if item.box is not None or item.kind is not TaskKind.ITEM:
         return item.written_state, item.text
-    sign = opening_sign(item.text)
-    if sign is None:
-        return item.written_state, item.text
-    written_state = read_state(item.text[: sign[1]])
-    return item.written_state or written_state, item.text[sign[1] :].lstrip()
+    sign, remark = opening_sign(item.text), closing_remark(item.text)
+    if sign is not None:
+        written_state = read_state(item.text[: sign[1]])
+        return item.written_state or written_state, item.text[sign[1] :].lstrip()
+    if remark is not None and not item.text.endswith("]") and not item.text.startswith("~~"):
+        return item.written_state or remark.state, item.text[: remark.start]
+    return item.written_state, item.text
 
 
 def _is_task(item: PlanItemDraft, parts: TitleParts) -> bool:
@@ -239,6 +273,8 @@ def _state_of(
         return TaskState.BLOCKED
     if box in _STARTED or parts.is_in_progress:
         return TaskState.IN_PROGRESS
+    if written_state is None and item.box is None and item.section.is_done:
+        return TaskState.DONE
     if written_state is None or (written_state is TaskState.DONE and item.box is not None):
         return TaskState.TODO
     return written_state

@@ -9,6 +9,7 @@ import hashlib
 import re
 from typing import NamedTuple
 
+from ralph_ls.core.plan.parse.state_words import is_done_word
 from ralph_ls.protocol.task_words import Priority
 
 
@@ -191,7 +192,8 @@ def _strip_strike(text: str) -> tuple[str, bool]:
         return text, False
     follows = text[closing + 2 :].strip(_STRUCK_THEN)
     is_remark = follows.startswith("(") and follows.endswith(")")
-    if not is_remark and follows.lower() not in _STRUCK_THEN_WORDS:
+    is_done = follows.lower() in _STRUCK_THEN_WORDS or is_done_word(follows)
+    if not is_remark and not is_done:
         return text, False
     return struck, True
 

@@ -185,8 +185,6 @@ REFUSED = {
     ("emoji_headings.md", "set_priority"): 9,
     ("fix_plan.md", "untick"): 1,
     ("numbered.md", "untick"): 2,
-    ("numbered.md", "add"): 2,
-    ("numbered.md", "move"): 1,
     ("table.md", "note"): 7,
     ("table.md", "attach_commit"): 7,
     ("table.md", "move"): 2,

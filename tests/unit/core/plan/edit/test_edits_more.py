@@ -281,9 +281,9 @@ def test_adding_needs_a_title_and_an_open_task() -> None:
             id="indented-as-its-neighbour",
         ),
         pytest.param(
-            "# TODO\n1. A-5: e\n\n# P0\n- [ ] A-1: a\n",
+            "## TODO\n1. A-5: e\n\n# P0\n- [ ] A-1: a\n",
             {"after": "A-1"},
-            "# TODO\n\n# P0\n- [ ] A-1: a\n- [ ] A-5: e\n",
+            "## TODO\n\n# P0\n- [ ] A-1: a\n- [ ] A-5: e\n",
             id="gets-a-box",
         ),
         pytest.param(

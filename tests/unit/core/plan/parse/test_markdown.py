@@ -115,7 +115,9 @@ def test_items_without_a_box_count_by_their_heading(heading: str, expected: list
 @pytest.mark.parametrize(
     ("heading", "expected"),
     [
-        pytest.param("## Elsewhere", ["1"], id="plain"),
+        pytest.param("# Title", ["1"], id="title"),
+        pytest.param("## Phase 2", ["1"], id="phase"),
+        pytest.param("## Elsewhere", [], id="plain"),
         pytest.param("## Tasks", ["1", "bullet"], id="tasks"),
         pytest.param("## Guidelines", [], id="guidelines"),
         pytest.param("## Notes", [], id="notes"),

@@ -13,7 +13,9 @@ from ralph_ls.core.plan.parse.titles import fold_whitespace, folded_title_id, ti
 from tests.unit.core.plan.parse.test_reparse import long_plans
 from tests.unit.core.plan.plan_assertions import shown
 
-WITH_BOXES = PlanContext(has_box=True, has_states=False, numbered=frozenset(), headings=frozenset())
+WITH_BOXES = PlanContext(
+    has_box=True, has_headings=False, numbered=frozenset(), headings=frozenset()
+)
 
 
 @given(long_plans)

@@ -186,7 +186,7 @@ def test_a_heading_has_criteria() -> None:
         "- note",
     )
     assert only_task(*lines, "- Done when: c3", "- note").criteria == ("c1", "c2", "c3")
-    assert shown("## Part", "Criteria:", "1. a") == ["todo a"]
+    assert shown("# Part", "Criteria:", "1. a") == ["todo a"]
 
 
 def test_a_state_in_brackets_is_no_part_of_the_title() -> None:
@@ -241,7 +241,9 @@ def test_an_id_alone_names_a_row() -> None:
 @pytest.mark.parametrize(
     ("lines", "expected"),
     [
-        pytest.param(("- ✅ a", "- 🟡 b", "- c"), ["done a", "inProgress b"], id="bullets"),
+        pytest.param(
+            ("- ✅ a", "- 🟡 b", "- c"), ["done a", "inProgress b", "todo c"], id="bullets"
+        ),
         pytest.param(("- ✅ a", "- [ ] b"), ["todo b"], id="not-beside-boxes"),
         pytest.param(("- [ ] ✅ a",), ["todo ✅ a"], id="box-counts"),
         pytest.param(("1. a", "   - Status: done"), ["done a"], id="line-below"),

@@ -1,0 +1,211 @@
+"""State words: the words and signs that give a state where a plan has no box, in eight languages.
+
+They are in ``Status:`` lines, in columns of tables, behind the words of an item and in headings
+such as ``### 1.1 🟢 Parser``. A word has precedence over a sign; unknown words give no state. A
+sign with two meanings is read as the one that leaves work to do, because a task that is missed ends
+a run too early.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ralph_ls.protocol.task_words import TaskState
+
+
+def read_state(text: str) -> TaskState | None:
+    """Read ``In progress (80 %)``, ``✅ Done``, ``**Blocked** on a key``; None for the rest.
+
+    Of several boxes the ticked one counts: ``[ ] Not started [x] Done``.
+    """
+    ticked = _TICKED.search(text)
+    if ticked is not None:
+        return _read_word(text[ticked.end() :]) or TaskState.DONE
+    state = _read_word(text)
+    if state is not None:
+        return state
+    found = _SIGN.search(text)
+    if found is not None:
+        return _STATE_OF_SIGN[found[1]]
+    return TaskState.TODO if _OPEN_BOX.fullmatch(text) is not None else None
+
+
+def find_sign(text: str) -> tuple[int, int] | None:
+    """Find the first emoji for a state anywhere in a heading."""
+    found = _SIGN.search(text)
+    return None if found is None else found.span()
+
+
+def find_remark(text: str) -> tuple[int, int] | None:
+    """Find a remark in brackets that begins with such an emoji: ``(✅ Complete)``."""
+    found = _REMARK.search(text)
+    return None if found is None else found.span()
+
+
+def opening_sign(text: str) -> tuple[int, int] | None:
+    """Find an emoji for a state at the beginning of an item."""
+    found = _SIGN.match(text)
+    return None if found is None else found.span()
+
+
+class StateRemark(NamedTuple):
+    """A state behind the words that it is about."""
+
+    start: int
+    """Where it begins, with the white space and the dash before it."""
+    state: TaskState
+
+
+def closing_remark(text: str) -> StateRemark | None:
+    """Find ``(COMPLETED)``, ``- Done``, ``: ✅`` or a sign at the end, and nothing else."""
+    skipped = max(len(text) - _LONGEST_REMARK, 0)
+    found = _CLOSING.search(text, skipped)
+    if found is None:
+        return None
+    words = next(part for part in found.groups() if part is not None)
+    share = _SHARE.search(words)
+    bare = _DETAIL.sub("", words)
+    if _WORDS.match(_fold(bare)) is not None and _ONLY_WORDS.fullmatch(_fold(bare)) is None:
+        return None
+    state = read_state(words if share is not None else bare)
+    return None if state is None else StateRemark(found.start(), state)
+
+
+def is_done_word(text: str) -> bool:
+    """Whether a text is a word for done, and nothing else."""
+    return _ONLY_WORDS.fullmatch(_fold(text)) is not None and read_state(text) is TaskState.DONE
+
+
+def word_like(old: str, word: str, state: TaskState) -> str:
+    """The word for a state in the language of another state's word; ``word`` in English."""
+    found = _WORDS.match(_fold(old))
+    language = "" if found is None else _LANGUAGE_OF_WORD[_spaced(found[1])]
+    return word if language in {"", "English"} else STATE_WORDS[language][state].partition("|")[0]
+
+
+_DONE, _BEGUN, _TODO = TaskState.DONE, TaskState.IN_PROGRESS, TaskState.TODO
+_BLOCKED, _SKIPPED = TaskState.BLOCKED, TaskState.SKIPPED
+
+STATE_WORDS: Mapping[str, Mapping[TaskState, str]] = {
+    "English": {
+        _DONE: "complete|completed|done|finished|implemented|closed|merged|shipped|resolved|yes",
+        _BEGUN: "in progress|wip|started|ongoing|partial|partially|doing|in development",
+        _TODO: "todo|to do|not|open|pending|planned|ready|incomplete|backlog|no|upcoming",
+        _BLOCKED: "blocked|on hold|waiting",
+        _SKIPPED: "skipped|deferred|cancelled|canceled|obsolete|wont do",
+    },
+    "Chinese": {
+        _DONE: "已完成|完成|已实现|已修复|已解决|已上线|已实施|已關閉|已关闭|全部完成",
+        _BEGUN: "进行中|開發中|开发中|处理中|部分完成|实施中|正在进行|已开始",
+        _TODO: "未开始|未完成|待办|待开始|待处理|待开发|待实现|待完成|计划中|规划中|未实现|待定",
+        _BLOCKED: "已阻塞|阻塞|受阻|已暂停|暂停|搁置",
+        _SKIPPED: "已取消|取消|已跳过|跳过|已放弃|推迟|延期|不做",
+    },
+    "Japanese": {
+        _DONE: "完了|完了済み|済み|済|実装済み|対応済み|解決済み",
+        _BEGUN: "進行中|作業中|対応中|着手中|実装中|一部完了|着手済み",
+        _TODO: "未着手|未完了|未対応|未実装|予定|完了予定|実装予定|未定|計画中",
+        _BLOCKED: "ブロック中|ブロック|保留中|保留",
+        _SKIPPED: "中止|スキップ|見送り|延期|キャンセル|対象外",
+    },
+    "Korean": {
+        _DONE: "완료|완료됨|완료함|구현 완료|구현완료|해결|해결됨",
+        _BEGUN: "진행 중|진행중|작업 중|작업중|개발 중|개발중|일부 완료",
+        _TODO: "대기|대기 중|대기중|예정|미완료|미착수|미구현|시작 전|시작전|할 일|계획",
+        _BLOCKED: "차단됨|차단|보류|막힘",
+        _SKIPPED: "취소됨|취소|건너뜀|연기|제외",
+    },
+    "German": {
+        _DONE: "erledigt|fertig|abgeschlossen|umgesetzt|fertiggestellt|behoben|implementiert|ja",
+        _BEGUN: "in arbeit|in bearbeitung|begonnen|angefangen|laufend|läuft|teilweise",
+        _TODO: "offen|geplant|ausstehend|nicht|noch nicht|zu tun|unerledigt|nein",
+        _BLOCKED: "blockiert|wartet|pausiert",
+        _SKIPPED: "übersprungen|verworfen|zurückgestellt|abgebrochen|entfällt|verschoben",
+    },
+    "French": {
+        _DONE: "terminé|terminée|terminés|terminées|fait|faite|achevé|achevée|fini|finie|complété|"
+        "complétée|livré|livrée|réalisé|réalisée|implémenté|implémentée|oui",
+        _BEGUN: "en cours|commencé|commencée|partiel|partielle|partiellement",
+        _TODO: "à faire|a faire|non|pas|à venir|en attente|prévu|prévue|planifié|planifiée|ouvert",
+        _BLOCKED: "bloqué|bloquée|en pause",
+        _SKIPPED: "annulé|annulée|abandonné|abandonnée|reporté|reportée|ignoré",
+    },
+    "Spanish": {
+        _DONE: "completado|completada|completo|completa|hecho|hecha|terminado|terminada|finalizado|"
+        "finalizada|listo|lista|implementado|implementada|resuelto|resuelta|cerrado|sí",
+        _BEGUN: "en progreso|en curso|en proceso|en desarrollo|iniciado|iniciada|parcial|empezado",
+        _TODO: "pendiente|por hacer|sin empezar|sin iniciar|planificado|planificada|abierto|por",
+        _BLOCKED: "bloqueado|bloqueada|en espera|en pausa",
+        _SKIPPED: "omitido|omitida|cancelado|cancelada|descartado|aplazado|pospuesto",
+    },
+    "Portuguese": {
+        _DONE: "concluído|concluída|concluido|concluida|feito|feita|pronto|pronta|entregue|sim",
+        _BEGUN: "em andamento|em progresso|em curso|em desenvolvimento|iniciada|parcialmente",
+        _TODO: "pendente|a fazer|não|nao|por fazer|planejado|planejada|planeado|aberto|aberta",
+        _BLOCKED: "bloqueado|bloqueada|em espera|em pausa",
+        _SKIPPED: "adiado|adiada|ignorado|ignorada|descartada|omitida",
+    },
+}
+"""The words of each language, by state; the first one is written where an edit needs one."""
+
+_SIGNS = {
+    _DONE: "✅✔☑✓🟢",
+    _BEGUN: "🟡🔄🚧⏳🔵🟠",
+    _TODO: "⬜◻☐🔲⚪🔴⭕❌",
+    _BLOCKED: "🚫⛔🛑",
+    _SKIPPED: "⏭",
+}
+_STATE_OF_SIGN = {sign: state for state, signs in _SIGNS.items() for sign in signs}
+_SIGN = re.compile(f"([{''.join(_STATE_OF_SIGN)}])\ufe0f?")
+_REMARK = re.compile(rf"\({_SIGN.pattern}[^()]*\)")
+
+_ROWS = [
+    (name, language, state)
+    for language, states in STATE_WORDS.items()
+    for state, names in states.items()
+    for name in names.split("|")
+]
+_STATE_OF_WORD = {name: state for name, _, state in reversed(_ROWS)}
+_LANGUAGE_OF_WORD = {name: language for name, language, _ in reversed(_ROWS)}
+
+
+def _pattern_of(name: str) -> str:
+    """Languages without spaces need no end of a word."""
+    end = "" if name[-1] > "\u2e80" else r"(?!\w)"
+    return name.replace(" ", r"[\s_-]+") + end
+
+
+_ANY_WORD = "|".join(map(_pattern_of, sorted(_STATE_OF_WORD, key=len, reverse=True)))
+_WORDS = re.compile(rf"[^\w]*({_ANY_WORD})")
+_ONLY_WORDS = re.compile(rf"[^\w]*(?:{_ANY_WORD})[^\w]*(?:{_ANY_WORD})?[^\w]*")
+_LONGEST_REMARK = 80
+_MARKS = str.maketrans("", "", "*`'\u2019")
+_SHARE = re.compile(r"([0-9]{1,3})(?:\.[0-9]+)? ?%")
+_TICKED = re.compile(r"\[[xX]\]")
+_OPEN_BOX = re.compile(r"[\s*_`]*\[ ?\][\s*_`]*")
+_CLOSING = re.compile(
+    rf"\s*(?:[(\[（【]([^()\[\]（）【】]+)[)\]）】]"  # noqa: RUF001
+    rf"|(?: --? | [\u2013\u2014|] ?|\u2014|:\s|：)\s*([^:：\u2013\u2014|()（）]+)"  # noqa: RUF001
+    rf"|((?:{_SIGN.pattern}\s*)+))[\s*_.!]*\Z"
+)
+_DETAIL = re.compile(r"[\s,;]*(?:(?:on|at|in|am|le)\s+)?[0-9][0-9./:%-]*[\s0-9./:%-]*|100 ?%")
+
+
+def _fold(text: str) -> str:
+    return text.translate(_MARKS).lower()
+
+
+def _spaced(words: str) -> str:
+    return " ".join(re.split(r"[\s_-]+", words))
+
+
+def _read_word(text: str) -> TaskState | None:
+    words = _WORDS.match(_fold(text))
+    if words is None:
+        return None
+    state = _STATE_OF_WORD[_spaced(words[1])]
+    share = _SHARE.search(text)
+    is_partly = share is not None and share[1] != "100"
+    return TaskState.IN_PROGRESS if state is TaskState.DONE and is_partly else state
