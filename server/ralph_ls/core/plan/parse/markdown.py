@@ -223,21 +223,20 @@ class _Known(NamedTuple):
     def step(self, fresh: Sequence[PlanBlock], gone: Sequence[PlanBlock]) -> _Known:
         """Add the new blocks, and subtract the removed ones."""
         numbered, others = self.numbered.copy(), self.others.copy()
-        n_dashes = self.n_dashes
+        n_boxes, n_dashes = self.n_boxes, self.n_dashes
         for block in fresh:
+            n_boxes += block.n_boxes
+            n_dashes += block.has_dash
             if block.numbered:
                 numbered.update(block.numbered)
             if block.others:
                 others.update(block.others)
-            n_dashes += block.has_dash
         for block in gone:
-            numbered.subtract(block.numbered)
-            if block.others:
-                others.subtract(block.others)
+            n_boxes -= block.n_boxes
             n_dashes -= block.has_dash
-        came = sum(block.n_boxes for block in fresh)
-        went = sum(block.n_boxes for block in gone)
-        return _Known(self.n_boxes + came - went, n_dashes, +others, +numbered)
+            numbered.subtract(block.numbered)
+            others.subtract(block.others)
+        return _Known(n_boxes, n_dashes, +others, +numbered)
 
     def headings(self) -> frozenset[HeadingClass]:
         """Which headings may be tasks: with a state, and where there are no boxes by their name.
