@@ -23,8 +23,13 @@ from ralph_ls.core.plan.model import Task, TaskKind
 from ralph_ls.core.plan.parse.items import read_field
 from ralph_ls.core.plan.parse.lines import find_marks
 from ralph_ls.core.plan.parse.non_list_items import TableColumns, cells_of, read_columns
-from ralph_ls.core.plan.parse.state_words import find_remark, opening_sign, read_state
-from ralph_ls.protocol.task_words import Priority
+from ralph_ls.core.plan.parse.state_words import (
+    find_remark,
+    opening_sign,
+    read_state,
+    word_like,
+)
+from ralph_ls.protocol.task_words import Priority, TaskState
 
 
 class StatePiece(NamedTuple):
@@ -45,11 +50,13 @@ class StateWord(NamedTuple):
     square: str
     sign: str
     word: str
+    """In English."""
+    state: TaskState
 
 
-DONE = StateWord("x", "🟢", "☑", "✅", "Done")
-OPEN = StateWord(" ", "🔴", "☐", "⬜", "Todo")
-BLOCKED = StateWord("!", "⛔", "⛔", "⛔", "Blocked")
+DONE = StateWord("x", "🟢", "☑", "✅", "Done", TaskState.DONE)
+OPEN = StateWord(" ", "🔴", "☐", "⬜", "Todo", TaskState.TODO)
+BLOCKED = StateWord("!", "⛔", "⛔", "⛔", "Blocked", TaskState.BLOCKED)
 
 
 def write_state(
@@ -156,7 +163,8 @@ def _write_state_word(before: str, sign: str, old_word: str, after: str, *, word
     new_sign = sign_like(sign, word) if sign else ""
     if not old_word:
         return f"{before}{new_sign}{after}"
-    cased = word.word.upper() if old_word.isupper() else word.word
+    like = word_like(old_word, word.word, word.state)
+    cased = like.upper() if old_word.isupper() else like
     new_word = cased.lower() if old_word.islower() else cased
     return f"{before}{new_sign}{' ' if sign else ''}{new_word}{after}"
 

@@ -14,6 +14,11 @@ from ralph_ls.core.plan.model import TaskKind
 from ralph_ls.core.plan.parse.headings import HeadingClass, HeadingSection
 from ralph_ls.core.plan.parse.items import PlanItemDraft
 from ralph_ls.core.plan.parse.lines import MarkdownLine
+from ralph_ls.core.plan.parse.section_words import (
+    PRIORITY_COLUMNS,
+    STATE_COLUMNS,
+    TITLE_COLUMNS,
+)
 from ralph_ls.core.plan.parse.state_words import (
     closing_remark,
     find_remark,
@@ -53,9 +58,9 @@ def read_columns(head: str, rule: str) -> TableColumns | None:
         return None
     names = [head[begin:end].strip(" \t*_`").lower() for begin, end in cells_of(head)]
     return TableColumns(
-        title=_first(names, _TITLE_NAMES),
-        state=_first(names, _STATE_NAMES),
-        priority=_first(names, _PRIORITY_NAMES),
+        title=_first(names, TITLE_COLUMNS),
+        state=_first(names, STATE_COLUMNS),
+        priority=_first(names, PRIORITY_COLUMNS),
     )
 
 
@@ -88,11 +93,6 @@ def read_row(line: str, columns: TableColumns) -> TableRow | None:
 _RULE = re.compile(r"\s*\|?[\s:]*-[-\s:|]*")
 _CELL_BOX = re.compile(r"\s*(?:[-*+]\s+)?\[([ xX~!\-]?)\]\s*")
 _EDGE = re.compile(r"(?<!\\)\|")
-_TITLE_NAMES = frozenset(
-    {"task", "title", "name", "description", "story", "item", "feature", "what", "step", "work"}
-)
-_STATE_NAMES = frozenset({"status", "state", "done", "done?", "complete", "completed", "progress"})
-_PRIORITY_NAMES = frozenset({"priority", "prio", "severity"})
 
 
 def cells_of(line: str) -> list[tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""Section words: the headings that say how the items below them are read, in eight languages.
+"""Section words: what headings of sections and columns say of what is below, in eight languages.
 
 A heading is compared as a whole, in lower case and without marks, numbers and remarks.
 """
@@ -98,3 +98,16 @@ PRIORITIES = {
         "baja prioridad|prioridad baja|baixa prioridade|prioridade baixa",
     ),
 }
+
+TITLE_COLUMNS = _names(
+    "task|title|name|description|story|item|feature|what|step|work|任务|任務|名称|功能|标题|内容",
+    "タスク|項目|機能|작업|항목|기능|내용|aufgabe|titel|beschreibung|tâche|titre|tarea|título",
+    "descripción|tarefa|descrição",
+)
+STATE_COLUMNS = _names(
+    "status|state|done|done?|complete|completed|progress|状态|狀態|进度|状態|進捗|状況|상태|진행",
+    "stand|zustand|état|statut|estado|situação",
+)
+PRIORITY_COLUMNS = _names(
+    "priority|prio|severity|优先级|優先級|優先度|우선순위|priorität|priorité|prioridad|prioridade"
+)

@@ -82,7 +82,7 @@ def select_tasks(
     row_of: dict[PlanItemDraft, int] = {}
     stated = frozenset() if context.has_box else _stated_sections(items)
     for item in items:
-        around = row_of.get(item.parent) if item.parent is not None else None
+        around = None if item.parent is None else row_of.get(item.parent)
         holder = around
         if _may_be_task(item, context, stated, is_in_task=around is not None):
             written_state, text = _read_sign(item)
@@ -90,20 +90,15 @@ def select_tasks(
             findings.extend(_check(item, parts))
             if parts.title and _is_task(item, parts):
                 holder = len(rows)
-                depth = 0 if around is None else rows[around].depth + 1
-                rows.append(
-                    _to_row(
-                        item,
-                        parts,
-                        written_state,
-                        depth=depth,
-                        parent=around,
-                        dash=context.dialect.dash,
-                    )
-                )
+                state = _state_of(item, parts, written_state, context.dialect.dash)
+                rows.append(_to_row(item, parts, state, depth=_depth(around, rows), parent=around))
         if holder is not None:
             row_of[item] = holder
     return rows, findings
+
+
+def _depth(around: int | None, rows: Sequence[ParsedRow]) -> int:
+    return 0 if around is None else rows[around].depth + 1
 
 
 def counts_with_box(item: PlanItemDraft) -> bool:
@@ -227,13 +222,11 @@ def _check(item: PlanItemDraft, parts: TitleParts) -> Iterator[BlockFinding]:
 def _to_row(
     item: PlanItemDraft,
     parts: TitleParts,
-    written_state: TaskState | None,
+    state: TaskState,
     *,
     depth: int,
     parent: int | None,
-    dash: TaskState,
 ) -> ParsedRow:
-    state = _state_of(item, parts, written_state, dash)
     reason = item.blocked_by or parts.blocked_reason
     if reason is None and state is TaskState.BLOCKED:
         reason = item.needs
@@ -267,6 +260,12 @@ def _state_of(
     box = "~" if item.box == "-" and dash is TaskState.IN_PROGRESS else item.box
     if box == "-":
         return TaskState.SKIPPED
+    return _unsettled_state(item, parts, written_state, box)
+
+
+def _unsettled_state(
+    item: PlanItemDraft, parts: TitleParts, written_state: TaskState | None, box: str | None
+) -> TaskState:
     if parts.is_struck:
         return TaskState.DONE
     if box == "!" or parts.is_blocked:
