@@ -206,7 +206,13 @@ def _runs(_: Mapping[str, Any]) -> list[Candidate]:
     """Newest first."""
     from ralph_ls.store.layout import find_worktree, state_folder, state_root
 
-    state = state_folder(state_root(os.environ), find_worktree(Path.cwd()))
+    worktree = find_worktree(Path.cwd())
+    state = state_folder(state_root(os.environ), worktree)
+    if not state.run_ids():
+        # It was moved here, if there ever was a run.
+        from ralph_ls.store.run.state_index import find_state
+
+        state = find_state(state_root(os.environ), worktree)
     return [(run, "") for run in reversed(state.run_ids()[-MOST:])]
 
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.errors import NoEngine, PlanMissing, RalphError
-from ralph_ls.store.layout import StateFolder, Worktree, find_worktree, state_folder, state_root
+from ralph_ls.store.layout import StateFolder, Worktree, find_worktree, state_root
+from ralph_ls.store.run.state_index import find_state
 
 if TYPE_CHECKING:
     from ralph_ls.store.project.plan_file import PlanLocation
@@ -112,7 +113,7 @@ def _plan_names(config: Config) -> tuple[str, ...]:
 def current_worktree() -> CommandWorktree:
     """The place of the working folder; raises ``WorkspaceMissing``."""
     worktree = find_worktree(Path.cwd())
-    return CommandWorktree(worktree=worktree, state=state_folder(state_root(os.environ), worktree))
+    return CommandWorktree(worktree=worktree, state=find_state(state_root(os.environ), worktree))
 
 
 @functools.cache

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from ralph_ls.cli.output import print_rows
 from ralph_ls.core.plurals import count_of
 from ralph_ls.protocol.errors import RalphError, WorkspaceMissing
-from ralph_ls.store.layout import StateFolder, Worktree, find_worktree, state_folder, state_root
+from ralph_ls.store.layout import StateFolder, Worktree, find_worktree, state_root
+from ralph_ls.store.run.state_index import find_state
 
 if TYPE_CHECKING:
     from ralph_ls.store.run.runs import FoundRun
@@ -33,7 +34,7 @@ def show_overview() -> None:
             ("", "or change into your repository, then: ralph init"),
         ]
     else:
-        rows = _rows(worktree, state_folder(state_root(os.environ), worktree))
+        rows = _rows(worktree, find_state(state_root(os.environ), worktree))
     print_rows([*rows, ("Help", "ralph --help")])
 
 

@@ -11,7 +11,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -31,13 +30,12 @@ from ralph_ls.engine.clock import SystemClock
 from ralph_ls.protocol.base import to_wire_time
 from ralph_ls.protocol.config.tables import StateConfig, to_bytes
 from ralph_ls.protocol.errors import RalphError, UsageError
-from ralph_ls.protocol.run.events import RunStarted
 from ralph_ls.store.files import names_in
 from ralph_ls.store.layout import StateFolder, state_root
 from ralph_ls.store.project.config_file import load_settings
-from ralph_ls.store.run.journal import each_event
 from ralph_ls.store.run.lock import read_owner
 from ralph_ls.store.run.pruning import PruningResult, prune_runs, stored_runs
+from ralph_ls.store.run.state_index import root_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +143,7 @@ def _everywhere(given: dict[str, int], now: datetime) -> Iterator[_Place]:
     for state in (StateFolder(folder=folder / name) for name in names_in(folder)):
         if not state.run_ids():
             continue
-        root = _root_of(state)
+        root = root_of(state)
         limits = StateConfig()
         if root is not None and root.is_dir():
             try:
@@ -156,15 +154,6 @@ def _everywhere(given: dict[str, int], now: datetime) -> Iterator[_Place]:
         is_gone = root is not None and not root.is_dir()
         title = f"{root or state.folder}{' (gone)' if is_gone else ''}"
         yield _place(state, title, limits, given, now, keeps_last=not is_gone)
-
-
-def _root_of(state: StateFolder) -> Path | None:
-    """The work tree that the newest run of a state folder names."""
-    for run in reversed(state.run_ids()):
-        for event in each_event(state.run(run).journal, kinds={"runStarted"}):
-            if isinstance(event, RunStarted):
-                return Path(event.workspace)
-    return None
 
 
 def _place(

@@ -28,8 +28,9 @@ from ralph_ls.protocol.run.events import Event, UnknownEvent
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import Phase
 from ralph_ls.store.files import names_in
-from ralph_ls.store.layout import RunFiles, StateFolder, Worktree, state_folder, state_root
+from ralph_ls.store.layout import RunFiles, StateFolder, Worktree, state_root
 from ralph_ls.store.project.config_file import load_settings
+from ralph_ls.store.run.state_index import find_state
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,7 +161,7 @@ def loop_folders(
     worktree: Worktree, environment: Mapping[str, str], plan_files: tuple[str, ...] = ()
 ) -> LoopFolders:
     """The folders of a work tree."""
-    state = state_folder(state_root(environment), worktree)
+    state = find_state(state_root(environment), worktree)
     return LoopFolders(
         worktree=worktree, state=state, environment=environment, plan_files=plan_files
     )

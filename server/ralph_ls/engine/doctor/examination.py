@@ -31,7 +31,7 @@ from ralph_ls.engine.doctor.project import (
 from ralph_ls.engine.doctor.start import check_start, find_installed_agents
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.json_output import AgentSeen, CheckResult, DoctorReport
-from ralph_ls.store.layout import StateFolder, Worktree, find_worktree, state_folder, state_root
+from ralph_ls.store.layout import StateFolder, Worktree, find_worktree, state_root
 from ralph_ls.store.project.config_file import (
     LoadedSettings,
     load_settings,
@@ -41,6 +41,7 @@ from ralph_ls.store.project.config_file import (
 )
 from ralph_ls.store.run.journal import read_journal
 from ralph_ls.store.run.runs import FoundRun, find_run
+from ralph_ls.store.run.state_index import find_state
 
 _NONE_GIVEN: Mapping[str, Any] = MappingProxyType({})
 
@@ -61,7 +62,7 @@ def examine(
         worktree = find_worktree(folder)
     except RalphError as error:
         return _report([*checks, check_from_message("repository", error.message)])
-    state = state_folder(state_root(environment), worktree)
+    state = find_state(state_root(environment), worktree)
     settings, about_settings = _settings(worktree, environment, overrides)
     config = None if settings is None else settings.config
     checks += _agent_findings("repository", lambda: check_place(worktree, state, config))

@@ -33,7 +33,7 @@ from ralph_ls.protocol.errors import PlanMissing, UsageError
 from ralph_ls.protocol.plan import RequestView
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import Baseline, Mode
-from ralph_ls.store.layout import StateFolder, Worktree, find_worktree, state_folder, state_root
+from ralph_ls.store.layout import StateFolder, Worktree, find_worktree, state_root
 from ralph_ls.store.project import trust
 from ralph_ls.store.project.config_file import (
     LoadedSettings,
@@ -45,6 +45,7 @@ from ralph_ls.store.project.prompt_texts import PromptSource, find_template
 from ralph_ls.store.run.halt_files import load_halt_files
 from ralph_ls.store.run.inbox import peek_notes
 from ralph_ls.store.run.runs import find_run
+from ralph_ls.store.run.state_index import find_state
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,7 +167,7 @@ class _Place:
     @classmethod
     def of(cls, request: RunRequest, *, can_resume: bool) -> _Place:
         worktree = find_worktree(request.folder)
-        state = state_folder(state_root(request.environment), worktree)
+        state = find_state(state_root(request.environment), worktree)
         found = find_run(worktree, state) if can_resume else None
         if request.resume and found is None:
             raise UsageError("there is no run to resume here; start one with: ralph run")

@@ -72,11 +72,12 @@ from ralph_ls.protocol.run.events import IterationEnded, RunEnded
 from ralph_ls.protocol.run.values import Phase
 from ralph_ls.store.external.supervisor import current, run_supervisor
 from ralph_ls.store.files import make_private_folder
-from ralph_ls.store.layout import RunFiles, find_worktree, state_folder, state_root
+from ralph_ls.store.layout import RunFiles, find_worktree, state_root
 from ralph_ls.store.run import inbox
 from ralph_ls.store.run import inbox as notes
 from ralph_ls.store.run.journal import Journal
 from ralph_ls.store.run.lock import EngineLock, LockOwner, own_start_time
+from ralph_ls.store.run.state_index import find_state, record_worktree
 
 
 def redact_value(value: Any, redact: Callable[[str], str]) -> Any:
@@ -379,7 +380,7 @@ def run_engine(
     """
     used_clock = SystemClock() if clock is None else clock
     worktree = find_worktree(request.folder)
-    state = state_folder(state_root(request.environment), worktree)
+    state = find_state(state_root(request.environment), worktree)
     lock = EngineLock(worktree.git_dir, state.folder)
     keeper = start_keeper()
     prepare_nursery()
@@ -409,6 +410,7 @@ def run_engine(
                 state_dir=str(workspace.state.folder),
             )
         )
+        record_worktree(workspace.state, worktree)
         if on_ready is not None:
             on_ready(workspace.files)
         journal = Journal(workspace.files.journal, size=start.journal_size)

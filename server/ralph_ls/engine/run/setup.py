@@ -44,10 +44,11 @@ from ralph_ls.protocol.config.config import Config, SessionConfig
 from ralph_ls.protocol.errors import AgentUnavailable, RalphError, WorkspaceBusy
 from ralph_ls.protocol.lsp.setup import MAX_ITEMS, AgentChoice, PlanItem, ProposePlanResult
 from ralph_ls.store.files import PRIVATE_FILE, make_private_folder
-from ralph_ls.store.layout import StateFolder, Worktree, find_worktree, state_folder, state_root
+from ralph_ls.store.layout import StateFolder, Worktree, find_worktree, state_root
 from ralph_ls.store.project import trust
 from ralph_ls.store.project.config_file import LoadedSettings, load_settings
 from ralph_ls.store.run.lock import is_held
+from ralph_ls.store.run.state_index import find_state
 
 DEMO = "demo"
 
@@ -141,7 +142,7 @@ def propose(
     ``RalphError`` where the agent fails or proposes nothing.
     """
     worktree = find_worktree(request.folder)
-    state = state_folder(state_root(request.environment), worktree)
+    state = find_state(state_root(request.environment), worktree)
     if is_held(worktree.git_dir):
         raise WorkspaceBusy(
             f"a run is active in {worktree.root}; wait for it, or stop it: ralph stop"

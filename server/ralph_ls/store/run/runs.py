@@ -36,6 +36,7 @@ from ralph_ls.store.layout import RUN_ID, RunFiles, StateFolder, Worktree
 from ralph_ls.store.run.follow import Tail
 from ralph_ls.store.run.journal import PART, JournalReader, each_event
 from ralph_ls.store.run.lock import LockOwner, is_held, read_owner
+from ralph_ls.store.run.state_index import belongs_to
 
 if TYPE_CHECKING:
     from ralph_ls.protocol.json_output import RunMetrics, Statistics
@@ -209,7 +210,10 @@ def _is_credible(owner: LockOwner, worktree: Worktree, state: StateFolder) -> bo
     real = Path(os.path.realpath(folder))
     brought = (worktree.root, worktree.git_dir.resolve(), worktree.common_dir)
     inside = any(real.is_relative_to(place) for place in brought)
-    return folder == state.folder or (folder.is_absolute() and not inside)
+    if folder == state.folder:
+        return True
+    # A copied repository names the folder of the original.
+    return folder.is_absolute() and not inside and belongs_to(StateFolder(folder=folder), worktree)
 
 
 def size_of(path: Path) -> int:
