@@ -103,6 +103,12 @@ def open_question(root: Path, found: FoundRun) -> str | None:
 
 
 def _approval(worktree: Worktree, state: StateFolder) -> list[Row]:
+    missing = unapproved_keys(worktree, state)
+    words = f"{count_of(len(missing), 'command')} of this repository: {', '.join(missing)}"
+    return [("Approve", words)] if missing else []
+
+
+def unapproved_keys(worktree: Worktree, state: StateFolder) -> list[str]:
     """What would run here and is not approved."""
     if not (worktree.root / ".ralph").is_dir():
         return []
@@ -113,12 +119,10 @@ def _approval(worktree: Worktree, state: StateFolder) -> list[Row]:
         settings = load_settings(worktree.root, os.environ, {})
         approved = trust.read_record(state).allowed
         claims = trust.claims_of(worktree.root, settings.config, settings.from_file, approved)
-        missing = [claim.key for claim in trust.unapproved_claims(state, claims)]
+        return [claim.key for claim in trust.unapproved_claims(state, claims)]
     except RalphError:
         # ``ralph run`` and ``ralph doctor`` report by file and line what is wrong.
         return []
-    words = f"{count_of(len(missing), 'command')} of this repository: {', '.join(missing)}"
-    return [("Approve", words)] if missing else []
 
 
 def _plan_name(root: Path) -> str | None:

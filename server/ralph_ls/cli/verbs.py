@@ -122,6 +122,29 @@ VERBS: Mapping[str, VerbEntry] = {
             "ralph logs 1a2b --grep error  # matching lines of another run",
         ),
     ),
+    "ps": VerbEntry(
+        Group.LOOK,
+        "List your live and waiting runs in all repositories",
+        "runs.everywhere",
+        "ps_verb",
+        READ_ONLY,
+        (
+            "ralph ps  # where, task, cost, and what each needs from you",
+            "ralph ps --json  # for scripts",
+        ),
+    ),
+    "inbox": VerbEntry(
+        Group.LOOK,
+        "List what waits for you in all repositories; answer it",
+        "runs.inbox",
+        "inbox_verb",
+        UserOnlyVerb(reading=("list",)),
+        (
+            "ralph inbox  # questions, blockers, reviews and approvals, newest first",
+            "ralph inbox answer 1 Use SQLite  # quotes are optional",
+            'ralph inbox answer 2 "1"  # the first of its options',
+        ),
+    ),
     "report": VerbEntry(
         Group.LOOK,
         "Write a one-page report about a run, to share",

@@ -17,7 +17,7 @@ from ralph_ls.protocol.lsp.row_methods import CommitView, FileChange
 from ralph_ls.protocol.run.events import Validated
 from ralph_ls.protocol.run.report import AgentFailure, Claims, Promise, Report
 from ralph_ls.protocol.run.state import TaskReceipt
-from ralph_ls.protocol.run.values import Evidence, Mode, Outcome, ReviewSeen, TaskRef
+from ralph_ls.protocol.run.values import Evidence, Mode, Outcome, Phase, ReviewSeen, TaskRef
 
 
 class IterationMetrics(WireModel):
@@ -238,6 +238,75 @@ class IterationDetails(WireModel):
     more_files: int = 0
     prompt: str | None = None
     """None: its file was removed."""
+
+
+class RunAnywhere(WireModel):
+    """One run of the user that is live, or that waits for the user."""
+
+    workspace: str
+    run: str
+    plan: str
+    branch: str | None = None
+    live: bool
+    """Whether an engine has it now."""
+    phase: Phase
+    activity: str
+    """What it does, or how far its plan is."""
+    iteration: int
+    max_iterations: int | None = None
+    task: TaskRef | None = None
+    """That of the current iteration."""
+    done: int = 0
+    """Required tasks that are done."""
+    required: int = 0
+    cost_usd: float | None = None
+    estimated: bool = False
+    started_at: Timestamp | None = None
+    needs: str | None = None
+    """What it needs from the user; None: nothing."""
+    next: str
+    """The command to continue with, in its work tree."""
+
+
+class RunsEverywhere(WireModel):
+    """What ``ralph ps --json`` prints: live runs first, then those that wait, the newest first."""
+
+    runs: tuple[RunAnywhere, ...] = ()
+
+
+class OpenKind(StrEnum):
+    """What waits for the user."""
+
+    QUESTION = "question"
+    BLOCKER = "blocker"
+    REVIEW = "review"
+    APPROVAL = "approval"
+    """Commands that a repository brings, and that nobody approved in their present form."""
+
+
+class OpenItem(WireModel):
+    """One thing that waits for the user, in any repository."""
+
+    number: int
+    """For ``ralph inbox answer``, as listed last."""
+    key: str
+    """Stays the same for as long as it is open."""
+    kind: OpenKind
+    workspace: str
+    run: str | None = None
+    iteration: int | None = None
+    since: Timestamp | None = None
+    text: str
+    options: tuple[str, ...] = ()
+    """The choices that a question lists."""
+    command: str
+    """What to type."""
+
+
+class OpenItems(WireModel):
+    """What ``ralph inbox --json`` prints, newest first."""
+
+    items: tuple[OpenItem, ...] = ()
 
 
 class CheckStatus(StrEnum):

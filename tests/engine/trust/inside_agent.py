@@ -42,6 +42,7 @@ CHANGING: Mapping[str, Sequence[str]] = {
     "allow": ["allow", "--yes"],
     "init": ["init", "--hooks", "--yes"],
     "config": ["config", "set", "max_iterations", "9"],
+    "inbox": ["inbox", "answer", "1", "blue"],
 }
 """A command line of each verb that is the user's alone."""
 
@@ -53,6 +54,8 @@ READING: Mapping[str, Sequence[str]] = {
     "runs": ["runs"],
     "show": ["show"],
     "logs": ["logs"],
+    "ps": ["ps"],
+    "inbox list": ["inbox"],
     "run --dry-run": ["run", "--dry-run", "--agent-command", "true"],
     "init --dry-run": ["init", "--profile", "fixplan", "--dry-run"],
     "hook stop": ["hook", "stop"],

@@ -99,6 +99,8 @@ WITH_JSON = [
         "plan",
         "runs",
         "show",
+        "ps",
+        "inbox",
         "export",
         "doctor",
         "prompt",

@@ -21,6 +21,9 @@ from tests.unit.cli.shell_agents import IDLER
 NO_OUTPUT = {"serve"}
 """It prints nothing itself, and works wherever it is started."""
 
+ANYWHERE = {"read", "simulate", "demo", "help", "hook", "doctor", "ps", "inbox"}
+"""They work outside a repository, too."""
+
 SHOWN = [verb for verb in VERBS if verb not in NO_OUTPUT]
 
 
@@ -181,7 +184,7 @@ class TestErrors:
 
     @pytest.mark.parametrize(
         "verb",
-        [v for v in SHOWN if v not in {"read", "simulate", "demo", "help", "hook", "doctor"}],
+        [v for v in SHOWN if v not in ANYWHERE],
     )
     def test_outside_a_repository_every_verb_says_so(
         self, ralph: Ralph, tmp_path: Path, verb: str

@@ -48,6 +48,8 @@ NOT_LOADED = {
     "show": (*DECODERS, *ROWS, *PLANS, *SETTINGS),
     "export": (*DECODERS, *ROWS, *PLANS, *SETTINGS),
     "logs": (*ROWS, *PLANS, *SETTINGS),
+    "ps": (*DECODERS, *ROWS, *PLANS, *SETTINGS),
+    "inbox": (*DECODERS, *ROWS, *PLANS),
     "config": (*DECODERS, *ROWS, *PLANS),
     "doctor": NEARLY_ALL,
     "help": NEARLY_ALL,

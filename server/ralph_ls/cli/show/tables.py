@@ -17,12 +17,10 @@ SHOWN = 20
 WIDTH_IN_A_PIPE = 140
 """Columns, where nobody knows how wide the reader's terminal is."""
 
-CUT = frozenset({"Task", "Where", "Plan"})
+CUT = frozenset({"Task", "Where", "Needs you"})
 """Headings of the columns that are cut where a line is too long."""
 
-_TEXTS = frozenset(
-    {*CUT, "Run", "Started", "End", "Mode", "Outcome", "Commit", "State", "Needs you"}
-)
+_TEXTS = frozenset({*CUT, "Run", "Started", "End", "Mode", "Outcome", "Commit", "State"})
 """Headings of columns that hold no number."""
 
 

@@ -2,8 +2,8 @@
 
 A state folder is named by the path of its work tree, and ``worktree.json`` in it says where the
 work tree is now. A moved work tree keeps its folder: its git directory names the folder as its
-last one, and nothing is at the earlier path any more. A copy gets a folder of its own, so it shows
-no run of the original. The index heals itself: what is missing or wrong is found in the journals
+last one, and nothing is at the earlier path any more. A copy gets a separate folder, so it shows no
+run of the original. The index heals itself: what is missing or wrong is found in the journals
 and written again. See docs/rules.md#files.
 """
 

@@ -1,0 +1,108 @@
+"""``ralph ps``: the user's live and waiting runs, in every repository. It changes nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from ralph_ls.cli.flags import Json
+from ralph_ls.cli.output import print_text, write_json
+from ralph_ls.cli.show.tables import print_table
+from ralph_ls.engine.clock import SystemClock
+from ralph_ls.protocol.errors import RalphError
+from ralph_ls.protocol.json_output import RunAnywhere, RunsEverywhere
+from ralph_ls.store.layout import StateFolder, Worktree, state_root
+from ralph_ls.store.run.runs import FoundRun, find_run
+from ralph_ls.store.run.state_index import every_worktree
+
+HEADINGS = ("Where", "State", "Iter", "Task", "Plan", "Cost", "Needs you")
+
+SHOWN_PATH = 32
+"""Characters of a path; its end says more than its beginning."""
+
+
+def ps_verb(as_json: Json = False) -> None:
+    """List your runs that are live or wait for you, in all repositories."""
+    found = [run for run in map(_run_of, newest_runs()) if run.live or run.needs]
+    found.sort(key=lambda run: (not run.live, -_started(run)))
+    if as_json:
+        shown = RunsEverywhere(runs=tuple(found))
+        write_json(shown.model_dump_json(by_alias=True, exclude_none=True, indent=2))
+        return
+    if not found:
+        print_text("No run is live, and none waits for you. Start one: ralph run")
+        return
+    print_table("Your runs", HEADINGS, [_cells(run) for run in found])
+    for run in (one for one in found if one.needs):
+        print_text(f"{short_path(run.workspace)}: {run.next}")
+
+
+def newest_runs() -> Iterator[tuple[Worktree, StateFolder, FoundRun]]:
+    """The newest run of each work tree; what cannot be read is left to the verbs for one."""
+    for worktree, state in every_worktree(state_root(os.environ)):
+        with contextlib.suppress(RalphError, OSError):
+            found = find_run(worktree, state)
+            if found is not None:
+                yield worktree, state, found
+
+
+def short_path(path: str) -> str:
+    """A path with ``~`` for the home folder."""
+    with contextlib.suppress(ValueError, RuntimeError):
+        return f"~/{Path(path).relative_to(Path.home())}".removesuffix("/.")
+    return path
+
+
+def _run_of(place: tuple[Worktree, StateFolder, FoundRun]) -> RunAnywhere:
+    from ralph_ls.core.views.text.status import activity_words, needs_user, status_answers
+    from ralph_ls.core.views.text.summary import cost_of, is_estimated
+
+    worktree, _, found = place
+    state, phase = found.state, found.phase
+    pid = found.owner.pid if found.owner is not None and found.live else None
+    zone = SystemClock().local().tzinfo
+    answers = dict(status_answers(state, phase, pid=pid, zone=zone))
+    needs = answers["Needs you"].removeprefix("yes").lstrip(":, ")
+    return RunAnywhere(
+        workspace=str(worktree.root),
+        run=state.run,
+        plan=state.plan,
+        branch=state.branch,
+        live=found.live,
+        phase=phase,
+        activity=activity_words(state, phase),
+        iteration=state.iteration,
+        max_iterations=state.config.max_iterations,
+        task=state.current.started.task if state.current is not None and found.live else None,
+        done=state.counts.required_done,
+        required=state.counts.required,
+        cost_usd=cost_of(state.usage),
+        estimated=is_estimated(state.usage),
+        started_at=state.started_at,
+        needs=needs if needs_user(state, phase) else None,
+        next=answers["Next"],
+    )
+
+
+def _started(run: RunAnywhere) -> float:
+    return 0.0 if run.started_at is None else run.started_at.timestamp()
+
+
+def _cells(run: RunAnywhere) -> tuple[str, ...]:
+    from ralph_ls.core.views.model.control_chars import escape_control_chars
+    from ralph_ls.core.views.text.summary import dollar_words
+
+    path = short_path(run.workspace)
+    limit = "" if run.max_iterations is None else f"/{run.max_iterations}"
+    cells = (
+        path if len(path) <= SHOWN_PATH else f"…{path[1 - SHOWN_PATH :]}",
+        run.phase.value,
+        f"{run.iteration}{limit}",
+        "-" if run.task is None else run.task.title,
+        f"{run.done}/{run.required}",
+        "-" if run.cost_usd is None else dollar_words(run.cost_usd, estimated=run.estimated),
+        run.needs or "-",
+    )
+    return tuple(" ".join(escape_control_chars(cell).split()) for cell in cells)
