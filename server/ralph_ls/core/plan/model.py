@@ -210,6 +210,8 @@ class PlanKind(StrEnum):
     """The text of a request."""
     TASK_MASTER = "task-master"
     BACKLOG = "backlog.md"
+    SUPERPOWERS = "superpowers"
+    GSD = "gsd"
     BMAD = "bmad"
     TODO_TXT = "todo.txt"
     ORG = "org"

@@ -11,10 +11,12 @@ from types import MappingProxyType
 
 from ralph_ls.core.plan.formats.backlog_md.format import BACKLOG
 from ralph_ls.core.plan.formats.bmad.format import BMAD
+from ralph_ls.core.plan.formats.gsd.format import GSD
 from ralph_ls.core.plan.formats.markdown.format import MARKDOWN
 from ralph_ls.core.plan.formats.org.format import ORG
 from ralph_ls.core.plan.formats.plan_format import PlanFormat
 from ralph_ls.core.plan.formats.stories.format import STORIES
+from ralph_ls.core.plan.formats.superpowers.format import SUPERPOWERS
 from ralph_ls.core.plan.formats.task_master.format import TASK_MASTER
 from ralph_ls.core.plan.formats.todo_txt.format import TODO_TXT
 from ralph_ls.core.plan.formats.without_text import BEADS, REQUEST
@@ -30,6 +32,8 @@ FORMATS: Mapping[PlanKind, PlanFormat] = MappingProxyType(
             REQUEST,
             TASK_MASTER,
             BACKLOG,
+            SUPERPOWERS,
+            GSD,
             BMAD,
             TODO_TXT,
             ORG,

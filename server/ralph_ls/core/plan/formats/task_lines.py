@@ -10,6 +10,9 @@ from collections.abc import Callable, Sequence
 from ralph_ls.core.plan.model import Task
 from ralph_ls.protocol.errors import RalphError
 
+BLOCKED_BY = "Blocked by: "
+"""How the last line of a task begins in which a reason is noted."""
+
 Tasks = Callable[[str], Sequence[Task]]
 
 
@@ -52,6 +55,29 @@ def own_span(text: str, tasks: Sequence[Task], task: Task) -> tuple[int, int]:
     for _ in range(n_lines):
         end = _line_end(text, end)
     return task.start, end
+
+
+def with_last_line(tasks_of: Tasks, text: str, task_id: str, line: str, *, indent: str = "") -> str:
+    """The text with one more line at the end of a task's own lines, unless they end with it."""
+    tasks = tasks_of(text)
+    start, end = own_span(text, tasks, find_task(tasks, task_id))
+    written = text[start:end].rstrip()
+    if written.splitlines()[-1].strip() == line:
+        return text
+    at = start + len(written)
+    return f"{text[:at]}{ending_of(text)}{indent}{line}{text[at:]}"
+
+
+def without_reason(tasks_of: Tasks, text: str, task_id: str, *, begins: str = BLOCKED_BY) -> str:
+    """The text without the last of a task's own lines, where that has the reason."""
+    tasks = tasks_of(text)
+    start, end = own_span(text, tasks, find_task(tasks, task_id))
+    written = text[start:end].rstrip()
+    line = max(written.rfind("\n"), written.rfind("\r"))
+    if line < 0 or not written[line + 1 :].strip().startswith(begins):
+        return text
+    kept = written[:line].removesuffix("\r")
+    return text[:start] + kept + text[start + len(written) :]
 
 
 def ending_of(text: str) -> str:

@@ -25,6 +25,8 @@ STRUCTURED = [
 NEXT = {
     PlanKind.TASK_MASTER: "Pay by card",
     PlanKind.BACKLOG: "Pay by card: a payment that was refused leaves the order unpaid",
+    PlanKind.SUPERPOWERS: "Pay by card",
+    PlanKind.GSD: "Page",
     PlanKind.BMAD: "Story 1.2: Pay by card",
     PlanKind.TODO_TXT: "Pay by card +shop @work",
     PlanKind.ORG: "Pay by card",

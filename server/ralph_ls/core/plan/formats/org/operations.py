@@ -8,17 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ralph_ls.core.plan.formats.org.outline import (
-    BLOCKED_BY,
     DEFAULT,
     OrgOutline,
     OrgTask,
     read_outline,
 )
 from ralph_ls.core.plan.formats.task_lines import (
+    BLOCKED_BY,
     copy_task_lines,
-    ending_of,
     find_task,
-    own_span,
+    with_last_line,
+    without_reason,
 )
 from ralph_ls.core.plan.model import ParsedPlan, Plan, Task, TaskKind
 from ralph_ls.protocol.errors import RalphError
@@ -73,7 +73,7 @@ def with_state(text: str, task_id: str, state: TaskState, reason: str = "") -> s
         return text
     if task.kind is TaskKind.ITEM:
         return _with_mark(text, task, _MARKS.get(state), state)
-    text = _without_reason(text, task_id)
+    text = without_reason(_tasks_in, text, task_id)
     task = find_task(_tasks_in(text), task_id)
     keyword = _keyword_for(outline, state)
     if state is TaskState.BLOCKED:
@@ -88,16 +88,9 @@ def with_state(text: str, task_id: str, state: TaskState, reason: str = "") -> s
 
 def with_note(text: str, task_id: str, note: str) -> str:
     """The text with one more line below a heading, unless it ends with it; a box has no notes."""
-    tasks = _tasks_in(text)
-    task = find_task(tasks, task_id)
-    if task.kind is TaskKind.ITEM:
+    if find_task(_tasks_in(text), task_id).kind is TaskKind.ITEM:
         return text
-    start, end = own_span(text, tasks, task)
-    written = text[start:end].rstrip()
-    if written.splitlines()[-1].strip() == note:
-        return text
-    at = start + len(written)
-    return f"{text[:at]}{ending_of(text)}{note}{text[at:]}"
+    return with_last_line(_tasks_in, text, task_id, note)
 
 
 def with_task_of(text: str, other: str, task_id: str) -> str:
@@ -160,15 +153,3 @@ def _with_mark(text: str, task: Task, mark: str | None, state: TaskState) -> str
             "such as: #+TODO: TODO WAITING | DONE CANCELLED"
         )
     return text[: task.mark[0]] + mark + text[task.mark[1] :]
-
-
-def _without_reason(text: str, task_id: str) -> str:
-    """The text without the line at a task's end that has a reason."""
-    tasks = _tasks_in(text)
-    start, end = own_span(text, tasks, find_task(tasks, task_id))
-    written = text[start:end].rstrip()
-    line = max(written.rfind("\n"), written.rfind("\r"))
-    if line < 0 or not written[line + 1 :].strip().startswith(BLOCKED_BY):
-        return text
-    kept = written[:line].removesuffix("\r")
-    return text[:start] + kept + text[start + len(written) :]

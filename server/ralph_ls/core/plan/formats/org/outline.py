@@ -12,12 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from ralph_ls.core.plan.formats.task_lines import BLOCKED_BY
 from ralph_ls.core.plan.parse.lines import lines_of
 from ralph_ls.core.plan.parse.titles import escape_surrogates, fold_whitespace, title_id
 from ralph_ls.protocol.task_words import Priority, TaskState
-
-BLOCKED_BY = "Blocked by: "
-"""How the last line of a task begins in which a reason is noted."""
 
 KEYWORDS: Mapping[str, TaskState] = MappingProxyType(
     {

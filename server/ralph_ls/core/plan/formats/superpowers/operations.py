@@ -1,0 +1,214 @@
+"""Operations on a plan of superpowers: ``### Task 1: Title`` with its steps as boxes.
+
+A task is done when all its steps are ticked, and begun when one is. One without boxes is done when
+its heading says so. The last line of a blocked task has the reason. A box in a fence is none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from ralph_ls.core.markdown_fences import is_closing, opening_run
+from ralph_ls.core.plan.formats.task_lines import (
+    BLOCKED_BY,
+    copy_task_lines,
+    find_task,
+    with_last_line,
+    without_reason,
+)
+from ralph_ls.core.plan.model import ParsedPlan, Plan, Task, TaskKind
+from ralph_ls.core.plan.parse.lines import lines_of
+from ralph_ls.core.plan.parse.titles import escape_surrogates, fold_whitespace
+from ralph_ls.protocol.errors import RalphError
+from ralph_ls.protocol.run.iteration_events import Forbidden
+from ralph_ls.protocol.task_words import TaskState
+
+_TASK = re.compile(
+    r"\ufeff?(?P<level>#{2,4})[ \t]+(?:\[(?P<box>[ xX])\][ \t]+)?(?P<kind>Task|Chunk)[ \t]+"
+    r"(?P<nth>[0-9]+(?:\.[0-9]+)*[a-z]?)(?:[ \t]*[:.\u2014\u2013-][ \t]*|[ \t]+)(?P<title>.*?)"
+    r"(?P<done>[ \t]*(?:✅|\((?:done|completed?)\)|\[(?:done|completed?)\]))?[ \t]*",
+    re.IGNORECASE,
+)
+_DONE = re.compile(
+    r"[ \t]*(?:✅|\((?:done|completed?)\)|\[(?:done|completed?)\])[ \t]*$", re.IGNORECASE
+)
+_MARKED = re.compile(r"^(\ufeff?#+[ \t]+)\[[xX]\]")
+_HEADING = re.compile(r"\ufeff?(?P<level>#{1,6})[ \t]+(?P<title>.*\S)[ \t]*")
+_BOX = re.compile(r"[ \t]*(?:[-*+]|[0-9]+[.)])[ \t]+\[(?P<mark>[ xX])\][ \t]+(?P<title>.*\S.*)")
+
+
+@dataclass(slots=True, kw_only=True)
+class _PlanTask:
+    id: str
+    title: str
+    section: str
+    line: int
+    start: int
+    end: int
+    level: int
+    words: tuple[int, int]
+    is_marked: bool
+    end_line: int = 0
+    steps: list[tuple[str, int, bool]] = field(default_factory=list)
+    """Title, place of the mark, and whether it is ticked."""
+    reason: str | None = None
+
+    @property
+    def state(self) -> TaskState:
+        n_done = sum(is_done for _, _, is_done in self.steps)
+        if self.is_marked or (self.steps and n_done == len(self.steps)):
+            return TaskState.DONE
+        if self.reason is not None:
+            return TaskState.BLOCKED
+        return TaskState.IN_PROGRESS if n_done else TaskState.TODO
+
+
+def parse_task_headings(text: str) -> ParsedPlan:
+    """Read the tasks of a plan; never raises."""
+    return ParsedPlan(plan=Plan(tasks=_tasks_in(text)))
+
+
+def why_broken(text: str) -> str:
+    """Why a text is no plan of superpowers; empty where it is one."""
+    if any(True for _ in _read(text)):
+        return ""
+    return "it has no task; begin each with a heading such as: ### Task 1: Pay by card"
+
+
+def needs_of(text: str) -> Mapping[str, tuple[str, ...]]:
+    """The order of the text is that of the work: nothing depends on anything else."""
+    del text
+    return {}
+
+
+def protected_fields(text: str) -> Mapping[str, Mapping[Forbidden, str]]:
+    """What an agent may not change of each task: its title and its steps."""
+    return {
+        task.id: {Forbidden.CRITERIA: "\n".join([task.title, *(step[0] for step in task.steps)])}
+        for task in _read(text)
+    }
+
+
+def with_state(text: str, task_id: str, state: TaskState, reason: str = "") -> str:
+    """The text with one task in a state: all its steps ticked, or none."""
+    found = {task.id: task for task in _read(text)}.get(task_id)
+    if found is None or state is TaskState.SKIPPED:
+        find_task(_tasks_in(text), task_id)
+        raise RalphError(
+            f"this plan has no form for a skipped task; skip {task_id} for this run: ralph skip ID"
+        )
+    if found.state is state and not reason:
+        return text
+    if state is TaskState.BLOCKED:
+        text = without_reason(_tasks_in, text, task_id)
+        if found.state is TaskState.DONE:
+            text = with_state(text, task_id, TaskState.TODO)
+        return with_last_line(_tasks_in, text, task_id, BLOCKED_BY + (reason or "?"))
+    text = without_reason(_tasks_in, text, task_id)
+    task = next(task for task in _read(text) if task.id == task_id)
+    if state is TaskState.IN_PROGRESS and (task.state is state or len(task.steps) < 2):
+        return text
+    return _with_steps(text, task, state)
+
+
+def with_note(text: str, task_id: str, note: str) -> str:
+    """The text with one more line at the end of a task, unless it ends with it."""
+    return with_last_line(_tasks_in, text, task_id, note)
+
+
+def with_task_of(text: str, other: str, task_id: str) -> str:
+    """The text in which one task, with its steps, is as in ``other``."""
+    return copy_task_lines(_tasks_in, text, other, task_id)
+
+
+def _with_steps(text: str, task: _PlanTask, state: TaskState) -> str:
+    """The text with the boxes as a state has them: all ticked, the first one, or none."""
+    n_ticked = {TaskState.DONE: len(task.steps), TaskState.IN_PROGRESS: 1}.get(state, 0)
+    for nth, (_, mark, _) in enumerate(task.steps):
+        text = f"{text[:mark]}{'x' if nth < n_ticked else ' '}{text[mark + 1 :]}"
+    heading = text[task.start : task.end]
+    if task.is_marked:
+        heading = _MARKED.sub(r"\1[ ]", _DONE.sub("", heading))
+    elif state is TaskState.DONE and not task.steps:
+        heading = f"{heading.rstrip()} ✅"
+    return text[: task.start] + heading + text[task.end :]
+
+
+def _tasks_in(text: str) -> tuple[Task, ...]:
+    return tuple(
+        Task(
+            id=task.id,
+            title=task.title,
+            state=task.state,
+            priority=None,
+            section=task.section,
+            optional=False,
+            line=task.line,
+            start=task.start,
+            end=task.end,
+            end_line=task.end_line,
+            depth=0,
+            parent=None,
+            blocked_by=task.reason if task.state is TaskState.BLOCKED else None,
+            criteria=tuple(step[0] for step in task.steps),
+            kind=TaskKind.HEADING,
+            words=(task.line, *task.words),
+        )
+        for task in _read(text)
+    )
+
+
+def _read(text: str) -> Iterator[_PlanTask]:
+    """The tasks, each with the lines up to the next heading of its level or above."""
+    section, fence = "", ""
+    task: _PlanTask | None = None
+    ids: set[str] = set()
+    for number, (start, line) in enumerate(lines_of(text)):
+        stripped = line.strip()
+        if fence:
+            fence = "" if is_closing(fence, stripped) else fence
+        elif run := opening_run(line, len(line) - len(line.lstrip())):
+            fence = run
+        elif heading := _HEADING.fullmatch(line):
+            found = _TASK.fullmatch(line)
+            if task is not None and (found is not None or len(heading["level"]) <= task.level):
+                yield task
+                task = None
+            if found is not None:
+                task = _begun(found, ids, section, (number, start, line))
+            elif task is None:
+                section = escape_surrogates(fold_whitespace(heading["title"]))
+        elif task is not None and (box := _BOX.fullmatch(line)):
+            title = escape_surrogates(fold_whitespace(box["title"].replace("**", "")))
+            task.steps.append((title, start + box.start("mark"), box["mark"] != " "))
+        if task is not None and stripped:
+            task.end_line = number
+            is_reason = stripped.startswith(BLOCKED_BY)
+            task.reason = fold_whitespace(stripped.removeprefix(BLOCKED_BY)) if is_reason else None
+    if task is not None:
+        yield task
+
+
+def _begun(
+    found: re.Match[str], ids: set[str], section: str, place: tuple[int, int, str]
+) -> _PlanTask:
+    number, start, line = place
+    wanted, nth = found["nth"], 2
+    task_id = wanted
+    while task_id in ids:
+        task_id, nth = f"{wanted}-{nth}", nth + 1
+    ids.add(task_id)
+    title = escape_surrogates(fold_whitespace(found["title"]))
+    return _PlanTask(
+        id=task_id,
+        title=title or f"Task {task_id}",
+        section=section,
+        line=number,
+        start=start,
+        end=start + len(line),
+        level=len(found["level"]),
+        words=found.span("title"),
+        is_marked=bool(found["done"]) or (found["box"] or " ") in "xX",
+    )

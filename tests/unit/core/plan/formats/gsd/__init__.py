@@ -1,0 +1,1 @@
+"""GSD: the phases and plans of its roadmap are read and edited."""

@@ -1,0 +1,1 @@
+"""Superpowers: plans whose tasks are headings are read and edited."""
