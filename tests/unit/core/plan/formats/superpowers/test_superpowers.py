@@ -43,7 +43,7 @@ def test_reads_tasks_and_their_steps() -> None:
 @pytest.mark.parametrize(
     ("text", "read"),
     [
-        pytest.param("### Task 1: a ✅\n## Task 2 - b (DONE)\n### [x] Task 3. c\n## Task 4 d [done]",
+        pytest.param("## Task 1: a ✅\n## Task 2 - b (DONE)\n### [x] Task 3. c\n## Task 4 d [done]",
                      ["done"] * 4, id="finished-headings"),
         pytest.param("### [ ] Task 1: a\n- [x] s\n- [ ] t", ["inProgress"], id="begun"),
         pytest.param("### Task 1: a\n- [x] s\n- [x] t\n## Notes\n- [ ] other", ["done"], id="ends"),
