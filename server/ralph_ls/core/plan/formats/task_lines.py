@@ -5,9 +5,11 @@ For formats in which a task begins on a separate line, and ends before the next 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
+from ralph_ls.core.markdown_fences import is_closing, opening_run
 from ralph_ls.core.plan.model import Task
+from ralph_ls.core.plan.parse.lines import lines_of
 from ralph_ls.protocol.errors import RalphError
 
 BLOCKED_BY = "Blocked by: "
@@ -78,6 +80,18 @@ def without_reason(tasks_of: Tasks, text: str, task_id: str, *, begins: str = BL
         return text
     kept = written[:line].removesuffix("\r")
     return text[:start] + kept + text[start + len(written) :]
+
+
+def lines_outside_fences(text: str) -> Iterator[tuple[int, int, str | None]]:
+    """Number, beginning and text of each line; None as the text of one in a fence of Markdown."""
+    fence = ""
+    for number, (start, line) in enumerate(lines_of(text)):
+        if fence:
+            fence = "" if is_closing(fence, line.strip()) else fence
+            yield number, start, None
+            continue
+        fence = opening_run(line, len(line) - len(line.lstrip()))
+        yield number, start, None if fence else line
 
 
 def ending_of(text: str) -> str:

@@ -2,8 +2,8 @@
 
 A phase is a line ``- [ ] **Phase 2: Title** - Goal``; what belongs to it is below the heading
 ``### Phase 2``: success criteria, dependencies, and its plans, ``- [ ] 02-01-PLAN.md``. A phase
-waits for its plans and for the phases that it depends on. A phase without plans is planned and done
-by whoever takes it. A blocked task has its reason in a line below it.
+waits for its plans and for the phases that it depends on; one without plans is a task as it is. A
+blocked task has its reason in a line below it.
 """
 
 from __future__ import annotations
@@ -12,15 +12,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ralph_ls.core.markdown_fences import is_closing, opening_run
 from ralph_ls.core.plan.formats.task_lines import (
     copy_task_lines,
     find_task,
+    lines_outside_fences,
     with_last_line,
     without_reason,
 )
 from ralph_ls.core.plan.model import ParsedPlan, Plan, Task
-from ralph_ls.core.plan.parse.lines import lines_of
 from ralph_ls.core.plan.parse.titles import escape_surrogates, fold_whitespace
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.run.iteration_events import Forbidden
@@ -169,36 +168,43 @@ def _to_task(known: _Roadmap, task: _RoadmapTask, titles: Mapping[str, str]) -> 
 
 def _read(text: str) -> _Roadmap:
     """The phases and plans in the order of the text; of an id that is there twice the first."""
-    known = _Roadmap()
-    phase, fence, lists_criteria = "", "", False
-    last: _RoadmapTask | None = None
-    for number, (start, line) in enumerate(lines_of(text)):
-        if fence:
-            fence = "" if is_closing(fence, line.strip()) else fence
-            continue
-        if run := opening_run(line, len(line) - len(line.lstrip())):
-            fence = run
-            continue
+    reader = _Reader()
+    for number, start, line in lines_outside_fences(text):
+        if line is not None:
+            reader.take(number, start, line)
+    return reader.known
+
+
+class _Reader:
+    """What the lines so far are about."""
+
+    def __init__(self) -> None:
+        self.known = _Roadmap()
+        self._phase = ""
+        """The phase that the heading above names."""
+        self._lists_criteria = False
+        self._last: _RoadmapTask | None = None
+        """The task that an indented line belongs to."""
+
+    def take(self, number: int, start: int, line: str) -> None:
         if _HEADING.fullmatch(line):
             detail = _DETAIL.fullmatch(line)
-            phase, last, lists_criteria = (
-                "" if detail is None else _plain(detail["nth"]),
-                None,
-                False,
-            )
+            self._phase = "" if detail is None else _plain(detail["nth"])
+            self._last, self._lists_criteria = None, False
         elif task := _task_in(number, start, line):
-            last = known.tasks.setdefault(task.id, task)
-            lists_criteria = False
-        elif last is not None and line[:1] in {" ", "\t"} and line.strip():
-            last.end_line = number
+            self._last = self.known.tasks.setdefault(task.id, task)
+            self._lists_criteria = False
+        elif self._last is not None and line[:1] in {" ", "\t"} and line.strip():
+            self._last.end_line = number
             words = line.strip()
-            last.reason = words.removeprefix(REASON) if words.startswith(REASON) else None
-        elif phase:
-            lists_criteria = _take_detail(known, phase, line, lists_criteria=lists_criteria)
-            last = None
-        elif line.strip():
-            last = None
-    return known
+            is_reason = words.startswith(REASON)
+            self._last.reason = words.removeprefix(REASON) if is_reason else None
+        else:
+            self._last = self._last if not line.strip() else None
+            if self._phase:
+                self._lists_criteria = _take_detail(
+                    self.known, self._phase, line, lists_criteria=self._lists_criteria
+                )
 
 
 def _take_detail(known: _Roadmap, phase: str, line: str, *, lists_criteria: bool) -> bool:

@@ -7,19 +7,18 @@ its heading says so. The last line of a blocked task has the reason. A box in a 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ralph_ls.core.markdown_fences import is_closing, opening_run
 from ralph_ls.core.plan.formats.task_lines import (
     BLOCKED_BY,
     copy_task_lines,
     find_task,
+    lines_outside_fences,
     with_last_line,
     without_reason,
 )
 from ralph_ls.core.plan.model import ParsedPlan, Plan, Task, TaskKind
-from ralph_ls.core.plan.parse.lines import lines_of
 from ralph_ls.core.plan.parse.titles import escape_surrogates, fold_whitespace
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.run.iteration_events import Forbidden
@@ -72,7 +71,7 @@ def parse_task_headings(text: str) -> ParsedPlan:
 
 def why_broken(text: str) -> str:
     """Why a text is no plan of superpowers; empty where it is one."""
-    if any(True for _ in _read(text)):
+    if _read(text):
         return ""
     return "it has no task; begin each with a heading such as: ### Task 1: Pay by card"
 
@@ -160,35 +159,50 @@ def _tasks_in(text: str) -> tuple[Task, ...]:
     )
 
 
-def _read(text: str) -> Iterator[_PlanTask]:
+def _read(text: str) -> tuple[_PlanTask, ...]:
     """The tasks, each with the lines up to the next heading of its level or above."""
-    section, fence = "", ""
-    task: _PlanTask | None = None
-    ids: set[str] = set()
-    for number, (start, line) in enumerate(lines_of(text)):
-        stripped = line.strip()
-        if fence:
-            fence = "" if is_closing(fence, stripped) else fence
-        elif run := opening_run(line, len(line) - len(line.lstrip())):
-            fence = run
-        elif heading := _HEADING.fullmatch(line):
-            found = _TASK.fullmatch(line)
-            if task is not None and (found is not None or len(heading["level"]) <= task.level):
-                yield task
-                task = None
-            if found is not None:
-                task = _begun(found, ids, section, (number, start, line))
-            elif task is None:
-                section = escape_surrogates(fold_whitespace(heading["title"]))
-        elif task is not None and (box := _BOX.fullmatch(line)):
+    reader = _Reader()
+    for number, start, line in lines_outside_fences(text):
+        reader.take(number, start, line)
+    return tuple(reader.tasks)
+
+
+class _Reader:
+    """The tasks of the lines so far."""
+
+    def __init__(self) -> None:
+        self.tasks: list[_PlanTask] = []
+        self._task: _PlanTask | None = None
+        self._section = ""
+        self._ids: set[str] = set()
+
+    def take(self, number: int, start: int, line: str | None) -> None:
+        if line is None:
+            if self._task is not None:
+                self._task.end_line = number
+            return
+        if heading := _HEADING.fullmatch(line):
+            self._take_heading(heading, (number, start, line))
+        task = self._task
+        if task is None:
+            return
+        if box := _BOX.fullmatch(line):
             title = escape_surrogates(fold_whitespace(box["title"].replace("**", "")))
             task.steps.append((title, start + box.start("mark"), box["mark"] != " "))
-        if task is not None and stripped:
+        if words := line.strip():
             task.end_line = number
-            is_reason = stripped.startswith(BLOCKED_BY)
-            task.reason = fold_whitespace(stripped.removeprefix(BLOCKED_BY)) if is_reason else None
-    if task is not None:
-        yield task
+            is_reason = words.startswith(BLOCKED_BY)
+            task.reason = fold_whitespace(words.removeprefix(BLOCKED_BY)) if is_reason else None
+
+    def _take_heading(self, heading: re.Match[str], place: tuple[int, int, str]) -> None:
+        found = _TASK.fullmatch(place[2])
+        if self._task is not None and len(heading["level"]) <= self._task.level:
+            self._task = None
+        if found is not None:
+            self._task = _begun(found, self._ids, self._section, place)
+            self.tasks.append(self._task)
+        elif self._task is None:
+            self._section = escape_surrogates(fold_whitespace(heading["title"]))
 
 
 def _begun(
