@@ -43,7 +43,7 @@ def test_words_tools_records_and_lines_of_an_agent(project: Project) -> None:
     assert kinds[-1] == "text"
     for refused, why in (
         (("--raw", "--json"), "--raw does not go with --json"),
-        (("--grep", "("), "--grep '(' is no regular expression; put "),
+        (("--grep", "("), "--grep '(' is not a regular expression; put "),
         (("3",), "has no iteration 3; see: ralph show"),
     ):
         told = project.tell("logs", *refused)

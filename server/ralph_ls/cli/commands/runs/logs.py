@@ -81,8 +81,8 @@ def _pattern(given: str | None) -> Callable[[str], object]:
         return re.compile(given).search
     except re.error as error:
         raise UsageError(
-            f"--grep {given!r} is no regular expression; put \\ before each of . * + ? ( ) [ that "
-            "you look for"
+            f"--grep {given!r} is not a regular expression; put \\ before each "
+            "of . * + ? ( ) [ that you look for"
         ) from error
 
 

@@ -66,5 +66,5 @@ def _is_iteration(word: str, state: StateFolder) -> bool:
 
 def _iteration(word: str) -> int:
     if not word.isdecimal() or int(word) < 1:
-        raise UsageError(f"N: {word!r} is no iteration; write a number, such as 3")
+        raise UsageError(f"N: {word!r} is not an iteration; write a number, such as 3")
     return int(word)

@@ -29,7 +29,7 @@ from ralph_ls.core.views.model.document_context import (
 )
 from ralph_ls.core.views.model.history import start_link
 from ralph_ls.core.views.model.tasks import (
-    after_attempts,
+    aside_words,
     refuted_tasks,
     set_aside,
     verification_words,
@@ -164,9 +164,7 @@ def _set_aside_tasks(at: DocumentPositions) -> Iterator[Diagnostic]:
         task = tasks.get(task_id)
         event = None if task is None else set_aside(at.context, task)
         if event is not None:
-            message = (
-                f"set aside{after_attempts(event)}: {event.reason}; {ASIDE_REMEDIES[event.marked]}"
-            )
+            message = f"{aside_words(event, limit=1000)}; {ASIDE_REMEDIES[event.marked]}"
             span, link = at.span_of_task(task), _cause(at, event.start, event.iteration)
             yield _at(span, Severity.WARNING, DiagnosticCode.TASK_SET_ASIDE, message, link)
 

@@ -96,17 +96,22 @@ SHOWN_ASIDE = 160
 """Characters of why a task was set aside: the agent's own reason comes at the end."""
 
 
-def aside_words(event: TaskSetAside) -> str:
+def aside_words(event: TaskSetAside, *, limit: int = SHOWN_ASIDE) -> str:
     """``set aside after 3 attempts: no progress``, or ``after 3 attempts without success; …``."""
-    failed = f"{count_of(event.attempts, 'attempt')} without success"
-    if event.reason.partition(";")[0] == failed:
-        return f"set aside after {one_line(event.reason, limit=SHOWN_ASIDE)}"
-    return f"set aside{after_attempts(event)}: {one_line(event.reason, limit=SHOWN_ASIDE)}"
+    between = " after " if _counts_attempts(event) else f"{after_attempts(event)}: "
+    return f"set aside{between}{one_line(event.reason, limit=limit)}"
 
 
 def after_attempts(event: TaskSetAside) -> str:
-    """`` after 3 attempts``, to be appended; empty where none were counted."""
-    return f" after {count_of(event.attempts, 'attempt')}" if event.attempts else ""
+    """`` after 3 attempts``, to be appended; empty where none were counted or the reason does."""
+    if not event.attempts or _counts_attempts(event):
+        return ""
+    return f" after {count_of(event.attempts, 'attempt')}"
+
+
+def _counts_attempts(event: TaskSetAside) -> bool:
+    failed = f"{count_of(event.attempts, 'attempt')} without success"
+    return event.reason.partition(";")[0] == failed
 
 
 MAX_TAIL_LINES = 5
@@ -169,7 +174,7 @@ class TaskReviews:
                 return f"changes requested{f' in review{nth}' if nth else ''}{why}"
             case ReviewStatus.APPROVED:
                 at_cap = story.feedback.startswith(AT_CAP)
-                how = "approved because its reviews were used up" if at_cap else "approved"
+                how = "approved because it reached the review limit" if at_cap else "approved"
                 return f"{how}{f' in review{nth}' if nth and not at_cap else ''}"
             case _:  # pragma: no cover
                 assert_never(status)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 
 from ralph_ls.core.loop.rules.retention import pruned_words
-from ralph_ls.core.plurals import count_of
+from ralph_ls.core.views.model.tasks import after_attempts
 from ralph_ls.core.views.model.words import SHORT_HASH, split_text
 from ralph_ls.core.views.report.metrics import total_of
 from ralph_ls.core.views.report.metrics_tables import (
@@ -224,8 +224,8 @@ def _done(state: RunState, run: RunMetrics, found: _Found) -> Iterator[str]:
 
 def _set_aside(found: _Found) -> Iterator[str]:
     for event in found.set_aside.values():
-        tries = f" after {count_of(event.attempts, 'attempt')}" if event.attempts else ""
-        yield f"{event.task.title} (iteration {event.iteration}{tries}): {_cut(event.reason)}"
+        where = f"iteration {event.iteration}{after_attempts(event)}"
+        yield f"{event.task.title} ({where}): {_cut(event.reason)}"
 
 
 def _warnings(found: _Found) -> Iterator[str]:

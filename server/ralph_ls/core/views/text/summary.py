@@ -264,9 +264,7 @@ _SANDBOXES = {
 def _inferred_profile(state: RunState) -> Iterator[str]:
     """How to keep an inferred profile, and how to undo its commits."""
     if state.choices is not None and state.choices.profile in INFERRED:
-        yield (
-            "Nobody chose this profile, so by itself it does not push and ends after 20 iterations"
-        )
+        yield ("No profile was chosen, so ralph does not push and stops after 20 iterations")
         yield (
             f"  keep it: ralph init --profile {state.config.profile.value}   "
             "undo the last iteration's commits: ralph rollback 1"

@@ -63,7 +63,7 @@ class TestStories:
             ({"reviewStatus": "changes_requested"}, "changes requested"),
             (DONE, "approved in review 1"),
             ({"passes": True, "reviewStatus": "approved"}, "approved"),
-            (AT_CAP, "approved because its reviews were used up"),
+            (AT_CAP, "approved because it reached the review limit"),
         ],
     )
     def test_a_review_is_reported_in_words(self, fields: dict[str, object], words: str) -> None:

@@ -135,7 +135,7 @@ class TestSetAside:
         assert (remark.severity, remark.code) == (Severity.WARNING, "task-set-aside")
         assert remark.link == "start:3:3"
         assert remark.message == (
-            "set aside after 3 attempts: 3 attempts\nwithout progress; the plan marks it as "
+            "set aside after 3 attempts: 3 attempts without progress; the plan marks it as "
             "blocked; remove the mark to try it again"
         )
         said = "set aside after 3 attempts: 3 attempts without progress"
