@@ -16,8 +16,10 @@ from ralph_ls.cli.verbs import VERBS
 from ralph_ls.core.agent.decode.dialects import decoder_for, record_texts_of
 from ralph_ls.core.agent.usage import METERING_BY_DIALECT
 from ralph_ls.core.plan.formats.dispatch import check_plan, parse_plan
+from ralph_ls.core.plan.formats.registry import FORMATS
 from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.protocol.config.agent_catalog import ACP_VARIANTS, CATALOG, Adapter
+from ralph_ls.store.project.prompt_texts import format_texts
 from tests.e2e.recipes import RECIPES
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -126,6 +128,11 @@ class TestPlanFormats:
     @pytest.mark.parametrize("kind", PlanKind)
     def test_each_can_be_read_and_checked(self, kind: PlanKind) -> None:
         assert check_plan(parse_plan("", kind), "", kind) == ()
+
+    def test_the_registry_has_them_all(self) -> None:
+        assert {*FORMATS} == {*PlanKind}
+        texts = format_texts()
+        assert {one.instructions for one in FORMATS.values()} - {""} == {*texts}
 
     def test_no_module_lists_them(self) -> None:
         members = {f"PlanKind.{kind.name}" for kind in PlanKind}

@@ -23,6 +23,7 @@ from ralph_ls.core.plan.formats.beads.bd_output import (
     keeps_close_reasons,
 )
 from ralph_ls.core.plan.formats.dispatch import check_plan
+from ralph_ls.core.plan.formats.registry import format_of_plan
 from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.core.views.report.doctor_checks import (
     check_attempts,
@@ -277,7 +278,8 @@ def _plan(
         return [check_from_message("plan", error.message)]
     if found.is_to_write or not found.text.strip():
         return [passed_check("plan", f"{found.path} does not exist yet; the first run creates it")]
-    remarks = check_plan(parsed, found.text, kind, marker=config.gate.marker)
+    known = format_of_plan(found.path, kind)
+    remarks = check_plan(parsed, found.text, known.name, marker=config.gate.marker)
     checks = check_plan_read(found.path, parsed, remarks, facts, config)
     return [*checks, *_release_of_bd(worktree, environment)] if kind is PlanKind.BEADS else checks
 

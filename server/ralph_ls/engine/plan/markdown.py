@@ -19,6 +19,7 @@ from ralph_ls.core.loop.profiles import WithoutPlan, profile_of
 from ralph_ls.core.plan.diff.guard import PlanPowers, guard_plan
 from ralph_ls.core.plan.diff.guard_overrides import task_excerpt
 from ralph_ls.core.plan.diff.pairing import is_unfinished, logged_as_finished
+from ralph_ls.core.plan.formats.registry import format_of_plan
 from ralph_ls.core.plan.model import ParsedPlan, Plan
 from ralph_ls.core.plan.parse.markdown import parse_markdown
 from ralph_ls.core.plan.parse.titles import escape_surrogates
@@ -31,6 +32,7 @@ from ralph_ls.core.plan.verification.criterion_checks import (
     checks_of,
     runnable_commands,
 )
+from ralph_ls.core.prompt.template import PromptContext
 from ralph_ls.engine.plan.plan_file import (
     close_in_file,
     counts_view,
@@ -72,6 +74,7 @@ from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import Mode, PlanCountsView, RemovedTask, TaskRef
 from ralph_ls.store.files import resolve_inside, write_atomic
 from ralph_ls.store.project.config_file import LoadedSettings
+from ralph_ls.store.project.plan_documents import notes_of_plan
 
 PLANNING_TRIES = 3
 """Iterations in which an agent may fill a plan without tasks."""
@@ -169,6 +172,11 @@ class MarkdownSource(PlanSource):
         if not is_without or has_finished_tasks(self.root, self.config):
             return facts
         return replace(facts, without_tasks=how_to_write_a_task(self.path))
+
+    def with_context(self, context: PromptContext, text: str) -> PromptContext:
+        del text
+        known = format_of_plan(self.path, profile_of(self.config.profile).plan_kind)
+        return replace(context, plan_hint=notes_of_plan(self.root, self.path, known))
 
     def mode(self, text: str, facts: PlanFacts, run: RunState) -> Mode:
         """A plan without a character is no plan, so it is written where the agent writes plans.

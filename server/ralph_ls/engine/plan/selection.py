@@ -8,7 +8,7 @@ from typing import assert_never
 
 from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.core.plan.formats.plan_format import PlanFormat, PlanStorage
-from ralph_ls.core.plan.formats.registry import format_of
+from ralph_ls.core.plan.formats.registry import format_of_plan
 from ralph_ls.engine.plan.source import LocatedPlan, PlanSource
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.store.project.config_file import LoadedSettings
@@ -26,15 +26,16 @@ def locate_plan(
 
     ``folder`` has the files of the run that is resumed; None: a new run.
     """
-    source = _source_class(format_of(profile_of(settings.config.profile).plan_kind))
+    config = settings.config
+    source = _source_class(format_of_plan(config.paths.plan, profile_of(config.profile).plan_kind))
     kept = None if folder is None else source.kept(folder)
     return kept or source.locate(root, settings, environment, resume=resume)
 
 
 def source_of(root: Path, config: Config, path: str, environment: Mapping[str, str]) -> PlanSource:
     """The source of a run's plan; ``path`` is where, or as what, it was found."""
-    kind = profile_of(config.profile).plan_kind
-    return _source_class(format_of(kind))(root, config, path, environment)
+    known = format_of_plan(path, profile_of(config.profile).plan_kind)
+    return _source_class(known)(root, config, path, environment)
 
 
 def _source_class(known: PlanFormat) -> type[PlanSource]:

@@ -35,6 +35,7 @@ from ralph_ls.core.plan.verification.criterion_checks import (
     runnable_commands,
 )
 from ralph_ls.core.plan.verification.markdown_evidence import markdown_closings
+from ralph_ls.core.prompt.template import PromptContext
 from ralph_ls.engine.plan.plan_file import (
     counts_view,
     facts_of,
@@ -59,6 +60,7 @@ from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import Mode, PlanCountsView, TaskRef
 from ralph_ls.protocol.task_words import TaskState
 from ralph_ls.store.project.config_file import LoadedSettings
+from ralph_ls.store.project.plan_documents import notes_of_plan
 from ralph_ls.store.project.plan_file import edit_plan, read_plan
 from ralph_ls.store.project.plan_folder import edit_folder, folder_files, read_folder
 
@@ -132,6 +134,10 @@ class StructuredSource(PlanSource):
         needs = unfinished_needs(self.operations, self.parse(text).plan, text)
         plan = self.plan(text, task=task)
         return facts_of(plan, text, self.config, set_aside=set_aside, skipped=skipped, needs=needs)
+
+    def with_context(self, context: PromptContext, text: str) -> PromptContext:
+        del text
+        return replace(context, plan_hint=notes_of_plan(self.root, self.path, self.format))
 
     def mode(self, text: str, facts: PlanFacts, run: RunState) -> Mode:
         del text, facts

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.core.plan.formats.dispatch import parse_plan
+from ralph_ls.core.plan.formats.registry import format_of_plan
 from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.git.work_branch import (
@@ -100,10 +101,10 @@ def _words(request: RunRequest, root: Path, settings: LoadedSettings) -> str:
     if kind is PlanKind.BEADS:
         return "beads"
     try:
-        text = locate_plan(root, settings, request.environment).text
+        plan = locate_plan(root, settings, request.environment)
     except RalphError:
         # The start reports what is wrong with the plan.
         return "plan"
-    tasks = parse_plan(text, kind).plan.tasks
+    tasks = parse_plan(plan.text, format_of_plan(plan.path, kind).name).plan.tasks
     is_over = {TaskState.DONE, TaskState.SKIPPED}
     return next((task.title for task in tasks if task.state not in is_over), "plan")

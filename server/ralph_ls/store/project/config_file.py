@@ -12,11 +12,13 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from ralph_ls.core.loop.profiles import PROFILES, profile_of, to_tables
+from ralph_ls.core.loop.profiles import PROFILES, Profile, profile_of, to_tables
+from ralph_ls.core.plan.formats.registry import format_of_file
+from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.protocol.config.agent import with_table
 from ralph_ls.protocol.config.config import CONFIG_FILE, Config, LogForm, ProfileName
 from ralph_ls.protocol.config.renamed import DROPPED_IN, RENAMED, old_keys_in, with_new_keys
@@ -24,7 +26,7 @@ from ralph_ls.protocol.errors import ConfigError, StateUnusable, UsageError
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import INFERRED, Origin
 from ralph_ls.store.files import read_regular
-from ralph_ls.store.project.detection import DetectedProfile, detect_profiles
+from ralph_ls.store.project.detection import DetectedPlan, DetectedProfile, detect_profiles
 from ralph_ls.store.project.environment_settings import (
     dotted_lists,
     merge_tables,
@@ -33,6 +35,7 @@ from ralph_ls.store.project.environment_settings import (
     retention_in,
     validated_tables,
 )
+from ralph_ls.store.project.plan_choice import plan_path, plans_of_tools, several_plans
 from ralph_ls.store.project.setting_problems import (
     FLAGS,
     file_message,
@@ -66,6 +69,8 @@ class LoadedSettings:
     """None where no source names an agent."""
     detected: tuple[DetectedProfile, ...] = ()
     """The profiles that fit the repository, where none was chosen."""
+    plans: tuple[DetectedPlan, ...] = ()
+    """The plans of other tools that the run could work on; one is in ``config.paths.plan``."""
     layers: Mapping[Origin, Mapping[str, Any]] = field(default_factory=dict)
     """What each source sets; the first one that sets a key wins."""
     old_keys: tuple[str, ...] = ()
@@ -80,6 +85,8 @@ class PreviousChoice:
     profile_by: Origin
     sign: str | None
     agent: str
+    plan: str = ""
+    """The path of its plan."""
 
 
 def load_settings(
@@ -97,22 +104,22 @@ def load_settings(
     files and the environment, ``UsageError`` for ``overrides``.
     """
     given = {key: value for key, value in overrides.items() if value is not None}
+    if isinstance(named := given.get("paths.plan"), str):
+        given["paths.plan"] = plan_path(root, named)
     layers, old_keys = _read_layers(root, environment, given)
     names = _named_settings(layers, given)
-    profile_by, sign = _origin_of("profile", layers), None
-    detected: tuple[DetectedProfile, ...] = ()
-    instead = None if earlier is None else earlier.profile
-    if profile_by is None and earlier is not None:
-        profile_by, sign = earlier.profile_by, earlier.sign
-    elif profile_by is None:
-        detected = _fitting(root, names)
-        instead = detected[0].profile if detected else DEFAULT
-        profile_by = Origin.FOUND if detected else Origin.DEFAULT
-        sign = detected[0].sign if detected else None
-    profile = profile_of(ProfileName(str(names.get("profile", instead))))
+    chosen = _choose_profile(root, names, layers, earlier)
+    profile, profile_by, sign = chosen.profile, chosen.by, chosen.sign
     preset = to_tables(profile.settings)
     if profile_by in INFERRED:
         preset = cautious_settings(preset)
+    before = None if earlier is None else earlier.plan
+    plans = plans_of_tools(root, environment, profile, _plan_in(names), earlier=before)
+    if len(plans) == 1:
+        layers[Origin.FOUND] = {"paths": {"plan": plans[0].path}}
+        names = merge_tables(names, layers[Origin.FOUND])
+        if profile_by is Origin.DEFAULT:
+            profile_by, sign = Origin.FOUND, plans[0].path
     tables = merge_tables(preset, {"profile": profile.name, **names})
     config = _fitting_together(tables)
     if config.logs.form is LogForm.JSONL and "newest" not in layers[Origin.GIVEN].get("logs", {}):
@@ -125,10 +132,37 @@ def load_settings(
         profile_by=profile_by,
         sign=sign,
         agent_by=_origin_of("agent", layers),
-        detected=detected,
+        detected=chosen.detected,
+        plans=plans,
         layers={**layers, Origin.PROFILE: preset},
         old_keys=old_keys,
     )
+
+
+class _ChosenProfile(NamedTuple):
+    profile: Profile
+    by: Origin
+    sign: str | None = None
+    detected: tuple[DetectedProfile, ...] = ()
+
+
+def _choose_profile(
+    root: Path,
+    names: Mapping[str, Any],
+    layers: Mapping[Origin, Mapping[str, Any]],
+    earlier: PreviousChoice | None,
+) -> _ChosenProfile:
+    """The profile that a source names, else that of the earlier run, else the one that fits."""
+    by = _origin_of("profile", layers)
+    if by is not None:
+        return _ChosenProfile(profile_of(ProfileName(str(names["profile"]))), by)
+    if earlier is not None:
+        return _ChosenProfile(profile_of(earlier.profile), earlier.profile_by, earlier.sign)
+    detected = _fitting(root, names)
+    if not detected:
+        return _ChosenProfile(profile_of(DEFAULT), Origin.DEFAULT)
+    first = detected[0]
+    return _ChosenProfile(profile_of(first.profile), Origin.FOUND, first.sign, detected)
 
 
 def _read_layers(
@@ -221,6 +255,7 @@ def previous_choice(run: RunState) -> PreviousChoice:
         profile_by=Origin.FOUND if known is None else known.profile,
         sign=None if known is None else known.sign,
         agent=run.config.agent,
+        plan=run.plan,
     )
 
 
@@ -229,7 +264,9 @@ def _origin_of(key: str, layers: Mapping[Origin, Mapping[str, Any]]) -> Origin |
 
 
 def require_one_profile(settings: LoadedSettings) -> None:
-    """Raise ``UsageError`` where several profiles fit and none was chosen."""
+    """Raise ``UsageError`` where several profiles or plans fit and none was chosen."""
+    if len(settings.plans) > 1:
+        raise UsageError(several_plans(settings.plans))
     if len(settings.detected) > 1:
         listed = ", ".join(f"{one.sign} ({one.profile.value})" for one in settings.detected)
         raise UsageError(
@@ -241,18 +278,25 @@ def require_one_profile(settings: LoadedSettings) -> None:
 def _fitting(root: Path, names: Mapping[str, Any]) -> tuple[DetectedProfile, ...]:
     """The fitting profiles; only one where the named plan belongs to it."""
     issue = names.get("issue")
-    paths = names.get("paths")
-    plan = paths.get("plan") if isinstance(paths, dict) else None
+    plan = _plan_in(names)
     if plan is None:
         found = detect_profiles(root)
         names_request = isinstance(issue, dict) and bool(issue.get("file") or issue.get("github"))
         is_request = names_request and not found
         return (DetectedProfile(profile=ProfileName.ISSUE, sign="issue"),) if is_request else found
+    is_stories = format_of_file(plan, PlanKind.MARKDOWN).name is PlanKind.STORIES
     return tuple(
         DetectedProfile(profile=profile.name, sign=plan)
         for profile in PROFILES.values()
-        if plan in profile.plan_files
+        if plan in profile.plan_files or (is_stories and profile.plan_kind is PlanKind.STORIES)
     )
+
+
+def _plan_in(names: Mapping[str, Any]) -> str | None:
+    """The plan that the settings name."""
+    paths = names.get("paths")
+    plan = paths.get("plan") if isinstance(paths, dict) else None
+    return plan if isinstance(plan, str) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

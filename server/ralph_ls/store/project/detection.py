@@ -1,19 +1,26 @@
-"""Detection: the profile that fits a repository, and the specifications in it.
+"""Detection: the profile and the plans that a repository has, and the specifications in it.
 
 Only names are checked, never contents, so detection takes a few system calls
-(docs/rules.md#profiles). The signs of a profile are the profile's own data. The loop and the editor
-both find specifications here, so that they agree.
+(docs/rules.md#profiles). The signs of a profile are the profile's own data, the places of a plan
+those of its format. The loop and the editor both find specifications here, so that they agree.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from ralph_ls.core.loop.profiles import PROFILES
+from ralph_ls.core.plan.formats.plan_format import PlanFormat
+from ralph_ls.core.plan.formats.registry import FORMATS, plan_name
+from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.core.plan.specs import ARCHIVE, FOLDER, is_spec
 from ralph_ls.protocol.config.config import ProfileName
+from ralph_ls.protocol.errors import StateUnusable
+from ralph_ls.store.files import names_in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +30,20 @@ class DetectedProfile:
     profile: ProfileName
     sign: str
     """Path relative to the root."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DetectedPlan:
+    """A plan of another tool."""
+
+    kind: PlanKind
+    path: str
+    """Relative to the root."""
+
+    @property
+    def name(self) -> str:
+        """What the user calls it: the folder of a feature or change, else its path."""
+        return plan_name(self.path, FORMATS[self.kind])
 
 
 def detect_profiles(root: Path) -> tuple[DetectedProfile, ...]:
@@ -36,13 +57,72 @@ def detect_profiles(root: Path) -> tuple[DetectedProfile, ...]:
         for profile in PROFILES.values()
         if (sign := _first_present(root, profile.signs)) is not None
     ]
-    if not found:
+    if not found and not detect_formats(root):
         found = [
             DetectedProfile(profile=profile.name, sign=sign)
             for profile in PROFILES.values()
             if (sign := _first_present(root, profile.faint_signs)) is not None
         ]
     return tuple(found)
+
+
+def detect_plans(root: Path) -> tuple[DetectedPlan, ...]:
+    """The plans of other tools in ``root``, in the order of the formats, then by path."""
+    return tuple(
+        DetectedPlan(kind=known.name, path=path)
+        for known in FORMATS.values()
+        if not known.signs or any(_is_there(root / sign) for sign in known.signs)
+        for path in _plans_of(root, known)
+    )
+
+
+def detect_formats(root: Path) -> tuple[PlanFormat, ...]:
+    """The formats of other tools that ``root`` shows, with or without a plan."""
+    return tuple(
+        known
+        for known in FORMATS.values()
+        if any(True for shown in (*known.shows, *known.files) for _ in expand(root, shown))
+    )
+
+
+def expand(
+    root: Path, pattern: str, not_in: tuple[str, ...] = (), *, folder: str = ""
+) -> Iterator[str]:
+    """The paths below ``root`` that a pattern names, sorted; ``*`` is for a part of one name.
+
+    ``{folder}`` at its beginning is ``folder``, in which no sign stands for anything else.
+    """
+    below = pattern.removeprefix("{folder}/")
+    yield from _expanded(root, folder if below != pattern else "", below.split("/"), not_in)
+
+
+def _expanded(root: Path, folder: str, parts: list[str], not_in: tuple[str, ...]) -> Iterator[str]:
+    first, *rest = parts
+    for name in _names_like(root / folder, first, not_in):
+        path = f"{folder}/{name}" if folder else name
+        if rest:
+            yield from _expanded(root, path, rest, not_in)
+        elif _is_there(root / path):
+            yield path
+
+
+def _names_like(folder: Path, pattern: str, not_in: tuple[str, ...]) -> list[str]:
+    if "*" not in pattern:
+        return [pattern]
+    try:
+        names = names_in(folder)
+    except StateUnusable:
+        return []
+    return [one for one in names if fnmatchcase(one, pattern) and one not in not_in]
+
+
+def _plans_of(root: Path, known: PlanFormat) -> Iterator[str]:
+    """Every plan of a format; of several fixed places the first."""
+    for pattern in known.files:
+        found = list(expand(root, pattern, known.not_in))
+        yield from found
+        if found and "*" not in pattern:
+            return
 
 
 def _first_present(root: Path, names: tuple[str, ...]) -> str | None:

@@ -59,6 +59,12 @@ def built_in_texts() -> PromptTexts:
     return PromptTexts(templates=_read(_FOLDER / "templates"), pieces=_read(_FOLDER / "pieces"))
 
 
+@functools.cache
+def format_texts() -> Mapping[str, str]:
+    """What an agent reads of each plan format that another tool has, by name; cached."""
+    return _read(_FOLDER / "formats")
+
+
 def find_template(
     root: Path, config: Config, mode: Mode, environment: Mapping[str, str]
 ) -> FoundTemplate:

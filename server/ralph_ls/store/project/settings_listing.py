@@ -16,7 +16,7 @@ from ralph_ls.store.project.config_file import (
 )
 from ralph_ls.store.project.settings_reference import SettingFacts, all_settings, find_setting
 
-ORDER = (Origin.GIVEN, Origin.ENVIRONMENT, Origin.FILE, Origin.USER, Origin.PROFILE)
+ORDER = (Origin.GIVEN, Origin.ENVIRONMENT, Origin.FILE, Origin.USER, Origin.FOUND, Origin.PROFILE)
 """The sources of settings; the first one that sets a key wins."""
 
 

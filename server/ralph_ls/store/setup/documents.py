@@ -14,7 +14,8 @@ from datetime import date
 from pathlib import Path
 
 from ralph_ls.core.loop.profiles import SPEC, Profile
-from ralph_ls.core.plan.model import PlanKind
+from ralph_ls.core.plan.formats.plan_format import PlanStorage
+from ralph_ls.core.plan.formats.registry import format_of
 from ralph_ls.core.plan.specs import FOLDER, INDEX, spec_index_skeleton
 from ralph_ls.core.setup.documents import (
     PROGRESS_NOTES,
@@ -176,17 +177,15 @@ def setup_documents(
     ``plan_path`` is the present or future path of the plan; empty where it is not a file. Raises
     ``RalphError`` for items that a plan cannot take.
     """
-    match profile.plan_kind:
-        case PlanKind.MARKDOWN:
+    match format_of(profile.plan_kind).storage:
+        case PlanStorage.MARKDOWN:
             return _of_markdown(root, order, profile, plan_path, paths, today=today)
-        case PlanKind.STORIES:
+        case PlanStorage.STORIES:
             return _of_stories(root, order, plan_path, paths)
-        case PlanKind.BEADS:
+        case PlanStorage.TRACKER:
             return _of_beads(root, order, environment, today=today)
-        case PlanKind.REQUEST:
+        case _:
             return _of_request(root, order)
-        case kind:  # pragma: no cover
-            raise AssertionError(f"no profile expects a plan of {kind}")
 
 
 def requirements_beside(plan_path: str) -> str:

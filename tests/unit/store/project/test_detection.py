@@ -8,7 +8,7 @@ from ralph_ls.protocol.config.config import ProfileName
 from ralph_ls.protocol.errors import UsageError
 from ralph_ls.protocol.run.values import Origin
 from ralph_ls.store.project.config_file import PreviousChoice, load_settings, require_one_profile
-from ralph_ls.store.project.detection import detect_profiles
+from ralph_ls.store.project.detection import detect_plans, detect_profiles
 
 FIXPLAN, SPEC = ProfileName.FIXPLAN, ProfileName.SPEC
 
@@ -39,6 +39,10 @@ class TestWhatFits:
             (("ralph/tasks.json", "ralph/prd.json"), ["stories"]),
             ((".beads/",), ["beads"]),
             (("IMPLEMENTATION_PLAN.md", "prd.json", ".beads/"), ["spec", "stories", "beads"]),
+            # The folder is another tool's.
+            (("specs/a.md", ".specify/"), []),
+            (("specs/001-login/spec.md",), []),
+            (("specs/a.md", "openspec/changes/"), []),
         ],
     )
     def test_a_profile_is_known_by_what_is_there(
@@ -155,3 +159,114 @@ class TestAProfileThatNobodyChose:
         put(tmp_path, "IMPLEMENTATION_PLAN.md")
         config = load_settings(tmp_path, environment, overrides).config
         assert (config.push, config.max_iterations) == (True, 40)
+
+
+A, B = "specs/001-a/tasks.md", "specs/002-b/tasks.md"
+
+
+def write(root: Path, path: str, text: str = "- [ ] a\n") -> None:
+    put(root, path)
+    (root / path).write_text(text, encoding="utf-8")
+
+
+class TestPlansOfOtherTools:
+    def test_they_are_found_by_their_places(self, tmp_path: Path) -> None:
+        put(
+            tmp_path, "openspec/changes/archive/old/tasks.md", "openspec/changes/x/tasks.md", A,
+            ".kiro/specs/login/tasks.md", "specs/003/spec.md", "openspec/changes/archive/tasks.md",
+        )  # fmt: skip
+        assert [(one.kind.value, one.name) for one in detect_plans(tmp_path)] == [
+            ("spec-kit", "001-a"),
+            ("kiro", "login"),
+            ("openspec", "x"),
+        ]
+
+    def test_the_only_one_is_worked_on_with_cautious_settings(self, tmp_path: Path) -> None:
+        write(tmp_path, A)
+        settings = load_settings(tmp_path, {}, {})
+        config = settings.config
+        assert (config.profile, config.paths.plan, config.push) == (FIXPLAN, A, False)
+        assert (settings.profile_by, settings.sign) == (Origin.FOUND, A)
+        require_one_profile(settings)
+
+    def test_a_plan_of_the_profile_comes_first(self, tmp_path: Path) -> None:
+        write(tmp_path, A)
+        put(tmp_path, "fix_plan.md")
+        assert load_settings(tmp_path, {}, {}).config.paths.plan is None
+        assert load_settings(tmp_path, {}, {"profile": "spec"}).config.paths.plan is None
+        assert load_settings(tmp_path, {}, {"profile": "beads"}).config.paths.plan is None
+
+    def test_of_several_the_only_one_with_open_tasks(self, tmp_path: Path) -> None:
+        write(tmp_path, A, "- [x] a\n- [-] b\n")
+        write(tmp_path, B)
+        assert load_settings(tmp_path, {}, {}).config.paths.plan == B
+
+    @pytest.mark.parametrize(
+        ("environment", "head", "feature", "plan"),
+        [
+            ({"SPECIFY_FEATURE": "001-a"}, "ref: refs/heads/002-b\n", "", A),
+            ({}, "ref: refs/heads/002-b\n", "001-a", B),
+            ({}, "ref: refs/heads/002-other\n", "", B),
+            ({}, "ref: refs/heads/feature/001-a\n", "", A),
+            ({}, "ref: refs/heads/main\n", "specs/001-a", A),
+            ({}, "0" * 40, "specs/002-b/", B),
+            ({}, "", "", None),
+            ({"SPECIFY_FEATURE": "009-z"}, "ref: refs/heads/main\n", "", None),
+        ],
+    )
+    def test_of_several_open_ones_the_active_feature(
+        self, tmp_path: Path, environment: dict[str, str], head: str, feature: str, plan: str | None
+    ) -> None:
+        write(tmp_path, A)
+        write(tmp_path, B)
+        write(tmp_path, ".git/HEAD", head)
+        write(tmp_path, ".specify/feature.json", f'{{"feature_directory": "{feature}"}}')
+        settings = load_settings(tmp_path, environment, {})
+        assert settings.config.paths.plan == plan
+        assert [one.path for one in settings.plans] == ([A, B] if plan is None else [plan])
+
+    def test_the_branch_of_a_linked_work_tree(self, tmp_path: Path) -> None:
+        write(tmp_path, ".git", "gitdir: elsewhere\n")
+        write(tmp_path, "elsewhere/HEAD", "ref: refs/heads/001-a\n")
+        write(tmp_path, ".specify/feature.json", "[" * 10)
+        write(tmp_path, A)
+        write(tmp_path, B)
+        assert load_settings(tmp_path, {}, {}).config.paths.plan == A
+
+    def test_nobody_knows_which_of_several_is_meant(self, tmp_path: Path) -> None:
+        names = [f"specs/{number:03}-x/tasks.md" for number in range(12)]
+        for name in names:
+            write(tmp_path, name)
+        with pytest.raises(UsageError) as caught:
+            require_one_profile(load_settings(tmp_path, {}, {}))
+        assert caught.value.message.startswith("several plans are here: 000-x (spec-kit), 001-x (")
+        assert caught.value.message.endswith(
+            "and 2 more; choose one: ralph run --plan 000-x, or for every run: "
+            "ralph config set paths.plan specs/000-x/tasks.md"
+        )
+
+    @pytest.mark.parametrize("name", ["002-b", B, "specs/002-b", "./specs/002-b/"])
+    def test_one_is_named_by_its_feature_or_its_path(self, tmp_path: Path, name: str) -> None:
+        write(tmp_path, A)
+        write(tmp_path, B)
+        settings = load_settings(tmp_path, {}, {"paths.plan": name})
+        assert settings.config.paths.plan == B
+        require_one_profile(settings)
+        assert load_settings(tmp_path, {}, {"paths.plan": "z"}).config.paths.plan == "z"
+
+    def test_a_run_that_continues_keeps_its_plan(self, tmp_path: Path) -> None:
+        write(tmp_path, A, "- [x] a\n")
+        write(tmp_path, B)
+        earlier = PreviousChoice(
+            profile=FIXPLAN, profile_by=Origin.FOUND, sign=A, agent="codex", plan=A
+        )
+        assert load_settings(tmp_path, {}, {}, earlier=earlier).config.paths.plan == A
+
+    def test_a_plan_that_cannot_be_read_is_not_open(self, tmp_path: Path) -> None:
+        put(tmp_path, f"{A}/")
+        write(tmp_path, B)
+        assert load_settings(tmp_path, {}, {}).config.paths.plan == B
+
+    def test_a_json_file_that_is_named_is_one_of_stories(self, tmp_path: Path) -> None:
+        settings = load_settings(tmp_path, {}, {"paths.plan": "work.json"})
+        assert settings.config.profile is ProfileName.STORIES

@@ -130,8 +130,14 @@ class PlanFormat:
     """Paths one of which must be there too, for a place that other tools use as well."""
     suffixes: tuple[str, ...] = ()
     """Endings of a file that is of this format wherever it is."""
+    shows: tuple[str, ...] = ()
+    """Patterns of paths that show the format where it has no plan yet."""
+    begin: str = ""
+    """How its users write a plan, in words that follow "has no plan yet;"."""
     documents: tuple[str, ...] = ()
     """Documents for the prompt, relative to the root; ``{folder}`` is that of the plan."""
+    instructions: str = ""
+    """The name of its instructions for agents in ``core/prompt/wording/formats/``."""
     closing: str = ""
     """Advice for a plan that is done; ``{name}`` is the name of its folder."""
 

@@ -13,6 +13,7 @@ from ralph_ls.core.plan.formats.backlog_md.format import BACKLOG
 from ralph_ls.core.plan.formats.bmad.format import BMAD
 from ralph_ls.core.plan.formats.gsd.format import GSD
 from ralph_ls.core.plan.formats.markdown.format import MARKDOWN
+from ralph_ls.core.plan.formats.markdown.tools import KIRO, OPENSPEC, SPEC_KIT
 from ralph_ls.core.plan.formats.org.format import ORG
 from ralph_ls.core.plan.formats.plan_format import PlanFormat
 from ralph_ls.core.plan.formats.stories.format import STORIES
@@ -26,10 +27,9 @@ FORMATS: Mapping[PlanKind, PlanFormat] = MappingProxyType(
     {
         one.name: one
         for one in (
-            MARKDOWN,
-            STORIES,
-            BEADS,
-            REQUEST,
+            SPEC_KIT,
+            KIRO,
+            OPENSPEC,
             TASK_MASTER,
             BACKLOG,
             SUPERPOWERS,
@@ -37,6 +37,10 @@ FORMATS: Mapping[PlanKind, PlanFormat] = MappingProxyType(
             BMAD,
             TODO_TXT,
             ORG,
+            MARKDOWN,
+            STORIES,
+            BEADS,
+            REQUEST,
         )
     }
 )
@@ -63,6 +67,25 @@ def format_of_file(path: str, kind: PlanKind) -> PlanFormat:
             return one
     expected = FORMATS[kind]
     return expected if expected.is_text else MARKDOWN
+
+
+def format_of_plan(path: str | None, kind: PlanKind) -> PlanFormat:
+    """The format of a run's plan: that of the profile, unless the path is another tool's.
+
+    ``path`` is None where the plan is not a file.
+    """
+    expected = FORMATS[kind]
+    if path is None or not expected.is_text:
+        return expected
+    found = format_of_file(path, kind)
+    return expected if found.name in {PlanKind.MARKDOWN, PlanKind.STORIES} else found
+
+
+def plan_name(path: str, known: PlanFormat) -> str:
+    """What the user calls a plan: the folder of a feature or change, else its path."""
+    pattern = next((one for one in known.files if matches(path, one, known.not_in)), "")
+    parts = zip(path.split("/"), pattern.split("/"), strict=False)
+    return next((name for name, part in parts if "*" in part), path)
 
 
 def matches(path: str, pattern: str, not_in: tuple[str, ...] = ()) -> bool:

@@ -6,7 +6,8 @@ from ralph_ls.core.plan.formats.plan_format import PlanFormat, PlanOperations, P
 from ralph_ls.core.plan.model import PlanKind
 
 
-def _load() -> PlanOperations:
+def load_markdown() -> PlanOperations:
+    """The operations on a plan in Markdown."""
     from ralph_ls.core.plan.formats.markdown.operations import markdown_operations
 
     return markdown_operations()
@@ -17,6 +18,6 @@ MARKDOWN = PlanFormat(
     title="Markdown",
     source="a markdown plan",
     storage=PlanStorage.MARKDOWN,
-    load=_load,
+    load=load_markdown,
     suffixes=(".md", ".markdown"),
 )

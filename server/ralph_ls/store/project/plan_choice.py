@@ -1,0 +1,161 @@
+"""Plan choice: which of the plans that other tools left in a repository is worked on.
+
+The one that the user's environment, branch or tool names, else the only one with open tasks
+(docs/rules.md#plans). Where that leaves several, the user chooses.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from ralph_ls.core.loop.profiles import Profile, WithoutPlan
+from ralph_ls.core.plan.formats.registry import FORMATS
+from ralph_ls.core.plan.model import PlanKind
+from ralph_ls.protocol.errors import RalphError, StateUnusable
+from ralph_ls.protocol.task_words import TaskState
+from ralph_ls.store.files import read_regular
+from ralph_ls.store.project.detection import DetectedPlan, detect_plans
+
+FEATURE_VARIABLE = "SPECIFY_FEATURE"
+FEATURE_FILE = ".specify/feature.json"
+LARGEST_FEATURE_FILE = 65_536
+MOST_READ = 200
+"""Most plans that are read to find those with open tasks."""
+
+_NUMBER = re.compile(r"[0-9]+(?=-)")
+
+
+def plans_of_tools(
+    root: Path,
+    environment: Mapping[str, str],
+    profile: Profile,
+    named: str | None,
+    *,
+    earlier: str | None = None,
+) -> tuple[DetectedPlan, ...]:
+    """The plans of other tools that a run could work on; none where the profile's is there.
+
+    ``named`` is the plan of the settings, ``earlier`` that of the run that is resumed. ``spec``
+    writes its plan itself, so that it takes no other without being given one.
+    """
+    is_fixed = profile.without_plan is WithoutPlan.PLAN or not profile.plan_files
+    if named or is_fixed or any((root / name).exists() for name in profile.plan_files):
+        return ()
+    found = detect_plans(root)
+    known = tuple(one for one in found if one.path == earlier)
+    # A list in the root, such as todo.txt, may be anything beside the plan of a tool.
+    likely = [one for one in found if "/" in one.path]
+    return known or choose_plans(root, likely or found, environment)
+
+
+def plan_path(root: Path, named: str) -> str:
+    """The path of a plan that the user names by its path, or by its feature or change."""
+    if (root / named).is_file():
+        return named
+    found = find_named(detect_plans(root), named)
+    return named if found is None else found.path
+
+
+SHOWN_PLANS = 10
+
+
+def several_plans(plans: Sequence[DetectedPlan]) -> str:
+    """Why nobody knows which plan is meant, with each of them and the command that names one."""
+    names = [f"{one.name} ({FORMATS[one.kind].title})" for one in plans[:SHOWN_PLANS]]
+    more = len(plans) - SHOWN_PLANS
+    listed = ", ".join([*names, f"and {more} more"] if more > 0 else names)
+    return (
+        f"several plans are here: {listed}; choose one: "
+        f"ralph run --plan {shlex.quote(plans[0].name)}, "
+        f"or for every run: ralph config set paths.plan {shlex.quote(plans[0].path)}"
+    )
+
+
+def choose_plans(
+    root: Path, found: Sequence[DetectedPlan], environment: Mapping[str, str]
+) -> tuple[DetectedPlan, ...]:
+    """The plan to work on; several where only the user can say, none where there is none."""
+    if len(found) < 2:
+        return tuple(found)
+    for name in _names(root, environment):
+        named = [one for one in found if _is_named(one, name)]
+        if len(named) == 1:
+            return tuple(named)
+    is_open = [one for one in found[:MOST_READ] if has_open_tasks(root, one)]
+    return tuple(is_open) if len(is_open) == 1 else tuple(found)
+
+
+def find_named(found: Sequence[DetectedPlan], name: str) -> DetectedPlan | None:
+    """The plan of that name or path; None where there is none, or several."""
+    path = name.removeprefix("./").rstrip("/")
+    same = [one for one in found if path in {one.path, one.path.rpartition("/")[0], one.name}]
+    return same[0] if len(same) == 1 else None
+
+
+def has_open_tasks(root: Path, plan: DetectedPlan) -> bool:
+    """Whether it has open tasks; one that cannot be read has none."""
+    done, total = progress_of(root, plan)
+    return done < total
+
+
+def progress_of(root: Path, plan: DetectedPlan) -> tuple[int, int]:
+    """Its finished tasks, and all of them; skipped ones do not count."""
+    from ralph_ls.store.project.plan_file import PlanLocation, text_of_plan
+
+    try:
+        text = text_of_plan(root, PlanLocation(path=plan.path, kind=plan.kind))
+    except RalphError:
+        return 0, 0
+    return _counted(text, plan.kind)
+
+
+@functools.lru_cache(maxsize=MOST_READ)
+def _counted(text: str, kind: PlanKind) -> tuple[int, int]:
+    from ralph_ls.core.plan.formats.dispatch import parse_plan
+
+    tasks = [one for one in parse_plan(text, kind).plan.tasks if one.state is not TaskState.SKIPPED]
+    return sum(one.state is TaskState.DONE for one in tasks), len(tasks)
+
+
+def _names(root: Path, environment: Mapping[str, str]) -> list[str]:
+    """What names the feature in progress, the most explicit first."""
+    names = [environment.get(FEATURE_VARIABLE, ""), branch_of(root), _feature_of(root)]
+    return [name.rstrip("/").rpartition("/")[2] for name in names if name]
+
+
+def _is_named(plan: DetectedPlan, name: str) -> bool:
+    """A feature of spec-kit may be on several branches, which begin with its number."""
+    if plan.name == name:
+        return True
+    number, own = _NUMBER.match(name), _NUMBER.match(plan.name)
+    is_same = number is not None and own is not None and number[0] == own[0]
+    return is_same and plan.kind is PlanKind.SPEC_KIT
+
+
+def branch_of(root: Path) -> str:
+    """The branch that is checked out, from git's own file; empty where none is."""
+    try:
+        git = root / ".git"
+        if git.is_file():
+            place = (read_regular(git, LARGEST_FEATURE_FILE) or b"").decode("utf-8", "replace")
+            git = root / place.removeprefix("gitdir:").strip()
+        head = (read_regular(git / "HEAD", LARGEST_FEATURE_FILE) or b"").decode("utf-8", "replace")
+    except (StateUnusable, OSError, ValueError):
+        return ""
+    prefix = "ref: refs/heads/"
+    return head.strip().removeprefix(prefix) if head.startswith(prefix) else ""
+
+
+def _feature_of(root: Path) -> str:
+    """The feature that spec-kit's own file names."""
+    try:
+        data = json.loads(read_regular(root / FEATURE_FILE, LARGEST_FEATURE_FILE) or b"{}")
+    except (StateUnusable, ValueError, RecursionError):
+        return ""
+    value = data.get("feature_directory") if isinstance(data, dict) else None
+    return value if isinstance(value, str) else ""
