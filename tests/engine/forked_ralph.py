@@ -30,6 +30,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
+from unittest.mock import patch
 
 Request = tuple[str, list[str], dict[str, str], str]
 """Folder, arguments, environment, and the module where it is not ``ralph``."""
@@ -150,9 +151,10 @@ def load() -> None:
     # What typer imports on its way; nobody hears it.
     with contextlib.redirect_stdout(io.StringIO()):
         main(["plan", "--help"])
-    make_command(*VERBS)
-    for verb in VERBS:
-        make_command(verb)
+    for names in (VERBS, *((verb,) for verb in VERBS)):
+        for command in make_command(*names).commands.values():
+            for parameter in command.params:
+                parameter.get_runtime_param()
     models = [WireModel]
     for model in models:
         models.extend(model.__subclasses__())
@@ -160,6 +162,8 @@ def load() -> None:
     EVENT_ADAPTER.rebuild()
     COMMAND_ADAPTER.rebuild()
     platformdirs.user_state_dir()
+    # An event loop makes this set again for each of the forty signals that an engine listens to.
+    patch.object(signal, "valid_signals", functools.cache(signal.valid_signals)).start()
 
 
 def serve(connection: socket.socket) -> None:

@@ -15,7 +15,7 @@ chosen by the environment:
   front they are carried out all the same.
 
 Several may run at once: a lock is held from reading to writing. What takes long to import is
-imported where it is needed, since each command of a test starts this program again.
+imported where it is needed, since a command in a sandbox starts this program again.
 """
 
 from __future__ import annotations
@@ -45,15 +45,11 @@ TYPES = ("bug", "feature", "task", "epic", "chore", "decision")
 
 def install(folder: Path) -> Path:
     """Put a ``bd`` into the folder, which is made; gives its path."""
+    from tests.fakes.forked_program import install_forked
+
     folder.mkdir(parents=True, exist_ok=True)
     program = folder / "bd"
-    program.write_text(
-        f"#!{sys.executable} -IS\nimport sys\n"
-        f"sys.path.insert(0, {str(Path(__file__).resolve().parents[2])!r})\n"
-        "from tests.fakes import bd\nsys.exit(bd.main(sys.argv[1:]))\n",
-        encoding="utf-8",
-    )
-    program.chmod(0o755)
+    install_forked(program, "tests.fakes.bd")
     return program
 
 
