@@ -12,12 +12,18 @@ from tests.engine.forked_ralph import fork_server
 from tests.engine.ralph_runner import Project, Ralph
 from tests.engine.story_project import StoryProject
 
+TRUST = Path(__file__).parent / "trust"
+
 
 @pytest.fixture
-def ralph(tmp_path: Path) -> Iterator[Ralph]:
-    """Starts ``ralph`` at once; whatever of it still lives when the test ends is killed."""
+def ralph(request: pytest.FixtureRequest) -> Iterator[Ralph]:
+    """Starts ``ralph`` at once; whatever of it still lives when the test ends is killed.
+
+    Where trust is the subject, what it launches is imported from files as it is for users.
+    """
     with ExitStack() as at_the_end:
-        yield Ralph(fork_server(), at_the_end)
+        is_about_trust = request.path.is_relative_to(TRUST)
+        yield Ralph(fork_server(), at_the_end, really_launches=is_about_trust)
 
 
 @pytest.fixture

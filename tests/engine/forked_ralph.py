@@ -24,16 +24,17 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import termios
 import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import IO, Any, NoReturn, cast
 from unittest.mock import patch
 
-Request = tuple[str, list[str], dict[str, str], str]
-"""Folder, arguments, environment, and the module where it is not ``ralph``."""
+Request = tuple[str, list[str], dict[str, str], str, bool]
+"""Folder, arguments, environment, the module where it is not ``ralph``, and ``really_launches``."""
 
 
 RALPH = ""
@@ -42,6 +43,10 @@ RALPH = ""
 
 class ForkedProcess:
     """As much of a ``subprocess.Popen`` as a test needs."""
+
+    stdin: IO[bytes] | None = None
+    stdout: IO[bytes] | None = None
+    stderr: IO[bytes] | None = None
 
     def __init__(self, status: int) -> None:
         self._status = os.fdopen(status, "rb", buffering=0)
@@ -79,21 +84,12 @@ class ForkedProcess:
         return self._status.readline()
 
 
-class ForkServer:
-    """The process that forks, as its user sees it."""
+class Forks:
+    """A connection to the process that forks."""
 
-    def __init__(self, server_folder: Path, *, script: str = __file__) -> None:
-        ours, theirs = socket.socketpair()
-        self._socket = ours
+    def __init__(self, connection: socket.socket) -> None:
+        self._socket = connection
         self._asking = threading.Lock()
-        with theirs:
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", script, str(theirs.fileno())],
-                cwd=server_folder,
-                env={"PATH": os.environ["PATH"], "PYTHONPATH": str(server_folder)},
-                pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
-            )
 
     def fork(
         self,
@@ -102,12 +98,14 @@ class ForkServer:
         environment: Mapping[str, str],
         *fds: int,
         module: str = RALPH,
+        really_launches: bool = False,
     ) -> ForkedProcess:
         """Start ``ralph`` with these standard streams: input, output and error.
 
-        ``module``: the one to start instead, as ``python -m`` would, by its ``main``.
+        ``module``: the one to start instead, as ``python -m`` would, by its ``main``. An engine
+        that it launches in the background is forked as well, unless it ``really_launches``.
         """
-        words = [str(folder), list(arguments), dict(environment), module]
+        words = [str(folder), list(arguments), dict(environment), module, really_launches]
         request = json.dumps(words).encode() + b"\n"
         read_end, write_end = os.pipe()
         with self._asking:
@@ -115,6 +113,79 @@ class ForkServer:
             self._socket.sendall(request[n_sent:])
         os.close(write_end)
         return ForkedProcess(read_end)
+
+
+class Launches:
+    """What a program that launches another ``ralph`` uses of ``subprocess``; it is forked."""
+
+    PIPE = subprocess.PIPE
+    DEVNULL = subprocess.DEVNULL
+    TimeoutExpired = subprocess.TimeoutExpired
+
+    def __init__(self, forks: Forks) -> None:
+        self._forks = forks
+
+    def Popen(  # noqa: N802
+        self,
+        command: Sequence[str],
+        *,
+        cwd: Path,
+        env: Mapping[str, str],
+        stdin: IO[bytes] | int,
+        stdout: IO[bytes] | int,
+        stderr: IO[bytes] | int,
+        **_: Any,
+    ) -> ForkedProcess:
+        """Start the arguments after the program's name."""
+        ours: list[IO[bytes] | None] = []
+        theirs: list[int] = []
+        for number, stream in enumerate((stdin, stdout, stderr)):
+            end = None
+            if stream == self.PIPE:
+                read_end, write_end = os.pipe()
+                given, kept = (write_end, read_end) if number else (read_end, write_end)
+                end = os.fdopen(kept, "rb" if number else "wb")
+            elif stream == self.DEVNULL:
+                given = os.open(os.devnull, os.O_RDWR)
+            else:
+                given = os.dup(cast("IO[bytes]", stream).fileno())
+            theirs.append(given)
+            ours.append(end)
+        arguments = command[command.index("ralph_ls") + 1 :]
+        process = self._forks.fork(cwd, arguments, env, *theirs)
+        for descriptor in theirs:
+            os.close(descriptor)
+        process.stdin, process.stdout, process.stderr = ours
+        return process
+
+    def run(
+        self, command: Sequence[str], *, cwd: Path, env: Mapping[str, str], **_: Any
+    ) -> subprocess.CompletedProcess[bytes]:
+        """Run it to its end without input, and give what it printed."""
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
+            process = self.Popen(
+                command, cwd=cwd, env=env, stdin=self.DEVNULL, stdout=out, stderr=errors
+            )
+            code = process.wait()
+            out.seek(0)
+            errors.seek(0)
+            return subprocess.CompletedProcess(command, code, out.read(), errors.read())
+
+
+class ForkServer(Forks):
+    """The process that forks, as its user sees it."""
+
+    def __init__(self, server_folder: Path, *, script: str = __file__) -> None:
+        ours, theirs = socket.socketpair()
+        super().__init__(ours)
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", script, str(theirs.fileno())],
+                cwd=server_folder,
+                env={"PATH": os.environ["PATH"], "PYTHONPATH": str(server_folder)},
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+            )
 
     def close(self) -> None:
         self._socket.close()
@@ -178,31 +249,37 @@ def serve(connection: socket.socket) -> None:
     signal.signal(signal.SIGCHLD, lambda number, frame: None)
     signal.set_wakeup_fd(has_ended.fileno())
     statuses: dict[int, int] = {}
-    while True:
-        ready, _, _ = select.select([connection, ended], [], [])
+    # The first is that of the tests, the others those of programs which may launch engines.
+    connections = [connection]
+    while connection in connections:
+        ready, _, _ = select.select([*connections, ended], [], [])
         if ended in ready:
             ended.recv(1 << 12)
             _tell_ends(statuses)
-        if connection not in ready:
-            continue
-        request, fds, _, _ = socket.recv_fds(connection, 1 << 16, 4)
-        if not request:
-            return
-        while not request.endswith(b"\n"):
-            request += connection.recv(1 << 16)
-        pid = os.fork()
-        if pid == 0:
-            signal.set_wakeup_fd(-1)
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            for end in (connection, ended, has_ended):
-                end.close()
-            for descriptor in (fds[3], *statuses.values()):
+        for asking in (one for one in connections[:] if one in ready):
+            request, fds, _, _ = socket.recv_fds(asking, 1 << 16, 4)
+            if not request:
+                connections.remove(asking)
+                asking.close()
+                continue
+            while not request.endswith(b"\n"):
+                request += asking.recv(1 << 16)
+            ours, theirs = socket.socketpair()
+            pid = os.fork()
+            if pid == 0:
+                signal.set_wakeup_fd(-1)
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                for end in (*connections, ended, has_ended, ours):
+                    end.close()
+                for descriptor in (fds[3], *statuses.values()):
+                    os.close(descriptor)
+                _become_program(json.loads(request), fds[:3], theirs)
+            theirs.close()
+            connections.append(ours)
+            for descriptor in fds[:3]:
                 os.close(descriptor)
-            _become_program(json.loads(request), fds[:3])
-        for descriptor in fds[:3]:
-            os.close(descriptor)
-        statuses[pid] = fds[3]
-        os.write(fds[3], b"%d\n" % pid)
+            statuses[pid] = fds[3]
+            os.write(fds[3], b"%d\n" % pid)
 
 
 def _tell_ends(statuses: dict[int, int]) -> None:
@@ -218,10 +295,16 @@ def _tell_ends(statuses: dict[int, int]) -> None:
         os.close(status)
 
 
-def _become_program(request: Request, fds: list[int]) -> NoReturn:
+def _become_program(request: Request, fds: list[int], forks: socket.socket) -> NoReturn:
     from ralph_ls.cli.main import run
+    from ralph_ls.store.run import launch, one_shot_process
 
-    folder, arguments, environment, module = request
+    folder, arguments, environment, module, really_launches = request
+    if really_launches:
+        forks.close()
+    else:
+        for launcher in (launch, one_shot_process):
+            patch.object(launcher, "subprocess", Launches(Forks(forks))).start()
     os.setsid()
     # Tests that run under nohup do not pass this on to their programs.
     signal.signal(signal.SIGHUP, signal.SIG_DFL)

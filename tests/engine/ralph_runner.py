@@ -58,9 +58,12 @@ limited() {{ printf '{{"type":"rate_limit_event","rate_limit_info":\
 class Ralph:
     """Runs ``ralph``, and remembers what it started."""
 
-    def __init__(self, fork_server: ForkServer, at_the_end: ExitStack) -> None:
+    def __init__(
+        self, fork_server: ForkServer, at_the_end: ExitStack, *, really_launches: bool = False
+    ) -> None:
         self._nursery = fork_server
         self._at_the_end = at_the_end
+        self._really_launches = really_launches
 
     def __call__(
         self,
@@ -96,6 +99,7 @@ class Ralph:
                 given.fileno(),
                 out.fileno() if stdout is None else stdout,
                 err.fileno(),
+                really_launches=self._really_launches,
             )
         self._at_the_end.callback(process.close)
         self._at_the_end.callback(_end, process, folder)

@@ -9,6 +9,7 @@ the client does the work itself. Run as a script, this is the process that forks
 from __future__ import annotations
 
 import atexit
+import contextlib
 import functools
 import importlib
 import marshal
@@ -42,7 +43,8 @@ except OSError:
 request = len(request).to_bytes(4, "big") + request
 streams = b"".join(number.to_bytes(4, sys.byteorder) for number in range(3))
 n_sent = server.sendmsg([request], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, streams)])
-server.sendall(request[n_sent:])
+while n_sent < len(request):
+    n_sent += server.send(request[n_sent:])
 code = server.recv(1)
 posix._exit(code[0] if code else 70)
 """
@@ -90,7 +92,7 @@ def serve(module: str, listener: socket.socket) -> None:
 
     program = importlib.import_module(module)
     gc.freeze()
-    # Nobody waits for them: each tells its client how it ended.
+    # Nobody waits for them: each reports to its client how it ended.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     # Ctrl-C is for the tests, which then close our standard input.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -112,7 +114,9 @@ def _answer(program: Any, client: socket.socket) -> NoReturn:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         request, streams, _, _ = socket.recv_fds(client, 1 << 16, 3)
         while len(request) < 4 or len(request) < 4 + int.from_bytes(request[:4], "big"):
-            request += client.recv(1 << 16)
+            if not (part := client.recv(1 << 16)):
+                os._exit(code)
+            request += part
         arguments, folder, environment = marshal.loads(request[4:])
         for number, stream in enumerate(streams):
             os.dup2(stream, number)
@@ -130,7 +134,9 @@ def _answer(program: Any, client: socket.socket) -> NoReturn:
         sys.excepthook(*sys.exc_info())
         sys.stderr.flush()
     finally:
-        client.sendall(bytes([code]))
+        # A client that was killed waits for nothing.
+        with contextlib.suppress(OSError):
+            client.sendall(bytes([code]))
         os._exit(code)
 
 

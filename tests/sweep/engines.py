@@ -45,7 +45,11 @@ class Engine:
         output = os.open(self.output, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         try:
             self.process: ForkedProcess = fork_server().fork(
-                folder, arguments, {**os.environ, **(env or {})}, nothing, output, output
+                folder,
+                arguments,
+                {**os.environ, **(env or {})},
+                *(nothing, output, output),
+                really_launches=True,
             )
         finally:
             os.close(nothing)
