@@ -25,8 +25,10 @@ from ralph_ls.core.plan.formats.json_edit import (
 )
 from ralph_ls.core.plan.formats.json_text import value_of
 from ralph_ls.core.plan.formats.stories.review_cycle import CRITERIA, PRIORITY, VERIFY
+from ralph_ls.core.plan.formats.stories.shapes import status_word
 from ralph_ls.core.plan.formats.stories.story_file import (
     COUNT,
+    DEPENDS,
     FEEDBACK,
     FRESH,
     PASSES,
@@ -35,7 +37,6 @@ from ralph_ls.core.plan.formats.stories.story_file import (
     ReviewStatus,
     Story,
     StoryFile,
-    dependencies_key,
     read_stories,
 )
 from ralph_ls.protocol.errors import RalphError
@@ -65,8 +66,19 @@ def set_fields(text: str, story_id: str, values: Mapping[str, object]) -> str:
         member = story.fields.get(key)
         old = None if member is None else value_of(member.node)
         if member is None or old != value or isinstance(old, bool) is not isinstance(value, bool):
-            text = with_member(text, story.node, key, to_json(value))
+            is_flag = key == PASSES and isinstance(value, bool)
+            raw = flag_in(text, story, value is True) if is_flag else to_json(value)
+            text = with_member(text, story.node, story.key_of(key), raw)
     return text
+
+
+def flag_in(text: str, story: Story, passes: bool) -> str:  # noqa: FBT001 - a value, not a mode
+    """Whether a story passes as its file writes it: true and false, or words."""
+    member = story.fields.get(PASSES)
+    if member is None or member.key == PASSES or not isinstance(member.node.scalar, str):
+        return to_json(passes)
+    used = (one.fields[PASSES].node for one in _read(text).stories if PASSES in one.fields)
+    return to_json(status_word(used, passes=passes))
 
 
 def pass_story(text: str, story_id: str) -> str:
@@ -215,7 +227,7 @@ def _changed(old: Story, new: Story) -> Iterator[str]:
     keys = (*REVIEW_FIELDS, CRITERIA, PRIORITY)
     yield from (key for key in keys if _value(old, key) != _value(new, key))
     if old.depends_on != new.depends_on:
-        yield dependencies_key(old.fields)
+        yield DEPENDS
 
 
 def _value(story: Story, key: str) -> object:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from ralph_ls.core.plan.diff.guard_overrides import AcceptedEdit
 from ralph_ls.core.plan.formats.json_edit import to_json, with_item, with_member
 from ralph_ls.core.plan.formats.json_text import JsonNode, last_members
-from ralph_ls.core.plan.formats.stories.edits import without_story
+from ralph_ls.core.plan.formats.stories.edits import flag_in, without_story
 from ralph_ls.core.plan.formats.stories.review_cycle import (
     CRITERIA,
     PRIORITY,
@@ -32,14 +32,15 @@ from ralph_ls.core.plan.formats.stories.review_cycle import (
     check_moves,
 )
 from ralph_ls.core.plan.formats.stories.story_file import (
+    DEPENDS,
     FRESH,
+    PASSES,
     REVIEW_FIELDS,
     ParsedStories,
     ReviewStatus,
     Story,
     StoryFile,
     StoryFinding,
-    dependencies_key,
     is_unusable,
     new_findings,
     read_stories,
@@ -113,23 +114,21 @@ def _fields_back(was: StoryFile, now: StoryFile, move: IllegalMove) -> str:
         if member is not None:
             raw = _raw(was.text, member.node)
         elif name in new.fields:
-            raw = FRESH.get(name, "null")
+            raw = flag_in(text, new, False) if name == PASSES else FRESH.get(name, "null")
         else:
             continue
         if name not in new.fields or _raw(text, new.fields[name].node) != raw:
-            text = with_member(text, new.node, name, raw)
+            text = with_member(text, new.node, new.key_of(name), raw)
     return text
 
 
 def _dependencies_back(was: StoryFile, now: StoryFile, story_id: str) -> str:
     """A story's former dependencies, then the added ones."""
     old, new = was.by_id()[story_id], now.by_id()[story_id]
-    key = dependencies_key(new.fields)
-    if key not in new.fields:
-        key = dependencies_key(old.fields)
     added = [name for name in new.depends_on if name not in old.depends_on]
-    node = old.fields[dependencies_key(old.fields)].node
+    node = old.fields[DEPENDS].node
     raw = to_json([*old.depends_on, *added]) if added else _raw(was.text, node)
+    key = new.key_of(DEPENDS) if DEPENDS in new.fields else old.key_of(DEPENDS)
     return with_member(now.text, new.node, key, raw)
 
 
@@ -236,14 +235,15 @@ def accept_agent_story_edit(text: str, agents: str, what: Forbidden, story_id: s
         return AcceptedEdit(text=without_story(text, story))
     if wanted is None:
         return AcceptedEdit(refusal="the agent's version of the plan has no such story")
-    names = FIELDS.get(what, (dependencies_key(wanted.fields),))
+    names = FIELDS.get(what, (DEPENDS,))
     if what not in {*FIELDS, Forbidden.DEPENDENCY}:
         return AcceptedEdit(refusal="this concerns the whole file")
     for name in names:
         now = read_stories(text).stories.by_id()[story_id]
         if name in wanted.fields:
             node = wanted.fields[name].node
-            text = with_member(text, now.node, name, theirs.text[node.start : node.end])
+            raw = theirs.text[node.start : node.end]
+            text = with_member(text, now.node, now.key_of(name), raw)
         elif name in now.fields:
             return AcceptedEdit(refusal=f"the agent had removed {name}; remove it yourself")
     return AcceptedEdit(text=text)

@@ -86,8 +86,9 @@ class _Merge:
             if not _differs(mine.fields, theirs.fields, key):
                 continue
             if not _differs(before, mine.fields, key):
-                node = read_stories(self.text).stories.by_id()[mine.id].node
-                self.text = with_member(self.text, node, key, raw)
+                now = read_stories(self.text).stories.by_id()[mine.id]
+                name = now.key_of(key) if key in now.fields else member.key
+                self.text = with_member(self.text, now.node, name, raw)
                 continue
             self._conflict(read_stories(self.text).stories, mine.fields.get(key), raw)
             self.text = append_story_note(

@@ -35,6 +35,7 @@ from enum import StrEnum
 from ralph_ls.core.plan.formats.json_text import value_of
 from ralph_ls.core.plan.formats.stories.story_file import (
     COUNT,
+    DEPENDS,
     FEEDBACK,
     PASSES,
     REVIEW_FIELDS,
@@ -42,7 +43,6 @@ from ralph_ls.core.plan.formats.stories.story_file import (
     ReviewStatus,
     Story,
     StoryFile,
-    dependencies_key,
 )
 from ralph_ls.protocol.run.values import Mode, ReviewSeen
 
@@ -206,7 +206,7 @@ def _check_protected(was: Mapping[str, Story], now: Mapping[str, Story]) -> Iter
         if dropped:
             names = ", ".join(dropped)
             message = f"{story_id} no longer depends on {names}; dependencies may only be added"
-            yield _illegal(MoveCode.DEPENDENCY, message, new, (dependencies_key(old.fields),))
+            yield _illegal(MoveCode.DEPENDENCY, message, new, (DEPENDS,))
 
 
 def _priority_of(story: Story) -> object:

@@ -34,8 +34,9 @@ from ralph_ls.core.plan.formats.json_text import (
     scan_json,
     value_of,
 )
+from ralph_ls.core.plan.formats.stories.shapes import HEAD, LISTS, canonical_members, status_of
 from ralph_ls.core.plan.parse.titles import escape_surrogates, fold_whitespace, title_id
-from ralph_ls.protocol.task_words import Priority
+from ralph_ls.protocol.task_words import Priority, TaskState
 
 
 class ReviewStatus(StrEnum):
@@ -47,11 +48,15 @@ class ReviewStatus(StrEnum):
 
 
 PASSES, STATUS, COUNT, FEEDBACK = "passes", "reviewStatus", "reviewCount", "reviewFeedback"
+DEPENDS = "dependsOn"
 REVIEW_FIELDS = (PASSES, STATUS, COUNT, FEEDBACK)
 """The fields that a move of the review cycle changes."""
 
 FRESH: Mapping[str, str] = {PASSES: "false", STATUS: "null", COUNT: "0", FEEDBACK: "null"}
 """The JSON values of those fields in a fresh story."""
+
+LONGEST_TITLE = 120
+"""Characters of a title that is taken from another field."""
 
 NOTHING = JsonNode(0, 0)
 """The place of a value that the file does not have."""
@@ -76,10 +81,16 @@ class Story:
     feedback: str = ""
     """Trimmed."""
     depends_on: tuple[str, ...] = ()
+    held: TaskState | None = None
+    """Where the file has a status in words: in progress, blocked or skipped."""
     node: JsonNode = field(repr=False, compare=False)
     """The whole story in the text."""
     fields: Mapping[str, JsonMember] = field(repr=False, compare=False)
-    """The members of the story in the text, by key."""
+    """The members of the story in the text, by our name of their key."""
+
+    def key_of(self, name: str) -> str:
+        """What the file calls a field; our own name where it has none."""
+        return self.fields[name].key if name in self.fields else name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,8 +149,8 @@ def read_stories(text: str) -> ParsedStories:
     array = root if root.items is not None else head.list_of_stories(root)
     stories = StoryFile(
         text=text,
-        project=head.text("project"),
-        branch=head.text("branchName"),
+        project=head.first_text("project"),
+        branch=head.first_text("branchName"),
         description=head.text("description"),
         verify_commands=head.texts("verifyCommands"),
         stories=reader.read_stories(array),
@@ -180,7 +191,6 @@ _RANKS: Mapping[str, tuple[Priority, float]] = MappingProxyType(
         "p2": (Priority.P2, 3),
     }
 )
-_DEPENDS_ON = ("dependsOn", "dependencies")
 _STATUSES = ", ".join(["null", *ReviewStatus])
 
 
@@ -206,7 +216,7 @@ class _Reader:
         return tuple(found)
 
     def _read_story(self, node: JsonNode) -> Story:
-        members = last_members(node)
+        members = canonical_members(last_members(node))
         written, title = _written_id(members), _written_title(members)
         story_id = self._own_id(written or title_id(title))
         fields = _Fields(self, members, story_id)
@@ -229,10 +239,11 @@ class _Reader:
             rank=rank,
             priority=priority,
             passes=fields.flag(PASSES),
+            held=fields.held(),
             status=fields.status(),
             n_reviews=fields.n_reviews(),
             feedback=fields.text(FEEDBACK).strip(),
-            depends_on=fields.ids(dependencies_key(members)),
+            depends_on=fields.ids(DEPENDS),
             node=node,
             fields=members,
         )
@@ -255,9 +266,14 @@ class _Fields:
         self._story = story
 
     def list_of_stories(self, root: JsonNode) -> JsonNode:
-        member = self._members.get("userStories")
+        """Our list, or the first one of objects that another tool has."""
+        member = self._members.get(LISTS[0])
         if member is not None and member.node.items is not None:
             return member.node
+        others = (self._members[key].node for key in LISTS[1:] if key in self._members)
+        known = next((node for node in others if _holds_stories(node)), None)
+        if known is not None:
+            return known
         message = "the list userStories is missing"
         place = JsonNode(root.start, root.start + 1) if member is None else member
         self._reader.report("stories-shape", message, place, "")
@@ -281,6 +297,11 @@ class _Fields:
         self._report_type(key, node, "text")
         return ""
 
+    def first_text(self, key: str) -> str:
+        """The field of the file, or what other tools call it."""
+        others = (name for name in HEAD[key] if _is_string(self._members.get(name)))
+        return self.text(key if key in self._members else next(others, key))
+
     def texts(self, key: str) -> tuple[str, ...]:
         return tuple(fold_whitespace(text) for text in self._strings(key) if text.strip())
 
@@ -291,8 +312,14 @@ class _Fields:
         node = self._node(key)
         if node is None or isinstance(node.scalar, bool):
             return node is not None and node.scalar is True
+        if self._members[key].key != key:
+            return status_of(node) is TaskState.DONE
         self._report_type(key, node, "true or false")
         return False
+
+    def held(self) -> TaskState | None:
+        state = status_of(self._node(PASSES))
+        return None if state in {TaskState.TODO, TaskState.DONE} else state
 
     def status(self) -> ReviewStatus | None:
         node = self._node(STATUS)
@@ -361,14 +388,20 @@ class _Fields:
         self._reader.report("story-field-type", f"{key} must be {wanted}", node, self._story)
 
 
-def dependencies_key(members: Mapping[str, JsonMember]) -> str:
-    """The field with a story's dependencies: our name, else that of other tools if present."""
-    return next((key for key in _DEPENDS_ON if key in members), _DEPENDS_ON[0])
+def _holds_stories(node: JsonNode) -> bool:
+    return bool(node.items) and all(item.members is not None for item in node.elements)
+
+
+def _is_string(member: JsonMember | None) -> bool:
+    return member is not None and isinstance(member.node.scalar, str)
 
 
 def _written_title(members: Mapping[str, JsonMember]) -> str:
     scalar = members["title"].node.scalar if "title" in members else None
-    return fold_whitespace(scalar) if isinstance(scalar, str) else ""
+    title = fold_whitespace(scalar) if isinstance(scalar, str) else ""
+    is_ours = "title" not in members or members["title"].key == "title"
+    # A description stands for a title in some files, and may be long.
+    return title if is_ours or len(title) <= LONGEST_TITLE else f"{title[: LONGEST_TITLE - 1]}…"
 
 
 def _written_id(members: Mapping[str, JsonMember]) -> str:

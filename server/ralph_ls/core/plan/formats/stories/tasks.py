@@ -25,6 +25,7 @@ from typing import NamedTuple
 
 from ralph_ls.core.plan.formats.json_text import LineIndex, last_members
 from ralph_ls.core.plan.formats.stories.story_file import (
+    DEPENDS,
     FEEDBACK,
     PASSES,
     STATUS,
@@ -32,7 +33,6 @@ from ralph_ls.core.plan.formats.stories.story_file import (
     Story,
     StoryFile,
     StoryFinding,
-    dependencies_key,
     read_stories,
 )
 from ralph_ls.core.plan.lint.remarks import LineSpan
@@ -54,11 +54,11 @@ def check_invariants(stories: StoryFile, *, skip_review: bool = False) -> tuple[
         for name in story.depends_on:
             if name not in by_id:
                 message = f"{story.id} depends on {name}, but there is no such story"
-                found.append(_at(story, "story-dependency-unknown", message, _key_of(story)))
+                found.append(_at(story, "story-dependency-unknown", message, DEPENDS))
         if story.id in rings:
             way = " → ".join([*rings[story.id], story.id])
             message = f"these wait for each other: {way}; remove a dependency"
-            found.append(_at(story, "story-dependency-cycle", message, _key_of(story)))
+            found.append(_at(story, "story-dependency-cycle", message, DEPENDS))
     return tuple(found)
 
 
@@ -126,10 +126,6 @@ def _check_review(story: Story, *, skip_review: bool) -> Iterator[StoryFinding]:
         yield _at(story, "story-feedback-missing", message, STATUS)
 
 
-def _key_of(story: Story) -> str:
-    return dependencies_key(story.fields)
-
-
 def _at(story: Story, code: str, message: str, key: str) -> StoryFinding:
     """A finding at a field of a story that the file has."""
     place = story.fields[key].node
@@ -185,6 +181,8 @@ def story_task_state(story: Story) -> TaskState:
     """The task state of a story."""
     if story.passes:
         return TaskState.DONE
+    if story.held is not None:
+        return story.held
     return TaskState.TODO if story.status is None else TaskState.IN_PROGRESS
 
 
@@ -236,7 +234,10 @@ def choose_story(
     may_take = [
         story
         for story in stories.stories
-        if story.id not in left_out and only in {None, story.id} and not story.passes
+        if story.id not in left_out
+        and only in {None, story.id}
+        and not story.passes
+        and story.held not in {TaskState.BLOCKED, TaskState.SKIPPED}
     ]
     mode = _mode_of(may_take, skip_review=skip_review)
     wanted = {story.id: story for story in may_take if skip_review or story.status in _TAKEN[mode]}
