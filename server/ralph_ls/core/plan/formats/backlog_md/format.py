@@ -37,4 +37,7 @@ BACKLOG = PlanFormat(
     files=("backlog/tasks", ".backlog/tasks"),
     members="*.md",
     signs=("backlog/config.yml", ".backlog/config.yml", "backlog.config.yml"),
+    shows=("backlog/config.yml", ".backlog/config.yml", "backlog.config.yml"),
+    begin="write a task with: backlog task create TITLE",
+    instructions="backlog",
 )

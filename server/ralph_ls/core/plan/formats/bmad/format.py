@@ -40,4 +40,5 @@ BMAD = PlanFormat(
         "docs/sprint-artifacts/sprint-status.yaml",
         "docs/sprint-status.yaml",
     ),
+    instructions="bmad",
 )

@@ -36,4 +36,5 @@ GSD = PlanFormat(
     load=_load,
     files=(".planning/ROADMAP.md",),
     documents=(".planning/PROJECT.md", ".planning/STATE.md"),
+    instructions="gsd",
 )

@@ -36,4 +36,5 @@ ORG = PlanFormat(
     load=_load,
     files=("todo.org", "plan.org", "tasks.org"),
     suffixes=(".org",),
+    instructions="org",
 )

@@ -35,4 +35,5 @@ SUPERPOWERS = PlanFormat(
     storage=PlanStorage.FILE,
     load=_load,
     files=("docs/superpowers/plans/*.md", "docs/plans/20*-*-*.md"),
+    instructions="superpowers",
 )

@@ -35,4 +35,7 @@ TASK_MASTER = PlanFormat(
     storage=PlanStorage.FILE,
     load=_load,
     files=(".taskmaster/tasks/tasks.json", "tasks/tasks.json"),
+    shows=(".taskmaster",),
+    begin="write its tasks with: task-master parse-prd FILE",
+    instructions="task-master",
 )

@@ -18,6 +18,7 @@ from ralph_ls.core.plan.formats.json_edit import (
 from ralph_ls.core.plan.formats.json_text import JsonNode, LineIndex, value_of
 from ralph_ls.core.plan.formats.task_master.task_file import (
     BLOCKED_BY,
+    FIRST_TAG,
     SETTLED,
     STATUS_OF,
     MasterTask,
@@ -142,7 +143,7 @@ def _to_task(
         title=task.title,
         state=task.state,
         priority=task.priority,
-        section=known.tag if task.parent is None else titles[task.parent],
+        section=_section(task, known, titles),
         optional=False,
         line=line,
         start=start,
@@ -156,6 +157,13 @@ def _to_task(
         mark=None if status is None else (status.node.start, status.node.end),
         words=None if title is None else lines.words(title.node),
     )
+
+
+def _section(task: MasterTask, known: TaskFile, titles: Mapping[str, str]) -> str:
+    """Its task of a subtask; of a task its tag, unless that is the one that every file has."""
+    if task.parent is not None:
+        return titles[task.parent]
+    return "" if known.tag == FIRST_TAG else known.tag
 
 
 def _find(text: str, task_id: str) -> MasterTask:

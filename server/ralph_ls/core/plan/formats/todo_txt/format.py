@@ -35,4 +35,5 @@ TODO_TXT = PlanFormat(
     storage=PlanStorage.FILE,
     load=_load,
     files=("todo.txt",),
+    instructions="todo-txt",
 )

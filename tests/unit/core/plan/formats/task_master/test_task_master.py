@@ -47,7 +47,9 @@ def test_reads_tasks_and_subtasks_in_the_order_of_the_file() -> None:
     assert pay.criteria == ("A refused card leaves the order unpaid",)
     assert pay.mark is not None
     assert SHOP[slice(*pay.mark)] == '"pending"'
-    assert plan.by_id()["1"].section == "master"
+    assert plan.by_id()["1"].section == ""
+    (dev,) = parse_tasks('{"dev": {"tasks": [{"id": 1, "title": "a"}]}}').plan.tasks
+    assert dev.section == "dev"
     assert not parse_tasks(SHOP).problems
 
 
