@@ -22,9 +22,6 @@ COMMANDS: dict[str, Any] = make_command(*VERBS).commands
 
 WIDTHS = (40, 80, 200)
 
-WITHOUT_DEFAULTS = {"init", "propose"}
-"""They ask for what is not given."""
-
 
 def folded(text: str) -> str:
     return " ".join(text.split())
@@ -67,7 +64,7 @@ class TestPages:
             texts += [folded(one.help or "") for one in shown]
         assert [text for text in texts if text not in folded(page)] == []
 
-    @pytest.mark.parametrize("name", [one for one in VERBS if one not in WITHOUT_DEFAULTS])
+    @pytest.mark.parametrize("name", VERBS)
     def test_an_option_with_a_value_names_it_and_its_default(self, name: str) -> None:
         for param in COMMANDS[name].params:
             if getattr(param, "hidden", False):

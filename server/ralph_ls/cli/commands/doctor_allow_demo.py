@@ -169,7 +169,7 @@ def demo(
     as_json: Json = False,
 ) -> None:
     """Watch a whole run on a sample project: no key, no network."""
-    from ralph_ls.cli.commands.run import run_in_foreground
+    from ralph_ls.cli.commands.start_run import run_in_foreground
     from ralph_ls.engine.demo import project
 
     chosen = folder if folder is not None else Path(tempfile.mkdtemp(prefix="ralph-demo-"))

@@ -63,39 +63,74 @@ def init(
     agent: AgentName = None,
     task: Annotated[
         str | None,
-        typer.Option(metavar="TEXT", help="What the agent does first; - reads stdin."),
+        typer.Option(
+            metavar="TEXT",
+            help="What the agent does first; - reads standard input.",
+            show_default="ask for it, on a terminal",
+        ),
     ] = None,
     template: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Start from a template, such as python-cli or bug-fix."),
+        typer.Option(
+            metavar="NAME",
+            help="Start from a template, such as python-cli or bug-fix.",
+            show_default="none",
+        ),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing.")] = False,
     max_cost: Annotated[
         float | None,
         typer.Option(
-            "--max-cost", "--max-cost-usd", metavar="DOLLARS", help="Limit of a run, in US dollars."
+            "--max-cost",
+            "--max-cost-usd",
+            metavar="DOLLARS",
+            help="Limit of a run, in US dollars.",
+            show_default="no limit",
         ),
     ] = None,
     max_time: Annotated[
         str | None,
-        typer.Option("--max-time", metavar="TIME", help="Limit of a run, such as 90m or 2h."),
+        typer.Option(
+            "--max-time",
+            metavar="TIME",
+            help="Limit of a run, such as 90m or 2h.",
+            show_default="no limit",
+        ),
     ] = None,
-    max_iterations: Annotated[int | None, typer.Option(min=1, help="Limit of a run.")] = None,
+    max_iterations: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Limit of a run.", show_default="from the profile"),
+    ] = None,
     branch: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Work on this branch; auto makes one for each run."),
+        typer.Option(
+            metavar="NAME",
+            help="Work on this branch; auto makes one for each run.",
+            show_default="the current one",
+        ),
     ] = None,
     advanced: Annotated[
         bool, typer.Option("--advanced", help="Ask about profile, template and limits too.")
     ] = False,
     profile: Annotated[
         str | None,
-        typer.Option(help="spec, fixplan, stories, beads or issue; else the one that fits."),
+        typer.Option(
+            metavar="PROFILE",
+            help="spec, fixplan, stories, beads or issue.",
+            show_default="the one that fits, else fixplan",
+        ),
     ] = None,
-    plan: Annotated[str | None, typer.Option(metavar="FILE", help="Use this plan.")] = None,
+    plan: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Use this plan.", show_default="that of the profile"),
+    ] = None,
     issue: Annotated[
         str | None,
-        typer.Option(metavar="WHAT", help="The request: a file, or such as owner/name#123."),
+        typer.Option(
+            metavar="WHAT",
+            help="Work on this request: a file, or an issue such as owner/name#123.",
+            show_default="work on a plan",
+        ),
     ] = None,
     item: Annotated[
         list[str] | None,
@@ -105,10 +140,20 @@ def init(
     agent_command: AgentCommand = None,
     agent_prompt: AgentPrompt = None,
     timeout: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Limit of an iteration, 5m to 60m.")
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="Limit of an iteration, 5m to 60m.",
+            show_default="from the profile",
+        ),
     ] = None,
     completion_phrase: Annotated[
-        str | None, typer.Option(metavar="WORD", help="What an agent promises when all is done.")
+        str | None,
+        typer.Option(
+            metavar="WORD",
+            help="What an agent promises when all is done.",
+            show_default="COMPLETE",
+        ),
     ] = None,
     from_existing: Annotated[
         bool, typer.Option("--from-existing", help="Use the settings of another tool.")

@@ -1,4 +1,5 @@
-"""Starting a run: its request, the question for its profile, and an engine in the background.
+"""Starting a run: its request, the question for its profile, an engine here or in the background,
+or only a look at what would start.
 
 The question appears if several plans are here and a terminal can ask (docs/rules.md#profiles).
 """
@@ -8,6 +9,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,18 +19,38 @@ import typer
 from ralph_ls.cli.context import current_worktree
 from ralph_ls.cli.flags import issue_overrides
 from ralph_ls.cli.output import emit_json, print_error, print_text
+from ralph_ls.cli.show.live import RunViewer, choose_own_renderer
 from ralph_ls.cli.show.renderers import header_of
 from ralph_ls.core.loop.evidence.ownership import OwnershipOrder
 from ralph_ls.core.loop.profiles import profile_of
+from ralph_ls.core.prompt.template import mode_word
+from ralph_ls.core.redaction.redactor import Redactor
+from ralph_ls.core.redaction.secret_names import secrets_of
+from ralph_ls.core.views.model.control_chars import escape_control_chars
+from ralph_ls.core.views.text.receipts import receipt_lines
+from ralph_ls.core.views.text.run_end import next_step, summary_lines
+from ralph_ls.core.views.text.summary import run_lines
 from ralph_ls.protocol.config.config import ProfileName
-from ralph_ls.protocol.errors import RalphError, RequestMissing, StateUnusable, UsageError
+from ralph_ls.protocol.errors import (
+    RalphError,
+    RequestMissing,
+    StateUnusable,
+    UsageError,
+    WorkspaceBusy,
+)
 from ralph_ls.protocol.lsp.setup import SetupFileAction
 from ralph_ls.protocol.plan import STDIN
+from ralph_ls.protocol.run.values import Mode, Phase
 from ralph_ls.store.files import read_regular
+from ralph_ls.store.layout import RunFiles
 from ralph_ls.store.project.config_file import load_settings
+from ralph_ls.store.project.plan_file import skipped_optional_titles
 from ralph_ls.store.project.request import LARGEST_REQUEST, read_stdin
+from ralph_ls.store.project.settings_listing import as_toml
+from ralph_ls.store.run.journal import offset_behind
 from ralph_ls.store.run.launch import StartOrder, start_detached
 from ralph_ls.store.run.runs import load_state
+from ralph_ls.store.run.summary_file import shown_summary
 from ralph_ls.store.setup.documents import specification_of, write_files
 
 
@@ -186,3 +208,152 @@ def run_detached(
         for line in header_of(load_state(begun.files))[1:]:
             print_text(line)
         print_text("Watch: ralph watch   Status: ralph status   Stop: ralph stop")
+
+
+def run_in_foreground(
+    folder: Path,
+    overrides: dict[str, Any],
+    *,
+    resume: bool = False,
+    as_json: bool = False,
+    run_id: str | None = None,
+    by: str = "ralph run",
+    order: OwnershipOrder | None = None,
+) -> int:
+    """Run the engine in this process, shown by a thread; the summary comes at the end."""
+    from ralph_ls.engine.run.preparation import RunRequest
+    from ralph_ls.engine.run.runner import run_engine
+
+    running = threading.Event()
+    running.set()
+    viewers: list[RunViewer] = []
+    run_files: list[RunFiles] = []
+
+    def show(files: RunFiles) -> None:
+        run_files.append(files)
+        known = load_state(files) if resume else None
+        viewers.append(
+            RunViewer(
+                files,
+                choose_own_renderer(as_json=as_json, state=known),
+                is_live=running.is_set,
+                after_seq=0 if known is None else known.seq,
+                offset=0 if known is None else offset_behind(files.journal, known.seq),
+                output=not as_json,
+                # The agent of a killed engine is gone; what it said was shown then.
+                catch_up=0,
+            )
+        )
+
+    request = RunRequest(
+        folder=folder,
+        environment=dict(os.environ),
+        overrides=overrides,
+        resume=resume,
+        run_id=run_id,
+        by=by,
+        order=order,
+    )
+    try:
+        code = run_engine(request, on_ready=show)
+    except WorkspaceBusy as error:
+        raise WorkspaceBusy(_with_what_it_waits_for(error)) from error
+    finally:
+        running.clear()
+        all_shown = not viewers or viewers[0].finish()
+    if not all_shown:
+        # The reader does not read; the run is over and must not hang on it.
+        os._exit(code)
+    _show_summary(run_files[0], as_json=as_json)
+    return code
+
+
+def _show_summary(files: RunFiles, *, as_json: bool) -> None:
+    """The summary of the run; on standard error when standard output is for a program.
+
+    See docs/rules.md#exit-codes.
+    """
+    from ralph_ls.engine.git.work_branch import load_branch
+
+    state = load_state(files)
+    if state.end is None:
+        raise StateUnusable(
+            f"the files of this run were removed from {files.folder} while it was active, so its "
+            "state is lost; see its commits with git log, then start a new run: ralph run"
+        )
+    where = shown_summary(state.config, files)
+    lines = ["", *summary_lines(state, where, optional=skipped_optional_titles(state))]
+    lines += receipt_lines(state)
+    if (branch := load_branch(files.folder)) is not None:
+        lines.append(f"Branch:      {branch.outcome}")
+    if (step := next_step(state)) is not None:
+        lines.append(f"Next:        {step}")
+    stream = sys.stderr if as_json else sys.stdout
+    stream.write("\n".join(lines) + "\n")
+    stream.flush()
+
+
+def _with_what_it_waits_for(error: WorkspaceBusy) -> str:
+    from ralph_ls.core.loop.rules.waits import parked_words
+
+    found = current_worktree().find_run()
+    if found is not None and found.live and found.phase is Phase.PARKED:
+        return f"{error.message}. That run is waiting for {parked_words(found.state)}"
+    return error.message
+
+
+def show_preview(overrides: dict[str, Any], *, as_json: bool) -> None:
+    """Print what would start; start nothing."""
+    from ralph_ls.engine.clock import SystemClock
+    from ralph_ls.engine.run.preparation import RunRequest
+    from ralph_ls.engine.run.preview import preview_run
+
+    request = RunRequest(folder=Path.cwd(), environment=dict(os.environ), overrides=overrides)
+    preview = preview_run(request, SystemClock().now())
+    first = preview.next
+    if as_json:
+        emit_json(
+            {
+                "agent": preview.agent,
+                "model": preview.model,
+                "argv": list(preview.argv),
+                "mode": mode_word(preview.settings.profile, preview.mode),
+                "task": first.task,
+                "plan": preview.plan_path,
+                "branch": preview.about.branch,
+                "choices": None
+                if preview.about.choices is None
+                else preview.about.choices.model_dump(
+                    mode="json", by_alias=True, exclude_none=True
+                ),
+                "prompt": first.prompt,
+                "template": first.template,
+                "instead": first.instead or None,
+                "notAllowed": list(first.not_allowed),
+                "settings": preview.settings.model_dump(mode="json", by_alias=True),
+            }
+        )
+        return
+    for line in run_lines(preview.about):
+        print_text(escape_control_chars(line))
+    print_text(f"Plan: {preview.plan_path}")
+    print_text(
+        f"Task: {first.task or ('write the plan' if preview.mode is Mode.PLAN else 'none is open')}"
+    )
+    print_text(f"Agent: {shlex.join(preview.argv)}")
+    print_text(f"Model: {preview.model or 'its own choice'}")
+    if first.not_allowed:
+        print_text(f"Not approved yet: {', '.join(first.not_allowed)} (ralph allow)")
+    hide = Redactor(secrets_of(os.environ))
+    shown = hide.redact(as_toml(preview.sources, os.environ))
+    print_text("\nSettings that differ from the defaults:\n")
+    for line in shown.splitlines() or ["# none"]:
+        print_text(f"  {line}".rstrip())
+    print_text("")
+    if first.instead:
+        print_text(f"No agent would be started: {first.instead}")
+        return
+    print_text(f"Template: {first.template or 'the built-in one'}")
+    if first.passed_over is not None:
+        print_text(f"Note: {first.passed_over}")
+    print_text(f"Prompt:\n\n{first.prompt}")

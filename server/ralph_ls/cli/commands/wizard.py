@@ -138,16 +138,26 @@ def _default_agent(
 def propose_plan(
     description: Description = None,
     template: Annotated[
-        str | None, typer.Option(help="Give the items of a template as an example.")
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Give the tasks of a template as an example.",
+            show_default="no example",
+        ),
     ] = None,
-    profile: Annotated[str | None, typer.Option(help="The profile of the plan.")] = None,
+    profile: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PROFILE", help="The profile of the plan.", show_default="from the settings"
+        ),
+    ] = None,
     agent: AgentName = None,
     agent_command: AgentCommand = None,
     agent_prompt: AgentPrompt = None,
     attached: Annotated[bool, typer.Option("--attached", hidden=True)] = False,
     as_json: Json = False,
 ) -> None:
-    """Let an agent propose plan items for a task; nothing is written."""
+    """Have an agent propose tasks for a plan; nothing is written."""
     from ralph_ls.store.run.launch import reporting_refusals
 
     if attached:
