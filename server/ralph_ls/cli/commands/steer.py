@@ -197,14 +197,14 @@ def reset_task(task: TaskArgument = None, as_json: Json = False) -> None:
     A skipped task is no longer skipped.
     """
     plan = current_worktree().require_plan()
-    task = task or _ask_for_task(as_json=as_json)
+    task = task or _ask_for_task(as_json=as_json, reopens=True)
     report_reply(
         steering.reset_task(command_context("reset-task"), task, plan=plan).reply, as_json=as_json
     )
 
 
-def _ask_for_task(*, as_json: bool) -> str:
-    """Show the tasks that are not done, and ask for one by its number or id."""
+def _ask_for_task(*, as_json: bool, reopens: bool = False) -> str:
+    """Show the tasks, finished ones only where one is reopened, and ask by number or id."""
     from ralph_ls.core.plan.formats.dispatch import parse_plan
     from ralph_ls.protocol.task_words import TaskState
     from ralph_ls.store.project.plan_file import text_of_plan
@@ -214,7 +214,10 @@ def _ask_for_task(*, as_json: bool) -> str:
         raise UsageError("TASK is missing; see the ids in: ralph plan")
     location = place.require_plan()
     plan = parse_plan(text_of_plan(place.worktree.root, location), location.kind).plan
-    tasks = [one for one in plan.tasks if one.state is not TaskState.DONE][:SHOWN]
+    tasks = [one for one in plan.tasks if reopens or one.state is not TaskState.DONE][:SHOWN]
+    if not tasks:
+        what = "every task of the plan is done" if plan.tasks else "the plan has no task"
+        raise UsageError(f"{what}; see: ralph plan")
     for number, one in enumerate(tasks, 1):
         print_text(f"  {number}  {one.title}  [{one.id}]")
     given = str(typer.prompt("Number or id of the task")).strip()
