@@ -108,8 +108,11 @@ def misuse(error: Any) -> str:
     # Typer carries its own copy of click, whose errors have no public names.
     match type(error).__name__:
         case "NoSuchOption":
-            known = [flag for param in error.ctx.command.params for flag in param.opts]
+            params = error.ctx.command.params
+            known = [flag for param in params for flag in param.opts if flag.startswith("-")]
             given = error.option_name
+            if given == "-n" and "--max-iterations" in known:
+                return "unknown option -n; give the number alone, such as: ralph run 5"
             return f"unknown option {given}{did_you_mean(given, known)}"
         case "BadOptionUsage":
             if "argument" in error.message:

@@ -123,7 +123,38 @@ def _answer_without_verb(arguments: list[str]) -> object:
 
     if first.startswith("-"):
         raise UsageError(f"unknown option {first}{did_you_mean(first, PROGRAM_OPTIONS)}")
+    if first in OTHER_WORDS:
+        raise UsageError(f"unknown command {first!r}; did you mean: ralph {OTHER_WORDS[first]}?")
     raise UsageError(f"unknown command {first!r}{did_you_mean(first, VERBS)}")
+
+
+OTHER_WORDS = {
+    "version": "--version",
+    "start": "run",
+    "loop": "run",
+    "continue": "run --resume",
+    "setup": "init",
+    "new": "init",
+    "settings": "config",
+    "list": "runs",
+    "ls": "runs",
+    "history": "runs",
+    "tasks": "plan",
+    "todo": "plan",
+    "info": "status",
+    "tail": "watch",
+    "attach": "watch",
+    "kill": "stop --now",
+    "cancel": "stop",
+    "abort": "stop --now",
+    "undo": "rollback 1",
+    "revert": "rollback 1",
+    "clean": "prune",
+    "trust": "allow",
+    "approve": "allow",
+    "ask": "answer",
+}
+"""What other programs call a verb."""
 
 
 COMPLETE = "--complete"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -139,9 +140,22 @@ def find_worktree(start: Path) -> Worktree:
             continue
         if git_dir is not None:
             return Worktree(root=folder, git_dir=git_dir, common_dir=_common_dir_of(git_dir))
+    bare = next((one for one in (real, *real.parents) if _is_bare(one)), None)
+    if bare is not None:
+        raise WorkspaceMissing(
+            f"{bare} is a bare git repository, without files to work on; clone it: "
+            f"git clone {shlex.quote(str(bare))}"
+        )
     raise WorkspaceMissing(
         f"{real} is not in a git work tree; change into your repository, or create one with "
         "git init"
+    )
+
+
+def _is_bare(folder: Path) -> bool:
+    """Whether a folder has the files of a git directory, as ``git init --bare`` makes them."""
+    return (folder / "HEAD").is_file() and all(
+        (folder / one).is_dir() for one in ("objects", "refs")
     )
 
 

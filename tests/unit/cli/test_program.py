@@ -14,7 +14,7 @@ import pytest
 from ralph_ls import __version__
 from ralph_ls.cli import main as program
 from ralph_ls.cli.verbs import VERBS
-from tests.engine.project_builder import RALPH, make_repository, write_agent
+from tests.engine.project_builder import RALPH, git, make_repository, write_agent
 from tests.unit.cli.cli_runner import Ralph
 from tests.unit.cli.shell_agents import IDLER
 
@@ -95,12 +95,37 @@ class TestHelp:
         assert ralph(tmp_path, "-V").out == f"ralph {__version__}\n"
 
 
+def test_other_words_for_verbs_lead_to_verbs() -> None:
+    assert not program.OTHER_WORDS.keys() & VERBS.keys()
+    assert {words.split()[0] for words in program.OTHER_WORDS.values()} <= {*VERBS, "--version"}
+
+
+def test_a_bare_repository_is_to_be_cloned(ralph: Ralph, tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q", "--bare", "it.git")
+    said = ralph(tmp_path / "it.git" / "refs", "run")
+    assert said.code == 5
+    assert "it.git is a bare git repository, without files to work on; clone it: " in said.err
+
+
+@pytest.mark.parametrize("data", [b"- [ ] caf\xe9\n", "- [ ] one\n".encode("utf-16")])
+def test_a_plan_that_is_no_utf8_is_refused_where_it_is_shown(
+    ralph: Ralph, repository: Path, data: bytes
+) -> None:
+    (repository / "@fix_plan.md").write_bytes(data)
+    said = ralph(repository, "plan")
+    assert said.code == 5
+    assert "is not UTF-8 text, so its tasks cannot be read" in said.err
+
+
 class TestErrors:
     @pytest.mark.parametrize(
         ("arguments", "words"),
         [
             (["nonsense"], "unknown command 'nonsense'\nTry: ralph --help"),
             (["runn"], "unknown command 'runn'; did you mean run?\nTry: ralph --help"),
+            (["version"], "unknown command 'version'; did you mean: ralph --version?\n"),
+            (["history"], "unknown command 'history'; did you mean: ralph runs?\n"),
+            (["run", "-n", "5"], "unknown option -n; give the number alone, such as: ralph run 5"),
             (["help", "watc"], "there is no help for 'watc'; did you mean watch?"),
             (["--vers"], "unknown option --vers; did you mean --version?"),
             (["run", "--max-iteration", "3"], "did you mean --max-iterations?"),

@@ -37,6 +37,7 @@ from ralph_ls.core.plan.queries import parsed_plan_to_json as plan_to_json
 from ralph_ls.core.suggestions import unknown
 from ralph_ls.engine.agent.description import mapping_of
 from ralph_ls.engine.agent.selection import adapter_of
+from ralph_ls.engine.plan.plan_file import require_utf8
 from ralph_ls.protocol.base import to_wire_time
 from ralph_ls.protocol.config.agent_catalog import CATALOG, Adapter, Dialect
 from ralph_ls.protocol.config.config import Config, GateRule, ProfileName
@@ -198,7 +199,8 @@ def _plan_text(place: PlanLocation, file: Path | None) -> str:
     data = read_plan_file(path)
     if data is None:
         raise PlanMissing(f"there is no plan {path}")
-    return data.decode("utf-8", errors="replace")
+    require_utf8(data, place.path)
+    return data.decode("utf-8")
 
 
 def _place_of_file(file: Path, config: Config) -> PlanLocation:

@@ -66,7 +66,11 @@ def read_plan_text(root: Path, path: str, *, may_be_missing: bool = False) -> st
 
 def require_text(root: Path, path: str) -> None:
     """Raise ``PlanUnusable`` where the plan is not UTF-8: read otherwise it would hold no task."""
-    data = read_plan(root, path)
+    require_utf8(read_plan(root, path), path)
+
+
+def require_utf8(data: bytes, path: str) -> None:
+    """The same for the content of a plan."""
     kind = ""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in data:
         kind = "; it looks like UTF-16"
@@ -78,7 +82,7 @@ def require_text(root: Path, path: str) -> None:
     if kind:
         raise PlanUnusable(
             f"the plan {path} is not UTF-8 text, so its tasks cannot be read{kind}; "
-            "save it as UTF-8, then run again"
+            "save it as UTF-8, then try again"
         )
 
 

@@ -67,7 +67,7 @@ def read_folder(root: Path, folder: str, members: str) -> str:
         except UnicodeDecodeError as error:
             raise PlanUnusable(
                 f"the plan's file {root / path} is not UTF-8 text, so its task cannot be read; "
-                "save it as UTF-8, then run again"
+                "save it as UTF-8, then try again"
             ) from error
     return join_files(texts)
 
