@@ -103,8 +103,8 @@ class TestPlan:
         assert f"line 4: unknown-dependency: {problems[2]['message']}\n" in shown
 
     def test_a_file_is_read_also_outside_a_repository(self, ralph: Ralph, tmp_path: Path) -> None:
-        (tmp_path / "any.md").write_bytes(b"- [ ] Wh\xffat\n")
-        assert ralph(tmp_path, "plan", "any.md").out.startswith("(no section)\n  ○ Wh\ufffdat  [")
+        (tmp_path / "any.md").write_text("- [ ] What\n", encoding="utf-8")
+        assert ralph(tmp_path, "plan", "any.md").out.startswith("(no section)\n  ○ What  [")
 
     def test_the_settings_say_where_it_is_and_what_is_optional(
         self, ralph: Ralph, repository: Path

@@ -218,7 +218,7 @@ class TestBackground:
         assert first.startswith("Run ")
         assert "is running in the background (pid " in first
         assert "Limits: at most 1 iteration, 30m an iteration" in header
-        assert last.startswith("Watch it: ralph watch")
+        assert last.startswith("Watch: ralph watch")
         wait_for(repository, "runEnded", exit_code=1)
         started = ralph(repository, "run", "1", "--agent-command", command, "--detach", "--json")
         assert set(started.json) == {"run", "pid"}

@@ -27,8 +27,6 @@ from ralph_ls.core.prompt.template import mode_word
 from ralph_ls.core.redaction.redactor import Redactor
 from ralph_ls.core.redaction.secret_names import secrets_of
 from ralph_ls.core.views.model.control_chars import escape_control_chars
-from ralph_ls.core.views.text.receipts import receipt_lines
-from ralph_ls.core.views.text.run_end import next_step, summary_lines
 from ralph_ls.core.views.text.summary import run_lines
 from ralph_ls.protocol.config.config import ProfileName
 from ralph_ls.protocol.errors import (
@@ -44,13 +42,10 @@ from ralph_ls.protocol.run.values import Mode, Phase
 from ralph_ls.store.files import read_regular
 from ralph_ls.store.layout import RunFiles
 from ralph_ls.store.project.config_file import load_settings
-from ralph_ls.store.project.plan_file import skipped_optional_titles
 from ralph_ls.store.project.request import LARGEST_REQUEST, read_stdin
-from ralph_ls.store.project.settings_listing import as_toml
 from ralph_ls.store.run.journal import offset_behind
 from ralph_ls.store.run.launch import StartOrder, start_detached
 from ralph_ls.store.run.runs import load_state
-from ralph_ls.store.run.summary_file import shown_summary
 from ralph_ls.store.setup.documents import specification_of, write_files
 
 
@@ -273,7 +268,11 @@ def _show_summary(files: RunFiles, *, as_json: bool) -> None:
 
     See docs/rules.md#exit-codes.
     """
+    from ralph_ls.core.views.text.receipts import receipt_lines
+    from ralph_ls.core.views.text.run_end import next_step, summary_lines
     from ralph_ls.engine.git.work_branch import load_branch
+    from ralph_ls.store.project.plan_file import skipped_optional_titles
+    from ralph_ls.store.run.summary_file import shown_summary
 
     state = load_state(files)
     if state.end is None:
@@ -307,6 +306,7 @@ def show_preview(overrides: dict[str, Any], *, as_json: bool) -> None:
     from ralph_ls.engine.clock import SystemClock
     from ralph_ls.engine.run.preparation import RunRequest
     from ralph_ls.engine.run.preview import preview_run
+    from ralph_ls.store.project.settings_listing import as_toml
 
     request = RunRequest(folder=Path.cwd(), environment=dict(os.environ), overrides=overrides)
     preview = preview_run(request, SystemClock().now())
