@@ -91,7 +91,7 @@ def test_a_table_for_records_that_are_not_read_is_refused_at_the_start(project: 
     project.plan(files={".ralph/config.toml": table})
     done = project.tell("run", "1", "--agent", "mine")
     assert (done.exit_code, done.events) == (78, ())
-    assert 'which only dialect = "jsonl" reads, and dialect is not set; set it' in done.stderr
+    assert 'which only dialect = "jsonl" reads, but dialect is not set; set it' in done.stderr
 
 
 def test_a_file_that_would_not_be_read_is_asked_for_by_nobody() -> None:

@@ -173,7 +173,7 @@ def test_a_refusal_says_what_a_parked_run_waits_for(
     refused = ralph(repository, "run", "--agent-command", quick)
     assert refused.exit_code == BUSY
     assert f"(pid {running.pid})" in refused.stderr
-    assert refused.stderr.endswith(f". That run waits for {waits_for}\n")
+    assert refused.stderr.endswith(f". That run is waiting for {waits_for}\n")
     assert ralph(repository, "stop").exit_code == 0
     assert running.wait().exit_code == exit_code
 

@@ -128,7 +128,7 @@ class TestWhat:
         assert files_of(project, "HEAD~1") == ["work.txt"]
         assert files_of(project) == ["work.txt"]
         assert warnings(done).count("secrets-left-out") == 1
-        assert message_of(done, "secrets-left-out").endswith(f"hold secrets: {name}")
+        assert message_of(done, "secrets-left-out").endswith(f"with secrets): {name}")
         assert project.file(name).exists()
 
     def test_an_example_of_such_a_file_and_one_that_is_tracked_are_committed(

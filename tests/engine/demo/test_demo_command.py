@@ -56,7 +56,7 @@ def test_it_repairs_the_sample_and_the_breaker_works_on_the_way(
     assert "Tasks:       5 done of 5 attempted, none open" in lines
     assert f"The sample's tests pass and its plan is done: {folder}" in lines
     assert f"  cd {folder}" in lines
-    assert lines.index("Ralph Loop Summary") < lines.index("Look at what the loop did:")
+    assert lines.index("Ralph Loop Summary") < lines.index("See what the loop did:")
     assert ralph(folder, "status").out.splitlines()[-1] == "Next:        nothing: the plan is done"
 
 

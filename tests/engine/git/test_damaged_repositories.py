@@ -33,7 +33,7 @@ BACK = "mv git-away repository/.git"
 
 DAMAGES = {
     "removed": Damage("rm -rf .git", "the git directory {root}/.git was removed or renamed;"),
-    "moved": Damage(AWAY, "(it is now {folder}/git-away; back with: mv ", BACK),
+    "moved": Damage(AWAY, "(it is now {folder}/git-away; restore it with: mv ", BACK),
     "renamed": Damage("mv .git .got", "(it is now {root}/.got;", "cd repository; mv .got .git"),
     "file": Damage(
         f"{AWAY}; echo x >.git", "was a folder when the run began", f"rm repository/.git; {BACK}"
@@ -67,7 +67,7 @@ DAMAGES = {
     "tree": Damage("cd ..; rm -rf repository", "the work tree {root} was removed or renamed;"),
     "tree moved": Damage(
         "cd ..; mv repository moved",
-        "(it is now {folder}/moved; back with: mv {folder}/moved {root})",
+        "(it is now {folder}/moved; restore it with: mv {folder}/moved {root})",
         "mv moved repository",
     ),
     "tree replaced": Damage(

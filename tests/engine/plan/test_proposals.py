@@ -107,7 +107,7 @@ def test_what_the_agent_changed_all_the_same_is_reported(
         ("echo I would not know", "proposed no plan items; its answer: I would not know."),
         ("echo 'error: no key' >&2; exit 3", "ended with 3 and proposed nothing: error: no key"),
         ("kill -9 $$", "ended with signal 9 and proposed nothing"),
-        ("true", "it said: nothing."),
+        ("true", "its answer: nothing."),
     ],
 )
 def test_an_agent_without_items_is_reported(

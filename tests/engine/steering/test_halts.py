@@ -262,7 +262,7 @@ class TestParking:
         assert 'Next:        ralph answer "…"\n' in status.stdout
         second = project.run("5")
         assert second.exit_code == 5
-        assert "That run waits for an answer to: WebSockets or polling?" in second.stderr
+        assert "That run is waiting for an answer to: WebSockets or polling?" in second.stderr
 
 
 def parked(project: Project, reason: str) -> Running:

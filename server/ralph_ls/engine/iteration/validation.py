@@ -160,7 +160,7 @@ class ScriptValidation:
         named = " ".join(fresh)
         are = "is not executable and was" if len(fresh) == 1 else "are not executable and were"
         make = "it" if len(fresh) == 1 else "them"
-        message = f"{', '.join(fresh)} {are} skipped; make {make} so with: chmod +x {named}"
+        message = f"{', '.join(fresh)} {are} skipped; make {make} executable with: chmod +x {named}"
         return (Notice(code="validate-not-executable", message=message),)
 
     async def _run(
