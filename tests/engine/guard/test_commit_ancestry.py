@@ -209,7 +209,7 @@ class TestRun:
         owners = ["person" if commit.by_person else "agent" for commit in found.commits]
         assert len(notices) == min(1, owners.count("person"))
         assert all(
-            f" of it: {found.commits[owners.index('person')].hash[:7]} Mine: {persons}" in notice
+            f" progress: {found.commits[owners.index('person')].hash[:7]} Mine: {persons}" in notice
             for notice in notices
         )
         return found, owners
