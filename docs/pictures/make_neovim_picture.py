@@ -34,7 +34,7 @@ PLAN = """\
 # Plan
 
 ## High Priority (P0)
-- [ ] Greeting: say hello to whoever is named on the command line
+- [ ] Greeting: greet the name given on the command line
 - [ ] Storage: remember who was greeted
 
 ## Standard

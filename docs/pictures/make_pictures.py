@@ -34,7 +34,7 @@ COMMAND = "ralph demo"
 SHOWN = (
     re.compile(r"^▸ Breaker: CLOSED → HALF_OPEN", re.MULTILINE),
     re.compile(r"^ +Committed as [0-9a-f]{7}", re.MULTILINE),
-    re.compile(r"^Phase .*running.*\n(?:.*\n){2,3}Breaker .*half open.*\n.*\nTime ", re.MULTILINE),
+    re.compile(r"^Phase .*running.*\n(?:.*\n){2,3}Breaker .*half-open.*\n.*\nTime ", re.MULTILINE),
 )
 """What the screen has to show when it is taken."""
 
