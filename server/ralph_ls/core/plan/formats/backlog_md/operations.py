@@ -76,8 +76,8 @@ def needs_of(text: str) -> Mapping[str, tuple[str, ...]]:
     ids = _ids_by_name(tasks)
     found: dict[str, dict[str, None]] = {}
     for task in tasks:
-        names = (ids.get(_normal(name)) for name in task.known.needs)
-        found[task.id] = dict.fromkeys(name for name in names if name not in {None, task.id})
+        needed = (ids.get(_normal(name), task.id) for name in task.known.needs)
+        found[task.id] = dict.fromkeys(task_id for task_id in needed if task_id != task.id)
     for child, parent in _parents(tasks).items():
         found[parent][child] = None
     return {task_id: tuple(needs) for task_id, needs in found.items() if needs}
