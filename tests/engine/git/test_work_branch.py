@@ -5,6 +5,9 @@ See docs/rules.md#work-branch.
 
 from __future__ import annotations
 
+import json
+import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -67,6 +70,29 @@ def test_what_the_agent_left_uncommitted_keeps_the_branch_and_a_resume_goes_on_t
     resumed = project.run("--resume", "--max-iterations", "2")
     assert "Branch: my-work\n" in resumed.stdout
     assert "2 commits on my-work; back on" in resumed.stdout
+    assert branch_of(project.repository) == home
+
+
+def test_a_killed_engine_leaves_the_branch_to_a_resume(project: Project) -> None:
+    project.plan().agent("sleep 60")
+    home = branch_of(project.repository)
+    started = project.start("1", "--branch", "my-work")
+    started.wait_for("agentStarted")
+    live = project.tell("status").stdout
+    assert f"Branch:      my-work; at its end the run switches back to {home}\n" in live
+    os.kill(started.pid, signal.SIGKILL)
+    started.wait()
+    left = project.tell("status").stdout
+    assert f"my-work; the engine ended before it switched back to {home}." in left.replace(
+        "\n", " "
+    )
+    assert branch_of(project.repository) == "my-work"
+    project.agent("work; commit")
+    resumed = project.run("--resume")
+    words = f"on my-work; back on {home}. To merge: git merge my-work"
+    assert words in resumed.stdout
+    assert words in project.tell("status").stdout
+    assert words in json.loads(project.tell("status", "--json").stdout)["branch"]
     assert branch_of(project.repository) == home
 
 

@@ -14,6 +14,7 @@ from ralph_ls.core.views.model.decisions import decisions
 from ralph_ls.core.views.text.run_end import agent_claims, has_trouble, last_words, trouble
 from ralph_ls.core.views.text.status import needs_user, status_answers
 from ralph_ls.engine.clock import SystemClock
+from ralph_ls.engine.git.work_branch import branch_words, load_branch
 from ralph_ls.store.run.journal import each_event
 from ralph_ls.store.run.runs import FoundRun, read_texts
 
@@ -51,7 +52,13 @@ def show_status(found: FoundRun) -> None:
     clock = SystemClock()
     zone, now = clock.local().tzinfo, clock.now()
     answers = status_answers(found.state, found.phase, pid=pid, zone=zone, now=now)
-    print_rows([*answers[:-1], *_trouble(found), answers[-1]])
+    print_rows([*answers[:-1], *_branch(found), *_trouble(found), answers[-1]])
+
+
+def _branch(found: FoundRun) -> list[tuple[str, str]]:
+    """The branch that the run works on, where it is not the one that was checked out."""
+    branch = load_branch(found.files.folder)
+    return [] if branch is None else [("Branch", branch_words(branch, live=found.live))]
 
 
 def _trouble(found: FoundRun) -> list[tuple[str, str]]:
@@ -76,6 +83,7 @@ def _status_json(found: FoundRun) -> dict[str, object]:
         "needsPerson": needs_user(state, found.phase),
         "journal": str(found.files.journal),
         "answers": dict(status_answers(state, found.phase, pid=pid)),
+        "branch": dict(_branch(found)).get("Branch"),
         "trouble": [{"heading": heading, "text": text} for heading, text in _trouble(found)],
         "state": state.model_dump(mode="json", by_alias=True, exclude_none=True),
     }

@@ -116,7 +116,7 @@ def leave_branch(worktree: Worktree, branch: WorkBranch, *, has_begun: bool) -> 
         where = head.branch or "a detached HEAD"
         return f"the work is on {branch.name}; HEAD was moved to {where} and stays there"
     n_commits = _count(root, branch)
-    back = f"git switch {'--detach ' if branch.is_detached else ''}{branch.home}"
+    back = _back(branch)
     merge = f"git merge {branch.name}"
     left = [
         path
@@ -139,6 +139,18 @@ def leave_branch(worktree: Worktree, branch: WorkBranch, *, has_begun: bool) -> 
         return f"no commit on {branch.name}; back on {_short(branch)}"
     commits = count_of(n_commits, "commit")
     return f"{commits} on {branch.name}; back on {_short(branch)}. To merge: {merge}"
+
+
+def branch_words(branch: WorkBranch, *, live: bool) -> str:
+    """Where the work of a run is, and how to merge it, for its status."""
+    if live:
+        return f"{branch.name}; at its end the run switches back to {_short(branch)}"
+    if branch.outcome:
+        return branch.outcome
+    return (
+        f"{branch.name}; the engine ended before it switched back to {_short(branch)}. "
+        f"Continue: ralph run --resume, or leave the branch: {_back(branch)}"
+    )
 
 
 def save_branch(folder: Path, branch: WorkBranch) -> None:
@@ -174,6 +186,10 @@ def _changes(root: Path, commit: str) -> dict[str, str]:
 def _count(root: Path, branch: WorkBranch) -> int:
     printed = run_git(root, "rev-list", "--count", f"{branch.start}..HEAD")
     return int(printed.strip() or 0)
+
+
+def _back(branch: WorkBranch) -> str:
+    return f"git switch {'--detach ' if branch.is_detached else ''}{branch.home}"
 
 
 def _short(branch: WorkBranch) -> str:
