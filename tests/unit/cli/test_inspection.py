@@ -48,6 +48,7 @@ class TestPlan:
         (repository / "@fix_plan.md").write_text(PLAN, encoding="utf-8")
         lines = ralph(repository, "plan").out.splitlines()
         assert [line.partition("  [")[0] for line in lines] == [
+            "1 of 5 tasks done, 1 blocked. Next: Half done",
             "High Priority (P0)",
             "  ✓ Done already",
             "  ◐ Half done",
@@ -56,7 +57,32 @@ class TestPlan:
             "Standard (P1)",
             "  ○ 漢字",
         ]
-        assert lines[4].endswith("]  (blocked by: no key)")
+        assert lines[5].endswith("]  (blocked by: no key)")
+
+    @pytest.mark.parametrize(
+        ("text", "summary"),
+        [
+            ("- [x] a\n- [x] b\n", "All 2 tasks done."),
+            ("prose\n", "The plan has no tasks."),
+            ("- [!] a\n", "0 of 1 task done, 1 blocked. No task is ready."),
+            (
+                "- [x] a\n- [ ]* b\n",
+                "1 of 2 tasks done, 1 optional and open. No task is ready.",
+            ),
+            ("- [ ] a\n  - Depends on: B-1\n- [ ] B-1: b\n", "0 of 2 tasks done. Next: B-1 b"),
+        ],
+    )
+    def test_the_first_line_is_a_summary(
+        self, ralph: Ralph, tmp_path: Path, text: str, summary: str
+    ) -> None:
+        (tmp_path / "plan.md").write_text(text, encoding="utf-8")
+        assert ralph(tmp_path, "plan", "plan.md").out.splitlines()[0] == summary
+
+    def test_a_plan_in_another_form_names_no_task(self, ralph: Ralph, tmp_path: Path) -> None:
+        story = '{"id": "US-1", "title": "a", "status": "TODO"}'
+        (tmp_path / "tasks.json").write_text(f'{{"stories": [{story}]}}', encoding="utf-8")
+        said = ralph(tmp_path, "plan", "tasks.json").out
+        assert "Next:" not in said.splitlines()[0]
 
     def test_programs_get_the_shape_that_is_documented(
         self, ralph: Ralph, repository: Path
@@ -104,7 +130,9 @@ class TestPlan:
 
     def test_a_file_is_read_also_outside_a_repository(self, ralph: Ralph, tmp_path: Path) -> None:
         (tmp_path / "any.md").write_text("- [ ] What\n", encoding="utf-8")
-        assert ralph(tmp_path, "plan", "any.md").out.startswith("(no section)\n  ○ What  [")
+        assert ralph(tmp_path, "plan", "any.md").out.startswith(
+            "0 of 1 task done. Next: What\n(no section)\n  ○ What  ["
+        )
 
     def test_the_settings_say_where_it_is_and_what_is_optional(
         self, ralph: Ralph, repository: Path

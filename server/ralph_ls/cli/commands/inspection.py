@@ -7,7 +7,7 @@ import itertools
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -30,17 +30,22 @@ from ralph_ls.core.loop.rules.gate import (
 )
 from ralph_ls.core.loop.rules.retention import pruned_words
 from ralph_ls.core.plan.formats.dispatch import check_plan, parse_plan
-from ralph_ls.core.plan.formats.registry import format_of_file
+from ralph_ls.core.plan.formats.registry import format_of, format_of_file
 from ralph_ls.core.plan.lint.checks import plan_problems
-from ralph_ls.core.plan.model import ParsedPlan, PlanKind
+from ralph_ls.core.plan.lint.dependencies import unfinished_dependencies
+from ralph_ls.core.plan.model import ParsedPlan, Plan, PlanKind, Task
+from ralph_ls.core.plan.parse.titles import is_explicit_id
+from ralph_ls.core.plan.queries import count_tasks, next_task
 from ralph_ls.core.plan.queries import parsed_plan_to_json as plan_to_json
+from ralph_ls.core.plurals import count_of
 from ralph_ls.core.suggestions import unknown
+from ralph_ls.core.views.model.words import one_line
 from ralph_ls.engine.agent.description import mapping_of
 from ralph_ls.engine.agent.selection import adapter_of
 from ralph_ls.engine.plan.plan_file import require_utf8
 from ralph_ls.protocol.base import to_wire_time
 from ralph_ls.protocol.config.agent_catalog import CATALOG, Adapter, Dialect
-from ralph_ls.protocol.config.config import Config, GateRule, ProfileName
+from ralph_ls.protocol.config.config import Config, GateRule, OptionalTasks, ProfileName
 from ralph_ls.protocol.errors import PlanMissing, RalphError, StateUnusable, UsageError
 from ralph_ls.protocol.run.values import PlanCountsView
 from ralph_ls.protocol.task_words import TaskState
@@ -91,6 +96,12 @@ def show_plan(
     if as_json:
         emit_json(plan_to_json(parsed))
     else:
+        waits_for = (
+            unfinished_dependencies(tuple(parsed.plan.tasks), text)
+            if format_of(place.kind).is_markdown
+            else None
+        )
+        print_text(plan_summary(parsed.plan, waits_for, config.optional))
         _show_plan(parsed)
 
 
@@ -222,6 +233,37 @@ def _with_checks(parsed: ParsedPlan, text: str, kind: PlanKind, config: Config) 
     found = plan_problems(check_plan(parsed, text, kind, marker=config.gate.marker))
     problems = sorted((*parsed.problems, *found), key=lambda problem: problem.line)
     return dataclasses.replace(parsed, problems=tuple(problems))
+
+
+SHOWN_TITLE = 60
+"""Characters of the next task's title in the summary."""
+
+
+def plan_summary(
+    plan: Plan,
+    waits_for: Mapping[str, Sequence[Task]] | None,
+    optional: OptionalTasks | None = None,
+) -> str:
+    """The progress of a plan and its next task: ``2 of 5 tasks done. Next: Log in``.
+
+    Without ``waits_for`` the order of the tasks is known to others only, and no task is named.
+    """
+    counts = count_tasks(plan)
+    if not counts.total:
+        return "The plan has no tasks."
+    are_all = counts.done == counts.total
+    done = "All" if are_all else f"{counts.done} of"
+    extra = [(counts.blocked_required, "blocked"), (counts.open_optional, "optional and open")]
+    more = "".join(f", {number} {word}" for number, word in extra if number)
+    summary = f"{done} {count_of(counts.total, 'task')} done{more}."
+    if are_all or waits_for is None:
+        return summary
+    waiting = {task_id: tuple(task.id for task in tasks) for task_id, tasks in waits_for.items()}
+    chosen = next_task(plan, waits_for=waiting, takes_optional=optional is OptionalTasks.DO)
+    if chosen is None:
+        return f"{summary} No task is ready."
+    name = f"{chosen.id} {chosen.title}" if is_explicit_id(chosen.id) else chosen.title
+    return f"{summary} Next: {one_line(name, limit=SHOWN_TITLE)}"
 
 
 def _show_plan(parsed: ParsedPlan) -> None:

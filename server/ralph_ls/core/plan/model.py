@@ -185,6 +185,32 @@ class Plan:
         return next(holding, None)
 
 
+class GuessCause(Enum):
+    """Why lines were read as they were, where the plan leaves it open."""
+
+    LINES = auto()
+    """Lines without a box are read as tasks."""
+    FINISHED = auto()
+    """Lines without a state are read as done, because a heading is done."""
+    HEADINGS = auto()
+    """Headings are read as tasks by their names alone."""
+    UNREAD_HEADINGS = auto()
+    """Headings that are named like tasks are not read."""
+    TABLE = auto()
+    """Rows are read as tasks by a column for states."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanGuess:
+    """All lines of a plan that were read by one rule that may be wrong."""
+
+    cause: GuessCause
+    lines: tuple[int, ...]
+    """From 0."""
+    names: tuple[str, ...]
+    """The sections that they are in; of headings their titles, of a table the column."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedPlan:
     """A plan and the problems in its text, by line."""
@@ -194,6 +220,8 @@ class ParsedPlan:
     """A tuple, or what is equal to one and made late."""
     spans: Sequence[tuple[int, int]] = ()
     """The span of each problem in its line, in characters."""
+    guesses: Sequence[PlanGuess] = field(default=(), compare=False)
+    """One for each cause; made late."""
     source: object = field(default=None, repr=False, compare=False)
     """The internal state for ``reparse_markdown``."""
 

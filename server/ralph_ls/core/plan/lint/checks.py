@@ -14,6 +14,9 @@ The checks, by code:
   ``Needs:`` nor its tag gives a reason.
 - ``open-under-completed``: a heading such as "Completed" says that a task is done, and its box says
   that it is not; the box counts.
+- ``lines-read-as-tasks``, ``lines-read-as-done``, ``headings-read-as-tasks``,
+  ``headings-not-read``, ``table-read-by-column``: the plan leaves open what is meant, and this is
+  how it was read; one remark for each, with a count.
 
 ``tick-without-change`` and other checks of an agent's work need a run and are not made here.
 Checks change nothing; ``quick_fixes`` has the edits.
@@ -23,6 +26,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import assert_never
 
 from ralph_ls.core.plan.completion import find_completion_marker
 from ralph_ls.core.plan.lint.criteria import check_close_reasons, check_criteria
@@ -32,6 +36,7 @@ from ralph_ls.core.plan.lint.dependencies import (
     read_dependencies,
 )
 from ralph_ls.core.plan.lint.remarks import (
+    LONGEST_NAME,
     UNFINISHED,
     CheckCode,
     LineSpan,
@@ -41,10 +46,11 @@ from ralph_ls.core.plan.lint.remarks import (
     display_title,
     title_span,
 )
-from ralph_ls.core.plan.model import ParsedPlan, Task
+from ralph_ls.core.plan.model import GuessCause, ParsedPlan, PlanGuess, Task
 from ralph_ls.core.plan.parse.lines import find_marks, lines_of
 from ralph_ls.core.plan.parse.task_body import TaskBodies
 from ralph_ls.core.plan.parse.titles import escape_surrogates
+from ralph_ls.core.plurals import count_of
 from ralph_ls.protocol.plan import PlanProblem
 from ralph_ls.protocol.task_words import TaskState
 
@@ -68,6 +74,7 @@ def check_markdown(
         *check_criteria(tasks, text, below),
         *check_close_reasons(tasks, below),
         *check_dependencies(read_dependencies(tasks, below), tasks),
+        *check_guesses(parsed.guesses, text),
     ]
     return tuple(sorted(found, key=lambda one: (one.place.line, one.place.start)))
 
@@ -150,6 +157,62 @@ def _states(tasks: Sequence[Task], text: str) -> Iterator[LintRemark]:
                 task=task.id,
                 repair=QuickFix.TICK,
             )
+
+
+_GUESSED = {
+    GuessCause.LINES: CheckCode.LINES_READ_AS_TASKS,
+    GuessCause.FINISHED: CheckCode.LINES_READ_AS_DONE,
+    GuessCause.HEADINGS: CheckCode.HEADINGS_READ_AS_TASKS,
+    GuessCause.UNREAD_HEADINGS: CheckCode.HEADINGS_NOT_READ,
+    GuessCause.TABLE: CheckCode.TABLE_READ_BY_COLUMN,
+}
+_MOST_NAMES = 3
+
+
+def check_guesses(guesses: Sequence[PlanGuess], text: str) -> Iterator[LintRemark]:
+    """What was guessed: one remark for each cause, at its first line."""
+    lines = [line for _, line in lines_of(text)] if guesses else []
+    for guess in guesses:
+        line = lines[guess.lines[0]]
+        marks = find_marks(line)
+        start = len(line) - len(line.lstrip("\ufeff \t")) if marks is None else marks.text
+        end = len(line.rstrip())
+        yield LintRemark(
+            code=_GUESSED[guess.cause],
+            message=_guess_message(guess),
+            place=LineSpan(line=guess.lines[0], start=min(start, end), end=end),
+            repair=QuickFix.ADD_BOXES,
+        )
+
+
+def _guess_message(guess: PlanGuess) -> str:
+    number, is_one = len(guess.lines), len(guess.lines) == 1
+    names = ", ".join(escape_surrogates(name[:LONGEST_NAME]) for name in guess.names[:_MOST_NAMES])
+    more = len(guess.names) - _MOST_NAMES
+    names = f"{names} and {more} more" if more > 0 else names
+    lines = f"{count_of(number, 'line')} without a box {'is' if is_one else 'are'} read as"
+    headings = count_of(number, "heading")
+    section = f" (section {names})" if names else ""
+    match guess.cause:
+        case GuessCause.LINES:
+            task = "a task" if is_one else "tasks"
+            return f"{lines} {task}{section}; add a box to each task, and none to the rest"
+        case GuessCause.FINISHED:
+            return f"{lines} done, as {names} is; add a box to each task that is open"
+        case GuessCause.HEADINGS:
+            task = "is read as a task" if is_one else "are read as tasks"
+            return (
+                f"{headings} {task} ({names}); add a box to each, as in: ### [ ] {guess.names[0]}"
+            )
+        case GuessCause.UNREAD_HEADINGS:
+            task = "looks like a task and is" if is_one else "look like tasks and are"
+            return f"{headings} {task} not read ({names}); add a box to each, as in: ### [ ] …"
+        case GuessCause.TABLE:
+            rows = "row is" if is_one else "rows are"
+            column = f"by the column {names}"
+            return f"{number} {rows} read from a table {column}; write boxes there to be sure"
+        case _:  # pragma: no cover
+            assert_never(guess.cause)
 
 
 def _marker(tasks: Sequence[Task], text: str, marker: str) -> Iterator[LintRemark]:

@@ -6,14 +6,18 @@ text was parsed again with the expected result. Writes no file.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import assert_never
 
 from ralph_ls.core.plan.edit.task_edits import block_task, tick_task
 from ralph_ls.core.plan.lint.remarks import CheckCode, LintRemark, QuickFix
-from ralph_ls.core.plan.parse.lines import lines_of
+from ralph_ls.core.plan.model import GuessCause, ParsedPlan, Task, TaskKind
+from ralph_ls.core.plan.parse.lines import find_marks, lines_of
 from ralph_ls.core.plan.parse.markdown import parse_markdown
+from ralph_ls.core.plan.parse.state_words import opening_sign
 from ralph_ls.protocol.errors import RalphError
+from ralph_ls.protocol.task_words import TaskState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +44,8 @@ def quick_fix_edit(remark: LintRemark, text: str) -> QuickFixEdit | None:
             return _add_reason(remark, text)
         case QuickFix.TICK:
             return _tick(remark, text)
+        case QuickFix.ADD_BOXES:
+            return _add_boxes(remark, text)
         case QuickFix.REPLACE:
             start, _ = list(lines_of(text))[remark.place.line]
             return QuickFixEdit(
@@ -96,6 +102,69 @@ def _tick(remark: LintRemark, text: str) -> QuickFixEdit | None:
     except RalphError:
         return None
     return _difference("Mark as done", text, ticked)
+
+
+_BOXES = {
+    TaskState.TODO: " ",
+    TaskState.DONE: "x",
+    TaskState.IN_PROGRESS: "~",
+    TaskState.BLOCKED: "!",
+    TaskState.SKIPPED: "-",
+}
+_HEADING_MARKS = re.compile(r"\ufeff?[ \t]*#{1,6}[ \t]+")
+
+
+def _add_boxes(remark: LintRemark, text: str) -> QuickFixEdit | None:
+    """A box at each task without one, since one box alone changes how the others are read."""
+    parsed = parse_markdown(text)
+    is_unread = remark.code is CheckCode.HEADINGS_NOT_READ
+    changes = _unread_boxes(parsed, text) if is_unread else _missing_boxes(parsed, text)
+    after = text
+    for at, n_gone, box in reversed(changes):
+        after = after[:at] + box + after[at + n_gone :]
+    was = [task.state for task in parsed.plan.tasks]
+    fresh = [TaskState.TODO] * len(changes) if is_unread else []
+    now = [task.state for task in parse_markdown(after).plan.tasks]
+    title = "Add a box to each of these tasks" if len(changes) > 1 else "Add a box to this task"
+    return _difference(title, text, after) if sorted(now) == sorted([*was, *fresh]) else None
+
+
+_BoxChange = tuple[int, int, str]
+"""Where a box is written, how many characters it replaces, and the box."""
+
+
+def _unread_boxes(parsed: ParsedPlan, text: str) -> list[_BoxChange]:
+    starts = [start for start, _ in lines_of(text)]
+    unread = (one for one in parsed.guesses if one.cause is GuessCause.UNREAD_HEADINGS)
+    return [(_after_heading(text, starts[line]), 0, "[ ] ") for one in unread for line in one.lines]
+
+
+def _missing_boxes(parsed: ParsedPlan, text: str) -> list[_BoxChange]:
+    guessed = {line for guess in parsed.guesses for line in guess.lines}
+    return [
+        _box_at(task, text)
+        for task in parsed.plan.tasks
+        if task.line in guessed or (task.kind is TaskKind.ITEM and task.mark is None)
+    ]
+
+
+def _after_heading(text: str, start: int) -> int:
+    marks = _HEADING_MARKS.match(text, start)
+    return start if marks is None else marks.end()
+
+
+def _box_at(task: Task, text: str) -> _BoxChange:
+    box = f"[{_BOXES[task.state]}]"
+    if task.kind is TaskKind.ROW and task.mark is not None:
+        return task.mark[0], task.mark[1] - task.mark[0], box
+    if task.kind is TaskKind.HEADING:
+        return _after_heading(text, task.start), 0, f"{box} "
+    line = text[task.start : task.end]
+    marks = find_marks(line)
+    at = 0 if marks is None else marks.text
+    sign = opening_sign(line[at:])
+    gone = 0 if sign is None else len(line[at:]) - len(line[at + sign[1] :].lstrip())
+    return task.start + at, gone, f"{box} "
 
 
 def _difference(title: str, before: str, after: str) -> QuickFixEdit:

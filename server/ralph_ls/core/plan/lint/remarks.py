@@ -32,6 +32,11 @@ class CheckCode(StrEnum):
     DEPENDENCY_CYCLE = "dependency-cycle"
     BLOCKED_WITHOUT_REASON = "blocked-without-reason"
     OPEN_UNDER_COMPLETED = "open-under-completed"
+    LINES_READ_AS_TASKS = "lines-read-as-tasks"
+    LINES_READ_AS_DONE = "lines-read-as-done"
+    HEADINGS_READ_AS_TASKS = "headings-read-as-tasks"
+    HEADINGS_NOT_READ = "headings-not-read"
+    TABLE_READ_BY_COLUMN = "table-read-by-column"
 
 
 class QuickFix(StrEnum):
@@ -42,6 +47,8 @@ class QuickFix(StrEnum):
     ADD_REASON = "add-reason"
     """Add a line in which the user writes what blocks the task."""
     TICK = "tick"
+    ADD_BOXES = "add-boxes"
+    """Write a box wherever the reading is a guess."""
     REPLACE = "replace"
     """Replace the marked text."""
 

@@ -244,6 +244,10 @@ class BlockReading:
             )
         return self._explicit
 
+    def guessable(self) -> Sequence[ParsedRow]:
+        """Its tasks except those of plain lines, which all have boxes."""
+        return self._rows or ()
+
     def occupied(self) -> Iterator[HeadingSection]:
         """The sections of its tasks, except of tasks that are headings."""
         if self._rows is not None:
@@ -311,6 +315,12 @@ class PlanBlock:
             findings=(*self._odd, *odd),
         )
         return self._reading
+
+    def named_headings(self) -> Iterator[PlanItemDraft]:
+        """The headings that are named like tasks or steps and have no state."""
+        for item in self._items:
+            if item.kind is TaskKind.HEADING and _class_of(item) is not HeadingClass.STATED:
+                yield item
 
     def _narrow(self, context: PlanContext) -> PlanContext:
         """The part of the context that matters for its items."""

@@ -29,6 +29,7 @@ from ralph_ls.core.plan.parse.blocks import (
     read_block,
 )
 from ralph_ls.core.plan.parse.dialect import PLAIN, MarkdownDialect, find_dialect
+from ralph_ls.core.plan.parse.guesses import find_guesses
 from ralph_ls.core.plan.parse.headings import HeadingClass, HeadingSection, open_document
 from ralph_ls.core.plan.parse.lines import BlockFinding, find_marks, lines_of
 from ralph_ls.core.plan.parse.scanner import begins_block
@@ -363,7 +364,8 @@ def _show(source: _Source) -> ParsedPlan:
     found = LazyTuple(lambda: _make_problems(readings, tally))
     problems = LazyTuple(lambda: tuple(problem for problem, _ in found))
     spans = LazyTuple(lambda: tuple(span for _, span in found))
-    return ParsedPlan(plan=plan, problems=problems, spans=spans, source=source)
+    guesses = LazyTuple(lambda: find_guesses(tuple(block_positions(readings)), source.context))
+    return ParsedPlan(plan=plan, problems=problems, spans=spans, guesses=guesses, source=source)
 
 
 _Problem: TypeAlias = "tuple[PlanProblem, tuple[int, int]]"

@@ -47,6 +47,11 @@ CHECK_SEVERITIES = {
     CheckCode.CRITERIA_VAGUE: Severity.HINT,
     CheckCode.CRITERIA_MISSING: Severity.HINT,
     CheckCode.BLOCKED_WITHOUT_REASON: Severity.HINT,
+    CheckCode.HEADINGS_NOT_READ: Severity.WARNING,
+    CheckCode.LINES_READ_AS_TASKS: Severity.INFORMATION,
+    CheckCode.LINES_READ_AS_DONE: Severity.INFORMATION,
+    CheckCode.HEADINGS_READ_AS_TASKS: Severity.INFORMATION,
+    CheckCode.TABLE_READ_BY_COLUMN: Severity.INFORMATION,
 }
 """A blocked task is an error already, so its missing reason is only a hint."""
 

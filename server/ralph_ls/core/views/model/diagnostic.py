@@ -1,8 +1,8 @@
 """Diagnostics: remarks at a line of a file, with a severity and a stable code.
 
 Severity says what the user has to do (docs/rules.md#diagnostics): an error stops the loop, a
-warning should be looked at, information is what the agent claims. Users filter and search by code.
-When a diagnostic is published is not known here.
+warning should be looked at, information is what the agent claims, or how a plan was read that
+leaves it open. Users filter and search by code. When a diagnostic is published is not known here.
 """
 
 from __future__ import annotations

@@ -1,0 +1,105 @@
+"""Guesses: which lines were read by a rule that may be wrong, one guess for each cause.
+
+What a box, a state or the name of a section says is no guess.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from itertools import pairwise
+
+from ralph_ls.core.plan.model import GuessCause, PlanGuess, TaskKind
+from ralph_ls.core.plan.parse.blocks import BlockReading
+from ralph_ls.core.plan.parse.headings import HeadingClass, HeadingSection, SectionKind
+from ralph_ls.core.plan.parse.lines import lines_of
+from ralph_ls.core.plan.parse.non_list_items import cells_of, has_tag, read_columns
+from ralph_ls.core.plan.parse.state_words import find_sign
+from ralph_ls.core.plan.parse.task_rules import ParsedRow, PlanContext
+from ralph_ls.protocol.task_words import TaskState
+
+
+def find_guesses(
+    placed: Sequence[tuple[BlockReading, int, int]], context: PlanContext
+) -> tuple[PlanGuess, ...]:
+    """All guesses of a plan; ``placed`` are its blocks with their lines and offsets."""
+    found: dict[GuessCause, list[tuple[int, str]]] = {}
+    for reading, first, _ in placed:
+        text = reading.block.text
+        named_only = {item.section for item in reading.block.named_headings()}
+        for row in reading.guessable():
+            is_heading = row.kind is TaskKind.HEADING
+            cause = _heading_cause(row, named_only) if is_heading else _cause_of(row, text, context)
+            if cause is not None:
+                named = _name_of(row, text, cause)
+                found.setdefault(cause, []).append((first + row.line, named))
+    unread = list(_unread(placed, context))
+    if unread:
+        found[GuessCause.UNREAD_HEADINGS] = unread
+    return tuple(
+        PlanGuess(
+            cause=cause,
+            lines=tuple(line for line, _ in lines),
+            names=tuple(dict.fromkeys(name for _, name in lines if name)),
+        )
+        for cause, lines in found.items()
+    )
+
+
+def _cause_of(row: ParsedRow, text: str, context: PlanContext) -> GuessCause | None:
+    section = row.section
+    if row.kind is TaskKind.ROW:
+        has_box = row.mark is not None and text[row.mark[0] - 1] == "["
+        return None if has_box else GuessCause.TABLE
+    if row.mark is not None or section.kind in {SectionKind.DONE, SectionKind.ISSUES}:
+        return None
+    if (
+        section.is_done
+        and row.state is TaskState.DONE
+        and not _is_stated(text[row.start : row.end])
+    ):
+        return GuessCause.FINISHED
+    is_guess = context.has_box or section.kind is SectionKind.PLAIN
+    return GuessCause.LINES if is_guess else None
+
+
+def _heading_cause(row: ParsedRow, named_only: Collection[HeadingSection]) -> GuessCause | None:
+    return GuessCause.HEADINGS if row.section in named_only else None
+
+
+def _is_stated(line: str) -> bool:
+    """Whether the task's own line gives a state."""
+    return has_tag(line) or find_sign(line) is not None
+
+
+def _name_of(row: ParsedRow, text: str, cause: GuessCause) -> str:
+    if cause is GuessCause.HEADINGS:
+        return row.title
+    if cause is not GuessCause.TABLE or row.mark is None:
+        return row.section.title
+    lines = [line for _, line in lines_of(text)][: row.line]
+    heads = [head for head, rule in pairwise(lines) if read_columns(head, rule) is not None]
+    line = text[row.start : row.end]
+    at = row.mark[0] - row.start
+    nth = next((n for n, (begin, end) in enumerate(cells_of(line)) if begin <= at <= end), 0)
+    names = [heads[-1][begin:end].strip(" \t*_`") for begin, end in cells_of(heads[-1])]
+    return names[nth]
+
+
+def _unread(
+    placed: Sequence[tuple[BlockReading, int, int]], context: PlanContext
+) -> Iterator[tuple[int, str]]:
+    """The headings that are named like tasks, are none, and have none below them."""
+    occupied: set[HeadingSection | None] = set(context.headings)
+    for reading, _, _ in placed:
+        for occupant in reading.occupied():
+            section: HeadingSection | None = occupant
+            while section is not None and section not in occupied:
+                occupied.add(section)
+                section = section.parent
+    for reading, first, _ in placed:
+        for item in reading.block.named_headings():
+            section = item.section
+            is_list = section.kind not in {SectionKind.NOTES, SectionKind.PROSE}
+            is_task = is_list and section.name is HeadingClass.TASK
+            if is_task and section not in occupied and not section.is_done:
+                yield first + item.line, section.title

@@ -1,0 +1,137 @@
+"""What is reported of a plan that leaves open what is meant, and the edit that settles it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+
+from ralph_ls.core.plan.lint.checks import check_markdown
+from ralph_ls.core.plan.lint.quick_fixes import quick_fix_edit
+from ralph_ls.core.plan.lint.remarks import CheckCode, LintRemark
+from ralph_ls.core.plan.parse.markdown import parse_markdown
+from tests.unit.core.plan.plan_assertions import plan_texts
+
+GUESSES = {
+    CheckCode.LINES_READ_AS_TASKS,
+    CheckCode.LINES_READ_AS_DONE,
+    CheckCode.HEADINGS_READ_AS_TASKS,
+    CheckCode.HEADINGS_NOT_READ,
+    CheckCode.TABLE_READ_BY_COLUMN,
+}
+TABLE = "| Task | Status |\n|---|---|\n| a | Done |\n| b | blocked |\n"
+
+
+def guesses_in(text: str) -> list[LintRemark]:
+    return [one for one in check_markdown(parse_markdown(text), text) if one.code in GUESSES]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        pytest.param(
+            "- [x] a\n## Next Steps\n1. b\n2. c\n",
+            2,
+            "2 lines without a box are read as tasks (section Next Steps); add a box to each task, "
+            "and none to the rest",
+            id="lines-beside-boxes",
+        ),
+        pytest.param(
+            "1. b\n",
+            0,
+            "1 line without a box is read as a task; add a box to each task, and none to the rest",
+            id="one-line",
+        ),
+        pytest.param(
+            "# P\n## Phase 1\n1. a\n## Phase 2\n1. b\n## Step 3\n1. c\n## Sprint 4\n1. d\n",
+            2,
+            "4 lines without a box are read as tasks (section Phase 1, Phase 2, Step 3 and 1 more)"
+            "; add a box to each task, and none to the rest",
+            id="several-sections",
+        ),
+        pytest.param(
+            "## P0 (COMPLETED)\n1. a\n2. b\n",
+            1,
+            "2 lines without a box are read as done, as P0 (COMPLETED) is; add a box to each task "
+            "that is open",
+            id="done-by-the-heading",
+        ),
+        pytest.param(
+            "# P\n### Task 1: a\n### Task 2: b\n",
+            1,
+            "2 headings are read as tasks (Task 1: a, Task 2: b); add a box to each, as in: ### "
+            "[ ] Task 1: a",
+            id="headings",
+        ),
+        pytest.param(
+            "# P\n### Task 1: a\n- [x] b\n### T002: c\n### Task 3: d (done)\n## Phase 3\n",
+            3,
+            "1 heading looks like a task and is not read (T002: c); add a box to each, as in: ### "
+            "[ ] …",
+            id="headings-beside-boxes",
+        ),
+        pytest.param(
+            TABLE,
+            2,
+            "2 rows are read from a table by the column Status; write boxes there to be sure",
+            id="table",
+        ),
+    ],
+)
+def test_a_cause_is_reported_once_with_a_count(text: str, line: int, message: str) -> None:
+    (remark,) = guesses_in(text)
+    assert (remark.place.line, remark.message) == (line, message)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("- [ ] a\n", id="boxes"),
+        pytest.param("## High Priority\n- a\n1. b\n## Completed\n- c\n", id="named-sections"),
+        pytest.param("## Part 🟡\n### Task 2 ✅\n", id="headings-with-states"),
+        pytest.param("| Task | Done |\n|---|---|\n| a | [x] |\n", id="boxes-in-a-table"),
+        pytest.param("## Issues Discovered\n- [BUG] a\n", id="bugs"),
+        pytest.param("## P0 (COMPLETED)\n1. ✅ a\n", id="states-below-a-finished-heading"),
+        pytest.param("# P\n- [ ] a\n## Notes\n### Task 1\n", id="headings-below-notes"),
+        pytest.param("# P\n- [ ] a\n### Task 1 (done)\n", id="finished-headings"),
+    ],
+)
+def test_what_the_plan_says_is_no_guess(text: str) -> None:
+    assert guesses_in(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "fixed"),
+    [
+        pytest.param("1. b\r\n2. ✅  c\r\n", "1. [ ] b\r\n2. [x] c\r\n", id="lines"),
+        pytest.param("# P\n### Task 1: a\n", "# P\n### [ ] Task 1: a\n", id="heading"),
+        pytest.param(
+            "- [x] a\n### Task 1: b\n### T002: c",
+            "- [x] a\n### [ ] Task 1: b\n### [ ] T002: c",
+            id="unread-headings",
+        ),
+        pytest.param(TABLE, TABLE.replace("Done", "[x]").replace("blocked", "[!]"), id="table"),
+        pytest.param("## P0 ✅\n1. a", "## P0 ✅\n1. [x] a", id="done"),
+    ],
+)
+def test_the_edit_adds_boxes(text: str, fixed: str) -> None:
+    (remark,) = guesses_in(text)
+    edit = quick_fix_edit(remark, text)
+    assert edit is not None
+    assert edit.title in {"Add a box to this task", "Add a box to each of these tasks"}
+    assert edit.apply(text) == fixed
+    assert guesses_in(fixed) == []
+
+
+def test_no_edit_is_offered_where_it_would_not_be_read_as_meant() -> None:
+    text = "Task 1: a\n---------\n\n### Task 2 b\n- [x] c\n"
+    assert all(quick_fix_edit(one, text) for one in guesses_in(text))
+
+
+@given(plan_texts)
+def test_an_edit_keeps_every_state(text: str) -> None:
+    before = sorted(task.state for task in parse_markdown(text).plan.tasks)
+    for remark in guesses_in(text):
+        edit = quick_fix_edit(remark, text)
+        if edit is not None and remark.code is not CheckCode.HEADINGS_NOT_READ:
+            after = parse_markdown(edit.apply(text)).plan.tasks
+            assert sorted(task.state for task in after) == before
