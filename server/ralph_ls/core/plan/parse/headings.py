@@ -21,6 +21,7 @@ from ralph_ls.core.plan.parse.section_words import (
     PROSE_LAST_WORDS,
     STEP_NAME,
     STEPS,
+    SUB_STEP,
     TASK_NAME,
     TASKS,
 )
@@ -126,8 +127,14 @@ def open_section(
         is_done=words.is_done if words.is_done is not None else parent.is_done,
         holds_steps=is_title or words.holds_steps or words.is_optional,
         in_task_file=parent.in_task_file or (is_below_title and parent.kind is SectionKind.TASKS),
-        name=words.name,
+        name=words.name or _sub_step(title, parent),
     )
+
+
+def _sub_step(title: str, parent: HeadingSection) -> HeadingClass | None:
+    """``1.2 Parser`` below ``Phase 1`` divides it."""
+    is_sub_step = parent.name is HeadingClass.STEP and SUB_STEP.match(title) is not None
+    return HeadingClass.STEP if is_sub_step else None
 
 
 class _TitleWords(NamedTuple):

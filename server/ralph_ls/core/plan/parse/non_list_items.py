@@ -15,6 +15,7 @@ from ralph_ls.core.plan.parse.headings import HeadingClass, HeadingSection
 from ralph_ls.core.plan.parse.items import PlanItemDraft
 from ralph_ls.core.plan.parse.lines import MarkdownLine
 from ralph_ls.core.plan.parse.section_words import (
+    PART_COLUMNS,
     PRIORITY_COLUMNS,
     STATE_COLUMNS,
     TITLE_COLUMNS,
@@ -58,7 +59,7 @@ def read_columns(head: str, rule: str) -> TableColumns | None:
         return None
     names = [head[begin:end].strip(" \t*_`").lower() for begin, end in cells_of(head)]
     return TableColumns(
-        title=_first(names, TITLE_COLUMNS),
+        title=_first(names, TITLE_COLUMNS if TITLE_COLUMNS.intersection(names) else PART_COLUMNS),
         state=_first(names, STATE_COLUMNS),
         priority=_first(names, PRIORITY_COLUMNS),
     )
@@ -77,7 +78,8 @@ def read_row(line: str, columns: TableColumns) -> TableRow | None:
             break
     if mark is None and columns.state is not None and columns.state < len(cells):
         begin, end = cells[columns.state]
-        written_state = read_state(texts[columns.state])
+        cell = texts[columns.state]
+        written_state = TaskState.TODO if cell in _EMPTY_CELLS else read_state(cell)
         mark = (end - len(line[begin:end].lstrip()), begin + len(line[begin:end].rstrip()))
     if mark is None or (box is None and written_state is None):
         return None
@@ -92,6 +94,8 @@ def read_row(line: str, columns: TableColumns) -> TableRow | None:
 
 _RULE = re.compile(r"\s*\|?[\s:]*-[-\s:|]*")
 _CELL_BOX = re.compile(r"\s*(?:[-*+]\s+)?\[([ xX~!\-]?)\]\s*")
+_EMPTY_CELLS = frozenset({"", "-", "\u2013", "\u2014"})
+"""What a state column has for a task that was not begun."""
 _EDGE = re.compile(r"(?<!\\)\|")
 
 

@@ -76,11 +76,14 @@ TASK_NAME = re.compile(
 """Beginnings of headings that are named like tasks: ``Task 1: …``, ``T001: …``."""
 
 STEP_NAME = re.compile(
-    rf"[^\w\[]*(?:phase|milestone|sprint|step|stage|schritt|étape|paso|etapa|passo){_NUMBER}"
+    rf"[^\w\[]*(?:phase|milestone|sprint|step|stage|slice|epic|iteration|wave|schritt|étape|paso|etapa|passo){_NUMBER}"
     r"|[^\w\[]*第[一二三四五六七八九十0-9]+[阶階步]"
     r"|[^\w\[]*(?:阶段|步骤|フェーズ|ステップ)[ ]?[0-9]"
 )
 """Those that hold tasks elsewhere, but are tasks themselves where nothing else is one."""
+
+SUB_STEP = re.compile(r"\W*[0-9]+\.[0-9]+")
+"""Beginnings of headings that divide one of those."""
 
 PRIORITIES = {
     "P0": _names(
@@ -104,6 +107,8 @@ TITLE_COLUMNS = _names(
     "タスク|項目|機能|작업|항목|기능|내용|aufgabe|titel|beschreibung|tâche|titre|tarea|título",
     "descripción|tarefa|descrição",
 )
+PART_COLUMNS = _names("stage|phase|milestone|module|component|阶段|模块|フェーズ|단계|etapa|fase")
+"""Titles where no column of the others is there."""
 STATE_COLUMNS = _names(
     "status|state|done|done?|complete|completed|progress|状态|狀態|进度|状態|進捗|状況|상태|진행",
     "stand|zustand|état|statut|estado|situação",
