@@ -63,11 +63,12 @@ class TestPlan:
         ("text", "summary"),
         [
             ("- [x] a\n- [x] b\n", "All 2 tasks done."),
+            ("- [x] a\n", "1 of 1 task done."),
             ("prose\n", "The plan has no tasks."),
             ("- [!] a\n", "0 of 1 task done, 1 blocked. No task is ready."),
             (
                 "- [x] a\n- [ ]* b\n",
-                "1 of 2 tasks done, 1 optional and open. No task is ready.",
+                "1 of 2 tasks done, 1 optional and open. No required task is left.",
             ),
             ("- [ ] a\n  - Depends on: B-1\n- [ ] B-1: b\n", "0 of 2 tasks done. Next: B-1 b"),
         ],

@@ -252,7 +252,7 @@ def plan_summary(
     if not counts.total:
         return "The plan has no tasks."
     are_all = counts.done == counts.total
-    done = "All" if are_all else f"{counts.done} of"
+    done = "All" if are_all and counts.total > 1 else f"{counts.done} of"
     extra = [(counts.blocked_required, "blocked"), (counts.open_optional, "optional and open")]
     more = "".join(f", {number} {word}" for number, word in extra if number)
     summary = f"{done} {count_of(counts.total, 'task')} done{more}."
@@ -261,7 +261,8 @@ def plan_summary(
     waiting = {task_id: tuple(task.id for task in tasks) for task_id, tasks in waits_for.items()}
     chosen = next_task(plan, waits_for=waiting, takes_optional=optional is OptionalTasks.DO)
     if chosen is None:
-        return f"{summary} No task is ready."
+        is_left = counts.open_required or counts.blocked_required
+        return f"{summary} No {'task is ready' if is_left else 'required task is left'}."
     name = f"{chosen.id} {chosen.title}" if is_explicit_id(chosen.id) else chosen.title
     return f"{summary} Next: {one_line(name, limit=SHOWN_TITLE)}"
 
