@@ -115,6 +115,7 @@ def read_task_file(text: str) -> TaskFile:
     if scanned.root is None:
         return TaskFile(text=text, findings=tuple(findings))
     tag, array = _choose_tag(scanned.root)
+    findings += _other_tags(scanned.root, tag)
     if array is None:
         message = "the list tasks is missing; write one in Task Master with: task-master parse-prd"
         start = scanned.root.start
@@ -144,6 +145,27 @@ def _choose_tag(root: JsonNode) -> tuple[str, JsonNode | None]:
     known = {name: array for name, array in tags.items() if array is not None}
     name = FIRST_TAG if FIRST_TAG in known else next(iter(known), "")
     return name, known.get(name)
+
+
+def _other_tags(root: JsonNode, tag: str) -> Iterator[TaskFinding]:
+    """The tags with open tasks that are not read."""
+    for name, member in (last_members(root) if tag else {}).items():
+        array = _list_of(member.node)
+        if name == tag or array is None:
+            continue
+        words = (_text_of(last_members(task), "status") for task in array.elements)
+        states = (STATE_OF.get(normalise_status(word or "pending")) for word in words)
+        n_open = sum(state in {TaskState.TODO, TaskState.IN_PROGRESS} for state in states)
+        if n_open:
+            message = (
+                f"the tag {escape_surrogates(name)[:40]} has {_open_tasks(n_open)}, and only the tag "
+                f"{tag} is read; move them with: task-master move"
+            )
+            yield TaskFinding("task-tag-left", message, member.start, member.end)
+
+
+def _open_tasks(n_tasks: int) -> str:
+    return "1 open task" if n_tasks == 1 else f"{n_tasks} open tasks"
 
 
 def _list_of(node: JsonNode) -> JsonNode | None:

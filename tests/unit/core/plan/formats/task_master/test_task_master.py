@@ -138,6 +138,22 @@ def test_reports_what_it_cannot_read(text: str, found: list[str]) -> None:
     assert len(parse_tasks(text).spans) == len(found)
 
 
+def test_tasks_of_other_tags_are_reported() -> None:
+    tags = {
+        "master": {"tasks": [{"id": 1, "title": "a"}]},
+        "dev": {"tasks": [{"id": 1}, {"id": 2, "status": "done"}, {"id": 3, "status": "odd"}]},
+        "old": {"tasks": [{"id": 1, "status": "done"}]},
+        "meta": 1,
+        "next": {"tasks": [{"id": 1}, {"id": 2, "status": "in-progress"}]},
+    }
+    problem, more = parse_tasks(json.dumps(tags, indent=1)).problems
+    assert more.message.startswith("the tag next has 2 open tasks, and only")
+    assert problem.message == (
+        "the tag dev has 1 open task, and only the tag master is read; "
+        "move them with: task-master move"
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [
