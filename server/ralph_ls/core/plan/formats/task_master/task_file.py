@@ -158,8 +158,8 @@ def _other_tags(root: JsonNode, tag: str) -> Iterator[TaskFinding]:
         n_open = sum(state in {TaskState.TODO, TaskState.IN_PROGRESS} for state in states)
         if n_open:
             message = (
-                f"the tag {escape_surrogates(name)[:40]} has {_open_tasks(n_open)}, and only the tag "
-                f"{tag} is read; move them with: task-master move"
+                f"the tag {escape_surrogates(name)[:40]} has {_open_tasks(n_open)}, and only the "
+                f"tag {tag} is read; move them with: task-master move"
             )
             yield TaskFinding("task-tag-left", message, member.start, member.end)
 
