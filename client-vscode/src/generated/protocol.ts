@@ -53,7 +53,7 @@ export interface AgentChoice {
   readonly found: boolean;
   /** The path of its program, or where it was searched for. */
   readonly detail: string;
-  /** Whether the repository brings its command, which nobody has allowed yet. */
+  /** Whether the repository brings its command, which is not approved yet. */
   readonly needsAllow: boolean;
 }
 
@@ -157,7 +157,7 @@ export interface AgentOut {
   readonly agent: string;
   /** When it is asked again; Absent: not in this run. */
   readonly until?: string;
-  /** Who works on in its place; Absent: nobody is left who could. */
+  /** The agent that continues in its place; Absent: no other is left. */
   readonly successor?: string;
 }
 
@@ -913,7 +913,7 @@ export interface FailedValidation {
   readonly mode: Mode;
   /** How many failed without one that did not between them. */
   readonly inARow: number;
-  /** What the iteration had done was taken back. */
+  /** The iteration's changes were rolled back. */
   readonly undone: boolean;
   /** The branch that keeps it then. */
   readonly backup?: string;
@@ -1493,10 +1493,10 @@ export type Origin = (typeof ORIGINS)[number];
 export const OUTCOMES = [
   "progress",
   "noProgress",
-  /** The agent was ended on the user's order. */
+  /** The user ended the agent. */
   "stopped",
   /**
-   * The agent could not be had: its account was at its usage limit, its model gave no answer, or
+   * The agent was unavailable: its account was at its usage limit, its model gave no answer, or
    * another agent takes over. The iteration does not count.
    */
   "limited",
@@ -1534,7 +1534,7 @@ export interface Panel {
   readonly waiting: number;
   /**
    * The number beside an icon: as `waiting`, and at least 1 where a breaker or an engine that is
-   * gone waits for somebody.
+   * gone waits for the user.
    */
   readonly badge: number;
   readonly live: boolean;
@@ -1574,7 +1574,7 @@ export const PANEL_STATES = [
   /** The breaker is open, or too many iterations made no commit. */
   "stuck",
   "complete",
-  /** Ended for any reason that needs nobody. */
+  /** Ended, and nothing waits for the user. */
   "ended",
   "fatal",
   "crashed",
@@ -2056,7 +2056,7 @@ export interface RollbackResult {
   readonly forcePush?: string;
 }
 
-/** What did not validate was taken back, or could not be. */
+/** Changes that failed validation were rolled back, or could not be. */
 export interface RolledBack {
   readonly v: number;
   readonly seq: number;
@@ -2071,9 +2071,9 @@ export interface RolledBack {
   readonly commits: number;
   /** How many files are again as they were. */
   readonly files: number;
-  /** The first files that were left as they are, since the user saved them meanwhile. */
+  /** The first files that were left as they are, because the user saved them in the meantime. */
   readonly kept: readonly string[];
-  /** Why it was not taken back, in words; empty where it was. */
+  /** Why it was not rolled back, in words; empty where it was. */
   readonly refused: string;
 }
 
@@ -2568,7 +2568,7 @@ export interface StartParams {
  * The last run is kept whole, and the journal, numbers and summary of every run.
  */
 export interface StateConfig {
-  /** Days that the output of a run is kept; 0 for ever. */
+  /** Days that the output of a run is kept; 0: forever. */
   readonly keepDays: number;
   /** Size of all runs above which the output of the oldest is removed; 0 for no limit. */
   readonly maxBytes: number;

@@ -83,4 +83,4 @@ class IssuesRefused(RalphError):
 
 
 class RequestMissing(PlanMissing):
-    """The request cannot be read: none is named, the file is not there, or gh does not get it."""
+    """The request cannot be read: none is named, the file does not exist, or gh cannot read it."""

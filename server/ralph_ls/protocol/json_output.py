@@ -355,7 +355,7 @@ class DoctorReport(WireModel):
     workspace: str | None = None
     """The root of the work tree; absent where there is none."""
     run: str | None = None
-    """The newest run here; absent where there was never one."""
+    """The newest run here; absent if there is none."""
     checks: tuple[CheckResult, ...] = ()
     agents: tuple[AgentSeen, ...] = ()
     """Those that are known by name, installed or not."""

@@ -90,4 +90,4 @@ def test_what_is_missing_ends_with_5_before_any_event(ralph: Ralph, tmp_path: Pa
     (repository / "@fix_plan.md").unlink()
     done = ralph(repository, "run", "--agent", "demo")
     assert (done.exit_code, done.events) == (5, ())
-    assert f"no plan in {repository}: looked for @fix_plan.md" in done.stderr
+    assert f"no plan in {repository}; looked for @fix_plan.md" in done.stderr

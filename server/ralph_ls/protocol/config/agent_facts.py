@@ -67,7 +67,7 @@ class HookPlace:
     comments: bool = False
     """Whether its file may have comments."""
     note: str = ""
-    """What the user has to know as well."""
+    """What the user should also know."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -252,6 +252,6 @@ class StateConfig(StrictWireModel):
     """
 
     keep_days: int = Field(default=90, ge=0)
-    """Days that the output of a run is kept; 0 for ever."""
+    """Days that the output of a run is kept; 0: forever."""
     max_bytes: Size = 5_000_000_000
     """Size of all runs above which the output of the oldest is removed; 0 for no limit."""

@@ -63,7 +63,7 @@ class PanelState(StrEnum):
     """The breaker is open, or too many iterations made no commit."""
     COMPLETE = "complete"
     ENDED = "ended"
-    """Ended for any reason that needs nobody."""
+    """Ended, and nothing waits for the user."""
     FATAL = "fatal"
     CRASHED = "crashed"
 
@@ -224,7 +224,7 @@ class Panel(WireModel):
     """How many questions and blockers wait for the user."""
     badge: int = 0
     """The number beside an icon: as ``waiting``, and at least 1 where a breaker or an engine that
-    is gone waits for somebody."""
+    is gone waits for the user."""
     live: bool = False
     breaker: BreakerState = BreakerState.CLOSED
     iterations: Meter = Meter(value=0)

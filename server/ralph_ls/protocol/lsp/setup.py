@@ -179,7 +179,7 @@ class AgentChoice(WireModel):
     detail: str
     """The path of its program, or where it was searched for."""
     needs_allow: bool = False
-    """Whether the repository brings its command, which nobody has allowed yet."""
+    """Whether the repository brings its command, which is not approved yet."""
 
 
 class SetupDefaults(WireModel):

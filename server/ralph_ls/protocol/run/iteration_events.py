@@ -258,7 +258,7 @@ class Validated(IterationEvent):
 
 
 class RolledBack(IterationEvent):
-    """What did not validate was taken back, or could not be."""
+    """Changes that failed validation were rolled back, or could not be."""
 
     kind: Literal["rolledBack"] = "rolledBack"
     ok: bool
@@ -268,9 +268,9 @@ class RolledBack(IterationEvent):
     files: int = 0
     """How many files are again as they were."""
     kept: tuple[str, ...] = ()
-    """The first files that were left as they are, since the user saved them meanwhile."""
+    """The first files that were left as they are, because the user saved them in the meantime."""
     refused: str = ""
-    """Why it was not taken back, in words; empty where it was."""
+    """Why it was not rolled back, in words; empty where it was."""
 
 
 class CriterionChecked(WireModel):
@@ -340,7 +340,7 @@ class AgentOut(WireModel):
     until: Timestamp | None = None
     """When it is asked again; None: not in this run."""
     successor: str | None = None
-    """Who works on in its place; None: nobody is left who could."""
+    """The agent that continues in its place; None: no other is left."""
 
 
 def _is_counted(validated: dict[str, Any]) -> bool:

@@ -151,7 +151,7 @@ class FailedValidation(WireModel):
     in_a_row: int = 1
     """How many failed without one that did not between them."""
     undone: bool = False
-    """What the iteration had done was taken back."""
+    """The iteration's changes were rolled back."""
     backup: str | None = None
     """The branch that keeps it then."""
 

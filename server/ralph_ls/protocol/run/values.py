@@ -52,9 +52,9 @@ class Outcome(StrEnum):
     PROGRESS = "progress"
     NO_PROGRESS = "noProgress"
     STOPPED = "stopped"
-    """The agent was ended on the user's order."""
+    """The user ended the agent."""
     LIMITED = "limited"
-    """The agent could not be had: its account was at its usage limit, its model gave no answer, or
+    """The agent was unavailable: its account was at its usage limit, its model gave no answer, or
     another agent takes over. The iteration does not count."""
     LOST = "lost"
     """The engine died under it."""
