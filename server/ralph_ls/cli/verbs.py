@@ -281,7 +281,7 @@ VERBS: Mapping[str, VerbEntry] = {
     "plan": VerbEntry(
         Group.PLAN,
         "Show the tasks of the plan, and its problems",
-        "inspection",
+        "plan_and_read",
         "show_plan",
         READ_ONLY,
         (
@@ -406,7 +406,7 @@ VERBS: Mapping[str, VerbEntry] = {
     "read": VerbEntry(
         Group.MAINTAIN,
         "Show what the loop reads in an agent's output",
-        "inspection",
+        "plan_and_read",
         "read_output",
         READ_ONLY,
         (

@@ -14,11 +14,16 @@ from tests.engine.ralph_runner import Ralph
 pytestmark = pytest.mark.slow
 
 TEST = "import unittest\nclass T(unittest.TestCase):\n    def test(self): self.assertTrue(True)\n"
-GOES = "echo $* >>../ran"
-"""Fake program of another language."""
+GOES = "echo $* >>../ran; case $* in *pytest*) exit 5;; esac"
+"""Fake program of a language; pytest finds no test yet."""
 
 PROJECTS: Mapping[str, tuple[Mapping[str, str], str, str]] = {
     "python-cli": ({"tool.py": "", "tests/test_tool.py": TEST}, "", ""),
+    "python-service": (
+        {"pyproject.toml": "[tool.pytest.ini_options]\n", "tests/conftest.py": ""},
+        "python3",
+        "-m pytest -q",
+    ),
     "node-service": ({"package.json": '{"scripts":{"test":"x"}}'}, "npm", "run test"),
     "go-cli": ({"go.mod": "module x\n"}, "go", "vet ./...\ntest ./..."),
     "rust-cli": ({"Cargo.toml": "[package]\n"}, "cargo", "test"),
@@ -57,7 +62,7 @@ def test_a_loop_on_a_project_of_that_kind(ralph: Ralph, tmp_path: Path, name: st
         assert made.stdout.endswith("Next, start the loop:\n  ralph run\n")
     assert "── AGENTS.md (new)" in made.stdout
     done = ralph(root, "run", "1", env=around)
-    assert (done.exit_code, done.stderr) == (1, "")
+    assert (done.exit_code, done.stderr) == (1, ""), done.stdout
     assert done.kinds().count("validated") == 1
     ran = (tmp_path / "ran").read_text("utf-8") if (tmp_path / "ran").exists() else done.stdout
     assert called in ran

@@ -104,6 +104,11 @@ def test_the_script_runs_in_the_root_and_quotes_what_it_shows(path: str, up: str
     assert text.endswith("if [ -e go.mod ]; then\n    echo '$ go test'\n    go test\nfi\n")
 
 
+def test_a_project_without_a_test_yet_passes_pytest() -> None:
+    text = validation_script("v.sh", [ProjectCheck(command="python3 -m pytest -q")])
+    assert text.endswith("\npython3 -m pytest -q || [ $? -eq 5 ]\n")
+
+
 def test_notes_name_the_checks() -> None:
     notes = agent_notes("Be brief.\n", [ProjectCheck(command="make check")])
     assert notes.startswith("# Notes for agents\n\nBe brief.\n\n## Checks\n")
