@@ -13,6 +13,7 @@ import pytest
 
 from ralph_ls.cli.commands import config
 from ralph_ls.store.layout import find_worktree, state_folder, state_root
+from ralph_ls.store.project import config_edit
 from ralph_ls.store.project.plan_file import read_saves
 from ralph_ls.store.project.settings_reference import all_settings, find_setting, setting_keys
 from tests.unit.cli.cli_runner import Ralph
@@ -313,6 +314,18 @@ class TestExplain:
     def test_for_programs(self, ask: Ralph, repository: Path) -> None:
         said = ask(repository, "config", "explain", "agents.claude.model", "--json").json
         assert (said["key"], said["type"], said["default"]) == ("agents.NAME.model", "text", None)
+
+
+def test_a_file_that_cannot_be_written_is_named(
+    ask: Ralph, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(config_edit, "write_atomic", refuse)
+    said = ask(repository, "config", "set", "push", "true")
+    assert said.code == 5
+    assert ".ralph/config.toml cannot be written: Permission denied; fix that" in said.err
 
 
 class TestMigrate:

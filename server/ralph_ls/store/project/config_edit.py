@@ -72,16 +72,26 @@ class ConfigFile:
     def write(self, before: str | None, after: str) -> None:
         """Write the text in one step, if the file still is what it was; refresh the schema.
 
-        Raises ``ConfigError`` where the settings do not fit together.
+        Raises ``ConfigError`` where the settings do not fit together, and ``StateUnusable`` where
+        the file cannot be written.
         """
         check_settings_text(after.encode(), self.shown)
+        expected = None if before is None else before.encode()
+        try:
+            self._write(after.encode(), expected)
+        except OSError as error:
+            raise StateUnusable(
+                f"{self.path} cannot be written: {error.strerror or error}; "
+                "fix that, then try again"
+            ) from error
+
+    def _write(self, data: bytes, expected: bytes | None) -> None:
         if self.is_private:
             make_private_folder(self.path.parent)
         else:
             self.path.parent.mkdir(exist_ok=True)
         mode = PRIVATE_FILE if self.is_private else None
-        expected = None if before is None else before.encode()
-        write_atomic(self.path, after.encode(), mode=mode, expected=expected)
+        write_atomic(self.path, data, mode=mode, expected=expected)
         write_schema_beside(self.path)
 
     def start(self) -> str:
