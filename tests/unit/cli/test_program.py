@@ -354,7 +354,7 @@ class TestRealStreams:
         (repository / "@fix_plan.md").write_text(text, encoding="utf-8")
         command = "{ $RALPH plan; echo $? >code; } | head -1; cat code"
         done = sh(command, repository)
-        assert (done.stdout, done.stderr) == ("Plan\n0\n", "")
+        assert (done.stdout, done.stderr) == ("0 of 20000 tasks done. Next: Task 0\n0\n", "")
         assert sh("{ $RALPH --help; echo $? >code; } | true; cat code", repository).stderr == ""
 
     @pytest.mark.slow

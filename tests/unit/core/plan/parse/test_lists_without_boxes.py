@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.plan.parse.markdown import parse_markdown
+from ralph_ls.core.plan.parse.markdown import parse_markdown, reparse_markdown
 from ralph_ls.protocol.task_words import TaskState
 from tests.unit.core.plan.plan_assertions import shown
 
@@ -96,6 +96,15 @@ def test_a_heading_that_is_done_finishes_the_lines_below_it(heading: str, state:
 def test_the_state_of_a_heading_reaches_its_sub_headings() -> None:
     lines = ("# P", "## Phase 1 ✅", "### Step 1", "1. a", "### Step 2 (open)", "1. b")
     assert shown(*lines) == ["done a", "todo b"]
+
+
+@pytest.mark.parametrize("before", ["# First\n\n", "## First\n\n", "1. first\n"])
+def test_another_first_heading_makes_another_title(before: str) -> None:
+    text = "# Tasks\n\n## A\n- x\n\n# B\n1. b\n"
+    changed = reparse_markdown(parse_markdown(text), (0, 0, before))
+    assert changed == parse_markdown(before + text)
+    back = reparse_markdown(changed, (0, len(before), ""))
+    assert back == parse_markdown(text)
 
 
 def test_a_box_counts_more_than_its_heading() -> None:
