@@ -112,7 +112,12 @@ def _plan_names(config: Config) -> tuple[str, ...]:
 
 def current_worktree() -> CommandWorktree:
     """The place of the working folder; raises ``WorkspaceMissing``."""
-    worktree = find_worktree(Path.cwd())
+    return worktree_at(Path.cwd())
+
+
+def worktree_at(folder: Path) -> CommandWorktree:
+    """The place of a folder; raises ``WorkspaceMissing``."""
+    worktree = find_worktree(folder)
     return CommandWorktree(worktree=worktree, state=find_state(state_root(os.environ), worktree))
 
 

@@ -26,7 +26,7 @@ class Terminal:
 
     def __init__(self, process: ForkedProcess, master: int) -> None:
         self.process = process
-        self._master = master
+        self.master = master
         self._raw = b""
 
     @property
@@ -40,11 +40,11 @@ class Terminal:
         return MOVE.sub("\n", STYLE.sub("", self.raw))
 
     def type(self, keys: str) -> None:
-        os.write(self._master, keys.encode())
+        os.write(self.master, keys.encode())
 
     def close(self) -> None:
         """Close the window: nobody reads there any more, and the process is notified."""
-        os.dup2(os.open(os.devnull, os.O_RDWR), self._master)
+        os.dup2(os.open(os.devnull, os.O_RDWR), self.master)
 
     def wait_for(self, words: str) -> None:
         """Read until these words appear."""
@@ -64,7 +64,7 @@ class Terminal:
 
     def _read(self) -> bool:
         try:
-            data = os.read(self._master, 65536)
+            data = os.read(self.master, 65536)
         except OSError:
             # This is how Linux says that nobody has the terminal open any more.
             return False

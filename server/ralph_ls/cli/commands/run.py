@@ -189,7 +189,10 @@ def run_verb(
     run_id: Annotated[str | None, typer.Option(hidden=True)] = None,
     by: Annotated[str, typer.Option(hidden=True)] = "ralph run",
 ) -> None:
-    """Run a loop: one task from the plan, a commit, and again with a fresh agent."""
+    """Run a loop: one task from the plan, a commit, and again with a fresh agent.
+
+    On a terminal, press ? for the keys. After kill -9, type stty sane.
+    """
     if run_id is not None and not RUN_ID.fullmatch(run_id):
         raise UsageError(f"--run-id {run_id!r} is not a run id")
     order = _order(take_all=take_all, leave=leave, resume=resume)

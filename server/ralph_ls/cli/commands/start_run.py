@@ -6,6 +6,7 @@ The question appears if several plans are here and a terminal can ask (docs/rule
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import sys
@@ -16,10 +17,10 @@ from typing import Any
 
 import typer
 
-from ralph_ls.cli.context import current_worktree
+from ralph_ls.cli.context import current_worktree, worktree_at
 from ralph_ls.cli.flags import issue_overrides
 from ralph_ls.cli.output import emit_json, print_error, print_text
-from ralph_ls.cli.show.live import RunViewer, choose_own_renderer
+from ralph_ls.cli.show.live import RunViewer, choose_own_renderer, reading_keys
 from ralph_ls.cli.show.renderers import header_of
 from ralph_ls.core.loop.evidence.ownership import OwnershipOrder
 from ralph_ls.core.loop.profiles import profile_of
@@ -221,16 +222,20 @@ def run_in_foreground(
 
     running = threading.Event()
     running.set()
+    shown = contextlib.ExitStack()
     viewers: list[RunViewer] = []
     run_files: list[RunFiles] = []
 
     def show(files: RunFiles) -> None:
         run_files.append(files)
         known = load_state(files) if resume else None
+        keys = None
+        if not as_json and run_id is None:
+            keys = shown.enter_context(reading_keys(worktree_at(folder), by))
         viewers.append(
             RunViewer(
                 files,
-                choose_own_renderer(as_json=as_json, state=known),
+                choose_own_renderer(as_json=as_json, state=known, keys=keys),
                 is_live=running.is_set,
                 after_seq=0 if known is None else known.seq,
                 offset=0 if known is None else offset_behind(files.journal, known.seq),
@@ -256,6 +261,7 @@ def run_in_foreground(
     finally:
         running.clear()
         all_shown = not viewers or viewers[0].finish()
+        shown.close()
     if not all_shown:
         # The reader does not read; the run is over and must not hang on it.
         os._exit(code)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING
+
 from ralph_ls.cli.commands.status import show_status
 from ralph_ls.cli.context import CommandWorktree, current_worktree
 from ralph_ls.cli.flags import Json
 from ralph_ls.cli.output import print_text
-from ralph_ls.cli.show.live import RunViewer, choose_renderer
+from ralph_ls.cli.show.live import RunViewer, choose_renderer, reading_keys
 from ralph_ls.cli.show.renderers import header_of
 from ralph_ls.core.views.text.receipts import receipt_lines
 from ralph_ls.core.views.text.run_end import next_step, summary_lines
@@ -18,11 +23,14 @@ from ralph_ls.store.run.run_view import state_before
 from ralph_ls.store.run.runs import FoundRun
 from ralph_ls.store.run.summary_file import shown_summary
 
+if TYPE_CHECKING:
+    from ralph_ls.cli.show.key_actions import KeyActions
+
 
 def watch(as_json: Json = False) -> None:
     """Follow the current run live until it ends.
 
-    Ctrl-C stops watching; the run continues.
+    Ctrl-C stops watching; the run continues. On a terminal, press ? for the keys.
     """
     place = current_worktree()
     found = place.require_run()
@@ -30,17 +38,27 @@ def watch(as_json: Json = False) -> None:
     if known is not None:
         for line in header_of(known):
             print_text(f"▸ {line}")
-    viewer = RunViewer(
-        found.files,
-        choose_renderer(as_json=as_json, state=known),
-        is_live=lambda: _has_engine(place, found.state.run),
-        after_seq=0 if known is None else known.seq,
-        offset=0 if known is None else offset_behind(found.files.journal, known.seq),
-        output=not as_json,
-    )
-    viewer.wait()
-    if not as_json:
+    left = threading.Event()
+    with _keys(place, left.set, as_json=as_json) as keys:
+        viewer = RunViewer(
+            found.files,
+            choose_renderer(as_json=as_json, state=known, keys=keys),
+            is_live=lambda: _has_engine(place, found.state.run),
+            after_seq=0 if known is None else known.seq,
+            offset=0 if known is None else offset_behind(found.files.journal, known.seq),
+            output=not as_json,
+        )
+        viewer.wait(left)
+    if left.is_set():
+        print_text("The run continues. Watch it again: ralph watch")
+    elif not as_json:
         _show_current_status(place)
+
+
+def _keys(
+    place: CommandWorktree, leave: Callable[[], None], *, as_json: bool
+) -> AbstractContextManager[KeyActions | None]:
+    return nullcontext() if as_json else reading_keys(place, "ralph watch", leave=leave)
 
 
 def _has_engine(place: CommandWorktree, run: str) -> bool:

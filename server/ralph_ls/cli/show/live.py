@@ -6,15 +6,21 @@ without a reader never holds up the engine (docs/rules.md#journal).
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from ralph_ls.cli.show.renderers import JsonRenderer, PlainRenderer, Renderer, StopNoticeRenderer
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.store.layout import RunFiles
 from ralph_ls.store.run.watch import OUTPUT_BACKLOG, RunFollower
+
+if TYPE_CHECKING:
+    from ralph_ls.cli.context import CommandWorktree
+    from ralph_ls.cli.show.key_actions import KeyActions
 
 STUCK_READER_SECONDS = 5.0
 """How long the end of a run waits for a reader that takes nothing any more."""
@@ -61,10 +67,15 @@ class RunViewer:
                 return False
         return True
 
-    def wait(self) -> None:
-        """Wait for the end of the run, however long it takes; Ctrl-C ends the watching alone."""
+    def wait(self, left: threading.Event) -> None:
+        """Wait for the end of the run, or until the user has left.
+
+        Ctrl-C ends the watching alone.
+        """
         while self._thread.is_alive():
             self._thread.join(timeout=0.2)
+            if left.is_set():
+                self._follower.stop()
 
     def _show(self) -> None:
         renderer = self._make_renderer()
@@ -84,8 +95,13 @@ class RunViewer:
                 _discard_stdout()
 
 
-def choose_renderer(*, as_json: bool, state: RunState | None = None) -> Callable[[], Renderer]:
-    """What fits where the output goes; ``state`` is what was known before the first event shown."""
+def choose_renderer(
+    *, as_json: bool, state: RunState | None = None, keys: KeyActions | None = None
+) -> Callable[[], Renderer]:
+    """What fits where the output goes; ``state`` is what was known before the first event shown.
+
+    Only a panel shows what ``keys`` do.
+    """
     if as_json:
         return JsonRenderer
     known = RunState() if state is None else state
@@ -94,17 +110,40 @@ def choose_renderer(*, as_json: bool, state: RunState | None = None) -> Callable
     from ralph_ls.cli.show.live_panel import LiveRenderer, terminal
 
     if (console := terminal()) is not None:
-        return lambda: LiveRenderer(console, known)
+        return lambda: LiveRenderer(console, known, keys)
     return lambda: PlainRenderer(known)
 
 
-def choose_own_renderer(*, as_json: bool, state: RunState | None = None) -> Callable[[], Renderer]:
+def choose_own_renderer(
+    *, as_json: bool, state: RunState | None = None, keys: KeyActions | None = None
+) -> Callable[[], Renderer]:
     """As ``choose_renderer``, for the run of this very process, which Ctrl-C reaches."""
-    renderer = choose_renderer(as_json=as_json, state=state)
+    renderer = choose_renderer(as_json=as_json, state=state, keys=keys)
     if sys.stdout.isatty() or not sys.stderr.isatty():
         return renderer
     known = RunState() if state is None else state
     return lambda: StopNoticeRenderer(renderer(), known)
+
+
+@contextlib.contextmanager
+def reading_keys(
+    place: CommandWorktree, by: str, *, leave: Callable[[], None] | None = None
+) -> Iterator[KeyActions | None]:
+    """Keys steer the run while it is shown; None where no key can be read."""
+    from ralph_ls.cli.show.keyboard import Keyboard, can_read_keys
+
+    if not can_read_keys():
+        yield None
+        return
+    from ralph_ls.cli.show.key_actions import KeyActions
+
+    keys = KeyActions(place=place, by=by, leave=leave)
+    keyboard = Keyboard(keys.handle)
+    keyboard.start()
+    try:
+        yield keys
+    finally:
+        keyboard.close()
 
 
 def _discard_stdout() -> None:

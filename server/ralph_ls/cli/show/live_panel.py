@@ -9,6 +9,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from ralph_ls.cli.show.key_actions import KeyActions
 from ralph_ls.cli.show.renderers import decoders, lines_of
 from ralph_ls.core.loop.fold import active_seconds, apply
 from ralph_ls.core.loop.rules.agent_choice import worker_words
@@ -62,8 +63,9 @@ class LiveRenderer:
     backlog: int | None = 1 << 20
     """Nobody reads more as it scrolls by, and drawing it takes about a second."""
 
-    def __init__(self, console: Console, state: RunState) -> None:
+    def __init__(self, console: Console, state: RunState, keys: KeyActions | None = None) -> None:
         self._console = console
+        self._keys = keys
         self._decoders = decoders()
         self._partial = ""
         self._clock = SystemClock()
@@ -72,6 +74,17 @@ class LiveRenderer:
             console=console, get_renderable=self._panel, refresh_per_second=8, transient=True
         )
         self._live.start()
+        if keys is not None:
+            keys.screen = self
+
+    def print_above(self, text: str) -> None:
+        """Print what a key asked for; called by the thread that reads keys."""
+        words = "\n".join(map(escape_control_chars, text.split("\n")))
+        self._console.print(Text(f"▸ {words}"))
+
+    def refresh(self) -> None:
+        """Draw the panel with what was typed."""
+        self._live.refresh()
 
     def show(self, snapshot: list[RunItem]) -> None:
         for item in snapshot:
@@ -86,6 +99,8 @@ class LiveRenderer:
                     self._console.print(text)
 
     def close(self) -> None:
+        if self._keys is not None:
+            self._keys.screen = None
         self._finish_partial_line()
         self._live.stop()
 
@@ -143,7 +158,15 @@ class LiveRenderer:
             table.add_row("Cost", cost)
         if tokens := tokens_words(tokens_of(state.usage), config.max_tokens):
             table.add_row("Tokens", tokens)
-        return Group(Text("─" * 40, style="dim"), table)
+        return Group(Text("─" * 40, style="dim"), table, *self._footer())
+
+    def _footer(self) -> list[Text]:
+        """The keys, or the line that is being typed."""
+        if self._keys is None:
+            return []
+        is_typing = self._keys.prompt is not None
+        words = escape_control_chars(self._keys.footer)
+        return [Text(words, style="bold" if is_typing else "dim")]
 
 
 def terminal() -> Console | None:

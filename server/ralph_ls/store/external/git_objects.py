@@ -115,6 +115,12 @@ def count_lines(root: Path, base: str, head: str | None) -> dict[str, tuple[int,
     return found
 
 
+def diff_between(root: Path, base: str, head: str | None) -> str:
+    """The differences as a patch; raises ``RalphError`` where an end is gone."""
+    ends = [base] if head is None else [base, head]
+    return _words(run_git(root, "diff", "-M", *_PLAINLY, *ends, "--"))
+
+
 def file_at(root: Path, commit: str, path: str) -> FileAtResult:
     """A file at a commit, or that it is missing, binary or too large.
 

@@ -1,0 +1,284 @@
+"""Keys of ``ralph run`` and ``ralph watch``: what each does, and the line that is being typed.
+
+Orders go to the run through its inbox, as those of any other viewer do. The plan, the log and the
+changes are printed above the panel.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from ralph_ls.cli.context import CommandWorktree
+from ralph_ls.cli.show.keyboard import CANCEL, CHARACTER, CLEAR, ENTER, ERASE, PASTE, Key
+from ralph_ls.engine.clock import SystemClock
+from ralph_ls.protocol.errors import RalphError
+from ralph_ls.protocol.run.values import Phase
+from ralph_ls.store.run import steering
+from ralph_ls.store.run.runs import FoundRun
+from ralph_ls.store.run.steering import CommandContext, CommandOutcome
+
+SHOWN_LINES = 20
+"""Lines of the agent's output, or tasks, that a key prints, the newest or first."""
+
+SHOWN_DIFF = 100
+"""Lines of the last iteration's changes that a key prints."""
+
+FINISHED = "nothing is running any more"
+
+HINT = "p pause · s stop · a answer · n note · l log · ? all keys"
+
+HELP = (
+    ("p", "pause after this iteration, or continue"),
+    ("s", "stop after this iteration"),
+    ("S", "stop now, in the middle of its work"),
+    ("a", "answer the open question"),
+    ("n", "send a note to the next iteration"),
+    ("r", "reset the circuit breaker"),
+    ("k", "skip the current task for the rest of this run"),
+    ("t", "show the tasks of the plan"),
+    ("l", "show the agent's last lines"),
+    ("d", "show what the last iteration changed"),
+    ("?", "show these keys"),
+)
+
+
+class Screen(Protocol):
+    """Where keys write."""
+
+    def print_above(self, text: str) -> None:
+        """Print text above the panel."""
+
+    def refresh(self) -> None:
+        """Draw the panel again, now."""
+
+
+@dataclass(slots=True)
+class LinePrompt:
+    """A question of ours, and the line that is typed to answer it."""
+
+    label: str
+    then: Callable[[str], None]
+    typed: str = ""
+
+    @property
+    def text(self) -> str:
+        return f"{self.label} {self.typed}▏ (Enter sends, Esc cancels)"
+
+
+@dataclass(slots=True)
+class KeyActions:
+    """What keys do to the run of a work tree."""
+
+    place: CommandWorktree
+    by: str
+    """The verb, such as ``ralph watch``."""
+    leave: Callable[[], None] | None
+    """Ends the showing alone; None where this process is the run itself."""
+    screen: Screen | None = None
+    """Set once it is drawn; until then no key does anything."""
+    prompt: LinePrompt | None = field(default=None)
+
+    @property
+    def footer(self) -> str:
+        """The line below the panel."""
+        return HINT if self.prompt is None else self.prompt.text
+
+    def handle(self, key: Key) -> None:
+        """Do what a key means; an error is a line on the screen."""
+        if self.screen is None:
+            return
+        try:
+            if self.prompt is not None:
+                self._type(self.prompt, key)
+            elif key.kind == CHARACTER:
+                self._press(key.text)
+        except RalphError as error:
+            self._say(error.message)
+        except OSError as error:
+            self._say(f"{error.strerror or error}: {error.filename or 'no file is named'}")
+        if self.screen is not None:
+            self.screen.refresh()
+
+    def _type(self, prompt: LinePrompt, key: Key) -> None:
+        if key.kind in {CHARACTER, PASTE}:
+            prompt.typed += key.text
+        elif key.kind == ERASE:
+            prompt.typed = prompt.typed[:-1]
+        elif key.kind == CLEAR:
+            prompt.typed = ""
+        elif key.kind == CANCEL:
+            self.prompt = None
+        elif key.kind == ENTER:
+            self.prompt = None
+            if prompt.typed.strip():
+                prompt.then(prompt.typed.strip())
+
+    def _press(self, character: str) -> None:
+        action = _ACTIONS.get(character)
+        if action is not None:
+            action(self)
+
+    def say_keys(self) -> None:
+        """Print what every key does."""
+        q = "leave; the run continues" if self.leave is not None else "say how to end or leave"
+        for character, does in (*HELP, ("q", q)):
+            self._say(f"  {character}  {does}")
+
+    def pause_or_continue(self) -> None:
+        found = self._require_live()
+        is_held = found.state.phase in {Phase.PAUSED, Phase.PARKED}
+        order = steering.resume if is_held or found.state.pause_requested else steering.pause
+        self._order(order)
+
+    def stop(self) -> None:
+        self._order(steering.stop)
+
+    def stop_now(self) -> None:
+        self._order(lambda context: steering.stop(context, now=True))
+
+    def reset_breaker(self) -> None:
+        self._order(steering.reset)
+
+    def answer(self) -> None:
+        from ralph_ls.cli.overview import open_question
+        from ralph_ls.core.views.panel.question import listed_choices
+
+        question = open_question(self.place.worktree.root, self._require_live())
+        if question is None:
+            self._say("no question is open")
+            return
+        options = listed_choices(question)
+        self._say(question)
+        for number, option in enumerate(options, 1):
+            self._say(f"  {number}  {option}")
+
+        def send(typed: str) -> None:
+            chosen = int(typed) if typed.isdecimal() else 0
+            words = options[chosen - 1] if 0 < chosen <= len(options) else typed
+            self._order(lambda context: steering.answer(context, words))
+
+        self.prompt = LinePrompt("Answer:", send)
+
+    def note(self) -> None:
+        self._require_live()
+        self.prompt = LinePrompt(
+            "Note:", lambda typed: self._order(lambda context: steering.note(context, typed))
+        )
+
+    def skip(self) -> None:
+        current = self._require_live().state.current
+        task = None if current is None else current.started.task
+        if task is None:
+            self._say("no task is being worked on")
+            return
+
+        def send(typed: str) -> None:
+            if typed.lower() in {"y", "yes"}:
+                self._order(lambda context: steering.skip_task(context, task.id))
+
+        self.prompt = LinePrompt(f"Skip {task.title!r} for the rest of this run? y/n", send)
+
+    def show_tasks(self) -> None:
+        from ralph_ls.core.plan.formats.dispatch import parse_plan
+        from ralph_ls.protocol.task_words import TaskState
+        from ralph_ls.store.project.plan_file import text_of_plan
+
+        location = self.place.require_plan()
+        plan = parse_plan(text_of_plan(self.place.worktree.root, location), location.kind).plan
+        left = [task for task in plan.tasks if task.state is not TaskState.DONE]
+        self._say(f"{len(plan.tasks) - len(left)} of {len(plan.tasks)} tasks are done")
+        for task in left[:SHOWN_LINES]:
+            state = "" if task.state is TaskState.TODO else f" ({task.state.value})"
+            self._say(f"  {task.title}  [{task.id}]{state}")
+        if len(left) > SHOWN_LINES:
+            self._say(f"  and {len(left) - SHOWN_LINES} more: ralph plan")
+
+    def show_log(self) -> None:
+        from ralph_ls.store.run.watch import OutputChunk, RunFollower
+
+        found = self._require_run()
+        start = found.state.current.started.seq if found.state.current is not None else 0
+        follower = RunFollower(found.files, is_live=lambda: False, after_seq=max(0, start - 1))
+        text = "".join(
+            item.data.decode("utf-8", "replace")
+            for batch in follower
+            for item in batch
+            if isinstance(item, OutputChunk)
+        )
+        lines = deque(text.splitlines(), maxlen=SHOWN_LINES)
+        for line in lines:
+            self._say(f"  {line}")
+        self._say("all of it: ralph logs --tools" if lines else "the agent has written nothing yet")
+
+    def show_changes(self) -> None:
+        from ralph_ls.store.external.git_objects import diff_between
+        from ralph_ls.store.run.iterations import changes_of
+
+        found = self._require_run()
+        last = found.state.last
+        if last is None:
+            self._say("no iteration has ended yet")
+            return
+        worktree, run = self.place.worktree, found.state.run
+        changes = changes_of(worktree, self.place.state, run=run, start=last.start)
+        lines = diff_between(worktree.root, changes.base, changes.head).splitlines()
+        self._say(f"iteration {last.iteration} changed:" if lines else "it changed nothing")
+        for line in lines[:SHOWN_DIFF]:
+            self._say(f"  {line}")
+        self._say(f"all of it: ralph show {last.iteration}, or git diff {changes.base[:7]}")
+
+    def quit(self) -> None:
+        if self.leave is not None:
+            self.leave()
+            return
+        self._say(
+            "this terminal runs the loop; press s to stop after this iteration, S to stop now; "
+            "next time ralph run --detach leaves it in the background"
+        )
+
+    def _order(self, order: Callable[[CommandContext], CommandOutcome]) -> None:
+        from ralph_ls.store.run.ancestry import require_outside
+
+        place = self.place
+        require_outside(place.worktree, place.state, self.by)
+        context = CommandContext(
+            worktree=place.worktree, state=place.state, by=self.by, now=SystemClock().now()
+        )
+        done = order(context)
+        if not done.reply.accepted:
+            self._say(f"rejected: {done.reply.text}")
+        elif done.waits:
+            # A live run reports the order itself.
+            self._say(done.reply.text)
+
+    def _require_run(self) -> FoundRun:
+        return self.place.require_run()
+
+    def _require_live(self) -> FoundRun:
+        found = self._require_run()
+        if not found.live:
+            raise RalphError(FINISHED)
+        return found
+
+    def _say(self, text: str) -> None:
+        if self.screen is not None:
+            self.screen.print_above(text)
+
+
+_ACTIONS: Mapping[str, Callable[[KeyActions], None]] = {
+    "p": KeyActions.pause_or_continue,
+    "s": KeyActions.stop,
+    "S": KeyActions.stop_now,
+    "a": KeyActions.answer,
+    "n": KeyActions.note,
+    "r": KeyActions.reset_breaker,
+    "k": KeyActions.skip,
+    "t": KeyActions.show_tasks,
+    "l": KeyActions.show_log,
+    "d": KeyActions.show_changes,
+    "?": KeyActions.say_keys,
+    "q": KeyActions.quit,
+}
