@@ -59,7 +59,10 @@ class TestProgram:
 
     @pytest.mark.parametrize(
         ("arguments", "words"),
-        [(("--tcp", "5007"), "a port would let anybody"), (("--stdoi",), "'--stdoi' is not known")],
+        [
+            (("--tcp", "5007"), "a port would let anybody"),
+            (("--stdoi",), "unknown argument '--stdoi'"),
+        ],
     )
     def test_what_it_does_not_do_is_refused_with_why(
         self, arguments: tuple[str, ...], words: str

@@ -159,7 +159,7 @@ def test_a_log_that_cannot_be_written_is_reported_at_once(tmp_path: Path) -> Non
     server = start_program("--log-file", str(tmp_path))
     out, errors = server.communicate(b"", timeout=PATIENCE)
     assert (server.returncode, out) == (73, b"")
-    assert b"is no file to write a log to" in errors
+    assert b"is not a file to write a log to" in errors
 
 
 @pytest.mark.slow

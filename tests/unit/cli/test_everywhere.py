@@ -104,14 +104,14 @@ class TestInbox:
         assert "Neither" in (asking / ".ralph/decide.txt").read_text(encoding="utf-8")
         assert "Neither" not in (later / ".ralph/decide.txt").read_text(encoding="utf-8")
         again = ralph(tmp_path, "inbox", "answer", "1", "Green")
-        assert (again.code, "1 does not wait for you any more" in again.err) == (64, True)
+        assert (again.code, "1 is no longer waiting for you" in again.err) == (64, True)
 
     def test_what_cannot_be_answered_is_refused(
         self, ralph: Ralph, tmp_path: Path, blocked: Path
     ) -> None:
         ralph(tmp_path, "inbox")
         for arguments, why in (
-            (("answer", "1", "x"), f"1 is no question (blocker); type: cd {blocked} && "),
+            (("answer", "1", "x"), f"1 is not a question (blocker); type: cd {blocked} && "),
             (("answer", "9", "x"), "there is no number 9 in the list; see it: ralph inbox"),
             (("answer",), "write the number of the question and the answer"),
             (("answre", "1"), "unknown action 'answre'; did you mean answer?"),

@@ -176,7 +176,7 @@ def _answer(number: int | None, text: str, *, as_json: bool) -> None:
         raise UsageError("write the number of the question and the answer: ralph inbox answer 1 …")
     item = _item_at(number)
     if item.kind is not OpenKind.QUESTION:
-        raise UsageError(f"{number} is no question ({item.kind.value}); type: {item.command}")
+        raise UsageError(f"{number} is not a question ({item.kind.value}); type: {item.command}")
     chosen = int(text) if text.isdecimal() else 0
     words = item.options[chosen - 1] if 0 < chosen <= len(item.options) else text
     _send(Path(item.workspace), words, as_json=as_json)
@@ -192,7 +192,7 @@ def _item_at(number: int) -> OpenItem:
         raise UsageError(f"there is no number {number} in the list; see it: ralph inbox")
     found = [item for item in items if item.key == keys[number - 1]]
     if not found:
-        raise UsageError(f"{number} does not wait for you any more; see what does: ralph inbox")
+        raise UsageError(f"{number} is no longer waiting for you; see what does: ralph inbox")
     return found[0]
 
 
