@@ -29,10 +29,9 @@ from ralph_ls.core.loop.rules.gate import (
     missing_signal,
 )
 from ralph_ls.core.loop.rules.retention import pruned_words
-from ralph_ls.core.plan.formats.dispatch import check_plan, parse_plan
-from ralph_ls.core.plan.formats.registry import format_of, format_of_file
+from ralph_ls.core.plan.formats.dispatch import check_plan, parse_plan, waiting_tasks
+from ralph_ls.core.plan.formats.registry import format_of_file
 from ralph_ls.core.plan.lint.checks import plan_problems
-from ralph_ls.core.plan.lint.dependencies import unfinished_dependencies
 from ralph_ls.core.plan.model import ParsedPlan, Plan, PlanKind, Task
 from ralph_ls.core.plan.parse.titles import is_explicit_id
 from ralph_ls.core.plan.queries import count_tasks, next_task
@@ -96,11 +95,7 @@ def show_plan(
     if as_json:
         emit_json(plan_to_json(parsed))
     else:
-        waits_for = (
-            unfinished_dependencies(tuple(parsed.plan.tasks), text)
-            if format_of(place.kind).is_markdown
-            else None
-        )
+        waits_for = waiting_tasks(parsed, text, place.kind)
         print_text(plan_summary(parsed.plan, waits_for, config.optional))
         _show_plan(parsed)
 

@@ -6,7 +6,7 @@ the user edits here, an edit raises RalphError with what to do instead.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
 from ralph_ls.core.plan.diff.merge_lines import MergedPlan
@@ -18,9 +18,11 @@ from ralph_ls.core.plan.formats.plan_format import (
     ReadOptions,
 )
 from ralph_ls.core.plan.formats.registry import format_of
+from ralph_ls.core.plan.formats.text_operations import unfinished_needs
 from ralph_ls.core.plan.lint.checks import COMPLETION_MARKER
+from ralph_ls.core.plan.lint.dependencies import unfinished_dependencies
 from ralph_ls.core.plan.lint.remarks import LintRemark
-from ralph_ls.core.plan.model import ParsedPlan, PlanKind
+from ralph_ls.core.plan.model import ParsedPlan, PlanKind, Task
 from ralph_ls.protocol.lsp.row_methods import TaskEdit
 
 
@@ -66,6 +68,18 @@ def check_plan(
 ) -> tuple[LintRemark, ...]:
     """The remarks of the checks of a parsed plan, by line."""
     return operations_of(kind).check(parsed, text, marker)
+
+
+def waiting_tasks(
+    parsed: ParsedPlan, text: str, kind: PlanKind
+) -> dict[str, tuple[Task, ...]] | None:
+    """The tasks that each unfinished task waits for, by its id; None where only others know."""
+    structured = operations_of(kind).text
+    if structured is not None:
+        return unfinished_needs(structured, parsed.plan, text)
+    if format_of(kind).is_markdown:
+        return unfinished_dependencies(tuple(parsed.plan.tasks), text)
+    return None
 
 
 def plan_edit(

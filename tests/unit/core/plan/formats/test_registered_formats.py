@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.core.plan.formats.dispatch import operations_of, plan_edit
+from ralph_ls.core.plan.formats.dispatch import operations_of, parse_plan, plan_edit, waiting_tasks
 from ralph_ls.core.plan.formats.plan_folder import join_files
 from ralph_ls.core.plan.formats.plan_format import PlanStorage, ReadOptions
 from ralph_ls.core.plan.formats.registry import FORMATS, format_of, format_of_file
-from ralph_ls.core.plan.formats.text_operations import unfinished_needs
 from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.core.plan.queries import next_task
 from ralph_ls.protocol.lsp.row_methods import TaskEdit
@@ -53,11 +52,9 @@ def test_the_next_task_of_a_sample_is_the_one_that_is_ready(kind: PlanKind) -> N
     operations = operations_of(kind)
     plan = operations.parse(text, ReadOptions()).plan
     assert {task.state for task in plan.tasks} >= {TaskState.TODO, TaskState.DONE}
-    assert operations.text is not None
-    needs = {
-        task_id: [task.id for task in tasks]
-        for task_id, tasks in unfinished_needs(operations.text, plan, text).items()
-    }
+    waiting = waiting_tasks(operations.parse(text, ReadOptions()), text, kind)
+    assert waiting is not None
+    needs = {task_id: [task.id for task in tasks] for task_id, tasks in waiting.items()}
     task = next_task(plan, waits_for=needs)
     assert task is not None
     assert task.title == NEXT[kind]
@@ -66,3 +63,11 @@ def test_the_next_task_of_a_sample_is_the_one_that_is_ready(kind: PlanKind) -> N
     assert (seen.state, seen.blocked_by) == (TaskState.BLOCKED, "no licence")
     opened = plan_edit(kind, TaskEdit.UNBLOCK, task.id)(blocked)
     assert operations.parse(opened, ReadOptions()).plan.by_id()[task.id].state is TaskState.TODO
+
+
+def test_what_tasks_wait_for_is_known_of_every_text_but_that_of_others() -> None:
+    text = "- [ ] A-1: a\n- [ ] A-2: b\n  - Depends on: A-1\n"
+    waiting = waiting_tasks(parse_plan(text, PlanKind.MARKDOWN), text, PlanKind.MARKDOWN)
+    assert waiting is not None
+    assert {one: [task.id for task in tasks] for one, tasks in waiting.items()} == {"A-2": ["A-1"]}
+    assert waiting_tasks(parse_plan("", PlanKind.BEADS), "", PlanKind.BEADS) is None
