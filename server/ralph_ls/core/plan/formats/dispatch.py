@@ -6,7 +6,7 @@ the user edits here, an edit raises RalphError with what to do instead.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 
 from ralph_ls.core.plan.diff.merge_lines import MergedPlan
