@@ -100,6 +100,14 @@ class TestNamesOfRuns:
         none = ralph(repository, "show", "nothing")
         assert f"there is no run nothing in {repository}; see all: ralph runs" in none.err
 
+    def test_a_run_that_never_began_is_named(
+        self, ralph: Ralph, repository: Path, old_run: Path
+    ) -> None:
+        old_run.with_name("20240101T120000Z-beef").mkdir()
+        for arguments in (("show", "beef"), ("show", "beef", "1")):
+            refused = ralph(repository, *arguments)
+            assert (refused.code, "-beef ended before it began" in refused.err) == (64, True)
+
     def test_a_number_is_an_iteration_of_the_last_run(
         self, ralph: Ralph, repository: Path, old_run: Path
     ) -> None:

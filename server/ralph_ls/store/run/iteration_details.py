@@ -28,11 +28,11 @@ LARGEST_PROMPT = 8 << 20
 
 
 def read_details(
-    worktree: Worktree, files: RunFiles, measured: RunMetrics | None, iteration: int
+    worktree: Worktree, files: RunFiles, measured: RunMetrics, iteration: int
 ) -> IterationDetails:
     """The newest start of this iteration of a run; raises ``UsageError`` where there is none."""
     found = _read_journal(files, iteration)
-    figures = [one for one in measured.iterations if one.start == found.start] if measured else []
+    figures = [one for one in measured.iterations if one.start == found.start]
     words = {one.start: one.text for one in decisions(each_event(files.journal))}
     prompt = read_regular(files.prompt(found.start), LARGEST_PROMPT)
     return found.model_copy(

@@ -11,6 +11,7 @@ from ralph_ls.cli.output import print_rows, print_text, write_json
 from ralph_ls.cli.show.tables import print_table
 from ralph_ls.core.plurals import count_of
 from ralph_ls.engine.clock import SystemClock
+from ralph_ls.protocol.errors import UsageError
 from ralph_ls.protocol.json_output import FileDiffStat, IterationDetails, RunMetrics
 from ralph_ls.store.run.runs import read_runs
 
@@ -29,8 +30,10 @@ def show_verb(first: First = None, second: Second = None, as_json: Json = False)
     target = find_target(first, second)
     run = target.files.folder.name
     measured = read_runs(target.place.worktree, target.place.state, run=run)
+    if not measured:
+        raise UsageError(f"run {run} ended before it began; see the others: ralph runs")
     if target.iteration is not None:
-        _show_iteration(target, measured[0] if measured else None, as_json=as_json)
+        _show_iteration(target, measured[0], as_json=as_json)
     elif as_json:
         write_json(measured[0].model_dump_json(by_alias=True, exclude_none=True, indent=2))
     else:
@@ -55,7 +58,7 @@ def print_run(run: RunMetrics) -> None:
         print_text(f"Next: ralph show {run.run.rpartition('-')[2]} {last}")
 
 
-def _show_iteration(target: Target, measured: RunMetrics | None, *, as_json: bool) -> None:
+def _show_iteration(target: Target, measured: RunMetrics, *, as_json: bool) -> None:
     from ralph_ls.core.redaction.redactor import Redactor
     from ralph_ls.core.redaction.secret_names import secrets_of
     from ralph_ls.store.run.iteration_details import read_details
