@@ -274,6 +274,31 @@ async def test_a_remark_on_the_plan_is_settled_by_an_edit(
     assert action["edit"] == {"documentChanges": [{"textDocument": document, "edits": [edit]}]}
 
 
+async def test_boxes_are_added_where_the_reading_was_a_guess(
+    editor: InProcessEditor, view: View
+) -> None:
+    assert view.plan_path is not None
+    editor.open(view.plan_path, "# Plan\n\n### Task 1: Log in\n\n### Task 2: Log out\n")
+    [action] = await ask(editor, view, (2, 2), only=["quickfix"])
+    assert action["title"] == "Add a box to each of these tasks"
+    assert [(one["code"], one["severity"], one["message"]) for one in action["diagnostics"]] == [
+        (
+            "headings-read-as-tasks",
+            3,
+            (
+                "2 headings are read as tasks (Task 1: Log in, Task 2: Log out); add a box to each, "
+                "as in: ### [ ] Task 1: Log in"
+            ),
+        )
+    ]
+    (change,) = action["edit"]["documentChanges"]
+    (edit,) = change["edits"]
+    assert edit == {
+        "range": {"start": {"line": 2, "character": 4}, "end": {"line": 4, "character": 3}},
+        "newText": "[ ] Task 1: Log in\n\n### [ ]",
+    }
+
+
 async def test_a_client_without_versions_gets_the_edit_alone(view: View) -> None:
     editor = InProcessEditor(Views([view]))
     able: dict[str, Any] = {

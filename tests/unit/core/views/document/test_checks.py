@@ -35,6 +35,22 @@ def test_a_missing_reason_is_a_hint_beside_the_error() -> None:
     assert (one.line, one.code, one.severity) == (PRINT, "blocked-without-reason", Severity.HINT)
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("1. a\x1b[2J\n", (0, "lines-read-as-tasks", Severity.INFORMATION)),
+        ("## P0 (COMPLETED)\n1. a\n", (1, "lines-read-as-done", Severity.INFORMATION)),
+        ("## Task 1: a\n", (0, "headings-read-as-tasks", Severity.INFORMATION)),
+        ("- [x] a\n## T001: b\x1b[2J\n", (1, "headings-not-read", Severity.WARNING)),
+        ("a|Status\n-|-\nb|open\n", (2, "table-read-by-column", Severity.INFORMATION)),
+    ],
+)
+def test_what_was_guessed_is_shown(text: str, shown: tuple[int, str, Severity]) -> None:
+    (one,) = check_diagnostics(DocumentContext(text=text, parsed=parse_markdown(text)))
+    assert (one.line, one.code, one.severity) == shown
+    assert "\x1b" not in one.message
+
+
 @pytest.mark.parametrize(("word", "codes"), [("ALL_OVER", ["marker-with-open-tasks"]), ("X", [])])
 def test_the_marker_is_the_one_of_the_run(word: str, codes: list[str]) -> None:
     run = started(gate=GateConfig(marker=word))
