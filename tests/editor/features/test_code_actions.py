@@ -286,8 +286,8 @@ async def test_boxes_are_added_where_the_reading_was_a_guess(
             "headings-read-as-tasks",
             3,
             (
-                "2 headings are read as tasks (Task 1: Log in, Task 2: Log out); add a box to each, "
-                "as in: ### [ ] Task 1: Log in"
+                "2 headings are read as tasks (Task 1: Log in, Task 2: Log out); add a box to "
+                "each, as in: ### [ ] Task 1: Log in"
             ),
         )
     ]
