@@ -134,7 +134,7 @@ _NUMBERS = {"valid integer": "a whole number, such as 5", "valid number": "a num
 def _name_of(param: Any) -> str:
     if param.param_type_name == "option":
         return str(param.opts[0])
-    return argument_name(param).strip("[]")
+    return argument_name(param).strip("[].")
 
 
 def _wrong_value(message: str) -> str:

@@ -198,7 +198,11 @@ class TestInAPipe:
             (["--max-time", "soon"], "--max-time: "),
             (["--max-cost", "0"], "--max-cost 0: give a number above 0"),
             (["--advanced"], "--advanced asks questions, but this is not a terminal"),
-            (["--completion-phrase", "done"], "Upper-case letters, digits and _ only"),
+            (
+                ["--completion-phrase", "done"],
+                "--completion-phrase: Upper-case letters",
+            ),
+            (["--timeout", "1m"], "--timeout: An iteration may take from 5 to 60 minutes"),
             (["--timeout", "2m"], "from 5 to 60 minutes"),
             (["--timeout", "soon"], "'soon' is not a duration"),
             (["--max-cost-usd", "-1"], "--max-cost -1: give a number above 0"),

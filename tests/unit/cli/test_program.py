@@ -139,7 +139,7 @@ class TestErrors:
             (["run", "1", "2"], "unexpected 2;"),
             (["run", "--max-stuck", "0"], "--max-stuck: it must be at least 1"),
             (["run", "--task"], "--task needs a value"),
-            (["note"], "TEXT... is missing"),
+            (["note"], "ralph: TEXT is missing"),
             (["skip"], "TASK is missing; see the ids in: ralph plan\nTry: ralph skip --help"),
             (["run", "--timeout", "soon"], "--timeout: 'soon' is not a duration; write 30m"),
             (["run", "--profile", "fast"], "--profile must be one of spec, fixplan"),

@@ -23,7 +23,13 @@ from ralph_ls.core.setup.documents import spec_title
 from ralph_ls.core.setup.draft import check_draft, errors_of
 from ralph_ls.protocol.config.config import Config, ProfileName
 from ralph_ls.protocol.errors import UsageError
-from ralph_ls.protocol.lsp.setup import DraftItem, SetupParams, SetupProblem, TemplateChoice
+from ralph_ls.protocol.lsp.setup import (
+    DraftItem,
+    SetupField,
+    SetupParams,
+    SetupProblem,
+    TemplateChoice,
+)
 from ralph_ls.protocol.plan import STDIN
 from ralph_ls.protocol.task_words import Priority
 from ralph_ls.store.project.config_file import load_settings
@@ -351,7 +357,15 @@ def _ask_valid(
 def _require(problems: tuple[SetupProblem, ...]) -> None:
     errors = errors_of(problems)
     if errors:
-        raise UsageError(errors[0].message.rstrip("."))
+        first = errors[0]
+        raise UsageError(f"{_FLAG_OF_FIELD.get(first.field, '')}{first.message.rstrip('.')}")
+
+
+_FLAG_OF_FIELD = {
+    SetupField.COMPLETION_PHRASE: "--completion-phrase: ",
+    SetupField.TIMEOUT: "--timeout: ",
+}
+"""How a problem begins whose message does not name what it is about."""
 
 
 def _item(text: str) -> DraftItem:
