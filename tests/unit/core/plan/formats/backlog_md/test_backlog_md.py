@@ -197,6 +197,11 @@ class TestState:
         assert parse_backlog(opened).plan.by_id()["TASK-2"].state is TaskState.TODO
         assert with_state(SHOP, "TASK-1", TaskState.BLOCKED).count("status: To Do") == 2
 
+    def test_a_box_that_is_ticked_stays(self) -> None:
+        half = SHOP.replace("[ ] #1", "[x] #1")
+        after = with_state(half, "TASK-2", TaskState.DONE)
+        assert after.count("[x]") == 3
+
     def test_a_skipped_task_is_archived_by_its_tool(self) -> None:
         with pytest.raises(RalphError, match="backlog task archive TASK-2"):
             with_state(SHOP, "TASK-2", TaskState.SKIPPED)
@@ -213,7 +218,8 @@ class TestState:
             assert task.blocked_by == f"its status is {status}"
         assert f'status: "{quoted}"' in after
 
-    @given(st.sampled_from(["TASK-1", "TASK-2"]), st.sampled_from(list(TaskState)))
+    @pytest.mark.parametrize("task_id", ["TASK-1", "TASK-2"])
+    @pytest.mark.parametrize("state", TaskState)
     def test_an_edit_gives_one_task_its_state(self, task_id: str, state: TaskState) -> None:
         if state is not TaskState.SKIPPED:
             check_state_edit(parse_backlog, with_state, SHOP, task_id, state)

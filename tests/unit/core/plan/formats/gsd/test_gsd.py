@@ -108,10 +108,8 @@ def test_refuses_what_it_cannot_write() -> None:
         with_state(SHOP, "9", TaskState.DONE)
 
 
-@given(
-    st.sampled_from(["1", "2", "3", "01-01", "02-02"]),
-    st.sampled_from([TaskState.TODO, TaskState.DONE, TaskState.BLOCKED]),
-)
+@pytest.mark.parametrize("task_id", ["1", "2", "3", "01-01", "02-02"])
+@pytest.mark.parametrize("state", [TaskState.TODO, TaskState.DONE, TaskState.BLOCKED])
 def test_an_edit_gives_one_task_its_state(task_id: str, state: TaskState) -> None:
     check_state_edit(parse_roadmap, with_state, SHOP, task_id, state)
 

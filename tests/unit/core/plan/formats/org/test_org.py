@@ -112,7 +112,8 @@ class TestState:
         line = "- [ ] 領収書 by mail\n"
         assert changed_lines(SHOP, after) == [(line, line.replace("[ ]", box))]
 
-    @given(st.sampled_from([BASKET.id, PAY.id]), st.sampled_from(list(TaskState)))
+    @pytest.mark.parametrize("task_id", [BASKET.id, PAY.id])
+    @pytest.mark.parametrize("state", TaskState)
     def test_an_edit_gives_one_task_its_state(self, task_id: str, state: TaskState) -> None:
         check_state_edit(parse_org, with_state, SHOP, task_id, state)
 
