@@ -24,7 +24,7 @@ KINDS = {
     "--agent": "AGENT",
     "--task": "TASK",
     "--run": "RUN",
-    "--plan": "FILE",
+    "--plan": "PLAN",
     "file": "FILE",
     "trace": "FILE",
     "folder": "DIR",

@@ -24,6 +24,7 @@ from schemas.docstrings import member_docstrings
 from schemas.documents import document_parts, fill_page
 from schemas.json_schemas import schema_files
 from schemas.loop_states import phase_parts
+from schemas.plan_formats import plan_format_parts
 from schemas.profile_runs import run_parts
 from schemas.profiles import profile_parts
 from schemas.settings_reference import configuration_parts, reference_file
@@ -93,6 +94,7 @@ def page_parts(root: Path) -> dict[str, dict[str, str]]:
         "loop-states.md": phase_parts() | breaker_parts(),
         "profiles.md": profile_parts(),
         "commands.md": command_parts(),
+        "plans.md": plan_format_parts(),
         "adr/index.md": decision_parts(root),
         "configuration.md": configuration_parts(),
         **run_parts(root),

@@ -232,6 +232,15 @@ def _tasks_of_plan(known: Mapping[str, Any]) -> Iterator[Candidate]:
     return _read_tasks(name, data.decode("utf-8", "replace"))
 
 
+def _plans(_: Mapping[str, Any]) -> list[Candidate]:
+    """The names of the plans of other tools; without any, files."""
+    from ralph_ls.store.project.detection import detect_plans
+
+    names = {one.name: one.path for one in detect_plans(_root())}
+    found = [(name, path) for name, path in names.items() if PLAIN.fullmatch(name)]
+    return found[:MOST] or [(FILES, "")]
+
+
 def plan_of(root: Path) -> str | None:
     """The path of the plan here, by file names alone; cheaper than all settings."""
     return _plan_of(root, json.loads(WORDS.read_bytes()))
@@ -271,6 +280,7 @@ _READERS: Mapping[str, Callable[[Mapping[str, Any]], list[Candidate]]] = {
     "AGENT": _own_agents,
     "RUN": _runs,
     "TASK": _tasks,
+    "PLAN": _plans,
 }
 
 

@@ -77,12 +77,25 @@ class CommandWorktree:
             return find_plan_location(BD, config, os.environ)
         plan = self._find_plan(config)
         if plan is None:
+            self._require_choice()
             names = ", ".join(_plan_names(config))
             raise PlanMissing(
                 f"no plan in {self.worktree.root}; looked for {names}; "
                 "create one: ralph init, or set paths.plan in .ralph/config.toml"
             )
         return find_plan_location(plan, config, os.environ)
+
+    def _require_choice(self) -> None:
+        """Raise ``PlanMissing`` where several plans are here and none was chosen."""
+        from ralph_ls.store.project.config_file import load_settings
+        from ralph_ls.store.project.plan_choice import several_plans
+
+        try:
+            plans = load_settings(self.worktree.root, os.environ, {}).plans
+        except RalphError:
+            return
+        if len(plans) > 1:
+            raise PlanMissing(several_plans(plans))
 
     def _find_plan(self, config: Config) -> str | None:
         names = _plan_names(config)

@@ -287,6 +287,7 @@ VERBS: Mapping[str, VerbEntry] = {
         (
             "ralph plan  # the plan of this repository",
             "ralph plan docs/plan.md  # another file",
+            "ralph plan --all  # every feature and change, with its progress",
             "ralph plan --json  # with ids and lines",
         ),
     ),

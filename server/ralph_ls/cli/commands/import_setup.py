@@ -6,12 +6,15 @@ It shows what it would write, asks, and writes only our own files.
 from __future__ import annotations
 
 import json
+import os
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import typer
 
+from ralph_ls.cli.commands.start_run import ask_plan
 from ralph_ls.cli.output import emit_json, print_text
 from ralph_ls.core.loop.profiles import to_tables
 from ralph_ls.core.views.model.control_chars import escape_nonprintable
@@ -19,6 +22,9 @@ from ralph_ls.protocol.config.config import CONFIG_FILE, Config
 from ralph_ls.protocol.errors import UsageError
 from ralph_ls.store.files import make_folders_below, read_regular, resolve_inside, write_atomic
 from ralph_ls.store.project.config_edit import SCHEMA_LINE, refresh_schema
+from ralph_ls.store.project.config_file import load_settings
+from ralph_ls.store.project.detection import DetectedPlan
+from ralph_ls.store.project.plan_choice import several_plans
 from ralph_ls.store.setup.existing_setup import RC_FILE, ExistingSetup, find_existing_setup
 
 PROMPT = f"{Config().paths.prompts}/PROMPT_build.md"
@@ -40,11 +46,15 @@ def import_existing(
 
     Raises ``UsageError`` where there is nothing to take over, or nobody to ask.
     """
-    found = find_existing_setup(root)
+    plans = load_settings(root, os.environ, {}).plans
+    plan = _plan_of_tool(root, plans, asks=not (yes or as_json))
+    # The only one is found again, also when it is the next feature's.
+    found = find_existing_setup(root, plan, remembers=len(plans) > 1)
     if found is None:
         raise UsageError(
             f"no other loop was found in {root}; looked for plans such as .ralph/fix_plan.md and "
-            f"scripts/ralph/prd.json, and for {RC_FILE}; set up a new loop with: ralph init"
+            f"scripts/ralph/prd.json, for those of other tools such as specs/001-login/tasks.md, "
+            f"and for {RC_FILE}; set up a new loop with: ralph init"
         )
     writes = _writes(root, found)
     if gitignore is not None:
@@ -70,11 +80,24 @@ def import_existing(
     return written
 
 
+def _plan_of_tool(root: Path, plans: Sequence[DetectedPlan], *, asks: bool) -> DetectedPlan | None:
+    """The plan of another tool to take; asks where there are several.
+
+    Raises ``UsageError`` where nobody can answer.
+    """
+    if len(plans) < 2:
+        return plans[0] if plans else None
+    if not (asks and sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError(several_plans(plans))
+    path = ask_plan(root, plans)
+    return next(one for one in plans if one.path == path)
+
+
 def _writes(root: Path, found: ExistingSetup) -> list[_Write]:
     """The files that are missing here; existing ones are the user's, and stay."""
     writes: list[_Write] = []
     if not (root / CONFIG_FILE).exists():
-        source = RC_FILE if found.settings else found.plan
+        source = RC_FILE if RC_FILE in found.kept else found.plan
         writes.append(_Write(path=CONFIG_FILE, data=_config(found).encode(), source=source))
     if found.prompt is not None and not (root / PROMPT).exists():
         data = read_regular(resolve_inside(root, found.prompt))

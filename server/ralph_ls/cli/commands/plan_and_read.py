@@ -51,7 +51,9 @@ from ralph_ls.protocol.task_words import TaskState
 from ralph_ls.store.files import read_regular, size_in_words
 from ralph_ls.store.layout import RunFiles
 from ralph_ls.store.project.config_file import load_settings
-from ralph_ls.store.project.plan_file import PlanLocation, read_plan_file, text_of_plan
+from ralph_ls.store.project.plan_choice import plan_path
+from ralph_ls.store.project.plan_file import PlanLocation, text_of_plan
+from ralph_ls.store.project.plan_folder import read_plan_file
 from ralph_ls.store.run.pruning import read_pruned
 
 STATE_MARKS = {
@@ -74,17 +76,32 @@ SHOWN_OVERLOOKED = 20
 
 def show_plan(
     file: Annotated[
-        Path | None,
+        str | None,
         typer.Argument(
-            metavar="FILE", help="The plan file.", show_default="the plan of this repository"
+            metavar="PLAN",
+            help="The plan: a file, or the name of a feature or change.",
+            show_default="the plan of this repository",
         ),
     ] = None,
+    plan: Annotated[
+        str | None,
+        typer.Option("--plan", metavar="PLAN", help="The same as PLAN.", show_default="none"),
+    ] = None,
+    all_plans: Annotated[
+        bool, typer.Option("--all", help="List all plans here, with the progress of each.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Show the tasks of a plan, and its problems."""
+    if all_plans:
+        from ralph_ls.cli.show.plan_list import list_plans
+
+        list_plans(as_json=as_json)
+        return
     config = _plan_settings()
-    place = current_worktree().require_plan() if file is None else _place_of_file(file, config)
-    text = _plan_text(place, file)
+    named = file or plan
+    place = current_worktree().require_plan() if named is None else _named_plan(named, config)
+    text = _plan_text(place)
     parsed = parse_plan(
         text,
         place.kind,
@@ -198,21 +215,33 @@ def _dialect_of(agent: str, config: Config) -> Dialect:
     return Dialect.TEXT if known is None else known.dialect
 
 
-def _plan_text(place: PlanLocation, file: Path | None) -> str:
-    if file is None and place.kind is PlanKind.BEADS:
-        return text_of_plan(current_worktree().worktree.root, place)
-    path = current_worktree().worktree.root / place.path if file is None else file
-    data = read_plan_file(path)
+def _plan_text(place: PlanLocation) -> str:
+    is_named = Path(place.path).is_absolute()
+    if not is_named or Path(place.path).is_dir():
+        root = Path("/") if is_named else current_worktree().worktree.root
+        return text_of_plan(root, place)
+    data = read_plan_file(Path(place.path))
     if data is None:
-        raise PlanMissing(f"there is no plan {path}")
+        raise PlanMissing(f"there is no plan {place.path}; list the plans here: ralph plan --all")
     require_utf8(data, place.path)
     return data.decode("utf-8")
 
 
-def _place_of_file(file: Path, config: Config) -> PlanLocation:
-    """A plan that somebody names; its name says what it is written in."""
-    named = format_of_file(file.name, profile_of(config.profile).plan_kind)
-    return PlanLocation(path=str(file), kind=named.name)
+def _named_plan(named: str, config: Config) -> PlanLocation:
+    """A plan that the user names by its file, or by its feature or change.
+
+    Its place in the repository says what it is written in, then its ending.
+    """
+    kind = profile_of(config.profile).plan_kind
+    try:
+        root = current_worktree().worktree.root
+    except RalphError:
+        root = Path.cwd()
+    path = Path(named).absolute()
+    if not path.exists() and (other := plan_path(root, named)) != named:
+        path = root / other
+    place = path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name
+    return PlanLocation(path=str(path), kind=format_of_file(place, kind).name)
 
 
 def _plan_settings() -> Config:

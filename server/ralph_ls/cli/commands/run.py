@@ -10,6 +10,7 @@ import typer
 
 from ralph_ls.cli.commands.start_run import (
     iteration_count,
+    prompt_plan,
     prompt_profile,
     request_overrides,
     run_detached,
@@ -99,7 +100,11 @@ def run_verb(
     deny_tool: DenyTool = None,
     plan: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Use this plan.", show_default="that of the profile"),
+        typer.Option(
+            metavar="PLAN",
+            help="Use this plan: a file, or the name of a feature or change.",
+            show_default="the one that is found",
+        ),
     ] = None,
     issue: Issue = None,
     mode: Annotated[
@@ -232,6 +237,7 @@ def run_verb(
     }
     if not resume and not as_json and run_id is None:
         overrides["profile"] = profile or prompt_profile(overrides)
+        overrides["paths.plan"] = plan or prompt_plan(overrides)
     if dry_run:
         show_preview(overrides, as_json=as_json)
     elif detach:
@@ -280,7 +286,11 @@ def replan_verb(
     agent_prompt: AgentPrompt = None,
     plan: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Use this plan.", show_default="that of the profile"),
+        typer.Option(
+            metavar="PLAN",
+            help="Use this plan: a file, or the name of a feature or change.",
+            show_default="the one that is found",
+        ),
     ] = None,
     sandbox: Sandbox = None,
     no_network: NoNetwork = False,

@@ -11,7 +11,7 @@ import os
 import shlex
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +43,8 @@ from ralph_ls.protocol.run.values import Mode, Phase
 from ralph_ls.store.files import read_regular
 from ralph_ls.store.layout import RunFiles
 from ralph_ls.store.project.config_file import load_settings
+from ralph_ls.store.project.detection import DetectedPlan
+from ralph_ls.store.project.plan_choice import find_named, progress_of
 from ralph_ls.store.project.request import LARGEST_REQUEST, read_stdin
 from ralph_ls.store.run.journal import offset_behind
 from ralph_ls.store.run.launch import StartOrder, start_detached
@@ -174,6 +176,37 @@ def prompt_profile(overrides: Mapping[str, Any]) -> str | None:
         if typed.strip() not in names:
             raise typer.BadParameter(f"it must be one of {', '.join(names)}")
         return typed.strip()
+
+    return str(typer.prompt("Which one?", value_proc=checked))
+
+
+def prompt_plan(overrides: Mapping[str, Any]) -> str | None:
+    """The plan that the user chooses of those of other tools; as ``prompt_profile``."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return None
+    root = current_worktree().worktree.root
+    try:
+        plans = load_settings(root, os.environ, overrides).plans
+    except RalphError:
+        return None
+    return ask_plan(root, plans) if len(plans) > 1 else None
+
+
+def ask_plan(root: Path, plans: Sequence[DetectedPlan]) -> str:
+    """The path of the plan that the user chooses by its number or name."""
+    print_text("There are several plans:")
+    for number, one in enumerate(plans, 1):
+        done, total = progress_of(root, one)
+        print_text(f"{number:3}  {one.name}  {done}/{total} tasks done  {one.path}")
+
+    def checked(typed: str) -> str:
+        word = typed.strip()
+        if word.isdecimal() and 1 <= int(word) <= len(plans):
+            return plans[int(word) - 1].path
+        named = find_named(plans, word)
+        if named is None:
+            raise typer.BadParameter(f"type a number from 1 to {len(plans)}, or a name")
+        return named.path
 
     return str(typer.prompt("Which one?", value_proc=checked))
 

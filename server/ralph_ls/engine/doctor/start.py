@@ -280,7 +280,8 @@ def _plan(
         return [passed_check("plan", f"{found.path} does not exist yet; the first run creates it")]
     known = format_of_plan(found.path, kind)
     remarks = check_plan(parsed, found.text, known.name, marker=config.gate.marker)
-    checks = check_plan_read(found.path, parsed, remarks, facts, config)
+    tool = known.title if known.name is not kind else ""
+    checks = check_plan_read(found.path, parsed, remarks, facts, config, tool=tool)
     return [*checks, *_release_of_bd(worktree, environment)] if kind is PlanKind.BEADS else checks
 
 

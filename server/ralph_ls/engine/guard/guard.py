@@ -43,7 +43,8 @@ from ralph_ls.protocol.errors import PlanMissing, RalphError, StateUnusable
 from ralph_ls.protocol.run.iteration_events import Forbidden
 from ralph_ls.protocol.run.values import TaskRef
 from ralph_ls.store.files import ChangedMeanwhile, read_if_there, read_regular, write_atomic
-from ralph_ls.store.project.plan_file import read_plan_file, text_hash
+from ralph_ls.store.project.plan_file import text_hash
+from ralph_ls.store.project.plan_folder import read_plan_file
 from ralph_ls.store.project.trust import LARGEST_FILE
 
 SHOWN_TASKS = 50

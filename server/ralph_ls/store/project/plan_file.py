@@ -22,12 +22,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ralph_ls.core.loop.profiles import profile_of
+from ralph_ls.core.plan.formats.plan_folder import split_files
+from ralph_ls.core.plan.formats.plan_format import PlanStorage
 from ralph_ls.core.plan.formats.registry import format_of, format_of_file
 from ralph_ls.core.plan.model import (
-    LARGEST_PLAN,
     PlanKind,
     Task,
-    size_limit_error,
     text_limit_error,
 )
 from ralph_ls.core.plan.parse.titles import escape_surrogates
@@ -36,7 +36,6 @@ from ralph_ls.protocol.base import to_wire_time
 from ralph_ls.protocol.config.config import Config, OptionalTasks
 from ralph_ls.protocol.errors import (
     PlanMissing,
-    PlanUnusable,
     RalphError,
     StateUnusable,
     UsageError,
@@ -53,6 +52,7 @@ from ralph_ls.store.files import (
     write_atomic,
 )
 from ralph_ls.store.layout import StateFolder
+from ralph_ls.store.project.plan_folder import edit_folder, read_folder, read_plan_file
 
 LARGEST_TEXT = 16_384
 """Most characters of a stored text."""
@@ -164,22 +164,6 @@ def read_plan(root: Path, path: str) -> bytes:
     return data
 
 
-def read_plan_file(path: Path) -> bytes | None:
-    """The bytes of a plan, None where there is no such file.
-
-    Raises ``PlanUnusable`` with the remedy where it is not a regular file, unreadable, or too
-    large.
-    """
-    try:
-        data = read_regular(path, LARGEST_PLAN)
-    except StateUnusable as error:
-        raise PlanUnusable(f"the plan {error.message}") from error
-    why = None if data is None else size_limit_error(len(data), data.count(b"\n"))
-    if why is not None:
-        raise PlanUnusable(f"the plan {path} is {why}; make it smaller, or remove it")
-    return data
-
-
 def edit_plan(
     root: Path, path: str, change: Callable[[bytes], bytes], instead: str
 ) -> tuple[bytes, bytes]:
@@ -219,25 +203,33 @@ def edit_as_user(
     ``change`` gets invalid UTF-8 as surrogate escapes, which are written as the same bytes. Raises
     like ``edit_plan``.
     """
+    changed = _edited_files(root, path, change, kind)
+    for name, before, after in changed:
+        # The engine looks for the resolved path.
+        real = os.path.relpath(os.path.realpath(root / name), os.path.realpath(root))
+        record_edit(state, real.replace(os.sep, "/"), before, after, at=at, kind=kind)
+    return bool(changed)
+
+
+def _edited_files(
+    root: Path, path: str, change: Callable[[str], str], kind: PlanKind
+) -> list[tuple[str, str, str]]:
+    """The files that an edit changed, each with its text before and after."""
+    known = format_of(kind)
+    if known.storage is PlanStorage.FOLDER:
+        texts = edit_folder(root, path, known.members, change, "try again")
+        old, new = ({one.path: one.text for one in split_files(text)} for text in texts)
+        return [
+            (name, old.get(name, ""), text) for name, text in new.items() if text != old.get(name)
+        ]
 
     def in_bytes(data: bytes) -> bytes:
         text = data.decode("utf-8", errors="surrogateescape")
         return change(text).encode("utf-8", errors="surrogateescape")
 
-    before, after = edit_plan(root, path, in_bytes, "try again")
-    if before == after:
-        return False
-    # The engine looks for the resolved path.
-    real = os.path.relpath(os.path.realpath(root / path), os.path.realpath(root))
-    record_edit(
-        state,
-        real.replace(os.sep, "/"),
-        before.decode("utf-8", errors="replace"),
-        after.decode("utf-8", errors="replace"),
-        at=at,
-        kind=kind,
-    )
-    return True
+    sides = edit_plan(root, path, in_bytes, "try again")
+    before, after = (data.decode("utf-8", errors="replace") for data in sides)
+    return [] if sides[0] == sides[1] else [(path, before, after)]
 
 
 def record_edit(
@@ -347,6 +339,9 @@ def text_of_plan(root: Path, place: PlanLocation) -> str:
         from ralph_ls.core.plan.formats.beads.snapshot import snapshot_to_text
 
         return snapshot_to_text(issues_of(root, place))
+    known = format_of(place.kind)
+    if known.storage is PlanStorage.FOLDER and not (root / place.path).is_file():
+        return read_folder(root, place.path, known.members)
     return read_plan(root, place.path).decode("utf-8", errors="replace")
 
 

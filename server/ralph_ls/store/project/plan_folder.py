@@ -13,13 +13,37 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from ralph_ls.core.plan.formats.plan_folder import join_files, split_files
-from ralph_ls.core.plan.model import LARGEST_PLAN
+from ralph_ls.core.plan.model import LARGEST_PLAN, size_limit_error
 from ralph_ls.protocol.errors import PlanMissing, PlanUnusable, StateUnusable
-from ralph_ls.store.files import ChangedMeanwhile, names_in, resolve_inside, write_atomic
-from ralph_ls.store.project.plan_file import MERGES, read_plan_file
+from ralph_ls.store.files import (
+    ChangedMeanwhile,
+    names_in,
+    read_regular,
+    resolve_inside,
+    write_atomic,
+)
 
 MOST_FILES = 10_000
 """Most files of one plan."""
+
+MOST_TRIES = 20
+"""How often an edit is retried after concurrent writes."""
+
+
+def read_plan_file(path: Path) -> bytes | None:
+    """The bytes of a plan, None where there is no such file.
+
+    Raises ``PlanUnusable`` with the remedy where it is not a regular file, unreadable, or too
+    large.
+    """
+    try:
+        data = read_regular(path, LARGEST_PLAN)
+    except StateUnusable as error:
+        raise PlanUnusable(f"the plan {error.message}") from error
+    why = None if data is None else size_limit_error(len(data), data.count(b"\n"))
+    if why is not None:
+        raise PlanUnusable(f"the plan {path} is {why}; make it smaller, or remove it")
+    return data
 
 
 def folder_files(root: Path, folder: str, members: str) -> tuple[str, ...]:
@@ -80,7 +104,7 @@ def edit_folder(
     ``instead`` is the remedy where another process keeps writing it. Raises as ``read_folder``,
     ``StateUnusable``, and any error of ``change``.
     """
-    for _ in range(MERGES):
+    for _ in range(MOST_TRIES):
         text = read_folder(root, folder, members)
         edited = change(text)
         try:

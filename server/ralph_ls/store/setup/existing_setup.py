@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -20,7 +20,7 @@ from ralph_ls.core.prompt.template import PLACEHOLDER
 from ralph_ls.protocol.config.config import ProfileName
 from ralph_ls.protocol.errors import StateUnusable
 from ralph_ls.store.files import read_regular, resolve_inside
-from ralph_ls.store.project.detection import detect_profiles
+from ralph_ls.store.project.detection import DetectedPlan, detect_profiles
 from ralph_ls.store.project.environment_settings import validated
 
 RC_FILE = ".ralphrc"
@@ -60,22 +60,25 @@ class ExistingSetup:
     """The other tool's files, which stay as they are."""
 
 
-def find_existing_setup(root: Path) -> ExistingSetup | None:
+def find_existing_setup(
+    root: Path, plan: DetectedPlan | None = None, *, remembers: bool = False
+) -> ExistingSetup | None:
     """The set-up of another tool at ``root``; None without one.
 
-    Raises ``StateUnusable`` for a file that is not regular, or leads out of the work tree.
+    ``plan`` is another tool's plan, which is used where no profile fits, and ``remembers`` whether
+    the settings name it. Raises ``StateUnusable`` for a file that is not regular, or leads out of
+    the work tree.
     """
     kept = tuple(name for name in _OTHERS if (root / name).is_file())
     detected = detect_profiles(root)
+    if plan is not None and not detected:
+        named = {"paths.plan": plan.path} if remembers else {}
+        return ExistingSetup(profile=ProfileName.FIXPLAN, plan=plan.path, settings=named)
     if not detected or not (kept or "/" in detected[0].sign):
         return None
     settings, not_taken = _settings_of(_read(root, RC_FILE)) if RC_FILE in kept else ({}, [])
-    prompt = None
-    for name in _PROMPTS:
-        if name in kept and prompt is None:
-            hindrance = _why_no_prompt(_read(root, name))
-            prompt = name if hindrance is None else None
-            not_taken += [] if hindrance is None else [f"{name}: {hindrance}"]
+    prompt, hindrances = _prompt_of(root, kept)
+    not_taken += hindrances
     return ExistingSetup(
         profile=detected[0].profile,
         plan=detected[0].sign,
@@ -84,6 +87,18 @@ def find_existing_setup(root: Path) -> ExistingSetup | None:
         not_taken=tuple(not_taken),
         kept=kept,
     )
+
+
+def _prompt_of(root: Path, kept: Sequence[str]) -> tuple[str | None, list[str]]:
+    """The first usable prompt, and why those before it are not."""
+    hindrances: list[str] = []
+    for name in _PROMPTS:
+        if name in kept:
+            hindrance = _why_no_prompt(_read(root, name))
+            if hindrance is None:
+                return name, hindrances
+            hindrances.append(f"{name}: {hindrance}")
+    return None, hindrances
 
 
 def _read(root: Path, name: str) -> str:

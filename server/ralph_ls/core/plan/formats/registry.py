@@ -60,7 +60,7 @@ def format_of_file(path: str, kind: PlanKind) -> PlanFormat:
     """
     name = path.casefold()
     for one in FORMATS.values():
-        if any(matches(path, pattern, one.not_in) for pattern in one.files):
+        if is_at(path, one):
             return one
     for one in FORMATS.values():
         if name.endswith(one.suffixes):
@@ -86,6 +86,13 @@ def plan_name(path: str, known: PlanFormat) -> str:
     pattern = next((one for one in known.files if matches(path, one, known.not_in)), "")
     parts = zip(path.split("/"), pattern.split("/"), strict=False)
     return next((name for name, part in parts if "*" in part), path)
+
+
+def is_at(path: str, known: PlanFormat) -> bool:
+    """Whether a path is a place of a format: of its plan, or of a file in its folder."""
+    folder, _, name = path.rpartition("/")
+    places = {path, folder} if known.members and fnmatchcase(name, known.members) else {path}
+    return any(matches(place, pattern, known.not_in) for pattern in known.files for place in places)
 
 
 def matches(path: str, pattern: str, not_in: tuple[str, ...] = ()) -> bool:

@@ -100,12 +100,18 @@ _ABOUT = {
 
 
 def check_plan_read(
-    path: str, parsed: ParsedPlan, remarks: Sequence[LintRemark], facts: PlanFacts, config: Config
+    path: str,
+    parsed: ParsedPlan,
+    remarks: Sequence[LintRemark],
+    facts: PlanFacts,
+    config: Config,
+    *,
+    tool: str = "",
 ) -> list[CheckResult]:
-    """Results about a plan that was read."""
+    """Results about a plan that was read; ``tool`` is whose it is, if not this loop's."""
     counts = facts.counts
     required = f"{counts.required_done} of {count_of(counts.required, 'required task')} done"
-    found = [passed_check("plan", f"{path}: {required}")]
+    found = [passed_check("plan", f"{path}{tool and f' ({tool})'}: {required}")]
     if parsed.problems:
         texts = [f"line {one.line}: {one.message}" for one in parsed.problems]
         message = (

@@ -7,10 +7,12 @@ fixed form of docs/rules.md#logs.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 
 from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.core.loop.rules.budget import tokens_of, used_up_budgets
+from ralph_ls.core.plan.formats.registry import format_of_plan, plan_name
 from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.core.plurals import count_of, some_of
 from ralph_ls.core.prompt.template import mode_word
@@ -139,6 +141,8 @@ def next_step(state: RunState) -> str | None:
     is_complete = state.end is not None and state.end.reason is EndReason.COMPLETE
     if is_complete and state.specs_unplanned:
         return REPLAN
+    if is_complete and (closing := _closing(state)):
+        return closing
     if state.end is None or state.end.reason.value not in NEXT_STEPS:
         return None
     paths, reason = state.config.paths, state.end.reason.value
@@ -162,6 +166,13 @@ def next_step(state: RunState) -> str | None:
         used=" and ".join(one.used for one in spent) or "all of a limit",
         flags=" ".join(one.flag for one in spent) or "--max-iterations 40",
     )
+
+
+def _closing(state: RunState) -> str:
+    """What the user does with a finished plan in the tool that it belongs to; empty for nothing."""
+    known = format_of_plan(state.plan, profile_of(state.config.profile).plan_kind)
+    name = shlex.quote(plan_name(state.plan, known))
+    return f"check the result, then: {known.closing.format(name=name)}" if known.closing else ""
 
 
 MORE_TIME = "set a longer timeout in .ralph/config.toml, then: ralph run --resume"

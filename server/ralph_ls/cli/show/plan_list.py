@@ -1,0 +1,64 @@
+"""``ralph plan --all``: the plans of a repository, with the progress of each."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+from ralph_ls.cli.context import CommandWorktree, current_worktree
+from ralph_ls.cli.output import emit_json, print_text
+from ralph_ls.core.loop.profiles import PROFILES
+from ralph_ls.core.plan.formats.registry import FORMATS
+from ralph_ls.protocol.errors import PlanMissing, RalphError
+from ralph_ls.store.project.detection import DetectedPlan, detect_plans
+from ralph_ls.store.project.plan_choice import progress_of
+
+
+def list_plans(*, as_json: bool) -> None:
+    """Show every plan that is here, the one that ``ralph run`` takes with an arrow."""
+    place = current_worktree()
+    root = place.worktree.root
+    found = [*_own_plans(root), *detect_plans(root)]
+    if not found:
+        raise PlanMissing(f"no plan in {root}; create one: ralph init")
+    chosen = _chosen(place)
+    rows = [(one, *progress_of(root, one)) for one in found]
+    if as_json:
+        emit_json({"plans": [_row(*row, is_chosen=row[0].path == chosen) for row in rows]})
+        return
+    width = max(len(one.name) for one in found)
+    for one, done, total in rows:
+        mark = "▸" if one.path == chosen else " "
+        words = f"{done}/{total} tasks done" if total else "no tasks"
+        print_text(f"{mark} {one.name:{width}}  {words:16}  {FORMATS[one.kind].title}  {one.path}")
+    if (other := next((one for one in found if one.path != chosen), None)) is not None:
+        print_text(f"\nChoose one: ralph run --plan {shlex.quote(other.name)}")
+
+
+def _own_plans(root: Path) -> list[DetectedPlan]:
+    """The plans of the profiles."""
+    return [
+        DetectedPlan(kind=profile.plan_kind, path=name)
+        for profile in PROFILES.values()
+        for name in profile.plan_files
+        if (root / name).is_file()
+    ]
+
+
+def _chosen(place: CommandWorktree) -> str:
+    """The path of the plan that a run takes; empty where nobody chose."""
+    try:
+        return place.require_plan().path
+    except RalphError:
+        return ""
+
+
+def _row(one: DetectedPlan, done: int, total: int, *, is_chosen: bool) -> dict[str, object]:
+    return {
+        "name": one.name,
+        "path": one.path,
+        "format": one.kind.value,
+        "done": done,
+        "total": total,
+        "chosen": is_chosen,
+    }
