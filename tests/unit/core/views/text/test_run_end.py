@@ -305,6 +305,10 @@ class TestNextStep:
         state = ended(EndReason.COMPLETE, specs_unplanned=True)
         assert next_step(state) == "ralph replan, for the specifications that no task names"
 
+    def test_a_finished_change_of_openspec_is_archived_by_the_user(self) -> None:
+        state = ended(EndReason.COMPLETE, plan="openspec/changes/add-form/tasks.md")
+        assert next_step(state) == "check the result, then: openspec archive add-form"
+
     def test_the_files_are_named_as_they_are_set(self) -> None:
         paths = PathsConfig(decide="ralph/decide.txt", blocked="ralph/blocked.txt")
         state = ended(EndReason.BLOCKED, 2, blocked=Blocker(reason="no key"))
