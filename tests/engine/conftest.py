@@ -16,8 +16,10 @@ TRUST = Path(__file__).parent / "trust"
 
 
 @pytest.fixture
-def ralph(request: pytest.FixtureRequest) -> Iterator[Ralph]:
+def ralph(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ralph]:
     """Starts ``ralph`` at once; whatever of it still lives when the test ends is killed.
+
+    That is before ``tmp_path`` is removed.
 
     Where trust is the subject, what it launches is imported from files as it is for users.
     """
