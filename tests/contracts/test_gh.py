@@ -201,4 +201,4 @@ def test_a_folder_whose_remote_is_elsewhere(make: Any) -> None:
 def test_a_field_that_it_does_not_know(make: Any) -> None:
     program = make()
     _, said = program.refuses(program.named("ada/invoice", 12), fields="title,colour")
-    assert "too old" in said
+    assert "update gh" in said

@@ -53,6 +53,14 @@ def install(folder: Path) -> Path:
     return program
 
 
+def install_whole(folder: Path) -> None:
+    """As ``install``, but each call is a process of its caller, which ends with it or is found."""
+    from tests.fakes.forked_program import install_whole
+
+    folder.mkdir(parents=True, exist_ok=True)
+    install_whole(folder / "bd", "tests.fakes.bd")
+
+
 def seed(root: Path, *issues: Raw) -> None:
     """Make a database with these issues; what they do not say is filled in.
 

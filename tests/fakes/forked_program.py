@@ -59,6 +59,14 @@ def install_forked(program: Path, module: str) -> None:
     program.chmod(0o755)
 
 
+def install_whole(program: Path, module: str) -> None:
+    """As ``install_forked``, without a fork: the program runs in the process that was started."""
+    words = f"sys.path.insert(0, {str(ROOT)!r})\nfrom {module} import main"
+    text = f"#!{sys.executable} -IS\nimport sys\n\n{words}\n\nsys.exit(main(sys.argv[1:]))\n"
+    program.write_text(text, encoding="utf-8")
+    program.chmod(0o755)
+
+
 @functools.cache
 def _address_of(module: str) -> str:
     """Start the one process that forks this module for all tests of this one."""

@@ -207,7 +207,7 @@ _FILES: Mapping[ProfileName, Callable[[Sequence[str]], Mapping[str, str]]] = {
 
 
 def _add_issues(project: Project) -> None:
-    bd.install(project.folder / "bd-bin")
+    bd.install_whole(project.folder / "bd-bin")
     issues: list[dict[str, Any]] = [
         {
             "id": f"shop-{number}",

@@ -177,7 +177,7 @@ class TestRun:
         assert (first.outcome, first.failure) == ("limited", "notLoggedIn")
         assert (second.usage.cost_usd, second.usage.estimated) == (1.5, True)
         assert "second takes over" in done.stdout
-        assert "≈$1.50" in project.tell("stats").stdout
+        assert "≈$1.50" in project.tell("show").stdout
 
 
 def hearing(folder: Path, config: Config, told_of: list[AnnouncementDone]) -> AgentOutputReader:

@@ -35,7 +35,7 @@ from tests.unit.protocol.test_golden_methods import INVALID
 ROOT = Path(__file__).resolve().parents[3]
 
 PAGES = (
-    *("protocol.md", "loop-states.md", "profiles.md", "configuration.md"),
+    *("protocol.md", "loop-states.md", "profiles.md", "configuration.md", "plans.md"),
     *("commands.md", "adr/index.md"),
     *(f"profiles/{name.value}.md" for name in ProfileName),
 )

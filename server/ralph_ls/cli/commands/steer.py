@@ -271,9 +271,10 @@ def rollback(
     from ralph_ls.store.run.runs import full_run_id
 
     place, now = current_worktree(), SystemClock().now()
+    start = _start(count, before, run)
     if run is not None:
         run = full_run_id(place.worktree, place.state, run)
-    wanted = RollbackOrder(start=_start(count, before, run), run=run, force=force)
+    wanted = RollbackOrder(start=start, run=run, force=force)
     asks = sys.stdin.isatty() and not as_json
     shown = preview_rollback(place.worktree, place.state, wanted, now)
     if shown.refused is not None or dry_run:

@@ -81,6 +81,19 @@ def test_tasks_set_aside_are_never_chosen() -> None:
             None,
             id="each-other-and-what-is-blocked",
         ),
+        pytest.param(
+            ("- [ ] 2. a", "  - [x] 2.1 b", "  - [ ] 2.2 c", "    - _Requirements: 1.2_"),
+            (),
+            "2.2 c",
+            id="subtasks-first-in-kiro",
+        ),
+        pytest.param(
+            ("- [ ] 2. a", "  - [x] 2.1 b", "    - _Requirements: 1_", "  - [ ]* 2.2 c"),
+            (),
+            "2. a",
+            id="optional-subtasks-are-not-waited-for",
+        ),
+        pytest.param(("- [ ] 2. a", "  - [ ] 2.1 b"), (), "2. a", id="elsewhere-from-above"),
     ],
 )
 def test_a_task_comes_after_those_that_it_needs(

@@ -32,6 +32,7 @@ from ralph_ls.core.plan.lint.remarks import (
     display_title,
 )
 from ralph_ls.core.plan.model import Task
+from ralph_ls.core.plan.parse.dialect import find_dialect
 from ralph_ls.core.plan.parse.task_body import BodyLine, TaskBodies
 from ralph_ls.core.plan.parse.titles import escape_surrogates, fold_whitespace
 
@@ -74,9 +75,15 @@ def read_dependencies(tasks: Sequence[Task], bodies: TaskBodies) -> tuple[TaskDe
 def unfinished_dependencies(tasks: Sequence[Task], text: str) -> dict[str, tuple[Task, ...]]:
     """The tasks that each unfinished task waits for, by its id.
 
-    ``tasks`` were parsed from ``text``. Unknown ids are ignored.
+    ``tasks`` were parsed from ``text``. Unknown ids are ignored. In some dialects a task waits for
+    its required subtasks as well.
     """
     needs: dict[str, dict[str, Task]] = {}
+    if find_dialect(text).has_subtasks_first:
+        unfinished = {task.id for task in tasks if task.state in UNFINISHED}
+        for task in tasks:
+            if task.parent in unfinished and task.id in unfinished and not task.optional:
+                needs.setdefault(task.parent, {})[task.id] = task
     for one in read_dependencies(tasks, TaskBodies(tasks, text)):
         if (
             one.target is not None

@@ -17,12 +17,14 @@ class MarkdownDialect:
 
     dash: TaskState = TaskState.SKIPPED
     """What ``[-]`` means: skipped or in progress."""
+    has_subtasks_first: bool = False
+    """Whether a task waits for the open tasks that are nested in it."""
 
 
 PLAIN = MarkdownDialect()
 """Any plan that shows no sign of a tool."""
 
-KIRO = MarkdownDialect(dash=TaskState.IN_PROGRESS)
+KIRO = MarkdownDialect(dash=TaskState.IN_PROGRESS, has_subtasks_first=True)
 """Kiro's ``tasks.md``."""
 
 

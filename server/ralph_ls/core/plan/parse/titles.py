@@ -148,10 +148,13 @@ _MARKS = str.maketrans("", "", "*`~")
 _BOLD = re.compile(r"\*\*(\S(?:[^*]*\S)?)\*\*")
 _TAG = re.compile(r"(?:\*\*)?\[([^\[\]]+)\](?:\*\*)?(?!\():?\s*")
 _ID = r"(?!(?:UTF|SHA|ISO|RFC)-)[A-Z][A-Z0-9]*-\d+"
+_NUMBERED = r"T\d{3,4}(?![\w-])"
+"""As spec-kit numbers its tasks: ``T001``, with nothing between it and the title."""
 _EXPLICIT_ID = re.compile(
-    rf"(?:\*\*({_ID})(?:\*\*:?|:\*\*)|({_ID})(?::|\Z)|\*\*({_ID}):(?=\s))\s*(?:[-\u2013\u2014]\s+)?"
+    rf"(?:\*\*({_ID}|{_NUMBERED})(?:\*\*:?|:\*\*)|({_ID}(?::|\Z)|{_NUMBERED}:?)"
+    rf"|\*\*({_ID}|{_NUMBERED}):(?=\s))\s*(?:[-\u2013\u2014]\s+)?"
 )
-_ONLY_ID = re.compile(_ID)
+_ONLY_ID = re.compile(rf"{_ID}|{_NUMBERED}")
 _STRUCK_THEN = " .-\u2013\u2014:✅✓✔☑\ufe0f"
 _STRUCK_THEN_WORDS = frozenset({"", "done", "completed", "complete", "fixed"})
 
@@ -240,11 +243,11 @@ def _read_reason(tag: str) -> str | None:
 
 
 def _split_explicit_id(text: str) -> tuple[str | None, str]:
-    """Split ``**US-001**``, ``US-001:`` or the id of ``**US-001: title**`` off the text."""
+    """Split ``**US-001**``, ``US-001:``, ``T001`` or that of ``**US-001: title**`` off the text."""
     found = _EXPLICIT_ID.match(text)
     if found is None:
         return None, text
     rest = text[found.end() :]
     if found[3] is not None:
         return found[3], "**" + rest
-    return found[1] or found[2], rest
+    return found[1] or found[2].removesuffix(":"), rest

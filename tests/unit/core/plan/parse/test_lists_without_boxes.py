@@ -24,7 +24,7 @@ SPEC_KIT = (
 @pytest.mark.parametrize(
     ("lines", "expected"),
     [
-        pytest.param(SPEC_KIT, ["done T001 Make the folder"], id="a-title-hands-nothing-down"),
+        pytest.param(SPEC_KIT, ["done Make the folder"], id="a-title-hands-nothing-down"),
         pytest.param(
             ("## High Priority", "### Login", "1. why", "## Done", "- [x] a"),
             ["done a"],
@@ -105,6 +105,13 @@ def test_another_first_heading_makes_another_title(before: str) -> None:
     assert changed == parse_markdown(before + text)
     back = reparse_markdown(changed, (0, len(before), ""))
     assert back == parse_markdown(text)
+
+
+def test_a_second_title_is_read_again_when_the_first_one_goes() -> None:
+    text = "# A\n- [ ] a\n\n# B\n- [ ] b\n"
+    changed = reparse_markdown(parse_markdown(text), (0, 4, ""))
+    assert changed == parse_markdown(text[4:])
+    assert reparse_markdown(changed, (0, 0, "# A\n")) == parse_markdown(text)
 
 
 def test_a_box_counts_more_than_its_heading() -> None:

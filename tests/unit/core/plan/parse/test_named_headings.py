@@ -17,7 +17,7 @@ from tests.unit.core.plan.plan_assertions import shown
         ),
         pytest.param(
             ("# P", "## T001: a", "## T002 - b ✅"),
-            ["todo T001: a", "done T002 - b"],
+            ["todo a", "done b"],
             id="t-number",
         ),
         pytest.param(
