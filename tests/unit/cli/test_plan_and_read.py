@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -132,8 +133,18 @@ class TestPlan:
     def test_a_file_is_read_also_outside_a_repository(self, ralph: Ralph, tmp_path: Path) -> None:
         (tmp_path / "any.md").write_text("- [ ] What\n", encoding="utf-8")
         assert ralph(tmp_path, "plan", "any.md").out.startswith(
-            "0 of 1 task done. Next: What\n(no section)\n  ○ What  ["
+            "0 of 1 task done. Next: What\n  ○ What  ["
         )
+
+    def test_a_subtask_is_below_its_task_and_an_optional_one_is_marked(
+        self, ralph: Ralph, tmp_path: Path
+    ) -> None:
+        lines = ("- [ ] a", "", "# Work", "- [ ] b", "  - [ ]* c", "", "# Later", "- [ ] d")
+        (tmp_path / "any.md").write_text("\n".join(lines), encoding="utf-8")
+        shown = re.sub(r"  \[\w+\]", "", ralph(tmp_path, "plan", "any.md").out)
+        assert shown.splitlines()[1:7] == [
+            *("  ○ a", "Work", "  ○ b", "    ○ c  (optional)", "Later", "  ○ d"),
+        ]
 
     def test_the_settings_say_where_it_is_and_what_is_optional(
         self, ralph: Ralph, repository: Path

@@ -292,14 +292,17 @@ def plan_summary(
 
 
 def _show_plan(parsed: ParsedPlan) -> None:
-    section = None
+    section, is_optional = "", False
     for task in parsed.plan.tasks:
-        if task.section != section:
-            section = task.section
-            print_text(f"{section or '(no section)'}{'  (optional)' if task.optional else ''}")
+        # A subtask is shown below its task, whatever section the format names for it.
+        if task.depth == 0 and task.section != section:
+            section, is_optional = task.section, task.optional
+            print_text(f"{section or 'No section'}{'  (optional)' if is_optional else ''}")
         indent = "  " * (task.depth + 1)
+        optional = "  (optional)" if task.optional and not is_optional else ""
         blocked = f"  (blocked by: {task.blocked_by})" if task.blocked_by else ""
-        print_text(f"{indent}{STATE_MARKS[task.state]} {task.title}  [{task.id}]{blocked}")
+        shown = f"{STATE_MARKS[task.state]} {task.title}  [{task.id}]"
+        print_text(f"{indent}{shown}{optional}{blocked}")
     for problem in parsed.problems:
         print_text(f"line {problem.line}: {problem.code}: {problem.message}")
 
