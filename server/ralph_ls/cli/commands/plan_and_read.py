@@ -217,13 +217,15 @@ def _dialect_of(agent: str, config: Config) -> Dialect:
 
 def _plan_text(place: PlanLocation) -> str:
     is_named = Path(place.path).is_absolute()
-    if not is_named or Path(place.path).is_dir():
-        root = Path("/") if is_named else current_worktree().worktree.root
+    root = Path("/") if is_named else current_worktree().worktree.root
+    path = root / place.path
+    if path.is_dir() or not (is_named or path.is_file()):
         return text_of_plan(root, place)
-    data = read_plan_file(Path(place.path))
+    shown = os.path.relpath(path) if path.is_relative_to(Path.cwd()) else place.path
+    data = read_plan_file(path)
     if data is None:
-        raise PlanMissing(f"there is no plan {place.path}; list the plans here: ralph plan --all")
-    require_utf8(data, place.path)
+        raise PlanMissing(f"there is no plan {shown}; list the plans here: ralph plan --all")
+    require_utf8(data, shown)
     return data.decode("utf-8")
 
 
