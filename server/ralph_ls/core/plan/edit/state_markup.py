@@ -20,7 +20,7 @@ from typing import NamedTuple
 from ralph_ls.core.plan.diff.text_diff import TextChange
 from ralph_ls.core.plan.edit.proposals import Lines, item_text
 from ralph_ls.core.plan.model import Task, TaskKind
-from ralph_ls.core.plan.parse.items import read_field
+from ralph_ls.core.plan.parse.items import read_field, read_status_part
 from ralph_ls.core.plan.parse.lines import find_marks
 from ralph_ls.core.plan.parse.non_list_items import TableColumns, cells_of, read_columns
 from ralph_ls.core.plan.parse.state_words import (
@@ -78,16 +78,28 @@ def write_status_lines(lines: Sequence[str], word: StateWord) -> list[StatePiece
     """Propose to write it in the lines ``Status: …`` below, of which the first counts."""
     found: list[StatePiece] = []
     for number, line in enumerate(lines[1:], 1):
-        field = read_field(item_text(line))
-        if field is not None and field.name == "status" and read_state(field.value) is not None:
-            value = line[line.index(":") + 1 :].lstrip("*_")
-            start = len(line) - len(value)
-            found.append(StatePiece(number, start, len(line), reword_state(value, word)))
+        place = _status_value(line)
+        if place is not None and read_state(line[slice(*place)]) is not None:
+            found.append(StatePiece(number, *place, reword_state(line[slice(*place)], word)))
     return found
+
+
+def _status_value(line: str) -> tuple[int, int] | None:
+    field = read_field(item_text(line))
+    if field is None:
+        return read_status_part(line)
+    if field.name != "status":
+        return None
+    value = line[line.index(":") + 1 :].lstrip("*_")
+    return len(line) - len(value), len(line)
 
 
 def reword_state(text: str, word: StateWord) -> str:
     """Write a state in the way of another one: marks, emoji and case stay as they are."""
+    box = _STATUS_BOX.match(text)
+    if box is not None:
+        mark = "x" if word.state is TaskState.DONE else " "
+        return f"{box[1]}[{mark}]{box[2]}{reword_state(text[box.end() :], word)}"
     return _STATUS_LINE_WORDS.sub(
         lambda found: _write_state_word(*found.groups(""), word=word), text, count=1
     )
@@ -172,6 +184,7 @@ def _write_state_word(before: str, sign: str, old_word: str, after: str, *, word
 _TAG = re.compile(r"\[([^\[\]]+)\](?!\()")
 _CIRCLES = "🟢🟡🔴🔵🟠⚪"
 _SQUARES = "☐☑"
+_STATUS_BOX = re.compile(r"([*_` \t]*)\[[ xX]?\]([ \t]*)(?=\S)")
 _STATUS_LINE_WORDS = re.compile(
     r"\A([*_` \t]*)((?:[🟢🟡🔴🔵🟠⚪✅✔☑✓🔄🚧⏳⬜◻☐🔲⭕❌🚫⛔🛑⏭]\ufe0f?)?)"
     r"(?:[ \t]*([^*_` \t].*?))??([*_` \t]*)\Z",

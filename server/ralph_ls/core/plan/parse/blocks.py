@@ -191,9 +191,21 @@ def _simple_rows(
 
 def _class_of(heading: PlanItemDraft) -> HeadingClass:
     name = heading.section.name
-    return HeadingClass.STATED if name is None or has_state(heading) else name
+    if name is None:
+        return HeadingClass.STATED
+    return _STATED_CLASS.get(name, HeadingClass.STATED) if has_state(heading) else name
 
 
+_STATED_CLASS = {
+    HeadingClass.TASK: HeadingClass.STATED_TASK,
+    HeadingClass.STEP: HeadingClass.STATED_STEP,
+}
+STATED = frozenset({HeadingClass.STATED, HeadingClass.STATED_TASK, HeadingClass.STATED_STEP})
+"""The classes of the headings that say their state."""
+
+
+_SETTLED = frozenset({"x", "X", "-"})
+_TASKS = SectionKind.TASKS
 _NO_LISTS = frozenset({SectionKind.NOTES, SectionKind.PROSE})
 OpenSections = tuple[HeadingSection, ...]
 
@@ -248,6 +260,13 @@ class BlockReading:
         """Its tasks except those of plain lines, which all have boxes."""
         return self._rows or ()
 
+    def sections(self) -> Iterator[HeadingSection]:
+        """The sections of its tasks."""
+        if self._rows is not None:
+            yield from (row.section for row in self._rows)
+        elif self.tally:
+            yield self.block.leave[-1]
+
     def occupied(self) -> Iterator[HeadingSection]:
         """The sections of its tasks, except of tasks that are headings."""
         if self._rows is not None:
@@ -271,6 +290,8 @@ class PlanBlock:
         "leave",
         "level",
         "n_boxes",
+        "n_listed",
+        "n_open",
         "numbered",
         "others",
         "text",
@@ -284,6 +305,10 @@ class PlanBlock:
         """Of the heading that it begins with, else 0."""
         self.n_boxes = 0
         """How many items are tasks for their box."""
+        self.n_listed = 0
+        """How many items are directly in sections that are named for tasks, plain lines apart."""
+        self.n_open = 0
+        """How many of them are open by it."""
         self.numbered: frozenset[HeadingSection] = frozenset()
         """The sections in which a numbered item has a box."""
         self.headings: tuple[tuple[HeadingSection, HeadingClass], ...] = ()
@@ -297,6 +322,11 @@ class PlanBlock:
         self._own: frozenset[HeadingSection] = frozenset()
         self._reading: BlockReading | None = None
         self._read_as: PlanContext | None = None
+
+    @property
+    def has_items(self) -> bool:
+        """Whether it has list items or headings that could be tasks, none of them plain."""
+        return bool(self._items)
 
     def read_in(self, context: PlanContext) -> BlockReading:
         """Parse it as part of a plan; the same object if nothing has changed for it."""
@@ -319,7 +349,7 @@ class PlanBlock:
     def named_headings(self) -> Iterator[PlanItemDraft]:
         """The headings that are named like tasks or steps and have no state."""
         for item in self._items:
-            if item.kind is TaskKind.HEADING and _class_of(item) is not HeadingClass.STATED:
+            if item.kind is TaskKind.HEADING and _class_of(item) not in STATED:
                 yield item
 
     def _narrow(self, context: PlanContext) -> PlanContext:
@@ -332,8 +362,14 @@ class PlanBlock:
         """Keep the scanned items, and collect the facts that matter for the whole plan."""
         self._items, self._odd = items, odd
         self._own = frozenset(item.section for item in items)
-        self.n_boxes = sum(map(counts_with_box, items))
+        boxed = [item for item in items if counts_with_box(item)]
+        self.n_boxes = len(boxed)
+        self.n_open = sum(item.box not in _SETTLED for item in boxed)
         self.numbered = frozenset(numbered_sections(items))
+        self.n_listed = sum(
+            item.kind is TaskKind.ITEM and item.section.is_named and item.section.kind is _TASKS
+            for item in items
+        )
         listed = [item for item in items if item.section.kind not in _NO_LISTS]
         self.headings = tuple(
             (item.section, _class_of(item)) for item in listed if item.kind is TaskKind.HEADING
@@ -349,7 +385,7 @@ class PlanBlock:
         if section.kind is not SectionKind.NOTES:
             states = ((TaskState.TODO, n_open), (TaskState.DONE, n_done))
             tally = {(state, section.optional): n for state, n in states if n}
-            self.n_boxes = n_open + n_done
+            self.n_boxes, self.n_open = n_open + n_done, n_open
             self.numbered = frozenset({section} if is_numbered else ())
         self._reading = BlockReading(self, None, tally=tally)
 

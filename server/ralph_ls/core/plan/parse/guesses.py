@@ -10,9 +10,9 @@ from itertools import pairwise
 
 from ralph_ls.core.plan.model import GuessCause, PlanGuess, TaskKind
 from ralph_ls.core.plan.parse.blocks import BlockReading
-from ralph_ls.core.plan.parse.headings import HeadingClass, HeadingSection, SectionKind
+from ralph_ls.core.plan.parse.headings import HeadingSection, SectionKind
 from ralph_ls.core.plan.parse.lines import lines_of
-from ralph_ls.core.plan.parse.non_list_items import cells_of, has_tag, read_columns
+from ralph_ls.core.plan.parse.non_list_items import cells_of, has_tag, opens_with_tag, read_columns
 from ralph_ls.core.plan.parse.state_words import find_sign
 from ralph_ls.core.plan.parse.task_rules import ParsedRow, PlanContext
 from ralph_ls.protocol.task_words import TaskState
@@ -58,6 +58,8 @@ def _cause_of(row: ParsedRow, text: str, context: PlanContext) -> GuessCause | N
         and not _is_stated(text[row.start : row.end])
     ):
         return GuessCause.FINISHED
+    if opens_with_tag(text[row.start : row.end].lstrip(" \t-*+")):
+        return None
     is_guess = context.has_box or section.kind is SectionKind.PLAIN
     return GuessCause.LINES if is_guess else None
 
@@ -88,18 +90,25 @@ def _name_of(row: ParsedRow, text: str, cause: GuessCause) -> str:
 def _unread(
     placed: Sequence[tuple[BlockReading, int, int]], context: PlanContext
 ) -> Iterator[tuple[int, str]]:
-    """The headings that are named like tasks, are none, and have none below them."""
-    occupied: set[HeadingSection | None] = set(context.headings)
+    """The headings that are named like tasks or steps, are none, and have none below them."""
+    occupied: set[HeadingSection] = set()
+    for section in context.headings:
+        occupied.update(_with_parents(section))
     for reading, _, _ in placed:
-        for occupant in reading.occupied():
-            section: HeadingSection | None = occupant
-            while section is not None and section not in occupied:
-                occupied.add(section)
-                section = section.parent
-    for reading, first, _ in placed:
-        for item in reading.block.named_headings():
+        for section in reading.occupied():
+            occupied.update(_with_parents(section))
+    unread: list[tuple[int, str]] = []
+    for reading, first, _ in reversed(placed):
+        for item in reversed(tuple(reading.block.named_headings())):
             section = item.section
             is_list = section.kind not in {SectionKind.NOTES, SectionKind.PROSE}
-            is_task = is_list and section.name is HeadingClass.TASK
-            if is_task and section not in occupied and not section.is_done:
-                yield first + item.line, section.title
+            if is_list and section not in occupied and not section.is_done:
+                unread.append((first + item.line, section.title))
+                occupied.update(_with_parents(section))
+    return reversed(unread)
+
+
+def _with_parents(section: HeadingSection | None) -> Iterator[HeadingSection]:
+    while section is not None:
+        yield section
+        section = section.parent

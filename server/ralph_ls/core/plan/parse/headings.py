@@ -15,13 +15,16 @@ from typing import NamedTuple
 
 from ralph_ls.core.plan.parse.section_words import (
     DONE,
+    FIX_PLANS,
     NOTES,
+    NUMBERED,
     PRIORITIES,
+    PROGRESS,
     PROSE,
     PROSE_LAST_WORDS,
     STEP_NAME,
+    STEP_SECTIONS,
     STEPS,
-    SUB_STEP,
     TASK_NAME,
     TASKS,
 )
@@ -51,10 +54,16 @@ class HeadingClass(Enum):
 
     STATED = auto()
     """It has a state."""
+    STATED_TASK = auto()
+    """It has a state and is named like a task, so that those beside it are tasks, too."""
+    STATED_STEP = auto()
+    """The same for a part of the work."""
+    LISTED = auto()
+    """It is numbered, directly in a section for tasks: ``### 1. …`` below ``## To do``."""
     TASK = auto()
     """It is named like a task: ``Task 1: …``, ``T001: …``."""
     STEP = auto()
-    """It is named like a part of the work: ``Phase 1: …``."""
+    """It is named like a part of the work, or numbered in one: ``Phase 1: …``, ``1.2 …``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -113,7 +122,10 @@ def open_section(
     inherited = SectionKind.PLAIN if is_below_title else parent.kind
     is_plain = words.kind is SectionKind.PLAIN
     is_title = level == 1 and is_first
-    kind = _combine(words.kind, inherited)
+    name = words.name or _name_by_place(title, parent)
+    # What is below a numbered heading describes it.
+    is_listed = is_plain and name is HeadingClass.LISTED
+    kind = words.kind if is_listed else _combine(words.kind, inherited)
     return HeadingSection(
         title=title,
         level=level,
@@ -127,14 +139,38 @@ def open_section(
         is_done=words.is_done if words.is_done is not None else parent.is_done,
         holds_steps=is_title or words.holds_steps or words.is_optional,
         in_task_file=parent.in_task_file or (is_below_title and parent.kind is SectionKind.TASKS),
-        name=words.name or _sub_step(title, parent),
+        name=name,
     )
 
 
-def _sub_step(title: str, parent: HeadingSection) -> HeadingClass | None:
-    """``1.2 Parser`` below ``Phase 1`` divides it."""
-    is_sub_step = parent.name is HeadingClass.STEP and SUB_STEP.match(title) is not None
-    return HeadingClass.STEP if is_sub_step else None
+def is_backlog(section: HeadingSection) -> bool:
+    """Whether it is in a section that is called Backlog, and optional for that alone."""
+    around: HeadingSection | None = section
+    while around is not None and around.optional:
+        if _normalise(around.title) == _BACKLOG:
+            return not _is_optional(around.title.lower().replace(_BACKLOG, ""), _OPTIONAL)
+        around = around.parent
+    return False
+
+
+def goes_with_backlog(section: HeadingSection) -> bool:
+    """Whether a board has such a section beside its backlog: in progress, or done."""
+    if section.kind in {SectionKind.DONE, SectionKind.ISSUES} or is_backlog(section):
+        return True
+    return _normalise(section.title) in PROGRESS
+
+
+def _name_by_place(title: str, parent: HeadingSection) -> HeadingClass | None:
+    """``1. Parser`` is a task below ``To do``, and a part of ``Phase 1`` or ``Steps``."""
+    if NUMBERED.match(title) is None:
+        return None
+    is_for_tasks = parent.kind is SectionKind.TASKS
+    if is_for_tasks and parent.is_named:
+        return HeadingClass.LISTED
+    is_divided = parent.level > 0 and parent.holds_steps
+    if parent.is_title:
+        is_divided = is_for_tasks or _normalise(parent.title) in FIX_PLANS
+    return HeadingClass.STEP if is_divided or parent.name is HeadingClass.STEP else None
 
 
 class _TitleWords(NamedTuple):
@@ -149,6 +185,8 @@ class _TitleWords(NamedTuple):
     name: HeadingClass | None
 
 
+_BACKLOG = "backlog"
+_OPTIONAL = ("optional", "future", "later")
 _LONGEST_HEADING_JUDGED = 200
 _MARKS = str.maketrans("", "", "*`~")
 _NUMBERING = re.compile(r"(?:phase |step )?\d+(?:\.\d+)*[.):]?\s+")
@@ -200,7 +238,7 @@ def _judge_title(title: str, optional_sections: tuple[str, ...]) -> _TitleWords:
         priority,
         is_optional,
         _read_done(title, kind),
-        STEPS.match(bare) is not None,
+        STEPS.match(bare) is not None or words in STEP_SECTIONS,
         _read_name(bare),
     )
 

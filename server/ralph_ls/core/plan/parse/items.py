@@ -93,6 +93,12 @@ def read_field(text: str) -> ItemField | None:
     return None if found is None else ItemField(found[1].lower(), fold_whitespace(found[2]))
 
 
+def read_status_part(text: str) -> tuple[int, int] | None:
+    """The span of the value in ``Story: US-1 | **Status**: [x] done | Model: m``."""
+    found = None if text.startswith("|") else _STATUS_PART.search(text)
+    return None if found is None else found.span(1)
+
+
 def note_field(owner: PlanItemDraft, found: ItemField) -> None:
     """Record a field in a line inside an item; the first of a kind counts."""
     if found.name == "blocked by":
@@ -155,6 +161,9 @@ _FIELD = re.compile(
     r"[*_]{0,3}(acceptance criteria|criteria|done when|blocked by|needs|severity|status)"
     r"[*_]{0,3}[ \t]*:[*_]{0,3}(.*)",
     re.IGNORECASE | re.DOTALL,
+)
+_STATUS_PART = re.compile(
+    r"\|[ \t]*[*_]{0,3}status[*_]{0,3}[ \t]*:[*_]{0,3}[ \t]*([^|]*[^|\s])", re.IGNORECASE
 )
 _REASONS = frozenset({"blocked by", "needs"})
 _LABELS = frozenset({"acceptance criteria", "criteria", "done when"})

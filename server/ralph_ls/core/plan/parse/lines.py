@@ -62,10 +62,13 @@ def advance_column(column: int, passed: str) -> int:
 
 
 def find_marks(line: str) -> ListMarks | None:
-    """Find marker, box and text of a line that holds a list item; None for any other line."""
+    """Find marker, box and text of a line that holds a list item; None for any other line.
+
+    A line that begins with a box and has no marker, ``[ ] Parse``, is an item, too.
+    """
     found = _MARKER.match(line)
     if found is None:
-        return None
+        return _find_bare_box(line)
     if line[found.end() : found.end() + 1] == found[1] and is_thematic_break(line):
         return None
     starts = [found.start(1)]
@@ -106,7 +109,16 @@ _TAB = 4
 _MOST_MARKERS = 20
 _RULE_LENGTH = 3
 _MARKER = re.compile(r"\ufeff?[ \t]*([-*+]|[0-9]{1,9}[.)])(?:[ \t]+|\Z)")
+_BARE_BOX = re.compile(r"\ufeff? ?\[([ xX~!/-]?)\][ \t]+(?=\S)")
 _BOX = re.compile(r"\[([^\[\]]{0,3})\]")
+
+
+def _find_bare_box(line: str) -> ListMarks | None:
+    found = _BARE_BOX.match(line)
+    if found is None:
+        return None
+    begin = found.start(1) - 1
+    return ListMarks(starts=(begin,), contents=(begin,), box=found.span(1), text=found.end())
 
 
 def _find_box(line: str, at: int) -> tuple[int, int] | None:

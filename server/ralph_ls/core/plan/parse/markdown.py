@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from ralph_ls.core.plan.model import LazyTuple, ParsedPlan, Plan, Tally, Task, TaskKind
 from ralph_ls.core.plan.parse.blocks import (
+    STATED,
     BlockReading,
     OpenSections,
     PlanBlock,
@@ -30,7 +31,13 @@ from ralph_ls.core.plan.parse.blocks import (
 )
 from ralph_ls.core.plan.parse.dialect import PLAIN, MarkdownDialect, find_dialect
 from ralph_ls.core.plan.parse.guesses import find_guesses
-from ralph_ls.core.plan.parse.headings import HeadingClass, HeadingSection, open_document
+from ralph_ls.core.plan.parse.headings import (
+    HeadingClass,
+    HeadingSection,
+    goes_with_backlog,
+    is_backlog,
+    open_document,
+)
 from ralph_ls.core.plan.parse.lines import BlockFinding, find_marks, lines_of
 from ralph_ls.core.plan.parse.scanner import begins_block
 from ralph_ls.core.plan.parse.task_rules import ParsedRow, PlanContext
@@ -152,7 +159,7 @@ def parse_markdown(
         blocks.append(block)
         position += len(block.text)
         sections = block.leave
-    known = _Known(0, 0, Counter(), Counter()).step(blocks, ())
+    known = _Known(0, 0, 0, 0, Counter(), Counter()).step(blocks, ())
     return _show_all(text, names, dialect, blocks, known)
 
 
@@ -215,6 +222,10 @@ class _Known(NamedTuple):
     """The facts of all blocks that matter for the whole plan, added up."""
 
     n_boxes: int
+    n_open: int
+    """Boxes that are not ticked."""
+    n_listed: int
+    """Items in sections that are named for tasks."""
     n_dashes: int
     """Blocks with ``[-]``."""
     others: Counter[HeadingClass | None]
@@ -224,9 +235,11 @@ class _Known(NamedTuple):
     def step(self, fresh: Sequence[PlanBlock], gone: Sequence[PlanBlock]) -> _Known:
         """Add the new blocks, and subtract the removed ones."""
         numbered, others = self.numbered.copy(), self.others.copy()
-        n_boxes, n_dashes = self.n_boxes, self.n_dashes
+        n_boxes, n_open, n_listed, n_dashes, *_ = self
         for block in fresh:
             n_boxes += block.n_boxes
+            n_open += block.n_open
+            n_listed += block.n_listed
             n_dashes += block.has_dash
             if block.numbered:
                 numbered.update(block.numbered)
@@ -234,21 +247,35 @@ class _Known(NamedTuple):
                 others.update(block.others)
         for block in gone:
             n_boxes -= block.n_boxes
+            n_open -= block.n_open
+            n_listed -= block.n_listed
             n_dashes -= block.has_dash
             numbered.subtract(block.numbered)
             others.subtract(block.others)
-        return _Known(n_boxes, n_dashes, +others, +numbered)
+        return _Known(n_boxes, n_open, n_listed, n_dashes, +others, +numbered)
 
     def headings(self) -> frozenset[HeadingClass]:
-        """Which headings may be tasks: with a state, and where there are no boxes by their name.
+        """Which headings may be tasks: with a state, or by their place or name.
 
+        A name counts where there are no boxes, and beside headings of the same kind with a state.
         Those named like steps are tasks only where none is named like a task.
         """
-        found = {HeadingClass.STATED} & self.others.keys()
-        if self.n_boxes or (not found and None in self.others):
-            return frozenset(found)
-        named = HeadingClass.TASK if HeadingClass.TASK in self.others else HeadingClass.STEP
-        return frozenset(found | ({named} & self.others.keys()))
+        stated = STATED & self.others.keys()
+        if not self.n_boxes and not stated and None in self.others:
+            return frozenset()
+        wanted = {HeadingClass.LISTED}
+        if not self.n_boxes:
+            is_task = HeadingClass.TASK in self.others
+            wanted.add(HeadingClass.TASK if is_task else HeadingClass.STEP)
+        elif self.n_open:
+            wanted |= {name for name, beside in _BESIDE.items() if beside in stated}
+        return frozenset(stated | (wanted & self.others.keys()))
+
+
+_BESIDE = {
+    HeadingClass.TASK: HeadingClass.STATED_TASK,
+    HeadingClass.STEP: HeadingClass.STATED_STEP,
+}
 
 
 def _is_below(block: PlanBlock, sections: OpenSections) -> bool:
@@ -335,6 +362,7 @@ def _context_of(
         numbered=frozenset(known.numbered),
         headings=frozenset(),
         dialect=dialect,
+        has_lists=known.n_listed > 0,
     )
     if not classes:
         return context
@@ -361,11 +389,37 @@ def _show(source: _Source) -> ParsedPlan:
     readings, tally = source.readings, source.tally
     tasks = LazyTuple(lambda: make_tasks(readings), tally.total())
     plan = Plan(tasks=tasks, known_tally=tally, pick=partial(pick_tasks, readings))
+    if _is_all_backlog(readings, tally):
+        plan = _require_backlog(readings)
     found = LazyTuple(lambda: _make_problems(readings, tally))
     problems = LazyTuple(lambda: tuple(problem for problem, _ in found))
     spans = LazyTuple(lambda: tuple(span for _, span in found))
     guesses = LazyTuple(lambda: find_guesses(tuple(block_positions(readings)), source.context))
     return ParsedPlan(plan=plan, problems=problems, spans=spans, guesses=guesses, source=source)
+
+
+def _is_all_backlog(readings: Sequence[BlockReading], tally: Tally) -> bool:
+    """Whether tasks are in a section Backlog, and none are planned anywhere else."""
+    if not any(optional for _, optional in tally):
+        return False
+    has_backlog = False
+    for reading in readings:
+        for section in reading.sections():
+            if not section.optional and not goes_with_backlog(section):
+                return False
+            has_backlog = has_backlog or is_backlog(section)
+    return has_backlog
+
+
+def _require_backlog(readings: Sequence[BlockReading]) -> Plan:
+    """The plan whose backlog is what is to be worked on."""
+    places = {section for reading in readings for section in reading.sections()}
+    names = {section.title for section in places if is_backlog(section)}
+    tasks = tuple(
+        task._replace(optional=False) if task.section in names else task
+        for task in make_tasks(readings)
+    )
+    return Plan(tasks=tasks, known_tally=Counter((task.state, task.optional) for task in tasks))
 
 
 _Problem: TypeAlias = "tuple[PlanProblem, tuple[int, int]]"
@@ -374,8 +428,6 @@ _Problem: TypeAlias = "tuple[PlanProblem, tuple[int, int]]"
 
 def _make_problems(readings: Sequence[BlockReading], tally: Tally) -> tuple[_Problem, ...]:
     """All problems with their places, in the order of the text."""
-    from ralph_ls.protocol.plan import PlanProblem
-
     ids = Counter(task_id for reading in readings for task_id in reading.explicit())
     repeated = {task_id for task_id, n_tasks in ids.items() if n_tasks > 1}
     used_ids: Counter[str] = Counter()
@@ -388,12 +440,19 @@ def _make_problems(readings: Sequence[BlockReading], tally: Tally) -> tuple[_Pro
         if found:
             problems += _place(found, reading.block.text, line)
     if not any(tally.values()):
-        message = "the plan has no tasks; add one, such as: - [ ] Describe the first task"
-        first = next(lines_of(readings[0].block.text))[1] if readings else ""
-        problem = PlanProblem(code="no-tasks", message=message, line=1)
-        problems.append((problem, _words_of(first)))
+        problems.append(_no_tasks(readings))
         problems.sort(key=lambda found: found[0].line)
     return tuple(problems)
+
+
+def _no_tasks(readings: Sequence[BlockReading]) -> _Problem:
+    from ralph_ls.protocol.plan import PlanProblem
+
+    has_items = any(reading.block.has_items for reading in readings)
+    finding = "no line has a box; put one before each task" if has_items else "add one"
+    message = f"the plan has no tasks; {finding}, such as: - [ ] Describe the first task"
+    first = next(lines_of(readings[0].block.text))[1] if readings else ""
+    return PlanProblem(code="no-tasks", message=message, line=1), _words_of(first)
 
 
 def _place(found: Iterable[BlockFinding], text: str, first: int) -> Iterator[_Problem]:

@@ -15,6 +15,7 @@ from ralph_ls.core.plan.parse.headings import HeadingClass, HeadingSection
 from ralph_ls.core.plan.parse.items import PlanItemDraft
 from ralph_ls.core.plan.parse.lines import MarkdownLine
 from ralph_ls.core.plan.parse.section_words import (
+    DETAIL_COLUMNS,
     PART_COLUMNS,
     PRIORITY_COLUMNS,
     STATE_COLUMNS,
@@ -35,6 +36,8 @@ class TableColumns:
     """The meaning of the columns of a table; None for those that the header does not name."""
 
     title: int | None
+    detail: int | None = None
+    """What the title is about; a part of the work is named by both."""
     state: int | None
     priority: int | None
 
@@ -46,7 +49,7 @@ class TableRow(NamedTuple):
     """As the text of a list item is written, with the id in front."""
     box: str | None
     written_state: TaskState | None
-    """Only where there is no box."""
+    """Only where there is no box; None for a word that is unknown."""
     mark: tuple[int, int]
     """Inside the box, or the cell with the state; positions in the line."""
     priority: str | None
@@ -58,15 +61,23 @@ def read_columns(head: str, rule: str) -> TableColumns | None:
     if "|" not in head or _RULE.fullmatch(rule) is None:
         return None
     names = [head[begin:end].strip(" \t*_`").lower() for begin, end in cells_of(head)]
+    title, detail = _first(names, TITLE_COLUMNS), _first(names, DETAIL_COLUMNS)
+    if title is None and (part := _first(names, PART_COLUMNS)) is not None:
+        title = part
+    elif title is None:
+        title, detail = detail, None
+    else:
+        detail = None
     return TableColumns(
-        title=_first(names, TITLE_COLUMNS if TITLE_COLUMNS.intersection(names) else PART_COLUMNS),
+        title=title,
+        detail=detail,
         state=_first(names, STATE_COLUMNS),
         priority=_first(names, PRIORITY_COLUMNS),
     )
 
 
 def read_row(line: str, columns: TableColumns) -> TableRow | None:
-    """Parse one row of a table; None where it has no state or no text."""
+    """Parse one row of a table; None where it has no cell for a state, or no text."""
     cells = list(cells_of(line))
     texts = [line[begin:end].strip().replace("\\|", "|") for begin, end in cells]
     box, mark, written_state = None, None, None
@@ -80,12 +91,12 @@ def read_row(line: str, columns: TableColumns) -> TableRow | None:
         begin, end = cells[columns.state]
         cell = texts[columns.state]
         written_state = TaskState.TODO if cell in _EMPTY_CELLS else read_state(cell)
+        if written_state is None and len(cell) > _LONGEST_STATE:
+            return None
         mark = (end - len(line[begin:end].lstrip()), begin + len(line[begin:end].rstrip()))
-    if mark is None or (box is None and written_state is None):
+    if mark is None:
         return None
-    priority = None
-    if columns.priority is not None and columns.priority < len(texts):
-        priority = texts[columns.priority].lower() or None
+    priority = _cell_in(texts, columns.priority).lower() or None
     text = _text_of(texts, columns)
     if not text:
         return None
@@ -96,6 +107,8 @@ _RULE = re.compile(r"\s*\|?[\s:]*-[-\s:|]*")
 _CELL_BOX = re.compile(r"\s*(?:[-*+]\s+)?\[([ xX~!\-]?)\]\s*")
 _EMPTY_CELLS = frozenset({"", "-", "\u2013", "\u2014"})
 """What a state column has for a task that was not begun."""
+_LONGEST_STATE = 24
+"""Characters of a cell; longer ones without a known word are prose."""
 _EDGE = re.compile(r"(?<!\\)\|")
 
 
@@ -116,10 +129,13 @@ def _first(names: list[str], wanted: frozenset[str]) -> int | None:
     return next((index for index, name in enumerate(names) if name in wanted), None)
 
 
+def _cell_in(texts: list[str], index: int | None) -> str:
+    return texts[index] if index is not None and index < len(texts) else ""
+
+
 def _text_of(texts: list[str], columns: TableColumns) -> str:
     """The title of the row: its title column, else the longest cell without a state."""
-    named = columns.title
-    title = texts[named] if named is not None and named < len(texts) else ""
+    title, detail = _cell_in(texts, columns.title), _cell_in(texts, columns.detail)
     if not title:
         others = (
             text
@@ -127,6 +143,8 @@ def _text_of(texts: list[str], columns: TableColumns) -> str:
             if index not in (columns.state, columns.priority) and not text.isdecimal()
         )
         title = max(others, key=len, default="")
+    elif detail:
+        title = f"{title}: {detail}"
     given = next((text for text in texts if is_explicit_id(text.strip("*`"))), "").strip("*`")
     if title.strip("*`") == given:
         return given
@@ -176,10 +194,15 @@ def has_tag(text: str) -> bool:
     return _TAG.search(text) is not None
 
 
+def opens_with_tag(text: str) -> bool:
+    """Whether a tag is where a box would be: ``[blocked] Wait for the key``."""
+    return _TAG.match(text) is not None and text.startswith("[")
+
+
 def row_item(
     line: MarkdownLine, columns: TableColumns, section: HeadingSection
 ) -> PlanItemDraft | None:
-    """Read a line of a table; None where it has no state or no name."""
+    """Read a line of a table; None where it has no cell for a state, or no name."""
     row = read_row(line.text, columns)
     if row is None:
         return None

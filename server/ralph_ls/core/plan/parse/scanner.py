@@ -20,17 +20,21 @@ only the changed blocks are scanned again.
 from __future__ import annotations
 
 import re
+from bisect import insort
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 from ralph_ls.core.markdown_fences import CODE_INDENT
 from ralph_ls.core.plan.parse.headings import HeadingSection, open_document, open_section
 from ralph_ls.core.plan.parse.items import (
+    ItemField,
     PlanItemDraft,
     add_criterion,
     attach_item,
     note_field,
     read_field,
+    read_status_part,
 )
 from ralph_ls.core.plan.parse.lines import (
     BlockFinding,
@@ -55,6 +59,7 @@ from ralph_ls.core.plan.parse.non_list_items import (
     row_item,
 )
 from ralph_ls.core.plan.parse.titles import fold_whitespace, strip_comments
+from ralph_ls.protocol.task_words import TaskState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +112,8 @@ _LINE = re.compile(r"([^\r\n]*)(\r\n?|\n|)")
 _BLOCK_START = re.compile(
     r"(?:[-*+]|[0-9]{1,9}[.)])[ \t]+\[[ xX~!-]\][ \t]|#{1,6}(?:[ \t]|[\r\n]|\Z)"
 )
-_ITEM_FIRST = frozenset("-*+0123456789")
+_ITEM_FIRST = frozenset("-*+0123456789[")
+_PROSE_FIRST = frozenset("0123456789[")
 _MARKS = str.maketrans("", "", "*`~")
 
 
@@ -126,10 +132,12 @@ class _Scan:
         "items",
         "last_line",
         "lone_line",
+        "n_stated",
         "optional_sections",
         "paragraph",
         "paragraph_line",
         "sections",
+        "unclear",
     )
 
     def __init__(
@@ -157,6 +165,10 @@ class _Scan:
         """The last line of prose outside lists."""
         self.columns: TableColumns | None = None
         """Those of the table that is open."""
+        self.n_stated = 0
+        """The number of its rows with a known state."""
+        self.unclear: list[PlanItemDraft] = []
+        """Those with an unknown one."""
         self.heading: PlanItemDraft | None = None
         """The heading above the lines, if its words allow that it is a task."""
         self.heading_at = 0
@@ -184,6 +196,7 @@ class _Scan:
         if self.block is not None:
             self.findings.append(unclosed_finding(self.block))
         self._close_items(-2)
+        self._close_table()
         self._close_heading(self.last_line)
         return tuple(self.items), tuple(self.findings)
 
@@ -245,11 +258,13 @@ class _Scan:
             self._take_paragraph(line, continues=continues)
 
     def _find_item(self, line: MarkdownLine, *, continues: bool) -> ListMarks | None:
-        """Find an item; as in CommonMark, only ``1.`` or a box interrupts a paragraph of prose."""
+        """Find an item; as in CommonMark, only ``1.`` or ``- [ ]`` interrupts a paragraph."""
         marks = find_marks(line.text)
-        if marks is None or self.frames or not continues or marks.box is not None:
+        if marks is None or self.frames or not continues:
             return marks
-        is_prose = line.stripped[0].isdigit() and not line.stripped.startswith(("1.", "1)"))
+        if marks.box is not None and line.stripped[0] != "[":
+            return marks
+        is_prose = line.stripped[0] in _PROSE_FIRST and not line.stripped.startswith(("1.", "1)"))
         return None if is_prose else marks
 
     def _take_item(self, line: MarkdownLine, marks: ListMarks) -> None:
@@ -328,9 +343,11 @@ class _Scan:
     def _update_heading(self, text: str, item: PlanItemDraft | None = None) -> None:
         """Update the heading with the state or criterion in a line or an item below it."""
         heading = self.heading
-        found = None if heading is None else read_field(text)
         if heading is None:
             return
+        found = read_field(text)
+        if found is None and (part := read_status_part(text)) is not None:
+            found = ItemField("status", text[slice(*part)])
         is_known = self.items[self.heading_at : self.heading_at + 1] == [heading]
         if found is None:
             heading.takes_criteria = heading.takes_criteria and item is not None
@@ -384,13 +401,25 @@ class _Scan:
             self._take_row(line, self.columns)
         elif continues:
             self.columns = read_columns(self.paragraph, line.text)
+            self._close_table()
         self.paragraph = line.text
         self._update_heading(line.stripped)
 
     def _take_row(self, line: MarkdownLine, columns: TableColumns) -> None:
         row = row_item(line, columns, self.sections[-1])
-        if row is not None:
+        if row is not None and row.box is None and row.written_state is None:
+            self.unclear.append(row)
+        elif row is not None:
             self.items.append(row)
+            self.n_stated += 1
+
+    def _close_table(self) -> None:
+        """Rows with an unknown state are open where at least as many have a known one."""
+        if len(self.unclear) <= self.n_stated:
+            for row in self.unclear:
+                row.written_state = TaskState.TODO
+                insort(self.items, row, key=attrgetter("line"))
+        self.unclear, self.n_stated = [], 0
 
     def _enter_section(self, *, level: int, title: str) -> None:
         is_first = len(self.sections) == 1

@@ -15,10 +15,13 @@ def _names(*words: str) -> frozenset[str]:
 TASKS = _names(
     "action items|active tasks|backlog|checklist|current task|current tasks|implementation tasks",
     "in progress|next|next steps|next tasks|next up|open|open tasks|outstanding|outstanding tasks",
-    "pending|pending tasks|prioritised tasks|prioritized tasks|remaining|remaining tasks",
-    "remaining work|task breakdown|task list|tasks|to do|to do list|todo|todo list|todos|up next",
+    "not done|not implemented|pending|pending tasks|prioritised tasks|prioritized tasks",
+    "remaining|remaining items|remaining tasks",
+    "queue|remaining work|task breakdown|task list|task queue|tasks|to do",
+    "to do list|todo|todo list|todos|up next|work queue",
     "upcoming|upcoming tasks|work items",
-    "任务|任务列表|任务清单|待办|待办事项|待办任务|待完成|未完成|下一步|实施任务|进行中|任務",
+    "任务|任务列表|任务清单|待办|待办事项|待办任务|待完成|未完成|未完成功能|未完成任务|未完成的任务|待实现",
+    "下一步|实施任务|进行中|任務",
     "タスク|タスク一覧|やること|未完了|未着手|次のステップ|残タスク|残作業|進行中",
     "할 일|작업|작업 목록|남은 작업|다음 단계|진행 중|미완료|태스크",
     "aufgaben|aufgabenliste|offen|offene aufgaben|offene punkte|zu tun|nächste schritte|in arbeit",
@@ -37,6 +40,13 @@ DONE = _names(
     "concluído|concluídas|feito|tarefas concluídas",
 )
 
+PROGRESS = _names(
+    "active|active tasks|blocked|current|current task|current tasks|doing|in progress|in review",
+    "on hold|review|wip|working on|进行中|進行中|진행 중|in arbeit|en cours|en progreso|en curso",
+    "em andamento|em progresso",
+)
+"""Columns of a board between its backlog and what is done."""
+
 NOTES = _names("备注|笔记|メモ|備考|메모|notizen|notas")
 
 PROSE = _names(
@@ -54,10 +64,19 @@ PROSE = _names(
     "voraussetzungen|aperçu|contexte|objectif|objectifs|risques|critères d'acceptation|résumé",
     "resumen|contexto|objetivo|objetivos|riesgos|criterios de aceptación|resumo|riscos",
     "critérios de aceitação|visão geral|change log|dependencies|implementation strategy|estimates",
+    "task notation|notation|task tags|task format|task legend|status values|status definitions",
+    "状态说明|图例|凡例|범례|legende|légende|leyenda|legenda",
     "risk assessment|risks and mitigations|success metrics|metrics|timeline|files|key files",
 )
 
-PROSE_LAST_WORDS = ("guideline", "guidelines", "conventions", "principles", "references")
+PROSE_LAST_WORDS = (
+    " completion notes",
+    "guideline",
+    "guidelines",
+    "conventions",
+    "principles",
+    "references",
+)
 
 STEPS = re.compile(
     r"\W*(?:(?:phase|milestone|sprint|step|stage|phasen?|meilenstein|schritt|étape|jalon|fase|hito|"
@@ -66,11 +85,31 @@ STEPS = re.compile(
 )
 """Beginnings of headings whose numbered lists are tasks in a plan without any box."""
 
+STEP_SECTIONS = _names(
+    "action plan|development plan|execution order|execution plan|fix plan|implementation order",
+    "implementation phases|implementation plan|implementation roadmap|implementation sequence",
+    "implementation stages|implementation steps|migration plan|migration steps|order of work",
+    "phases|roadmap|stages|steps|work plan",
+    "实施步骤|实施计划|实现步骤|修复计划|执行计划|执行步骤|开发计划|开发阶段|开发步骤|工作计划|實作步驟",
+    "実装ステップ|実装手順|実装計画|作業手順|作業計画|구현 단계|구현 계획|작업 계획|작업 순서",
+    "umsetzungsplan|umsetzungsschritte|arbeitsschritte|plan d'action|étapes",
+    "étapes d'implémentation",
+    "pasos|plan de acción|plan de implementación|plano de ação|plano de implementação",
+    "etapas|passos",
+)
+"""Whole headings that do the same."""
+
+FIX_PLANS = _names(
+    "fix plan|bug fix plan|action plan|improvement plan|refactoring plan|修复计划|改进计划",
+    "修正計画|改善計画|수정 계획|plan d'action|plan de acción|plano de ação",
+)
+"""Titles whose numbered chapters are tasks in a plan without boxes."""
+
 _NUMBER = r"[ ]?[#\u2116]?[0-9]+(?:[.-][0-9]+)*[a-z]?\b"
 TASK_NAME = re.compile(
     r"[^\w\[]*(?:[0-9]+(?:\.[0-9]+)*[.)]?[ ]+)?"
-    rf"(?:(?:task|story|ticket|aufgabe|tâche|tarea|tarefa){_NUMBER}"
-    r"|t[0-9]{1,4}\b(?=[ :.\u2013\u2014-])"
+    rf"(?:(?:sub-?)?(?:task|story|ticket|aufgabe|tâche|tarea|tarefa)-?{_NUMBER}"
+    r"|t-?[0-9]{1,4}\b(?=[ :.\u2013\u2014-])"
     rf"|(?:任务|任務|タスク|작업|태스크){_NUMBER})"
 )
 """Beginnings of headings that are named like tasks: ``Task 1: …``, ``T001: …``."""
@@ -78,12 +117,13 @@ TASK_NAME = re.compile(
 STEP_NAME = re.compile(
     rf"[^\w\[]*(?:phase|milestone|sprint|step|stage|slice|epic|iteration|wave|schritt|étape|paso|etapa|passo){_NUMBER}"
     r"|[^\w\[]*第[一二三四五六七八九十0-9]+[阶階步]"
-    r"|[^\w\[]*(?:阶段|步骤|フェーズ|ステップ)[ ]?[0-9]"
+    r"|[^\w\[]*(?:阶段|階段|步骤|步驟|フェーズ|ステップ)[ ]?[一二三四五六七八九十0-9]+"
+    r"(?=\Z|[\s:：、.(（—–-])"  # noqa: RUF001
 )
 """Those that hold tasks elsewhere, but are tasks themselves where nothing else is one."""
 
-SUB_STEP = re.compile(r"\W*[0-9]+\.[0-9]+")
-"""Beginnings of headings that divide one of those."""
+NUMBERED = re.compile(r"\W*(?:[0-9]+\.[0-9]+|[0-9]{1,3}[.)、](?=\s|[^\W0-9]))")
+"""Beginnings of headings that divide one of those, and of a section for tasks."""
 
 PRIORITIES = {
     "P0": _names(
@@ -103,12 +143,17 @@ PRIORITIES = {
 }
 
 TITLE_COLUMNS = _names(
-    "task|title|name|description|story|item|feature|what|step|work|任务|任務|名称|功能|标题|内容",
-    "タスク|項目|機能|작업|항목|기능|내용|aufgabe|titel|beschreibung|tâche|titre|tarea|título",
-    "descripción|tarefa|descrição",
+    "task|title|name|story|item|feature|requirement|step|work|任务|任務|名称|功能|标题",
+    "需求|要求|事项|タスク|項目|機能|작업|항목|기능|aufgabe|titel|tâche|titre|tarea|título|tarefa",
 )
-PART_COLUMNS = _names("stage|phase|milestone|module|component|阶段|模块|フェーズ|단계|etapa|fase")
+PART_COLUMNS = _names(
+    "stage|phase|milestone|module|component|阶段|模块|里程碑|ステップ|フェーズ|단계|etapa|fase|hito"
+)
 """Titles where no column of the others is there."""
+DETAIL_COLUMNS = _names(
+    "description|what|内容|내용|beschreibung|descripción|descrição|描述|说明|説明|설명"
+)
+"""Titles where there is none of these, else what they are about."""
 STATE_COLUMNS = _names(
     "status|state|done|done?|complete|completed|progress|状态|狀態|进度|状態|進捗|状況|상태|진행",
     "stand|zustand|état|statut|estado|situação",

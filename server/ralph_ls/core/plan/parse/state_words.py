@@ -92,7 +92,7 @@ STATE_WORDS: Mapping[str, Mapping[TaskState, str]] = {
     "English": {
         _DONE: "complete|completed|done|finished|implemented|closed|merged|shipped|resolved|yes",
         _BEGUN: "in progress|wip|started|ongoing|partial|partially|doing|in development",
-        _TODO: "todo|to do|not|open|pending|planned|ready|incomplete|backlog|no|upcoming",
+        _TODO: "todo|to do|not|open|pending|planned|ready|incomplete|backlog|no|upcoming|next",
         _BLOCKED: "blocked|on hold|waiting",
         _SKIPPED: "skipped|deferred|cancelled|canceled|obsolete|wont do",
     },
@@ -101,7 +101,7 @@ STATE_WORDS: Mapping[str, Mapping[TaskState, str]] = {
         _BEGUN: "进行中|開發中|开发中|处理中|部分完成|实施中|正在进行|已开始",
         _TODO: "未开始|未完成|待办|待开始|待处理|待开发|待实现|待完成|计划中|规划中|未实现|待定",
         _BLOCKED: "已阻塞|阻塞|受阻|已暂停|暂停|搁置",
-        _SKIPPED: "已取消|取消|已跳过|跳过|已放弃|推迟|延期|不做",
+        _SKIPPED: "已取消|取消|已跳过|跳过|已放弃|推迟|延期|暂缓|不做",
     },
     "Japanese": {
         _DONE: "完了|完了済み|済み|済|実装済み|対応済み|解決済み",
@@ -174,6 +174,9 @@ _LANGUAGE_OF_WORD = {name: language for name, language, _ in reversed(_ROWS)}
 def _pattern_of(name: str) -> str:
     """Languages without spaces need no end of a word."""
     end = "" if name[-1] > "\u2e80" else r"(?!\w)"
+    if name == "ready":
+        # A document is ready for a review, a task is ready.
+        end = r"(?!\w| for\b)"
     return name.replace(" ", r"[\s_-]+") + end
 
 

@@ -32,7 +32,7 @@ from ralph_ls.core.plan.parse.dialect import PLAIN, MarkdownDialect
 from ralph_ls.core.plan.parse.headings import HeadingSection, SectionKind
 from ralph_ls.core.plan.parse.items import ItemRole, PlanItemDraft
 from ralph_ls.core.plan.parse.lines import BlockFinding
-from ralph_ls.core.plan.parse.non_list_items import has_tag
+from ralph_ls.core.plan.parse.non_list_items import has_tag, opens_with_tag
 from ralph_ls.core.plan.parse.state_words import closing_remark, opening_sign, read_state
 from ralph_ls.core.plan.parse.titles import TitleParts, escape_surrogates, is_no_task, read_title
 from ralph_ls.protocol.task_words import Priority, TaskState
@@ -49,6 +49,8 @@ class PlanContext(NamedTuple):
     headings: frozenset[HeadingSection]
     """The sections whose headings are tasks."""
     dialect: MarkdownDialect = PLAIN
+    has_lists: bool = False
+    """Some section that is named for tasks has items, so that those below the title are prose."""
 
 
 class ParsedRow(NamedTuple):
@@ -155,12 +157,20 @@ def _may_be_task(
             return item.parent is None
         case SectionKind.TASKS | SectionKind.PLAIN if context.has_box:
             is_asked = section in context.numbered or (section.is_named and section.kind is _TASKS)
-            return item.is_numbered and item.parent is None and is_asked
+            is_one = (item.is_numbered and is_asked) or opens_with_tag(item.text)
+            return is_one and item.parent is None
         case SectionKind.PLAIN:
-            is_asked = section.in_task_file or (item.is_numbered and section.holds_steps)
+            is_asked = section.in_task_file or _is_step(item, context)
             return item.parent is None and (is_asked or section in stated)
         case _:
             return False
+
+
+def _is_step(item: PlanItemDraft, context: PlanContext) -> bool:
+    """Whether a numbered item is a task by its section, in a plan without boxes."""
+    section = item.section
+    is_chapter = section.level > 0 and not section.is_title
+    return item.is_numbered and section.holds_steps and (is_chapter or not context.has_lists)
 
 
 def _stated_sections(items: Iterable[PlanItemDraft]) -> frozenset[HeadingSection]:

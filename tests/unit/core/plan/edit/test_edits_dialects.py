@@ -19,7 +19,7 @@ from ralph_ls.core.plan.edit.task_order import add_task, move_task, set_priority
 from ralph_ls.core.plan.parse.markdown import parse_markdown
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.task_words import Priority
-from tests.unit.core.plan.plan_assertions import PLANS
+from tests.unit.core.plan.plan_assertions import PLANS, plan_of
 
 HEADED = "# Plan\n\n### 1.1 🟢 Lexer\n\n### 1.2 🔴 Parser\nWords.\n"
 TABLE = "| Task | Done |\n|---|---|\n| Read | [x] |\n| Write | [ ] |\n"
@@ -59,6 +59,12 @@ def test_a_heading_is_edited() -> None:
         ("### 1 [ ] A", "### 1 [x] A", "### 1 [ ] A"),
         ("### A\n\nStatus: ⏳ Open", "### A\n\nStatus: ✅ Done", "### A\n\nStatus: ⬜ Todo"),
         ("### A\nStatus: open\n- b", "### A\nStatus: done\n- b", "### A\nStatus: todo\n- b"),
+        ("### A\nStatus: [ ] open", "### A\nStatus: [x] done", "### A\nStatus: [ ] todo"),
+        (
+            "### A\n**S**: U | **Status**: [ ] Not Started | m",
+            "### A\n**S**: U | **Status**: [x] Done | m",
+            "### A\n**S**: U | **Status**: [ ] Todo | m",
+        ),
         ("### A [WIP]", "### A [WIP] [DONE]", "### A [WIP]"),
     ],
 )  # fmt: skip
@@ -221,3 +227,13 @@ def test_every_edit_of_every_dialect_is_made_or_refused_in_words(name: str, edit
             0 if "\r\n" in text else edited.count("\n")
         )
     assert len(refused) == REFUSED.get((name, edit), 0), refused
+
+
+def test_a_box_without_a_marker_is_written_in_place() -> None:
+    text = "## Open\n[ ] One\n    more\n[ ] Two\n"
+    first, second = plan_of(*text.split("\n")).tasks
+    assert tick_task(text, first.id) == "## Open\n[x] One\n    more\n[ ] Two\n"
+    blocked = block_task(text, second.id, "a key")
+    assert blocked.startswith("## Open\n[ ] One\n    more\n")
+    (still, other) = plan_of(*blocked.split("\n")).tasks
+    assert (still.state, other.state, other.blocked_by) == ("todo", "blocked", "a key")

@@ -65,9 +65,28 @@ def guesses_in(text: str) -> list[LintRemark]:
         pytest.param(
             "# P\n### Task 1: a\n- [x] b\n### T002: c\n### Task 3: d (done)\n## Phase 3\n",
             3,
-            "1 heading looks like a task and is not read (T002: c); add a box to each, as in: ### "
-            "[ ] …",
+            "2 headings look like tasks and are not read (T002: c, Phase 3); add a box to each, as "
+            "in: ### [ ] …",
             id="headings-beside-boxes",
+        ),
+        pytest.param(
+            "# P\n## Steps\n### Phase 1\n#### 1.1 a\n#### 1.2 b\n## Checklist\n- [x] c\n",
+            3,
+            "2 headings look like tasks and are not read (1.1 a, 1.2 b); add a box to each, as in: "
+            "### [ ] …",
+            id="parts-of-phases-beside-boxes",
+        ),
+        pytest.param(
+            "# P\n## Phase 1\n### 1.1 a\n### 1.2 b\n",
+            2,
+            "2 headings are read as tasks (1.1 a, 1.2 b); add a box to each, as in: ### [ ] 1.1 a",
+            id="a-phase-with-tasks-is-read",
+        ),
+        pytest.param(
+            "## To do\n### 1. a\nWhy\n- how\n## Done\n- [x] b\n",
+            1,
+            "1 heading is read as a task (1. a); add a box to each, as in: ### [ ] 1. a",
+            id="numbered-beside-boxes",
         ),
         pytest.param(
             TABLE,
@@ -135,3 +154,7 @@ def test_an_edit_keeps_every_state(text: str) -> None:
         if edit is not None and remark.code is not CheckCode.HEADINGS_NOT_READ:
             after = parse_markdown(edit.apply(text)).plan.tasks
             assert sorted(task.state for task in after) == before
+
+
+def test_a_tag_in_the_place_of_a_box_is_no_guess() -> None:
+    assert guesses_in("- [ ] a\n- [blocked] b\n") == []

@@ -38,6 +38,16 @@ SPEC_KIT = (
         pytest.param(("# Plan", "## Keys", "1. the environment", "2. the file"), [], id="an-order"),
         pytest.param(("# Plan", "## 2024-01-02", "- wrote x", "- wrote y"), [], id="a-log"),
         pytest.param(("# Plan", "1. a", "2. b"), ["todo a", "todo b"], id="below-the-title"),
+        pytest.param(
+            ("# Plan", "Rules:", "", "1. Be short", "## Queue", "1. a", "   - how", "2. b"),
+            ["todo a", "todo b"],
+            id="below-the-title-of-a-queue",
+        ),
+        pytest.param(
+            ("1. Be short", "## Tasks", "- a", "## Phase 1", "1. b"),
+            ["todo a", "todo b"],
+            id="before-a-section-for-tasks",
+        ),
         pytest.param(("1. a",), ["todo a"], id="without-a-heading"),
         pytest.param(("# A", "# B", "1. a"), [], id="below-a-second-title"),
         pytest.param(("# P", "## Sprint 2: x", "1. a", "- b"), ["todo a"], id="sprint"),
@@ -136,3 +146,34 @@ def test_no_open_task_is_invented_where_every_box_is_ticked(blocks: list[str]) -
     text = "\n\n".join(["# Tasks: All", "- [x] Start", *blocks])
     plan = parse_markdown(text).plan
     assert [task.title for task in plan.tasks if task.state is not TaskState.DONE] == []
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        pytest.param(
+            ("[ ] a", "[x] b", "[~] c", "[] d"),
+            ["todo a", "done b", "inProgress c", "todo d"],
+            id="boxes",
+        ),
+        pytest.param(
+            ("## Done", "[x] a", "    and more", "[x] b", "", "Plan: c", "", "## Open", "[ ] d"),
+            ["done a", "done b", "todo d"],
+            id="below-headings",
+        ),
+        pytest.param(
+            ("- [ ] a", "  - [ ] b", "[ ] c"), ["todo a", "  todo b", "todo c"], id="among-items"
+        ),
+        pytest.param(
+            ("[ ] a", "  - [x] b", "  - note"), ["todo a", "  done b"], id="with-nested-ones"
+        ),
+        pytest.param(
+            ("- [ ] a", "- [blocked] b", "* [WIP] c", "- [note] d", "  - [done] e"),
+            ["todo a", "blocked b", "inProgress c"],
+            id="tags-in-their-place",
+        ),
+        pytest.param(("- [ ] a", "## Notes", "- [blocked] b"), ["todo a"], id="not-in-notes"),
+    ],
+)
+def test_boxes_without_a_marker(lines: tuple[str, ...], expected: list[str]) -> None:
+    assert shown(*lines) == expected

@@ -34,6 +34,7 @@ from tests.unit.core.plan.plan_assertions import plan_of, problems_of, shown
         pytest.param(("- [ ] b", "      - [ ] c"), ["b", "c"], id="too-deep-is-nested"),
         pytest.param(("   - [ ] b", "", "    - [ ] c"), ["b", "c"], id="crooked"),
         pytest.param(("text", "2. [ ] b"), ["b"], id="box-interrupts-prose"),
+        pytest.param(("text", "2. [/] b"), ["b"], id="any-box-interrupts-prose"),
         pytest.param(("- [ ] b", "---", "- [ ] c"), ["b", "c"], id="rule"),
         pytest.param(("- [ ] b", "===", "- [ ] c"), ["b", "c"], id="no-heading-in-an-item"),
     ],
