@@ -52,7 +52,7 @@ def done(known: PlanFormat, text: str, task: str) -> str:
     structured = operations_of(known.name).text
     if structured is None:
         return tick_task(text, task)
-    return structured.set_state(text, task, TaskState.DONE, "")
+    return structured.with_state(text, task, TaskState.DONE, "")
 
 
 def states(known: PlanFormat, text: str) -> dict[str, TaskState]:

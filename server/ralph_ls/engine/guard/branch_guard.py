@@ -7,14 +7,6 @@ user's. Where that cannot be, the user is asked, and a run is not complete while
 holds what no agent may do.
 
 Slow, for git is asked: call it in threads. It must never write into the work tree.
-
-The plan in HEAD at the end of a run: what it may not hold for the run to be complete.
-
-The work tree is guarded after each iteration; what is committed is what others get. So HEAD is held
-against the plan as the run began, and a change that no agent may make and that the work tree does
-not have keeps the run from being complete, until the user has looked at it.
-
-Slow, for git is asked: call it in threads. It must never change anything.
 """
 
 from __future__ import annotations
@@ -29,6 +21,7 @@ from ralph_ls.engine.delivery.restoration_commits import (
     CannotCommit,
     HeadMoved,
     RestorationCommits,
+    TreeEntries,
     TreeEntry,
     entries_of,
     entry_in_tree,
@@ -39,11 +32,9 @@ from ralph_ls.engine.delivery.restoration_commits import (
 )
 from ralph_ls.engine.git.history import CommitOwner, IterationCommits
 from ralph_ls.engine.git.status import journal_path
-from ralph_ls.engine.git.worktree_state import read_head
 from ralph_ls.engine.plan.source import GuardedPlan, PlanOffence, WatchedIteration
 from ralph_ls.engine.worktree.workspace import Workspace
 from ralph_ls.protocol.run.iteration_events import Forbidden
-from ralph_ls.store.files import PRIVATE_FILE, read_if_there, write_atomic
 
 SHOWN_PATHS = 5
 TRIES = 3
@@ -64,9 +55,12 @@ class KnownPlan:
     """The plan as an iteration began, and how it is judged."""
 
     path: str
+    """Of a plan in several files: its folder."""
     before: bytes | None
     """In the work tree; None where that is not known."""
     seen: WatchedIteration
+    files: tuple[str, ...] = ()
+    """Of a plan in several files: those of before and after the iteration."""
     reporter: Callable[[GuardedPlan, bytes], GuardReport] | None = None
     """What is reported of offences in these bytes; None where the same was reported already."""
 
@@ -165,7 +159,7 @@ class BranchGuard:
                 why = str(error)
                 break
             self._made |= {made}
-            paths = {_shown(one.path) for one in ours}
+            paths = self._reported_paths(ours)
             whole = tuple(replace(one, commit=made) if one.path in paths else one for one in whole)
             return self._outcome(commits, whole, found, made, "")
         return self._outcome(commits, _joined(reverted, found), found, None, why)
@@ -173,7 +167,7 @@ class BranchGuard:
     def _commit(
         self, start: int, head: str, found: Sequence[_Finding], whole: Sequence[RevertedChange]
     ) -> str:
-        paths = {_shown(one.path) for one in found}
+        paths = self._reported_paths(found)
         return self._commits.commit(
             start,
             head,
@@ -181,6 +175,11 @@ class BranchGuard:
             {one.path: one.wanted for one in found},
             [one for one in whole if one.path in paths],
         )
+
+    def _reported_paths(self, found: Sequence[_Finding]) -> set[str]:
+        """The paths under which a commit of these is reported; a folder may be as a whole."""
+        folders = self._workspace.source.own_folders if self._is_folder else ()
+        return {*(_shown(one.path) for one in found), *map(_shown, folders)}
 
     def _outcome(
         self,
@@ -200,29 +199,54 @@ class BranchGuard:
         self, commits: IterationCommits, files: Sequence[str], plan: KnownPlan | None
     ) -> list[_Finding]:
         touched = [path for path in files if commits.owners(_name(path))]
-        plan_path = None if plan is None else real_path(self._root, plan.path)
-        is_touched = plan_path is not None and bool(commits.owners(_name(plan_path)))
-        paths = [*touched, *([plan_path] if plan_path is not None and is_touched else [])]
+        of_plan = [path for path in self._files_of(plan) if commits.owners(_name(path))]
+        paths = [*touched, *of_plan]
         if not paths or commits.head is None:
             return []
         now = entries_of(self._root, commits.head, paths)
-        base = entries_of(self._root, commits.base, paths)
-        if plan_path is not None and is_touched:
-            # What the user has committed is where the agent's changes begin.
-            since = commits.last_of_user(_name(plan_path)) or commits.base
-            base |= entries_of(self._root, since, [plan_path])
+        base = self._bases(commits, paths, of_plan)
         found: list[_Finding | None] = [
             self._judge_file(path, base[path], now[path])
             for path in touched
             if now[path] != base[path] and CommitOwner.USER not in commits.owners(_name(path))
         ]
-        if plan is not None and plan_path is not None and is_touched:
-            found.append(self._judge_plan(plan, plan_path, base[plan_path], now[plan_path]))
+        if plan is not None:
+            found += self._judge_plans(plan, of_plan, base, now)
         return [
             replace(one, why_not=_why_not(commits.owners(_name(one.path))))
             for one in found
             if one is not None
         ]
+
+    def _bases(
+        self, commits: IterationCommits, paths: Sequence[str], of_plan: Sequence[str]
+    ) -> TreeEntries:
+        """Where the agent's changes begin: for the plan, at what the user has committed."""
+        base = entries_of(self._root, commits.base, paths)
+        for path in of_plan:
+            if since := commits.last_of_user(_name(path)):
+                base |= entries_of(self._root, since, [path])
+        return base
+
+    def _judge_plans(
+        self, plan: KnownPlan, paths: Sequence[str], base: TreeEntries, now: TreeEntries
+    ) -> list[_Finding | None]:
+        if not self._is_folder:
+            return [self._judge_plan(plan, path, base[path], now[path]) for path in paths]
+        changed = [path for path in paths if now[path] != base[path]]
+        return [*self._judge_folder(plan, changed, base, now)] if changed else []
+
+    @property
+    def _is_folder(self) -> bool:
+        return self._workspace.source.file is None
+
+    def _files_of(self, plan: KnownPlan | None) -> list[str]:
+        """The files of the plan, as git has them."""
+        if plan is None:
+            return []
+        if not self._is_folder:
+            return [real_path(self._root, plan.path)]
+        return [real_path(self._root, path) for path in plan.files]
 
     def _judge_file(
         self, path: str, base: TreeEntry | None, now: TreeEntry | None
@@ -251,6 +275,66 @@ class BranchGuard:
         before = committed if plan.before is None else _with_ends_of(data, plan.before)
         if before is None:
             return None
+        judged = self._forbidden(plan, before, committed, data)
+        if judged is None:
+            return None
+        restored = _encode(judged.text)
+        if base is not None and restored in (before, committed):
+            wanted = base
+        else:
+            wanted = TreeEntry(now.mode, write_blob(self._root, restored))
+        reverted, notices = ((), ()) if plan.reporter is None else plan.reporter(judged, data)
+        return _Finding(path=path, was=now, wanted=wanted, reverted=reverted, notices=notices)
+
+    def _judge_folder(
+        self, plan: KnownPlan, paths: Sequence[str], base: TreeEntries, now: TreeEntries
+    ) -> list[_Finding]:
+        """As ``_judge_plan``, for those files of a plan in several that commits have changed."""
+        source = self._workspace.source
+        earlier = source.files_of(_decode(plan.before or b""))
+        contents = {path: self._contents(path, base, now) for path in paths}
+        ends = {path: data for path, (_, data) in contents.items() if data is not None}
+        texts = [
+            source.text_of(_with_ends(earlier, ends)),
+            source.text_of(_overlaid(_with_ends(earlier, ends), contents, 0)),
+            source.text_of(_overlaid(_with_ends(earlier, ends), contents, 1)),
+        ]
+        before, committed, data = map(_encode, texts)
+        judged = self._forbidden(plan, before, committed, data)
+        if judged is None:
+            return []
+        restored = source.files_of(judged.text)
+        reverted, notices = ((), ()) if plan.reporter is None else plan.reporter(judged, data)
+        found: list[_Finding] = []
+        for path, (was, here) in contents.items():
+            wanted = _encode(restored[path]) if path in restored else None
+            if wanted == here:
+                continue
+            entry = base[path] if wanted == was else self._entry(now[path], wanted)
+            found.append(_Finding(path=path, was=now[path], wanted=entry))
+        if found:
+            found[0] = replace(found[0], reverted=reverted, notices=notices)
+        return found
+
+    def _contents(
+        self, path: str, base: TreeEntries, now: TreeEntries
+    ) -> tuple[bytes | None, bytes | None]:
+        """A file in two trees; None where it is not there."""
+        was, here = (
+            None if entry is None else read_blob(self._root, entry)
+            for entry in (base[path], now[path])
+        )
+        return was, here
+
+    def _entry(self, now: TreeEntry | None, data: bytes | None) -> TreeEntry | None:
+        if data is None:
+            return None
+        return TreeEntry("100644" if now is None else now.mode, write_blob(self._root, data))
+
+    def _forbidden(
+        self, plan: KnownPlan, before: bytes, committed: bytes | None, data: bytes
+    ) -> GuardedPlan | None:
+        """What of a committed plan no agent may do; None where there is nothing."""
         judged = self._judged(plan, before, data)
         kinds = frozenset(map(_key, judged.offences))
         if committed is not None and not same_lines(before, committed):
@@ -261,15 +345,7 @@ class BranchGuard:
                 kinds -= behind
                 if kinds <= frozenset(map(_key, instead.offences)):
                     judged = instead
-        if not kinds:
-            return None
-        restored = _encode(judged.text)
-        if base is not None and restored in (before, committed):
-            wanted = base
-        else:
-            wanted = TreeEntry(now.mode, write_blob(self._root, restored))
-        reverted, notices = ((), ()) if plan.reporter is None else plan.reporter(judged, data)
-        return _Finding(path=path, was=now, wanted=wanted, reverted=reverted, notices=notices)
+        return judged if kinds else None
 
     def _judged(self, plan: KnownPlan, before: bytes, after: bytes) -> GuardedPlan:
         return self._workspace.source.guarded(_decode(before), _decode(after), plan.seen)
@@ -362,71 +438,20 @@ def _encode(text: str) -> bytes:
     return text.encode("utf-8", errors="surrogateescape")
 
 
-SHOWN = 5
+def _with_ends(files: Mapping[str, str], contents: Mapping[str, bytes]) -> dict[str, str]:
+    """Each text with the line ends that git keeps its file with."""
+    return {
+        path: _decode(_with_ends_of(contents[path], _encode(text))) if path in contents else text
+        for path, text in files.items()
+    }
 
 
-class CommittedPlan:
-    """What is known of the plan in HEAD, from the beginning of a run on."""
-
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
-        self._root = workspace.root
-        self._start: tuple[str | None, str] | None = None
-        """HEAD and the plan as the run began; None: not known yet, or not as they were."""
-
-    def begin(self, text: str) -> None:
-        """An iteration begins with this plan; the first one of a run is what HEAD is judged by."""
-        if self._start is not None or self._workspace.source.file is None or not text.strip():
-            return
-        file = self._workspace.files.plan_at_start
-        data = read_if_there(file)
-        if data is None:
-            place = self._workspace.worktree
-            head = read_head(place.git_dir, place.common_dir).commit
-            self._start = (head, text)
-            told = self._workspace.redactor.redact(f"{head or ''}\n{text}")
-            write_atomic(file, told.encode("utf-8", errors="replace"), mode=PRIVATE_FILE)
-        elif b"[redacted " not in data:
-            first, _, rest = data.decode("utf-8", errors="replace").partition("\n")
-            self._start = (first or None, rest)
-
-    def offence(self, text: str, finished: str) -> str:
-        """What the plan in HEAD holds that no agent may do and the work tree has not, in words.
-
-        ``text`` is the plan in the work tree, ``finished`` where finished tasks are written. A plan
-        that HEAD does not have, or has as it was when the run began, holds nothing.
-        """
-        path, place = self._workspace.source.file, self._workspace.worktree
-        if path is None or self._start is None:
-            return ""
-        real = real_path(self._root, path)
-        head = read_head(place.git_dir, place.common_dir).commit
-        now = entries_of(self._root, head, [real])[real]
-        base = entries_of(self._root, self._start[0], [real])[real]
-        if now is None or now == base:
-            return ""
-        data = read_blob(self._root, now)
-        if same_lines(data, text.encode("utf-8", errors="replace")):
-            return ""
-        source, start, tree = self._workspace.source, _plain(self._start[1]), _plain(text)
-        found = source.held(start, _replaced(data), tree, finished)
-        behind: Mapping[tuple[str, str], str] = {}
-        if base is not None:
-            # What was not committed when the run began merely lags behind the work tree.
-            behind = source.held(start, _replaced(read_blob(self._root, base)), tree, finished)
-        both = [words for key, words in found.items() if key not in behind]
-        if not both:
-            return ""
-        return (
-            f"{path} in HEAD contains a forbidden change: {some_of(both, SHOWN)}; the work tree "
-            f"is right, so commit it and continue: git commit -m 'Restore the plan' -- {path}; "
-            "ralph run --resume"
-        )
-
-
-def _replaced(data: bytes) -> str:
-    return _plain(data.decode("utf-8", errors="replace"))
-
-
-def _plain(text: str) -> str:
-    return text.replace("\r\n", "\n")
+def _overlaid(
+    files: Mapping[str, str],
+    contents: Mapping[str, tuple[bytes | None, bytes | None]],
+    side: int,
+) -> dict[str, str]:
+    """The files with one side's contents instead of what they have."""
+    there = {path: both[side] for path, both in contents.items()}
+    kept = {path: text for path, text in files.items() if path not in there}
+    return kept | {path: _decode(data) for path, data in there.items() if data is not None}

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -30,7 +30,9 @@ from ralph_ls.core.plan.parse.titles import escape_surrogates
 from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.delivery.restoration_commits import RestorationCommits, same_lines
 from ralph_ls.engine.git.history import IterationCommits
-from ralph_ls.engine.guard.branch_guard import BranchGuard, CommittedPlan, GuardReport, KnownPlan
+from ralph_ls.engine.guard.branch_guard import BranchGuard, GuardReport, KnownPlan
+from ralph_ls.engine.guard.committed_plan import CommittedPlan
+from ralph_ls.engine.guard.folder_guard import FolderGuard
 from ralph_ls.engine.guard.protected_files import (
     DisplacedFiles,
     GitFiles,
@@ -38,6 +40,7 @@ from ralph_ls.engine.guard.protected_files import (
     printable_path,
 )
 from ralph_ls.engine.plan.source import GuardedPlan, WatchedIteration
+from ralph_ls.engine.plan.structured import FolderSource
 from ralph_ls.engine.worktree.workspace import Workspace, saves_of
 from ralph_ls.protocol.errors import PlanMissing, RalphError, StateUnusable
 from ralph_ls.protocol.run.iteration_events import Forbidden
@@ -84,6 +87,8 @@ class FinishedIteration:
     """Looks at what was committed since."""
     has_evidence: Callable[[], bool]
     """Looks whether files other than the plan and the log of finished tasks were changed."""
+    users: frozenset[str] = frozenset()
+    """Changed paths that are not the agent's, where another engine began the iteration."""
     is_reported: bool = False
     """What an engine that died had restored is in the journal already."""
 
@@ -148,10 +153,14 @@ class Guard:
         commits = settled.commits()
         guarded = self._files.paths(path for _, made in commits.made for path in made.paths)
         files = tuple(self._files.restore(keeper, commits, since=self._since))
-        if self._workspace.source.file is None:
-            plan, known = self._issues_back(keeper, settled.watched), None
-        else:
+        source = self._workspace.source
+        known: KnownPlan | None = None
+        if source.file is not None:
             plan, known = self._plan_back(keeper, settled, commits)
+        elif isinstance(source, FolderSource):
+            plan, known = self._folder_back(source, keeper, settled, commits)
+        else:
+            plan = self._issues_back(keeper, settled.watched)
         reverted = (*files, *plan.reverted)
         recalled: tuple[RevertedChange, ...] = ()
         if not settled.is_reported:
@@ -257,6 +266,26 @@ class Guard:
             return GuardRestoration()
         return self._told(source.guarded(before, source.read(), seen), keeper, None)
 
+    def _folder_back(
+        self,
+        source: FolderSource,
+        keeper: DisplacedFiles,
+        settled: FinishedIteration,
+        commits: IterationCommits,
+    ) -> tuple[GuardRestoration, KnownPlan | None]:
+        """As ``_plan_back``, where the plan is in several files."""
+        before = self._text_before()
+        if before is None:
+            return GuardRestoration(), None
+        guard = FolderGuard(
+            self._workspace, source, self._history, keeper, commits, since=self._since
+        )
+        done = guard.restore(before, settled.watched, settled.users)
+        plan = self._told(done.guarded, keeper, done.kept)
+        reporter = None if done.guarded.offences else self._reporter(keeper)
+        reverted = (*done.reverted, *plan.reverted)
+        return replace(plan, reverted=reverted), replace(done.known, reporter=reporter)
+
     def _decided(self, before: bytes, after: bytes) -> tuple[frozenset[tuple[str, str]], bool]:
         """What people did to the plan that an agent may not, and whether all of it is theirs."""
         saves = saves_of(self._workspace, self._workspace.plan_path, since=self._since)
@@ -306,27 +335,31 @@ class Guard:
         )
 
     def _told(
-        self, guarded: GuardedPlan, keeper: DisplacedFiles, kept: str | None
+        self, guarded: GuardedPlan, keeper: DisplacedFiles, kept: str | Mapping[str, str] | None
     ) -> GuardRestoration:
-        """One for each kind, with all the tasks that it is about."""
+        """One for each file and kind, with all the tasks that it is about.
+
+        ``kept`` is where the agent's version is, or that of each file.
+        """
         reverted: list[RevertedChange] = []
-        for what in Forbidden:
-            same = [offence for offence in guarded.offences if offence.what is what]
-            if same:
-                agents = "\n\n".join(offence.text for offence in same if offence.text)
-                tasks = [offence.task for offence in same if offence.task is not None]
-                why = "; ".join(offence.why for offence in same if offence.why)
-                reverted.append(
-                    RevertedChange(
-                        path=printable_path(self._workspace.plan_path),
-                        what=what,
-                        tasks=tuple(tasks[:SHOWN_TASKS]),
-                        n_tasks=len(tasks),
-                        text=keeper.shown(_encode(agents)),
-                        kept=kept,
-                        why=why[:SHOWN_WHY] or None,
-                    )
+        plan = self._workspace.plan_path
+        found = dict.fromkeys((one.path, one.what) for one in guarded.offences)
+        for path, what in sorted(found, key=lambda one: (one[0], [*Forbidden].index(one[1]))):
+            same = [one for one in guarded.offences if (one.path, one.what) == (path, what)]
+            agents = "\n\n".join(offence.text for offence in same if offence.text)
+            tasks = [offence.task for offence in same if offence.task is not None]
+            why = "; ".join(offence.why for offence in same if offence.why)
+            reverted.append(
+                RevertedChange(
+                    path=printable_path(path or plan),
+                    what=what,
+                    tasks=tuple(tasks[:SHOWN_TASKS]),
+                    n_tasks=len(tasks),
+                    text=keeper.shown(_encode(agents)),
+                    kept=kept.get(path) if isinstance(kept, Mapping) else kept,
+                    why=why[:SHOWN_WHY] or None,
                 )
+            )
         return GuardRestoration(reverted=tuple(reverted), notices=guarded.notices)
 
     def _leads_out(self) -> bool:

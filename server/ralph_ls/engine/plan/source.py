@@ -80,6 +80,8 @@ class PlanOffence:
     """The agent's text; empty where it left nothing."""
     why: str = ""
     """The rule that it broke, where its kind alone does not say so."""
+    path: str = ""
+    """The file that it is in, where the plan is in several."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,6 +183,14 @@ class PlanSource(ABC):
     def file(self) -> str | None:
         """The file that is the plan, relative to the root; None where no file is."""
         return self.path
+
+    def files_of(self, text: str) -> Mapping[str, str]:
+        """The files of a plan with this text, by path; none where it is not in files."""
+        return {} if self.file is None else {self.file: text}
+
+    def text_of(self, files: Mapping[str, str]) -> str:
+        """The text of a plan with these files."""
+        return next(iter(files.values()), "")
 
     @property
     def own_folders(self) -> tuple[str, ...]:
@@ -416,6 +426,6 @@ class PlanSource(ABC):
     def guarded(self, before: str, after: str, iteration: WatchedIteration) -> GuardedPlan:
         """Revert forbidden changes of the iteration in the later text; total and idempotent.
 
-        Bytes that are not UTF-8 are lone surrogates, before and after. Where the plan is not a
-        file, changes are reverted at once, and the text is the plan after that.
+        Bytes that are not UTF-8 are lone surrogates, before and after. Where the plan is not in
+        files, changes are reverted at once, and the text is the plan after that.
         """

@@ -18,7 +18,8 @@ from ralph_ls.core.loop.inputs import Notice, PlanFacts
 from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.core.plan.diff.guard import PlanPowers
 from ralph_ls.core.plan.formats.dispatch import operations_of
-from ralph_ls.core.plan.formats.plan_format import PlanFormat, ReadOptions, TextOperations
+from ralph_ls.core.plan.formats.plan_folder import join_files, split_files
+from ralph_ls.core.plan.formats.plan_format import PlanFormat, TextOperations
 from ralph_ls.core.plan.formats.registry import format_of_file
 from ralph_ls.core.plan.formats.text_operations import (
     TextViolation,
@@ -63,8 +64,6 @@ from ralph_ls.store.project.config_file import LoadedSettings
 from ralph_ls.store.project.plan_documents import notes_of_plan
 from ralph_ls.store.project.plan_file import edit_plan, read_plan
 from ralph_ls.store.project.plan_folder import edit_folder, folder_files, read_folder
-
-OPTIONS = ReadOptions()
 
 
 class StructuredSource(PlanSource):
@@ -113,12 +112,12 @@ class StructuredSource(PlanSource):
 
     def read(self) -> str:
         text = self._text()
-        if broken := self.operations.broken(text):
+        if broken := self.operations.why_broken(text):
             raise PlanUnusable(f"{self.root / self.path}, {broken}; fix it, then run again")
         return text
 
     def _parse(self, text: str) -> ParsedPlan:
-        return self.operations.parse(text, OPTIONS)
+        return self.operations.parse_text(text)
 
     def counts(self, text: str, *, task: str | None = None) -> PlanCountsView:
         return counts_view(self.plan(text, task=task), text, self.config)
@@ -174,12 +173,12 @@ class StructuredSource(PlanSource):
         task_id = order.task.id
 
         def marked(text: str) -> str:
-            if self.operations.parse(text, OPTIONS).plan.find(task_id) is None:
+            if self.operations.parse_text(text).plan.find(task_id) is None:
                 return text
             try:
-                return self.operations.set_state(text, task_id, TaskState.BLOCKED, order.reason)
+                return self.operations.with_state(text, task_id, TaskState.BLOCKED, order.reason)
             except RalphError:
-                return self.operations.add_note(text, task_id, f"Set aside: {order.reason}")
+                return self.operations.with_note(text, task_id, f"Set aside: {order.reason}")
 
         return self._edit(marked, f"mark the task {task_id} as blocked")
 
@@ -268,21 +267,30 @@ class FolderSource(StructuredSource):
     def _edit(self, change: Callable[[str], str], instead: str) -> str:
         return edit_folder(self.root, self.path, self.format.members, change, instead)[1]
 
+    def files_of(self, text: str) -> Mapping[str, str]:
+        return {one.path: one.text for one in split_files(text)}
+
+    def text_of(self, files: Mapping[str, str]) -> str:
+        return join_files(files)
+
     def guarded(self, before: str, after: str, iteration: WatchedIteration) -> GuardedPlan:
-        """As always, and the files of reverted changes are written."""
+        """As always, each offence with its file; the guard writes them."""
         done = super().guarded(before, after, iteration)
         if not done.offences:
             return done
-
-        def reverted(text: str) -> str:
-            return (
-                done.text
-                if text == after
-                else super(FolderSource, self).guarded(before, text, iteration).text
-            )
-
-        text = self._edit(reverted, "restore its tasks")
-        return GuardedPlan(text=text, offences=done.offences, notices=done.notices)
+        tasks, files = self.parse(before).plan.by_id(), split_files(before)
+        paths = {
+            one.task.id: file.path
+            for one in done.offences
+            for file in files
+            if one.task is not None
+            and file.start <= tasks[one.task.id].start < file.start + len(file.text)
+        }
+        offences = tuple(
+            one if one.task is None else replace(one, path=paths[one.task.id])
+            for one in done.offences
+        )
+        return replace(done, offences=offences)
 
 
 def _verified(operations: TextOperations, one: TaskVerification, text: str) -> str:

@@ -1,7 +1,8 @@
 """Plan folder: reading and editing a plan in several files of one folder.
 
 The files are joined to one text, in which the plan is read and edited; only files whose part of it
-changed are written, each in place and atomically. No file is ever removed. Everything here blocks.
+changed are written, each in place and atomically. No edit removes a file; the guard removes those
+that an agent has renamed. Everything here blocks.
 """
 
 from __future__ import annotations
@@ -108,7 +109,7 @@ def edit_folder(
         text = read_folder(root, folder, members)
         edited = change(text)
         try:
-            _write(root, text, edited)
+            write_folder(root, text, edited)
         except ChangedMeanwhile:
             continue
         return text, edited
@@ -118,7 +119,11 @@ def edit_folder(
     )
 
 
-def _write(root: Path, before: str, after: str) -> None:
+def write_folder(root: Path, before: str, after: str) -> None:
+    """Write the files that differ between two joined texts, the first of which is there.
+
+    Raises ``ChangedMeanwhile``, and ``StateUnusable`` where one cannot be written.
+    """
     known = {one.path: one.text for one in split_files(before)}
     for one in split_files(after):
         if one.text == known.get(one.path):

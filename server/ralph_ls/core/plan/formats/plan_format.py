@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from ralph_ls.core.plan.model import PlanKind
 
@@ -58,26 +58,40 @@ EditEffects = tuple[tuple[str, ...], tuple[tuple[str, str], ...]]
 """Ids of tasks that became done, and changes that are forbidden to agents, by kind and task."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TextOperations:
-    """What a structured format knows of its text; all are pure, and total unless stated."""
+class TextOperations(Protocol):
+    """What a structured format knows of its text: its module of operations.
 
-    parse: Callable[[str, ReadOptions], ParsedPlan]
-    broken: Callable[[str], str]
-    """Why the text is no such plan, in words that follow its path; empty where it is one."""
-    needs: Callable[[str], Mapping[str, tuple[str, ...]]]
-    """The ids of the tasks that each task depends on, finished ones too."""
-    protected: Callable[[str], Mapping[str, Mapping[Forbidden, str]]]
-    """The values of each task that an agent may not change, by the kind of that change."""
-    set_state: Callable[[str, str, TaskState, str], str]
-    """The text with a task in a state; the last argument is the reason of a blocked one.
-
-    Raises ``RalphError`` where that cannot be written.
+    All are pure, and total unless stated.
     """
-    add_note: Callable[[str, str, str], str]
-    """The text with one more line at a task; the same where it has no place for that."""
-    copy_task: Callable[[str, str, str], str]
-    """The text with a task as it is in the other one: replaced, inserted or removed."""
+
+    def parse_text(self, text: str, /) -> ParsedPlan: ...
+
+    def why_broken(self, text: str, /) -> str:
+        """Why the text is no such plan, in words that follow its path; empty where it is one."""
+        ...
+
+    def needs_of(self, text: str, /) -> Mapping[str, tuple[str, ...]]:
+        """The ids of the tasks that each task depends on, finished ones too."""
+        ...
+
+    def protected_fields(self, text: str, /) -> Mapping[str, Mapping[Forbidden, str]]:
+        """The values of each task that an agent may not change, by the kind of that change."""
+        ...
+
+    def with_state(self, text: str, task_id: str, state: TaskState, reason: str, /) -> str:
+        """The text with a task in a state; the reason is that of a blocked one.
+
+        Raises ``RalphError`` where that cannot be written.
+        """
+        ...
+
+    def with_note(self, text: str, task_id: str, note: str, /) -> str:
+        """The text with one more line at a task; the same where it has no place for that."""
+        ...
+
+    def with_task_of(self, text: str, other: str, task_id: str, /) -> str:
+        """The text with a task as it is in the other one: replaced, inserted or removed."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +139,7 @@ class PlanFormat:
     members: str = ""
     """The pattern of the files in the folder of a plan in several files."""
     not_in: tuple[str, ...] = ()
-    """Names that ``*`` does not stand for."""
+    """Names that ``*`` does not match."""
     signs: tuple[str, ...] = ()
     """Paths one of which must be there too, for a place that other tools use as well."""
     suffixes: tuple[str, ...] = ()

@@ -17,7 +17,6 @@ from ralph_ls.core.plan.formats.plan_format import (
     EditEffects,
     PlanEdit,
     PlanOperations,
-    ReadOptions,
     TextOperations,
 )
 from ralph_ls.core.plan.lint.remarks import UNFINISHED, LintRemark
@@ -33,8 +32,6 @@ from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.lsp.row_methods import TaskEdit
 from ralph_ls.protocol.run.iteration_events import Forbidden
 from ralph_ls.protocol.task_words import TaskState
-
-READ = ReadOptions()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,11 +58,11 @@ class GuardedText:
 def structured_operations(text: TextOperations) -> PlanOperations:
     """The operations on a structured plan."""
     return PlanOperations(
-        parse=text.parse,
+        parse=lambda plan, _: text.parse_text(plan),
         check=_no_remarks,
         edit=partial(_edit, text),
         retry=partial(_retry, text),
-        byte_exact=partial(byte_exact_by, lambda plan: text.parse(plan, READ).plan),
+        byte_exact=partial(byte_exact_by, lambda plan: text.parse_text(plan).plan),
         effects=partial(_effects, text),
         merge=partial(_merge, text),
         text=text,
@@ -78,14 +75,14 @@ def guard_text(
     """Revert the forbidden changes between two texts. Total, and idempotent."""
     if before == after or (powers.may_drop and powers.may_change_criteria):
         return GuardedText(text=after)
-    if broken := operations.broken(after):
-        is_usable = not operations.broken(before)
+    if broken := operations.why_broken(after):
+        is_usable = not operations.why_broken(before)
         return GuardedText(text=before, broken=broken) if is_usable else GuardedText(text=after)
     found = tuple(_violations(operations, before, after, powers))
     text = after
     for one in dict.fromkeys(violation.task.id for violation in found):
         text = _restored(operations, before, text, one)
-    is_clean = not operations.broken(text) and not any(
+    is_clean = not operations.why_broken(text) and not any(
         _violations(operations, before, text, powers)
     )
     return GuardedText(text=text if is_clean else before, violations=found)
@@ -100,12 +97,12 @@ def write_verification(
     """
     task_id = verification.task.id
     if verification.failed:
-        opened = operations.set_state(text, task_id, TaskState.TODO, "")
-        return operations.add_note(opened, task_id, describe_check_failures(verification))
+        opened = operations.with_state(text, task_id, TaskState.TODO, "")
+        return operations.with_note(opened, task_id, describe_check_failures(verification))
     if verification.ok:
         for line in evidence_of(verification):
             note = f"Verified: {line.criterion} ({line.command} - exit {line.exit_code})"
-            text = operations.add_note(text, task_id, note)
+            text = operations.with_note(text, task_id, note)
     return text
 
 
@@ -115,7 +112,7 @@ def unfinished_needs(
     """The tasks that each unfinished task waits for, by its id; unknown ids are ignored."""
     tasks = plan.by_id()
     found: dict[str, tuple[Task, ...]] = {}
-    for task_id, names in operations.needs(text).items():
+    for task_id, names in operations.needs_of(text).items():
         task = tasks.get(task_id)
         targets = tuple(
             tasks[name]
@@ -134,7 +131,7 @@ def _no_remarks(parsed: ParsedPlan, text: str, marker: str) -> tuple[LintRemark,
 
 
 def _find(operations: TextOperations, text: str, task_id: str) -> Task:
-    plan = operations.parse(text, READ).plan
+    plan = operations.parse_text(text).plan
     task = plan.find(task_id)
     if task is None:
         ids = (one.id for one in plan.tasks)
@@ -156,14 +153,14 @@ def _edit(
     def changed(text: str) -> str:
         task = _find(operations, text, task_id)
         if edit is TaskEdit.UNBLOCK:
-            return operations.set_state(text, task_id, TaskState.TODO, "")
+            return operations.with_state(text, task_id, TaskState.TODO, "")
         if task.state in {TaskState.DONE, TaskState.SKIPPED}:
             raise RalphError(
                 f"the task {task_id} is {task.state.value}, so it cannot be blocked; "
                 "reopen it first"
             )
         why = reason.strip() or DEFAULT_BLOCK_REASON
-        return operations.set_state(text, task_id, TaskState.BLOCKED, why)
+        return operations.with_state(text, task_id, TaskState.BLOCKED, why)
 
     return changed
 
@@ -171,14 +168,14 @@ def _edit(
 def _retry(operations: TextOperations, task_id: str) -> PlanEdit:
     def changed(text: str) -> str:
         _find(operations, text, task_id)
-        opened = operations.set_state(text, task_id, TaskState.TODO, "")
-        return operations.add_note(opened, task_id, RETRY_NOTE)
+        opened = operations.with_state(text, task_id, TaskState.TODO, "")
+        return operations.with_note(opened, task_id, RETRY_NOTE)
 
     return changed
 
 
 def _effects(operations: TextOperations, before: str, after: str) -> EditEffects:
-    plans = [operations.parse(text, READ).plan for text in (before, after)]
+    plans = [operations.parse_text(text).plan for text in (before, after)]
     found = _violations(operations, before, after, PlanPowers())
     return newly_done(plans[0], plans[1]), tuple((one.what.value, one.task.id) for one in found)
 
@@ -187,8 +184,8 @@ def _violations(
     operations: TextOperations, before: str, after: str, powers: PlanPowers
 ) -> Iterator[TextViolation]:
     """The forbidden changes of unfinished tasks, in the order of the earlier plan."""
-    old, new = (operations.parse(text, READ).plan for text in (before, after))
-    was, now = operations.protected(before), operations.protected(after)
+    old, new = (operations.parse_text(text).plan for text in (before, after))
+    was, now = operations.protected_fields(before), operations.protected_fields(after)
     left = new.by_id()
     for task in old.tasks:
         if task.state not in UNFINISHED:
@@ -217,13 +214,13 @@ def _judged(
 
 def _restored(operations: TextOperations, before: str, text: str, task_id: str) -> str:
     """The text with one task as it was, in the state that the agent gave it."""
-    there = operations.parse(text, READ).plan.find(task_id)
-    earlier = operations.parse(before, READ).plan.find(task_id)
-    text = operations.copy_task(text, before, task_id)
+    there = operations.parse_text(text).plan.find(task_id)
+    earlier = operations.parse_text(before).plan.find(task_id)
+    text = operations.with_task_of(text, before, task_id)
     if there is None or earlier is None or there.state in {earlier.state, TaskState.SKIPPED}:
         return text
     try:
-        return operations.set_state(text, task_id, there.state, there.blocked_by or "")
+        return operations.with_state(text, task_id, there.state, there.blocked_by or "")
     except RalphError:
         return text
 
@@ -234,7 +231,7 @@ def _merge(operations: TextOperations, base: str, mine: str, theirs: str) -> Mer
         return MergedPlan(text=mine)
     if mine == base:
         return MergedPlan(text=theirs)
-    if any(operations.broken(text) for text in (base, mine, theirs)):
+    if any(operations.why_broken(text) for text in (base, mine, theirs)):
         return MergedPlan(text=mine, conflicts=(MergeConflict(line=0, mine=mine, theirs=theirs),))
     bodies = [_bodies(operations, text) for text in (base, mine, theirs)]
     was, here, other = bodies
@@ -242,8 +239,8 @@ def _merge(operations: TextOperations, base: str, mine: str, theirs: str) -> Mer
     text = mine
     for task_id in changed:
         if here.get(task_id) == was.get(task_id):
-            text = operations.copy_task(text, theirs, task_id)
-    plan = operations.parse(mine, READ).plan
+            text = operations.with_task_of(text, theirs, task_id)
+    plan = operations.parse_text(mine).plan
     # What both changed below a task is merged task by task.
     parents = {task.parent for task in plan.tasks}
     lines = {task.id: task.line for task in plan.tasks}
@@ -260,5 +257,5 @@ def _bodies(operations: TextOperations, text: str) -> dict[str, str]:
     lines = text.splitlines(keepends=True)
     return {
         task.id: "".join(lines[task.line : task.end_line + 1])
-        for task in operations.parse(text, READ).plan.tasks
+        for task in operations.parse_text(text).plan.tasks
     }

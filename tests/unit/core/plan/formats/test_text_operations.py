@@ -7,7 +7,6 @@ import pytest
 from ralph_ls.core.plan.diff.guard import PlanPowers
 from ralph_ls.core.plan.formats.plan_folder import FolderFile, join_files, split_files
 from ralph_ls.core.plan.formats.text_operations import (
-    READ,
     guard_text,
     unfinished_needs,
     write_verification,
@@ -20,7 +19,8 @@ from ralph_ls.core.plan.verification.criterion_checks import (
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.lsp.row_methods import TaskEdit
 from ralph_ls.protocol.run.values import TaskRef
-from tests.unit.core.plan.formats.line_format import LINES, load
+from tests.unit.core.plan.formats import line_operations
+from tests.unit.core.plan.formats.line_format import load
 
 ONE, TWO = "1|todo|Log in|it works|\n", "2|todo|Log out||1\n"
 PLAN = ONE + TWO
@@ -29,7 +29,7 @@ NOTHING = PlanPowers()
 
 
 def guarded(after: str, powers: PlanPowers = NOTHING) -> tuple[str, list[tuple[str, str]]]:
-    done = guard_text(LINES, PLAN, after, powers)
+    done = guard_text(line_operations, PLAN, after, powers)
     return done.text, [(one.what.value, one.task.id) for one in done.violations]
 
 
@@ -60,32 +60,32 @@ class TestGuard:
         assert guarded(TWO, PlanPowers(decided=frozenset({("dropped", "1")}))) == (TWO, [])
 
     def test_a_finished_task_is_the_agents(self) -> None:
-        done = guard_text(LINES, "1|done|a|b|\n", "", NOTHING)
+        done = guard_text(line_operations, "1|done|a|b|\n", "", NOTHING)
         assert (done.text, done.violations) == ("", ())
 
     def test_a_broken_text_is_restored_whole(self) -> None:
-        done = guard_text(LINES, PLAN, "BROKEN", NOTHING)
+        done = guard_text(line_operations, PLAN, "BROKEN", NOTHING)
         assert (done.text, done.broken) == (PLAN, "line 1: it is broken")
-        assert guard_text(LINES, "BROKEN", "BROKEN 2", NOTHING).text == "BROKEN 2"
+        assert guard_text(line_operations, "BROKEN", "BROKEN 2", NOTHING).text == "BROKEN 2"
 
-    def test_what_cannot_be_restored_task_by_task_is_restored_whole(self) -> None:
+    def test_what_cannot_be_restored_task_by_task_is_restored_whole(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         def lost(text: str, other: str, task_id: str) -> str:
             del other, task_id
             return text
 
-        operations = type(LINES)(
-            **{name: getattr(LINES, name) for name in LINES.__slots__} | {"copy_task": lost}
-        )
-        assert guard_text(operations, PLAN, TWO, NOTHING).text == PLAN
+        monkeypatch.setattr(line_operations, "with_task_of", lost)
+        assert guard_text(line_operations, PLAN, TWO, NOTHING).text == PLAN
 
-    def test_a_state_that_cannot_be_written_again_stays_as_it_was(self) -> None:
+    def test_a_state_that_cannot_be_written_again_stays_as_it_was(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         def refused(*given: object) -> str:
             raise RalphError("no")
 
-        operations = type(LINES)(
-            **{name: getattr(LINES, name) for name in LINES.__slots__} | {"set_state": refused}
-        )
-        assert guard_text(operations, PLAN, "1|done|x||\n" + TWO, NOTHING).text == PLAN
+        monkeypatch.setattr(line_operations, "with_state", refused)
+        assert guard_text(line_operations, PLAN, "1|done|x||\n" + TWO, NOTHING).text == PLAN
 
 
 class TestEdits:
@@ -109,7 +109,7 @@ class TestEdits:
             ("1",),
             (("dropped", "2"),),
         )
-        parsed = OPERATIONS.parse(PLAN, READ)
+        parsed = line_operations.parse_text(PLAN)
         assert OPERATIONS.check(parsed, PLAN, "DONE") == ()
         opened = OPERATIONS.byte_exact(OPERATIONS.retry, "1")(PLAN.replace("in|", "\udcff|"))
         assert "Log \udcff" in opened
@@ -123,20 +123,22 @@ class TestEdits:
             )
 
         done = "1|done|Log in|it works|\n"
-        assert write_verification(LINES, done, outcome(0)) == (
+        assert write_verification(line_operations, done, outcome(0)) == (
             done + "+Verified: it works (make - exit 0)\n"
         )
-        assert write_verification(LINES, done, outcome(1)).startswith("1|todo|Log in|it works|\n+V")
-        assert write_verification(LINES, done, outcome(None, "not approved")) == done
+        assert write_verification(line_operations, done, outcome(1)).startswith(
+            "1|todo|Log in|it works|\n+V"
+        )
+        assert write_verification(line_operations, done, outcome(None, "not approved")) == done
 
     def test_dependencies(self) -> None:
-        plan = LINES.parse(PLAN, READ).plan
+        plan = line_operations.parse_text(PLAN).plan
         assert {
             name: [one.id for one in found]
-            for name, found in unfinished_needs(LINES, plan, PLAN).items()
+            for name, found in unfinished_needs(line_operations, plan, PLAN).items()
         } == {"2": ["1"]}
         odd = "1|done|a||2\n2|todo|b||1,2,9\n"
-        assert unfinished_needs(LINES, LINES.parse(odd, READ).plan, odd) == {}
+        assert unfinished_needs(line_operations, line_operations.parse_text(odd).plan, odd) == {}
 
 
 class TestMerge:

@@ -41,7 +41,7 @@ class FolderTask(NamedTuple):
     known: TaskDocument
 
 
-def parse_backlog(text: str) -> ParsedPlan:
+def parse_text(text: str) -> ParsedPlan:
     """Read the tasks of a folder; never raises. Their order is that of the board, then of ids."""
     tasks = _tasks_in(text)
     parents = _parents(tasks)

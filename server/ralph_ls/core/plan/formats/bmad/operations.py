@@ -69,7 +69,7 @@ class _Entry(NamedTuple):
         return STATES.get(self.found["status"].casefold(), TaskState.BLOCKED)
 
 
-def parse_sprint(text: str) -> ParsedPlan:
+def parse_text(text: str) -> ParsedPlan:
     """Read the stories and their problems; never raises."""
     entries = tuple(_entries(text))
     problems: list[PlanProblem] = []

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from ralph_ls.core.plan.formats.plan_format import (
-    PlanFormat,
-    PlanOperations,
-    PlanStorage,
-    TextOperations,
-)
+from ralph_ls.core.plan.formats.plan_format import PlanFormat, PlanOperations, PlanStorage
 from ralph_ls.core.plan.model import PlanKind
 
 
@@ -15,17 +10,7 @@ def _load() -> PlanOperations:
     from ralph_ls.core.plan.formats.gsd import operations
     from ralph_ls.core.plan.formats.text_operations import structured_operations
 
-    return structured_operations(
-        TextOperations(
-            parse=lambda text, _: operations.parse_roadmap(text),
-            broken=operations.why_broken,
-            needs=operations.needs_of,
-            protected=operations.protected_fields,
-            set_state=operations.with_state,
-            add_note=operations.with_note,
-            copy_task=operations.with_task_of,
-        )
-    )
+    return structured_operations(operations)
 
 
 GSD = PlanFormat(

@@ -67,7 +67,7 @@ class _Roadmap:
     criteria: dict[str, list[str]] = field(default_factory=dict)
 
 
-def parse_roadmap(text: str) -> ParsedPlan:
+def parse_text(text: str) -> ParsedPlan:
     """Read phases and plans; never raises."""
     return ParsedPlan(plan=Plan(tasks=_tasks_in(text)))
 

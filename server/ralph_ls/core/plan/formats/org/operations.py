@@ -29,7 +29,7 @@ _OPEN = frozenset({TaskState.TODO, TaskState.IN_PROGRESS})
 _MARKS = {TaskState.TODO: " ", TaskState.IN_PROGRESS: "-", TaskState.DONE: "X"}
 
 
-def parse_org(text: str) -> ParsedPlan:
+def parse_text(text: str) -> ParsedPlan:
     """Read the tasks of an outline; never raises."""
     return ParsedPlan(plan=Plan(tasks=_tasks_in(text)))
 

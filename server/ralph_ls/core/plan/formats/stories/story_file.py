@@ -400,7 +400,7 @@ def _written_title(members: Mapping[str, JsonMember]) -> str:
     scalar = members["title"].node.scalar if "title" in members else None
     title = fold_whitespace(scalar) if isinstance(scalar, str) else ""
     is_ours = "title" not in members or members["title"].key == "title"
-    # A description stands for a title in some files, and may be long.
+    # Some files have a description instead of a title; it may be long.
     return title if is_ours or len(title) <= LONGEST_TITLE else f"{title[: LONGEST_TITLE - 1]}…"
 
 

@@ -64,7 +64,7 @@ class _PlanTask:
         return TaskState.IN_PROGRESS if n_done else TaskState.TODO
 
 
-def parse_task_headings(text: str) -> ParsedPlan:
+def parse_text(text: str) -> ParsedPlan:
     """Read the tasks of a plan; never raises."""
     return ParsedPlan(plan=Plan(tasks=_tasks_in(text)))
 

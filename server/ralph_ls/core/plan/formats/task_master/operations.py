@@ -35,7 +35,7 @@ from ralph_ls.protocol.task_words import TaskState
 FATAL = frozenset({"json-syntax", "tasks-shape"})
 
 
-def parse_tasks(text: str) -> ParsedPlan:
+def parse_text(text: str) -> ParsedPlan:
     """Read the plan and its problems from a task file; never raises."""
     known = read_task_file(text)
     lines = LineIndex(text)

@@ -45,7 +45,7 @@ _STATES = {
 _STATUS = {TaskState.IN_PROGRESS: " status:doing", TaskState.SKIPPED: " status:cancelled"}
 
 
-def parse_todo_txt(text: str) -> ParsedPlan:
+def parse_text(text: str) -> ParsedPlan:
     """Read the tasks, one a line; never raises."""
     return ParsedPlan(plan=Plan(tasks=_tasks_in(text)))
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ralph_ls.core.plan.formats.backlog_md.document_edits import with_status
 from ralph_ls.core.plan.formats.backlog_md.operations import (
     needs_of,
-    parse_backlog,
+    parse_text,
     protected_fields,
     why_broken,
     with_note,
@@ -45,12 +45,12 @@ def folder(**documents: str) -> str:
 
 
 def only(text: str) -> Task:
-    (task,) = parse_backlog(text).plan.tasks
+    (task,) = parse_text(text).plan.tasks
     return task
 
 
 def test_reads_the_tasks_of_a_folder() -> None:
-    plan = parse_backlog(SHOP).plan
+    plan = parse_text(SHOP).plan
     assert states(plan) == {"TASK-1": "done", "TASK-2": "todo"}
     pay = plan.by_id()["TASK-2"]
     assert pay.title == "Pay by card: a payment that was refused leaves the order unpaid"
@@ -92,7 +92,7 @@ def test_every_status_has_a_state(status: str, state: TaskState, reason: str | N
 
 def test_what_is_no_task_is_passed_over() -> None:
     text = folder(readme="# How we work\n", notes=document("title: x"), open="---\nid: a")
-    assert parse_backlog(text).plan.tasks == ()
+    assert parse_text(text).plan.tasks == ()
     assert why_broken(text) == "no file in it is a task; write one with: backlog task create TITLE"
     assert why_broken("")
 
@@ -102,7 +102,7 @@ def test_a_document_without_an_id_has_that_of_its_name() -> None:
 
 
 def test_an_id_that_is_there_twice_is_reported() -> None:
-    parsed = parse_backlog(folder(a=document("id: task-1"), b=document("id: task-1", "title: b")))
+    parsed = parse_text(folder(a=document("id: task-1"), b=document("id: task-1", "title: b")))
     assert [task.id for task in parsed.plan.tasks] == ["task-1", "task-1-2"]
     assert [problem.code for problem in parsed.problems] == ["task-id-duplicate"]
 
@@ -115,7 +115,7 @@ def test_the_order_is_that_of_the_board_then_of_numbers_with_subtasks_behind_the
         "6": ("ordinal: x",),
     }  # fmt: skip
     text = folder(**{f"t{nth}": document(f"id: task-{nth}", *more) for nth, more in names.items()})
-    plan = parse_backlog(text).plan
+    plan = parse_text(text).plan
     assert [task.id.removeprefix("task-") for task in plan.tasks] == [
         "4", "3", "5", "2", "2.9", "2.10", "6", "10"
     ]  # fmt: skip
@@ -130,7 +130,7 @@ def test_tasks_that_contain_each_other_are_read_once_each() -> None:
         a=document("id: task-1", "parent_task_id: task-2"),
         b=document("id: task-2", "parent_task_id: task-1", "dependencies: [task-2, 9, 1]"),
     )
-    assert {task.id for task in parse_backlog(text).plan.tasks} == {"task-1", "task-2"}
+    assert {task.id for task in parse_text(text).plan.tasks} == {"task-1", "task-2"}
     assert needs_of(text) == {"task-2": ("task-1",)}
 
 
@@ -171,7 +171,7 @@ class TestState:
         assert "status: Shipped" in with_state(text, "task-1", TaskState.DONE).split("task-2")[0]
         assert "Backlog" in with_state(text, "task-3", TaskState.TODO).split("task-3")[1]
         blocked = with_state(text, "task-1", TaskState.BLOCKED, "no key")
-        task = parse_backlog(blocked).plan.by_id()["task-1"]
+        task = parse_text(blocked).plan.by_id()["task-1"]
         assert (task.state, task.blocked_by) == (TaskState.BLOCKED, "no key")
         assert blocked.count("status: Blocked") == 2
         assert "Blocked by" not in with_state(text, "task-1", TaskState.BLOCKED)
@@ -187,14 +187,14 @@ class TestState:
 
     def test_a_blocked_task_has_its_reason_in_its_notes_and_loses_it_again(self) -> None:
         blocked = with_state(SHOP, "TASK-2", TaskState.BLOCKED, "no licence")
-        task = parse_backlog(blocked).plan.by_id()["TASK-2"]
+        task = parse_text(blocked).plan.by_id()["TASK-2"]
         assert (task.state, task.blocked_by) == (TaskState.BLOCKED, "no licence")
         assert "status: To Do" in blocked
         assert with_state(blocked, "TASK-2", TaskState.BLOCKED) == blocked
         again = with_state(blocked, "TASK-2", TaskState.BLOCKED, "no database")
         assert "no licence" not in again
         opened = with_state(again, "TASK-2", TaskState.TODO)
-        assert parse_backlog(opened).plan.by_id()["TASK-2"].state is TaskState.TODO
+        assert parse_text(opened).plan.by_id()["TASK-2"].state is TaskState.TODO
         assert with_state(SHOP, "TASK-1", TaskState.BLOCKED).count("status: To Do") == 2
 
     def test_a_box_that_is_ticked_stays(self) -> None:
@@ -222,7 +222,7 @@ class TestState:
     @pytest.mark.parametrize("state", TaskState)
     def test_an_edit_gives_one_task_its_state(self, task_id: str, state: TaskState) -> None:
         if state is not TaskState.SKIPPED:
-            check_state_edit(parse_backlog, with_state, SHOP, task_id, state)
+            check_state_edit(parse_text, with_state, SHOP, task_id, state)
 
     def test_an_unknown_task_is_refused(self) -> None:
         with pytest.raises(RalphError, match="no task TASK-9; see the ids in: ralph plan"):
@@ -292,7 +292,7 @@ def test_a_task_is_written_as_in_another_text() -> None:
 
 @given(st.text() | st.text().map(lambda text: f"---\nid: a\nstatus: {text}\n---\n{text}"))
 def test_reading_never_raises(text: str) -> None:
-    for task in parse_backlog(text).plan.tasks:
+    for task in parse_text(text).plan.tasks:
         assert with_state(text, task.id, task.state) == text or task.state is TaskState.SKIPPED
     needs_of(text)
     protected_fields(text)

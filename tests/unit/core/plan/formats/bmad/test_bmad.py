@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ralph_ls.core.plan.formats.bmad.operations import (
     needs_of,
-    parse_sprint,
+    parse_text,
     protected_fields,
     why_broken,
     with_note,
@@ -27,7 +27,7 @@ PAY = "1-2-pay-by-card"
 
 
 def test_reads_the_stories_and_nothing_else() -> None:
-    plan = parse_sprint(SPRINT).plan
+    plan = parse_text(SPRINT).plan
     assert states(plan) == {
         "1-1-basket-with-a-total": "done", PAY: "todo", "1-3-receipt-by-mail": "todo"
     }  # fmt: skip
@@ -56,7 +56,7 @@ def test_reads_the_stories_and_nothing_else() -> None:
     ],
 )
 def test_every_status_has_a_state(status: str, state: TaskState, reason: str | None) -> None:
-    parsed = parse_sprint(f"development_status:\n  2-1-a: {status}\n  2-1-a: done\n")
+    parsed = parse_text(f"development_status:\n  2-1-a: {status}\n  2-1-a: done\n")
     (task,) = parsed.plan.tasks
     assert (task.state, task.blocked_by) == (state, reason)
     assert [problem.code for problem in parsed.problems] == (
@@ -95,18 +95,18 @@ def test_refuses_what_it_cannot_write() -> None:
 @pytest.mark.parametrize("state", TaskState)
 def test_an_edit_gives_one_story_its_state(task_id: str, state: TaskState) -> None:
     if state is not TaskState.SKIPPED:
-        check_state_edit(parse_sprint, with_state, SPRINT, task_id, state)
+        check_state_edit(parse_text, with_state, SPRINT, task_id, state)
 
 
 @pytest.mark.parametrize("task_id", ["1-1-basket-with-a-total", PAY, "1-3-receipt-by-mail"])
 def test_a_removed_story_comes_back_where_it_was(task_id: str) -> None:
     without = with_task_of(SPRINT, "development_status:\n", task_id)
-    assert task_id not in parse_sprint(without).plan.by_id()
+    assert task_id not in parse_text(without).plan.by_id()
     assert with_task_of(without, SPRINT, task_id) == SPRINT
     assert with_note(SPRINT, task_id, "n") == SPRINT
 
 
 @given(st.text() | st.text().map(lambda text: f"development_status:\n  1-1-a: {text}"))
 def test_reading_never_raises(text: str) -> None:
-    parse_sprint(text)
+    parse_text(text)
     assert why_broken(f"x{text}") or "\n" in text or "\r" in text

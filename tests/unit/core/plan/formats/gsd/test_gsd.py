@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ralph_ls.core.plan.formats.gsd.operations import (
     needs_of,
-    parse_roadmap,
+    parse_text,
     protected_fields,
     why_broken,
     with_note,
@@ -26,7 +26,7 @@ SHOP = Path("tests/data/plan_formats/gsd/.planning/ROADMAP.md").read_bytes().dec
 
 
 def test_reads_phases_and_their_plans() -> None:
-    plan = parse_roadmap(SHOP).plan
+    plan = parse_text(SHOP).plan
     assert states(plan) == {
         "1": "done", "2": "todo", "3": "todo",
         "01-01": "done", "01-02": "done", "02-01": "done", "02-02": "todo",
@@ -68,7 +68,7 @@ def test_a_phase_waits_for_its_plans_and_for_earlier_phases() -> None:
     ],
 )  # fmt: skip
 def test_reads_the_shapes_of_a_roadmap(text: str, read: dict[str, str]) -> None:
-    assert states(parse_roadmap(text).plan) == read
+    assert states(parse_text(text).plan) == read
 
 
 def test_reads_what_belongs_to_a_phase() -> None:
@@ -78,7 +78,7 @@ def test_reads_what_belongs_to_a_phase() -> None:
         "**Success Criteria**:\n\n  - x\n  2. y\nProse\n  3. z\n## Other\n**Depends on**: 9\n"
     )
     assert needs_of(text) == {"2": ("1",)}
-    assert parse_roadmap(text).plan.by_id()["2"].criteria == ("x", "y")
+    assert parse_text(text).plan.by_id()["2"].criteria == ("x", "y")
 
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n"])
@@ -93,7 +93,7 @@ def test_a_state_changes_one_box(ending: str, mark: str) -> None:
 
 def test_a_blocked_task_has_its_reason_below_it() -> None:
     blocked = with_state(SHOP, "02-02", TaskState.BLOCKED, "no licence")
-    task = parse_roadmap(blocked).plan.by_id()["02-02"]
+    task = parse_text(blocked).plan.by_id()["02-02"]
     assert (task.state, task.blocked_by) == (TaskState.BLOCKED, "no licence")
     assert "Page\n  - Blocked by: no licence\n" in blocked
     assert "Blocked by: x" in with_state(blocked, "02-02", TaskState.BLOCKED, "x")
@@ -111,15 +111,15 @@ def test_refuses_what_it_cannot_write() -> None:
 @pytest.mark.parametrize("task_id", ["1", "2", "3", "01-01", "02-02"])
 @pytest.mark.parametrize("state", [TaskState.TODO, TaskState.DONE, TaskState.BLOCKED])
 def test_an_edit_gives_one_task_its_state(task_id: str, state: TaskState) -> None:
-    check_state_edit(parse_roadmap, with_state, SHOP, task_id, state)
+    check_state_edit(parse_text, with_state, SHOP, task_id, state)
 
 
 @pytest.mark.parametrize("task_id", ["1", "2", "3", "01-01", "01-02", "02-02"])
 def test_a_removed_task_comes_back_where_it_was(task_id: str) -> None:
     without = with_task_of(SHOP, "", task_id)
-    assert task_id not in states(parse_roadmap(without).plan)
-    assert states(parse_roadmap(with_task_of(without, SHOP, task_id)).plan) == states(
-        parse_roadmap(SHOP).plan
+    assert task_id not in states(parse_text(without).plan)
+    assert states(parse_text(with_task_of(without, SHOP, task_id)).plan) == states(
+        parse_text(SHOP).plan
     )
 
 
@@ -144,7 +144,7 @@ def test_protects_title_and_criteria() -> None:
     ).map("".join)
 )  # fmt: skip
 def test_reading_never_raises(text: str) -> None:
-    for task in parse_roadmap(text).plan.tasks:
+    for task in parse_text(text).plan.tasks:
         assert with_state(text, task.id, task.state) == text
     protected_fields(text)
     needs_of(text)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ralph_ls.core.plan.formats.org.operations import (
     needs_of,
-    parse_org,
+    parse_text,
     protected_fields,
     why_broken,
     with_note,
@@ -23,16 +23,16 @@ from ralph_ls.protocol.task_words import TaskState
 from tests.unit.core.plan.formats.format_laws import changed_lines, check_state_edit, states
 
 SHOP = Path("tests/data/plan_formats/org/plan.org").read_bytes().decode()
-PLAN = parse_org(SHOP).plan
+PLAN = parse_text(SHOP).plan
 BASKET, PAY, MAIL, BOOK = PLAN.tasks
 
 
 def titles(text: str) -> dict[str, str]:
-    return {task.title: task.state.value for task in parse_org(text).plan.tasks}
+    return {task.title: task.state.value for task in parse_text(text).plan.tasks}
 
 
 def only_id(text: str) -> str:
-    return parse_org(text).plan.tasks[0].id
+    return parse_text(text).plan.tasks[0].id
 
 
 def test_reads_headings_and_boxes() -> None:
@@ -82,13 +82,13 @@ def test_reads_the_shapes_of_an_outline(text: str, read: dict[str, str]) -> None
 
 def test_a_task_waits_for_those_below_it() -> None:
     text = "* TODO a\n:PROPERTIES:\n:CUSTOM_ID: a\n:BLOCKER: ids(x y)\n:END:\n** x\n*** TODO b\n"
-    a, b = parse_org(text).plan.tasks
+    a, b = parse_text(text).plan.tasks
     assert (b.parent, b.depth, b.section, a.end_line) == ("a", 1, "x", 6)
     assert needs_of(text) == {"a": ("x", "y", b.id)}
 
 
 def test_equal_headings_have_different_ids() -> None:
-    first, second = parse_org("* TODO a\n* TODO a").plan.tasks
+    first, second = parse_text("* TODO a\n* TODO a").plan.tasks
     assert second.id == f"{first.id}-2"
 
 
@@ -115,11 +115,11 @@ class TestState:
     @pytest.mark.parametrize("task_id", [BASKET.id, PAY.id])
     @pytest.mark.parametrize("state", TaskState)
     def test_an_edit_gives_one_task_its_state(self, task_id: str, state: TaskState) -> None:
-        check_state_edit(parse_org, with_state, SHOP, task_id, state)
+        check_state_edit(parse_text, with_state, SHOP, task_id, state)
 
     def test_a_reason_is_the_last_line_of_its_task(self) -> None:
         blocked = with_state(SHOP, PAY.id, TaskState.BLOCKED, "no licence")
-        task = parse_org(blocked).plan.by_id()[PAY.id]
+        task = parse_text(blocked).plan.by_id()[PAY.id]
         assert (task.state, task.blocked_by) == (TaskState.BLOCKED, "no licence")
         assert "** WAITING [#A]" in blocked
         assert "passes\nBlocked by: no licence\n* Mail" in blocked
@@ -132,7 +132,7 @@ class TestState:
         blocked = with_state(text, only_id(text), TaskState.BLOCKED)
         assert blocked == f"* TODO a{ending}Blocked by: ?{ending}* DONE b"
         assert with_state(blocked, only_id(text), TaskState.TODO) == text
-        done = parse_org(text).plan.tasks[1].id
+        done = parse_text(text).plan.tasks[1].id
         assert with_state(text, done, TaskState.BLOCKED, "x").endswith(
             f"* TODO b{ending}Blocked by: x"
         )
@@ -177,7 +177,7 @@ def test_protects_what_a_task_demands() -> None:
 def test_a_removed_task_comes_back_where_it_was(task: object) -> None:
     task_id = getattr(task, "id", "")
     without = with_task_of(SHOP, "", task_id)
-    assert task_id not in states(parse_org(without).plan)
+    assert task_id not in states(parse_text(without).plan)
     back = with_task_of(without, SHOP, task_id)
     assert titles(back) == titles(SHOP)
 
@@ -199,6 +199,6 @@ def test_what_is_below_a_task_stays_when_it_is_restored() -> None:
 def test_reading_never_raises(text: str) -> None:
     needs_of(text)
     protected_fields(text)
-    for task in parse_org(text).plan.tasks:
+    for task in parse_text(text).plan.tasks:
         assert with_state(text, task.id, task.state) == text
         with_task_of(text, "", task.id)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ralph_ls.core.plan.formats.superpowers.operations import (
     needs_of,
-    parse_task_headings,
+    parse_text,
     protected_fields,
     why_broken,
     with_note,
@@ -27,7 +27,7 @@ SHOP = (PLANS / "2026-01-05-checkout.md").read_bytes().decode()
 
 
 def test_reads_tasks_and_their_steps() -> None:
-    plan = parse_task_headings(SHOP).plan
+    plan = parse_text(SHOP).plan
     assert states(plan) == {"1": "done", "2": "todo", "3": "todo"}
     pay = plan.by_id()["2"]
     assert (pay.title, pay.section) == ("Pay by card", "Checkout Implementation Plan")
@@ -56,7 +56,7 @@ def test_reads_tasks_and_their_steps() -> None:
     ],
 )  # fmt: skip
 def test_reads_the_shapes_of_a_task(text: str, read: list[str]) -> None:
-    assert list(states(parse_task_headings(text).plan).values()) == read
+    assert list(states(parse_text(text).plan).values()) == read
 
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n"])
@@ -85,7 +85,7 @@ def test_a_task_without_steps_is_done_by_its_heading() -> None:
 
 def test_a_blocked_task_ends_with_the_reason() -> None:
     blocked = with_state(SHOP, "2", TaskState.BLOCKED, "no licence")
-    task = parse_task_headings(blocked).plan.by_id()["2"]
+    task = parse_text(blocked).plan.by_id()["2"]
     assert (task.state, task.blocked_by) == (TaskState.BLOCKED, "no licence")
     assert "Blocked by: x\n" in with_state(blocked, "2", TaskState.BLOCKED, "x")
     assert with_state(blocked, "2", TaskState.TODO) == SHOP
@@ -96,12 +96,12 @@ def test_a_blocked_task_ends_with_the_reason() -> None:
 
 def test_a_finished_task_that_is_blocked_is_open() -> None:
     blocked = with_state(SHOP, "1", TaskState.BLOCKED, "x")
-    assert parse_task_headings(blocked).plan.by_id()["1"].state is TaskState.BLOCKED
+    assert parse_text(blocked).plan.by_id()["1"].state is TaskState.BLOCKED
     begun = with_state(SHOP, "2", TaskState.IN_PROGRESS)
     assert (
         with_state(with_state(begun, "2", TaskState.BLOCKED), "2", TaskState.IN_PROGRESS) == begun
     )
-    assert parse_task_headings("```\na\n```\n### Task 1: a").plan.tasks[0].id == "1"
+    assert parse_text("```\na\n```\n### Task 1: a").plan.tasks[0].id == "1"
 
 
 def test_refuses_what_it_cannot_write() -> None:
@@ -115,15 +115,15 @@ def test_refuses_what_it_cannot_write() -> None:
 @pytest.mark.parametrize("state", TaskState)
 def test_an_edit_gives_one_task_its_state(task_id: str, state: TaskState) -> None:
     if state is not TaskState.SKIPPED and (task_id, state) != ("3", TaskState.IN_PROGRESS):
-        check_state_edit(parse_task_headings, with_state, SHOP, task_id, state)
+        check_state_edit(parse_text, with_state, SHOP, task_id, state)
 
 
 @pytest.mark.parametrize("task_id", ["1", "2", "3"])
 def test_a_removed_task_comes_back_where_it_was(task_id: str) -> None:
     without = with_task_of(SHOP, "", task_id)
-    assert task_id not in states(parse_task_headings(without).plan)
+    assert task_id not in states(parse_text(without).plan)
     back = with_task_of(without, SHOP, task_id)
-    assert states(parse_task_headings(back).plan) == states(parse_task_headings(SHOP).plan)
+    assert states(parse_text(back).plan) == states(parse_text(SHOP).plan)
     assert sorted(back.splitlines()) == sorted(SHOP.splitlines())
 
 
@@ -144,6 +144,6 @@ def test_protects_title_and_steps() -> None:
     ).map("".join)
 )  # fmt: skip
 def test_reading_never_raises(text: str) -> None:
-    for task in parse_task_headings(text).plan.tasks:
+    for task in parse_text(text).plan.tasks:
         assert with_state(text, task.id, task.state) == text
     protected_fields(text)

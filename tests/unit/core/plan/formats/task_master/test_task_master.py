@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ralph_ls.core.plan.formats.task_master.operations import (
     needs_of,
-    parse_tasks,
+    parse_text,
     protected_fields,
     why_broken,
     with_note,
@@ -34,11 +34,11 @@ def tasks_of(*tasks: dict[str, Any], **head: object) -> str:
 
 
 def codes(text: str) -> list[str]:
-    return [problem.code for problem in parse_tasks(text).problems]
+    return [problem.code for problem in parse_text(text).problems]
 
 
 def test_reads_tasks_and_subtasks_in_the_order_of_the_file() -> None:
-    plan = parse_tasks(SHOP).plan
+    plan = parse_text(SHOP).plan
     assert states(plan) == {
         "1": "done", "2": "inProgress", "2.1": "done", "2.2": "todo", "3": "todo"
     }  # fmt: skip
@@ -48,9 +48,9 @@ def test_reads_tasks_and_subtasks_in_the_order_of_the_file() -> None:
     assert pay.mark is not None
     assert SHOP[slice(*pay.mark)] == '"pending"'
     assert plan.by_id()["1"].section == ""
-    (dev,) = parse_tasks('{"dev": {"tasks": [{"id": 1, "title": "a"}]}}').plan.tasks
+    (dev,) = parse_text('{"dev": {"tasks": [{"id": 1, "title": "a"}]}}').plan.tasks
     assert dev.section == "dev"
-    assert not parse_tasks(SHOP).problems
+    assert not parse_text(SHOP).problems
 
 
 def test_a_task_waits_for_its_subtasks_and_they_for_what_it_waits_for() -> None:
@@ -82,7 +82,7 @@ def test_a_task_waits_for_its_subtasks_and_they_for_what_it_waits_for() -> None:
     ],
 )  # fmt: skip
 def test_reads_every_shape_of_the_file(text: str, ids: list[str]) -> None:
-    assert [task.id for task in parse_tasks(text).plan.tasks] == ids
+    assert [task.id for task in parse_text(text).plan.tasks] == ids
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_reads_every_shape_of_the_file(text: str, ids: list[str]) -> None:
     ],
 )
 def test_every_status_has_a_state(status: object, state: TaskState, reason: str | None) -> None:
-    task = parse_tasks(tasks_of({"id": 1, "title": "a", "status": status})).plan.tasks[0]
+    task = parse_text(tasks_of({"id": 1, "title": "a", "status": status})).plan.tasks[0]
     assert (task.state, task.blocked_by) == (state, reason)
 
 
@@ -112,7 +112,7 @@ def test_nothing_is_open_below_a_finished_task() -> None:
         {"id": 1, "title": "a", "status": "done", "subtasks": inner},
         {"id": 2, "title": "a", "status": "deferred", "subtasks": inner},
     )
-    plan = parse_tasks(text).plan
+    plan = parse_text(text).plan
     assert states(plan) == {
         "1": "done", "1.1": "done", "1.2": "skipped",
         "2": "skipped", "2.1": "skipped", "2.2": "skipped",
@@ -135,7 +135,7 @@ def test_nothing_is_open_below_a_finished_task() -> None:
 )  # fmt: skip
 def test_reports_what_it_cannot_read(text: str, found: list[str]) -> None:
     assert codes(text) == found
-    assert len(parse_tasks(text).spans) == len(found)
+    assert len(parse_text(text).spans) == len(found)
 
 
 def test_tasks_of_other_tags_are_reported() -> None:
@@ -146,7 +146,7 @@ def test_tasks_of_other_tags_are_reported() -> None:
         "meta": 1,
         "next": {"tasks": [{"id": 1}, {"id": 2, "status": "in-progress"}]},
     }
-    problem, more = parse_tasks(json.dumps(tags, indent=1)).problems
+    problem, more = parse_text(json.dumps(tags, indent=1)).problems
     assert more.message.startswith("the tag next has 2 open tasks, and only")
     assert problem.message == (
         "the tag dev has 1 open task, and only the tag master is read; "
@@ -185,12 +185,12 @@ def test_a_state_changes_one_line(ending: str, mark: str, indent: str) -> None:
 )
 def test_an_edit_gives_one_task_its_state(task_id: str, state: TaskState) -> None:
     if task_id != "2" or state not in {TaskState.DONE, TaskState.SKIPPED}:
-        check_state_edit(parse_tasks, with_state, SHOP, task_id, state)
+        check_state_edit(parse_text, with_state, SHOP, task_id, state)
 
 
 def test_a_blocked_task_has_its_reason_in_its_details_and_loses_it_again() -> None:
     blocked = with_state(SHOP, "1", TaskState.BLOCKED, "no licence")
-    assert parse_tasks(blocked).plan.by_id()["1"].blocked_by == "no licence"
+    assert parse_text(blocked).plan.by_id()["1"].blocked_by == "no licence"
     assert r"One migration per table.\nBlocked by: no licence" in blocked
     again = with_state(blocked, "1", TaskState.BLOCKED, "no database")
     assert r"per table.\nBlocked by: no database" in again
@@ -202,7 +202,7 @@ def test_a_subtask_that_is_open_again_opens_its_task() -> None:
     text = tasks_of(
         {"id": 1, "title": "a", "status": "done", "subtasks": [{"id": 1, "title": "b"}]}
     )
-    after = parse_tasks(with_state(text, "1.1", TaskState.TODO)).plan
+    after = parse_text(with_state(text, "1.1", TaskState.TODO)).plan
     assert states(after) == {"1": "inProgress", "1.1": "todo"}
 
 
@@ -243,9 +243,9 @@ class TestCopy:
     @pytest.mark.parametrize("task_id", ["1", "2", "2.1", "2.2", "3"])
     def test_a_removed_task_comes_back_where_it_was(self, task_id: str) -> None:
         without = with_task_of(SHOP, '{"tasks": []}', task_id)
-        assert task_id not in parse_tasks(without).plan.by_id()
+        assert task_id not in parse_text(without).plan.by_id()
         back = with_task_of(without, SHOP, task_id)
-        assert parse_tasks(back).plan.tasks == parse_tasks(SHOP).plan.tasks
+        assert parse_text(back).plan.tasks == parse_text(SHOP).plan.tasks
         assert json.loads(back) == json.loads(SHOP)
 
     def test_a_changed_task_is_restored_and_its_subtasks_stay(self) -> None:
@@ -259,7 +259,7 @@ class TestCopy:
     def test_new_subtasks_stay(self) -> None:
         plain = tasks_of({"id": 1, "title": "a"})
         expanded = tasks_of({"id": 1, "title": "b", "subtasks": [{"id": 1, "title": "c"}]})
-        after = parse_tasks(with_task_of(expanded, plain, "1")).plan
+        after = parse_text(with_task_of(expanded, plain, "1")).plan
         assert [task.title for task in after.tasks] == ["a", "c"]
 
     def test_a_subtask_comes_back_with_its_list_or_its_task(self) -> None:
@@ -276,7 +276,7 @@ class TestCopy:
 
 @given(st.text())
 def test_reading_never_raises(text: str) -> None:
-    parse_tasks(text)
+    parse_text(text)
     needs_of(text)
     protected_fields(text)
     assert why_broken(text)

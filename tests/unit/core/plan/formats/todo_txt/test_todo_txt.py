@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ralph_ls.core.plan.formats.todo_txt.operations import (
     needs_of,
-    parse_todo_txt,
+    parse_text,
     protected_fields,
     why_broken,
     with_note,
@@ -25,12 +25,12 @@ SHOP = Path("tests/data/plan_formats/todo.txt/todo.txt").read_bytes().decode()
 
 
 def only(line: str) -> tuple[str, TaskState, Priority | None, str | None]:
-    (task,) = parse_todo_txt(line).plan.tasks
+    (task,) = parse_text(line).plan.tasks
     return task.title, task.state, task.priority, task.blocked_by
 
 
 def test_reads_a_task_a_line() -> None:
-    plan = parse_todo_txt(SHOP).plan
+    plan = parse_text(SHOP).plan
     assert list(states(plan).values()) == ["done", "todo", "todo", "todo"]
     basket, pay, mail, call = plan.tasks
     assert (basket.id, basket.title, basket.section) == (
@@ -84,7 +84,7 @@ def test_reads_states_priorities_and_values(
 
 
 def test_equal_lines_have_different_ids() -> None:
-    first, second = parse_todo_txt("a id:1\n\n  \na id:1").plan.tasks
+    first, second = parse_text("a id:1\n\n  \na id:1").plan.tasks
     assert (first.id, second.id) == ("1", "1-2")
 
 
@@ -101,7 +101,7 @@ def test_equal_lines_have_different_ids() -> None:
 @pytest.mark.parametrize("ending", ["", "\n", "\r\n"])
 def test_ticking_writes_the_form_of_the_tool(line: str, day: str, done: str, ending: str) -> None:
     text = f"{line}{ending}{'b' if ending else ''}"
-    task_id = parse_todo_txt(text).plan.tasks[0].id
+    task_id = parse_text(text).plan.tasks[0].id
     after = with_state(text, task_id, TaskState.DONE, "", day)
     assert after == f"{done}{ending}{'b' if ending else ''}"
     opened = with_state(after, task_id, TaskState.TODO)
@@ -110,7 +110,7 @@ def test_ticking_writes_the_form_of_the_tool(line: str, day: str, done: str, end
 
 def test_a_ticked_line_is_open_again_as_it_was() -> None:
     text = "(A) 2026-01-01 a +b\n"
-    (task,) = parse_todo_txt(text).plan.tasks
+    (task,) = parse_text(text).plan.tasks
     after = with_state(text, task.id, TaskState.DONE, "", "2026-01-02")
     assert with_state(after, task.id, TaskState.TODO) == text
 
@@ -125,8 +125,8 @@ def test_a_blocked_task_has_its_reason() -> None:
 
 @given(st.integers(0, 3), st.sampled_from(list(TaskState)))
 def test_an_edit_gives_one_task_its_state(nth: int, state: TaskState) -> None:
-    task_id = parse_todo_txt(SHOP).plan.tasks[nth].id
-    check_state_edit(parse_todo_txt, with_state, SHOP, task_id, state)
+    task_id = parse_text(SHOP).plan.tasks[nth].id
+    check_state_edit(parse_text, with_state, SHOP, task_id, state)
 
 
 def test_protects_what_a_task_demands() -> None:
@@ -144,7 +144,7 @@ class TestCopy:
     """A line is written as in another text."""
 
     def test_a_removed_line_comes_back_where_it_was(self) -> None:
-        for task in parse_todo_txt(SHOP).plan.tasks:
+        for task in parse_text(SHOP).plan.tasks:
             without = with_task_of(SHOP, "", task.id)
             assert len(without.splitlines()) == 3
             assert with_task_of(without, SHOP, task.id) == SHOP
@@ -167,6 +167,6 @@ class TestCopy:
 
 @given(st.text())
 def test_reading_never_raises(text: str) -> None:
-    parse_todo_txt(text)
+    parse_text(text)
     needs_of(text)
     protected_fields(text)
