@@ -139,7 +139,7 @@ sweep: $(READY) ## kill, attack and fuzz the whole program (MINUTES=60; a minute
 	@$(BIN)/python -m tests.sweep $(if $(MINUTES),--minutes $(MINUTES)) $(if $(SEED),--seed $(SEED)) \
 		$(if $(ONLY),--only $(ONLY))
 
-e2e: $(READY) $(CLIENT_READY) ## drive a real VS Code and real agents (840 MB, once)
+e2e: $(READY) $(CLIENT_READY) ## drive a real VS Code, real agents and tools (1.1 GB, once)
 	@$(BIN)/python tests/e2e/vscode/install.py
 	@$(BIN)/python -m pytest -p no:randomly -n 0 tests/e2e $(ARGS)
 
@@ -182,6 +182,7 @@ lock: $(READY) ## pin every dependency again (UPGRADE=1: at its newest release)
 	@$(LOCK) pyproject.toml --group dev --output-file requirements.lock
 	@$(LOCK) --group pyproject.toml:docs --output-file .ci/docs.lock
 	@$(LOCK) --group pyproject.toml:release --output-file .ci/release.lock
+	@$(LOCK) --group pyproject.toml:plan-tools --output-file tests/e2e/plan_tools/requirements.lock
 
 clean: ## remove .venv and everything that tools left behind
 	@rm -rf .venv .venv-* dist .coverage .coverage.* htmlcov .hypothesis .import_linter_cache \

@@ -28,9 +28,14 @@ IN_CI = "agents"
 BY_HAND = "more_agents"
 """Folders beside this file, each with a lock."""
 
-_INSTALL = {IN_CI: ("ci",), BY_HAND: ("install", "--no-save")}
-"""By lock, what lays it out. The second names the programs of Linux on x64 alone, which ``npm ci``
-takes for an error; those of other platforms come in the same versions, without a hash."""
+PLAN_TOOLS = "plan_tools"
+"""As those; see ``tests.e2e.plan_tools``."""
+
+_FROM_LOCK = ("install", "--no-save")
+_INSTALL = {IN_CI: ("ci",), BY_HAND: _FROM_LOCK, PLAN_TOOLS: _FROM_LOCK}
+"""By lock, what lays it out. All but the first name the programs of Linux on x64 alone, which
+``npm ci`` takes for an error; those of other platforms come in the same versions, without a hash.
+"""
 
 CI_PROGRAMS = frozenset({"claude", "codex"})
 
@@ -42,8 +47,12 @@ CALLERS_ENVIRONMENT = dict(os.environ)
 
 def program(name: str) -> Path:
     """An agent's program, laid out if need be; raises ``FileNotFoundError``."""
-    lock = IN_CI if name in CI_PROGRAMS else BY_HAND
-    folder = _folder(lock)
+    return program_of(IN_CI if name in CI_PROGRAMS else BY_HAND, name)
+
+
+def program_of(lock: str, name: str) -> Path:
+    """A program of one lock, laid out if need be; raises as ``program``."""
+    folder = folder_of(lock)
     with FileLock(f"{folder}.lock"):
         if not _is_laid_out(lock):
             _lay_out(lock)
@@ -53,7 +62,7 @@ def program(name: str) -> Path:
 def search_path(*names: str) -> str:
     """A PATH that begins with these programs, and with the Node that most of them need."""
     folders = [str(program(name).parent) for name in names]
-    return os.pathsep.join([*dict.fromkeys(folders), _node_folder(), os.environ["PATH"]])
+    return os.pathsep.join([*dict.fromkeys(folders), node_folder(), os.environ["PATH"]])
 
 
 def what_is_missing() -> str | None:
@@ -64,12 +73,12 @@ def what_is_missing() -> str | None:
 
 
 @functools.cache
-def _node_folder() -> str:
+def node_folder() -> str:
     command = [sys.executable, str(WITH_NODE), "--print"]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
-def _folder(lock: str) -> Path:
+def folder_of(lock: str) -> Path:
     named = CALLERS_ENVIRONMENT.get("RALPH_E2E_DIR")
     folder = ROOT / ".venv" if named is None else Path(named).resolve()
     folder.mkdir(parents=True, exist_ok=True)
@@ -77,7 +86,7 @@ def _folder(lock: str) -> Path:
 
 
 def _is_laid_out(lock: str) -> bool:
-    stamp = _folder(lock) / "laid-out"
+    stamp = folder_of(lock) / "laid-out"
     return stamp.is_file() and stamp.read_text(encoding="utf-8") == _digest(lock)
 
 
@@ -88,7 +97,7 @@ def _digest(lock: str) -> str:
 def _lay_out(lock: str) -> None:
     if (missing := what_is_missing()) is not None:
         raise FileNotFoundError(missing)
-    folder = _folder(lock)
+    folder = folder_of(lock)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     for name in ("package.json", "package-lock.json"):
