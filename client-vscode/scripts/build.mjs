@@ -4,8 +4,7 @@
  *     node scripts/build.mjs [--production] [--watch]
  *
  * `--production` leaves out the maps and makes the bundles small; `--watch` continues until it is
- * stopped. The extension must stay under 450 KB and a page under 80 KB: it fails where one does
- * not, since both are read at every start of an editor.
+ * stopped. It fails where a bundle is above its budget.
  */
 
 import { stat } from "node:fs/promises";

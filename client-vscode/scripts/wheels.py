@@ -93,12 +93,13 @@ def _download(requirements: Path, folder: Path, *options: str) -> None:
 def dependencies() -> set[str]:
     """The normalised names of everything that our package needs here, itself left out."""
     found: set[str] = set()
-    waiting = list(_required_by(PACKAGE))
+    waiting = [(PACKAGE, "")]
+    seen = set(waiting)
     while waiting:
-        name = waiting.pop()
-        if name not in found:
-            found.add(name)
-            waiting.extend(_required_by(name))
+        new = set(_required_by(*waiting.pop())) - seen
+        seen |= new
+        waiting.extend(new)
+        found.update(name for name, _ in new)
     return found
 
 
@@ -129,11 +130,14 @@ def _names_for_every_python(folder: Path) -> set[str]:
     }
 
 
-def _required_by(name: str) -> Iterator[str]:
-    for text in distribution(name).requires or ():
+def _required_by(package: str, extra: str) -> Iterator[tuple[str, str]]:
+    """What a package, or one of its extras, requires: names, with and without each extra."""
+    for text in distribution(package).requires or ():
         requirement = Requirement(text)
-        if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
-            yield canonicalize_name(requirement.name)
+        if requirement.marker is None or requirement.marker.evaluate({"extra": extra}):
+            name = canonicalize_name(requirement.name)
+            yield name, ""
+            yield from ((name, extra) for extra in sorted(requirement.extras))
 
 
 def _run(*arguments: str) -> None:

@@ -53,6 +53,16 @@ export class Answers implements vscode.Disposable {
     }
   }
 
+  /** An option that the question itself lists becomes the answer. */
+  async choose(folder: FolderSnapshot, option: string): Promise<void> {
+    const { matter } = wantedOf(folder);
+    if (matter?.kind === "question" && matter.options.includes(option)) {
+      await this.settle(matter, option);
+    } else {
+      this.showError(t("No question is waiting for an answer."));
+    }
+  }
+
   /** What is in the draft becomes the answer. */
   async send(comment: ThreadComment): Promise<void> {
     const { thread } = comment;

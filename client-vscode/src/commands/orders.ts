@@ -63,7 +63,11 @@ export class Orders {
         await this.ask("ralph/reset", { workspace, continue: goOn });
         break;
       case "answer":
-        await this.answers().answer(folder, "question", given["fromPlan"] === true);
+        if (typeof given["text"] === "string") {
+          await this.answers().choose(folder, given["text"]);
+        } else {
+          await this.answers().answer(folder, "question", given["fromPlan"] === true);
+        }
         break;
       case "showLog":
         await this.files.showLog(folder, given["run"], given["start"]);

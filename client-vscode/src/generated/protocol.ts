@@ -6,7 +6,10 @@ export const SCHEMA_VERSION = 1;
 export interface Action {
   readonly title: string;
   readonly verb: Verb;
-  /** Plain JSON values: `run`, `task`, `iteration`, `path`, `now`, `continue`. */
+  /**
+   * Plain JSON values: `run`, `task`, `iteration`, `path`, `now`, `continue`, and `text`, an
+   * option of the question that is the answer.
+   */
   readonly arguments: Readonly<Record<string, unknown>>;
 }
 
@@ -194,7 +197,14 @@ export interface AnswerParams {
   readonly continue?: boolean;
 }
 
-/** One of the six questions of the user about a loop, answered in words. */
+/** Where answers to questions may come from. */
+export const ANSWER_SOURCES = [
+  /** A comment on the issue, by somebody who may write to the repository. */
+  "github",
+] as const;
+export type AnswerSource = (typeof ANSWER_SOURCES)[number];
+
+/** A question of the user about a loop, answered in words. */
 export interface AnswerView {
   readonly heading: string;
   readonly text: string;
@@ -658,8 +668,7 @@ export interface Config {
   readonly guard: GuardConfig;
   readonly paths: PathsConfig;
   readonly issue: IssueConfig;
-  /** Program and arguments to run for each question of the agent. */
-  readonly onQuestion: readonly string[];
+  readonly notify: NotifyConfig;
   /** Program and arguments to run when a run is complete and the agent reports PR_READY. */
   readonly onPrReady: readonly string[];
   readonly env: EnvConfig;
@@ -1073,8 +1082,6 @@ export interface IssueConfig {
   readonly github?: string;
   /** The request itself, as `ralph run -p` sets it. */
   readonly text?: string;
-  /** Whether the agent's questions are also posted to the issue as a comment. */
-  readonly comment: boolean;
 }
 
 /** One iteration is settled: from here on its counters hold. */
@@ -1419,6 +1426,70 @@ export interface NoteView {
   readonly seq: number;
 }
 
+/** Who is notified of a run's events, and how. */
+export interface NotifyConfig {
+  /**
+   * Addresses of [Apprise](https://appriseit.com/services/): ntfy, Slack, Telegram, mail and
+   * many more. Only in your own file or the environment. `name=` in front names one for the keys
+   * of `notify.events`.
+   */
+  readonly urls: readonly string[];
+  /**
+   * Program and arguments to run for each event, with the event as JSON on standard input and
+   * its name in `RALPH_EVENT`.
+   */
+  readonly command: readonly string[];
+  /** Whether the terminal of `ralph run` and `ralph watch` rings. */
+  readonly bell: boolean;
+  /**
+   * Whether questions, blockers and ends are posted as comments to the issue that the run works
+   * on.
+   */
+  readonly github: boolean;
+  readonly events: NotifyEventsConfig;
+  /**
+   * Hours of your local time in which nothing is sent, such as `22:00-07:00`. What is held is
+   * sent afterwards, if the run is still live.
+   */
+  readonly quiet: string;
+  /** Time in which at most one notification of an event is sent; the next one counts the rest. */
+  readonly interval: number;
+  /** Notify each time that the run has used this many US dollars more. Unset: never. */
+  readonly costUsd?: number;
+  /** Where answers to questions may come from. Only in your own file or the environment. */
+  readonly answers: readonly AnswerSource[];
+}
+
+/**
+ * Destinations by event: `urls`, `command`, `bell`, `github` or names of addresses.
+ *
+ * An empty list sends the event nowhere.
+ */
+export interface NotifyEventsConfig {
+  /** Destinations of questions. Unset: all. */
+  readonly question?: readonly string[];
+  /** Destinations of blockers. Unset: all. */
+  readonly blocker?: readonly string[];
+  /** Destinations of open breakers and stuck runs. Unset: all. */
+  readonly breaker?: readonly string[];
+  /** Destinations of review points. Unset: all. */
+  readonly reviewPoint?: readonly string[];
+  /** Destinations of needed approvals. Unset: all. */
+  readonly approval?: readonly string[];
+  /** Destinations of tasks that were set aside. Unset: all. */
+  readonly setAside?: readonly string[];
+  /** Destinations of waits for the agent's usage limit. Unset: all. */
+  readonly usageLimit?: readonly string[];
+  /** Destinations of each `notify.cost_usd`. Unset: all. */
+  readonly cost?: readonly string[];
+  /** Destinations of complete runs. Unset: all. */
+  readonly complete?: readonly string[];
+  /** Destinations of runs that reached a limit. Unset: all. */
+  readonly limit?: readonly string[];
+  /** Destinations of runs that failed. Unset: all. */
+  readonly fatal?: readonly string[];
+}
+
 /** What STATUS BLOCKED in a report does. */
 export const ON_BLOCKEDS = [
   /** Open the breaker at once. */
@@ -1526,6 +1597,11 @@ export interface Panel {
   readonly state: PanelState;
   /** Its state in a few words. */
   readonly headline: string;
+  /**
+   * The task in work, or the one that waits for the user, as among `answers`; empty where there
+   * is none.
+   */
+  readonly doing: string;
   /** The same for a status bar, such as `3/20` or `asks`. */
   readonly short: string;
   readonly tone: Tone;
@@ -1547,7 +1623,7 @@ export interface Panel {
   readonly ticking: boolean;
   /** When a run that waits by itself continues; a viewer shows it in its own time zone. */
   readonly until?: string;
-  /** The six, in the order in which they are shown. */
+  /** In the order in which they are shown; one without an answer is left out. */
   readonly answers: readonly AnswerView[];
   readonly card?: Card;
   readonly facts: readonly Fact[];
@@ -1829,6 +1905,8 @@ export interface Question {
   readonly askedAt: string;
   readonly answer?: string;
   readonly answeredBy?: string;
+  /** The answer came from elsewhere, such as GitHub. */
+  readonly untrusted: boolean;
   readonly answeredSeq: number;
 }
 
@@ -1842,6 +1920,8 @@ export interface QuestionAnswered {
   readonly question: string;
   readonly answer: string;
   readonly by: string;
+  /** It came from elsewhere, such as GitHub: the agent gets it as quoted text of its author. */
+  readonly untrusted: boolean;
 }
 
 /** A DECIDE: the run needs the user's decision. */
@@ -2592,7 +2672,7 @@ export interface StateResult {
   readonly pid?: number;
   /** Whether nothing happens until the user does something. */
   readonly needsPerson: boolean;
-  /** The six, in the order in which they are shown. */
+  /** In the order in which they are shown; one without an answer is left out. */
   readonly answers: readonly AnswerView[];
   /** All of it in words, ready to be drawn. */
   readonly panel?: Panel;

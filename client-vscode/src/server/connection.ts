@@ -5,16 +5,9 @@
  * so nothing here can end one: a server that stops takes only its pictures with it.
  */
 
+import { createRequire } from "node:module";
+
 import * as vscode from "vscode";
-import {
-  CloseAction,
-  ErrorAction,
-  LanguageClient,
-  RevealOutputChannelOn,
-  State,
-  type LanguageClientOptions,
-  type StreamInfo,
-} from "vscode-languageclient/node";
 
 import {
   SCHEMA_VERSION,
@@ -25,6 +18,7 @@ import {
 import { t } from "../l10n";
 import { editorOptions, planPatterns } from "../settings";
 import type { Store } from "../state/store";
+import type * as LanguageClientBundle from "./languageClient";
 import { launch, type ServerProcess } from "./launch";
 import type { FoundServer, Lookup } from "./lookup";
 import { firstLine, Refusal, toRefusal } from "./refusal";
@@ -53,7 +47,7 @@ export interface Lookups {
 
 /** The client of one server process. */
 interface Served {
-  readonly client: LanguageClient;
+  readonly client: LanguageClientBundle.Client;
   readonly process: ServerProcess;
   /** Whether it has ever answered. */
   answered: boolean;
@@ -105,7 +99,7 @@ export class Connection implements vscode.Disposable {
     token?: vscode.CancellationToken,
   ): Promise<Requests[Name]["result"]> {
     const { served } = this;
-    if (served?.client.state !== State.Running) {
+    if (served?.client.isRunning() !== true) {
       throw new Refusal(t("Ralph's server is not running."), "no-server");
     }
     try {
@@ -122,7 +116,7 @@ export class Connection implements vscode.Disposable {
 
   /** Notify the server that settings changed. */
   async settingsChanged(): Promise<void> {
-    if (this.served?.client.state === State.Running) {
+    if (this.served?.client.isRunning() === true) {
       const settings = { ralph: editorOptions(this.store.snapshot.trusted) };
       await this.served.client.sendNotification("workspace/didChangeConfiguration", { settings });
     }
@@ -138,7 +132,7 @@ export class Connection implements vscode.Disposable {
       }
     }
     for (const { uri } of folders) {
-      if (!this.subscribed.has(uri) && this.served?.client.state === State.Running) {
+      if (!this.subscribed.has(uri) && this.served?.client.isRunning() === true) {
         this.subscribed.add(uri);
         await this.subscribe(uri);
       }
@@ -229,8 +223,8 @@ export class Connection implements vscode.Disposable {
       this.log.info("it only reads, since the folder is not trusted");
     }
     const { stdout: reader, stdin: writer } = process.child;
-    const streams = (): Promise<StreamInfo> => Promise.resolve({ reader, writer });
-    const client = new QuietClient("ralphLoop", "Ralph Loop", streams, this.clientOptions());
+    const { makeClient } = languageClient();
+    const client = makeClient({ reader, writer }, this.clientParts());
     const served: Served = { client, process, answered: false };
     client.onNotification("ralph/view", ({ workspace, state }: ViewParams) => {
       this.store.apply({ kind: "view", uri: workspace, state, at: Date.now() });
@@ -334,7 +328,7 @@ export class Connection implements vscode.Disposable {
     }
   }
 
-  private clientOptions(): LanguageClientOptions {
+  private clientParts(): LanguageClientBundle.ClientParts {
     return {
       documentSelector: [
         { scheme: "file", language: "markdown" },
@@ -348,16 +342,8 @@ export class Connection implements vscode.Disposable {
       initializationOptions: (): unknown => editorOptions(this.store.snapshot.trusted),
       outputChannel: this.log,
       traceOutputChannel: this.log,
-      revealOutputChannelOn: RevealOutputChannelOn.Never,
-      initializationFailedHandler: () => false,
-      // Whether it is started again is decided by how its process ended.
-      errorHandler: {
-        error: () => ({ action: ErrorAction.Continue, handled: true }),
-        closed: () => {
-          this.hungUp();
-          const message = "the connection to the server is closed"; // words: not for people
-          return { action: CloseAction.DoNotRestart, handled: true, message };
-        },
+      closed: () => {
+        this.hungUp();
       },
       diagnosticCollectionName: "ralphLoop",
     };
@@ -369,15 +355,9 @@ export class Connection implements vscode.Disposable {
   }
 }
 
-/** The library's client without its pop-ups: the Loop view shows what is wrong with the server. */
-class QuietClient extends LanguageClient {
-  override error(message: string, data?: unknown): void {
-    super.error(message, data, false);
-  }
-
-  override warn(message: string, data?: unknown): void {
-    super.warn(message, data, false);
-  }
+/** The bundle beside the extension's; found while it runs, so that it is not bundled into it. */
+function languageClient(): typeof LanguageClientBundle {
+  return createRequire(__filename)("./languageClient.js") as typeof LanguageClientBundle;
 }
 
 function schemaOf(experimental: unknown): number | undefined {

@@ -1,7 +1,5 @@
 /** What the server would not do, and what else went wrong in asking it. */
 
-import { ResponseError } from "vscode-languageclient/node";
-
 /** What the server would not do, in its own words. */
 export class Refusal extends Error {
   constructor(
@@ -15,8 +13,8 @@ export class Refusal extends Error {
 
 /** What came instead of an answer, in words. */
 export function toRefusal(error: unknown): Refusal {
-  if (error instanceof ResponseError) {
-    const { data } = error as ResponseError<{ code?: unknown } | undefined>;
+  if (isResponseError(error)) {
+    const data = error.data as { code?: unknown } | null | undefined;
     return new Refusal(error.message, typeof data?.code === "string" ? data.code : "failed");
   }
   return new Refusal(firstLine(error), "failed");
@@ -26,4 +24,13 @@ export function toRefusal(error: unknown): Refusal {
 export function firstLine(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   return text.split("\n", 1)[0] ?? text;
+}
+
+/** An error of the protocol, whose class is in the bundle of the language client. */
+function isResponseError(error: unknown): error is Error & { readonly data: unknown } {
+  return (
+    error instanceof Error &&
+    typeof (error as { code?: unknown }).code === "number" &&
+    "data" in error
+  );
 }

@@ -52,6 +52,14 @@ export function draw(root: HTMLElement, model: LoopModel, feed: Feed, press: Pre
       },
     ],
     [
+      "feed",
+      feed.lines.length > 0,
+      () => section(root, "feed", t("Agent output"), "ol"),
+      (element) => {
+        drawLines(last(element), feed.lines);
+      },
+    ],
+    [
       "answers",
       model.answers.length > 0,
       () => section(root, "answers", t("Summary"), "dl"),
@@ -65,14 +73,6 @@ export function draw(root: HTMLElement, model: LoopModel, feed: Feed, press: Pre
       () => section(root, "facts", t("Details"), "dl"),
       (element) => {
         drawRows(last(element), model.facts);
-      },
-    ],
-    [
-      "feed",
-      feed.lines.length > 0,
-      () => section(root, "feed", t("Agent output"), "ol"),
-      (element) => {
-        drawLines(last(element), feed.lines);
       },
     ],
   ];
@@ -103,15 +103,27 @@ function head(root: HTMLElement): HTMLElement {
   const header = tag(root, "header", "head");
   const dot = tag(root, "span", "dot");
   dot.setAttribute("aria-hidden", "true");
-  header.append(dot, tag(root, "h2", "headline"), tag(root, "span", "count"));
+  header.append(
+    dot,
+    tag(root, "h2", "headline"),
+    tag(root, "span", "count"),
+    tag(root, "p", "doing"),
+  );
   return header;
 }
 
 function drawHead(header: HTMLElement, model: LoopModel): void {
   setTone(header, model.tone);
-  const [, headline, count] = header.children as unknown as [Element, HTMLElement, HTMLElement];
+  const [, headline, count, doing] = header.children as unknown as [
+    Element,
+    HTMLElement,
+    HTMLElement,
+    HTMLElement,
+  ];
   setText(headline, model.headline);
   setText(count, model.count);
+  setText(doing, model.doing);
+  doing.hidden = model.doing === "";
   setAttribute(count, "aria-label", model.countLabel);
   setAttribute(count, "role", model.countLabel === "" ? "" : "img");
 }
@@ -224,7 +236,9 @@ function drawWords(words: HTMLElement, row: Row): void {
   );
 }
 
+/** It follows what is new, unless the user has scrolled up to read. */
 function drawLines(list: HTMLElement, lines: readonly Line[]): void {
+  const follows = list.scrollHeight - list.scrollTop - list.clientHeight < FOLLOWS_WITHIN;
   keep(
     list,
     lines.map((line, at) => ({ line, at })),
@@ -236,7 +250,13 @@ function drawLines(list: HTMLElement, lines: readonly Line[]): void {
       setTone(element, line.tone);
     },
   );
+  if (follows) {
+    list.scrollTop = list.scrollHeight;
+  }
 }
+
+/** Pixels from its end within which a list counts as at its end. */
+const FOLLOWS_WITHIN = 8;
 
 // ------------------------------------------------------------------------------------- helpers
 

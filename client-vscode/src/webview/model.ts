@@ -63,6 +63,8 @@ export interface LoopModel {
   readonly state: PanelState;
   readonly tone: Tone;
   readonly headline: string;
+  /** The task in work, or the one that waits for the user. */
+  readonly doing: string;
   /** `3 / 20`, or empty before the first iteration. */
   readonly count: string;
   readonly countLabel: string;
@@ -98,6 +100,7 @@ export function loopModel(snapshot: LoopSnapshot, now: number, fresh = true): Lo
       state: "none",
       tone: "plain",
       headline: notice === undefined ? t("Looking for a loop…") : "",
+      doing: "",
       count: "",
       countLabel: "",
       progress: undefined,
@@ -114,7 +117,11 @@ export function loopModel(snapshot: LoopSnapshot, now: number, fresh = true): Lo
   if (card !== undefined) {
     // What continues by itself asks for nothing, so no button is loud there.
     const asks = card.kind !== "run-waits" && card.kind !== "run-stops";
-    const buttons = card.actions.map((action, at) => button(action, asks && at === 0, snapshot));
+    // Of the options of a question none is recommended.
+    const first = card.actions.findIndex((action) => !isOption(action));
+    const buttons = card.actions.map((action, at) =>
+      button(action, asks && at === first, snapshot),
+    );
     const { kind: key, tone, title, text } = card;
     cards.push({ key, tone, title, text, when: whenOf(card, panel, now), buttons });
   }
@@ -127,6 +134,7 @@ export function loopModel(snapshot: LoopSnapshot, now: number, fresh = true): Lo
     state: panel.state,
     tone: panel.tone,
     headline: headlineOf(panel, now),
+    doing: panel.doing,
     count: begun
       ? [iterations.value, limit]
           .flatMap((n) => n ?? [])
@@ -140,13 +148,10 @@ export function loopModel(snapshot: LoopSnapshot, now: number, fresh = true): Lo
     buttons: others.map((action, at) =>
       button(action, at === 0 && cards.length === 0 && !panel.live, snapshot),
     ),
-    answers: panel.answers.map(({ heading, text }) => ({
-      key: heading,
-      heading,
-      text,
-      tone: "plain",
-      more: "",
-    })),
+    answers: panel.answers
+      // It is in the headline.
+      .filter(({ text }) => text !== panel.doing)
+      .map(({ heading, text }) => ({ key: heading, heading, text, tone: "plain", more: "" })),
     facts: panel.facts.map((fact) => row(fact, snapshot, now, stale)),
     stale,
     ticks:
@@ -219,17 +224,13 @@ function progressOf({ state }: LoopSnapshot): Progress | undefined {
   if (panel === undefined) {
     return undefined;
   }
-  const { iterations, tasks, live } = panel;
-  // What is left of the limit means something while it is being used up; afterwards the plan does.
-  if (live && iterations.of !== undefined && iterations.of > 0) {
-    const label = t("{0} of {1} iterations", count(iterations.value), count(iterations.of));
-    return { value: iterations.value, of: iterations.of, label };
+  const { tasks } = panel;
+  // How far the plan is, whether it runs or not; the iterations are beside the headline.
+  if (tasks.of === undefined || tasks.of <= 0) {
+    return undefined;
   }
-  if (tasks.of !== undefined && tasks.of > 0) {
-    const label = t("{0} of {1} tasks", count(tasks.value), count(tasks.of));
-    return { value: tasks.value, of: tasks.of, label };
-  }
-  return undefined;
+  const label = t("{0} of {1} tasks", count(tasks.value), count(tasks.of));
+  return { value: tasks.value, of: tasks.of, label };
 }
 
 function noticeCard({ notice }: LoopSnapshot, now: number): CardModel | undefined {
@@ -257,6 +258,11 @@ function button(action: Action, primary: boolean, { canAct }: LoopSnapshot): But
   return { title: action.title, primary, enabled: canAct || onlyShows, does: { action } };
 }
 
+/** Whether a button answers a question with one of its options. */
+function isOption({ arguments: given }: Action): boolean {
+  return typeof given["text"] === "string";
+}
+
 function sameness({ verb, arguments: given }: Action): string {
   return JSON.stringify([verb, given]);
 }
@@ -280,6 +286,8 @@ export interface Feed {
   readonly workspace: string;
   readonly run: string;
   readonly lines: readonly Line[];
+  /** Whether a status block has begun and not ended: the facts show what is in it. */
+  readonly inBlock?: boolean;
 }
 
 /** Before anything was said. */
@@ -292,11 +300,19 @@ export function withMessages(
   run: string,
   messages: readonly Message[],
 ): Feed {
-  let lines = feed.workspace === workspace && feed.run === run ? feed.lines : [];
+  const isSame = feed.workspace === workspace && feed.run === run;
+  let lines = isSame ? feed.lines : [];
+  let inBlock = isSame && feed.inBlock === true;
   for (const message of messages) {
-    lines = withMessage(lines, message);
+    if (message.kind === "text") {
+      const { words, open } = withoutBlocks(message.text.split("\n"), inBlock);
+      inBlock = open;
+      lines = [...lines, ...words.slice(-MAX_LINES).map((text) => line("text", text))];
+    } else {
+      lines = withMessage(lines, message);
+    }
   }
-  return { workspace, run, lines: lines.slice(-MAX_LINES) };
+  return { workspace, run, lines: lines.slice(-MAX_LINES), inBlock };
 }
 
 /** The feed as it is for this snapshot: that of another run or folder is none. */
@@ -306,13 +322,26 @@ export function feedFor(feed: Feed, snapshot: LoopSnapshot): Feed {
   return fits ? feed : NO_FEED;
 }
 
-function withMessage(lines: readonly Line[], message: Message): readonly Line[] {
+/** The lines that are not empty, and in no status block; blocks are for the engine to read. */
+function withoutBlocks(
+  lines: readonly string[],
+  inBlock: boolean,
+): { readonly words: readonly string[]; readonly open: boolean } {
+  let open = inBlock;
+  const words = lines.filter((line) => {
+    const wasOpen = open;
+    const mark = /^\W*(END_)?(?:RALPH|CLARITY)_STATUS\W*$/i.exec(line);
+    open = mark === null ? open : mark[1] === undefined;
+    return line.trim() !== "" && !wasOpen && !open && mark === null;
+  });
+  return { words, open };
+}
+
+function withMessage(
+  lines: readonly Line[],
+  message: Exclude<Message, { kind: "text" }>,
+): readonly Line[] {
   switch (message.kind) {
-    case "text": {
-      const shown = message.text.split("\n").filter((line) => line.trim() !== "");
-      const kept = shown.slice(-MAX_LINES).map((text) => line("text", text));
-      return [...lines, ...kept].slice(-MAX_LINES);
-    }
     case "tool": {
       const text = [message.name, message.summary].filter((part) => part !== "").join(" ");
       const tone: Tone = message.state === "failed" ? "bad" : "plain";

@@ -21,7 +21,7 @@ describe("the model of the view", () => {
     assert.equal(model.countLabel, "iteration 3 of 20");
     assert.deepEqual(
       model.answers.map(({ heading }) => heading),
-      ["Running", "Doing", "Last change", "Needs you", "Stopped", "Next"],
+      ["Running", "Last change", "Needs you", "Stopped", "Next"],
     );
   });
 
@@ -31,10 +31,32 @@ describe("the model of the view", () => {
     assert.deepEqual(model.progress, { value: 2, of: 6, label: "2 of 6 tasks" });
   });
 
-  test("after the run the bar shows how much of the plan is done", () => {
-    const model = loopModel(snapshot(panel({ live: false })), NOW);
-    assert.deepEqual(model.progress, { value: 2, of: 6, label: "2 of 6 tasks" });
-    assert.equal(loopModel(snapshot(), NOW).progress?.label, "3 of 20 iterations");
+  test("the bar shows how much of the plan is done, during the run and after it", () => {
+    for (const live of [true, false]) {
+      const model = loopModel(snapshot(panel({ live })), NOW);
+      assert.deepEqual(model.progress, { value: 2, of: 6, label: "2 of 6 tasks" });
+    }
+  });
+
+  test("the task in work is in the headline, and not once more below it", () => {
+    const { doing, answers } = loopModel(snapshot(), NOW);
+    assert.equal(doing, "about doing");
+    assert.ok(!answers.some(({ heading }) => heading === "Doing"));
+  });
+
+  test("an option of a question is never the loud button", () => {
+    const [option, answer] = [{ text: "red" }, {}].map((given) => ({
+      title: "…",
+      verb: "answer" as const,
+      arguments: given,
+    }));
+    const card = { kind: "question-waiting", tone: "warning" as const, title: "?", text: "" };
+    const actions = [option, option, answer].flatMap((each) => each ?? []);
+    const model = loopModel(snapshot(panel({ card: { ...card, actions } })), NOW);
+    assert.deepEqual(
+      model.cards.flatMap(({ buttons }) => buttons.map(({ primary }) => primary)),
+      [false, false, true],
+    );
   });
 
   test("where nothing can be counted there is no bar", () => {
@@ -178,6 +200,19 @@ describe("what the agent says", () => {
     assert.deepEqual(
       feed(say("one\n\n  \ntwo\n")).lines.map(({ text }) => text),
       ["one", "two"],
+    );
+  });
+
+  test("leaves out status blocks, even one that comes in pieces", () => {
+    const whole = "before\n---RALPH_STATUS---\nSTATUS: COMPLETE\n---END_RALPH_STATUS---\nafter";
+    assert.deepEqual(
+      feed(say(whole)).lines.map(({ text }) => text),
+      ["before", "after"],
+    );
+    const pieces = ["a\n**---CLARITY_STATUS---**", "STATUS: x", "--END_CLARITY_STATUS--\nb"];
+    assert.deepEqual(
+      feed(...pieces.map(say)).lines.map(({ text }) => text),
+      ["a", "b"],
     );
   });
 

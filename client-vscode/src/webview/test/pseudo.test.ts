@@ -58,7 +58,7 @@ test.each(Object.keys(BUNDLE))("%j is translated whole, and longer", (key) => {
 });
 
 /** Fields of the server's that are text for users, wherever they are. */
-const SAID = new Set(["headline", "short", "title", "text", "heading", "more", "message"]);
+const SAID = new Set(["headline", "doing", "short", "title", "text", "heading", "more", "message"]);
 
 /** The same, with the server's words marked. */
 function marked<Value>(value: Value, key = ""): Value {

@@ -9,6 +9,7 @@ export function panel(changes: Partial<Panel> = {}): Panel {
   return {
     state: "running",
     headline: "Running",
+    doing: "about doing",
     short: "3/20",
     tone: "active",
     needsPerson: false,

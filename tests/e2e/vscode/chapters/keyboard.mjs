@@ -18,7 +18,7 @@ export const steps = [
         async (world) => {
             const { editor, known, server, parser, letters } = world;
             await editor.openWorkspace(server.page(known.workspace, parser.plan), "parser");
-            await world.served(editor.lens("Start loop"));
+            await world.served(editor.lens(/Start loop|Start another run/));
             await editor.command("Ralph Loop: Focus on Plan View");
             await editor.reads(editor.rows("Plan"), "Write the parser");
             await editor.command("Ralph: Select Folder to Show…");

@@ -46,7 +46,7 @@ export const steps = [
         },
     ],
     [
-        "the panel is live: state, iteration, the agent's words, the six answers before any badge",
+        "the panel is live: state, iteration, the agent's words, the answers before any details",
         async (world) => {
             const { editor, parser } = world;
             const { webview } = editor;
@@ -56,7 +56,8 @@ export const steps = [
             await editor.reads(webview.locator(".feed .line"), "Reading the plan for iteration 1.");
             await editor.reads(world.status, "1/20");
             const headings = await webview.locator(".answers .heading").allTextContents();
-            assert.equal(headings.length, 6, headings.join());
+            assert.deepEqual(headings, ["Running", "Needs you", "Next"]);
+            await editor.reads(webview.locator(".doing"), "Write the parser");
             const order = await webview
                 .locator("main")
                 .evaluate((main) => [...main.children].map((child) => child.className));
@@ -134,7 +135,7 @@ export const steps = [
         },
     ],
     [
-        "hover tells the six answers on the plan, and a task's own story on the task",
+        "hover tells the answers on the plan, and a task's own story on the task",
         async ({ editor }) => {
             await editor.squiggle.waitFor({ state: "attached" });
             for (const [line, words] of [

@@ -40,7 +40,7 @@ export const steps = [
             const begun = await invoices.journal.nth("iterationStarted", 1);
             assert.equal(begun.mode, "review");
             await editor.reads(editor.rows("Plan"), "waits for its review");
-            await editor.reads(editor.webview.locator(".answers"), /review/i);
+            await editor.reads(editor.webview.locator(".doing"), /review/i);
             await editor.picture("60-stories");
         },
     ],
