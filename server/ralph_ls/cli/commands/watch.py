@@ -1,17 +1,20 @@
-"""``ralph watch``: follows a run in any terminal. It changes nothing."""
+"""``ralph watch``: follows a run in any terminal, on the full screen or in plain form."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from ralph_ls.cli.commands.status import show_status
 from ralph_ls.cli.context import CommandWorktree, current_worktree
 from ralph_ls.cli.flags import Json
 from ralph_ls.cli.output import print_text
-from ralph_ls.cli.show.live import RunViewer, choose_renderer, reading_keys
+from ralph_ls.cli.show.live import RunViewer, can_show_screen, choose_renderer, reading_keys
 from ralph_ls.cli.show.renderers import header_of
 from ralph_ls.core.views.text.receipts import receipt_lines
 from ralph_ls.core.views.text.run_end import next_step, summary_lines
@@ -27,19 +30,78 @@ if TYPE_CHECKING:
     from ralph_ls.cli.show.key_actions import KeyActions
 
 
-def watch(as_json: Json = False) -> None:
+def watch(
+    as_json: Json = False,
+    plain: Annotated[
+        bool,
+        typer.Option("--plain", help="Print lines instead of the full screen; for screen readers."),
+    ] = False,
+    in_run: Annotated[int | None, typer.Option(hidden=True)] = None,
+) -> None:
     """Follow the current run live until it ends.
 
-    Ctrl-C stops watching; the run continues. On a terminal, press ? for the keys.
+    On a terminal, on the full screen; press ? for the keys, f for the plain form. Ctrl-C stops
+    watching; the run continues.
     """
     place = current_worktree()
     found = place.require_run()
+    form = _Form.PLAIN if as_json or plain or not can_show_screen() else _Form.SCREEN
+    while form is not _Form.NONE:
+        if form is _Form.SCREEN:
+            form = _watch_on_screen(place, in_run=in_run)
+        else:
+            form = _watch_plainly(place, found, as_json=as_json)
+
+
+class _Form(StrEnum):
+    """How the run is shown next."""
+
+    SCREEN = "screen"
+    PLAIN = "plain"
+    NONE = "none"
+
+
+def _watch_on_screen(place: CommandWorktree, *, in_run: int | None) -> _Form:
+    from ralph_ls.cli.screen.open_screen import ScreenEnd, show_screen
+
+    end = show_screen(place, find_others=_other_runs, in_run=in_run)
+    if in_run is not None:
+        return _Form.NONE
+    if end in {ScreenEnd.PLAIN, ScreenEnd.FAILED}:
+        return _Form.PLAIN
+    if place.require_run().live:
+        print_text("The run continues. Watch it again: ralph watch")
+    else:
+        _show_current_status(place)
+    return _Form.NONE
+
+
+def _other_runs() -> list[CommandWorktree]:
+    """The work trees whose runs ``ralph ps`` lists."""
+    from ralph_ls.cli.commands.runs.everywhere import newest_runs
+    from ralph_ls.core.views.text.status import needs_user
+
+    return [
+        CommandWorktree(worktree=worktree, state=state)
+        for worktree, state, found in newest_runs()
+        if found.live or needs_user(found.state, found.phase)
+    ]
+
+
+def _watch_plainly(place: CommandWorktree, found: FoundRun, *, as_json: bool) -> _Form:
     known = None if as_json else _before_this_iteration(found)
     if known is not None:
         for line in header_of(known):
             print_text(f"▸ {line}")
-    left = threading.Event()
+    left, changed = threading.Event(), threading.Event()
+
+    def to_screen() -> None:
+        changed.set()
+        left.set()
+
     with _keys(place, left.set, as_json=as_json) as keys:
+        if keys is not None and can_show_screen():
+            keys.full_screen = to_screen
         viewer = RunViewer(
             found.files,
             choose_renderer(as_json=as_json, state=known, keys=keys),
@@ -49,10 +111,13 @@ def watch(as_json: Json = False) -> None:
             output=not as_json,
         )
         viewer.wait(left)
+    if changed.is_set():
+        return _Form.SCREEN
     if left.is_set():
         print_text("The run continues. Watch it again: ralph watch")
     elif not as_json:
         _show_current_status(place)
+    return _Form.NONE
 
 
 def _keys(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -28,7 +29,7 @@ SHOWN_DIFF = 100
 
 FINISHED = "nothing is running any more"
 
-HINT = "p pause · s stop · a answer · n note · l log · ? all keys"
+HINT = "p pause · s stop · a answer · n note · l log · f full screen · ? all keys"
 
 HELP = (
     ("p", "pause after this iteration, or continue"),
@@ -41,8 +42,22 @@ HELP = (
     ("t", "show the tasks of the plan"),
     ("l", "show the agent's last lines"),
     ("d", "show what the last iteration changed"),
+    ("f", "change between the full screen and this form"),
     ("?", "show these keys"),
 )
+
+
+ORDERS: Mapping[str, Callable[[CommandContext, str], CommandOutcome]] = {
+    "pause": lambda context, _: steering.pause(context),
+    "resume": lambda context, _: steering.resume(context),
+    "stop": lambda context, _: steering.stop(context),
+    "stop-now": lambda context, _: steering.stop(context, now=True),
+    "reset": lambda context, _: steering.reset(context),
+    "answer": steering.answer,
+    "note": steering.note,
+    "skip": steering.skip_task,
+}
+"""Orders that keys give, by name."""
 
 
 class Screen(Protocol):
@@ -53,6 +68,10 @@ class Screen(Protocol):
 
     def refresh(self) -> None:
         """Draw the panel again, now."""
+
+    def hidden(self) -> AbstractContextManager[None]:
+        """Draw nothing within, as another process has the terminal."""
+        ...
 
 
 @dataclass(slots=True)
@@ -80,6 +99,12 @@ class KeyActions:
     screen: Screen | None = None
     """Set once it is drawn; until then no key does anything."""
     prompt: LinePrompt | None = field(default=None)
+    full_screen: Callable[[], None] | None = None
+    """Shows the run on the full screen; None where there is none."""
+    end_full_screen: Callable[[], None] | None = None
+    """Ends one that is beside the run of this process, and waits for the terminal."""
+    give_elsewhere: Callable[[str, str], list[str]] | None = None
+    """Gives orders in the process of the run, in place of ``give``."""
 
     @property
     def footer(self) -> str:
@@ -90,17 +115,24 @@ class KeyActions:
         """Do what a key means; an error is a line on the screen."""
         if self.screen is None:
             return
+        self.attempt(lambda: self._take(key))
+        if self.screen is not None:
+            self.screen.refresh()
+
+    def attempt(self, action: Callable[[], None]) -> None:
+        """Do what a key means; an error is a line on the screen."""
         try:
-            if self.prompt is not None:
-                self._type(self.prompt, key)
-            elif key.kind == CHARACTER:
-                self._press(key.text)
+            action()
         except RalphError as error:
             self._say(error.message)
         except OSError as error:
             self._say(f"{error.strerror or error}: {error.filename or 'no file is named'}")
-        if self.screen is not None:
-            self.screen.refresh()
+
+    def _take(self, key: Key) -> None:
+        if self.prompt is not None:
+            self._type(self.prompt, key)
+        elif key.kind == CHARACTER:
+            self._press(key.text)
 
     def _type(self, prompt: LinePrompt, key: Key) -> None:
         if key.kind in {CHARACTER, PASTE}:
@@ -130,17 +162,16 @@ class KeyActions:
     def pause_or_continue(self) -> None:
         found = self._require_live()
         is_held = found.state.phase in {Phase.PAUSED, Phase.PARKED}
-        order = steering.resume if is_held or found.state.pause_requested else steering.pause
-        self._order(order)
+        self._order("resume" if is_held or found.state.pause_requested else "pause")
 
     def stop(self) -> None:
-        self._order(steering.stop)
+        self._order("stop")
 
     def stop_now(self) -> None:
-        self._order(lambda context: steering.stop(context, now=True))
+        self._order("stop-now")
 
     def reset_breaker(self) -> None:
-        self._order(steering.reset)
+        self._order("reset")
 
     def answer(self) -> None:
         from ralph_ls.cli.overview import open_question
@@ -157,16 +188,23 @@ class KeyActions:
 
         def send(typed: str) -> None:
             chosen = int(typed) if typed.isdecimal() else 0
-            words = options[chosen - 1] if 0 < chosen <= len(options) else typed
-            self._order(lambda context: steering.answer(context, words))
+            self.send_answer(options[chosen - 1] if 0 < chosen <= len(options) else typed)
 
         self.prompt = LinePrompt("Answer:", send)
 
+    def send_answer(self, words: str) -> None:
+        """Answer the open question."""
+        self._order("answer", words)
+
+    def show_full_screen(self) -> None:
+        if self.full_screen is None:
+            self._say("there is no full screen here; see ralph watch --help")
+            return
+        self.full_screen()
+
     def note(self) -> None:
         self._require_live()
-        self.prompt = LinePrompt(
-            "Note:", lambda typed: self._order(lambda context: steering.note(context, typed))
-        )
+        self.prompt = LinePrompt("Note:", lambda typed: self._order("note", typed))
 
     def skip(self) -> None:
         current = self._require_live().state.current
@@ -177,7 +215,7 @@ class KeyActions:
 
         def send(typed: str) -> None:
             if typed.lower() in {"y", "yes"}:
-                self._order(lambda context: steering.skip_task(context, task.id))
+                self._order("skip", task.id)
 
         self.prompt = LinePrompt(f"Skip {task.title!r} for the rest of this run? y/n", send)
 
@@ -239,7 +277,8 @@ class KeyActions:
             "next time ralph run --detach leaves it in the background"
         )
 
-    def _order(self, order: Callable[[CommandContext], CommandOutcome]) -> None:
+    def give(self, order: str, text: str) -> list[str]:
+        """Give an order by its name, with its text; returns what there is to say about it."""
         from ralph_ls.store.run.ancestry import require_outside
 
         place = self.place
@@ -247,12 +286,16 @@ class KeyActions:
         context = CommandContext(
             worktree=place.worktree, state=place.state, by=self.by, now=SystemClock().now()
         )
-        done = order(context)
+        done = ORDERS[order](context, text)
         if not done.reply.accepted:
-            self._say(f"rejected: {done.reply.text}")
-        elif done.waits:
-            # A live run reports the order itself.
-            self._say(done.reply.text)
+            return [f"rejected: {done.reply.text}"]
+        # A live run reports the order itself.
+        return [done.reply.text] if done.waits else []
+
+    def _order(self, order: str, text: str = "") -> None:
+        give = self.give if self.give_elsewhere is None else self.give_elsewhere
+        for line in give(order, text):
+            self._say(line)
 
     def _require_run(self) -> FoundRun:
         return self.place.require_run()
@@ -279,6 +322,7 @@ _ACTIONS: Mapping[str, Callable[[KeyActions], None]] = {
     "t": KeyActions.show_tasks,
     "l": KeyActions.show_log,
     "d": KeyActions.show_changes,
+    "f": KeyActions.show_full_screen,
     "?": KeyActions.say_keys,
     "q": KeyActions.quit,
 }

@@ -13,7 +13,13 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from ralph_ls.cli.show.renderers import JsonRenderer, PlainRenderer, Renderer, StopNoticeRenderer
+from ralph_ls.cli.show.renderers import (
+    BellRenderer,
+    JsonRenderer,
+    PlainRenderer,
+    Renderer,
+    StopNoticeRenderer,
+)
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.store.layout import RunFiles
 from ralph_ls.store.run.watch import OUTPUT_BACKLOG, RunFollower
@@ -21,6 +27,7 @@ from ralph_ls.store.run.watch import OUTPUT_BACKLOG, RunFollower
 if TYPE_CHECKING:
     from ralph_ls.cli.context import CommandWorktree
     from ralph_ls.cli.show.key_actions import KeyActions
+    from ralph_ls.store.external.foreground_process import ForegroundProcess
 
 STUCK_READER_SECONDS = 5.0
 """How long the end of a run waits for a reader that takes nothing any more."""
@@ -110,8 +117,8 @@ def choose_renderer(
     from ralph_ls.cli.show.live_panel import LiveRenderer, terminal
 
     if (console := terminal()) is not None:
-        return lambda: LiveRenderer(console, known, keys)
-    return lambda: PlainRenderer(known)
+        return lambda: BellRenderer(LiveRenderer(console, known, keys), known)
+    return lambda: BellRenderer(PlainRenderer(known), known)
 
 
 def choose_own_renderer(
@@ -123,6 +130,13 @@ def choose_own_renderer(
         return renderer
     known = RunState() if state is None else state
     return lambda: StopNoticeRenderer(renderer(), known)
+
+
+def can_show_screen() -> bool:
+    """Whether the full screen can be drawn: on a terminal that is not dumb, errors included."""
+    from ralph_ls.cli.show.keyboard import can_read_keys
+
+    return can_read_keys() and sys.stderr.isatty()
 
 
 @contextlib.contextmanager
@@ -139,11 +153,63 @@ def reading_keys(
 
     keys = KeyActions(place=place, by=by, leave=leave)
     keyboard = Keyboard(keys.handle)
+    if can_show_screen() and leave is None:
+        beside = ScreenBesideRun(keys, keyboard.restore)
+        keys.full_screen, keys.end_full_screen = beside.show, beside.end
     keyboard.start()
     try:
         yield keys
     finally:
         keyboard.close()
+
+
+class ScreenBesideRun:
+    """The full screen of the run of this very process, in a separate one that has the terminal.
+
+    Keys are read again, and lines shown, once it has ended. It ends with the run.
+    """
+
+    def __init__(self, keys: KeyActions, release_terminal: Callable[[], None]) -> None:
+        self._keys = keys
+        self._release_terminal = release_terminal
+        self._lock = threading.Lock()
+        self._process: ForegroundProcess | None = None
+        self._is_over = False
+
+    def show(self) -> None:
+        """Show it until it is left; called by the thread that reads keys."""
+        from ralph_ls.store.external.foreground_process import ForegroundProcess
+
+        shown = self._keys.screen
+        if shown is None:
+            return
+        with shown.hidden():
+            with self._lock:
+                if self._is_over:
+                    return
+                self._release_terminal()
+                root = self._keys.place.worktree.root
+                self._process = ForegroundProcess(
+                    ["watch", "--in-run"], cwd=root, environment=os.environ
+                )
+            self._process.serve(self._give)
+
+    def _give(self, order: str, text: str) -> list[str]:
+        from ralph_ls.protocol.errors import RalphError
+
+        try:
+            return self._keys.give(order, text)
+        except RalphError as error:
+            return [error.message]
+        except OSError as error:
+            return [f"{error.strerror or error}: {error.filename or 'no file is named'}"]
+
+    def end(self) -> None:
+        """End it, as the run is over."""
+        with self._lock:
+            self._is_over = True
+        if self._process is not None:
+            self._process.end()
 
 
 def _discard_stdout() -> None:

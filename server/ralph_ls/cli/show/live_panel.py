@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
+from collections.abc import Iterator
 from datetime import datetime
 
 from rich.console import Console, Group, RenderableType
@@ -70,12 +73,29 @@ class LiveRenderer:
         self._partial = ""
         self._clock = SystemClock()
         self._state = state
-        self._live = Live(
-            console=console, get_renderable=self._panel, refresh_per_second=8, transient=True
-        )
-        self._live.start()
+        self._shown = threading.Event()
+        self._shown.set()
+        self._live = self._new_panel()
         if keys is not None:
             keys.screen = self
+
+    def _new_panel(self) -> Live:
+        live = Live(
+            console=self._console, get_renderable=self._panel, refresh_per_second=8, transient=True
+        )
+        live.start()
+        return live
+
+    @contextlib.contextmanager
+    def hidden(self) -> Iterator[None]:
+        """Draw nothing within; what arrives meanwhile is shown afterwards."""
+        self._shown.clear()
+        self._live.stop()
+        try:
+            yield
+        finally:
+            self._live = self._new_panel()
+            self._shown.set()
 
     def print_above(self, text: str) -> None:
         """Print what a key asked for; called by the thread that reads keys."""
@@ -87,6 +107,7 @@ class LiveRenderer:
         self._live.refresh()
 
     def show(self, snapshot: list[RunItem]) -> None:
+        self._shown.wait()
         for item in snapshot:
             if isinstance(item, OutputChunk):
                 self._print_output(self._decoders[item.stream].decode(item.data))

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Protocol
 
 from ralph_ls.core.loop.fold import apply
+from ralph_ls.core.notify.occasions import occasion_of
+from ralph_ls.core.notify.schedule import destinations_of, quiet_until
 from ralph_ls.core.views.model.control_chars import (
     escape_control_chars,
     escape_json,
@@ -17,6 +19,7 @@ from ralph_ls.core.views.model.control_chars import (
 from ralph_ls.core.views.text.event_lines import EventLine, Weight, event_line
 from ralph_ls.core.views.text.summary import header_lines
 from ralph_ls.engine.clock import SystemClock
+from ralph_ls.protocol.config.notify import BELL
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.run.events import EventBase, PhaseChanged, RunResumed, RunStarted, dump_event
 from ralph_ls.protocol.run.state import RunState
@@ -85,6 +88,46 @@ class StopNoticeRenderer:
 
     def close(self) -> None:
         self._inner.close()
+
+
+class BellRenderer:
+    """Another renderer, which rings the terminal's bell for what the settings name.
+
+    Events of long ago ring no more.
+    """
+
+    def __init__(self, inner: Renderer, state: RunState) -> None:
+        self._inner = inner
+        self._state = state
+        self.backlog = inner.backlog
+
+    def show(self, snapshot: list[RunItem]) -> None:
+        self._inner.show(snapshot)
+        rings = [self._rings(item) for item in snapshot if isinstance(item, EventBase)]
+        if any(rings):
+            sys.stdout.write("\a")
+            sys.stdout.flush()
+
+    def _rings(self, event: EventBase) -> bool:
+        before, self._state = self._state, apply(self._state, event)
+        config = self._state.config.notify
+        if not config.bell:
+            return False
+        clock = SystemClock()
+        found = occasion_of(event, before, self._state)
+        return (
+            found is not None
+            and BELL in destinations_of(found.event, config)
+            and quiet_until(config, clock.local()) is None
+            and (clock.now() - event.at).total_seconds() < NEW_SECONDS
+        )
+
+    def close(self) -> None:
+        self._inner.close()
+
+
+NEW_SECONDS = 10.0
+"""Age of an event that still rings."""
 
 
 class PlainRenderer:

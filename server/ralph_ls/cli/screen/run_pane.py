@@ -1,0 +1,218 @@
+"""Run pane: one work tree's run, as tasks, output, limits, iterations and what waits for you."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import cast
+
+from rich.cells import cell_len
+from rich.table import Table
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.containers import Container, Vertical, VerticalScroll
+from textual.widgets import DataTable, OptionList, Static
+from textual.widgets.option_list import Option
+
+from ralph_ls.cli.context import CommandWorktree
+from ralph_ls.cli.screen.card import RunCard
+from ralph_ls.cli.screen.feed import OutputLine, ScreenView, WorktreeFeed
+from ralph_ls.cli.screen.output import OutputBox
+from ralph_ls.cli.screen.style import NARROW, TONE_MARKS, TONE_STYLES
+from ralph_ls.cli.show.key_actions import KeyActions
+from ralph_ls.core.views.screen.activity import Activity
+from ralph_ls.core.views.screen.card import card_view
+from ralph_ls.core.views.screen.headline import headline
+from ralph_ls.core.views.screen.iterations import HEADINGS, iteration_cells, outcome_tone
+from ralph_ls.core.views.screen.meters import MeterLine, bar, meter_lines
+from ralph_ls.core.views.screen.tasks import TaskLine, task_lines
+from ralph_ls.engine.clock import Clock, SystemClock
+from ralph_ls.protocol.lsp.panel import IterationRow
+
+BAR_WIDTH, SHORT_BAR_WIDTH = 10, 5
+
+LONGEST_CELL = 48
+"""Columns of a cell of the iterations; the whole text is a key away."""
+
+
+class RunPane(Vertical):
+    """Draws one run; its feed begins when it is shown first."""
+
+    def __init__(
+        self, place: CommandWorktree, keys: KeyActions, *, name: str, clock: Clock | None = None
+    ) -> None:
+        super().__init__(id=name)
+        self.place, self.keys = place, keys
+        self.view: ScreenView | None = None
+        self._activity = Activity()
+        self._unfolded = False
+        self._lines: tuple[TaskLine, ...] = ()
+        self._rows: tuple[IterationRow, ...] = ()
+        self._feed: WorktreeFeed | None = None
+        self._clock = SystemClock() if clock is None else clock
+        self._stopped = threading.Event()
+        self._headline = Static("", classes="headline", markup=False)
+        self._tasks = OptionList(classes="box tasks", markup=False)
+        self.output = OutputBox()
+        self._facts = Static("", markup=False)
+        self._table: DataTable[Text] = DataTable(
+            cursor_type="row", zebra_stripes=False, classes="box iterations"
+        )
+        self.card = RunCard()
+
+    def compose(self) -> ComposeResult:
+        yield self._headline
+        with Container(classes="body"):
+            self._tasks.border_title = "Tasks"
+            yield self._tasks
+            yield self.output
+            with VerticalScroll(classes="box facts") as facts:
+                facts.border_title = "Run"
+                yield self._facts
+            self._table.border_title = "Iterations"
+            yield self._table
+        yield self.card
+
+    def on_mount(self) -> None:
+        self.set_interval(1.0, self._tick)
+
+    def begin(self) -> None:
+        """Follow the files from now on."""
+        if self._feed is None:
+            self._feed = WorktreeFeed(self.place, self._take_view, self._take_output)
+            self._feed.start()
+
+    def end(self) -> None:
+        """Follow no more."""
+        self._stopped.set()
+        if self._feed is not None:
+            self._feed.stop()
+
+    def chosen_iteration(self) -> IterationRow | None:
+        """The iteration that the cursor is on, else the newest."""
+        if not self._rows:
+            return None
+        row = self._table.cursor_row if self._table.has_focus else 0
+        return self._rows[min(max(row, 0), len(self._rows) - 1)]
+
+    def focus_tasks(self) -> None:
+        """Go to the list of tasks."""
+        self._tasks.focus()
+
+    def _take_view(self, view: ScreenView) -> None:
+        """From the feed's thread, which waits until it is drawn."""
+        if not self._stopped.is_set():
+            self.app.call_from_thread(cast("Callable[..., None]", self.show), view)
+
+    def _take_output(self, lines: list[OutputLine], activity: Activity) -> None:
+        if not self._stopped.is_set():
+            self.app.call_from_thread(self.show_output, lines, activity)
+
+    async def show(self, view: ScreenView) -> None:
+        """Draw a view."""
+        self.view = view
+        self._draw_headline()
+        self._draw_facts()
+        self._draw_tasks()
+        self._draw_iterations()
+        await self.card.show(card_view(view.panel))
+
+    def show_output(self, lines: list[OutputLine], activity: Activity) -> None:
+        """Add lines of output."""
+        self.output.log_lines.add(lines)
+        self._activity = activity
+        self._draw_tool()
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """The line of the done tasks folds and unfolds them."""
+        event.stop()
+        if self._lines[event.option_index].task is None:
+            self._unfolded = not self._unfolded
+            self._draw_tasks()
+
+    def on_resize(self) -> None:
+        self._draw_headline()
+        self._draw_tasks()
+        self._draw_facts()
+
+    def _tick(self) -> None:
+        """Between two events time passes."""
+        if self.view is not None and self.view.panel.live:
+            self._draw_headline()
+            self._draw_facts()
+            self._draw_tool()
+
+    def _draw_tool(self) -> None:
+        self.output.show_tool(self._activity.words(self._clock.now()))
+
+    def _draw_headline(self) -> None:
+        if self.view is None:
+            return
+        shown = self.view.panel
+        style = TONE_STYLES[shown.tone]
+        text = Text(f"{TONE_MARKS[shown.tone]} ", style=style, overflow="ellipsis", no_wrap=True)
+        first, *rest = headline(self.view.context, shown, self._clock.now())
+        text.append(first, style=style or "bold")
+        for words in rest:
+            text.append(" · ", style="dim")
+            text.append(words, style="")
+        self._headline.update(text)
+
+    def _draw_tasks(self) -> None:
+        if self.view is None:
+            return
+        self._lines = task_lines(self.view.plan, unfolded=self._unfolded)
+        at, width = self._tasks.highlighted, max(10, self._tasks.size.width - 1)
+        self._tasks.clear_options()
+        self._tasks.add_options(Option(_task_text(line, width)) for line in self._lines)
+        if self._lines:
+            self._tasks.highlighted = min(at or 0, len(self._lines) - 1)
+        self._tasks.border_subtitle = Text(self.view.plan.path)
+
+    def _draw_facts(self) -> None:
+        if self.view is None:
+            return
+        now, zone = self._clock.now(), self._clock.local().tzinfo
+        width = BAR_WIDTH if self.app.size.width >= NARROW else SHORT_BAR_WIDTH
+        table = Table.grid(padding=(0, 1))
+        table.add_column(style="dim", no_wrap=True)
+        table.add_column()
+        for line in meter_lines(self.view.context, self.view.panel, now, zone):
+            table.add_row(line.heading, _meter_text(line, width))
+        self._facts.update(table)
+
+    def _draw_iterations(self) -> None:
+        if self.view is None or self._rows == self.view.panel.rows or not self.view.panel.rows:
+            return
+        self._rows = self.view.panel.rows
+        at = self._table.cursor_row
+        cells = [
+            tuple(" ".join(cell.split()) for cell in iteration_cells(row)) for row in self._rows
+        ]
+        self._table.clear(columns=True)
+        for heading, column in zip(HEADINGS, zip(*cells, strict=True), strict=True):
+            width = min(LONGEST_CELL, max(cell_len(cell) for cell in (heading, *column)))
+            self._table.add_column(heading, width=width)
+        for row, shown in zip(self._rows, cells, strict=True):
+            texts = [Text(cell, no_wrap=True, overflow="ellipsis") for cell in shown]
+            texts[1].stylize(TONE_STYLES[outcome_tone(row)])
+            self._table.add_row(*texts)
+        self._table.move_cursor(row=min(at, len(self._rows) - 1))
+        self._table.border_subtitle = "Enter opens"
+
+
+def _task_text(line: TaskLine, width: int) -> Text:
+    text = Text(f"{line.mark} ", style=TONE_STYLES[line.tone])
+    text.append(line.text, style="bold" if line.mark == "▶" else "")
+    if line.words:
+        text.append(f"  {line.words}", style="dim")
+    text.truncate(width, overflow="ellipsis")
+    return text
+
+
+def _meter_text(line: MeterLine, width: int) -> Text:
+    text = Text(style=TONE_STYLES[line.tone])
+    if line.share is not None:
+        text.append(f"{bar(line.share, width)} ")
+    text.append(line.words)
+    return text

@@ -1,0 +1,121 @@
+"""Meters: breaker, limits with how much of each is used, and when a limit is reset.
+
+A limit that is not set has words and no bar.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
+
+from ralph_ls.core.loop.rules.budget import is_nearly_used, tokens_of
+from ralph_ls.core.views.model.document_context import DocumentContext
+from ralph_ls.core.views.model.words import one_line
+from ralph_ls.core.views.panel.facts import running_time
+from ralph_ls.core.views.text.status import clock_words, deadline, left_words, wait_words
+from ralph_ls.core.views.text.summary import (
+    cost_of,
+    cost_words,
+    duration_words,
+    is_estimated,
+    tokens_words,
+)
+from ralph_ls.protocol.lsp.panel import Fact, Meter, Panel, Tone
+from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import Phase
+
+BY_METERS = frozenset({"time", "cost", "tokens", "request"})
+"""Facts of the panel that the meters, or the heading, show already."""
+
+SHOWN_CHARS = 200
+"""Shown characters of a fact."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeterLine:
+    """One line: a heading, words, and the share of a limit that is used."""
+
+    heading: str
+    words: str
+    share: float | None = None
+    """From 0 to 1; None without a limit."""
+    tone: Tone = Tone.PLAIN
+
+
+def meter_lines(
+    context: DocumentContext, panel: Panel, now: datetime, zone: tzinfo | None
+) -> tuple[MeterLine, ...]:
+    """The lines of a run, the breaker first; empty without a run. Total."""
+    state = context.state
+    if state is None:
+        return ()
+    breaker = [fact for fact in panel.facts if fact.key == "breaker"]
+    rest = [fact for fact in panel.facts if fact.key not in {"breaker", *BY_METERS}]
+    return (
+        *map(_of_fact, breaker),
+        *_limits(context, state, panel, now),
+        *_next_reset(context, state, now, zone),
+        *map(_of_fact, rest),
+    )
+
+
+def bar(share: float, width: int) -> str:
+    """``███░░░░``: a share of a limit; more than all of it is all of it."""
+    filled = round(min(1.0, max(0.0, share)) * width)
+    return "█" * filled + "░" * (width - filled)
+
+
+def _of_fact(fact: Fact) -> MeterLine:
+    more = f": {fact.more}" if fact.more and fact.key in {"breaker", "work"} else ""
+    words = one_line(f"{fact.text}{more}", limit=SHOWN_CHARS)
+    return MeterLine(heading=fact.heading, words=words, tone=fact.tone)
+
+
+def _limits(
+    context: DocumentContext, state: RunState, panel: Panel, now: datetime
+) -> Iterator[MeterLine]:
+    config, usage = state.config, state.usage
+    yield _of_meter("Iterations", panel.iterations, is_limit=True)
+    if panel.tasks.of:
+        yield _of_meter("Tasks", panel.tasks, is_limit=False)
+    seconds = running_time(context, now)
+    yield _used("Time", duration_words(seconds, config.max_duration), seconds, config.max_duration)
+    cost = cost_of(usage)
+    if words := cost_words(cost, config.max_cost_usd, estimated=is_estimated(usage)):
+        yield _used("Cost", words, cost, config.max_cost_usd)
+    tokens = tokens_of(usage)
+    if words := tokens_words(tokens, config.max_tokens):
+        yield _used("Tokens", words, tokens, config.max_tokens)
+
+
+def _of_meter(heading: str, meter: Meter, *, is_limit: bool) -> MeterLine:
+    if not meter.of:
+        return MeterLine(heading=heading, words=str(meter.value))
+    words = f"{meter.value} of {meter.of}"
+    share = meter.value / meter.of
+    near = is_limit and is_nearly_used(meter.value, meter.of)
+    tone = Tone.WARNING if near else Tone.GOOD if not is_limit and share >= 1 else Tone.PLAIN
+    return MeterLine(heading=heading, words=words, share=share, tone=tone)
+
+
+def _used(heading: str, words: str, used: float | None, limit: float | None) -> MeterLine:
+    share = None if used is None or not limit else used / limit
+    tone = Tone.WARNING if is_nearly_used(used, limit) else Tone.PLAIN
+    return MeterLine(heading=heading, words=words, share=share, tone=tone)
+
+
+def _next_reset(
+    context: DocumentContext, state: RunState, now: datetime, zone: tzinfo | None
+) -> Iterator[MeterLine]:
+    """Until when the run waits by itself, or when the agent is ended at the latest."""
+    if not context.live:
+        return
+    if state.phase is Phase.WAITING and state.until is not None:
+        words = wait_words(state.phase_reason, state.until, since=state.phase_since, zone=zone)
+        left = left_words(state.until, now)
+        text = f"{words.lstrip(': ')}, {left} left"
+        yield MeterLine(heading="Waits", words=text, tone=Tone.WARNING)
+    elif (until := deadline(state)) is not None:
+        text = f"{left_words(until, now)} left, until {clock_words(until, since=now, zone=zone)}"
+        yield MeterLine(heading="Agent", words=text)

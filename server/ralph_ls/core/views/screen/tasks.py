@@ -1,0 +1,73 @@
+"""Task lines: the plan for a narrow list, what is being worked on first, done tasks folded.
+
+The order says what matters: the task in work, those that wait for the user, open ones in the
+order of the plan, then what this run does not take. Titles are escaped already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ralph_ls.core.plurals import count_of
+from ralph_ls.protocol.lsp.panel import PlanRows, TaskRow, Tone
+from ralph_ls.protocol.task_words import TaskState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskLine:
+    """One line of the list."""
+
+    mark: str
+    text: str
+    words: str = ""
+    """What there is to say beside the title."""
+    tone: Tone = Tone.PLAIN
+    task: str | None = None
+    """Its id; None for the line that stands for all done tasks."""
+
+
+def task_lines(plan: PlanRows, *, unfolded: bool = False) -> tuple[TaskLine, ...]:
+    """The lines of a plan; ``unfolded`` lists the done tasks as well. Total."""
+    left = [task for task in plan.tasks if task.state is not TaskState.DONE]
+    done = [task for task in plan.tasks if task.state is TaskState.DONE]
+    lines = [_line(task) for task in sorted(left, key=_rank)]
+    return (*lines, *_done(done, unfolded=unfolded))
+
+
+def _done(done: list[TaskRow], *, unfolded: bool) -> Iterator[TaskLine]:
+    if done:
+        words = "Enter hides them" if unfolded else "Enter lists them"
+        text = f"{count_of(len(done), 'task')} done"
+        yield TaskLine(mark="✓", text=text, words=words, tone=Tone.GOOD)
+    if unfolded:
+        yield from map(_line, done)
+
+
+def _rank(task: TaskRow) -> int:
+    if task.in_work:
+        return 0
+    if task.asks or task.blocks:
+        return 1
+    if task.state is TaskState.IN_PROGRESS:
+        return 2
+    return 4 if task.skipped or task.state in {TaskState.SKIPPED, TaskState.BLOCKED} else 3
+
+
+def _line(task: TaskRow) -> TaskLine:
+    mark, tone = _mark(task)
+    return TaskLine(mark=mark, text=task.title, words=task.words, tone=tone, task=task.id)
+
+
+def _mark(task: TaskRow) -> tuple[str, Tone]:
+    if task.state is TaskState.DONE:
+        return "✓", Tone.GOOD
+    if task.asks:
+        return "?", Tone.WARNING
+    if task.blocks or task.state is TaskState.BLOCKED:
+        return "!", Tone.BAD
+    if task.in_work:
+        return "▶", Tone.ACTIVE
+    if task.skipped or task.state is TaskState.SKIPPED:
+        return "-", Tone.PLAIN
+    return ("◐", Tone.ACTIVE) if task.state is TaskState.IN_PROGRESS else ("○", Tone.PLAIN)

@@ -1,0 +1,318 @@
+"""The full screen, driven by Textual's own pilot: what it shows, and what its keys do."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import datetime, timedelta
+from functools import partialmethod
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from ralph_ls.cli.context import CommandWorktree
+from ralph_ls.cli.screen.app import RalphScreen, ScreenEnd
+from ralph_ls.cli.screen.feed import OutputLine, ScreenView
+from ralph_ls.cli.screen.open_screen import show_screen
+from ralph_ls.cli.screen.run_pane import RunPane
+from ralph_ls.core.loop.inputs import HaltFiles
+from ralph_ls.core.views.panel.panel import panel
+from ralph_ls.core.views.panel.rows import iteration_rows, plan_rows
+from ralph_ls.core.views.screen.activity import Activity, RunningTool
+from ralph_ls.core.views.text.event_lines import Weight
+from ralph_ls.protocol.run.report import Usage
+from ralph_ls.protocol.run.values import EndReason, Phase
+from ralph_ls.store.layout import StateFolder, Worktree
+from tests.unit.core.views.document_contexts import (
+    CHOOSE,
+    COMMIT,
+    NOON,
+    ROUND,
+    begins,
+    ends,
+    phase,
+    reports,
+    run_of,
+    seen,
+    shows,
+    started,
+)
+from tests.unit.core.views.run_situations import OPEN, asked, ended
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "screen"
+
+LIMITS = started(max_cost_usd=5.0, max_tokens=200_000)
+FIRST = (
+    LIMITS,
+    begins(1, ROUND),
+    phase(Phase.RUNNING),
+    reports(1, STATUS="COMPLETE", FILES_MODIFIED="4", TESTS_STATUS="PASSING"),
+    shows(1, files=2, commit=COMMIT, done=(ROUND,)),
+    ends(1, commit=COMMIT, usage=Usage(input_tokens=24_000, output_tokens=1_000, cost_usd=0.42)),
+)
+SITUATIONS = {
+    "running": (*FIRST, begins(2, CHOOSE), phase(Phase.RUNNING)),
+    "asks": (
+        *FIRST,
+        begins(2, CHOOSE),
+        asked(2, "Which storage engine?\n1. SQLite, one file\n2. PostgreSQL"),
+        ends(2),
+        phase(Phase.PARKED, "decide"),
+    ),
+    "open": (*FIRST, begins(2, CHOOSE), ends(2, breaker=OPEN), phase(Phase.PARKED, "stuck")),
+    "complete": (*FIRST, ended(EndReason.COMPLETE, "every task is done")),
+}
+
+OUTPUT = [
+    OutputLine(text="Iteration 2 of 20: Choose the storage engine", weight=Weight.NORMAL),
+    OutputLine(text="I read the plan and compare the storage engines: 漢字 is two columns wide."),
+    OutputLine(text="⚒ Bash: pytest -q"),
+    OutputLine(text="Breaker: CLOSED → HALF_OPEN", weight=Weight.WARNING),
+]
+
+SIZES = ((80, 24), (100, 30), (120, 40), (240, 60))
+
+
+class StoppedClock:
+    """Always some minutes past the run's last event."""
+
+    def now(self) -> datetime:
+        return NOON + timedelta(minutes=10)
+
+    def local(self) -> datetime:
+        return self.now()
+
+    def monotonic(self) -> float:
+        return 0.0
+
+
+def view_of(situation: str) -> ScreenView:
+    events = SITUATIONS[situation]
+    context = seen(*events, halt=HaltFiles() if situation != "asks" else None)
+    rows = iteration_rows(run_of(events)).rows
+    return ScreenView(
+        context=context,
+        panel=panel(context, rows, NOON + timedelta(minutes=10)),
+        plan=plan_rows(context, uri=None, path="fix_plan.md"),
+        files=None,
+    )
+
+
+def place_at(folder: Path) -> CommandWorktree:
+    return CommandWorktree(
+        worktree=Worktree(root=folder, git_dir=folder / ".git", common_dir=folder / ".git"),
+        state=StateFolder(folder=folder / "state"),
+    )
+
+
+@asynccontextmanager
+async def showing(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    situation: str = "running",
+    size: tuple[int, int] = (80, 24),
+) -> AsyncIterator[tuple[RalphScreen, Pilot[ScreenEnd]]]:
+    """The screen of a run in a situation, without files."""
+    monkeypatch.setattr(RunPane, "begin", lambda _: None)
+    app = RalphScreen(place_at(tmp_path), clock=StoppedClock())
+    async with app.run_test(size=size, notifications=True) as pilot:
+        await app.pane.show(view_of(situation))
+        tool = RunningTool(call="1", text="Bash: pytest -q", since=StoppedClock().now())
+        app.pane.show_output(OUTPUT, Activity(running=(tool,)))
+        await pilot.pause()
+        yield app, pilot
+
+
+def text_of(app: RalphScreen) -> str:
+    """What is on the screen, without colours."""
+    strips = app.screen._compositor.render_strips()
+    return "\n".join(strip.text.rstrip() for strip in strips) + "\n"
+
+
+def check(app: RalphScreen, name: str) -> None:
+    path = GOLDEN / f"{name}.txt"
+    if os.environ.get("UPDATE_SNAPSHOTS") == "1":
+        path.write_text(text_of(app), encoding="utf-8")
+    assert text_of(app) == path.read_text(encoding="utf-8")
+
+
+class TestPictures:
+    @pytest.mark.parametrize("size", SIZES, ids=str)
+    async def test_a_run_at_four_sizes(
+        self, size: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async with showing(tmp_path, monkeypatch, size=size) as (app, _):
+            check(app, f"running-{size[0]}x{size[1]}")
+
+    @pytest.mark.parametrize("situation", ["asks", "open", "complete"])
+    async def test_what_waits_for_the_user(
+        self, situation: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async with showing(tmp_path, monkeypatch, situation) as (app, _):
+            check(app, f"{situation}-80x24")
+
+    async def test_a_window_that_shrinks_and_grows(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async with showing(tmp_path, monkeypatch, size=(240, 60)) as (app, pilot):
+            await pilot.resize_terminal(80, 24)
+            await pilot.pause()
+            check(app, "running-80x24")
+
+    async def test_no_colour_is_needed(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("NO_COLOR", "1")
+        async with showing(tmp_path, monkeypatch, "asks") as (app, _):
+            check(app, "asks-80x24")
+
+
+class GivenOrders:
+    """What the keys ordered, in place of the inbox."""
+
+    def __init__(self, app: RalphScreen) -> None:
+        self.given: list[tuple[str, str]] = []
+        app.pane.keys.give_elsewhere = self.take
+
+    def take(self, order: str, text: str) -> list[str]:
+        self.given.append((order, text))
+        return ["taken"]
+
+
+async def wait_for_text(app: RalphScreen, pilot: Pilot[ScreenEnd], words: str) -> None:
+    for _ in range(500):
+        if words in text_of(app):
+            return
+        await pilot.pause(0.01)
+    raise AssertionError(f"{words!r} never came: {text_of(app)}")
+
+
+async def settled(pilot: Pilot[ScreenEnd]) -> None:
+    await pilot.app.workers.wait_for_complete()
+    await pilot.pause()
+
+
+class TestKeys:
+    async def test_orders(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        async with showing(tmp_path, monkeypatch) as (app, pilot):
+            orders = GivenOrders(app)
+            for key in ("s", "S", "r"):
+                await pilot.press(key)
+                await settled(pilot)
+            assert [name for name, _ in orders.given] == ["stop", "stop-now", "reset"]
+            await wait_for_text(app, pilot, "taken")
+
+    async def test_an_option_is_an_answer_by_its_number_or_its_button(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async with showing(tmp_path, monkeypatch, "asks") as (app, pilot):
+            orders = GivenOrders(app)
+            await pilot.press("2")
+            await settled(pilot)
+            await pilot.press("a", "enter")
+            await settled(pilot)
+            assert orders.given == [("answer", "PostgreSQL"), ("answer", "SQLite, one file")]
+
+    async def test_another_answer_is_typed(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async with showing(tmp_path, monkeypatch, "asks") as (app, pilot):
+            orders = GivenOrders(app)
+            await pilot.press("a", "down", "down", "enter")
+            await settled(pilot)
+            assert app.query_one(Input).has_focus
+            await pilot.press(*"sq1", "enter")
+            await settled(pilot)
+            assert orders.given == [("answer", "sq1")]
+            await pilot.press("a", "down", "down", "enter", "x", "escape")
+            await settled(pilot)
+            assert len(orders.given) == 1
+
+    async def test_done_tasks_unfold_and_fold(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async with showing(tmp_path, monkeypatch) as (app, pilot):
+            assert "✓ Read the law" not in text_of(app)
+            await pilot.press("end", "enter")
+            await pilot.pause()
+            assert "✓ Read the law" in text_of(app)
+
+    async def test_pages_open_and_close(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async with showing(tmp_path, monkeypatch) as (app, pilot):
+            await pilot.press("question_mark")
+            await pilot.pause()
+            assert "f    change between the full screen and this form" in text_of(app)
+            await pilot.press("j", "G", "g", "k", "escape")
+            app.action_iteration()
+            await pilot.pause()
+            assert "Task      Choose the storage engine" in text_of(app)
+            await pilot.press("l")
+            await wait_for_text(app, pilot, "no iteration has begun yet")
+
+    @pytest.mark.parametrize(
+        ("key", "end"), [("q", ScreenEnd.LEFT), ("ctrl+c", ScreenEnd.LEFT), ("f", ScreenEnd.PLAIN)]
+    )
+    async def test_ways_to_leave(
+        self, key: str, end: ScreenEnd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async with showing(tmp_path, monkeypatch) as (app, pilot):
+            await pilot.press(key)
+            await pilot.pause()
+        assert app.return_value is end
+
+    async def test_another_run_is_another_tab(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async with showing(tmp_path, monkeypatch) as (app, pilot):
+            first = app.pane
+            await app.add_run(place_at(tmp_path / "other"))
+            await pilot.pause()
+            assert "other" in text_of(app).splitlines()[0]
+            await pilot.press("right_square_bracket")
+            await pilot.pause()
+            assert app.pane is not first
+            await pilot.press("left_square_bracket")
+            await pilot.pause()
+            assert app.pane is first
+
+
+class TestBesideARun:
+    async def test_ctrl_c_is_for_the_run_and_its_end_ends_the_screen(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(RunPane, "begin", lambda _: None)
+        pressed: list[str] = []
+        over: list[bool] = []
+        app = RalphScreen(
+            place_at(tmp_path), interrupt=lambda: pressed.append("^C"), is_over=lambda: bool(over)
+        )
+        async with app.run_test(notifications=True) as pilot:
+            await pilot.press("ctrl+c", "q")
+            await settled(pilot)
+            assert pressed == ["^C"]
+            await wait_for_text(app, pilot, "this terminal runs")
+            over.append(True)
+            while app.is_running:
+                await pilot.pause(0.05)
+        assert app.return_value is ScreenEnd.LEFT
+
+
+class TestFailure:
+    def test_it_is_named_and_the_plain_form_follows(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        def fail(_: RunPane) -> None:
+            raise ValueError("no such thing")
+
+        monkeypatch.setattr(RunPane, "begin", fail)
+        monkeypatch.setattr(RalphScreen, "run", partialmethod(RalphScreen.run, headless=True))
+        end = show_screen(place_at(tmp_path), find_others=tuple, in_run=None)
+        assert end is ScreenEnd.FAILED
+        told = capsys.readouterr().err
+        assert told.startswith("ralph: the full screen failed (ValueError in test_screen.py:")
+        assert "Traceback" not in told

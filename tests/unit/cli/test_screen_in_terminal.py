@@ -1,0 +1,84 @@
+"""The full screen in a real terminal, which is as it was at every end."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.engine.project_builder import end_run, start_ralph, wait_for, write_agent
+from tests.unit.cli.terminal import CTRL_C, Terminal, in_terminal
+from tests.unit.cli.test_keys import STALLED, is_cooked, running
+
+pytestmark = pytest.mark.slow
+
+ENTER, LEAVE = "\x1b[?1049h", "\x1b[?1049l"
+
+
+def is_restored(seen: Terminal) -> bool:
+    """Whether the screen before is back, with its cursor, and typing is echoed."""
+    raw = seen.raw
+    left = raw.count(ENTER) == raw.count(LEAVE)
+    return left and raw.rindex("\x1b[?25h") > raw.rindex("\x1b[?25l") and is_cooked(seen)
+
+
+@contextmanager
+def on_full_screen(repository: Path, tmp_path: Path) -> Iterator[Terminal]:
+    """Somebody watches a run in the background on the full screen."""
+    agent = write_agent(tmp_path / "agents", STALLED)
+    with start_ralph(repository, "run", "--agent-command", agent, "--on-halt", "wait"):
+        wait_for(repository, "agentStarted")
+        with in_terminal(repository, "watch") as seen:
+            seen.wait_for("First task")
+            yield seen
+        end_run(repository)
+
+
+@pytest.mark.parametrize("key", ["q", CTRL_C])
+def test_leaving_restores_the_terminal_and_the_run_continues(
+    key: str, repository: Path, tmp_path: Path
+) -> None:
+    with on_full_screen(repository, tmp_path) as seen:
+        seen.type(key)
+        assert seen.wait() == 0
+        assert is_restored(seen)
+        assert seen.text.splitlines()[-1] == "The run continues. Watch it again: ralph watch"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_restores_the_terminal(number: int, repository: Path, tmp_path: Path) -> None:
+    with on_full_screen(repository, tmp_path) as seen:
+        os.kill(seen.process.pid, number)
+        assert seen.wait() == -number
+        assert is_restored(seen)
+
+
+def test_f_changes_to_the_plain_form_and_back(repository: Path, tmp_path: Path) -> None:
+    with on_full_screen(repository, tmp_path) as seen:
+        seen.type("f")
+        seen.wait_for("f full screen")
+        assert seen.raw.count(LEAVE) == 1
+        seen.type("f")
+        while seen.raw.count(ENTER) < 2:
+            seen.wait_for_more()
+        seen.type("q")
+        assert seen.wait() == 0
+        assert is_restored(seen)
+
+
+def test_the_run_of_this_terminal_is_stopped_from_its_full_screen(
+    repository: Path, tmp_path: Path
+) -> None:
+    with running(repository, tmp_path) as seen:
+        seen.type("f")
+        seen.wait_for("First task")
+        seen.type(CTRL_C)
+        seen.wait_for("Stopping after")
+        seen.type(CTRL_C)
+        assert seen.wait() == 130
+        assert is_restored(seen)
+    assert "▸ Ended: stopped: stopped by Ctrl-C" in seen.text

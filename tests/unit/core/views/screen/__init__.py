@@ -1,0 +1,1 @@
+"""The full screen: tasks, meters, iterations, card, headline, running tool."""
