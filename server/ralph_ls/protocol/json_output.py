@@ -221,6 +221,8 @@ class IterationDetails(WireModel):
     """None: no agent was started."""
     model: str | None = None
     """None: the agent's own choice."""
+    session: str | None = None
+    """The agent's session, which ``ralph attach`` opens; None: it named none, or none yet."""
     figures: IterationMetrics | None = None
     """None while it is not settled."""
     decision: str | None = None

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 NO_RULE = {
-    *("$schema", "$comment", "$defs", "title", "description", "default", "discriminator"),
+    *("$schema", "$id", "$comment", "$defs", "title", "description", "default", "discriminator"),
     # What methods.schema.json says beyond any message.
     *("methods", "initializationOptions"),
 }

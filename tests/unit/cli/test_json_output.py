@@ -1,0 +1,62 @@
+"""What verbs print with ``--json`` is what the published schemas say, field by field."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.engine.project_builder import make_repository, write_agent
+from tests.unit.cli.cli_runner import Ralph
+from tests.unit.cli.shell_agents import ASKER, TICK, WORKER
+from tests.unit.protocol.json_schema import problems
+
+SCHEMAS = Path(__file__).resolve().parents[3] / "schemas"
+
+PRINTED = {
+    "ps": ("ps",),
+    "inbox": ("inbox",),
+    "runs": ("runs",),
+    "show-run": ("show",),
+    "show-iteration": ("show", "1"),
+    "doctor": ("doctor",),
+}
+
+
+def schema(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((SCHEMAS / f"{name}.schema.json").read_bytes())
+    return found
+
+
+def asking(folder: Path, ralph: Ralph) -> None:
+    """A run that did a task, and has ended with a question."""
+    make_repository(folder, ["A task", "Another"])
+    worker = WORKER.removeprefix(TICK)
+    agent = write_agent(folder.with_name("agents"), f"{TICK}\n{worker}\n{ASKER}")
+    ralph(folder, "run", "1", "--agent-command", agent, "--on-halt", "exit")
+
+
+@pytest.mark.slow
+def test_every_document_fits_its_schema(ralph: Ralph, tmp_path: Path) -> None:
+    asking(tmp_path / "tree", ralph)
+    for name, arguments in PRINTED.items():
+        document = ralph(tmp_path / "tree", *arguments, "--json").json
+        known = schema(f"output/{name}")
+        assert known["$id"] == f"urn:ralph:output:1:{name}"
+        assert problems(document, known, known) == [], name
+        # Nothing is printed that the schema does not name.
+        assert set(document) <= set(known["properties"]), name
+    assert sorted(PRINTED) == sorted(
+        path.name.partition(".")[0] for path in SCHEMAS.glob("output/*")
+    )
+
+
+@pytest.mark.slow
+def test_each_line_of_the_logs_is_a_message(ralph: Ralph, tmp_path: Path) -> None:
+    asking(tmp_path / "tree", ralph)
+    known = schema("messages")
+    lines = ralph(tmp_path / "tree", "logs", "--json").events
+    assert lines
+    assert [problems(line, known, known) for line in lines] == [[]] * len(lines)
