@@ -82,6 +82,26 @@ class TestConverter:
             {"accepted": False, "code": "busy", "text": "no"}
         ]
 
+    @pytest.mark.parametrize("value", [[], {}, None, 1.5, True])
+    @pytest.mark.parametrize(
+        ("model", "field"),
+        [
+            (types.WorkDoneProgressCancelParams, "token"),
+            (types.CancelParams, "id"),
+        ],
+    )
+    def test_a_token_is_an_integer_or_a_string(
+        self, model: type[Any], field: str, value: object
+    ) -> None:
+        with pytest.raises(BaseExceptionGroup):
+            CONVERTER.structure({field: value}, model)
+
+    @pytest.mark.parametrize("value", [7, "seven", None])
+    def test_a_request_may_have_a_token(self, value: object) -> None:
+        params = {"query": "", "workDoneToken": value}
+        read = CONVERTER.structure(params, types.WorkspaceSymbolParams)
+        assert read.work_done_token == value
+
     def test_lsp_errors_name_their_fields_as_on_the_wire(self) -> None:
         message: dict[str, Any] = {
             "jsonrpc": "2.0",

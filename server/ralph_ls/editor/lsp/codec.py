@@ -14,11 +14,12 @@ import math
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Optional
 
 import attrs
 from cattrs import Converter
 from cattrs.cols import is_sequence
+from lsprotocol import types
 from lsprotocol.converters import get_converter
 from pygls.exceptions import JsonRpcInvalidRequest, JsonRpcParseError
 from pygls.protocol import (
@@ -37,10 +38,17 @@ def require_json_types(converter: Converter) -> None:
     """Have ``converter`` raise ``WrongJsonType`` where a value is of another JSON type.
 
     pygls 2.1.1: lsprotocol's converter coerces: ``3`` becomes ``"3"``, null becomes ``"None"`` and
-    a string a list of letters. Upstream: register strict hooks for the JSON types.
+    a string a list of letters; for ``int | str``, such as a token or an id, it takes anything, and
+    a list as a key raises later. Upstream: register strict hooks for the JSON types and their
+    unions.
     """
     for python_type, read in _SIMPLE.items():
         converter.register_structure_hook(python_type, _of_enums_too(python_type, read))
+    converter.register_structure_hook(types.ProgressToken, _read_token)
+    converter.register_structure_hook(
+        Optional[types.ProgressToken],  # noqa: UP045  # as lsprotocol registers it
+        lambda value, kind: None if value is None else _read_token(value, kind),
+    )
     _check_first(converter, attrs.has, Mapping, EXPECTED["model"])
     _check_first(converter, is_sequence, list, EXPECTED["list"])
 
@@ -114,6 +122,14 @@ _SIMPLE: Mapping[type, StructureHook] = {
     int: _read_integer,
     float: _read_number,
 }
+
+
+def _read_token(value: Any, _: Any) -> int | str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int | float):
+        return _read_integer(value, int)
+    raise WrongJsonType("an integer or a string", value)
 
 
 if TYPE_CHECKING:
