@@ -76,7 +76,7 @@ def _catalogue(models: Sequence[Model], base: Model, schema: Json, golden: Path)
         definition = schema["$defs"][model.__name__]
         sections += [f"#### {kind}", "", definition["description"], ""]
         sections += [
-            *_table(definition, shared),
+            *table(definition, shared),
             *_example(_read_json(golden / f"{kind}.json")),
             "",
         ]
@@ -96,13 +96,13 @@ def _methods(definitions: Mapping[str, Json], golden: Path) -> str:
         asked = definitions[method.params.__name__]
         file = method.name.partition("/")[2]
         sections += [f"#### {method.name}", "", f"{_kind(method).capitalize()}."]
-        sections += [asked["description"], "", *_table(asked, frozenset())]
+        sections += [asked["description"], "", *table(asked, frozenset())]
         sections += [*_short_example(golden / f"{file}.params.json"), ""]
         if method.result is not None:
             result = method.result.__name__
             sections += [f"Result, `{result}`: {definitions[result]['description']}", ""]
             # Most orders have the same one.
-            sections += [] if result in told else _table(definitions[result], frozenset())
+            sections += [] if result in told else table(definitions[result], frozenset())
             sections += [*_short_example(golden / f"{file}.result.json"), ""]
             told.add(result)
     return "\n".join(["| method | | what it says |", "|---|---|---|", *rows, "", *sections])
@@ -126,15 +126,15 @@ def _models(examples: Mapping[str, Path], definitions: Mapping[str, Json]) -> st
     told = list(examples)
     for name in told:
         definition = definitions[name]
-        told += [other for other in _named_in(definition) if other not in told]
-        lines += [f"#### {name}", "", *_described(definition), ""]
-        lines += _table(definition, frozenset())
+        told += [other for other in named_in(definition) if other not in told]
+        lines += [f"#### {name}", "", *described(definition), ""]
+        lines += table(definition, frozenset())
         if name in examples:
             lines += [*_folded(_example(_read_json(examples[name]))), ""]
     return "\n".join(lines)
 
 
-def _described(definition: Json) -> list[str]:
+def described(definition: Json) -> list[str]:
     """What a model is for; of an enum, every value, with what it means where that is said."""
     first, *said = str(definition["description"]).split("\n`")
     meanings = dict(f"`{line}".split(": ", 1) for line in said)
@@ -145,13 +145,14 @@ def _described(definition: Json) -> list[str]:
     return [first, *(["", *listed] if listed else [])]
 
 
-def _named_in(definition: Json) -> list[str]:
+def named_in(definition: Json) -> list[str]:
     """The definitions that one refers to, in their order."""
     found = re.findall(r"#/\$defs/(\w+)", json.dumps(definition))
     return list(dict.fromkeys(found))
 
 
-def _table(definition: Json, shared: Collection[str]) -> list[str]:
+def table(definition: Json, shared: Collection[str]) -> list[str]:
+    """A row for each field that is not shared by all models of a page."""
     required = definition.get("required", [])
     rows = [
         f"| `{key}`{'' if key in required else '?'} | {_type_of(value)} | "

@@ -9,6 +9,7 @@ vocabulary without reading any schema.
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,6 +25,7 @@ from schemas.docstrings import member_docstrings
 from schemas.documents import document_parts, fill_page
 from schemas.json_schemas import schema_files
 from schemas.loop_states import phase_parts
+from schemas.outputs import output_files, output_parts
 from schemas.plan_formats import plan_format_parts
 from schemas.profile_runs import run_parts
 from schemas.profiles import profile_parts
@@ -74,6 +76,10 @@ def check(root: Path) -> int:
 def stale_files(root: Path) -> dict[Path, str]:
     """The content of each file that does not hold it yet."""
     wanted = {root / "schemas" / name: text for name, text in schema_files().items()}
+    wanted |= {
+        root / "schemas" / name: json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+        for name, schema in output_files().items()
+    }
     wanted[root / SETTINGS / "settings.json"] = reference_file()
     wanted[root / SETTINGS / "config.schema.json"] = wanted.pop(
         root / "schemas" / "config.schema.json"
@@ -95,6 +101,7 @@ def page_parts(root: Path) -> dict[str, dict[str, str]]:
         "profiles.md": profile_parts(),
         "commands.md": command_parts(),
         "plans.md": plan_format_parts(),
+        "json.md": output_parts(),
         "adr/index.md": decision_parts(root),
         "configuration.md": configuration_parts(),
         **run_parts(root),

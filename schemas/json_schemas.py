@@ -71,15 +71,20 @@ def config_schema() -> Json:
         "anyOf": [word, {"$ref": table.pop("$ref")}],
         **table,
     }
-    schema["properties"] |= _renamed()
+    schema["properties"] |= _renamed(schema)
     return _finish(schema, "Config", "Every setting of a run: .ralph/config.toml.")
 
 
-def _renamed() -> Json:
+def _renamed(schema: Json) -> Json:
     """The old keys, which editors then strike through; their values are checked by the program."""
     old: Json = {}
     for key, new in RENAMED.items():
-        table = key.partition(".")[0]
+        table, _, inside = key.partition(".")
+        if table in Config.model_fields:
+            name = schema["properties"][table]["$ref"].rpartition("/")[2]
+            words = {"deprecated": True, "description": f"Renamed to `{new}`."}
+            schema["$defs"][name]["properties"][inside] = words
+            continue
         named = new if table == key else new.partition(".")[0]
         old[table] = {"deprecated": True, "description": f"Renamed to `{named}`."}
     return old
@@ -119,6 +124,33 @@ def methods_schema() -> Json:
     }
     title = "What an editor and ralph-ls say to each other beyond LSP: method and params."
     return _finish(schema, "Method", title)
+
+
+def output_schema(name: str, command: str, model: type[BaseModel]) -> Json:
+    """What a verb prints with ``--json``; later versions may add fields."""
+    schema = _as_printed(model.model_json_schema(schema_generator=_AsTold))
+    finished = _finish(_allow_more(schema), model.__name__, f"What `{command}` prints.")
+    head = {"$schema": finished.pop("$schema"), "$id": f"urn:ralph:output:{SCHEMA_VERSION}:{name}"}
+    _describe(finished, words()[model.__name__])
+    return {**head, **finished}
+
+
+def definitions_of_output(models: Sequence[type[BaseModel]]) -> dict[str, Json]:
+    """These models and all that they are made of, by name, with our docstrings."""
+    found = _as_printed({"$defs": _definitions(models, schema_generator=_AsTold)})
+    return dict(_finish(found, "", "")["$defs"])
+
+
+def _as_printed(schema: Json) -> Json:
+    """The schema of a document in which every field is, except those without a value."""
+    for definition in (schema, *schema["$defs"].values()):
+        fields = definition.get("properties", {})
+        always = [
+            key for key, value in fields.items() if {"type": "null"} not in value.get("anyOf", ())
+        ]
+        if fields:
+            definition["required"] = always
+    return dict(_without_null(schema))
 
 
 def _definitions(

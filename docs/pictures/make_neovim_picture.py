@@ -139,7 +139,7 @@ def moments(terminal: Terminal) -> Iterator[tuple[str, list[Text]]]:
     yield "hover on the first line", terminal.wait_for("Last change")
     terminal.write("j5G:Ralph status")
     terminal.type("Enter")
-    yield "status", terminal.wait_for("Stopped:  +it has not")
+    yield "status", terminal.wait_for("Next:  ")
     terminal.write("j")
     terminal.wait_for("6,0-1")
     terminal.write("k:Ralph watch")

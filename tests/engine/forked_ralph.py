@@ -50,6 +50,7 @@ class ForkedProcess:
 
     def __init__(self, status: int) -> None:
         self._status = os.fdopen(status, "rb", buffering=0)
+        self._reading = threading.Lock()
         self.returncode: int | None = None
         self.pid = int(self._read_line())
 
@@ -77,7 +78,10 @@ class ForkedProcess:
 
     def _look(self, timeout: float | None) -> int | None:
         if self.returncode is None and select.select([self._status], [], [], timeout)[0]:
-            self.returncode = int(self._read_line())
+            # Several threads may wait, and the line is there once.
+            with self._reading:
+                if self.returncode is None:
+                    self.returncode = int(self._read_line())
         return self.returncode
 
     def _read_line(self) -> bytes:

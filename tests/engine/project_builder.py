@@ -16,7 +16,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -310,7 +310,8 @@ def end_marked(folder: Path) -> None:
     """Kill what an agent of the newest run left; a failed test leaves nothing behind."""
     found = newest_run(folder)
     for process in marked_processes(found.state.run) if found is not None else []:
-        process.kill()
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
 
 
 def end_run(folder: Path) -> None:

@@ -143,7 +143,6 @@ OTHER_WORDS = {
     "todo": "plan",
     "info": "status",
     "tail": "watch",
-    "attach": "watch",
     "kill": "stop --now",
     "cancel": "stop",
     "abort": "stop --now",

@@ -23,7 +23,14 @@ TOPICS: Mapping[str, str] = {
     for page in (
         *("quick-start.md", "overnight.md", "safety.md", "setting-up.md", "moving.md", "faq.md"),
         *("running.md", "plans.md", "profiles.md", "checks.md", "progress.md", "commits.md"),
-        *("limits.md", "prompts.md", "configuration.md", "exit-codes.md"),
+        *(
+            "limits.md",
+            "notifications.md",
+            "requests.md",
+            "prompts.md",
+            "configuration.md",
+            "exit-codes.md",
+        ),
         *("troubleshooting.md", "security.md", "sandbox.md", "redaction.md", "comparison.md"),
         *("profiles/fixplan.md", "profiles/spec.md", "profiles/stories.md", "profiles/beads.md"),
         *("profiles/issue.md", "agents.md", "agents/models.md", "agents/failures.md"),

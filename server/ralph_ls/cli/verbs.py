@@ -247,6 +247,18 @@ VERBS: Mapping[str, VerbEntry] = {
         USER_ONLY,
         ("ralph skip 7  # the ids are in: ralph plan",),
     ),
+    "attach": VerbEntry(
+        Group.STEER,
+        "Open an iteration's session in the agent's own program",
+        "runs.attach",
+        "attach_verb",
+        USER_ONLY,
+        (
+            "ralph attach  # pauses the run, and opens the newest session",
+            "ralph attach 3  # that of iteration 3",
+            "ralph attach 1a2b 3 --no-continue  # of an earlier run; starts nothing afterwards",
+        ),
+    ),
     "reset-task": VerbEntry(
         Group.STEER,
         "Reopen a task and forget its failed attempts",
@@ -367,6 +379,17 @@ VERBS: Mapping[str, VerbEntry] = {
             "ralph config explain on_halt  # meaning, values, default, example",
             "ralph config edit  # in your editor, checked afterwards",
             "ralph config migrate  # renames old keys in your files",
+        ),
+    ),
+    "notify": VerbEntry(
+        Group.SET_UP,
+        "Test how runs notify you: phone, chat, mail, command",
+        "runs.notify",
+        "notify_verb",
+        USER_ONLY,
+        (
+            "ralph notify test  # send a sample question to every destination",
+            "ralph notify test --event complete  # another event",
         ),
     ),
     "doctor": VerbEntry(

@@ -62,14 +62,14 @@ async def ask(view: View, line: int, *, capabilities: str | None = VS_CODE) -> M
     return found
 
 
-async def test_the_first_line_answers_the_six_questions_and_shows_what_happened_lately(
+async def test_the_first_line_answers_the_questions_about_a_run_and_shows_what_happened_lately(
     view: View,
 ) -> None:
     hover = await ask(view, 0)
     assert hover is not None
     headings = [line.split("**")[1] for line in hover["contents"]["value"].splitlines()]
-    six = ["Running", "Doing", "Last change", "Needs you", "Stopped", "Next"]
-    assert headings == [*six, "Recently"]
+    answered = ["Running", "Doing", "Last change", "Needs you", "Next"]
+    assert headings == [*answered, "Recently"]
     assert "**Next**: nothing; it continues on its own" in hover["contents"]["value"]
 
 

@@ -1,20 +1,15 @@
-"""What goes out of a run on a request: a pull request that is ready, a question.
-
-See docs/rules.md#questions.
-"""
+"""What goes out of a run on a request: a pull request that is ready (docs/rules.md#requests)."""
 
 from __future__ import annotations
 
 import json
 import signal
-from pathlib import Path
 
 import pytest
 
 from tests.engine.issue.request_project import ASKS, WORKS, issue_project
 from tests.engine.project_builder import Completed, git
 from tests.engine.ralph_runner import Project, told, wait_until
-from tests.fakes import gh
 
 pytestmark = pytest.mark.slow
 
@@ -65,7 +60,7 @@ def test_a_pull_request_that_is_ready_is_handed_on_once(project: Project) -> Non
 
 
 def test_what_a_killed_engine_had_started_has_an_unknown_outcome(project: Project) -> None:
-    config = f'profile = "issue"\non_question = ["./hook.sh"]\n{HOOK}'
+    config = f'profile = "issue"\nnotify.command = ["./hook.sh"]\n{HOOK}'
     issue_project(project, ASKS, config=config)
     engine = r"""$(sed 's/.*"pid": *\([0-9]*\).*/\1/' .git/ralph.json)"""
     died = f'"{project.kept}/died"'
@@ -73,10 +68,12 @@ def test_what_a_killed_engine_had_started_has_an_unknown_outcome(project: Projec
     project.tell("allow", "--yes")
     assert project.run("3").exit_code == -signal.SIGKILL
     done = project.run("--resume")
-    unknown = told_by_hook(project, done, "on-question-unknown")
-    assert unknown.startswith("the outcome of the command on_question is unknown: the engine ended")
+    unknown = told_by_hook(project, done, "notify-unknown")
+    assert unknown.startswith(
+        "the outcome of the notification of question is unknown: the engine ended"
+    )
     assert unknown in done.stdout
-    told_by_hook(project, project.run("--resume"), "on-question-unknown")
+    told_by_hook(project, project.run("--resume"), "notify-unknown")
     assert [*project.run_folder().glob("*.open")] == []
 
 
@@ -146,67 +143,3 @@ def test_a_hook_that_the_agent_changed_is_restored_before_it_is_run(project: Pro
     assert done.exit_code == 0
     assert not (project.kept / "harm").exists()
     assert [event.path for event in told(done, "guardReverted")] == ["./hook.sh"]
-
-
-def test_a_question_goes_out_to_a_command(project: Project) -> None:
-    config = f'profile = "issue"\non_question = ["./hook.sh"]\n{HOOK}'
-    issue_project(project, ASKS, config=config)
-    write_hook(project, f'cat >"{project.kept}/told"')
-    project.tell("allow", "--yes")
-    done = project.run("3")
-    assert done.exit_code == 3
-    payload = json.loads((project.kept / "told").read_text(encoding="utf-8"))
-    assert (payload["event"], payload["text"]) == ("question", "Which letters?")
-    assert told_by_hook(project, done, "on-question") == "the command on_question succeeded"
-
-
-def test_a_question_goes_to_the_issue_where_that_is_wanted(project: Project, github: Path) -> None:
-    config = 'profile = "issue"\n[issue]\ngithub = "ada/invoice#12"\ncomment = true\n'
-    issue_project(project, ASKS.replace("Which letters?", "Which of ``` @ada?"), config=config)
-    done = project.run("3")
-    assert done.exit_code == 3
-    (comment,) = gh.posted(github)
-    assert (comment["repository"], comment["number"]) == ("ada/invoice", 12)
-    assert "````text\nWhich of ``` @ada?\n````\n" in comment["body"]
-    said = told_by_hook(project, done, "question-commented")
-    assert said.startswith("the comment on the issue succeeded: https://github.com/ada/invoice/")
-
-
-def test_the_end_of_the_comment_does_not_end_the_command(project: Project, github: Path) -> None:
-    project.make_gate()
-    config = (
-        'profile = "issue"\non_question = ["./hook.sh"]\n'
-        '[issue]\ngithub = "ada/invoice#12"\ncomment = true\n'
-    )
-    issue_project(project, ASKS, config=config)
-    write_hook(project, f'read -r _ <"{project.kept}/go"; echo "$RALPH_ITERATION_ID"')
-    project.tell("allow", "--yes")
-    running = project.start("3", "--on-halt", "wait")
-    running.wait_for("warned", code="question-commented")
-    project.open_gate()
-    running.wait_for("warned", code="on-question")
-    project.tell("stop")
-    done = running.wait()
-    said = told_by_hook(project, done, "on-question")
-    assert said.startswith("the command on_question succeeded: ")
-    assert "/on_question/announced-" in said
-
-
-def test_a_question_goes_to_no_issue_unasked(project: Project, github: Path) -> None:
-    issue_project(project, ASKS)
-    assert project.run("3", "--issue", "ada/invoice#12").exit_code == 3
-    assert gh.posted(github) == []
-
-
-def test_a_comment_that_fails_is_reported(project: Project, github: Path) -> None:
-    config = 'profile = "issue"\n[issue]\ngithub = "ada/invoice#12"\ncomment = true\n'
-    issue_project(
-        project, f'echo "{{\\"repositories\\":{{}}}}" >"$FAKE_GITHUB"; {ASKS}', config=config
-    )
-    done = project.run("3")
-    assert done.exit_code == 3
-    said = told_by_hook(project, done, "question-commented-failed")
-    assert "Could not resolve" in said
-    command = said.partition("do it yourself: ")[2]
-    assert command.startswith("gh issue comment 12 --repo=ada/invoice --body-file=- <")
-    assert "Which letters?" in Path(command.partition(" <")[2]).read_text(encoding="utf-8")

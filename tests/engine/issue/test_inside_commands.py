@@ -15,7 +15,8 @@ RALPH = shlex.join([sys.executable, "-P", "-m", "ralph_ls"])
 
 CONFIG = """\
 profile = "issue"
-on_question = ["./hook.sh"]
+notify.command = ["./hook.sh"]
+notify.events = { complete = [], limit = [] }
 [issue]
 file = "issue.md"
 """
@@ -38,7 +39,7 @@ def test_a_command_may_answer_and_validation_may_not(project: Project) -> None:
         name: (project.kept / name).read_text().strip() for name in ("reset", "answer", "note")
     }
     assert codes == {"reset": "77", "answer": "0", "note": "77"}
-    assert "inside the command on_question of run" in (project.kept / "reset.err").read_text()
+    assert "inside the command notify.command of run" in (project.kept / "reset.err").read_text()
     assert "inside an iteration of run" in (project.kept / "note.err").read_text()
     (answered,) = told(done, "questionAnswered")
     assert answered.answer == "blue"

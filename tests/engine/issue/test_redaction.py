@@ -74,7 +74,7 @@ def files_of(project: Project) -> list[Path]:
 
 
 def test_it_leaves_the_engine_in_no_form(project: Project) -> None:
-    settings = 'profile = "issue"\ncommits = "loop"\non_question = ["./hook.sh"]\n'
+    settings = 'profile = "issue"\ncommits = "loop"\nnotify.command = ["./hook.sh"]\n'
     config = settings + HOOK
     issue_project(project, agent_that_prints_all(), config=config)
     write_hook(
@@ -106,7 +106,7 @@ def test_it_leaves_the_engine_in_no_form(project: Project) -> None:
 
 
 def test_it_is_in_no_comment_on_the_issue(project: Project, github: Path) -> None:
-    config = 'profile = "issue"\n[issue]\ngithub = "ada/invoice#12"\ncomment = true\n'
+    config = 'profile = "issue"\nnotify.github = true\n[issue]\ngithub = "ada/invoice#12"\n'
     issue_project(project, agent_that_prints_all(), config=config)
     assert project.run("2", env=ENVIRONMENT).exit_code == 3
     (comment,) = gh.posted(github)

@@ -98,14 +98,14 @@ def push(project: Project, deaf: Path) -> Mapping[str, str]:
 def question(project: Project, deaf: Path) -> Mapping[str, str]:
     """The command hangs after the run's end, which waits for it."""
     project.agent("say '<promise>DECIDE: Which one?</promise>'")
-    _settle_by(project, f'on_question = ["{deaf}"]\n')
+    _settle_by(project, f'notify.command = ["{deaf}"]\n')
     assert project.tell("allow", "--yes").exit_code == 0
     return {}
 
 
 def question_while_parked(project: Project, deaf: Path) -> Mapping[str, str]:
     project.agent("say '<promise>DECIDE: Which one?</promise>'")
-    _settle_by(project, f'on_question = ["{deaf}"]\non_halt = "wait"\n')
+    _settle_by(project, f'notify.command = ["{deaf}"]\non_halt = "wait"\n')
     assert project.tell("allow", "--yes").exit_code == 0
     return {}
 

@@ -43,6 +43,8 @@ CHANGING: Mapping[str, Sequence[str]] = {
     "init": ["init", "--hooks", "--yes"],
     "config": ["config", "set", "max_iterations", "9"],
     "inbox": ["inbox", "answer", "1", "blue"],
+    "notify": ["notify", "test"],
+    "attach": ["attach"],
 }
 """A command line of each verb that is the user's alone."""
 

@@ -53,12 +53,12 @@ class TestEveryCommand:
     def test_from_outside_it_is_taken(self, kind: str, workspace: Any) -> None:
         assert code_of(kind, workspace, this()) is None
 
-    @pytest.mark.parametrize("part", ["3", "on_question"])
+    @pytest.mark.parametrize("part", ["3", "on_pr_ready", "notify.command"])
     def test_from_inside_only_commands_may_give_some(
         self, kind: str, part: str, workspace: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv(MARKER, f"{RUN}/{part}")
-        may = part == "on_question" and kind in OF_COMMANDS
+        may = part != "3" and kind in OF_COMMANDS
         assert code_of(kind, workspace, this()) == (None if may else "from-inside")
 
     def test_from_another_run_it_is_taken(

@@ -50,7 +50,7 @@ PROGRAMS = (
 
 SETTINGS = {
     ".ralph/config.toml": (
-        'profile = "fixplan"\nagent = "mine"\non_question = ["./notify.sh"]\n'
+        'profile = "fixplan"\nagent = "mine"\nnotify.command = ["./notify.sh"]\n'
         '[agents.mine]\nargv = ["./bin/claude"]\nenv = { PATH = "bin" }\n'
         '[sandbox]\nprefix = ["./bin/sh"]\n'
     ),

@@ -51,6 +51,10 @@ class Terminal:
         while words not in self.text:
             assert self._read(), f"{words!r} never came: {self.text!r}"
 
+    def wait_for_more(self) -> None:
+        """Read what comes next."""
+        assert self._read(), f"nothing more came: {self.text!r}"
+
     def wait_for_match(self, pattern: str) -> None:
         """Read until a line begins like this; a busy machine may leave out any one picture."""
         while re.search(pattern, self.text, re.MULTILINE) is None:

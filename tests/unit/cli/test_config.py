@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.cli.commands import config
 from ralph_ls.store.layout import find_worktree, state_folder, state_root
 from ralph_ls.store.project import config_edit
 from ralph_ls.store.project.plan_file import read_saves
@@ -19,11 +18,6 @@ from ralph_ls.store.project.settings_reference import all_settings, find_setting
 from tests.unit.cli.cli_runner import Ralph
 
 START = "#:schema ./config.schema.json\n"
-
-
-@pytest.fixture(autouse=True)
-def _no_memory() -> None:
-    config._loaded.cache_clear()
 
 
 @pytest.fixture
@@ -37,14 +31,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def ask(ralph: Ralph, repository: Path, home: Path) -> Ralph:
-    """Each command reads the settings again, like a separate process."""
+    """``ralph`` with a home of its own."""
     assert home.is_dir()
-
-    def run(folder: Path, *arguments: str) -> object:
-        config._loaded.cache_clear()
-        return ralph(folder, *arguments)
-
-    return run  # type: ignore[return-value]
+    return ralph
 
 
 def text_of(repository: Path) -> str:
@@ -87,6 +76,16 @@ class TestShow:
             said = ask(repository, "config", *words)
             assert "OPENAI_API_KEY" in said.out
             assert key not in said.out + said.err
+
+    def test_each_command_reads_the_settings_where_it_runs(
+        self, ask: Ralph, repository: Path, tmp_path: Path
+    ) -> None:
+        assert ask(repository, "config", "get", "max_stuck").code == 1
+        file = repository / ".ralph" / "config.toml"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text("max_stuck = 4\n", encoding="utf-8")
+        assert ask(repository, "config", "get", "max_stuck").out == "4\n"
+        assert ask(tmp_path, "config", "get", "max_stuck").code == 5
 
     def test_for_programs(self, ask: Ralph, repository: Path) -> None:
         ask(repository, "config", "set", "push", "yes")
@@ -176,7 +175,7 @@ class TestChange:
         assert line in text_of(repository)
 
     def test_what_would_start_something_needs_approval(self, ask: Ralph, repository: Path) -> None:
-        said = ask(repository, "config", "set", "on_question", "./notify.sh", "now")
+        said = ask(repository, "config", "set", "notify.command", "./notify.sh", "now")
         assert "Next: approve what a run would start: ralph allow" in said.out
         assert "ralph allow" not in ask(repository, "config", "set", "push", "true").out
 

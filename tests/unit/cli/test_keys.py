@@ -81,7 +81,7 @@ def watching(repository: Path, tmp_path: Path, body: str = STALLED) -> Iterator[
     agent = write_agent(tmp_path / "agents", body)
     with start_ralph(repository, "run", "--agent-command", agent, "--on-halt", "wait"):
         wait_for(repository, "agentStarted")
-        with in_terminal(repository, "watch") as seen:
+        with in_terminal(repository, "watch", "--plain") as seen:
             seen.wait_for("? all keys")
             yield seen
 

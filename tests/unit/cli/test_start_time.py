@@ -24,6 +24,7 @@ FOR_NO_VERB = (
     "ralph_ls.editor",
     "ralph_ls.engine.run",
     "rich",
+    "textual",
     "watchdog",
 )
 """Packages that a verb loads when it is called, if at all."""
@@ -48,8 +49,10 @@ NOT_LOADED = {
     "show": (*DECODERS, *ROWS, *PLANS, *SETTINGS),
     "export": (*DECODERS, *ROWS, *PLANS, *SETTINGS),
     "logs": (*ROWS, *PLANS, *SETTINGS),
+    "attach": (*ROWS, *PLANS),
     "ps": (*DECODERS, *ROWS, *PLANS, *SETTINGS),
     "inbox": (*DECODERS, *ROWS, *PLANS),
+    "notify": (*STATE, *PLANS, *DECODERS, *ROWS, *SETTINGS, "ralph_ls.engine"),
     "config": (*DECODERS, *ROWS, *PLANS),
     "doctor": NEARLY_ALL,
     "help": NEARLY_ALL,

@@ -155,7 +155,7 @@ def test_watching_ends_by_ctrl_c_and_the_run_continues(repository: Path, tmp_pat
     agent = write_agent(tmp_path / "agents", "echo begun; sleep 600")
     with in_terminal(repository, "run", "--agent-command", agent) as run:
         wait_for(repository, "agentStarted")
-        with in_terminal(repository, "watch") as seen:
+        with in_terminal(repository, "watch", "--plain") as seen:
             seen.wait_for("begun")
             seen.type(CTRL_C)
             assert seen.wait() == 130

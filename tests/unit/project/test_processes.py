@@ -27,6 +27,10 @@ ELSEWHERE = {
     "engine/agent/acp/__main__.py": (
         "it is an agent's process itself and ends with that one's group"
     ),
+    "engine/agent/interactive.py": "the agent's own program, in the user's terminal",
+    "store/external/foreground_process.py": (
+        "our own program in the user's terminal; ended with the run"
+    ),
     "store/project/config_edit.py": "the user's editor, in the user's terminal",
     "store/run/launch.py": "an engine in the background outlives whoever started it",
     "store/run/one_shot_process.py": (

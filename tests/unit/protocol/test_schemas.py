@@ -36,7 +36,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 PAGES = (
     *("protocol.md", "loop-states.md", "profiles.md", "configuration.md", "plans.md"),
-    *("commands.md", "adr/index.md"),
+    *("commands.md", "json.md", "adr/index.md"),
     *(f"profiles/{name.value}.md" for name in ProfileName),
 )
 """Those with generated parts."""

@@ -23,6 +23,7 @@ BUILDER = "store/own_python.py"
 """The one module that builds a command line of Python."""
 
 SHOWN = {
+    "engine/notify/delivery.py": "names the interpreter in the command that installs Apprise",
     "engine/doctor/project.py": "names the interpreter and looks for the program beside it",
 }
 """Modules that read ``sys.executable`` and start nothing with it."""

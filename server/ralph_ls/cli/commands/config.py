@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 from typing import Annotated, Any
 
@@ -18,7 +17,7 @@ from ralph_ls.cli.output import (
     terminal_width,
 )
 from ralph_ls.core.redaction.redactor import Redactor
-from ralph_ls.core.redaction.secret_names import secrets_of
+from ralph_ls.core.redaction.secret_names import secrets_of, secrets_of_addresses
 from ralph_ls.core.suggestions import did_you_mean
 from ralph_ls.engine.git.worktree_state import exclude
 from ralph_ls.protocol.config.config import CONFIG_FILE
@@ -344,7 +343,6 @@ def _file(*, user: bool) -> ConfigFile:
     return ConfigFile(path=path, shown=shown_path(path, os.environ), is_private=True)
 
 
-@functools.cache
 def _loaded() -> LoadedSettings:
     """The effective settings here, with the agent that a run would take."""
     return load_settings(_place().worktree.root, os.environ, {})
@@ -360,7 +358,7 @@ def _effective(settings: LoadedSettings, key: str) -> EffectiveSetting | None:
 
 def _redactor(settings: LoadedSettings) -> Redactor:
     """What hides secrets: those of the environment, and those that an agent is given."""
-    known = secrets_of(os.environ)
+    known = secrets_of(os.environ) | secrets_of_addresses(settings.config.notify.urls)
     for agent in settings.config.agents.values():
         known |= secrets_of(agent.env)
     return Redactor(known)

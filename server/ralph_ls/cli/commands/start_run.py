@@ -11,7 +11,7 @@ import os
 import shlex
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from ralph_ls.core.loop.evidence.ownership import OwnershipOrder
 from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.core.prompt.template import mode_word
 from ralph_ls.core.redaction.redactor import Redactor
-from ralph_ls.core.redaction.secret_names import secrets_of
+from ralph_ls.core.redaction.secret_names import secrets_of, secrets_of_addresses
 from ralph_ls.core.views.model.control_chars import escape_control_chars
 from ralph_ls.core.views.text.summary import run_lines
 from ralph_ls.protocol.config.config import ProfileName
@@ -258,6 +258,7 @@ def run_in_foreground(
     shown = contextlib.ExitStack()
     viewers: list[RunViewer] = []
     run_files: list[RunFiles] = []
+    ending: list[Callable[[], None]] = []
 
     def show(files: RunFiles) -> None:
         run_files.append(files)
@@ -265,6 +266,8 @@ def run_in_foreground(
         keys = None
         if not as_json and run_id is None:
             keys = shown.enter_context(reading_keys(worktree_at(folder), by))
+            if keys is not None and keys.end_full_screen is not None:
+                ending.append(keys.end_full_screen)
         viewers.append(
             RunViewer(
                 files,
@@ -293,6 +296,8 @@ def run_in_foreground(
         raise WorkspaceBusy(_with_what_it_waits_for(error)) from error
     finally:
         running.clear()
+        for end in ending:
+            end()
         all_shown = not viewers or viewers[0].finish()
         shown.close()
     if not all_shown:
@@ -383,7 +388,8 @@ def show_preview(overrides: dict[str, Any], *, as_json: bool) -> None:
     print_text(f"Model: {preview.model or 'its own choice'}")
     if first.not_allowed:
         print_text(f"Not approved yet: {', '.join(first.not_allowed)} (ralph allow)")
-    hide = Redactor(secrets_of(os.environ))
+    addresses = secrets_of_addresses(preview.sources.config.notify.urls)
+    hide = Redactor(secrets_of(os.environ) | addresses)
     shown = hide.redact(as_toml(preview.sources, os.environ))
     print_text("\nSettings that differ from the defaults:\n")
     for line in shown.splitlines() or ["# none"]:

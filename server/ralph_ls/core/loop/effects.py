@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 
 from ralph_ls.core.loop.evidence.ownership import OwnershipOrder
 from ralph_ls.core.prompt.template import PromptContext
@@ -223,36 +222,14 @@ class WatchHaltFiles:
     """Report changes of the halt files until the next iteration."""
 
 
-class AnnouncementOccasion(StrEnum):
-    """What an announcement is about."""
-
-    QUESTION = "question"
-    """The agent asks something that only the user can decide (docs/rules.md#questions)."""
-    PR_READY = "prReady"
-    """The run is complete, and the agent reports that a pull request is ready.
-
-    See docs/rules.md#requests.
-    """
-
-
-class AnnouncementChannel(StrEnum):
-    """How an announcement is made."""
-
-    COMMAND = "command"
-    """The command of the settings: ``on_question``, ``on_pr_ready``."""
-    COMMENT = "comment"
-    """A comment on the issue on GitHub that the run works on."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Announce(IterationEffect):
-    """Announce something outside of the run, concurrently; answered by ``AnnouncementDone``.
+    """Run ``on_pr_ready``, concurrently: the run is complete, and the agent reports that a pull
+    request is ready (docs/rules.md#requests). Answered by ``AnnouncementDone``.
 
     Performed at most once: where the engine dies meanwhile it is not repeated.
     """
 
-    occasion: AnnouncementOccasion
-    channel: AnnouncementChannel
     text: str
 
 

@@ -8,7 +8,7 @@ variable's name.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from urllib.parse import unquote
 
 MINIMAL_LENGTH = 8
@@ -177,6 +177,29 @@ def secrets_of(environment: Mapping[str, str]) -> dict[str, str]:
             if password != value and password not in everyday:
                 found[f"{name} password" if number == 1 else f"{name} password {number}"] = password
     return found
+
+
+SHORTEST_PART = 16
+"""Characters of a part of an address that may grant access, such as a token or a topic."""
+
+
+def secrets_of_addresses(addresses: Iterable[str]) -> dict[str, str]:
+    """Addresses of notifications and the parts that may grant access, by displayed name."""
+    values: dict[str, None] = {}
+    for text in addresses:
+        address = re.sub(r"^[\w-]+=(?=[A-Za-z])", "", text)
+        _, _, behind = address.partition("://")
+        host = behind.rpartition("@")[2].partition("/")[0]
+        parts = (part for part in re.split(r"[/:@?&=,;+]+", behind) if part not in host)
+        passwords = (unquote(part) for part in _passwords_in(address))
+        long = (part for part in parts if len(part) >= SHORTEST_PART)
+        values |= dict.fromkeys(
+            one for one in (address, *passwords, *long) if len(one) >= MINIMAL_LENGTH
+        )
+    return {
+        "notify.urls" if number == 1 else f"notify.urls {number}": value
+        for number, value in enumerate(values, 1)
+    }
 
 
 def is_secret_name(name: str) -> bool:

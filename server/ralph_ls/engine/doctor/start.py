@@ -17,6 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from ralph_ls.core.loop.profiles import profile_of
+from ralph_ls.core.notify.schedule import address_names, unknown_destinations
 from ralph_ls.core.plan.formats.beads.bd_output import (
     FIRST_WITH_REASONS,
     format_version,
@@ -38,6 +39,7 @@ from ralph_ls.engine.agent.environment import base_agent_environment, stop_comma
 from ralph_ls.engine.agent.run_agents import ask_hook, require_metered
 from ralph_ls.engine.agent.selection import adapter_of, choose_agent
 from ralph_ls.engine.iteration.health import require_specs
+from ralph_ls.engine.notify.delivery import has_apprise, install_command
 from ralph_ls.engine.plan.selection import locate_plan, source_of
 from ralph_ls.engine.run.preparation import claims_here, require_program
 from ralph_ls.engine.sandbox.selection import find_bubblewrap
@@ -209,6 +211,7 @@ def check_start(
         *_plan(worktree, settings, environment),
         *_attempts(worktree, state, settings),
         *_halts(worktree, settings),
+        *check_notifications(settings.config),
     ]
 
 
@@ -223,6 +226,25 @@ def _agent(
     except RalphError as error:
         return [check_from_message("agent", error.message)]
     return [passed_check("agent", f"{config.agent} ({program})"), *check_sandbox(config, agent)]
+
+
+def check_notifications(config: Config) -> list[CheckResult]:
+    """Where notifications go; nothing where none are set."""
+    notify = config.notify
+    names = [*address_names(notify), *(["command"] if notify.command else [])]
+    names += [name for name in ("bell", "github") if getattr(notify, name)]
+    found = []
+    if notify.urls and not has_apprise():
+        message = "notify.urls needs Apprise, which is not installed"
+        found.append(problem_check("notify", message, f"install it: {install_command()}"))
+    for name in unknown_destinations(notify):
+        message = f"notify.events names {name}, which is not a destination"
+        step = f"name one of: {', '.join(('urls', 'command', 'bell', 'github', *names))}"
+        found.append(warning_check("notify", message, step))
+    if names and not found:
+        shown = ", ".join(dict.fromkeys(names))
+        found.append(passed_check("notify", f"notifications go to {shown}; ralph notify test"))
+    return found
 
 
 def _allowed(worktree: Worktree, state: StateFolder, settings: LoadedSettings) -> list[CheckResult]:

@@ -186,12 +186,12 @@ class IterationReader:
             restoration = await self._restore(
                 effect, run, watched, ancestry, inherited, touched=output.touched
             )
-        self.last.restored = frozenset(one.path for one in restoration.reverted)
+        self.last.restored = self._restored_paths(restoration)
         read_at = self._clock.now()
         after, current_plan = await asyncio.gather(
             asyncio.to_thread(self._inspector.look), asyncio.to_thread(self._source.read)
         )
-        self._inheriting.wrote(_written_by_guard(restoration, after))
+        self._inheriting.wrote(self._written_by_guard(restoration, after))
         plan_before = self._plan.recall(current_plan)
         inherited = await self._inherit(effect, run, output.touched)
         return _EndedIteration(
@@ -381,6 +381,7 @@ class IterationReader:
                 left_at=None if inherited is None else inherited.tree.head,
             ),
             has_evidence=has_evidence,
+            users=_users(inherited),
             is_reported=current is not None and "guardReverted" in current.told,
         )
         return await asyncio.to_thread(self._guard.restore, finished)
@@ -399,7 +400,21 @@ class IterationReader:
     def _shows_work(self, found: Changes) -> bool:
         """Whether files other than the plan and the log of finished tasks were changed."""
         workspace = self._workspace
-        return bool({*found.paths} - {workspace.plan_path, workspace.config.paths.progress})
+        own = {*workspace.source.own_files, workspace.plan_path, workspace.config.paths.progress}
+        return bool({*found.paths} - own)
+
+    def _restored_paths(self, restoration: GuardRestoration) -> frozenset[str]:
+        """The restored files; a plan in several may be restored as a whole."""
+        paths = {one.path for one in restoration.reverted}
+        is_whole = self._workspace.plan_path in paths
+        return frozenset(paths | {*(self._source.own_files if is_whole else ())})
+
+    def _written_by_guard(self, restoration: GuardRestoration, after: Baseline) -> tuple[str, ...]:
+        """The restored paths that differ from HEAD; a committed one is no change any more."""
+        own = after.own | after.dirty
+        committed = {one.path for one in restoration.reverted if one.commit is not None}
+        paths = self._restored_paths(restoration)
+        return tuple(path for path in paths if path not in committed or path in own)
 
     def _reviewed(self, ended: _EndedIteration) -> tuple[str, ...]:
         current = ended.run.current
@@ -411,9 +426,3 @@ class IterationReader:
 def _users(inherited: InheritedIteration | None) -> frozenset[str]:
     """The changed paths that are not the agent's, where another engine began the iteration."""
     return frozenset() if inherited is None else inherited.ownership.not_agents
-
-
-def _written_by_guard(restoration: GuardRestoration, after: Baseline) -> tuple[str, ...]:
-    """The restored paths that differ from HEAD; a committed restoration is no change any more."""
-    own = after.own | after.dirty
-    return tuple(one.path for one in restoration.reverted if one.commit is None or one.path in own)

@@ -1,6 +1,6 @@
-"""Announcements to the world outside: ``on_question``, ``on_pr_ready``, comments on GitHub.
+"""Announcement of a pull request that is ready: the command ``on_pr_ready``.
 
-One process each, started once, with a time limit, ended with the run's other processes. Its payload
+One process, started once, with a time limit, ended with the run's other processes. Its payload
 is in its environment and, as JSON, on its standard input; nothing that an agent or a stranger wrote
 becomes part of a command line. A failure is reported and changes nothing in the run.
 """
@@ -10,25 +10,22 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
-import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import assert_never
 
-from ralph_ls.core.loop.effects import Announce, AnnouncementChannel, AnnouncementOccasion
+from ralph_ls.core.loop.effects import Announce
 from ralph_ls.core.loop.inputs import AnnouncementDone, Notice
 from ralph_ls.core.views.model.control_chars import escape_control_chars
 from ralph_ls.engine.agent.environment import agent_environment, find_program
 from ralph_ls.engine.git import worktree_state
+from ralph_ls.engine.notify.notifier import OPEN
 from ralph_ls.engine.process import running_process
 from ralph_ls.engine.worktree.workspace import Workspace
 from ralph_ls.protocol.config.config import CONFIG_FILE
-from ralph_ls.protocol.errors import AgentUnavailable, RalphError, RequestMissing
-from ralph_ls.protocol.plan import read_reference
+from ralph_ls.protocol.errors import AgentUnavailable, RalphError
 from ralph_ls.protocol.run.state import RunState
-from ralph_ls.store.external.gh import comment_words, find_gh
 from ralph_ls.store.files import PRIVATE_FILE, names_in, read_if_there, write_atomic
 from ralph_ls.store.layout import RunFiles
 from ralph_ls.store.project import trust
@@ -37,20 +34,16 @@ from ralph_ls.store.run.ancestry import MARKER
 TIME_LIMIT_SECONDS = 600.0
 """Seconds after which a command is ended; pushing a large repository takes its time."""
 
-OPEN = ".open"
-"""Suffix of the file that marks a command whose outcome is not in the journal yet."""
-
 SHOWN_CHARACTERS = 300
 """Of what a command printed, from its last line on backwards."""
 
 LONGEST_VARIABLE = 4000
 """Characters of a variable."""
 
-SETTINGS: Mapping[AnnouncementOccasion, str] = {
-    AnnouncementOccasion.QUESTION: "on_question",
-    AnnouncementOccasion.PR_READY: "on_pr_ready",
-}
-"""The key of the setting that has the command."""
+KEY, EVENT, CODE = "on_pr_ready", "prReady", "on-pr-ready"
+"""The setting that has the command, the event that it gets, and the code of its outcome."""
+
+SUBJECT = f"the command {KEY}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,26 +73,26 @@ class Announcements:
 
     async def announce(self, order: Announce, run: RunState) -> AnnouncementDone:
         """Run the command or post the comment, and return the outcome; agents cannot break it."""
-        what = _subject(order)
+        what = SUBJECT
         name = self._free_name()
         try:
             command = await asyncio.to_thread(self._command, order, run, name)
         except (RalphError, OSError) as error:
             why = error.message if isinstance(error, RalphError) else str(error)
-            return _failed(order, f"{what} was not started: {why}", "")
+            return _failed(f"{what} was not started: {why}", "")
         mark = command.files.with_suffix(OPEN)
         try:
             write_atomic(mark, command.open.encode(), mode=PRIVATE_FILE)
             ended, said = await self._run(command)
         except (RalphError, OSError) as error:
             why = error.message if isinstance(error, RalphError) else str(error)
-            return _failed(order, f"{what} failed: {why}", self._by_hand(command))
+            return _failed(f"{what} failed: {why}", self._by_hand(command))
         finally:
             mark.unlink(missing_ok=True)
         tail = f": {said}" if said else ""
         if ended.exit_code == 0 and not ended.timed_out:
-            return AnnouncementDone(code=_code(order), message=f"{what} succeeded{tail}")
-        return _failed(order, f"{what} {_how(ended)}{tail}", self._by_hand(command))
+            return AnnouncementDone(code=CODE, message=f"{what} succeeded{tail}")
+        return _failed(f"{what} {_how(ended)}{tail}", self._by_hand(command))
 
     def stop(self) -> None:
         """End whatever runs, with all its children."""
@@ -159,31 +152,16 @@ class Announcements:
         told = self._told(order, run)
         environment = agent_environment(
             workspace.environment,
-            marker=f"{workspace.run}/{_setting(order)}/{name}",
+            marker=f"{workspace.run}/{KEY}/{name}",
             start=order.start,
             iteration=order.iteration,
             max_iterations=workspace.config.max_iterations,
             scratch=None,
         )
         files = workspace.files.folder / name
-        if order.channel is AnnouncementChannel.COMMENT:
-            source = None if run.request is None else read_reference(run.request.source)
-            if source is None:
-                raise RequestMissing("the run no longer has a GitHub issue")
-            gh = find_gh(workspace.root, {**workspace.environment})
-            words = comment_words(gh, source)
-            return _Command(
-                argv=words,
-                environment={**gh.environment, MARKER: environment[MARKER]},
-                given=_comment(workspace.redactor.redact(order.text)).encode(),
-                files=files,
-                shown=shlex.join(("gh", *words[1:])),
-                open=f"{_code(order)}\n{_subject(order)}",
-            )
-        key = SETTINGS[order.occasion]
-        argv: tuple[str, ...] = getattr(workspace.config, key)
+        argv = workspace.config.on_pr_ready
         trust.require_unchanged_command(
-            workspace.root, key, argv, workspace.claims, workspace.trust.is_approved
+            workspace.root, KEY, argv, workspace.claims, workspace.trust.is_approved
         )
         environment |= {
             # The whole of a long text is on standard input; no variable can hold it.
@@ -192,12 +170,12 @@ class Announcements:
             if isinstance(value, str)
         }
         return _Command(
-            argv=(str(_program(key, argv[0], environment, workspace.root)), *argv[1:]),
+            argv=(str(_program(KEY, argv[0], environment, workspace.root)), *argv[1:]),
             environment=environment,
             given=json.dumps(told, ensure_ascii=False).encode("utf-8", errors="replace"),
             files=files,
             shown=shlex.join(argv),
-            open=f"{_code(order)}\n{_subject(order)}",
+            open=f"{CODE}\n{SUBJECT}",
         )
 
     def _told(self, order: Announce, run: RunState) -> dict[str, object]:
@@ -206,7 +184,7 @@ class Announcements:
         head = worktree_state.read_head(workspace.worktree.git_dir, workspace.worktree.common_dir)
         request, task = run.request, None if run.current is None else run.current.started.task
         return {
-            "event": order.occasion.value,
+            "event": EVENT,
             "run": workspace.run,
             "start": order.start,
             "iteration": order.iteration,
@@ -235,32 +213,10 @@ def emit_unknown_outcomes(files: RunFiles) -> list[Notice]:
     return notices
 
 
-def _subject(order: Announce) -> str:
-    match order.channel:
-        case AnnouncementChannel.COMMAND:
-            return f"the command {SETTINGS[order.occasion]}"
-        case AnnouncementChannel.COMMENT:
-            return "the comment on the issue"
-        case _:
-            assert_never(order.channel)
-
-
-def _setting(order: Announce) -> str:
-    """The part of a marker that names the kind of the command."""
-    is_comment = order.channel is AnnouncementChannel.COMMENT
-    return "comment" if is_comment else SETTINGS[order.occasion]
-
-
-def _code(order: Announce) -> str:
-    if order.channel is AnnouncementChannel.COMMENT:
-        return "question-commented"
-    return SETTINGS[order.occasion].replace("_", "-")
-
-
-def _failed(order: Announce, why: str, by_hand: str) -> AnnouncementDone:
+def _failed(why: str, by_hand: str) -> AnnouncementDone:
     remedy = f"; do it yourself: {by_hand}" if by_hand else ""
     return AnnouncementDone(
-        code=f"{_code(order)}-failed",
+        code=f"{CODE}-failed",
         message=f"{why}; the run is not affected{remedy}",
         outside=True,
     )
@@ -289,16 +245,3 @@ def _transcript_tail(printed: str) -> str:
     """The last line that says something, harmless to show."""
     lines = [line.strip() for line in printed.splitlines() if line.strip()]
     return escape_control_chars(lines[-1])[-SHOWN_CHARACTERS:] if lines else ""
-
-
-def _comment(question: str) -> str:
-    """The comment's text; the agent's part is in a fence that it cannot close.
-
-    Within a fence nobody is mentioned, and no markup is interpreted.
-    """
-    runs = [len(found[0]) for found in re.finditer(r"`{3,}", question)]
-    fence = "`" * (max(runs, default=2) + 1)
-    return (
-        f"The agent that works on this issue asks:\n\n{fence}text\n{question.strip()}\n{fence}\n\n"
-        "The owner of the loop answers with `ralph answer`.\n"
-    )

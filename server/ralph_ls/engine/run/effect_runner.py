@@ -46,6 +46,7 @@ from ralph_ls.core.loop.inputs import EffectFailed, HaltFilesChanged, Input, Wai
 from ralph_ls.engine.clock import Clock
 from ralph_ls.engine.iteration.agent_logs import log_events
 from ralph_ls.engine.iteration.iteration import IterationWork
+from ralph_ls.engine.notify.notifier import Notifier
 from ralph_ls.engine.process.running_process import END_SECONDS, POLL_SECONDS
 from ralph_ls.engine.run.announcements import Announcements
 from ralph_ls.engine.run.inbox import EDIT_PATIENCE, Wakeup
@@ -130,6 +131,7 @@ class EffectRunner:
         self._work = IterationWork(workspace, clock=clock, emit=deliver, keeper=keeper)
         self._announcing = Announcements(workspace)
         self._tasks: set[asyncio.Task[None]] = set()
+        self._notifier = Notifier(workspace, clock=clock, deliver=deliver, start=self._start)
         self._halt_watch: Wakeup | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._until: datetime | None = None
@@ -227,11 +229,16 @@ class EffectRunner:
         loop = asyncio.get_running_loop()
         self._hurry = loop.call_later(END_SECONDS, self._give_up)
         loop.call_later(ANNOUNCING_SECONDS, self._announcing.stop)
+        loop.call_later(ANNOUNCING_SECONDS, self._notifier.stop)
         current().end_in(POLL_SECONDS)
 
     def log_events(self, events: Iterable[EventBase], run: RunState) -> None:
         """Write to the logs for people what the loop reports; ``run`` is the run before it."""
         log_events(self._work.log, events, run, self._clock)
+
+    def notify(self, events: Iterable[EventBase], run: RunState) -> None:
+        """Notify the user of what the journal has now; ``run`` is the run before it."""
+        self._notifier.observe(events, run)
 
     def running(self) -> tuple[str, ...]:
         """What is under way, in words."""
@@ -243,6 +250,7 @@ class EffectRunner:
         size = self._journal.size
         self._end_waiting()
         self._cancel_save()
+        self._notifier.finish()
         if any(task.get_name() in _BEFORE_AGENT for task in self._tasks):
             self._work.leave_off()
             current().end()
@@ -267,6 +275,7 @@ class EffectRunner:
         self._cancel_save()
         self._work.stop()
         self._announcing.stop()
+        self._notifier.stop()
         current().end()
         if self._hurry is not None:
             self._hurry.cancel()

@@ -23,6 +23,7 @@ from ralph_ls.core.loop.inputs import (
     Started,
 )
 from ralph_ls.core.redaction.redactor import Redactor
+from ralph_ls.core.redaction.secret_names import secrets_of_addresses
 from ralph_ls.engine.agent.description import Agent
 from ralph_ls.engine.agent.environment import base_agent_environment, find_program
 from ralph_ls.engine.agent.run_agents import (
@@ -44,6 +45,7 @@ from ralph_ls.engine.iteration.inherited_changes import (
 )
 from ralph_ls.engine.iteration.validation import emit_not_allowed
 from ralph_ls.engine.iteration.worktree_inspector import WorktreeInspector
+from ralph_ls.engine.notify.refusal import notify_of_refusal
 from ralph_ls.engine.plan.selection import locate_plan, source_of
 from ralph_ls.engine.run.announcements import emit_unknown_outcomes
 from ralph_ls.engine.run.recovery import (
@@ -129,14 +131,19 @@ def prepare_start(
     settings, kept = _settings(request, worktree.root, overrides, earlier[1] if earlier else None)
     config = settings.config
     claims = claims_here(worktree, state, settings)
-    run_trust = read_run_trust(state, claims)
+    run_trust = _read_trust(state, claims, request, settings, worktree.root, clock=clock)
     trust_git_settings(worktree.root)
     require_deliverable(worktree, config)
     agents, sandbox = (
         _agents(settings, request.environment, worktree),
         prepare_sandbox(settings, worktree, earlier[0] if earlier else state, request.environment),
     )
-    redactor = Redactor(secrets=secrets_around(request.environment, agents, worktree.root))
+    redactor = Redactor(
+        secrets={
+            **secrets_around(request.environment, agents, worktree.root),
+            **secrets_of_addresses(config.notify.urls),
+        }
+    )
     resolve_inside(worktree.root, config.paths.logs)
     plan = locate_plan(
         worktree.root,
@@ -204,6 +211,23 @@ def prepare_start(
         journal_size=read.size,
         recalled=_ended_in(workspace.files.journal) if earlier else (),
     )
+
+
+def _read_trust(
+    state: StateFolder,
+    claims: tuple[trust.Claim, ...],
+    request: RunRequest,
+    settings: LoadedSettings,
+    root: Path,
+    *,
+    clock: Clock,
+) -> trust.RunTrust:
+    """The approvals; a refusal also reaches a user who is away."""
+    try:
+        return read_run_trust(state, claims)
+    except NotAllowed as error:
+        notify_of_refusal(settings, root, request.environment, error, clock)
+        raise
 
 
 def _resumed(

@@ -47,8 +47,8 @@ from ralph_ls.store.project.environment_settings import read_environment, valida
 from ralph_ls.store.project.trust import COMMANDS, SANDBOX
 from ralph_ls.store.run.journal import each_event
 
-NOT_KEPT = frozenset({"agents", "agent", SANDBOX, *COMMANDS})
-"""Settings that decide which programs are run."""
+NOT_KEPT = frozenset({"agents", "agent", "notify", SANDBOX, *COMMANDS})
+"""Settings that decide which programs are run, and who is notified."""
 
 SHOWN = 5
 

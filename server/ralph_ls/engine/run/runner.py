@@ -243,6 +243,7 @@ class Engine:
                     self._limit_the_end()
                 self._performer.perform(effect, self._state.run)
         self._performer.log_events(taken.events[n_inside:], before)
+        self._performer.notify(taken.events, before)
 
     def _limit_the_end(self) -> None:
         """From now on the run ends in so many seconds, also where a thread hangs for good."""

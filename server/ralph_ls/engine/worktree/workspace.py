@@ -221,18 +221,23 @@ def find_plan_edits(
     workspace: Workspace, before: str, after: str, *, since: datetime | None
 ) -> PlanEdits:
     """What people made of the plan from ``before`` to ``after``, since the former was read."""
-    path = workspace.source.file
-    if before == after or path is None:
-        return PlanEdits()
-    saves = saves_of(workspace, path, since=since)
-    reached = text_hash(before)
-    for save in saves:
-        if save.before == reached:
-            reached = save.sha256
+    was, now = (workspace.source.files_of(text) for text in (before, after))
+    changed = [path for path in {**was, **now} if was.get(path) != now.get(path)]
+    saves: list[UserSave] = []
+    users: list[str] = []
+    for path in changed:
+        found = saves_of(workspace, path, since=since)
+        reached = text_hash(was.get(path, ""))
+        for save in found:
+            if save.before == reached:
+                reached = save.sha256
+        if found and reached == text_hash(now.get(path, "")):
+            users.append(path)
+        saves += found
     return PlanEdits(
         ticked=frozenset(task for save in saves for task in save.ticked),
         moved=frozenset(task for save in saves for _, task in save.decided),
-        alone=bool(saves) and reached == text_hash(after),
+        alone=bool(users) and users == changed,
     )
 
 

@@ -67,6 +67,7 @@ class AgentDescription:
     resume: tuple[str, ...] = ()
     """Flags that resume a session, ``{session}`` for its id; never "the latest".
 
+    Behind the program alone, without ``call``, they open it interactively.
     See docs/rules.md#sessions.
     """
     tail: tuple[str, ...] = ()

@@ -14,6 +14,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from ralph_ls.protocol.base import StrictWireModel
 from ralph_ls.protocol.config.agent import AgentConfig, SandboxConfig, ToolsConfig
+from ralph_ls.protocol.config.notify import NotifyConfig
 from ralph_ls.protocol.config.renamed import with_new_keys
 from ralph_ls.protocol.config.tables import (
     BeadsConfig,
@@ -338,8 +339,6 @@ class IssueConfig(StrictWireModel):
     """An issue on GitHub, read with ``gh``: a number, ``owner/name#123`` or its URL."""
     text: Annotated[str, Field(max_length=MAX_REQUEST)] | None = None
     """The request itself, as ``ralph run -p`` sets it."""
-    comment: bool = False
-    """Whether the agent's questions are also posted to the issue as a comment."""
 
 
 class GuardConfig(StrictWireModel):
@@ -471,8 +470,9 @@ class Config(StrictWireModel):
     guard: GuardConfig = GuardConfig()
     paths: PathsConfig = PathsConfig()
     issue: IssueConfig = IssueConfig()
-    on_question: tuple[str, ...] = ()
-    """Program and arguments to run for each question of the agent."""
+    notify: NotifyConfig = Field(
+        default=NotifyConfig(), exclude_if=lambda notify: notify == NotifyConfig()
+    )
     on_pr_ready: tuple[str, ...] = ()
     """Program and arguments to run when a run is complete and the agent reports PR_READY."""
     env: EnvConfig = EnvConfig()

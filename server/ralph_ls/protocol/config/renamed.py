@@ -26,6 +26,8 @@ RENAMED: Mapping[str, str] = MappingProxyType(
         "log_form": "logs.form",
         "log_retention.days": "logs.days",
         "log_retention.newest": "logs.newest",
+        "on_question": "notify.command",
+        "issue.comment": "notify.github",
     }
 )
 """Old key to new key, both with dots."""

@@ -216,7 +216,7 @@ class StateResult(WireModel):
     needs_person: bool = False
     """Whether nothing happens until the user does something."""
     answers: tuple[AnswerView, ...] = ()
-    """The six, in the order in which they are shown."""
+    """In the order in which they are shown; one without an answer is left out."""
     panel: Panel | None = None
     """All of it in words, ready to be drawn."""
     plan: PlanRows = PlanRows()

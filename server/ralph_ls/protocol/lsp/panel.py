@@ -74,7 +74,8 @@ class Action(WireModel):
     title: str
     verb: Verb
     arguments: dict[str, Any] = Field(default_factory=dict)
-    """Plain JSON values: ``run``, ``task``, ``iteration``, ``path``, ``now``, ``continue``."""
+    """Plain JSON values: ``run``, ``task``, ``iteration``, ``path``, ``now``, ``continue``, and
+    ``text``, an option of the question that is the answer."""
 
 
 class Card(WireModel):
@@ -111,7 +112,7 @@ class Fact(WireModel):
 
 
 class AnswerView(WireModel):
-    """One of the six questions of the user about a loop, answered in words."""
+    """A question of the user about a loop, answered in words."""
 
     heading: str
     text: str
@@ -216,6 +217,9 @@ class Panel(WireModel):
     state: PanelState = PanelState.NONE
     headline: str
     """Its state in a few words."""
+    doing: str = ""
+    """The task in work, or the one that waits for the user, as among ``answers``; empty where
+    there is none."""
     short: str = ""
     """The same for a status bar, such as ``3/20`` or ``asks``."""
     tone: Tone = Tone.PLAIN
@@ -236,7 +240,7 @@ class Panel(WireModel):
     until: Timestamp | None = None
     """When a run that waits by itself continues; a viewer shows it in its own time zone."""
     answers: tuple[AnswerView, ...] = ()
-    """The six, in the order in which they are shown."""
+    """In the order in which they are shown; one without an answer is left out."""
     card: Card | None = None
     facts: tuple[Fact, ...] = ()
     actions: tuple[Action, ...] = ()

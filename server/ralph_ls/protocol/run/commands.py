@@ -67,6 +67,8 @@ class Answer(CommandBase):
 
     kind: Literal["answer"] = "answer"
     text: str = Field(min_length=1, max_length=MAX_TEXT, pattern=r"\S")
+    untrusted: bool = Field(default=False, exclude_if=lambda untrusted: not untrusted)
+    """It came from elsewhere, such as GitHub: the agent gets it as quoted text of its author."""
 
 
 class Note(CommandBase):

@@ -62,6 +62,8 @@ class QuestionAnswered(EventBase):
     question: str
     answer: str
     by: str
+    untrusted: bool = Field(default=False, exclude_if=lambda untrusted: not untrusted)
+    """It came from elsewhere, such as GitHub: the agent gets it as quoted text of its author."""
 
 
 class BlockedRaised(MaybeIterationEvent):

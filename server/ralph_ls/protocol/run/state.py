@@ -49,6 +49,8 @@ class Question(WireModel):
     asked_at: Timestamp
     answer: str | None = None
     answered_by: str | None = None
+    untrusted: bool = Field(default=False, exclude_if=lambda untrusted: not untrusted)
+    """The answer came from elsewhere, such as GitHub."""
     answered_seq: int = 0
 
 

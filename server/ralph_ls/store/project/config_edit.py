@@ -205,7 +205,7 @@ def _value_of(words: Sequence[str], facts: SettingFacts, *, is_inside: bool) -> 
         )
     if first.startswith("{") and "table" in facts.type:
         return _parsed(first, facts)
-    if facts.type == "{facts.key} takes one value, but got {len(words)}; quote a value with spaces":
+    if facts.type == "true or false":
         return _WORDS.get(first.lower(), first)
     if facts.type in {"whole number", "number", "duration", "size"}:
         return _number(first)

@@ -21,6 +21,7 @@ from ralph_ls.core.plan.formats.registry import format_of_file
 from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.protocol.config.agent import with_table
 from ralph_ls.protocol.config.config import CONFIG_FILE, Config, LogForm, ProfileName
+from ralph_ls.protocol.config.notify import OWN_ONLY
 from ralph_ls.protocol.config.renamed import DROPPED_IN, RENAMED, old_keys_in, with_new_keys
 from ralph_ls.protocol.errors import ConfigError, StateUnusable, UsageError
 from ralph_ls.protocol.run.state import RunState
@@ -38,6 +39,7 @@ from ralph_ls.store.project.environment_settings import (
 from ralph_ls.store.project.plan_choice import plan_path, plans_of_tools, several_plans
 from ralph_ls.store.project.setting_problems import (
     FLAGS,
+    SettingProblem,
     file_message,
     find_problems,
     listed,
@@ -324,9 +326,27 @@ def _checked(data: bytes, shown: str) -> _SettingsFile:
         validated_tables(tables)
     except ValidationError as error:
         raise ConfigError(file_message(shown, text, find_problems(error, tables))) from error
+    if shown == CONFIG_FILE and (problems := _own_only(with_new_keys(tables))):
+        raise ConfigError(file_message(shown, text, problems))
     return _SettingsFile(
         tables=with_table(with_new_keys(tables)), old_keys=tuple(old_keys_in(tables))
     )
+
+
+def _own_only(tables: Mapping[str, Any]) -> list[SettingProblem]:
+    """The settings that a repository must not have: where a run's texts go, and who answers it."""
+    given = tables.get("notify", {})
+    return [
+        SettingProblem(
+            key=f"notify.{key}",
+            text=(
+                f"notify.{key} counts in your own settings only; remove it here, then: "
+                f"ralph config set --user notify.{key} …"
+            ),
+        )
+        for key in OWN_ONLY
+        if key in given
+    ]
 
 
 def _parsed(data: bytes, shown: str) -> tuple[str, dict[str, Any]]:

@@ -90,7 +90,7 @@ def expand(
 ) -> Iterator[str]:
     """The paths below ``root`` that a pattern names, sorted; ``*`` is for a part of one name.
 
-    ``{folder}`` at its beginning is ``folder``, in which no sign stands for anything else.
+    ``{folder}`` at its beginning is ``folder``, read literally.
     """
     below = pattern.removeprefix("{folder}/")
     yield from _expanded(root, folder if below != pattern else "", below.split("/"), not_in)

@@ -111,8 +111,9 @@ def _variables() -> dict[str, tuple[str, bool]]:
 
     Old names come first, so that new ones win.
     """
-    old = {_variable_of(old): (new, False) for old, new in RENAMED.items()}
     leaves = (("sandbox", False), *_leaves(Config))
+    lists = dict(leaves)
+    old = {_variable_of(old): (new, lists[new]) for old, new in RENAMED.items()}
     return old | {_variable_of(key): (key, is_list) for key, is_list in leaves}
 
 

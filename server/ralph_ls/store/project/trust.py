@@ -43,8 +43,8 @@ from ralph_ls.store.files import (
 from ralph_ls.store.layout import StateFolder
 from ralph_ls.store.project.scripts import files_run_by, validation_files
 
-COMMANDS = ("on_pr_ready", "on_question")
-"""Settings with a command that runs beside the agent."""
+COMMANDS = ("notify.command", "on_pr_ready")
+"""Settings with a command that runs beside the agent, with dots."""
 
 SANDBOX = "sandbox"
 """Settings of the sandbox."""
@@ -102,8 +102,8 @@ def claims_of(
         words = {"argv": (*table.get("prefix", ()), *table.get("stop", ()))}
         claims += _claims_of_words(root, SANDBOX, table, words, approved)
     for key in COMMANDS:
-        if from_file.get(key):
-            claims += _claims_of_command(root, key, tuple(from_file[key]), approved)
+        if words := _setting_at(from_file, key):
+            claims += _claims_of_command(root, key, tuple(words), approved)
     for path in _scripts_and_prompts(root, config):
         data = read_regular(root / path, LARGEST_FILE) or b""
         if PurePosixPath(path).suffix == ".md":
@@ -111,6 +111,11 @@ def claims_of(
         else:
             claims += claims_of_script(root, path, data, approved)
     return tuple(sorted(claims, key=lambda claim: claim.key))
+
+
+def _setting_at(tables: Mapping[str, Any], key: str) -> Any:
+    table, _, last = key.rpartition(".")
+    return (tables.get(table, {}) if table else tables).get(last)
 
 
 def claims_of_run(

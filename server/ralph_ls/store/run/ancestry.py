@@ -2,8 +2,8 @@
 
 An agent must not control its own run: reset its breaker, approve a script that it has rewritten,
 or answer its own question. A process belongs to a run when it or an ancestor has the marker of one
-of its iterations, or when the agent or the engine is among its ancestors. Commands of ``on_*`` have
-another marker: they act for the user, and may answer, note and stop.
+of its iterations, or when the agent or the engine is among its ancestors. Commands of ``on_*`` and
+``notify`` have another marker: they act for the user, and may answer, note and stop.
 
 A process of the same user can still change files by hand. Only a sandbox is a boundary; this keeps
 the loop's own verbs and messages out of an agent's reach (docs/rules.md#control-from-inside).
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     import psutil
 
 MARKER = "RALPH_ITERATION_ID"
-"""Variable that marks every process of a run: ``<run>/<start>``, ``<run>/on_…/<files>``.
+"""Variable that marks every process of a run: ``<run>/<start>``, ``<run>/on_…/<files>``,
+``<run>/notify.command/…``.
 
 Each command outside an iteration has its own, as the end of one ends all processes with its marker.
 """
@@ -69,8 +70,8 @@ class RunMembership:
 
     @property
     def is_command(self) -> bool:
-        """Whether it is a command of ``on_*``, which acts for the user."""
-        return self.part.startswith("on_")
+        """Whether it is a command of ``on_*`` or ``notify``, which acts for the user."""
+        return self.part.startswith(("on_", "notify"))
 
     def __str__(self) -> str:
         if self.is_command:

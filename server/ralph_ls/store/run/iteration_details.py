@@ -1,9 +1,13 @@
-"""Iteration details: all that is known of one iteration, from its journal, its files and git."""
+"""Iteration details: all that is known of one iteration, from its journal, its files and git.
+
+And the agents' sessions of all iterations of a run, which ``ralph attach`` opens.
+"""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from ralph_ls.core.views.model.decisions import decisions
 from ralph_ls.protocol.errors import RalphError, UsageError
@@ -12,11 +16,13 @@ from ralph_ls.protocol.run.events import (
     AgentStarted,
     EventBase,
     EvidenceGathered,
+    IterationEnded,
     IterationStarted,
     PromiseRead,
     RalphStatusUpdate,
     Validated,
 )
+from ralph_ls.protocol.run.values import TaskRef
 from ralph_ls.store.external.git_objects import count_lines
 from ralph_ls.store.files import read_regular
 from ralph_ls.store.layout import RunFiles, StateFolder, Worktree
@@ -88,6 +94,8 @@ def _fields(event: object, found: IterationDetails) -> Iterator[tuple[str, objec
             yield "promises", (*found.promises, event.promise)
         case Validated():
             yield "validated", event
+        case IterationEnded():
+            yield "session", None if event.session is None else event.session.id
         case EventBase() | _:
             pass
 
@@ -112,3 +120,41 @@ def _changes(worktree: Worktree, files: RunFiles, start: int) -> dict[str, objec
             "more_files": found.more_files,
         }
     return {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IterationSession:
+    """The agent of an iteration's newest start, and its session."""
+
+    iteration: int
+    task: TaskRef | None = None
+    agent: str | None = None
+    """None: no agent was started."""
+    program: str = ""
+    """The first word of its command line."""
+    model: str | None = None
+    """None: the agent's own choice."""
+    session: str | None = None
+    """None: it named none, or none yet."""
+    has_ended: bool = False
+
+
+def read_sessions(files: RunFiles) -> tuple[IterationSession, ...]:
+    """The session of each iteration of a run, oldest first."""
+    found: dict[int, IterationSession] = {}
+    starts: dict[int, int] = {}
+    for event in each_event(files.journal):
+        if isinstance(event, IterationStarted):
+            starts[event.start] = event.iteration
+            found[event.iteration] = IterationSession(iteration=event.iteration, task=event.task)
+        elif isinstance(event, AgentStarted) and (number := starts.get(event.start)) is not None:
+            found[number] = replace(
+                found[number],
+                agent=event.agent,
+                program=event.argv[0] if event.argv else "",
+                model=event.model,
+            )
+        elif isinstance(event, IterationEnded) and (number := starts.get(event.start)) is not None:
+            session = None if event.session is None else event.session.id
+            found[number] = replace(found[number], session=session, has_ended=True)
+    return tuple(found.values())

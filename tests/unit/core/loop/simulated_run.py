@@ -283,8 +283,8 @@ class SimulatedRun:
                 return HaltFilesChanged(halt=simulated.halt)
             case order.Finish(exit_code=exit_code):
                 self.exit_code = exit_code
-            case order.Announce(occasion=occasion):
-                return AnnouncementDone(code=f"{occasion}-told", message="it is done")
+            case order.Announce():
+                return AnnouncementDone(code="on-pr-ready", message="it is done")
             case _:
                 self._write(effect)
         return None

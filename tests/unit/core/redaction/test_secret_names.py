@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from ralph_ls.core.redaction.redactor import secrets_of
-from ralph_ls.core.redaction.secret_names import is_guessable, is_secret_name
+from ralph_ls.core.redaction.secret_names import is_guessable, is_secret_name, secrets_of_addresses
 
 VALUE = "s3cr3t-Value-1"
 
@@ -99,3 +99,30 @@ def test_a_url_reports_its_password(name: str, value: str, secrets: dict[str, st
 )
 def test_only_a_plain_value_is_guessable(value: str, guessable: bool) -> None:
     assert is_guessable(value) is guessable
+
+
+@pytest.mark.parametrize(
+    ("address", "secrets"),
+    [
+        ("phone=ntfys://ntfy.sh/topic", ("ntfys://ntfy.sh/topic",)),
+        (
+            "https://hooks.slack.com/services/T0000/B0000/0123456789abcdefgh",
+            (
+                "https://hooks.slack.com/services/T0000/B0000/0123456789abcdefgh",
+                "0123456789abcdefgh",
+            ),
+        ),
+        (
+            "mailto://ada:pass%20word1@a-very-long-host.example.com",
+            (
+                "mailto://ada:pass%20word1@a-very-long-host.example.com",
+                "pass word1",
+            ),
+        ),
+        ("x://y", ()),
+    ],
+)
+def test_an_address_and_its_parts_are_secrets(address: str, secrets: tuple[str, ...]) -> None:
+    found = secrets_of_addresses([address])
+    assert set(found.values()) == set(secrets)
+    assert [*found][:2] == ["notify.urls", "notify.urls 2"][: len(secrets)]

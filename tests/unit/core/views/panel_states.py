@@ -11,6 +11,7 @@ from datetime import timedelta
 from typing import Any
 
 from ralph_ls.core.loop.machine.run_flow import EXIT_CODES
+from ralph_ls.core.views.model.document_context import DocumentContext
 from ralph_ls.core.views.panel.panel import panel
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.lsp.panel import Panel
@@ -47,6 +48,10 @@ OPEN = Breaker(
 )
 
 
+DONE_PLAN = (
+    PLAN.replace("[BLOCKED: no merchant account] ", "").replace("[ ]", "[x]").replace("[&]", "[x]")
+)
+
 PAUSE = event(CommandAccepted, command="command-1", command_kind="pause", by="Ada")
 
 
@@ -69,16 +74,15 @@ def _ended(reason: EndReason, message: str, *, by: str = "") -> RunEnded:
     return event(RunEnded, reason=reason, exit_code=EXIT_CODES[reason], message=message, by=by)
 
 
-def _at(*events: EventBase, **fields: Any) -> Panel:
-    # Without rows: they are the trees', and would only make the files long.
-    return panel(seen(*events, text=PLAN, **fields))
+def _at(*events: EventBase, text: str = PLAN, **fields: Any) -> DocumentContext:
+    return seen(*events, text=text, **fields)
 
 
-def _without_engine(*events: EventBase, **fields: Any) -> Panel:
+def _without_engine(*events: EventBase, **fields: Any) -> DocumentContext:
     return _at(*events, pid=None, **fields)
 
 
-STATES: Mapping[str, Panel] = {
+CONTEXTS: Mapping[str, DocumentContext] = {
     "idle": _at(),
     "starting": _at(STARTED),
     "running": _at(*WORKS, CLAIMED),
@@ -96,7 +100,9 @@ STATES: Mapping[str, Panel] = {
     "breaker-open": _at(*SETTLED, _settles(OPEN), phase(Phase.PARKED, "stuck")),
     "blocked": _at(*SETTLED, BLOCKED, _settles(Breaker()), phase(Phase.PARKED, "blocked")),
     "limit-wait": _at(*FIRST, LIMIT),
-    "ended-complete": _without_engine(*FIRST, _ended(EndReason.COMPLETE, "all 5 tasks are done")),
+    "ended-complete": _without_engine(
+        *FIRST, _ended(EndReason.COMPLETE, "all 5 tasks are done"), text=DONE_PLAN
+    ),
     "ended-limit": _without_engine(
         *WORKS, _ended(EndReason.LIMIT, "the limit of 20 iterations is used up")
     ),
@@ -118,3 +124,6 @@ STATES: Mapping[str, Panel] = {
     "ended-stopped": _without_engine(*WORKS, _ended(EndReason.STOPPED, "stopped", by="Ada")),
     "engine-gone": _without_engine(*WORKS, phase=Phase.CRASHED),
 }
+
+STATES: Mapping[str, Panel] = {name: panel(context) for name, context in CONTEXTS.items()}
+"""Without rows: they are the trees', and would only make the files long."""

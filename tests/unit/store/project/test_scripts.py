@@ -201,30 +201,32 @@ class TestClaims:
     def test_a_command_of_the_settings_is_covered_as_well(self, root: Path) -> None:
         put(root, {"notify.sh": ". ./lib.sh", "lib.sh": "one"})
         argv = ("./notify.sh",)
-        claims = claims_of(root, Config(), {"on_question": [*argv]})
+        claims = claims_of(root, Config(), {"notify": {"command": [*argv]}})
         assert [claim.key for claim in claims] == [
-            "on_question",
-            "on_question: ./notify.sh",
-            "on_question: lib.sh",
+            "notify.command",
+            "notify.command: ./notify.sh",
+            "notify.command: lib.sh",
         ]
-        require_unchanged_command(root, "on_question", argv, claims)
+        require_unchanged_command(root, "notify.command", argv, claims)
         put(root, {"lib.sh": "two"})
-        with pytest.raises(NotAllowed, match=r"on_question: lib\.sh changed since the run began"):
-            require_unchanged_command(root, "on_question", argv, claims)
+        with pytest.raises(
+            NotAllowed, match=r"notify\.command: lib\.sh changed since the run began"
+        ):
+            require_unchanged_command(root, "notify.command", argv, claims)
 
     def test_a_file_that_appears_later_was_never_allowed(self, root: Path) -> None:
         put(root, {"notify.sh": "[ -f local.sh ] && . ./local.sh"})
-        claims = claims_of(root, Config(), {"on_question": ["./notify.sh"]})
+        claims = claims_of(root, Config(), {"notify": {"command": ["./notify.sh"]}})
         put(root, {"local.sh": "evil"})
-        with pytest.raises(NotAllowed, match=r"on_question: local\.sh"):
-            require_unchanged_command(root, "on_question", ("./notify.sh",), claims)
+        with pytest.raises(NotAllowed, match=r"notify\.command: local\.sh"):
+            require_unchanged_command(root, "notify.command", ("./notify.sh",), claims)
 
     def test_one_that_became_something_built_is_not_forgotten(self, root: Path) -> None:
         put(root, {"notify.sh": "./tool", "tool": "#!/bin/sh\n"})
-        claims = claims_of(root, Config(), {"on_question": ["./notify.sh"]})
+        claims = claims_of(root, Config(), {"notify": {"command": ["./notify.sh"]}})
         put(root, {"tool": "\x7fELF\0"})
-        with pytest.raises(NotAllowed, match="on_question: tool"):
-            require_unchanged_command(root, "on_question", ("./notify.sh",), claims)
+        with pytest.raises(NotAllowed, match=r"notify\.command: tool"):
+            require_unchanged_command(root, "notify.command", ("./notify.sh",), claims)
 
     def test_an_agents_scripts_are_claims_of_that_agent(self, root: Path) -> None:
         put(root, {"agent.sh": ". ./lib.sh", "lib.sh": ""})

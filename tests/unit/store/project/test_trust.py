@@ -229,7 +229,7 @@ class TestCommands:
         assert found[1].text == "what ./pr.sh holds\n".replace("./", "")
 
     def test_none_is_none(self, root: Path) -> None:
-        assert claims_of(root, Config(), {"on_pr_ready": [], "on_question": ()}) == ()
+        assert claims_of(root, Config(), {"on_pr_ready": [], "notify": {"command": ()}}) == ()
 
     def test_every_run_would_use_it(self, root: Path) -> None:
         claims = self.claims(root, "make", "pr")

@@ -33,7 +33,7 @@ LIVE = WorktreeRuns(ids=frozenset({RUN}), live=RUN, engine=ENGINE, agent=AGENT)
 ENDED = WorktreeRuns(ids=frozenset({RUN}))
 
 ITERATION = RunMembership(run=RUN, part="3")
-COMMAND = RunMembership(run=RUN, part="on_question")
+COMMAND = RunMembership(run=RUN, part="notify.command")
 SOMEWHERE = RunMembership(run=RUN)
 
 
@@ -58,9 +58,9 @@ class TestFindInside:
         [
             pytest.param((), None, id="no-marker"),
             pytest.param((f"{RUN}/3",), ITERATION, id="iteration"),
-            pytest.param((f"{RUN}/on_question",), COMMAND, id="command"),
-            pytest.param((f"{RUN}/on_question", f"{RUN}/3"), ITERATION, id="posing-as-command"),
-            pytest.param((f"{RUN}/3", f"{RUN}/on_question"), ITERATION, id="under-a-command"),
+            pytest.param((f"{RUN}/notify.command",), COMMAND, id="command"),
+            pytest.param((f"{RUN}/notify.command", f"{RUN}/3"), ITERATION, id="posing-as-command"),
+            pytest.param((f"{RUN}/3", f"{RUN}/notify.command"), ITERATION, id="under-a-command"),
             pytest.param((f"{OTHER}/3",), None, id="of-another-run"),
             pytest.param((f"{OTHER}/1", f"{RUN}/3"), ITERATION, id="a-run-within-the-run"),
             pytest.param(("propose-1",), None, id="no-run"),
@@ -93,13 +93,13 @@ class TestFindInside:
         assert check(ENDED, processes=processes) is None
 
     def test_the_agent_cannot_pose_as_a_command(self) -> None:
-        marker = f"{RUN}/on_question"
+        marker = f"{RUN}/notify.command"
         assert check(LIVE, marker, processes=(SELF, AGENT)) == SOMEWHERE
         assert check(LIVE, marker, processes=(SELF, ENGINE)) == COMMAND
 
     def test_it_says_which_part_it_is(self) -> None:
         assert str(ITERATION) == f"an iteration of run {RUN}"
-        assert str(COMMAND) == f"the command on_question of run {RUN}"
+        assert str(COMMAND) == f"the command notify.command of run {RUN}"
         assert str(SOMEWHERE) == f"run {RUN}"
 
 
@@ -160,11 +160,11 @@ class TestRequireOutside:
     def test_a_command_passes_where_it_may(
         self, worktree: Worktree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setenv(MARKER, f"{RUN}/on_question")
+        monkeypatch.setenv(MARKER, f"{RUN}/notify.command")
         state = state_folder(tmp_path / "state", worktree)
         state.run(RUN).folder.mkdir(parents=True)
         require_outside(worktree, state, "ralph answer", by_command=True)
-        with pytest.raises(FromInside, match="the command on_question"):
+        with pytest.raises(FromInside, match=r"the command notify\.command"):
             require_outside(worktree, state, "ralph reset")
 
     def test_of_a_living_engine_the_process_is_known(

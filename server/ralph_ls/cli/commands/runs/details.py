@@ -88,6 +88,8 @@ def _rows(found: IterationDetails) -> Iterator[tuple[str, str]]:
     yield "Task", "none" if task is None else f"{task.title} [{task.id}]"
     model = "" if found.model is None else f", {found.model}"
     yield "Agent", "none was started" if found.agent is None else f"{found.agent}{model}"
+    if found.session is not None:
+        yield "Session", found.session
     started = clock_words(found.started_at, zone=SystemClock().local().tzinfo)
     if figures is None:
         yield "Started", f"{started}; it has not ended"

@@ -166,6 +166,7 @@ def changes_of_halt(
                 asked_at=asked_at,
                 answer=event.answer,
                 answered_by=event.by,
+                untrusted=event.untrusted,
                 answered_seq=event.seq,
             )
             return {"question": answered}

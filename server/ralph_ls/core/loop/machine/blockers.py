@@ -1,55 +1,23 @@
-"""Announcements and blockers: what an iteration's agent needs the user for, and who is notified.
+"""Blockers: what an iteration's agent needs the user for, and a pull request that is ready.
 
 An iteration raises a question or a blocker, never both, so that one answer or one resolved blocker
 is all that the next start needs: where it has both, the one that comes first in the gate's order.
 Each is reported once, whatever engine died, and its file is written before the journal names it.
 
-Announcements (a question, a pull request that is ready) go out beside the loop, and a run never
-depends on them: their failure is reported and changes nothing (docs/rules.md#requests).
+A pull request that is ready is announced beside the loop, and a run never depends on that: a
+failure is reported and changes nothing (docs/rules.md#requests).
 """
 
 from __future__ import annotations
 
-from ralph_ls.core.loop.effects import (
-    Announce,
-    AnnouncementChannel,
-    AnnouncementOccasion,
-    WriteBlocked,
-    WriteDecide,
-)
+from ralph_ls.core.loop.effects import Announce, WriteBlocked, WriteDecide
 from ralph_ls.core.loop.machine.iteration_events import warn_once
 from ralph_ls.core.loop.machine.verdict import SettledIteration, blocker_of, question_of
 from ralph_ls.core.loop.rules.gate import ORDERS
 from ralph_ls.core.loop.state import StepDraft
 from ralph_ls.protocol.config.config import Config
-from ralph_ls.protocol.plan import RequestKind
 from ralph_ls.protocol.run.events import BlockedRaised, QuestionAsked
 from ralph_ls.protocol.run.values import EndReason
-
-
-def announce_question(draft: StepDraft, asked: QuestionAsked) -> None:
-    """Announce a question that the agent has just asked, where the settings ask for it.
-
-    See docs/rules.md#questions.
-    """
-    config, request = draft.config, draft.run.request
-    ways = {
-        AnnouncementChannel.COMMAND: bool(config.on_question),
-        AnnouncementChannel.COMMENT: config.issue.comment
-        and request is not None
-        and request.kind is RequestKind.GITHUB,
-    }
-    for channel, is_wanted in ways.items():
-        if is_wanted:
-            draft.order(
-                Announce(
-                    occasion=AnnouncementOccasion.QUESTION,
-                    channel=channel,
-                    start=asked.start or 0,
-                    iteration=asked.iteration or 0,
-                    text=asked.question,
-                )
-            )
 
 
 def announce_end(draft: StepDraft, reason: EndReason) -> None:
@@ -61,8 +29,6 @@ def announce_end(draft: StepDraft, reason: EndReason) -> None:
     if run.report is not None and run.report.pr_ready:
         draft.order(
             Announce(
-                occasion=AnnouncementOccasion.PR_READY,
-                channel=AnnouncementChannel.COMMAND,
                 start=run.start,
                 iteration=run.iteration,
                 text=run.report.work_summary or run.report.recommendation,
@@ -107,7 +73,7 @@ def _warn_of_second(draft: StepDraft, both: str) -> None:
 def _ask(draft: StepDraft, settlement: SettledIteration, question: str) -> None:
     number, asked = settlement.current.started.start, draft.run.question
     if asked is None or asked.start != number:
-        question_asked = draft.emit(
+        draft.emit(
             QuestionAsked(
                 **draft.iteration_stamp,
                 question=question,
@@ -115,7 +81,6 @@ def _ask(draft: StepDraft, settlement: SettledIteration, question: str) -> None:
                 asked_at=draft.now.replace(microsecond=0),
             )
         )
-        announce_question(draft, question_asked)
     asked = draft.run.question
     if asked is not None and asked.start == number and asked.answer is None:
         draft.order(

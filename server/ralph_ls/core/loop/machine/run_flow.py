@@ -392,6 +392,7 @@ def prompt_context(run: RunState, started: IterationStarted) -> PromptContext:
         question=question.question if question is not None else None,
         answer=question.answer if question is not None else None,
         answered_by=question.answered_by if question is not None else None,
+        is_untrusted=question is not None and question.untrusted,
         recommendation=run.recommendation,
         failed_validation=run.failed_validation,
         failing_tests=run.failing_tests,

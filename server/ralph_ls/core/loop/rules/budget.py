@@ -163,41 +163,34 @@ def _budgets(
             flag="--max-iterations",
         )
     if (duration := config.max_duration) is not None:
+        end = f"reached the {_flag_duration(duration)} time limit"
         shown = f"{_flag_duration(seconds)} of {_flag_duration(duration)}"
-        yield _Budget(
-            name="duration",
-            used=seconds,
-            limit=duration,
-            state=f"{shown} used",
-            end=f"reached the {_flag_duration(duration)} time limit",
-            shown=shown,
-            flag="--max-time",
-        )
+        yield _amount("duration", seconds, duration, shown, end)
     if (max_tokens := config.max_tokens) is not None:
         tokens = tokens_of(usage) or 0
-        shown = f"{tokens} of {max_tokens} tokens"
-        yield _Budget(
-            name="tokens",
-            used=tokens,
-            limit=max_tokens,
-            state=f"{shown} used",
-            end=f"reached the {max_tokens}-token limit ({tokens} used)",
-            shown=shown,
-            flag="--max-tokens",
-        )
+        end = f"reached the {max_tokens}-token limit ({tokens} used)"
+        yield _amount("tokens", tokens, max_tokens, f"{tokens} of {max_tokens} tokens", end)
     if (max_cost := config.max_cost_usd) is not None:
         cost = 0.0 if usage is None else usage.cost_usd or 0.0
         used = f"{'≈' if usage is not None and usage.estimated else ''}{_money(cost)}"
-        shown = f"{used} of {_money(max_cost)}"
-        yield _Budget(
-            name="cost",
-            used=cost,
-            limit=max_cost,
-            state=f"{shown} used",
-            end=f"reached the {_money(max_cost)} cost limit ({used} used)",
-            shown=shown,
-            flag="--max-cost",
-        )
+        end = f"reached the {_money(max_cost)} cost limit ({used} used)"
+        yield _amount("cost", cost, max_cost, f"{used} of {_money(max_cost)}", end)
+
+
+_FLAGS = {"duration": "--max-time", "tokens": "--max-tokens", "cost": "--max-cost"}
+
+
+def _amount(name: str, used: float, limit: float, shown: str, end: str) -> _Budget:
+    """A budget of an amount; ``shown``: what is used and the limit, in words."""
+    return _Budget(
+        name=name,
+        used=used,
+        limit=limit,
+        state=f"{shown} used",
+        end=end,
+        shown=shown,
+        flag=_FLAGS[name],
+    )
 
 
 _RAISED_FROM_NOTHING = "1h"

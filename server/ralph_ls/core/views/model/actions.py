@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ralph_ls.core.plan.queries import count_tasks
 from ralph_ls.core.views.model.document_context import (
     DocumentContext,
     needs_reset,
@@ -31,6 +32,12 @@ def answer_action(context: DocumentContext) -> Action | None:
         return None
     title = f"Answer{_and_continue(context)}…"
     return Action(title=title, verb=Verb.ANSWER, arguments=_resume_arguments(context))
+
+
+def choice_action(context: DocumentContext, title: str, choice: str) -> Action:
+    """Answer the open question with one of its options."""
+    arguments = {**_resume_arguments(context), "text": choice}
+    return Action(title=title, verb=Verb.ANSWER, arguments=arguments)
 
 
 def resolve_action(context: DocumentContext) -> Action | None:
@@ -102,6 +109,15 @@ def can_resume(context: DocumentContext) -> bool:
     return state.end is None or state.end.reason not in {EndReason.COMPLETE, EndReason.LIMIT}
 
 
+def is_all_done(context: DocumentContext) -> bool:
+    """Whether the run is complete, and its plan has no required task that is open by now."""
+    state = context.state
+    if state is None or state.end is None or state.end.reason is not EndReason.COMPLETE:
+        return False
+    counts = count_tasks(context.plan)
+    return counts.done_required >= counts.required
+
+
 def all_tasks_blocked(context: DocumentContext) -> bool:
     """Whether only the plan blocks the run: every remaining task is blocked there."""
     state = context.state
@@ -113,7 +129,9 @@ def all_tasks_blocked(context: DocumentContext) -> bool:
 def _begin(context: DocumentContext) -> Iterator[Action]:
     if can_resume(context):
         yield Action(title="Resume run", verb=Verb.RESUME, arguments=_resume_arguments(context))
-    yield Action(title="Start loop", verb=Verb.START)
+    # It would find nothing to do in a plan that is done, unless the plan is elsewhere.
+    title = "Start another run" if is_all_done(context) else "Start loop"
+    yield Action(title=title, verb=Verb.START)
 
 
 def _ask_engine(context: DocumentContext) -> Iterator[Action]:

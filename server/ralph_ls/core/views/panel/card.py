@@ -21,6 +21,7 @@ from ralph_ls.core.views.model.document_context import (
     open_question,
 )
 from ralph_ls.core.views.model.words import one_line, some_lines, split_text
+from ralph_ls.core.views.panel.question import labelled_choices
 from ralph_ls.core.views.panel.run_status import ended_words, is_half_open, panel_state
 from ralph_ls.core.views.text.run_end import counter_words, task_words
 from ralph_ls.core.views.text.status import OVERLOAD, UNREACHABLE, USAGE_LIMIT, wait_words
@@ -33,6 +34,9 @@ MAX_CARD_CHARS = 1000
 """Shown characters of a question or a reason; the whole text is in its file."""
 
 SHOWN_ERROR = 200
+
+SHOWN_CHOICE = 80
+"""Characters of an option on its button."""
 
 TOOLS_SETTING = "tools.allow"
 """The setting by which an agent is permitted a tool."""
@@ -125,8 +129,19 @@ def _needs_user(context: DocumentContext) -> Card | None:
         tone=Tone.WARNING,
         title=_in_iteration("Ralph asks", waits.iteration),
         text=_shown(waits.text),
-        actions=(*_settling(context), *_halt_file(context, DiagnosticCode.QUESTION_WAITING)),
+        actions=(
+            *_choices(context, waits.text),
+            *_settling(context),
+            *_halt_file(context, DiagnosticCode.QUESTION_WAITING),
+        ),
     )
+
+
+def _choices(context: DocumentContext, question: str) -> Iterator[Action]:
+    """The options that the question lists, each an answer."""
+    for label, choice in labelled_choices(question):
+        title = one_line(f"{label} {choice}".strip(), limit=SHOWN_CHOICE)
+        yield controls.choice_action(context, title, choice)
 
 
 def _open_halts(context: DocumentContext) -> Iterator[tuple[str, str]]:

@@ -26,6 +26,7 @@ from ralph_ls.core.views.panel.question import question_view
 from ralph_ls.core.views.panel.rows import MAX_ROWS, with_roll_back
 from ralph_ls.core.views.panel.run_status import run_status
 from ralph_ls.core.views.text.status import (
+    HOLD_WORDS,
     activity_words,
     clock_words,
     deadline,
@@ -35,23 +36,17 @@ from ralph_ls.core.views.text.status import (
 )
 from ralph_ls.protocol.lsp.panel import AnswerView, IterationRow, Meter, Panel, PanelState
 from ralph_ls.protocol.run.state import RunState
-from ralph_ls.protocol.run.values import EndReason, Mode, Phase
+from ralph_ls.protocol.run.values import Mode, Phase
 
 ANSWERS_WITHOUT_RUN = (
     ("Running", "no, no loop has run here yet"),
-    ("Doing", "nothing"),
-    ("Last change", "nothing yet"),
     ("Needs you", "no"),
-    ("Stopped", "it has not started"),
     ("Next", "start loop"),
 )
 """The status summary of a work tree without a run."""
 
 
-SHORT_PHASE_WORDS = {
-    Phase.PARKED: "waiting for you",
-    Phase.STOPPING: "stopping after this iteration",
-}
+SHORT_PHASE_WORDS = {Phase.STOPPING: "stopping after this iteration"}
 """Names of phases for users, where they differ."""
 
 
@@ -62,14 +57,17 @@ def panel_answers(context: DocumentContext) -> tuple[AnswerView, ...]:
         answers = status_answers(
             context.state, context.phase, pid=context.pid if context.live else None
         )
-        answers[0] = (answers[0][0], _running(context, context.state))
-        answers[1] = (answers[1][0], _doing(context, context.state))
-        answers[2] = (answers[2][0], _last_change(context.state))
-        answers[-1] = (answers[-1][0], _next(context, context.state))
+        shorter = {
+            "Running": _running(context, context.state),
+            "Doing": _doing(context, context.state),
+            "Last change": _last_change(context.state),
+            "Next": _next(context, context.state),
+        }
+        answers = [(heading, shorter.get(heading, text)) for heading, text in answers]
     elif open_question(context) is not None:
-        answers[3] = ("Needs you", "yes, it waits for your answer")
+        answers[1] = ("Needs you", "yes, it waits for your answer")
     elif open_blocker(context) is not None:
-        answers[3] = ("Needs you", "yes, it waits until you resolve a blocker")
+        answers[1] = ("Needs you", "yes, it waits until you resolve a blocker")
     return tuple(AnswerView(heading=heading, text=some_lines(text)) for heading, text in answers)
 
 
@@ -81,11 +79,26 @@ def _running(context: DocumentContext, run: RunState) -> str:
         return "no, its engine is gone"
     if not context.live:
         return f"no, the system stopped its engine while it was {context.phase.value}"
+    if context.phase in HOLD_WORDS:
+        return f"no, {HOLD_WORDS[context.phase]}, {iteration_words(run)}"
     how = SHORT_PHASE_WORDS.get(context.phase) or phase_words(run, context.phase)
     until = deadline(run)
     since = None if run.current is None else run.current.started.at
     end = "" if until is None else f", until {clock_words(until, since=since)} at the latest"
     return f"yes, {how}, {iteration_words(run)}{end}"
+
+
+def _task_in_work(context: DocumentContext, run: RunState) -> str:
+    """Of a live run, or of one that waits for the user; empty where it has none."""
+    works = context.phase in {*actions.WORKING_PHASES, Phase.STOPPING}
+    is_in_work = works and context.live and run.current is not None
+    if is_in_work or open_blocker(context) or open_question(context):
+        words = _doing(context, run)
+        return "" if words.startswith(NOTHING) else words
+    return ""
+
+
+NOTHING = "nothing now"
 
 
 def _doing(context: DocumentContext, run: RunState) -> str:
@@ -110,9 +123,9 @@ def _doing(context: DocumentContext, run: RunState) -> str:
 
 
 def _last_change(run: RunState) -> str:
-    """The evidence of the last iteration, and its commit."""
+    """The evidence of the last iteration, and its commit; empty before it."""
     if run.last is None or run.evidence is None:
-        return "nothing yet"
+        return ""
     commit = f" ({run.last.commit[:7]})" if run.last.commit else ""
     return f"#{run.last.iteration}: {run.evidence.why or evidence_words(run.evidence)}{commit}"
 
@@ -123,7 +136,7 @@ def _next(context: DocumentContext, run: RunState) -> str:
     if not waits and context.live and context.phase in {*actions.WORKING_PHASES, Phase.STOPPING}:
         return "nothing; it continues on its own"
     settling = actions.user_actions(context)
-    if run.end is not None and run.end.reason is EndReason.COMPLETE:
+    if not waits and actions.is_all_done(context):
         return f"nothing, the {'plan' if run.request is None else 'request'} is done"
     title = (*settling, *actions.run_actions(context))[0].title.rstrip("…")
     return title[0].lower() + title[1:]
@@ -146,6 +159,7 @@ def panel(
     return Panel(
         state=status.state,
         headline=status.headline,
+        doing=_task_in_work(context, run),
         short=status.short,
         tone=status.tone,
         needs_person=waiting > 0 if state is None else needs_user(state, context.phase),

@@ -7,6 +7,7 @@ them unambiguously; otherwise the user writes an answer. No choice is invented.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from itertools import pairwise
 
 from ralph_ls.core.plan.parse.titles import title_id
@@ -78,13 +79,18 @@ MAX_CHOICE_WORDS = 4
 
 def listed_choices(question: str) -> tuple[str, ...]:
     """The choices in order, each on one line; empty where the question lists none. Total."""
+    return tuple(choice for _, choice in labelled_choices(question))
+
+
+def labelled_choices(question: str) -> tuple[tuple[str, str], ...]:
+    """The choices, each after the label that it has in the question: ``(a)``, ``1.`` or none."""
     text = "\n".join(line.rstrip() for line in question.strip().splitlines())
     if len(text) > MAX_QUESTION_CHARS:
         return ()
-    for read in (_lettered_lines, _numbered_lines, _bullets, _lettered, _numbered, _either):
+    for read, labels in _READERS:
         found = [_tidy(choice) for choice in read(text)]
         if _are_choices(found):
-            return tuple(found)
+            return tuple(zip(labels or [""] * len(found), found, strict=False))
     return ()
 
 
@@ -185,6 +191,19 @@ def _either(text: str) -> list[str]:
     is_even = len(lengths) == 1 or asked != text
     asks = any(_NO_CHOICE.match(choice.strip()) for choice in found)
     return found if is_short and is_even and not asks else []
+
+
+_LETTERS = tuple(f"({letter})" for letter in "abcdefghi")
+_NUMBERS = tuple(f"{number}." for number in range(1, 10))
+_READERS: tuple[tuple[Callable[[str], list[str]], tuple[str, ...]], ...] = (
+    (_lettered_lines, _LETTERS),
+    (_numbered_lines, _NUMBERS),
+    (_bullets, ()),
+    (_lettered, _LETTERS),
+    (_numbered, _NUMBERS),
+    (_either, ()),
+)
+"""The readers of choices in the order in which they are tried, with the labels of their choices."""
 
 
 _TAIL = re.compile(r"[\s,;.?]*(?:\b(?:or|and))?[\s,;.?]*\Z", re.IGNORECASE)

@@ -64,12 +64,12 @@ INFORMATION = frozenset(
         "left-running",
         "logs-removed",
         "on-pr-ready",
-        "on-question",
+        "notified",
+        "notify-held",
         "orphans-ended",
         "plan-written",
         "progress-archived",
         "pruned",
-        "question-commented",
     }
 )
 """Codes of what is reported like a warning and asks nothing of anybody."""

@@ -102,18 +102,22 @@ def status_answers(
 ) -> list[tuple[str, str]]:
     """Headings and answers of the status summary; ``phase`` is the one that viewers show.
 
+    A heading without an answer is left out: while a run continues, there is no "Stopped".
+
     ``zone`` is the reader's time zone. With ``now`` the answers include how much longer a wait or
     the agent's time lasts at most.
     """
-    return [
+    answers = [
         ("Running", _running(state, phase, pid, zone, now)),
         ("Doing", _with_mode(activity_words(state, phase), state, phase)),
         ("Last change", _last_change(state)),
         ("Needs you", _needs_you(state, phase)),
         ("Stopped", _stopped(state, phase)),
-        *([("Not done", "\n".join(failed))] if (failed := not_done(state)) else []),
+        ("Not done", "\n".join(not_done(state))),
+        ("Notified", _notified(state, zone)),
         ("Next", _next(state, phase)),
     ]
+    return [(heading, text) for heading, text in answers if text]
 
 
 def needs_user(state: RunState, phase: Phase) -> bool:
@@ -175,6 +179,10 @@ def countdown(state: RunState, phase: Phase, now: datetime) -> str:
     return "" if until is None else f"the agent ends in {left_words(until, now)} at the latest"
 
 
+HOLD_WORDS = {Phase.PARKED: "it waits for you", Phase.PAUSED: "it is paused"}
+"""Why a run with a live engine does nothing until the user acts."""
+
+
 def _running(
     state: RunState, phase: Phase, pid: int | None, zone: tzinfo | None, now: datetime | None
 ) -> str:
@@ -187,8 +195,7 @@ def _running(
     left = "" if now is None else countdown(state, phase, now)
     how = " · ".join(filter(None, (phase_words(state, phase, zone), left)))
     parts = [
-        "yes",
-        how,
+        *(["no", HOLD_WORDS[phase]] if phase in HOLD_WORDS else ["yes", how]),
         iteration_words(state),
         *budget_words(state),
         f"run {state.run}",
@@ -199,7 +206,7 @@ def _running(
 
 def _last_change(state: RunState) -> str:
     if state.last is None or state.evidence is None:
-        return "nothing yet"
+        return ""
     failure = state.history[-1].failure if state.history else None
     how = "" if failure is None else f"{outcome_words(state.last.outcome, failure)}; "
     parts = [f"iteration {state.last.iteration}: {how}{state.evidence.why}"]
@@ -232,7 +239,7 @@ def _stopped(state: RunState, phase: Phase) -> str:
         return f"{end.reason.value} (code {end.exit_code}): {end.message}{by}"
     if phase is Phase.CRASHED:
         return "the engine ended without giving a reason"
-    return "it has not"
+    return ""
 
 
 def _next(state: RunState, phase: Phase) -> str:
@@ -251,6 +258,20 @@ def _next(state: RunState, phase: Phase) -> str:
         complete = "nothing: the plan is done" if state.request is None else of_request
         return next_step(state) or complete
     return "ralph watch, or ralph stop"
+
+
+NOTIFIED = "notified"
+"""The code of the report that a notification was sent."""
+
+
+def _notified(state: RunState, zone: tzinfo | None) -> str:
+    """What was sent last, where that is known; what failed is among what was not done."""
+    sent = [one for one in state.warnings if one.code == NOTIFIED]
+    if not sent:
+        return ""
+    last = sent[-1]
+    at = clock_words(last.at, since=state.at, zone=zone)
+    return f"{last.message.removeprefix('notified ')} ({at})"
 
 
 MAX_PROGRESS_CHARS = 120

@@ -60,17 +60,35 @@ class TestWhatTheUserMustSettle:
         assert (made.kind, made.tone) == ("question-waiting", Tone.WARNING)
         assert (made.title, made.text) == ("Ralph asks (iteration 3)", "red or blue?")
         assert buttons(made) == [
+            ("red", "answer", {**OF_RUN, "text": "red"}),
+            ("blue", "answer", {**OF_RUN, "text": "blue"}),
             ("Answer…", "answer", OF_RUN),
             ("Open decide.txt", "showFile", DECIDE),
         ]
 
+    @pytest.mark.parametrize(
+        ("question", "options"),
+        [
+            ("Which?\n(a) one\n(b) two", ["(a) one", "(b) two"]),
+            ("Which?\n1. one\n2. two", ["1. one", "2. two"]),
+            ("Which?\n- one\n- two", ["one", "two"]),
+            (f"Which?\n- one\n- {'long ' * 30}", ["one", f"{'long ' * 15}long…"]),
+            ("Which one?", []),
+        ],
+    )
+    def test_each_option_of_a_question_is_a_button(self, question: str, options: list[str]) -> None:
+        made = shown(seen(halt=HaltFiles(question=question)))
+        assert [title for title, _, _ in buttons(made)] == [*options, "Answer…"]
+
     def test_without_an_engine_the_answer_continues(self) -> None:
         made = shown(seen(*PARKED_ASKING, pid=None))
-        assert buttons(made)[0] == ("Answer and continue…", "answer", GOES_ON)
+        assert buttons(made)[0] == ("red", "answer", {**GOES_ON, "text": "red"})
+        assert buttons(made)[2] == ("Answer and continue…", "answer", GOES_ON)
 
     def test_a_breaker_that_only_warns_is_left_to_its_own_card(self) -> None:
         look = seen(*WORKS, asked(), ends(3, breaker=HALF_OPEN), *PARKED_ASKING[-1:])
-        assert [title for title, _, _ in buttons(shown(look))] == ["Answer…", "Open decide.txt"]
+        titles = [title for title, _, _ in buttons(shown(look))]
+        assert titles == ["red", "blue", "Answer…", "Open decide.txt"]
 
     def test_a_question_that_an_earlier_run_left_needs_no_run(self) -> None:
         made = shown(seen(halt=HaltFiles(question="a?")))

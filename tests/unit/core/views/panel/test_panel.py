@@ -52,7 +52,8 @@ SIX = ["Running", "Doing", "Last change", "Needs you", "Stopped", "Next"]
 
 def answers(look: DocumentContext) -> dict[str, str]:
     told = panel(look).answers
-    assert [one.heading for one in told] == SIX
+    shown = [one.heading for one in told]
+    assert shown == [heading for heading in SIX if heading in shown]
     return {one.heading: one.text for one in told}
 
 
@@ -78,7 +79,9 @@ class TestWithoutRun:
             (HaltFiles(blocked="no keys"), "yes, it waits until you resolve a blocker"),
         ],
     )
-    def test_the_six_are_answered_all_the_same(self, halt: HaltFiles | None, expected: str) -> None:
+    def test_whether_it_needs_you_is_answered_all_the_same(
+        self, halt: HaltFiles | None, expected: str
+    ) -> None:
         look = seen(halt=halt)
         assert answers(look)["Needs you"] == expected
         assert panel(look).needs_person is (expected != "no")
@@ -219,7 +222,10 @@ def check(look: DocumentContext, made: Panel) -> None:
     state = look.state
     assert made.needs_person == (waits if state is None else needs_user(state, look.phase))
     assert made.badge >= made.waiting
-    assert [one.heading for one in made.answers] == SIX
+    shown = [one.heading for one in made.answers]
+    assert shown == [heading for heading in SIX if heading in shown]
+    assert {"Running", "Needs you", "Next"} <= set(shown)
+    assert all(one.text for one in made.answers)
     assert made.headline
     assert made.short or made.state is PanelState.NONE
 

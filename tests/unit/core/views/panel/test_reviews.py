@@ -43,9 +43,9 @@ def titles(look: DocumentContext) -> list[str]:
 
 def test_it_counts_as_paused_and_asks_for_a_review() -> None:
     look = seen(*DUE)
-    stands = run_status(look)
-    assert (stands.state, stands.headline) == (PanelState.PAUSED, "Waiting for your review")
-    assert (stands.short, stands.tone) == ("review", "warning")
+    status = run_status(look)
+    assert (status.state, status.headline) == (PanelState.PAUSED, "Waiting for your review")
+    assert (status.short, status.tone) == ("review", "warning")
     shown = panel(look)
     assert (shown.needs_person, shown.badge, shown.waiting) == (True, 1, 0)
     assert (shown.ticking, shown.until) == (False, None)

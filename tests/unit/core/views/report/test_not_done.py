@@ -61,3 +61,10 @@ def test_a_warning_without_the_field_is_read_and_written_as_before() -> None:
     plain = event(Warned, code="context-50", message="half")
     assert b"outside" not in dump_event(plain)
     assert parse_event(dump_event(plain)) == plain
+
+
+def test_what_was_sent_last_is_in_the_status() -> None:
+    sent = event(Warned, code="notified", message="notified phone, command: question")
+    state = after(sent)
+    answers = dict(status_answers(state, state.phase, pid=None))
+    assert answers["Notified"] == "phone, command: question (12:00 UTC)"

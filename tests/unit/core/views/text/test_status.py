@@ -30,7 +30,8 @@ def answers(
     state: RunState, shown: Phase | None = None, *, pid: int | None = PID
 ) -> dict[str, str]:
     told = status_answers(state, shown or state.phase, pid=pid)
-    assert [heading for heading, _ in told] == QUESTIONS
+    headings = [heading for heading, _ in told]
+    assert headings == [heading for heading in QUESTIONS if heading in headings]
     assert all(answer and not answer.endswith(".") for _, answer in told)
     return dict(told)
 
@@ -62,9 +63,7 @@ def test_while_it_continues_nobody_is_needed(shown: Phase) -> None:
     assert answers(state) == {
         "Running": f"yes, {shown.value}, iteration 3 of 15, run {RUN}, pid 4711",
         "Doing": "Round half a cent up",
-        "Last change": "nothing yet",
         "Needs you": "no",
-        "Stopped": "it has not",
         "Next": "ralph watch, or ralph stop",
     }
     assert not needs_user(state, shown)
@@ -192,20 +191,21 @@ class TestParked:
         told = answers(state, pid=pid)
         assert told["Needs you"] == f"yes, it waits for {waits}"
         assert told["Next"] == then
-        assert told["Stopped"] == "it has not"
+        assert "Stopped" not in told
         assert needs_user(state, Phase.PARKED)
         if pid is None:
             assert told["Running"] == (
                 f"no, the system stopped the loop while run {RUN} was parked"
             )
         else:
-            assert told["Running"].startswith("yes, parked")
+            assert told["Running"].startswith("no, it waits for you, iteration")
 
 
 def test_a_paused_run_waits_for_a_resume() -> None:
     state = running(phase=Phase.PAUSED, current=None)
     told = answers(state)
     assert (told["Needs you"], told["Next"]) == ("yes, it is paused", "ralph resume")
+    assert told["Running"] == f"no, it is paused, iteration 3 of 15, run {RUN}, pid 4711"
     assert needs_user(state, Phase.PAUSED)
 
 
@@ -215,7 +215,6 @@ def test_a_crashed_run_can_be_taken_up() -> None:
     assert told == {
         "Running": f"no, the engine of run {RUN} is gone",
         "Doing": "nothing now; 2 of 5 tasks are done",
-        "Last change": "nothing yet",
         "Needs you": "yes, you can resume the run",
         "Stopped": "the engine ended without giving a reason",
         "Next": "ralph run --resume",

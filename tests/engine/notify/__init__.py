@@ -1,0 +1,1 @@
+"""Notifications of whole runs, to servers on this machine, and answers from GitHub."""

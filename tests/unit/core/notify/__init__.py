@@ -1,0 +1,1 @@
+"""Tests of what notifications are about, when they are sent, and who may answer."""
