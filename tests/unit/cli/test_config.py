@@ -31,7 +31,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def ask(ralph: Ralph, repository: Path, home: Path) -> Ralph:
-    """``ralph`` with a home of its own."""
+    """``ralph`` with a home for itself."""
     assert home.is_dir()
     return ralph
 
