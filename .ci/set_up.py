@@ -37,7 +37,8 @@ def main() -> int:
                 _make_environment()
             UNFINISHED.touch()
             _say("installing what requirements.lock names (a minute or so, once)")
-            _pip("--require-hashes", "--requirement", str(LOCK))
+            # The lock names everything: a resolver would look at releases newer than what it pins.
+            _pip("--no-deps", "--require-hashes", "--requirement", str(LOCK))
             _pip("--no-deps", "--no-build-isolation", "--editable", str(ROOT))
         except BaseException as error:
             if not is_kept:
