@@ -32,6 +32,7 @@ def test_several_threads_may_wait_for_its_end() -> None:
     with ThreadPoolExecutor(max_workers=4) as pool:
         waits = [pool.submit(forked.wait, 60) for _ in range(4)]
         os.write(reported, b"0\n")
+        # As what forks it does; a thread that comes late finds the end of the pipe.
+        os.close(reported)
         assert [one.result() for one in waits] == [0] * 4
-    os.close(reported)
     forked.close()
