@@ -14,25 +14,24 @@ from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
-from ralph_ls.core.plurals import count_of
 from ralph_ls.editor.documents.loop_documents import LoopDocuments, is_config
-from ralph_ls.editor.documents.project_documents import ProjectContext, ProjectDocuments
+from ralph_ls.editor.documents.project_documents import ProjectDocuments
+from ralph_ls.editor.documents.project_fixes import settings_fixes, spec_fixes
+from ralph_ls.editor.documents.quick_fixes import quick_fixes
 from ralph_ls.editor.documents.snapshot import DocumentSnapshot
 from ralph_ls.editor.documents.task_edits import KIND, ProgressLogText, task_edit_actions
 from ralph_ls.editor.documents.workspace_edits import (
     EditCapabilities,
     EditTarget,
     edit_capabilities,
-    workspace_edit,
 )
 from ralph_ls.editor.lsp.conversion import SOURCE, display_capabilities
-from ralph_ls.protocol.errors import RalphError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from datetime import date, datetime
+    from datetime import datetime
 
-    from ralph_ls.core.plan.diff.guard_overrides import AcceptedEdit
+    from ralph_ls.core.views.model.document_context import FileKind
     from ralph_ls.editor.lsp.language_server import RalphLanguageServer
     from ralph_ls.editor.worktree.workspaces import Workspaces, WorkspaceView
     from ralph_ls.protocol.lsp.options import EditorOptions
@@ -64,9 +63,7 @@ def register(
     options: Callable[[], EditorOptions],
 ) -> None:
     """Answer requests for code actions."""
-    in_specs = partial(
-        _in_specs, server, workspaces, ProjectDocuments(server, workspaces, documents)
-    )
+    feature = _CodeActions(server, workspaces, documents, options)
 
     @server.feature(
         types.TEXT_DOCUMENT_CODE_ACTION,
@@ -75,31 +72,81 @@ def register(
     async def code_actions(
         params: types.CodeActionParams,
     ) -> list[types.CodeAction | types.Command] | None:
-        from ralph_ls.core.views.model.document_context import FileKind
+        found = await feature.find(params)
+        if found is None or display_capabilities(server.client_capabilities).code_actions:
+            return None if found is None else list(found)
+        # An edit is more than a command, so a client that knows only those is offered none.
+        return [one.command for one in found if one.command is not None]
 
+
+class _CodeActions:
+    """Finds what can be done in each kind of document."""
+
+    def __init__(
+        self,
+        server: RalphLanguageServer,
+        workspaces: Workspaces,
+        documents: LoopDocuments,
+        options: Callable[[], EditorOptions],
+    ) -> None:
+        self._server = server
+        self._workspaces = workspaces
+        self._documents = documents
+        self._options = options
+        self._pages = ProjectDocuments(server, workspaces, documents)
+
+    async def find(self, params: types.CodeActionParams) -> list[types.CodeAction] | None:
+        """The actions at the lines of ``params``; None where the document is none of ours."""
         uri = params.text_document.uri
         if is_config(uri):
-            return _in_config(server, documents, params)
-        await workspaces.ready()
-        place = workspaces.of_document(uri)
+            return self._in_settings(params)
+        await self._workspaces.ready()
+        place = self._workspaces.of_document(uri)
         if place is None:
-            return await in_specs(params)
-        view, kind = place
-        prefix = options().command_prefix or OWN_PREFIX
-        literal = display_capabilities(server.client_capabilities).code_actions
-        abilities = edit_capabilities(server.client_capabilities)
+            return await self._in_specs(params)
+        return await self._in_loop(params, *place)
+
+    @property
+    def _abilities(self) -> EditCapabilities:
+        return edit_capabilities(self._server.client_capabilities)
+
+    async def _in_loop(
+        self, params: types.CodeActionParams, view: WorkspaceView, kind: FileKind
+    ) -> list[types.CodeAction]:
+        from ralph_ls.core.views.model.document_context import FileKind
+
+        prefix, abilities = self._options().command_prefix or OWN_PREFIX, self._abilities
+        literal = display_capabilities(self._server.client_capabilities).code_actions
         log = None
         if literal and kind is FileKind.PLAN and _is_asked_for(params.context, KIND):
-            log = _log_of(view, documents, workspaces.now())
+            log = _log_of(view, self._documents, self._workspaces.now())
 
         def compute(sight: DocumentSnapshot) -> list[types.CodeAction]:
             return code_actions_at(sight, params, prefix, abilities=abilities, log=log)
 
-        found = await documents.read(view, kind, compute, uri=uri) or []
-        if literal:
-            return list(found)
-        # An edit is more than a command, so a client that knows only those is offered none.
-        return [one.command for one in found if one.command is not None]
+        return await self._documents.read(view, kind, compute, uri=params.text_document.uri) or []
+
+    async def _in_specs(self, params: types.CodeActionParams) -> list[types.CodeAction] | None:
+        if not _wants(params.context, types.CodeActionKind.QuickFix):
+            return None
+        fixes = partial(
+            spec_fixes,
+            remarks=params.context.diagnostics,
+            today=self._workspaces.now().astimezone().date(),
+            abilities=self._abilities,
+        )
+        return await self._pages.read_around(params.text_document.uri, fixes)
+
+    def _in_settings(self, params: types.CodeActionParams) -> list[types.CodeAction] | None:
+        opened = self._documents.open_document(params.text_document.uri)
+        if opened is None or not _wants(params.context, types.CodeActionKind.QuickFix):
+            return None
+        return settings_fixes(
+            opened,
+            params.context.diagnostics,
+            encoding=self._server.workspace.position_encoding,
+            abilities=self._abilities,
+        )
 
 
 def code_actions_at(
@@ -114,120 +161,13 @@ def code_actions_at(
     found: list[types.CodeAction] = []
     if _wants(params.context, types.CodeActionKind.QuickFix):
         found.extend(_fixes(sight, params.context.diagnostics, prefix))
-        found.extend(_repairs(sight, params.context.diagnostics, abilities=abilities))
-        found.extend(_merges(sight, params.context.diagnostics, abilities=abilities))
-        found.extend(_accept_edits(sight, params.context.diagnostics, abilities=abilities))
-        found.extend(_reopens(sight, params.context.diagnostics, abilities=abilities))
+        found.extend(quick_fixes(sight, params.context.diagnostics, abilities=abilities))
     if _wants(params.context, types.CodeActionKind.Empty):
         found.extend(_run_alone(sight, params.range, prefix))
     if _wants(params.context, KIND):
         edits = task_edit_actions(sight, params.range, abilities, log=log)
         found.extend(one for one in edits if one.disabled is None or abilities.disabled)
     return found
-
-
-def _in_config(
-    server: RalphLanguageServer, documents: LoopDocuments, params: types.CodeActionParams
-) -> list[types.CodeAction | types.Command] | None:
-    """The quick fix of old keys, for a client that knows edits: all of a file are renamed."""
-    from ralph_ls.core.views.model.diagnostic import DiagnosticCode
-    from ralph_ls.editor.documents.workspace_edits import line_edits
-    from ralph_ls.store.project.old_keys import find_old_keys, with_renamed_keys
-
-    opened = documents.open_document(params.text_document.uri)
-    remarks = params.context.diagnostics
-    settled = [one for one in remarks if one.code == DiagnosticCode.SETTING_RENAMED]
-    able = display_capabilities(server.client_capabilities).code_actions
-    is_wanted = able and _wants(params.context, types.CodeActionKind.QuickFix)
-    if opened is None or not settled or not is_wanted:
-        return None
-    text = opened.source
-    try:
-        found, renamed = find_old_keys(text), with_renamed_keys(text)
-    except (ValueError, RalphError):
-        return None
-    names = found[0].new if len(found) == 1 else f"the new keys ({len(found)})"
-    edits = line_edits(text, renamed, server.workspace.position_encoding)
-    target = EditTarget(uri=opened.uri, version=opened.version)
-    return [
-        types.CodeAction(
-            title=f"Rename to {names}",
-            kind=types.CodeActionKind.QuickFix,
-            diagnostics=settled,
-            is_preferred=True,
-            edit=workspace_edit([(target, edits)], edit_capabilities(server.client_capabilities)),
-        )
-    ]
-
-
-async def _in_specs(
-    server: RalphLanguageServer,
-    workspaces: Workspaces,
-    pages: ProjectDocuments,
-    params: types.CodeActionParams,
-) -> list[types.CodeAction | types.Command] | None:
-    """The quick fixes in specifications, for a client that knows edits."""
-    able = display_capabilities(server.client_capabilities).code_actions
-    if not able or not _wants(params.context, types.CodeActionKind.QuickFix):
-        return None
-    today = workspaces.now().astimezone().date()
-    abilities = edit_capabilities(server.client_capabilities)
-    remarks = params.context.diagnostics
-    fixes = partial(spec_fixes, remarks=remarks, today=today, abilities=abilities)
-    found = await pages.read_around(params.text_document.uri, fixes)
-    return None if found is None else list(found)
-
-
-def spec_fixes(
-    around: ProjectContext,
-    *,
-    remarks: Sequence[types.Diagnostic],
-    today: date,
-    abilities: EditCapabilities,
-) -> list[types.CodeAction]:
-    """What ends the remark that all tasks of an active specification are done."""
-    from ralph_ls.core.plan.specs import ALL_DONE, read_index
-    from ralph_ls.core.views.document.page import PageKind
-
-    page, columns = around.here.page, around.here.columns()
-    by_line = {}
-    if page.kind is PageKind.INDEX:
-        by_line = {entry.line: entry.name for entry in read_index(page.text)}
-    actions = []
-    for one in around.spec_remarks():
-        where = columns.between(one.start, one.end)
-        settled = [two for two in remarks if two.code == one.code and two.range == where]
-        if one.code == ALL_DONE and settled:
-            name = by_line.get(one.line, page.spec_name)
-            action = types.CodeAction(
-                title=f"Mark {name} as implemented (its tests pass)",
-                kind=types.CodeActionKind.QuickFix,
-                diagnostics=settled,
-                edit=workspace_edit(_implemented(around, name, today), abilities),
-            )
-            actions.append(action)
-    return actions
-
-
-def _implemented(
-    around: ProjectContext, name: str, today: date
-) -> list[tuple[EditTarget, list[types.TextEdit]]]:
-    """Status and date of a specification, and its entry in the index."""
-    from ralph_ls.core.plan import specs
-    from ralph_ls.core.views.document.page import PageKind
-    from ralph_ls.editor.documents.workspace_edits import line_edits
-
-    in_index = partial(specs.implemented_in_index, name=name)
-    edits = []
-    for page, change in (
-        (around.read(PageKind.SPEC, f"{specs.FOLDER}/{name}"), specs.implemented_spec),
-        (around.read(PageKind.INDEX, f"{specs.FOLDER}/{specs.INDEX}"), in_index),
-    ):
-        if page is not None:
-            text = page.page.text
-            changed = line_edits(text, change(text, today=today), page.encoding)
-            edits.append((EditTarget(uri=page.uri, version=page.version), changed))
-    return [one for one in edits if one[1]]
 
 
 def _fixes(
@@ -255,138 +195,6 @@ def _fixes(
                 diagnostics=fixed,
                 command=command,
             )
-
-
-def _repairs(
-    sight: DocumentSnapshot, remarks: Sequence[types.Diagnostic], *, abilities: EditCapabilities
-) -> Iterator[types.CodeAction]:
-    """The edit that settles a remark on the plan, if the remark is still in its place."""
-    from ralph_ls.core.plan.lint.quick_fixes import quick_fix_edit
-    from ralph_ls.core.plan.lint.remarks import CheckCode
-    from ralph_ls.core.views.document.quick_fixes import check_remarks
-
-    codes = {code.value for code in CheckCode}
-    candidates = [one for one in remarks if one.source == SOURCE and str(one.code) in codes]
-    if not candidates:
-        return
-    columns = sight.columns()
-    for remark in check_remarks(sight.seen):
-        place = remark.place
-        where = columns.range(place.line, place.start, place.end)
-        settled = [
-            one for one in candidates if one.code == remark.code.value and one.range == where
-        ]
-        edit = quick_fix_edit(remark, sight.seen.text) if settled else None
-        if edit is not None:
-            changed = types.TextEdit(
-                range=columns.between(edit.start, edit.end), new_text=edit.new_text
-            )
-            yield types.CodeAction(
-                title=edit.title,
-                kind=types.CodeActionKind.QuickFix,
-                diagnostics=settled,
-                edit=_edit(sight, [changed], abilities=abilities),
-            )
-
-
-def _merges(
-    sight: DocumentSnapshot, remarks: Sequence[types.Diagnostic], *, abilities: EditCapabilities
-) -> Iterator[types.CodeAction]:
-    """The document with what was changed on the disk, as the least edits."""
-    from ralph_ls.core.views.document.quick_fixes import EDIT_CONFLICT_CODE, MERGE_TITLE
-    from ralph_ls.editor.documents.workspace_edits import line_edits
-
-    settled = [one for one in remarks if one.source == SOURCE and one.code == EDIT_CONFLICT_CODE]
-    if not settled or sight.conflict is None or sight.common is None:
-        return
-    text = sight.seen.text
-    merged = sight.common.offer(text, sight.conflict, sight.seen.kind)
-    n_conflicts = len(merged.conflicts)
-    shown = f" ({count_of(n_conflicts, 'conflict')}, shown with both sides)" if n_conflicts else ""
-    yield types.CodeAction(
-        title=f"{MERGE_TITLE}{shown}",
-        kind=types.CodeActionKind.QuickFix,
-        diagnostics=settled,
-        is_preferred=True,
-        edit=_edit(sight, line_edits(text, merged.text, sight.encoding), abilities=abilities),
-    )
-
-
-def _accept_edits(
-    sight: DocumentSnapshot, remarks: Sequence[types.Diagnostic], *, abilities: EditCapabilities
-) -> Iterator[types.CodeAction]:
-    """Undoes what the guard restored; if that is impossible, the reason."""
-    from ralph_ls.core.views.document.quick_fixes import (
-        REVERTED_CODE,
-        all_reverted_edits,
-        keep_reverted_edit,
-        keep_title,
-    )
-    from ralph_ls.editor.documents.snapshot import text_of
-
-    candidates = [one for one in remarks if one.source == SOURCE and one.code == REVERTED_CODE]
-    if not candidates:
-        return
-    columns, text = sight.columns(), sight.seen.text
-    for one in all_reverted_edits(sight.seen):
-        where = columns.range(one.span.line, one.span.start, one.span.end)
-        settled = [remark for remark in candidates if remark.range == where]
-        if not settled:
-            continue
-        agents = None
-        if sight.run_files is not None and one.event.kept is not None:
-            agents = text_of(sight.run_files.folder / one.event.kept)
-        kept = keep_reverted_edit(one, text, agents)
-        if kept.refusal and not abilities.disabled:
-            continue
-        yield _accepted_edit(sight, keep_title(one), settled, kept, abilities=abilities)
-
-
-def _reopens(
-    sight: DocumentSnapshot, remarks: Sequence[types.Diagnostic], *, abilities: EditCapabilities
-) -> Iterator[types.CodeAction]:
-    """A task that was taken as finished under other words, written into the plan again."""
-    from ralph_ls.core.views.document.quick_fixes import (
-        REOPEN_CODE,
-        removed_tasks,
-        reopen_removed_task,
-        reopen_title,
-    )
-
-    settled = [one for one in remarks if one.source == SOURCE and one.code == REOPEN_CODE]
-    if not settled:
-        return
-    for removed in removed_tasks(sight.seen):
-        kept = reopen_removed_task(removed, sight.seen.text)
-        if not kept.refusal or abilities.disabled:
-            yield _accepted_edit(sight, reopen_title(removed), settled, kept, abilities=abilities)
-
-
-def _accepted_edit(
-    sight: DocumentSnapshot,
-    title: str,
-    settled: list[types.Diagnostic],
-    kept: AcceptedEdit,
-    *,
-    abilities: EditCapabilities,
-) -> types.CodeAction:
-    """The edit that makes the plan so; where that cannot be, the reason."""
-    from ralph_ls.editor.documents.workspace_edits import line_edits
-
-    action = types.CodeAction(title=title, kind=types.CodeActionKind.QuickFix, diagnostics=settled)
-    if kept.refusal:
-        action.disabled = types.CodeActionDisabled(reason=kept.refusal)
-    else:
-        edits = line_edits(sight.seen.text, kept.text, sight.encoding)
-        action.edit = _edit(sight, edits, abilities=abilities)
-    return action
-
-
-def _edit(
-    sight: DocumentSnapshot, edits: list[types.TextEdit], *, abilities: EditCapabilities
-) -> types.WorkspaceEdit:
-    target = EditTarget(uri=sight.uri, version=sight.version)
-    return workspace_edit([(target, edits)], abilities)
 
 
 def _log_of(view: WorkspaceView, documents: LoopDocuments, now: datetime) -> ProgressLogText:
