@@ -82,13 +82,10 @@ def _rows_of_run(root: Path, found: FoundRun, approve: list[Row]) -> list[Row]:
 
 def _question(root: Path, found: FoundRun) -> list[Row]:
     """The open question with its options, numbered as ``ralph answer`` numbers them."""
-    from ralph_ls.core.views.panel.question import listed_choices
+    from ralph_ls.core.views.panel.question import question_lines
 
     question = open_question(root, found)
-    if question is None:
-        return []
-    options = [f"  {number}  {one}" for number, one in enumerate(listed_choices(question), 1)]
-    return [("Question", "\n".join([question, *options]))]
+    return [] if question is None else [("Question", "\n".join(question_lines(question)))]
 
 
 def open_question(root: Path, found: FoundRun) -> str | None:

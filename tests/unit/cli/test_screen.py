@@ -10,13 +10,15 @@ from functools import partialmethod
 from pathlib import Path
 
 import pytest
+from rich.text import Text
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from ralph_ls.cli.context import CommandWorktree
-from ralph_ls.cli.screen.app import RalphScreen, ScreenEnd
+from ralph_ls.cli.context import CommandWorktree, current_worktree
+from ralph_ls.cli.screen.app import OtherRun, RalphScreen, ScreenEnd
 from ralph_ls.cli.screen.feed import OutputLine, ScreenView
 from ralph_ls.cli.screen.open_screen import show_screen
+from ralph_ls.cli.screen.pages import TextPage
 from ralph_ls.cli.screen.run_pane import RunPane
 from ralph_ls.core.loop.inputs import HaltFiles
 from ralph_ls.core.views.panel.panel import panel
@@ -26,6 +28,8 @@ from ralph_ls.core.views.text.event_lines import Weight
 from ralph_ls.protocol.run.report import Usage
 from ralph_ls.protocol.run.values import EndReason, Phase
 from ralph_ls.store.layout import StateFolder, Worktree
+from tests.engine.project_builder import start_ralph, write_agent
+from tests.unit.cli.shell_agents import WORKER
 from tests.unit.core.views.document_contexts import (
     CHOOSE,
     COMMIT,
@@ -54,6 +58,7 @@ FIRST = (
     ends(1, commit=COMMIT, usage=Usage(input_tokens=24_000, output_tokens=1_000, cost_usd=0.42)),
 )
 SITUATIONS = {
+    "begun": (LIMITS,),
     "running": (*FIRST, begins(2, CHOOSE), phase(Phase.RUNNING)),
     "asks": (
         *FIRST,
@@ -169,6 +174,33 @@ class TestPictures:
         async with showing(tmp_path, monkeypatch, "asks") as (app, _):
             check(app, "asks-80x24")
 
+    async def test_only_the_colours_of_the_terminal_are_used(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async with showing(tmp_path, monkeypatch, "asks") as (app, pilot):
+            await app.add_run(place_at(tmp_path / "other"))
+            for keys in ((), ("question_mark", "slash", "k", "enter"), ("escape", "a"), ("n",)):
+                await pilot.press(*keys)
+                app.say("a message")
+                await pilot.pause()
+                assert foreign_colours(app) == set()
+
+
+def foreign_colours(app: RalphScreen) -> set[str]:
+    """Colours beyond the sixteen that users choose for their terminal."""
+    styles = [
+        segment.style
+        for strip in app.screen._compositor.render_strips()
+        for segment in strip
+        if segment.style is not None
+    ]
+    colours = [one for style in styles for one in (style.color, style.bgcolor) if one is not None]
+    return {
+        one.name
+        for one in colours
+        if not one.is_default and (one.number is None or one.number > 15)
+    }
+
 
 class GivenOrders:
     """What the keys ordered, in place of the inbox."""
@@ -248,11 +280,71 @@ class TestKeys:
             await pilot.pause()
             assert "f    change between the full screen and this form" in text_of(app)
             await pilot.press("j", "G", "g", "k", "escape")
-            app.action_iteration()
+            await pilot.press("tab", "tab", "tab", "enter")
             await pilot.pause()
-            assert "Task      Choose the storage engine" in text_of(app)
+            assert "Task       Choose the storage engine" in text_of(app)
+            assert "d shows its diff, l its log" in text_of(app)
+
+    async def test_before_the_first_iteration_there_is_no_log_and_no_diff(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async with showing(tmp_path, monkeypatch, "begun") as (app, pilot):
             await pilot.press("l")
             await wait_for_text(app, pilot, "no iteration has begun yet")
+            await pilot.press("d")
+            await wait_for_text(app, pilot, "no iteration has ended yet")
+
+    async def test_a_task_opens(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        async with showing(tmp_path, monkeypatch) as (app, pilot):
+            await pilot.press("enter")
+            await pilot.pause()
+            page = text_of(app)
+            assert "Task       Choose the storage engine" in page
+            assert "State      in work" in page
+            await pilot.press("escape", "t")
+            await pilot.pause()
+            assert text_of(app).splitlines()[1].startswith("╭─ Tasks")
+
+    async def test_the_focused_part_takes_the_window_and_gives_it_back(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async with showing(tmp_path, monkeypatch) as (app, pilot):
+            before = text_of(app)
+            await pilot.press("tab", "z")
+            await pilot.pause()
+            zoomed = text_of(app).splitlines()
+            assert zoomed[1] == f"╭─ Output {'─' * 69}╮"
+            assert zoomed[22] == f"╰{'─' * 78}╯"
+            assert not any("─ Tasks" in line for line in zoomed)
+            await pilot.press("z", "t")
+            await pilot.pause()
+            assert text_of(app) == before
+
+    async def test_a_page_is_searched(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async with showing(tmp_path, monkeypatch) as (app, pilot):
+            # Wide lines are wrapped, so that rows are more than lines.
+            lines = [Text(f"line {number} " + "x" * 90) for number in range(60)]
+            lines[50] = Text("the Needle")
+            lines[57] = Text("one more needle")
+            app.push_screen(TextPage("Log", lines))
+            await pilot.press("slash", *"needle", "enter")
+            await pilot.pause()
+            assert "the Needle" in text_of(app)
+            assert "1 of 2, n next" in text_of(app)
+            await pilot.press("n")
+            await pilot.pause()
+            assert "2 of 2, n next" in text_of(app)
+            await pilot.press("N", "slash", *"nothing", "enter")
+            await pilot.pause()
+            assert "nothing found" in text_of(app)
+            await pilot.press("slash", "x", "escape")
+            await pilot.pause()
+            assert isinstance(app.screen, TextPage)
+            await pilot.press("escape")
+            await pilot.pause()
+            assert not isinstance(app.screen, TextPage)
 
     @pytest.mark.parametrize(
         ("key", "end"), [("q", ScreenEnd.LEFT), ("ctrl+c", ScreenEnd.LEFT), ("f", ScreenEnd.PLAIN)]
@@ -272,13 +364,53 @@ class TestKeys:
             first = app.pane
             await app.add_run(place_at(tmp_path / "other"))
             await pilot.pause()
-            assert "other" in text_of(app).splitlines()[0]
+            assert text_of(app).splitlines()[0] == f" ● {tmp_path.name}  other"
             await pilot.press("right_square_bracket")
             await pilot.pause()
             assert app.pane is not first
             await pilot.press("left_square_bracket")
             await pilot.pause()
             assert app.pane is first
+
+    async def test_a_tab_shows_that_its_run_needs_the_user(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async with showing(tmp_path, monkeypatch) as (app, pilot):
+            other = OtherRun(place=place_at(tmp_path / "other"), needs_user=False)
+            app._find_others = lambda: [other]
+            app._look_for_others()
+            await wait_for_text(app, pilot, f" ● {tmp_path.name}  ● other")
+            other = OtherRun(place=other.place, needs_user=True)
+            app._look_for_others()
+            await wait_for_text(app, pilot, "▲ other")
+            await wait_for_text(app, pilot, "other waits for you; ] goes to it")
+
+
+class TestPagesOfARun:
+    async def test_history_iterations_diff_log_and_prompt(
+        self, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        agent = write_agent(tmp_path / "agents", WORKER)
+        with start_ralph(repository, "run", "--agent-command", agent) as run:
+            assert run.wait().exit_code == 0
+        monkeypatch.chdir(repository)
+        app = RalphScreen(current_worktree())
+        async with app.run_test(size=(120, 40), notifications=True) as pilot:
+            await wait_for_text(app, pilot, "✓ 2 tasks done")
+            await pilot.press("d")
+            await wait_for_text(app, pilot, "+- [x] Second task")
+            await pilot.press("escape", "l")
+            await wait_for_text(app, pilot, "I did the task. 漢字")
+            await pilot.press("escape", "h")
+            await wait_for_text(app, pilot, "Enter shows a run")
+            await pilot.press("enter")
+            await wait_for_text(app, pilot, "Enter shows all · D diff · L log")
+            await pilot.press("l")
+            await wait_for_text(app, pilot, "I did the task. 漢字")
+            await pilot.press("escape", "enter")
+            await wait_for_text(app, pilot, "TESTS_STATUS: PASSING")
+            await pilot.press("slash", *"Task: Second", "enter")
+            await wait_for_text(app, pilot, "1 of 1")
 
 
 class TestBesideARun:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.engine.project_builder import end_run, start_ralph, wait_for, write_agent
@@ -82,3 +83,21 @@ def test_the_run_of_this_terminal_is_stopped_from_its_full_screen(
         assert seen.wait() == 130
         assert is_restored(seen)
     assert "▸ Ended: stopped: stopped by Ctrl-C" in seen.text
+
+
+def test_a_killed_full_screen_leaves_the_terminal_to_the_run(
+    repository: Path, tmp_path: Path
+) -> None:
+    with running(repository, tmp_path) as seen:
+        seen.type("f")
+        seen.wait_for("First task")
+        for child in psutil.Process(seen.process.pid).children():
+            if "--in-run" in child.cmdline():
+                child.kill()
+        # The cursor moves when the plain form draws again.
+        while seen.raw.count(LEAVE) < 1:
+            seen.wait_for_more()
+        seen.wait_for("f full screen")
+        seen.type("S")
+        assert seen.wait() == 130
+        assert is_restored(seen)

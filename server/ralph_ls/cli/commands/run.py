@@ -196,7 +196,8 @@ def run_verb(
 ) -> None:
     """Run a loop: one task from the plan, a commit, and again with a fresh agent.
 
-    On a terminal, press ? for the keys. After kill -9, type stty sane.
+    On a terminal, press ? for the keys. After kill -9, type stty sane, or reset after
+    the full screen.
     """
     if run_id is not None and not RUN_ID.fullmatch(run_id):
         raise UsageError(f"--run-id {run_id!r} is not a run id")

@@ -146,7 +146,7 @@ def _is_wanted(done: str) -> bool:
 def _ask_for_answer(*, as_json: bool) -> str:
     """Show the open question with its numbered options, and ask."""
     from ralph_ls.cli.overview import open_question
-    from ralph_ls.core.views.panel.question import listed_choices
+    from ralph_ls.core.views.panel.question import answer_of, listed_choices, question_lines
 
     place = current_worktree()
     question = open_question(place.worktree.root, place.require_run())
@@ -154,14 +154,11 @@ def _ask_for_answer(*, as_json: bool) -> str:
         raise NoEngine("no question is open; see: ralph status")
     options = listed_choices(question)
     if not as_json:
-        print_text(question)
-        for number, option in enumerate(options, 1):
-            print_text(f"  {number}  {option}")
+        print_text("\n".join(question_lines(question)))
     if as_json or not sys.stdin.isatty():
         raise UsageError('this is not a terminal, so it cannot ask; write: ralph answer "…"')
     given = str(typer.prompt("Your answer" + (", or a number" if options else ""))).strip()
-    chosen = int(given) if given.isdecimal() else 0
-    return options[chosen - 1] if 0 < chosen <= len(options) else given
+    return answer_of(options, given)
 
 
 def _words(text: list[str]) -> str:

@@ -27,6 +27,7 @@ from ralph_ls.store.run.runs import FoundRun
 from ralph_ls.store.run.summary_file import shown_summary
 
 if TYPE_CHECKING:
+    from ralph_ls.cli.screen.app import OtherRun
     from ralph_ls.cli.show.key_actions import KeyActions
 
 
@@ -41,7 +42,7 @@ def watch(
     """Follow the current run live until it ends.
 
     On a terminal, on the full screen; press ? for the keys, f for the plain form. Ctrl-C stops
-    watching; the run continues.
+    watching; the run continues. After kill -9, type reset.
     """
     place = current_worktree()
     found = place.require_run()
@@ -76,15 +77,19 @@ def _watch_on_screen(place: CommandWorktree, *, in_run: int | None) -> _Form:
     return _Form.NONE
 
 
-def _other_runs() -> list[CommandWorktree]:
-    """The work trees whose runs ``ralph ps`` lists."""
+def _other_runs() -> list[OtherRun]:
+    """The live runs of the user."""
     from ralph_ls.cli.commands.runs.everywhere import newest_runs
+    from ralph_ls.cli.screen.app import OtherRun
     from ralph_ls.core.views.text.status import needs_user
 
     return [
-        CommandWorktree(worktree=worktree, state=state)
+        OtherRun(
+            place=CommandWorktree(worktree=worktree, state=state),
+            needs_user=needs_user(found.state, found.phase),
+        )
         for worktree, state, found in newest_runs()
-        if found.live or needs_user(found.state, found.phase)
+        if found.live
     ]
 
 

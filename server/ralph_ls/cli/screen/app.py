@@ -7,42 +7,39 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
+from pathlib import Path
 from typing import ClassVar, cast
 
 from rich.text import Text
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
+from textual.content import Content
+from textual.events import Resize
 from textual.widgets import ContentSwitcher, Input, Static, Tab, Tabs
 
 from ralph_ls.cli.context import CommandWorktree
-from ralph_ls.cli.screen import reading
 from ralph_ls.cli.screen.card import CardButton, CardPressed
-from ralph_ls.cli.screen.pages import RunsPage, TextPage
-from ralph_ls.cli.screen.run_pane import RunPane
-from ralph_ls.cli.screen.style import BREAKPOINTS, CSS
-from ralph_ls.cli.show.key_actions import HELP, KeyActions, LinePrompt
-from ralph_ls.core.views.report.metrics_tables import RUN_HEADINGS
+from ralph_ls.cli.screen.page_actions import PageActions
+from ralph_ls.cli.screen.run_pane import RunPane, RunShown, TaskOpened
+from ralph_ls.cli.screen.style import BREAKPOINTS, CSS, TONE_MARKS, content_style
+from ralph_ls.cli.show.key_actions import KeyActions, LinePrompt
 from ralph_ls.core.views.screen.card import ANSWER, WRITE
-from ralph_ls.core.views.screen.iterations import iteration_lines
 from ralph_ls.engine.clock import Clock
-from ralph_ls.protocol.json_output import RunMetrics
-from ralph_ls.protocol.lsp.panel import IterationRow
+from ralph_ls.protocol.lsp.panel import Tone
 
 LOOK_AGAIN = 5.0
 """Seconds between two looks for other runs of the user."""
 
 KEYS = "p pause · s stop · a answer · n note · l log · f plain · ? all keys · q leave"
-MORE_KEYS = (
-    ("h", "show the runs of this repository"),
-    ("[ ]", "go to the previous or next run of yours"),
-    ("1-9", "give this answer, if the question lists it"),
-    ("Tab", "go to the next part; arrows move in it, Enter opens"),
-    ("Esc", "close a page, or the line that you type"),
+LONG_KEYS = (
+    "p pause · s stop · a answer · n note · t tasks · l log · d diff · h runs · z zoom · f plain"
+    " · ? all keys · q leave"
 )
 
 
@@ -54,6 +51,14 @@ class ScreenEnd(StrEnum):
     """For the plain form."""
     SIGNAL = "signal"
     FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OtherRun:
+    """A live run of the user, wherever it is."""
+
+    place: CommandWorktree
+    needs_user: bool
 
 
 class RalphScreen(App[ScreenEnd]):
@@ -78,15 +83,21 @@ class RalphScreen(App[ScreenEnd]):
         *(Binding(str(number), f"option({number})", show=False) for number in range(1, 10)),
         Binding("a", "answer", show=False),
         Binding("t", "tasks", show=False),
-        Binding("l", "log", show=False),
-        Binding("d", "diff", show=False),
-        Binding("h", "runs", show=False),
+        *(
+            Binding(key, f"page('{name}')", show=False)
+            for key, name in {
+                "l": "log",
+                "d": "diff",
+                "h": "runs",
+                "question_mark": "keys",
+                "enter": "iteration",
+            }.items()
+        ),
+        Binding("z", "zoom", show=False),
         Binding("f", "leave_for('plain')", show=False),
         Binding("q", "leave", show=False),
-        Binding("question_mark", "keys", show=False),
         Binding("left_square_bracket", "run(-1)", show=False),
         Binding("right_square_bracket", "run(1)", show=False),
-        Binding("enter", "iteration", show=False),
         Binding("escape", "cancel", show=False),
         Binding("ctrl+c", "interrupt", show=False, priority=True),
         Binding("ctrl+q", "leave", show=False, priority=True),
@@ -97,7 +108,7 @@ class RalphScreen(App[ScreenEnd]):
         self,
         place: CommandWorktree,
         *,
-        find_others: Callable[[], Sequence[CommandWorktree]] = tuple,
+        find_others: Callable[[], Sequence[OtherRun]] = tuple,
         interrupt: Callable[[], None] | None = None,
         give: Callable[[str, str], list[str]] | None = None,
         is_over: Callable[[], bool] = bool,
@@ -121,13 +132,14 @@ class RalphScreen(App[ScreenEnd]):
         self._clock = clock
         self._on_signal = on_signal
         self._panes: dict[str, RunPane] = {}
+        self._tones: dict[str, Tone] = {}
         self._current = ""
         self._tabs = Tabs(id="runs")
         self._switcher = ContentSwitcher()
         self._label = Static("", id="prompt-label", markup=False)
         self._input = Input(id="prompt", compact=True)
         self._keys = Static(KEYS, id="keys", markup=False)
-        self._runs: list[RunMetrics] = []
+        self._pages = PageActions(self, lambda: self.pane, self.say)
 
     # --------------------------------------------------------------------------------- the screen
 
@@ -147,6 +159,9 @@ class RalphScreen(App[ScreenEnd]):
         self.set_interval(0.5, self._check_over)
         self.set_interval(LOOK_AGAIN, self._look_for_others)
         self._look_for_others()
+
+    def on_resize(self, event: Resize) -> None:
+        self._keys.update(LONG_KEYS if event.size.width > len(LONG_KEYS) + 1 else KEYS)
 
     def on_unmount(self) -> None:
         for pane in self._panes.values():
@@ -185,10 +200,32 @@ class RalphScreen(App[ScreenEnd]):
         self.run_worker(self._find, thread=True, group="others", exclusive=True)
 
     def _find(self) -> None:
-        known = {pane.place.worktree.root for pane in self._panes.values()}
-        for place in self._find_others():
-            if place.worktree.root not in known:
-                self.call_from_thread(cast("Callable[..., None]", self.add_run), place)
+        found = {one.place.worktree.root: one for one in self._find_others()}
+        self.call_from_thread(cast("Callable[..., None]", self._take_others), found)
+
+    async def _take_others(self, found: Mapping[Path, OtherRun]) -> None:
+        known = {pane.place.worktree.root: name for name, pane in self._panes.items()}
+        for root, other in found.items():
+            if root not in known:
+                await self.add_run(other.place)
+        for name, pane in self._panes.items():
+            if pane.view is None:
+                other_run = found.get(pane.place.worktree.root)
+                self._mark_tab(name, _tone_of(other_run))
+
+    def on_run_shown(self, event: RunShown) -> None:
+        self._mark_tab(event.name, event.tone)
+
+    def _mark_tab(self, name: str, tone: Tone) -> None:
+        """Show on a tab how its run is doing; say so where another one begins to need the user."""
+        before, self._tones[name] = self._tones.get(name), tone
+        if before is tone:
+            return
+        where = self._panes[name].place.worktree.root.name
+        label = Content.assemble((TONE_MARKS[tone], content_style(tone)), f" {where}")
+        self._tabs.query_one(f"#{name}", Tab).label = label
+        if before is not None and tone is Tone.WARNING and name != self._current:
+            self.say(f"{where} waits for you; ] goes to it")
 
     def _check_over(self) -> None:
         if self._is_over():
@@ -275,90 +312,23 @@ class RalphScreen(App[ScreenEnd]):
 
     # -------------------------------------------------------------------------------------- pages
 
+    def action_page(self, name: str) -> None:
+        """Open a page."""
+        getattr(self._pages, name)()
+
     def action_tasks(self) -> None:
         """Go to the tasks."""
         self.pane.focus_tasks()
 
-    def action_iteration(self) -> None:
-        """Show the chosen iteration whole."""
-        row = self.pane.chosen_iteration()
-        if row is None:
-            return
-        lines = []
-        for heading, text in iteration_lines(row):
-            first, *rest = text.split("\n")
-            lines.append(Text.assemble((f"{heading:10}", "dim"), first))
-            lines += [Text(f"{'':10}{one}") for one in rest]
-        lines += [Text(), Text("d shows its diff, l its log", style="dim")]
-        keys = {"d": partial(self._show_diff, row), "l": partial(self._show_log, row)}
-        self.push_screen(TextPage(f"Iteration {row.iteration}", lines, keys=keys))
+    def action_zoom(self) -> None:
+        """Give the focused part the whole window, or give it back."""
+        self.pane.zoom()
 
     def on_data_table_row_selected(self) -> None:
-        self.action_iteration()
+        self._pages.iteration()
 
-    def action_log(self) -> None:
-        """Show all that the agent of the chosen iteration printed."""
-        self._show_log(self.pane.chosen_iteration())
-
-    def _show_log(self, row: IterationRow | None) -> None:
-        view = self.pane.view
-        if row is None or view is None or view.files is None:
-            self.say("no iteration has begun yet")
-            return
-        read = partial(reading.log_of, view.files, row.start)
-        self._open(f"Log of iteration {row.iteration}", read, at_end=True)
-
-    def action_diff(self) -> None:
-        """Show what the chosen iteration changed."""
-        self._show_diff(self.pane.chosen_iteration())
-
-    def _show_diff(self, row: IterationRow | None) -> None:
-        view = self.pane.view
-        state = None if view is None else view.context.state
-        if row is not None and row.outcome is None and view is not None:
-            # What runs has changed nothing for good; the one before it has.
-            settled = [one for one in view.panel.rows if one.outcome is not None]
-            row = settled[0] if settled else None
-        if row is None or state is None:
-            self.say("no iteration has ended yet")
-            return
-        read = partial(reading.changes_in, self.pane.place, state.run, row.start)
-        self._open(f"Changes of iteration {row.iteration}", read)
-
-    def action_runs(self) -> None:
-        """Show the runs of this repository."""
-        place = self.pane.place
-
-        def work() -> None:
-            self._runs = reading.runs_of(place)
-            rows = [reading.run_row(run) for run in self._runs]
-            title = f"Runs in {place.worktree.root}"
-            page = RunsPage(title, RUN_HEADINGS, rows, self._show_run)
-            self.call_from_thread(self.push_screen, page)
-
-        self.run_worker(partial(self.pane.keys.attempt, work), thread=True, group="pages")
-
-    def _show_run(self, number: int) -> None:
-        run = self._runs[number]
-        self.push_screen(TextPage(f"Run {run.run}", reading.run_lines(run)))
-
-    def action_keys(self) -> None:
-        """Show what every key does."""
-        q = (
-            "say how to end or leave"
-            if self.pane.keys.leave is None
-            else "leave; the run continues"
-        )
-        rows = [*HELP, ("q", q), *MORE_KEYS]
-        lines = [Text.assemble((f"{key:5}", "bold"), does) for key, does in rows]
-        self.push_screen(TextPage("Keys", lines))
-
-    def _open(self, title: str, read: Callable[[], list[Text]], *, at_end: bool = False) -> None:
-        def work() -> None:
-            page = TextPage(title, read(), at_end=at_end)
-            self.call_from_thread(self.push_screen, page)
-
-        self.run_worker(partial(self.pane.keys.attempt, work), thread=True, group="pages")
+    def on_task_opened(self, event: TaskOpened) -> None:
+        self._pages.task(event.task)
 
     # ------------------------------------------------------------------------------------ leaving
 
@@ -384,6 +354,12 @@ class RalphScreen(App[ScreenEnd]):
             self.exit(ScreenEnd.LEFT)
         else:
             self._interrupt()
+
+
+def _tone_of(run: OtherRun | None) -> Tone:
+    if run is None:
+        return Tone.PLAIN
+    return Tone.WARNING if run.needs_user else Tone.ACTIVE
 
 
 class _PaneScreen:

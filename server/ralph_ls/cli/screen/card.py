@@ -60,7 +60,8 @@ class RunCard(Vertical):
         await self._buttons.remove_children()
         if card is None:
             return
-        self.border_title = Text(f"{TONE_MARKS[card.tone]} {card.title}", TONE_STYLES[card.tone])
+        mark = TONE_MARKS[card.tone]
+        self.border_title = Text.assemble((f"{mark} {card.title}", TONE_STYLES[card.tone]))
         for tone in ("bad", "good", "plain"):
             self.set_class(card.tone.value == tone, f"-{tone}")
         self._text.update(Text(card.text))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ralph_ls.cli.context import CommandWorktree
-from ralph_ls.cli.screen.app import RalphScreen, ScreenEnd
+from ralph_ls.cli.screen.app import OtherRun, RalphScreen, ScreenEnd
 from ralph_ls.store.external.foreground_process import ForegroundChannel
 
 __all__ = ["ScreenEnd", "show_screen"]
@@ -22,7 +22,7 @@ PATIENCE = 3.0
 def show_screen(
     place: CommandWorktree,
     *,
-    find_others: Callable[[], Sequence[CommandWorktree]],
+    find_others: Callable[[], Sequence[OtherRun]],
     in_run: int | None,
 ) -> ScreenEnd:
     """Show the full screen until it is left; returns why.

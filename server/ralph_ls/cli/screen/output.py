@@ -59,7 +59,7 @@ class OutputBox(Vertical):
     def show_tool(self, words: str) -> None:
         """Name the running tool; empty: none runs."""
         self._tool.set_class(bool(words), "-running")
-        self._tool.update(Text(f"⚒ {words}", style="bold cyan", overflow="ellipsis"))
+        self._tool.update(Text.assemble((f"⚒ {words}", "bold cyan")))
 
 
 def _as_text(line: OutputLine) -> Text:

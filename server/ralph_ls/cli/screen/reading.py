@@ -6,13 +6,12 @@ All of it blocks, so a worker calls it.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
 
-from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from ralph_ls.cli.context import CommandWorktree
 from ralph_ls.cli.screen.pages import diff_lines
+from ralph_ls.cli.show.iteration_details import details_rows, prompt_lines, shown_details
 from ralph_ls.core.views.model.control_chars import escape_control_chars, escape_program_output
 from ralph_ls.core.views.report.metrics_tables import (
     ITERATION_HEADINGS,
@@ -20,7 +19,7 @@ from ralph_ls.core.views.report.metrics_tables import (
     run_cells,
 )
 from ralph_ls.engine.clock import SystemClock
-from ralph_ls.protocol.json_output import RunMetrics
+from ralph_ls.protocol.json_output import IterationMetrics, RunMetrics
 from ralph_ls.protocol.run.events import IterationStarted
 from ralph_ls.store.external.git_objects import diff_between
 from ralph_ls.store.layout import RunFiles
@@ -31,6 +30,8 @@ from ralph_ls.store.run.watch import OutputChunk, RunFollower
 
 COLUMNS = ("#", "Outcome", "Done", "Files", "Tokens", "Cost", "Time", "Commit", "Task")
 """Those of an iteration that fit a small window."""
+
+HEADING_WIDTH = 11
 
 LOG_LINES = 5000
 """Lines of a log that are kept, the newest."""
@@ -80,25 +81,31 @@ def run_row(run: RunMetrics) -> tuple[str, ...]:
     return tuple(map(escape_control_chars, run_cells(run, SystemClock().local().tzinfo)))
 
 
-def run_lines(run: RunMetrics) -> list[Text]:
-    """One run with its iterations, in columns, the longest last."""
-    rows = [
-        _in_order(ITERATION_HEADINGS),
-        *(_in_order(iteration_cells(one)) for one in run.iterations),
-    ]
-    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
-    lines = [
-        Text("  ".join(set_cell_size(cell, width) for cell, width in zip(row, widths, strict=True)))
-        for row in rows
-    ]
-    for line in lines:
-        line.rstrip()
-    lines[0].stylize("bold")
-    return lines
+def iteration_row(figures: IterationMetrics) -> tuple[str, ...]:
+    """One iteration of a run as cells, below ``COLUMNS``."""
+    cells = iteration_cells(figures)
+    return tuple(
+        escape_control_chars(cells[ITERATION_HEADINGS.index(heading)]) for heading in COLUMNS
+    )
 
 
-def _in_order(cells: Sequence[str]) -> tuple[str, ...]:
-    return tuple(cells[ITERATION_HEADINGS.index(heading)] for heading in COLUMNS)
+def details_of(place: CommandWorktree, run: str, iteration: int) -> list[Text]:
+    """One iteration whole, with its prompt, as ``ralph show`` prints it."""
+    lines: list[Text] = []
+    found = shown_details(place, place.state.run(run), iteration)
+    for heading, text in details_rows(found):
+        lines += heading_lines(heading, escape_program_output(text))
+    return [*lines, Text(), *map(Text, prompt_lines(found))]
+
+
+def heading_lines(heading: str, text: str) -> list[Text]:
+    """A heading, and beside it a text of any lines."""
+    first, *rest = text.split("\n")
+    width = HEADING_WIDTH
+    return [
+        Text.assemble((f"{heading:{width}}", "dim"), first),
+        *(Text(f"{'':{width}}{one}") for one in rest),
+    ]
 
 
 def _log_lines(pieces: deque[str]) -> list[Text]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import cast
 
 from rich.cells import cell_len
@@ -11,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical, VerticalScroll
+from textual.message import Message
 from textual.widgets import DataTable, OptionList, Static
 from textual.widgets.option_list import Option
 
@@ -23,16 +25,37 @@ from ralph_ls.cli.show.key_actions import KeyActions
 from ralph_ls.core.views.screen.activity import Activity
 from ralph_ls.core.views.screen.card import card_view
 from ralph_ls.core.views.screen.headline import headline
-from ralph_ls.core.views.screen.iterations import HEADINGS, iteration_cells, outcome_tone
+from ralph_ls.core.views.screen.iterations import (
+    HEADINGS,
+    NARROW_HEADINGS,
+    iteration_cells,
+    narrow_cells,
+    outcome_tone,
+)
 from ralph_ls.core.views.screen.meters import MeterLine, bar, meter_lines
 from ralph_ls.core.views.screen.tasks import TaskLine, task_lines
 from ralph_ls.engine.clock import Clock, SystemClock
-from ralph_ls.protocol.lsp.panel import IterationRow
+from ralph_ls.protocol.lsp.panel import IterationRow, TaskRow, Tone
 
 BAR_WIDTH, SHORT_BAR_WIDTH = 10, 5
 
 LONGEST_CELL = 48
 """Columns of a cell of the iterations; the whole text is a key away."""
+
+
+@dataclass
+class TaskOpened(Message):
+    """A task was chosen in the list."""
+
+    task: TaskRow
+
+
+@dataclass
+class RunShown(Message):
+    """A run was drawn, in this tone."""
+
+    name: str
+    tone: Tone
 
 
 class RunPane(Vertical):
@@ -48,6 +71,7 @@ class RunPane(Vertical):
         self._unfolded = False
         self._lines: tuple[TaskLine, ...] = ()
         self._rows: tuple[IterationRow, ...] = ()
+        self._drawn_narrow = False
         self._feed: WorktreeFeed | None = None
         self._clock = SystemClock() if clock is None else clock
         self._stopped = threading.Event()
@@ -99,6 +123,14 @@ class RunPane(Vertical):
         """Go to the list of tasks."""
         self._tasks.focus()
 
+    def zoom(self) -> None:
+        """Give the focused part the whole window, or give it back."""
+        body = self.query_one(".body")
+        is_zoomed = body.has_class("-zoomed")
+        for box in body.children:
+            box.set_class(not is_zoomed and (box.has_focus or box.has_focus_within), "-zoom")
+        body.set_class(not is_zoomed and bool(body.query(".-zoom")), "-zoomed")
+
     def _take_view(self, view: ScreenView) -> None:
         """From the feed's thread, which waits until it is drawn."""
         if not self._stopped.is_set():
@@ -116,6 +148,7 @@ class RunPane(Vertical):
         self._draw_tasks()
         self._draw_iterations()
         await self.card.show(card_view(view.panel))
+        self.post_message(RunShown(self.id or "", view.panel.tone))
 
     def show_output(self, lines: list[OutputLine], activity: Activity) -> None:
         """Add lines of output."""
@@ -124,16 +157,23 @@ class RunPane(Vertical):
         self._draw_tool()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """The line of the done tasks folds and unfolds them."""
+        """A task opens; the line of the done tasks folds and unfolds them."""
         event.stop()
-        if self._lines[event.option_index].task is None:
+        chosen = self._lines[event.option_index].task
+        if chosen is None:
             self._unfolded = not self._unfolded
             self._draw_tasks()
+            return
+        for task in () if self.view is None else self.view.plan.tasks:
+            if task.id == chosen:
+                self.post_message(TaskOpened(task))
+                return
 
     def on_resize(self) -> None:
         self._draw_headline()
         self._draw_tasks()
         self._draw_facts()
+        self._draw_iterations()
 
     def _tick(self) -> None:
         """Between two events time passes."""
@@ -149,13 +189,11 @@ class RunPane(Vertical):
         if self.view is None:
             return
         shown = self.view.panel
-        style = TONE_STYLES[shown.tone]
-        text = Text(f"{TONE_MARKS[shown.tone]} ", style=style, overflow="ellipsis", no_wrap=True)
+        style = TONE_STYLES[shown.tone] or "bold"
         first, *rest = headline(self.view.context, shown, self._clock.now())
-        text.append(first, style=style or "bold")
+        text = Text.assemble((f"{TONE_MARKS[shown.tone]} {first}", style))
         for words in rest:
-            text.append(" · ", style="dim")
-            text.append(words, style="")
+            text.append(" · ", style="dim").append(words)
         self._headline.update(text)
 
     def _draw_tasks(self) -> None:
@@ -169,11 +207,15 @@ class RunPane(Vertical):
             self._tasks.highlighted = min(at or 0, len(self._lines) - 1)
         self._tasks.border_subtitle = Text(self.view.plan.path)
 
+    @property
+    def _is_narrow(self) -> bool:
+        return self.app.size.width < NARROW
+
     def _draw_facts(self) -> None:
         if self.view is None:
             return
         now, zone = self._clock.now(), self._clock.local().tzinfo
-        width = BAR_WIDTH if self.app.size.width >= NARROW else SHORT_BAR_WIDTH
+        width = SHORT_BAR_WIDTH if self._is_narrow else BAR_WIDTH
         table = Table.grid(padding=(0, 1))
         table.add_column(style="dim", no_wrap=True)
         table.add_column()
@@ -182,15 +224,20 @@ class RunPane(Vertical):
         self._facts.update(table)
 
     def _draw_iterations(self) -> None:
-        if self.view is None or self._rows == self.view.panel.rows or not self.view.panel.rows:
+        if self.view is None or not self.view.panel.rows:
             return
-        self._rows = self.view.panel.rows
+        is_narrow = self._is_narrow
+        if (self.view.panel.rows, is_narrow) == (self._rows, self._drawn_narrow):
+            return
+        self._rows, self._drawn_narrow = self.view.panel.rows, is_narrow
         at = self._table.cursor_row
         cells = [
-            tuple(" ".join(cell.split()) for cell in iteration_cells(row)) for row in self._rows
+            tuple(" ".join(cell.split()) for cell in _iteration_cells(row, is_narrow=is_narrow))
+            for row in self._rows
         ]
         self._table.clear(columns=True)
-        for heading, column in zip(HEADINGS, zip(*cells, strict=True), strict=True):
+        headings = NARROW_HEADINGS if is_narrow else HEADINGS
+        for heading, column in zip(headings, zip(*cells, strict=True), strict=True):
             width = min(LONGEST_CELL, max(cell_len(cell) for cell in (heading, *column)))
             self._table.add_column(heading, width=width)
         for row, shown in zip(self._rows, cells, strict=True):
@@ -201,9 +248,14 @@ class RunPane(Vertical):
         self._table.border_subtitle = "Enter opens"
 
 
+def _iteration_cells(row: IterationRow, *, is_narrow: bool) -> tuple[str, ...]:
+    return narrow_cells(row, TONE_MARKS[outcome_tone(row)]) if is_narrow else iteration_cells(row)
+
+
 def _task_text(line: TaskLine, width: int) -> Text:
-    text = Text(f"{line.mark} ", style=TONE_STYLES[line.tone])
-    text.append(line.text, style="bold" if line.mark == "▶" else "")
+    style = TONE_STYLES[line.tone]
+    text = Text.assemble((f"{line.mark} ", style))
+    text.append(line.text, style=style if line.mark == "▶" else None)
     if line.words:
         text.append(f"  {line.words}", style="dim")
     text.truncate(width, overflow="ellipsis")

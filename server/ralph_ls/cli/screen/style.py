@@ -34,6 +34,13 @@ WEIGHT_STYLES = {
     Weight.BAD: "bold red",
 }
 
+
+def content_style(tone: Tone) -> str:
+    """A tone for Textual's own texts, where ``red`` is a fixed colour and not the terminal's."""
+    *more, last = TONE_STYLES[tone].split() or [""]
+    return " ".join([*more, f"ansi_{last}"]) if last else ""
+
+
 NARROW, WIDE = 100, 160
 """Columns from which there is more room than in a small window, and from which there is much."""
 
@@ -60,6 +67,9 @@ RunPane { height: 1fr; layout: vertical; }
     background: ansi_default;
 }
 .box:focus, .box:focus-within { border: round ansi_cyan; }
+.body.-zoomed { layout: vertical; }
+.body.-zoomed .box { display: none; }
+.body.-zoomed .box.-zoom { display: block; }
 .tasks { padding: 0; overflow-x: hidden; scrollbar-size: 1 1; }
 .iterations { padding: 0; scrollbar-size: 0 1; }
 .facts { padding: 0 1; scrollbar-size: 1 1; }
@@ -94,7 +104,9 @@ RunCard Button:focus { text-style: reverse bold; }
 #keys { height: 1; padding: 0 1; text-style: dim; text-wrap: nowrap; text-overflow: ellipsis; }
 #keys.-hidden { display: none; }
 Toast { background: ansi_default; border: round ansi_cyan; color: ansi_default; }
-TextPage, RunsPage { align: center middle; background: ansi_default; }
+.search { height: 1; border: none; padding: 0 1; display: none; background: ansi_default; }
+.search.-shown { display: block; }
+TextPage, TablePage { align: center middle; background: ansi_default; }
 .page { width: 100%; height: 1fr; }
 .page-text { height: auto; padding: 0 1; }
 """

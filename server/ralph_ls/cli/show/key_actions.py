@@ -175,22 +175,18 @@ class KeyActions:
 
     def answer(self) -> None:
         from ralph_ls.cli.overview import open_question
-        from ralph_ls.core.views.panel.question import listed_choices
+        from ralph_ls.core.views.panel.question import answer_of, listed_choices, question_lines
 
         question = open_question(self.place.worktree.root, self._require_live())
         if question is None:
             self._say("no question is open")
             return
         options = listed_choices(question)
-        self._say(question)
-        for number, option in enumerate(options, 1):
-            self._say(f"  {number}  {option}")
-
-        def send(typed: str) -> None:
-            chosen = int(typed) if typed.isdecimal() else 0
-            self.send_answer(options[chosen - 1] if 0 < chosen <= len(options) else typed)
-
-        self.prompt = LinePrompt("Answer:", send)
+        for line in question_lines(question):
+            self._say(line)
+        self.prompt = LinePrompt(
+            "Answer:", lambda typed: self.send_answer(answer_of(options, typed))
+        )
 
     def send_answer(self, words: str) -> None:
         """Answer the open question."""

@@ -34,6 +34,11 @@ _SEQUENCE = re.compile(r"\x1b(?:\[[0-9;?]*[@-~]|O.)")
 _BEGUN_SEQUENCE = re.compile(r"\x1b[\[O][0-9;?]*")
 _PASTE_BEGINS, _PASTE_ENDS = "\x1b[200~", "\x1b[201~"
 _PASTE_ON, _PASTE_OFF = "\x1b[?2004h", "\x1b[?2004l"
+_SCREEN_OFF = (
+    "".join(f"\x1b[?{mode}l" for mode in (1000, 1002, 1003, 1004, 1006, 1015, 2004, 2048, 1049))
+    + "\x1b[<u\x1b[?25h\x1b[0m"
+)
+"""Ends reports of mouse, focus, paste and size, the second screen and long key codes."""
 
 IDLE = 0.3
 """Seconds between two looks at whether this process is in the foreground again."""
@@ -105,6 +110,7 @@ class Keyboard:
     def __init__(self, handle: Callable[[Key], None]) -> None:
         self._handle = handle
         self._saved: list[Any] | None = None
+        self._before: list[Any] | None = None
         self._is_closed = threading.Event()
         self._handlers: dict[int, Any] = {}
         self._thread = threading.Thread(target=self._read, name="keyboard", daemon=True)
@@ -147,6 +153,15 @@ class Keyboard:
                 termios.tcflush(descriptor, termios.TCIFLUSH)
                 self._write(_PASTE_OFF)
 
+    def repair(self) -> None:
+        """Undo what another program, which was killed, left in the terminal."""
+        import termios
+
+        if self._before is not None and _is_foreground():
+            with contextlib.suppress(OSError, termios.error, ValueError):
+                termios.tcsetattr(sys.stdin.fileno(), termios.TCSANOW, self._before)
+                self._write(_SCREEN_OFF)
+
     def _set_mode(self) -> None:
         import termios
 
@@ -157,7 +172,7 @@ class Keyboard:
             wanted[3] &= ~(termios.ICANON | termios.ECHO)
             wanted[6][termios.VMIN], wanted[6][termios.VTIME] = 1, 0
             termios.tcsetattr(descriptor, termios.TCSANOW, wanted)
-            self._saved = saved
+            self._saved = self._before = saved
             self._write(_PASTE_ON)
 
     def _write(self, sequence: str) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -27,6 +28,7 @@ from ralph_ls.store.run.watch import OUTPUT_BACKLOG, RunFollower
 if TYPE_CHECKING:
     from ralph_ls.cli.context import CommandWorktree
     from ralph_ls.cli.show.key_actions import KeyActions
+    from ralph_ls.cli.show.keyboard import Keyboard
     from ralph_ls.store.external.foreground_process import ForegroundProcess
 
 STUCK_READER_SECONDS = 5.0
@@ -154,7 +156,7 @@ def reading_keys(
     keys = KeyActions(place=place, by=by, leave=leave)
     keyboard = Keyboard(keys.handle)
     if can_show_screen() and leave is None:
-        beside = ScreenBesideRun(keys, keyboard.restore)
+        beside = ScreenBesideRun(keys, keyboard)
         keys.full_screen, keys.end_full_screen = beside.show, beside.end
     keyboard.start()
     try:
@@ -169,9 +171,9 @@ class ScreenBesideRun:
     Keys are read again, and lines shown, once it has ended. It ends with the run.
     """
 
-    def __init__(self, keys: KeyActions, release_terminal: Callable[[], None]) -> None:
+    def __init__(self, keys: KeyActions, keyboard: Keyboard) -> None:
         self._keys = keys
-        self._release_terminal = release_terminal
+        self._keyboard = keyboard
         self._lock = threading.Lock()
         self._process: ForegroundProcess | None = None
         self._is_over = False
@@ -187,12 +189,13 @@ class ScreenBesideRun:
             with self._lock:
                 if self._is_over:
                     return
-                self._release_terminal()
+                self._keyboard.restore()
                 root = self._keys.place.worktree.root
                 self._process = ForegroundProcess(
                     ["watch", "--in-run"], cwd=root, environment=os.environ
                 )
-            self._process.serve(self._give)
+            if self._process.serve(self._give) == -signal.SIGKILL:
+                self._keyboard.repair()
 
     def _give(self, order: str, text: str) -> list[str]:
         from ralph_ls.protocol.errors import RalphError

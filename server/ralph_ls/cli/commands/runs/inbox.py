@@ -81,6 +81,8 @@ def inbox_verb(
 
 
 def _show(item: OpenItem) -> None:
+    from ralph_ls.core.views.panel.question import question_lines
+
     when = ""
     if item.since is not None:
         from ralph_ls.core.views.text.status import clock_words
@@ -89,10 +91,9 @@ def _show(item: OpenItem) -> None:
         when = f" · {clock_words(item.since, since=now, zone=now.tzinfo)}"
     iteration = "" if item.iteration is None else f" · iteration {item.iteration}"
     print_text(f"{item.number}  {item.kind.value} · {short_path(item.workspace)}{iteration}{when}")
-    for line in item.text.splitlines():
+    is_question = item.kind is OpenKind.QUESTION
+    for line in question_lines(item.text) if is_question else item.text.splitlines():
         print_text(f"   {line}".rstrip())
-    for number, option in enumerate(item.options, 1):
-        print_text(f"     {number}  {option}")
     print_text(f"   → {item.command}\n")
 
 
@@ -169,6 +170,7 @@ def _listed_keys() -> list[object] | None:
 
 
 def _answer(number: int | None, text: str, *, as_json: bool) -> None:
+    from ralph_ls.core.views.panel.question import answer_of
     from ralph_ls.store.run.ancestry import require_outside_all
 
     require_outside_all(state_root(os.environ) / "worktrees", "ralph inbox answer")
@@ -177,9 +179,7 @@ def _answer(number: int | None, text: str, *, as_json: bool) -> None:
     item = _item_at(number)
     if item.kind is not OpenKind.QUESTION:
         raise UsageError(f"{number} is not a question ({item.kind.value}); type: {item.command}")
-    chosen = int(text) if text.isdecimal() else 0
-    words = item.options[chosen - 1] if 0 < chosen <= len(item.options) else text
-    _send(Path(item.workspace), words, as_json=as_json)
+    _send(Path(item.workspace), answer_of(item.options, text), as_json=as_json)
 
 
 def _item_at(number: int) -> OpenItem:

@@ -7,7 +7,7 @@ them unambiguously; otherwise the user writes an answer. No choice is invented.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from ralph_ls.core.plan.parse.titles import title_id
@@ -84,7 +84,7 @@ def listed_choices(question: str) -> tuple[str, ...]:
 
 def labelled_choices(question: str) -> tuple[tuple[str, str], ...]:
     """The choices, each after the label that it has in the question: ``(a)``, ``1.`` or none."""
-    text = "\n".join(line.rstrip() for line in question.strip().splitlines())
+    text = _trimmed(question)
     if len(text) > MAX_QUESTION_CHARS:
         return ()
     for read, labels in _READERS:
@@ -92,6 +92,37 @@ def labelled_choices(question: str) -> tuple[tuple[str, str], ...]:
         if _are_choices(found):
             return tuple(zip(labels or [""] * len(found), found, strict=False))
     return ()
+
+
+def question_stem(question: str) -> str:
+    """The question without the lines that list its choices; whole where it is nothing but those.
+
+    For callers that list the choices themselves. Total.
+    """
+    text = _trimmed(question)
+    if len(text) > MAX_QUESTION_CHARS:
+        return question
+    for read, marker in _LINE_READERS:
+        items = read(text)
+        if _are_choices([_tidy(item) for item in items]):
+            return _without_items(text, marker, items) or question
+    return question
+
+
+def question_lines(question: str) -> list[str]:
+    """The question, and below it its choices, each with the number that answers it. Total."""
+    choices = enumerate(listed_choices(question), 1)
+    return [*question_stem(question).splitlines(), *(f"  {n}  {choice}" for n, choice in choices)]
+
+
+def answer_of(options: Sequence[str], typed: str) -> str:
+    """The option that a typed number names, else what was typed. Total."""
+    number = int(typed) if typed.isascii() and typed.isdigit() and len(typed) < 3 else 0
+    return options[number - 1] if 0 < number <= len(options) else typed
+
+
+def _trimmed(question: str) -> str:
+    return "\n".join(line.rstrip() for line in question.strip().splitlines())
 
 
 _MARKED = r"\*{{0,2}}{}\*{{0,2}}"
@@ -204,6 +235,20 @@ _READERS: tuple[tuple[Callable[[str], list[str]], tuple[str, ...]], ...] = (
     (_either, ()),
 )
 """The readers of choices in the order in which they are tried, with the labels of their choices."""
+
+_LINE_READERS: tuple[tuple[Callable[[str], list[str]], re.Pattern[str]], ...] = (
+    (_lettered_lines, _LETTERED_LINE),
+    (_numbered_lines, _NUMBERED_LINE),
+    (_bullets, _BULLET),
+)
+"""The first of these readers, with what begins each line of a choice."""
+
+
+def _without_items(text: str, marker: re.Pattern[str], items: list[str]) -> str:
+    found = list(marker.finditer(text))
+    for match, item in reversed(list(zip(found, items, strict=True))):
+        text = text[: match.start()] + text[match.end() + len(item) :]
+    return re.sub(r"\n{3,}", "\n\n", text).strip()
 
 
 _TAIL = re.compile(r"[\s,;.?]*(?:\b(?:or|and))?[\s,;.?]*\Z", re.IGNORECASE)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ralph_ls.core.views.panel.question import question_stem
 from ralph_ls.protocol.lsp.panel import Action, Card, Panel, QuestionView, Tone, Verb
 
 ANSWER, WRITE, ORDER = "answer", "write", "order"
@@ -46,9 +47,11 @@ def card_view(panel: Panel) -> CardView | None:
     if card is None or card.kind in HIDDEN:
         return None
     is_open = question is not None and question.answer is None
-    answers = _answers(question) if is_open and question is not None else ()
+    answers = tuple(_answers(question)) if is_open and question is not None else ()
     orders = _orders(card, panel) if panel.live else ()
-    text = card.text if panel.live else "\n".join(filter(None, (card.text, *_next(panel))))
+    text = question_stem(card.text) if answers else card.text
+    if not panel.live:
+        text = "\n".join(filter(None, (text, *_next(panel))))
     return CardView(title=card.title, tone=card.tone, text=text, buttons=(*answers, *orders))
 
 

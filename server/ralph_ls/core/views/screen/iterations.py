@@ -10,6 +10,9 @@ from ralph_ls.protocol.run.values import Outcome
 
 HEADINGS = ("#", "Outcome", "Evidence", "Claim", "Time", "Cost", "Task")
 
+NARROW_HEADINGS = ("#", "", "Evidence", "Claim")
+"""In a small window: evidence beside claim, the outcome as a mark; a key shows all of it."""
+
 OUTCOME_TONES = {
     Outcome.PROGRESS: Tone.GOOD,
     Outcome.NO_PROGRESS: Tone.WARNING,
@@ -31,6 +34,13 @@ def iteration_cells(row: IterationRow) -> tuple[str, ...]:
     )
 
 
+def narrow_cells(row: IterationRow, mark: str) -> tuple[str, ...]:
+    """The cells of an iteration, below ``NARROW_HEADINGS``. Total."""
+    number, outcome, _, claim, *_ = iteration_cells(row)
+    evidence = outcome if row.outcome is None else _evidence(row, commit=False)
+    return (number, mark, evidence or outcome, claim)
+
+
 def outcome_tone(row: IterationRow) -> Tone:
     """What the outcome means."""
     if row.outcome is None:
@@ -44,12 +54,12 @@ def _outcome(row: IterationRow) -> str:
     return row.failure or (CONFIRMED if row.confirmed else OUTCOME_WORDS[row.outcome])
 
 
-def _evidence(row: IterationRow) -> str:
+def _evidence(row: IterationRow, *, commit: bool = True) -> str:
     """``2 files · 1 task · a1b2c3d``; empty until it is gathered."""
     parts = [] if row.files is None else [count_of(row.files, "file")]
     if row.tasks_done:
         parts.append(count_of(row.tasks_done, "task"))
-    if row.commit is not None:
+    if row.commit is not None and commit:
         parts.append(row.commit[:7])
     return " · ".join(parts)
 

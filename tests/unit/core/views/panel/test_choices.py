@@ -5,7 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph_ls.core.views.model.control_chars import escape_control_chars
-from ralph_ls.core.views.panel.question import MAX_CHOICE_CHARS, MAX_QUESTION_CHARS, listed_choices
+from ralph_ls.core.views.panel.question import (
+    MAX_CHOICE_CHARS,
+    MAX_QUESTION_CHARS,
+    answer_of,
+    listed_choices,
+    question_lines,
+    question_stem,
+)
 
 LISTS = [
     pytest.param("red or blue?", ("red", "blue"), id="either"),
@@ -90,3 +97,41 @@ def test_nothing_is_ever_invented(question: str) -> None:
     found = listed_choices(question)
     assert len(found) != 1
     assert all(choice and choice in whole for choice in found)
+
+
+@pytest.mark.parametrize(
+    ("question", "stem"),
+    [
+        ("Which one?\n1. SQLite\n2. MySQL", "Which one?"),
+        (
+            "Which one?\n\n(a) SQLite\n(b) MySQL\n\nIt stays for years.",
+            "Which one?\n\nIt stays for years.",
+        ),
+        (
+            "Which one?\n- SQLite\n  in a file\n- MySQL",
+            "Which one?\n- SQLite\n  in a file\n- MySQL",
+        ),
+        ("Which one?\n- SQLite\n- MySQL", "Which one?"),
+        ("SQLite or MySQL?", "SQLite or MySQL?"),
+        ("Which: (a) SQLite, (b) MySQL?", "Which: (a) SQLite, (b) MySQL?"),
+        ("1. SQLite\n2. MySQL", "1. SQLite\n2. MySQL"),
+        ("Which one?", "Which one?"),
+        ("x" * (MAX_QUESTION_CHARS + 1), "x" * (MAX_QUESTION_CHARS + 1)),
+    ],
+)
+def test_the_stem_has_no_lines_of_choices(question: str, stem: str) -> None:
+    assert question_stem(question) == stem
+
+
+def test_choices_are_listed_once_with_the_numbers_that_answer_them() -> None:
+    lines = ["Which one?", "  1  SQLite", "  2  MySQL"]
+    assert question_lines("Which one?\n(a) SQLite\n(b) MySQL") == lines
+    assert question_lines("Why?") == ["Why?"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "answer"),
+    [("1", "SQLite"), ("2", "MySQL"), ("3", "3"), ("0", "0"), ("²", "²"), ("9" * 5000, "9" * 5000)],
+)
+def test_a_number_is_the_choice_that_has_it(typed: str, answer: str) -> None:
+    assert answer_of(("SQLite", "MySQL"), typed) == answer

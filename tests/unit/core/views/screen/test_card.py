@@ -37,6 +37,9 @@ class TestCard:
             "2 MySQL",
             "a Write another answer",
         ]
+        card = shown(*WORKS, question, PARKED)
+        assert card is not None
+        assert card.text == "Which one?"
 
     def test_a_question_without_options_is_answered_in_words(self) -> None:
         assert labels(*WORKS, asked(3, "How so?"), PARKED) == ["a Write an answer"]

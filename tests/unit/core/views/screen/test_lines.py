@@ -6,13 +6,19 @@ from datetime import timedelta
 
 import pytest
 
+from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.core.views.panel.panel import panel
 from ralph_ls.core.views.panel.rows import plan_rows
 from ralph_ls.core.views.screen.activity import Activity, after_message
 from ralph_ls.core.views.screen.headline import headline
-from ralph_ls.core.views.screen.iterations import iteration_cells, iteration_lines, outcome_tone
+from ralph_ls.core.views.screen.iterations import (
+    iteration_cells,
+    iteration_lines,
+    narrow_cells,
+    outcome_tone,
+)
 from ralph_ls.core.views.screen.meters import MeterLine, bar, meter_lines
-from ralph_ls.core.views.screen.tasks import task_lines
+from ralph_ls.core.views.screen.tasks import task_lines, task_page_lines
 from ralph_ls.protocol.lsp.panel import IterationRow, PlanRows, TaskRow, Tone
 from ralph_ls.protocol.run.events import AgentStarted
 from ralph_ls.protocol.run.messages import (
@@ -81,6 +87,37 @@ class TestTasks:
         lines = task_lines(PlanRows(tasks=(row("a"), row("b", TaskState.DONE))))
         assert [line.task for line in lines] == ["a", None]
         assert lines[-1].words == "Enter lists them"
+
+    def test_a_task_is_shown_whole_with_what_the_plan_says_below_it(self) -> None:
+        notes = "\n  Use the bank's form.\n  - [ ] A refund works\n"
+        text = f"# Plan\n\n- [ ] Pay by card\n{notes}- [ ] Print\n"
+        context = seen(text=text)
+        plan = plan_rows(context, uri=None, path="fix_plan.md")
+        shown = task_page_lines(plan.tasks[0], plan, context)
+        assert shown == (
+            ("Task", "Pay by card"),
+            ("Id", plan.tasks[0].id),
+            ("State", "todo"),
+            ("Section", "Plan"),
+            ("Plan", "fix_plan.md:3"),
+            ("Notes", "Use the bank's form.\n- [ ] A refund works"),
+        )
+        assert "Notes" not in dict(task_page_lines(plan.tasks[-1], plan, context))
+
+    def test_criteria_of_a_plan_that_is_no_markdown_are_listed(self) -> None:
+        task = TaskRow(
+            id="a",
+            title="Print",
+            state=TaskState.TODO,
+            line=1,
+            criteria=("red", "blue"),
+            in_work=True,
+        )
+        plan = PlanRows(path="prd.json", tasks=(task,))
+        shown = dict(task_page_lines(task, plan, seen(kind=PlanKind.STORIES)))
+        assert (shown["Criteria"], shown["State"]) == ("- red\n- blue", "in work")
+        gone = seen(text="# Plan\n")
+        assert "Notes" not in dict(task_page_lines(task, plan, gone))
 
     def test_a_plan_without_tasks_has_no_lines(self) -> None:
         assert marked() == []
@@ -155,6 +192,12 @@ class TestMeters:
 
 
 class TestIterations:
+    def test_in_a_small_window_the_outcome_is_where_no_evidence_is(self) -> None:
+        running = IterationRow(iteration=1, start=1, files=0)
+        assert narrow_cells(running, "●") == ("1", "●", "running", "")
+        failed = IterationRow(iteration=1, start=1, outcome=Outcome.LOST, failure="crashed")
+        assert narrow_cells(failed, "✗") == ("1", "✗", "crashed", "")
+
     def test_the_claim_is_beside_the_evidence(self) -> None:
         one = IterationRow(
             iteration=2,
@@ -181,6 +224,8 @@ class TestIterations:
             "$0.42",
             "Write it",
         )
+        narrow = ("2.2", "✓", "2 files · 1 task", "COMPLETE · 4 files · tests PASSING")
+        assert narrow_cells(one, "✓") == narrow
         lines = dict(iteration_lines(one))
         assert lines["Iteration"] == "2.2 (start 3)"
         assert "Work" not in lines
