@@ -34,7 +34,9 @@ PATIENCE = 60.0
 Message = dict[str, Any]
 Params = dict[str, Any]
 
-ALWAYS_EXPECTED = frozenset({"textDocument/publishDiagnostics", "$/progress"})
+ALWAYS_EXPECTED = frozenset(
+    {"textDocument/publishDiagnostics", "$/progress", "window/showMessage", "window/logMessage"}
+)
 """What LSP sends to everybody; tests of features look at it."""
 
 

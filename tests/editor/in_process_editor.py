@@ -40,6 +40,7 @@ from ralph_ls.editor.lsp.codec import make_converter
 from ralph_ls.editor.lsp.framing import FrameReader
 from ralph_ls.editor.lsp.language_server import RalphLanguageServer
 from ralph_ls.editor.push import diagnostics
+from ralph_ls.editor.worktree.reviews import Reviews
 from ralph_ls.editor.worktree.snapshot import WorkspaceSnapshot
 from ralph_ls.editor.worktree.workspaces import Workspaces, WorkspaceView
 from ralph_ls.protocol.lsp.options import EditorOptions
@@ -83,6 +84,7 @@ class View(WorkspaceView):
         self.issues = None
         self.optional: tuple[str, ...] = ()
         self.now = WorkspaceSnapshot()
+        self.unapproved = 0
 
     @property
     def root(self) -> Path:
@@ -116,6 +118,9 @@ class View(WorkspaceView):
     def progress_path(self) -> Path:
         return self.root / "PROGRESS.md"
 
+    def n_unapproved(self) -> int:
+        return self.unapproved
+
     def picture(self) -> WorkspaceSnapshot:
         return self.now
 
@@ -132,6 +137,7 @@ class Views(Workspaces):
         """Names of plans besides the main one."""
         self.time = datetime(2026, 1, 31, 12, 5, tzinfo=UTC)
         self.now = lambda: self.time
+        self.reviews = Reviews()
         self._listeners: list[Callable[[Any], None]] = []
 
     def of_document(self, uri: str) -> tuple[WorkspaceView, FileKind] | None:

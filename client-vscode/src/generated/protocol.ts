@@ -2638,6 +2638,8 @@ export interface StartParams {
   /** Of one iteration. */
   readonly timeout?: number | string;
   readonly onHalt?: OnHalt;
+  /** Rewrite the plan first; what is in progress is reopened. */
+  readonly replan?: boolean;
   /** Continue the last run that did not end with 0, instead of starting a new one. */
   readonly resume?: boolean;
 }

@@ -80,6 +80,10 @@ class RunFiles:
         """Prompt of an iteration."""
         return self.folder / f"iteration-{start:03d}.prompt.md"
 
+    def changes(self, start: int) -> Path:
+        """Changes of an iteration as a patch, once an editor has asked for them."""
+        return self.folder / f"iteration-{start:03d}.diff"
+
     @property
     def scratch(self) -> Path:
         """Folder for the agent outside the tree, kept as long as the run's files."""
@@ -109,6 +113,10 @@ class StateFolder:
     def saves(self) -> Path:
         """The user's saves of the plan, which the engine reads."""
         return self.folder / "saves.jsonl"
+
+    def review(self, subject: str) -> Path:
+        """What an editor shows before an ``approval`` or a ``rollback``."""
+        return self.folder / f"{subject}.txt"
 
     @property
     def runs(self) -> Path:

@@ -84,6 +84,7 @@ async def ask(
     """The actions at these lines, for the remarks that the client was sent for them."""
     assert view.plan_path is not None
     uri = view.plan_path.as_uri()
+    last = more.get("last", (lines[1], 0))
     if not editor.documents.is_open(uri):
         editor.open(view.plan_path, PLAN)
     await editor.quiet()
@@ -94,15 +95,15 @@ async def ask(
         if lines[0] <= one["range"]["start"]["line"] <= lines[1]
     ]
     context: dict[str, Any] = {
-        "diagnostics": [*remarks, *more.get("others", ())],
+        "diagnostics": [] if more.get("blind") else [*remarks, *more.get("others", ())],
         "triggerKind": more.get("trigger", AUTOMATIC),
     }
     if only is not None:
         context["only"] = list(only)
-    first, last = ({"line": line, "character": 0} for line in lines)
+    first = {"line": lines[0], "character": 0}
     params = {
         "textDocument": {"uri": uri},
-        "range": {"start": first, "end": last},
+        "range": {"start": first, "end": {"line": last[0], "character": last[1]}},
         "context": context,
     }
     found: list[Message] = await editor.request("textDocument/codeAction", params)
@@ -115,11 +116,16 @@ def fixes(found: list[Message]) -> list[tuple[str, str, Any, list[str]]]:
             one["title"],
             one["command"]["command"],
             one["command"]["arguments"][0],
-            [remark["code"] for remark in one["diagnostics"]],
+            [remark["code"] for remark in one.get("diagnostics", ())],
         )
         for one in found
-        if one.get("kind") == "quickfix"
+        if one.get("kind") == "quickfix" and "command" in one
     ]
+
+
+def commands(found: list[Message]) -> dict[str, str]:
+    """The commands of these actions by their titles."""
+    return {one["title"]: one["command"]["command"] for one in found if "command" in one}
 
 
 async def test_a_question_can_be_answered(editor: InProcessEditor, view: View) -> None:
@@ -172,19 +178,30 @@ async def test_a_dead_engine_can_be_followed_by_another(
     ]
 
 
-async def test_remarks_of_others_and_of_another_day_have_no_remedy(
+async def test_remarks_of_the_client_alone_offer_no_remedy(
     editor: InProcessEditor, view: View
 ) -> None:
     nowhere = {"line": 0, "character": 0}
     remark = {"range": {"start": nowhere, "end": nowhere}, "message": "m", "code": "breaker-open"}
     others = [{**remark, "source": "ralph"}, {**remark, "source": "spell"}, remark]
-    assert await ask(editor, view, (0, 0), others=others) == []
+    assert fixes(await ask(editor, view, (0, 0), others=others)) == []
+
+
+async def test_a_remedy_needs_no_diagnostics_of_the_client(
+    editor: InProcessEditor, view: View
+) -> None:
+    view.now = picture_of(breaker(BreakerState.OPEN))
+    named = {"workspace": view.uri, "run": RUN}
+    assert fixes(await ask(editor, view, (0, 0), blind=True)) == [
+        ("Reset breaker", "ralph.reset", named, [])
+    ]
 
 
 async def test_an_open_task_can_be_run_alone(editor: InProcessEditor, view: View) -> None:
-    [action, *_] = await ask(editor, view, (ROUND, ROUND + 1))
+    [action, *_] = await ask(editor, view, (ROUND, ROUND + 1), last=(ROUND + 1, 4))
     assert action == {
         "title": "Run only this task",
+        "kind": "source.ralph.task",
         "command": {
             "title": "Run only this task",
             "command": "ralph.runTask",
@@ -193,14 +210,14 @@ async def test_an_open_task_can_be_run_alone(editor: InProcessEditor, view: View
     }
 
 
-@pytest.mark.parametrize("lines", [(READ, READ), (ROUND, CHOOSE), (0, 0), (1, 99)])
+@pytest.mark.parametrize("lines", [(READ, READ), (ROUND, CHOOSE + 1), (0, 0), (1, 99)])
 async def test_done_or_several_or_no_tasks_cannot(
     editor: InProcessEditor, view: View, lines: tuple[int, int]
 ) -> None:
     assert "Run only this task" not in [one["title"] for one in await ask(editor, view, lines)]
 
 
-@pytest.mark.parametrize("lines", [(ROUND, CHOOSE), (0, 0), (1, 99)])
+@pytest.mark.parametrize("lines", [(ROUND, CHOOSE + 1), (0, 0), (1, 99)])
 async def test_several_or_no_tasks_are_not_edited(
     editor: InProcessEditor, view: View, lines: tuple[int, int]
 ) -> None:
@@ -209,15 +226,25 @@ async def test_several_or_no_tasks_are_not_edited(
 
 async def test_only_what_is_asked_for(editor: InProcessEditor, view: View) -> None:
     view.now = picture_of(asked(), halt=HaltFiles(question="which?"))
+    task_controls = [
+        "Run only this task",
+        "Skip task for this run",
+        "Reset task: open it and forget its attempts",
+        "Show the log of iteration 1",
+        "Show the changes of iteration 1",
+    ]
+    edits = ["Mark task as done", "Block task"]
     titles = {
         kind: [one["title"] for one in await ask(editor, view, (CHOOSE, CHOOSE), only=[kind])]
-        for kind in ("quickfix", "quickfix.other", "refactor", "")
+        for kind in ("quickfix", "quickfix.other", "refactor", "source", "source.ralph.run", "")
     }
     assert titles == {
         "quickfix": ["Answer…"],
         "quickfix.other": [],
-        "refactor": ["Mark task as done", "Block task"],
-        "": ["Answer…", "Run only this task", "Mark task as done", "Block task"],
+        "refactor": edits,
+        "source": task_controls,
+        "source.ralph.run": [],
+        "": ["Answer…", *task_controls, *edits],
     }
 
 
@@ -323,7 +350,8 @@ async def test_a_remark_that_is_elsewhere_meanwhile_has_no_edit(
     nowhere = {"line": PRINT, "character": 0}
     where = {"start": nowhere, "end": nowhere}
     moved = {"range": where, "message": "m", "code": "blocked-without-reason", "source": "ralph"}
-    assert await ask(editor, view, (PRINT - 2, PRINT - 2), others=[moved], only=["quickfix"]) == []
+    found = await ask(editor, view, (PRINT - 2, PRINT - 2), others=[moved], only=["quickfix"])
+    assert "Add a line for the reason" not in [one["title"] for one in found]
 
 
 async def test_places_are_counted_as_the_client_counts(editor: InProcessEditor, view: View) -> None:

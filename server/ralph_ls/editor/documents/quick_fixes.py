@@ -6,11 +6,13 @@ Whether an edit is due, and how a plan is written, is decided in the core.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
 from ralph_ls.core.plurals import count_of
+from ralph_ls.editor.documents.loop_documents import SMALL_TEXT
 from ralph_ls.editor.documents.snapshot import DocumentSnapshot
 from ralph_ls.editor.documents.workspace_edits import EditCapabilities, EditTarget, workspace_edit
 from ralph_ls.editor.lsp.conversion import SOURCE
@@ -20,57 +22,71 @@ if TYPE_CHECKING:
     from ralph_ls.core.views.document.quick_fixes import RevertedEdit
 
 
-def quick_fixes(
-    sight: DocumentSnapshot, remarks: Sequence[types.Diagnostic], *, abilities: EditCapabilities
-) -> Iterator[types.CodeAction]:
-    """Every edit that settles one of ``remarks``."""
-    yield from _repairs(sight, remarks, abilities=abilities)
-    yield from _merges(sight, remarks, abilities=abilities)
-    yield from _accept_edits(sight, remarks, abilities=abilities)
-    yield from _reopens(sight, remarks, abilities=abilities)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FixRequest:
+    """Lines whose quick fixes a client asks for."""
+
+    first: int
+    last: int
+    """Inclusive."""
+    remarks: Sequence[types.Diagnostic]
+    """What the client says is there: a fix names those that it settles, and needs none."""
+    is_automatic: bool
+    abilities: EditCapabilities
+
+    def holds(self, line: int) -> bool:
+        """Whether a line is one of them."""
+        return self.first <= line <= self.last
+
+    def settled(self, code: str, where: types.Range | None = None) -> list[types.Diagnostic] | None:
+        """The client's diagnostics with this code, and at this place if one is given."""
+        found = [
+            one
+            for one in self.remarks
+            if one.source == SOURCE and one.code == code and (where is None or one.range == where)
+        ]
+        return found or None
 
 
-def _repairs(
-    sight: DocumentSnapshot, remarks: Sequence[types.Diagnostic], *, abilities: EditCapabilities
-) -> Iterator[types.CodeAction]:
-    """The edit that settles a remark on the plan, if the remark is still in its place."""
+def quick_fixes(sight: DocumentSnapshot, asked: FixRequest) -> Iterator[types.CodeAction]:
+    """Every edit that settles a remark on one of the lines."""
+    yield from _repairs(sight, asked)
+    yield from _merges(sight, asked)
+    yield from _accept_edits(sight, asked)
+    yield from _reopens(sight, asked)
+
+
+def _repairs(sight: DocumentSnapshot, asked: FixRequest) -> Iterator[types.CodeAction]:
+    """The edit that settles a remark of the plan's lint."""
     from ralph_ls.core.plan.lint.quick_fixes import quick_fix_edit
-    from ralph_ls.core.plan.lint.remarks import CheckCode
     from ralph_ls.core.views.document.quick_fixes import check_remarks
 
-    codes = {code.value for code in CheckCode}
-    candidates = [one for one in remarks if one.source == SOURCE and str(one.code) in codes]
-    if not candidates:
+    if asked.is_automatic and not asked.remarks and len(sight.seen.text) > SMALL_TEXT:
+        # A long plan is not checked again whenever the cursor moves.
         return
     columns = sight.columns()
     for remark in check_remarks(sight.seen):
         place = remark.place
-        where = columns.range(place.line, place.start, place.end)
-        settled = [
-            one for one in candidates if one.code == remark.code.value and one.range == where
-        ]
-        edit = quick_fix_edit(remark, sight.seen.text) if settled else None
+        edit = quick_fix_edit(remark, sight.seen.text) if asked.holds(place.line) else None
         if edit is not None:
+            where = columns.range(place.line, place.start, place.end)
             changed = types.TextEdit(
                 range=columns.between(edit.start, edit.end), new_text=edit.new_text
             )
             yield types.CodeAction(
                 title=edit.title,
                 kind=types.CodeActionKind.QuickFix,
-                diagnostics=settled,
-                edit=_edit(sight, [changed], abilities=abilities),
+                diagnostics=asked.settled(remark.code.value, where),
+                edit=_edit(sight, [changed], asked),
             )
 
 
-def _merges(
-    sight: DocumentSnapshot, remarks: Sequence[types.Diagnostic], *, abilities: EditCapabilities
-) -> Iterator[types.CodeAction]:
+def _merges(sight: DocumentSnapshot, asked: FixRequest) -> Iterator[types.CodeAction]:
     """The document with what was changed on the disk, as the least edits."""
     from ralph_ls.core.views.document.quick_fixes import EDIT_CONFLICT_CODE, MERGE_TITLE
     from ralph_ls.editor.documents.workspace_edits import line_edits
 
-    settled = [one for one in remarks if one.source == SOURCE and one.code == EDIT_CONFLICT_CODE]
-    if not settled or sight.conflict is None or sight.common is None:
+    if not asked.holds(0) or sight.conflict is None or sight.common is None:
         return
     text = sight.seen.text
     merged = sight.common.offer(text, sight.conflict, sight.seen.kind)
@@ -79,15 +95,13 @@ def _merges(
     yield types.CodeAction(
         title=f"{MERGE_TITLE}{shown}",
         kind=types.CodeActionKind.QuickFix,
-        diagnostics=settled,
+        diagnostics=asked.settled(EDIT_CONFLICT_CODE),
         is_preferred=True,
-        edit=_edit(sight, line_edits(text, merged.text, sight.encoding), abilities=abilities),
+        edit=_edit(sight, line_edits(text, merged.text, sight.encoding), asked),
     )
 
 
-def _accept_edits(
-    sight: DocumentSnapshot, remarks: Sequence[types.Diagnostic], *, abilities: EditCapabilities
-) -> Iterator[types.CodeAction]:
+def _accept_edits(sight: DocumentSnapshot, asked: FixRequest) -> Iterator[types.CodeAction]:
     """Undoes what the guard restored; if that is impossible, the reason."""
     from ralph_ls.core.views.document.quick_fixes import (
         REVERTED_CODE,
@@ -96,18 +110,13 @@ def _accept_edits(
         keep_title,
     )
 
-    candidates = [one for one in remarks if one.source == SOURCE and one.code == REVERTED_CODE]
-    if not candidates:
-        return
     columns, text = sight.columns(), sight.seen.text
     for one in all_reverted_edits(sight.seen):
-        where = columns.range(one.span.line, one.span.start, one.span.end)
-        settled = [remark for remark in candidates if remark.range == where]
-        if not settled:
-            continue
-        kept = keep_reverted_edit(one, text, _agents_text(sight, one))
-        if not kept.refusal or abilities.disabled:
-            yield _accepted_edit(sight, keep_title(one), settled, kept, abilities=abilities)
+        if asked.holds(one.span.line):
+            where = columns.range(one.span.line, one.span.start, one.span.end)
+            kept = keep_reverted_edit(one, text, _agents_text(sight, one))
+            settled = asked.settled(REVERTED_CODE, where)
+            yield from _accepted_edit(sight, keep_title(one), settled, kept, asked)
 
 
 def _agents_text(sight: DocumentSnapshot, one: RevertedEdit) -> str | None:
@@ -119,48 +128,45 @@ def _agents_text(sight: DocumentSnapshot, one: RevertedEdit) -> str | None:
     return text_of(sight.run_files.folder / one.event.kept)
 
 
-def _reopens(
-    sight: DocumentSnapshot, remarks: Sequence[types.Diagnostic], *, abilities: EditCapabilities
-) -> Iterator[types.CodeAction]:
+def _reopens(sight: DocumentSnapshot, asked: FixRequest) -> Iterator[types.CodeAction]:
     """A task that was taken as finished under other words, written into the plan again."""
     from ralph_ls.core.views.document.quick_fixes import (
         REOPEN_CODE,
-        removed_tasks,
+        renamed_finishes,
         reopen_removed_task,
         reopen_title,
     )
 
-    settled = [one for one in remarks if one.source == SOURCE and one.code == REOPEN_CODE]
-    if not settled:
-        return
-    for removed in removed_tasks(sight.seen):
-        kept = reopen_removed_task(removed, sight.seen.text)
-        if not kept.refusal or abilities.disabled:
-            yield _accepted_edit(sight, reopen_title(removed), settled, kept, abilities=abilities)
+    for one in renamed_finishes(sight.seen):
+        is_there = sight.seen.plan.find(one.removed.task.id) is not None
+        if asked.holds(one.line) and not is_there:
+            kept = reopen_removed_task(one.removed, sight.seen.text)
+            settled = asked.settled(REOPEN_CODE)
+            yield from _accepted_edit(sight, reopen_title(one.removed), settled, kept, asked)
 
 
 def _accepted_edit(
     sight: DocumentSnapshot,
     title: str,
-    settled: list[types.Diagnostic],
+    settled: list[types.Diagnostic] | None,
     kept: AcceptedEdit,
-    *,
-    abilities: EditCapabilities,
-) -> types.CodeAction:
-    """The edit that makes the plan so; where that cannot be, the reason."""
+    asked: FixRequest,
+) -> Iterator[types.CodeAction]:
+    """The edit that makes the plan so; where that cannot be, the reason, if the client shows it."""
     from ralph_ls.editor.documents.workspace_edits import line_edits
 
     action = types.CodeAction(title=title, kind=types.CodeActionKind.QuickFix, diagnostics=settled)
-    if kept.refusal:
-        action.disabled = types.CodeActionDisabled(reason=kept.refusal)
-    else:
+    if not kept.refusal:
         edits = line_edits(sight.seen.text, kept.text, sight.encoding)
-        action.edit = _edit(sight, edits, abilities=abilities)
-    return action
+        action.edit = _edit(sight, edits, asked)
+        yield action
+    elif asked.abilities.disabled:
+        action.disabled = types.CodeActionDisabled(reason=kept.refusal)
+        yield action
 
 
 def _edit(
-    sight: DocumentSnapshot, edits: list[types.TextEdit], *, abilities: EditCapabilities
+    sight: DocumentSnapshot, edits: list[types.TextEdit], asked: FixRequest
 ) -> types.WorkspaceEdit:
     target = EditTarget(uri=sight.uri, version=sight.version)
-    return workspace_edit([(target, edits)], abilities)
+    return workspace_edit([(target, edits)], asked.abilities)

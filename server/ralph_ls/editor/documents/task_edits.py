@@ -90,12 +90,13 @@ class ProgressLogText:
 
 def task_edit_actions(
     sight: DocumentSnapshot,
-    where: types.Range,
+    first: int,
+    last: int,
     abilities: EditCapabilities,
     *,
     log: ProgressLogText | None = None,
 ) -> Iterator[types.CodeAction]:
-    """The edits of the task that the selection is in, if it is in just one.
+    """The edits of the task that these lines are in, if they are in just one.
 
     Without ``log`` nobody has asked but the cursor, which moves all the time: then it is those
     alone that set the state, and none in a long plan, since each is read again as it would be.
@@ -105,8 +106,8 @@ def task_edit_actions(
     if log is None and len(sight.seen.text) > SMALL_TEXT:
         return
     plan = sight.seen.plan
-    task = plan.at_line(where.start.line)
-    if task is None or plan.at_line(where.end.line) != task:
+    task = plan.at_line(first)
+    if task is None or plan.at_line(last) != task:
         return
     target = EditTarget(uri=sight.uri, version=sight.version)
     ways: Iterable[PlanEditOption]

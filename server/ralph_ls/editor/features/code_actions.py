@@ -1,23 +1,25 @@
-"""Code actions: what the user can settle at a remark, running one task alone, and its edits.
+"""Code actions: every control of the loop and its tasks, and edits of the plan.
 
-They are the actions that the lenses and the panel offer, with the same arguments, and edits for
-remarks on the plan itself. When an action is due, and how a plan is written, is decided in the
-core.
+They follow from the run and the text at the lines that are asked about; diagnostics that a client
+sends only name what an action settles. When an action is due, and how a plan is written, is decided
+in the core. An approval or a rollback is offered once it was shown, and no control is ever
+preferred: a key for "fix this" must not steer a run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, assert_never
 
 from lsprotocol import types
 
+from ralph_ls.core.plurals import count_of
 from ralph_ls.editor.documents.loop_documents import LoopDocuments, is_config
 from ralph_ls.editor.documents.project_documents import ProjectDocuments
 from ralph_ls.editor.documents.project_fixes import settings_fixes, spec_fixes
-from ralph_ls.editor.documents.quick_fixes import quick_fixes
+from ralph_ls.editor.documents.quick_fixes import FixRequest, quick_fixes
 from ralph_ls.editor.documents.snapshot import DocumentSnapshot
 from ralph_ls.editor.documents.task_edits import KIND, ProgressLogText, task_edit_actions
 from ralph_ls.editor.documents.workspace_edits import (
@@ -26,34 +28,25 @@ from ralph_ls.editor.documents.workspace_edits import (
     edit_capabilities,
 )
 from ralph_ls.editor.lsp.conversion import SOURCE, display_capabilities
+from ralph_ls.editor.scheduling import run_in_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
+    from ralph_ls.core.views.document.controls import Control
     from ralph_ls.core.views.model.document_context import FileKind
     from ralph_ls.editor.lsp.language_server import RalphLanguageServer
+    from ralph_ls.editor.worktree.reviews import ReviewedRollback
     from ralph_ls.editor.worktree.workspaces import Workspaces, WorkspaceView
     from ralph_ls.protocol.lsp.options import EditorOptions
-    from ralph_ls.protocol.lsp.panel import Action
 
 OWN_PREFIX = "ralph"
 """Of the server's own commands."""
 
-REMEDIES = {
-    "question-waiting": "answer",
-    "run-blocked": "resume",
-    "breaker-open": "reset",
-    "breaker-half-open": "reset",
-}
-"""Which verb settles what a diagnostic says, by its code."""
-
-WITHOUT_ENGINE = {
-    "engine-gone": "resume",
-    "answer-pending": "resume",
-    "question-answered": "resume",
-}
-"""The same where no engine runs; with one, nothing is left to do about these."""
+RUN_KIND = "source.ralph.run"
+TASK_KIND = "source.ralph.task"
+"""Kinds of controls; what settles something that waits for the user is a quick fix."""
 
 
 def register(
@@ -67,7 +60,9 @@ def register(
 
     @server.feature(
         types.TEXT_DOCUMENT_CODE_ACTION,
-        types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix, KIND]),
+        types.CodeActionOptions(
+            code_action_kinds=[types.CodeActionKind.QuickFix, KIND, RUN_KIND, TASK_KIND]
+        ),
     )
     async def code_actions(
         params: types.CodeActionParams,
@@ -115,16 +110,29 @@ class _CodeActions:
     ) -> list[types.CodeAction]:
         from ralph_ls.core.views.model.document_context import FileKind
 
-        prefix, abilities = self._options().command_prefix or OWN_PREFIX, self._abilities
-        literal = display_capabilities(self._server.client_capabilities).code_actions
-        log = None
-        if literal and kind is FileKind.PLAN and _is_asked_for(params.context, KIND):
+        prefix, log, approval = self._options().command_prefix, None, None
+        if kind is FileKind.PLAN and not _is_automatic(params.context):
             log = _log_of(view, self._documents, self._workspaces.now())
+            if prefix is None and _wants(params.context, types.CodeActionKind.QuickFix):
+                approval = await self._approval(view)
+        around = ActionContext(
+            prefix=prefix,
+            abilities=self._abilities,
+            log=log,
+            approval=approval,
+            rollback=self._workspaces.reviews.rollbacks.get(view.root),
+        )
 
         def compute(sight: DocumentSnapshot) -> list[types.CodeAction]:
-            return code_actions_at(sight, params, prefix, abilities=abilities, log=log)
+            return code_actions_at(sight, params, around)
 
         return await self._documents.read(view, kind, compute, uri=params.text_document.uri) or []
+
+    async def _approval(self, view: WorkspaceView) -> PendingApproval | None:
+        """What the work tree's settings would run without approval, if there is any."""
+        n_missing = await run_in_thread(view.n_unapproved, name="approvals")
+        shown = self._workspaces.reviews.approvals.get(view.root)
+        return PendingApproval(n_missing=n_missing, sha256=shown) if n_missing else None
 
     async def _in_specs(self, params: types.CodeActionParams) -> list[types.CodeAction] | None:
         if not _wants(params.context, types.CodeActionKind.QuickFix):
@@ -149,52 +157,134 @@ class _CodeActions:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActionContext:
+    """What code actions depend on beside the document."""
+
+    prefix: str | None
+    """Of the client's own commands."""
+    abilities: EditCapabilities
+    log: ProgressLogText | None = None
+    approval: PendingApproval | None = None
+    rollback: ReviewedRollback | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingApproval:
+    """What waits for the user's approval."""
+
+    n_missing: int
+    sha256: str | None
+    """What was shown; None: nothing was."""
+
+
 def code_actions_at(
-    sight: DocumentSnapshot,
-    params: types.CodeActionParams,
-    prefix: str,
-    *,
-    abilities: EditCapabilities,
-    log: ProgressLogText | None,
+    sight: DocumentSnapshot, params: types.CodeActionParams, around: ActionContext
 ) -> list[types.CodeAction]:
-    """What can be done at the lines of ``params``; from any thread."""
-    found: list[types.CodeAction] = []
-    if _wants(params.context, types.CodeActionKind.QuickFix):
-        found.extend(_fixes(sight, params.context.diagnostics, prefix))
-        found.extend(quick_fixes(sight, params.context.diagnostics, abilities=abilities))
-    if _wants(params.context, types.CodeActionKind.Empty):
-        found.extend(_run_alone(sight, params.range, prefix))
-    if _wants(params.context, KIND):
-        edits = task_edit_actions(sight, params.range, abilities, log=log)
+    """What can be done at the lines of ``params``, by the run and the text; from any thread."""
+    context, abilities = params.context, around.abilities
+    first, last = touched_lines(params.range)
+    found = list(_control_actions(sight, params, around))
+    if _wants(context, types.CodeActionKind.QuickFix):
+        asked = FixRequest(
+            first=first,
+            last=last,
+            remarks=context.diagnostics,
+            is_automatic=_is_automatic(context),
+            abilities=abilities,
+        )
+        found.extend(quick_fixes(sight, asked))
+    if _wants(context, KIND):
+        edits = task_edit_actions(sight, first, last, abilities, log=around.log)
         found.extend(one for one in edits if one.disabled is None or abilities.disabled)
-    return found
+    return sorted(found, key=_order)
 
 
-def _fixes(
-    sight: DocumentSnapshot, remarks: Sequence[types.Diagnostic], prefix: str
+def touched_lines(where: types.Range) -> tuple[int, int]:
+    """The lines of a selection, inclusive: one that ends before a line's text is not in it."""
+    first, last = where.start.line, where.end.line
+    return (first, last - 1) if last > first and where.end.character == 0 else (first, last)
+
+
+def _order(action: types.CodeAction) -> int:
+    """Quick fixes first, then what is about the task, then the controls of the run."""
+    kind = str(getattr(action.kind, "value", action.kind))
+    return {types.CodeActionKind.QuickFix.value: 0, RUN_KIND: 2}.get(kind, 1)
+
+
+def _control_actions(
+    sight: DocumentSnapshot, params: types.CodeActionParams, around: ActionContext
 ) -> Iterator[types.CodeAction]:
-    """The remedy of each remark, once for all remarks that it settles."""
-    from ralph_ls.core.views.model.actions import run_actions, user_actions
+    """The controls of the lines, each as a command."""
+    from ralph_ls.core.views.document.controls import controls, is_about_run
+    from ralph_ls.protocol.lsp.panel import Verb
 
-    remedies = REMEDIES if sight.seen.live else REMEDIES | WITHOUT_ENGINE
-    settled: dict[str, list[types.Diagnostic]] = {}
-    for remark in remarks:
-        verb = remedies.get(str(remark.code)) if remark.source == SOURCE else None
-        if verb is not None:
-            settled.setdefault(verb, []).append(remark)
-    offered: dict[str, Action] = {}
-    for action in (*user_actions(sight.seen), *run_actions(sight.seen)):
-        offered.setdefault(action.verb.value, action)
-    for verb, fixed in settled.items():
-        if verb in offered:
-            action = offered[verb]
-            command = _command(sight, prefix, verb, action.title, action.arguments)
-            yield types.CodeAction(
-                title=action.title,
-                kind=types.CodeActionKind.QuickFix,
-                diagnostics=fixed,
-                command=command,
+    first, last = touched_lines(params.range)
+    offered = [*controls(sight.seen, first, last)]
+    if is_about_run(sight.seen, first, last):
+        offered.extend(_reviewed(sight, around))
+    for one in offered:
+        kind = _kind_of(one, around.prefix)
+        if not _wants(params.context, kind or types.CodeActionKind.Empty):
+            continue
+        if around.prefix is not None and one.command not in {verb.value for verb in Verb}:
+            # A client has its own commands for the verbs of lenses, and other places for the rest.
+            continue
+        settled = [
+            remark
+            for remark in params.context.diagnostics
+            if remark.source == SOURCE and remark.code in one.codes
+        ]
+        yield types.CodeAction(
+            title=one.title,
+            kind=kind,
+            diagnostics=settled or None,
+            command=_command(sight, around.prefix or OWN_PREFIX, one),
+        )
+
+
+def _kind_of(control: Control, prefix: str | None) -> types.CodeActionKind | str | None:
+    from ralph_ls.core.views.document.controls import ControlGroup
+
+    match control.group:
+        case ControlGroup.REMEDY:
+            return types.CodeActionKind.QuickFix
+        case ControlGroup.RUN:
+            return RUN_KIND
+        case ControlGroup.TASK:
+            # VS Code hides source actions from its light bulb, where our own users look.
+            return TASK_KIND if prefix is None else None
+        case _:  # pragma: no cover
+            assert_never(control.group)
+
+
+def _reviewed(sight: DocumentSnapshot, around: ActionContext) -> Iterator[Control]:
+    """What may follow once it was shown, and the showing of it."""
+    from ralph_ls.core.views.document.controls import Control, ControlGroup
+
+    pending, rollback, state = around.approval, around.rollback, sight.seen.state
+    if pending is not None:
+        yield Control(
+            title=f"Show what waits for your approval ({pending.n_missing})",
+            command="showApproval",
+            group=ControlGroup.REMEDY,
+        )
+        if pending.sha256 is not None:
+            yield Control(
+                title="Allow what was shown",
+                command="allow",
+                arguments={"sha256": pending.sha256},
+                group=ControlGroup.REMEDY,
             )
+    if rollback is None or state is None or state.run != rollback.run or sight.seen.live:
+        return
+    yield Control(
+        title=f"Roll back to before iteration {rollback.iteration}, as shown "
+        f"({count_of(rollback.n_commits, 'commit')})",
+        command="rollback",
+        arguments={"run": rollback.run, "start": rollback.start, "sha256": rollback.sha256},
+        group=ControlGroup.RUN,
+    )
 
 
 def _log_of(view: WorkspaceView, documents: LoopDocuments, now: datetime) -> ProgressLogText:
@@ -209,34 +299,13 @@ def _log_of(view: WorkspaceView, documents: LoopDocuments, now: datetime) -> Pro
     return ProgressLogText(name=name, target=target, text=text or "", day=day)
 
 
-def _run_alone(
-    sight: DocumentSnapshot, where: types.Range, prefix: str
-) -> Iterator[types.CodeAction]:
-    """Running one task, if the selection is in just that one."""
-    from ralph_ls.core.plan.model import ParsedPlan, Plan
-    from ralph_ls.core.views.document.lenses import lenses
-    from ralph_ls.protocol.lsp.options import TaskLenses
-    from ralph_ls.protocol.lsp.panel import Verb
-
-    plan = sight.seen.plan
-    task = plan.at_line(where.start.line)
-    if task is None or plan.at_line(where.end.line) != task:
-        return
-    alone = replace(sight.seen, parsed=ParsedPlan(plan=Plan(tasks=(task,))))
-    for lens in lenses(alone, tasks=TaskLenses.ALL):
-        if lens.command is Verb.RUN_TASK:
-            title = "Run only this task"
-            command = _command(sight, prefix, lens.command, title, lens.arguments)
-            yield types.CodeAction(title=title, command=command)
-
-
-def _command(
-    sight: DocumentSnapshot, prefix: str, verb: str, title: str, arguments: Any
-) -> types.Command:
-    named = {"workspace": sight.workspace, **arguments}
+def _command(sight: DocumentSnapshot, prefix: str, control: Control) -> types.Command:
+    named: dict[str, Any] = {"workspace": sight.workspace, **control.arguments}
     if sight.further_plan is not None:
         named["plan"] = sight.further_plan
-    return types.Command(title=title, command=f"{prefix}.{verb}", arguments=[named])
+    return types.Command(
+        title=control.title, command=f"{prefix}.{control.command}", arguments=[named]
+    )
 
 
 def _wants(context: types.CodeActionContext, kind: types.CodeActionKind | str) -> bool:
@@ -248,7 +317,6 @@ def _wants(context: types.CodeActionContext, kind: types.CodeActionKind | str) -
     return any(one in {name, ""} or name.startswith(f"{one}.") for one in wanted)
 
 
-def _is_asked_for(context: types.CodeActionContext, kind: types.CodeActionKind) -> bool:
-    """Whether the user asked, and not a move of the cursor."""
-    is_automatic = context.trigger_kind is types.CodeActionTriggerKind.Automatic
-    return not is_automatic and _wants(context, kind)
+def _is_automatic(context: types.CodeActionContext) -> bool:
+    """Whether a move of the cursor asked, and not the user."""
+    return context.trigger_kind is types.CodeActionTriggerKind.Automatic

@@ -2,7 +2,8 @@
 
 A client that has commands under a prefix (``commandPrefix``) registers its own: two owners of one
 name would be one too many. Each takes at most one argument; what it does is in
-``requests.execute_command``.
+``requests.execute_command``. As most clients show nothing of a command's result, the answer is
+also shown as a message.
 """
 
 from __future__ import annotations
@@ -31,8 +32,13 @@ COMMANDS = (
     "changes",
     "rollback",
     "runTask",
+    "replan",
     "showLog",
     "showFile",
+    "showChanges",
+    "showRollback",
+    "showApproval",
+    "allow",
     "state",
     "setupChoices",
     "validateSetup",
@@ -55,10 +61,17 @@ def _command(
 ) -> Callable[..., Awaitable[Any]]:
     async def run(argument: Any = None) -> Any:
         from ralph_ls.editor.requests.execute_command import CommandCall, execute_command
+        from ralph_ls.editor.requests.visible_answers import show_answer, show_refusal
 
         gesture = CommandCall(
             server=server, workspaces=workspaces, documents=documents, name=name, argument=argument
         )
-        return await execute_command(gesture)
+        try:
+            answer = await execute_command(gesture)
+        except Exception as error:
+            show_refusal(server, error, gesture.command)
+            raise
+        show_answer(server, answer)
+        return answer
 
     return run

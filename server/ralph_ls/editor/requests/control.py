@@ -19,6 +19,7 @@ from ralph_ls.editor.scheduling import run_in_thread
 from ralph_ls.editor.worktree.workspaces import Workspaces, WorkspaceView
 from ralph_ls.protocol.base import WorkspaceParams
 from ralph_ls.protocol.config.agent import PromptBy
+from ralph_ls.protocol.config.config import FirstMode
 from ralph_ls.protocol.errors import NoEngine, RalphError, ReadOnly
 from ralph_ls.protocol.lsp.methods import (
     START,
@@ -163,6 +164,7 @@ def _overrides(params: StartParams) -> dict[str, Any]:
         "task": params.task,
         "timeouts.iteration": params.timeout,
         "on_halt": None if params.on_halt is None else params.on_halt.value,
+        "mode": FirstMode.PLAN.value if params.replan else None,
     }
     if params.agent_command is not None:
         prompt = params.agent_prompt or PromptBy.STDIN

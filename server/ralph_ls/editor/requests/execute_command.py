@@ -5,6 +5,7 @@ A lens names the run that it is about, so one that is clicked too late never ste
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,7 @@ from ralph_ls.editor.lsp.conversion import find_target
 from ralph_ls.editor.lsp.errors import invalid_field
 from ralph_ls.editor.lsp.language_server import RalphLanguageServer
 from ralph_ls.editor.push import subscriptions
-from ralph_ls.editor.requests import control, setup, tasks
-from ralph_ls.editor.requests import control as changes
+from ralph_ls.editor.requests import control, reviews, setup, tasks
 from ralph_ls.editor.scheduling import run_in_thread
 from ralph_ls.editor.worktree.workspaces import Workspaces, WorkspaceView
 from ralph_ls.protocol.base import WireModel
@@ -33,21 +33,43 @@ from ralph_ls.protocol.lsp.methods import (
     NOTE,
     ROLLBACK,
     START,
-    STATE,
     Method,
     ReplyResult,
+    ShownResult,
 )
-from ralph_ls.store.files import resolve_inside
+from ralph_ls.protocol.lsp.row_methods import RollbackResult
+from ralph_ls.store.files import PRIVATE_FILE, make_private_folder, resolve_inside, write_atomic
 from ralph_ls.store.layout import RUN_ID, RunFiles
 from ralph_ls.store.run.halt_files import write_decide
 
-LENS_KEYS = frozenset({"run", "task", "start", "commit", "now", "continue", "path", "plan"})
+LENS_KEYS = frozenset(
+    {"run", "task", "start", "commit", "now", "continue", "path", "plan", "sha256"}
+)
 """What lenses may bring; a command leaves alone what is not for it."""
 
 RUN_INDEPENDENT = frozenset(
-    {"start", "runTask", "showLog", "showFile", "changes", "rollback", "state"}
+    {
+        "start",
+        "runTask",
+        "replan",
+        "showLog",
+        "showFile",
+        "showChanges",
+        "showRollback",
+        "showApproval",
+        "allow",
+        "changes",
+        "rollback",
+        "state",
+    }
 )
 """Commands that may be about an earlier run than the newest."""
+
+OPENED, NOT_OPENED = "opened", "not-opened"
+"""Codes of the answer where a document was to be shown."""
+
+MOST_IN_MESSAGE = 4000
+"""Characters of a text that a message can show in full."""
 
 TEXT_METHODS = frozenset({ANSWER, NOTE})
 """Whose argument may be a plain text."""
@@ -83,41 +105,42 @@ async def execute_command(gesture: CommandCall) -> WireModel:
         stale = await _stale(gesture)
         if stale is not None:
             return stale
+    if (special := _SPECIAL.get(gesture.name)) is not None:
+        return await special(gesture)
+    params = _params(gesture, METHODS[f"ralph/{gesture.name}"])
     match gesture.name:
-        case "showLog":
-            return await _show_log(gesture)
-        case "showFile":
-            return await _show_file(gesture)
-        case "answer" if _lacks_text(gesture):
-            return await _open_decide(gesture)
-        case "runTask":
-            if not gesture.brought("task"):
-                raise invalid_field(gesture.command, "task", "names the task to run")
-            params = _params(gesture, METHODS[START])
-            return await control.start(gesture.workspaces, params)
         case "skip" | "resetTask" | "editTask" as name:
-            params = _params(gesture, METHODS[f"ralph/{name}"])
             desk = tasks.TaskRequestContext(
                 server=gesture.server, workspaces=gesture.workspaces, documents=gesture.documents
             )
             told: ReplyResult = await getattr(tasks, tasks.ORDERS[name])(desk, params)
             return told
         case "changes":
-            params = _params(gesture, METHODS[CHANGES])
-            return await changes.iteration_changes(gesture.workspaces, params)
-        case "rollback":
-            params = _params(gesture, METHODS[ROLLBACK])
-            return await changes.rollback(gesture.workspaces, params)
+            return await control.iteration_changes(gesture.workspaces, params)
         case "state":
-            params = _params(gesture, METHODS[STATE])
             return await subscriptions.state(gesture.workspaces, gesture.documents, params)
         case name if name in setup.HANDLERS:
-            params = _params(gesture, METHODS[f"ralph/{name}"])
             return await setup.HANDLERS[name](gesture.workspaces, params)
         case name:
-            params = _params(gesture, METHODS[f"ralph/{name}"])
             result: ReplyResult = await getattr(control, name)(gesture.workspaces, params)
             return result
+
+
+async def _run_task(gesture: CommandCall) -> ReplyResult:
+    if not gesture.brought("task"):
+        raise invalid_field(gesture.command, "task", "names the task to run")
+    return await control.start(gesture.workspaces, _params(gesture, METHODS[START]))
+
+
+async def _replan(gesture: CommandCall) -> ReplyResult:
+    params = _params(gesture, METHODS[START]).model_copy(update={"replan": True})
+    return await control.start(gesture.workspaces, params)
+
+
+async def _answer(gesture: CommandCall) -> ReplyResult:
+    if _lacks_text(gesture):
+        return await _open_decide(gesture)
+    return await control.answer(gesture.workspaces, _params(gesture, METHODS[ANSWER]))
 
 
 def _lacks_text(gesture: CommandCall) -> bool:
@@ -169,9 +192,13 @@ async def _open_decide(gesture: CommandCall) -> ReplyResult:
     seen = gesture.documents.seen(view, FileKind.DECIDE)
     if open_question(seen) is None:
         raise NoEngine("there is no open question here; check it: ralph status")
-    await run_in_thread(lambda: _rollback_from_lens(view), name="decide file")
+    await run_in_thread(lambda: _restore_decide_file(view), name="decide file")
     text = gesture.documents.seen(view, FileKind.DECIDE).text
-    return await _show(gesture, view, view.decide_path, place=_end_of(text))
+    shown = await _show(gesture, view, view.decide_path, place=_end_of(text))
+    if shown.code == OPENED:
+        return shown
+    how = f"write your answer at the end of {view.decide_path} and save it"
+    return shown.model_copy(update={"text": f"{how}, or rename the line of the question to it"})
 
 
 def _end_of(text: str) -> types.Position:
@@ -181,7 +208,7 @@ def _end_of(text: str) -> types.Position:
     return types.Position(line=len(lines) - 1, character=len(lines[-1].encode()))
 
 
-def _rollback_from_lens(view: WorkspaceView) -> None:
+def _restore_decide_file(view: WorkspaceView) -> None:
     """Write the file again where it vanished, as the engine does."""
     state = view.picture().state
     if view.decide_path.exists() or state is None or state.question is None:
@@ -235,7 +262,7 @@ async def _show(
     window = gesture.server.client_capabilities.window
     able = window is not None and window.show_document is not None and window.show_document.support
     if not able:
-        return ReplyResult(accepted=True, code="not-opened", text=f"open {path}")
+        return ReplyResult(accepted=True, code=NOT_OPENED, text=f"open {path}")
     params = types.ShowDocumentParams(
         uri=uri_of(view, path),
         take_focus=True,
@@ -243,5 +270,79 @@ async def _show(
     )
     shown = await gesture.server.window_show_document_async(params)
     if not shown.success:
-        return ReplyResult(accepted=True, code="not-opened", text=f"open {path}")
-    return ReplyResult(accepted=True, code="opened", text=str(path))
+        return ReplyResult(accepted=True, code=NOT_OPENED, text=f"open {path}")
+    return ReplyResult(accepted=True, code=OPENED, text=str(path))
+
+
+# --------------------------------------------------------------------------- reviews and approvals
+
+
+async def _show_changes(gesture: CommandCall) -> ShownResult:
+    path, text = await reviews.changes_text(gesture.workspaces, _params(gesture, METHODS[CHANGES]))
+    return await _show_text(gesture, _view(gesture), path, text)
+
+
+async def _show_rollback(gesture: CommandCall) -> ReplyResult:
+    """Show what a rollback would undo; then it is among the code actions."""
+    view, params = _view(gesture), _params(gesture, METHODS[ROLLBACK])
+    found, text = await reviews.rollback_text(gesture.workspaces, params)
+    if found.refused is not None:
+        return ReplyResult(accepted=False, code=found.refused.code, text=text, run=found.run)
+    shown = await _show_text(gesture, view, view.folders.state.review("rollback"), text)
+    sha256 = reviews.remember_rollback(view, gesture.workspaces, found)
+    return shown.model_copy(update={"sha256": sha256})
+
+
+async def _rollback(gesture: CommandCall) -> RollbackResult:
+    params, sha256 = _params(gesture, METHODS[ROLLBACK]), gesture.brought("sha256")
+    if sha256 is not None and not params.dry_run:
+        await reviews.require_reviewed(gesture.workspaces, params, sha256)
+    return await control.rollback(gesture.workspaces, params)
+
+
+async def _show_approval(gesture: CommandCall) -> ShownResult:
+    """Show what waits for approval; once all of it was shown it can be allowed."""
+    view = await control.trusted_workspace(gesture.workspaces, gesture.brought("workspace"))
+    text, sha256 = await reviews.approval_text(gesture.workspaces, view)
+    shown = await _show_text(gesture, view, view.folders.state.review("approval"), text)
+    if sha256 is None or (shown.code != OPENED and len(text) > MOST_IN_MESSAGE):
+        return shown
+    reviews.remember_approval(view, gesture.workspaces, sha256)
+    return shown.model_copy(update={"sha256": sha256})
+
+
+async def _allow(gesture: CommandCall) -> ReplyResult:
+    view = await control.trusted_workspace(gesture.workspaces, gesture.brought("workspace"))
+    sha256 = gesture.brought("sha256")
+    if not isinstance(sha256, str) or not sha256:
+        raise invalid_field(gesture.command, "sha256", "names what was shown: ralph.showApproval")
+    return await reviews.allow(gesture.workspaces, view, sha256)
+
+
+async def _show_text(
+    gesture: CommandCall, view: WorkspaceView, path: Path, text: str
+) -> ShownResult:
+    """Open a text of ours as a private file; the answer has it in any case."""
+
+    def write() -> None:
+        make_private_folder(path.parent)
+        write_atomic(path, text.encode("utf-8", errors="replace"), mode=PRIVATE_FILE)
+
+    await run_in_thread(write, name="shown text")
+    shown = await _show(gesture, view, path)
+    return ShownResult(accepted=True, code=shown.code, text=shown.text, shown=text)
+
+
+_SPECIAL: Mapping[str, Callable[[CommandCall], Awaitable[WireModel]]] = {
+    "showLog": _show_log,
+    "showFile": _show_file,
+    "showChanges": _show_changes,
+    "showRollback": _show_rollback,
+    "showApproval": _show_approval,
+    "allow": _allow,
+    "rollback": _rollback,
+    "answer": _answer,
+    "runTask": _run_task,
+    "replan": _replan,
+}
+"""Commands that are more than the request of the same name."""

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ralph_ls.editor.lsp.conversion import path_of_uri, printable_uri
 from ralph_ls.editor.scheduling import FailureLog, run_in_thread
+from ralph_ls.editor.worktree.reviews import Reviews, n_unapproved
 from ralph_ls.protocol.errors import WorkspaceMissing
 
 if TYPE_CHECKING:
@@ -118,6 +119,10 @@ class WorkspaceView:
 
         return kind_of(path, self._paths, self.folders)
 
+    def n_unapproved(self) -> int:
+        """How many commands and files of the repository wait for the user's approval; blocks."""
+        return n_unapproved(self.folders)
+
     async def scan(self) -> None:
         """Wait until everything was scanned again; ``picture`` then holds the result."""
         await self.do(_nothing)
@@ -178,6 +183,7 @@ class Workspaces:
         """The client's name, as shown to users."""
         self.options: Callable[[], EditorOptions] = _default_options
         """The client's name and options."""
+        self.reviews = Reviews()
         self._prepare = prepare
         self._documents = documents
         self._opening: asyncio.Task[None] | None = None

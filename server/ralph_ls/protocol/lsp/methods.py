@@ -115,6 +115,8 @@ class StartParams(WorkspaceParams):
     timeout: Duration | None = None
     """Of one iteration."""
     on_halt: OnHalt | None = None
+    replan: bool = False
+    """Rewrite the plan first; what is in progress is reopened."""
     resume: bool = False
     """Continue the last run that did not end with 0, instead of starting a new one."""
 
@@ -200,6 +202,16 @@ class ReplyResult(WireModel):
     """The same as a sentence for the user."""
     run: str | None = None
     """The run that it was about; for a start, the one that began."""
+
+
+class ShownResult(ReplyResult):
+    """What the user was shown, as ``ralph.showChanges`` and its like answer."""
+
+    shown: str = ""
+    """The whole text, at most a million characters of it."""
+    sha256: str | None = None
+    """Identifies what was shown, for the command that may follow: ``ralph.allow`` or
+    ``ralph.rollback``. None: nothing is left to be done, or it was not shown in full."""
 
 
 class StateResult(WireModel):

@@ -166,12 +166,24 @@ def keep_reverted_edit(one: RevertedEdit, text: str, agents: str | None) -> Acce
     return accept_agent_edit(text, agents or "", one.event.what, one.task.id, dropped=dropped)
 
 
-def removed_tasks(context: DocumentContext) -> tuple[RemovedTask, ...]:
-    """Tasks that the newest iteration finished under another title."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenamedFinish:
+    """A task that the newest iteration finished under another title."""
+
+    removed: RemovedTask
+    line: int
+    """Of the iteration's own task."""
+
+
+def renamed_finishes(context: DocumentContext) -> tuple[RenamedFinish, ...]:
+    """Those of the newest iteration."""
     if context.state is None:
         return ()
     newest = {warned.code: warned for warned in context.state.warnings}.get(REOPEN_CODE)
-    return () if newest is None or newest.removed is None else (newest.removed,)
+    if newest is None or newest.removed is None:
+        return ()
+    line = document_positions(context).span_of_start(newest.start).line
+    return (RenamedFinish(removed=newest.removed, line=line),)
 
 
 def reopen_title(removed: RemovedTask) -> str:

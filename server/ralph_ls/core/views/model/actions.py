@@ -79,6 +79,12 @@ def run_actions(context: DocumentContext) -> tuple[Action, ...]:
     return tuple(_ask_engine(context) if context.live else _begin(context))
 
 
+def stop_now_action(context: DocumentContext) -> Action:
+    """End the run at once, together with the agent."""
+    arguments = {**_run_arguments(context), "now": True}
+    return Action(title="Stop now", verb=Verb.STOP, arguments=arguments)
+
+
 def show_log_action(context: DocumentContext, start: int) -> Action:
     """Open the log of an iteration's agent."""
     return Action(title="Show log", verb=Verb.SHOW_LOG, arguments=log_arguments(context, start))
@@ -136,8 +142,7 @@ def _begin(context: DocumentContext) -> Iterator[Action]:
 
 def _ask_engine(context: DocumentContext) -> Iterator[Action]:
     if context.phase is Phase.STOPPING:
-        arguments = {**_run_arguments(context), "now": True}
-        yield Action(title="Stop now", verb=Verb.STOP, arguments=arguments)
+        yield stop_now_action(context)
         return
     if context.phase is Phase.PAUSED or (
         context.phase is Phase.PARKED and all_tasks_blocked(context)

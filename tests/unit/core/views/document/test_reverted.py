@@ -14,7 +14,7 @@ from ralph_ls.core.views.document.quick_fixes import (
     all_reverted_edits,
     keep_reverted_edit,
     keep_title,
-    removed_tasks,
+    renamed_finishes,
     reopen_removed_task,
     reopen_title,
 )
@@ -111,7 +111,7 @@ def test_a_task_that_was_finished_under_other_words_can_be_reopened() -> None:
     gone = RemovedTask(task=TaskRef(id="Z-1", title="Ship"), text="- [ ] Z-1: Ship")
     told = event(Warned, iteration=1, code=REOPEN_CODE, message="it left", removed=gone)
     look = seen(*WORKS, told, ends(1))
-    assert removed_tasks(look) == (gone,)
+    assert [one.removed for one in renamed_finishes(look)] == [gone]
     assert reopen_title(gone) == "Reopen Ship"
     reopened = reopen_removed_task(gone, PLAN).text
     assert reopened.replace("\n\n- [ ] Z-1: Ship", "") == PLAN
@@ -119,5 +119,5 @@ def test_a_task_that_was_finished_under_other_words_can_be_reopened() -> None:
     assert (shown.severity, shown.line) == (Severity.INFORMATION, CHOOSE)
     again = replace(look, text=reopened, parsed=parse_markdown(reopened))
     assert REOPEN_CODE not in [one.code for one in diagnostics(again)]
-    assert removed_tasks(DocumentContext(text=PLAN)) == removed_tasks(seen(*WORKS)) == ()
+    assert renamed_finishes(DocumentContext(text=PLAN)) == renamed_finishes(seen(*WORKS)) == ()
     assert REOPEN_CODE == DiagnosticCode.FINISHED_IN_OTHER_WORDS
