@@ -39,6 +39,9 @@ ALWAYS_EXPECTED = frozenset(
 )
 """What LSP sends to everybody; tests of features look at it."""
 
+ALWAYS_ASKED = frozenset({"workspace/configuration"})
+"""What every client with that capability is asked."""
+
 
 class Refused(Exception):
     """The server answered with an error."""
@@ -267,7 +270,8 @@ class Editor:
             if not answer.done():
                 answer.set_result(message)
         elif "id" in message:
-            self.asked.append((message["method"], message.get("params") or {}))
+            if message["method"] not in ALWAYS_ASKED:
+                self.asked.append((message["method"], message.get("params") or {}))
             self._send({"id": message["id"], "result": self.results.get(message["method"])})
         else:
             self.told.append((message["method"], message.get("params") or {}))

@@ -10,8 +10,9 @@ import logging
 import os
 import stat
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
@@ -21,6 +22,7 @@ from ralph_ls import __version__
 
 if TYPE_CHECKING:
     from ralph_ls.core.redaction.redactor import Redactor
+    from ralph_ls.editor.lsp.stdio import StdioDescriptors
 
 LEVELS = {
     "error": logging.ERROR,
@@ -105,22 +107,29 @@ class _SafeFormatter(logging.Formatter):
 
 USAGE = 64
 """Bad flags."""
+UNAVAILABLE = 69
+"""The editor's socket cannot be reached."""
 CANNOT_WRITE = 73
 """The log file cannot be made."""
 
 NO_TCP = (
-    "the language server speaks over standard input and output only: a port would let anybody on "
-    "this machine start agents; leave --tcp out"
+    "the language server listens on no port, which would let anybody on this machine start "
+    "agents; leave --tcp out, or have the editor listen: --socket PORT"
 )
 
+NOT_ON_WINDOWS = "sockets are not served on Windows; use --stdio"
+
 HELP = f"""\
-Usage: ralph-ls [--stdio] [--read-only] [--log-file FILE] [--log-level LEVEL]
+Usage: ralph-ls [--stdio | --pipe PATH | --socket PORT] [--read-only] [--log-file FILE]
+                [--log-level LEVEL]
 
 The language server of the Ralph Loop, as an editor starts it: it speaks LSP over standard input
 and output. A loop that it starts keeps running when the editor closes. The same as: ralph serve
 
 Options:
   --stdio                Speak over standard input and output; the default.
+  --pipe PATH            Connect to the editor's socket file, which must be yours alone.
+  --socket PORT          Connect to the editor's port on this machine. Nothing is listened on.
   --read-only            Show plans and runs, but start and change nothing, whatever the editor
                          asks: for folders that are not trusted.
   --log-file FILE        Log to this file, for its owner alone, instead of to standard error. At
@@ -144,6 +153,10 @@ class ServeOptions:
     log_level: str = DEFAULT_LEVEL
     client: int | None = None
     """The process id of the editor."""
+    pipe: Path | None = None
+    """The editor's socket file."""
+    port: int | None = None
+    """The editor's port; without either it is at standard input and output."""
 
 
 class ServeOptionError(Exception):
@@ -175,6 +188,10 @@ def read_options(arguments: Sequence[str]) -> ServeOptions:
                 options.log_level = check_level(_value(word, words))
             case "--clientProcessId":
                 options.client = check_process_id(_value(word, words))
+            case "--pipe":
+                options.pipe = Path(_value(word, words))
+            case "--socket":
+                options.port = check_port(_value(word, words))
             case "--version":
                 _print_line(f"ralph-ls {__version__}\n")
             case "--help" | "-h":
@@ -201,8 +218,15 @@ def check_process_id(text: str) -> int:
     return int(text)
 
 
+def check_port(text: str) -> int:
+    """A port; raises ``ServeOptionError``."""
+    if not (text.isascii() and text.isdigit() and 0 < int(text[:6]) < 1 << 16):
+        raise ServeOptionError(f"--socket {text!r}: it must be a port")
+    return int(text)
+
+
 def serve(options: ServeOptions) -> NoReturn:
-    """Serve the editor on standard input and output until it leaves; ends the process.
+    """Serve the editor until it leaves; ends the process.
 
     With ``read_only`` nothing is started or changed, and no option of the client's undoes that.
     """
@@ -211,11 +235,27 @@ def serve(options: ServeOptions) -> NoReturn:
     except LogFileError as error:
         _refuse(f"--log-file: {error}", code=CANNOT_WRITE)
     from ralph_ls.editor.lsp.language_server import run_stdio
+    from ralph_ls.editor.lsp.stdio import NoConnection
     from ralph_ls.editor.server import make_server
     from ralph_ls.engine.clock import SystemClock
 
     server = make_server(now=SystemClock().now, read_only=options.read_only)
-    run_stdio(server, client=options.client)
+    try:
+        run_stdio(server, client=options.client, connect=_connection_of(options))
+    except NoConnection as error:
+        _refuse(f"no editor to serve: {error}", code=UNAVAILABLE)
+
+
+def _connection_of(options: ServeOptions) -> Callable[[], StdioDescriptors] | None:
+    from ralph_ls.editor.lsp.stdio import connect_to_port, connect_to_socket
+
+    if options.pipe is None and options.port is None:
+        return None
+    if sys.platform == "win32":
+        _refuse(NOT_ON_WINDOWS)
+    if options.pipe is not None:
+        return partial(connect_to_socket, options.pipe)
+    return partial(connect_to_port, options.port or 0)
 
 
 def _split(arguments: Sequence[str]) -> Iterator[str]:

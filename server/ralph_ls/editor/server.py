@@ -7,6 +7,7 @@ sense are logged and ignored one by one, so that one wrong setting never takes a
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import re
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException
 
 from ralph_ls import __version__
 from ralph_ls.editor.documents.loop_documents import DocumentEvent, LoopDocuments
@@ -44,6 +46,9 @@ logger = logging.getLogger(__name__)
 
 SECTION = "ralph"
 """Under which ``workspace/didChangeConfiguration`` carries the options."""
+
+SETTINGS_PATIENCE = 10.0
+"""Seconds that a client gets to send its settings."""
 
 LONGEST_NAME = 60
 
@@ -211,6 +216,26 @@ class _ServerContext:
             self._subscriptions = Subscriptions(self.server, self.workspaces, self.documents)
         return self._subscriptions
 
+    async def pull_settings(self) -> None:
+        """Ask for the settings where the client has them; one with a prefix sends its own."""
+        able = self.server.client_capabilities.workspace
+        if able is None or not able.configuration or self.settings.has_prefix:
+            return
+        asked = types.ConfigurationParams(items=[types.ConfigurationItem(section=SECTION)])
+        try:
+            async with asyncio.timeout(SETTINGS_PATIENCE):
+                found = await self.server.workspace_configuration_async(asked)
+        except (JsonRpcException, TimeoutError) as error:
+            logger.info("The client did not send its settings: %s", error)
+            return
+        self.take_settings({SECTION: found[0]} if found else None)
+
+    def take_settings(self, sent: object) -> None:
+        """Use what the client sent, under its section."""
+        if self.settings.change(sent):
+            for view in self.workspaces.all():
+                self.workspaces.notify_change(view)
+
     def close(self) -> None:
         """Let go of everything that follows files."""
         if self._subscriptions is not None:
@@ -232,6 +257,7 @@ def _register_lifecycle(desk: _ServerContext) -> None:
     @server.feature(types.INITIALIZED)
     async def initialized(_params: types.InitializedParams) -> None:
         await workspaces.ready()
+        await desk.pull_settings()
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
     def folders_changed(params: types.DidChangeWorkspaceFoldersParams) -> None:
@@ -239,10 +265,11 @@ def _register_lifecycle(desk: _ServerContext) -> None:
         workspaces.add_folders(folder.uri for folder in params.event.added)
 
     @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
-    def settings_changed(params: types.DidChangeConfigurationParams) -> None:
-        if settings.change(params.settings):
-            for view in workspaces.all():
-                workspaces.notify_change(view)
+    async def settings_changed(params: types.DidChangeConfigurationParams) -> None:
+        if isinstance(params.settings, Mapping) and SECTION in params.settings:
+            desk.take_settings(params.settings)
+        else:
+            await desk.pull_settings()
 
     @server.feature(types.SHUTDOWN)
     def shutdown(_params: None = None) -> None:

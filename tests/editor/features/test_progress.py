@@ -14,7 +14,7 @@ import pytest
 from ralph_ls.editor.features import progress
 from ralph_ls.protocol.lsp.options import EditorOptions
 from ralph_ls.protocol.run.events import EventBase, QuestionAsked, RunEnded
-from ralph_ls.protocol.run.values import EndReason, Phase
+from ralph_ls.protocol.run.values import EndReason, Phase, PlanCountsView
 from tests.editor.in_process_editor import (
     VS_CODE,
     InProcessEditor,
@@ -173,3 +173,26 @@ async def test_an_unknown_token_cancels_nothing(view: View) -> None:
     await told(editor)
     editor.notify("window/workDoneProgress/cancel", {"token": "another"})
     assert await told(editor) == []
+
+
+async def test_it_says_how_much_is_done_and_what_it_cost(view: View) -> None:
+    editor = await make_desk(view)
+    view.now = picture_of(WORKING)
+
+    def show_counts(done: int, required: int, cost: float) -> None:
+        assert view.now.state is not None
+        counts = PlanCountsView(required=required, required_done=done)
+        state = view.now.state.model_copy(update={"counts": counts})
+        known = replace(view.now.history, cost_usd=cost)
+        view.now = replace(view.now, state=state, history=known)
+        editor.views.change(view)
+
+    shown = []
+    for done, required, cost in ((1, 4, 0.5), (2, 4, 0.5), (2, 8, 1.25), (8, 8, 1.25)):
+        show_counts(done, required, cost)
+        shown += [
+            (value["percentage"], value["message"].rpartition(" · ")[2])
+            for value in await told(editor)
+        ]
+    # A plan that grows takes nothing back.
+    assert shown == [(25, "$0.50"), (50, "$0.50"), (50, "$1.25"), (100, "$1.25")]

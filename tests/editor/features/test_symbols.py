@@ -45,7 +45,7 @@ async def test_a_plan_is_a_tree_whose_places_are_the_clients(
         )
     ]
     law = plan["children"][0]["children"][0]
-    assert (law["detail"], law["tags"], law["kind"]) == ("done · P0", [1], 17)
+    assert (law["detail"], law["tags"], law["kind"]) == ("done · P0", [1], 24)
     assert span(law["selectionRange"]) == (2, 6, 2, end)
     assert span(law["range"]) == (2, 0, 2, end)
     assert "tags" not in plan["children"][0]["children"][1]
@@ -68,7 +68,7 @@ async def test_a_client_without_trees_gets_a_list(view: View) -> None:
     assert [(one["name"], one.get("containerName")) for one in found][:3] == [
         ("計画 🚀", None),
         ("High Priority", "計画 🚀"),
-        ("US-001 見積もり 🚀 see specs/login.md", "High Priority"),
+        ("US-001 見積もり 🚀 see specs/login.md", "High Priority · done · P0"),
     ]
     assert {one["location"]["uri"] for one in found} == {uri}
 

@@ -185,7 +185,7 @@ def test_a_plan_is_outlined_folded_completed_and_its_ids_are_renamed(project: Pr
         editor.wait_for_lens("Start loop")
         editor.command("lua vim.lsp.buf.document_symbol()")
         editor.wait("#vim.fn.getqflist() + #vim.fn.getloclist(0) == 3")
-        assert editor.lua("return vim.fn.getloclist(0)[2].text") == "[Boolean] US-001 支払い 💳"
+        assert editor.lua("return vim.fn.getloclist(0)[2].text") == "[Event] US-001 支払い 💳"
         editor.command("lclose")
 
         editor.lua(

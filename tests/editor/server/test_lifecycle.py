@@ -6,8 +6,10 @@ import asyncio
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -55,12 +57,12 @@ class TestProgram:
     def test_it_says_how_it_is_used(self) -> None:
         done = run("--help")
         assert (done.returncode, done.stderr) == (0, "")
-        assert done.stdout.startswith("Usage: ralph-ls [--stdio] [--read-only] ")
+        assert done.stdout.startswith("Usage: ralph-ls [--stdio | --pipe PATH | --socket PORT] ")
 
     @pytest.mark.parametrize(
         ("arguments", "words"),
         [
-            (("--tcp", "5007"), "a port would let anybody"),
+            (("--tcp", "5007"), "which would let anybody"),
             (("--stdoi",), "unknown argument '--stdoi'"),
         ],
     )
@@ -74,7 +76,7 @@ class TestProgram:
     def test_the_verb_serve_refuses_a_port_too(self) -> None:
         done = run("serve", "--tcp", "1", program=(sys.executable, "-P", "-m", "ralph_ls"))
         assert (done.returncode, done.stdout) == (64, "")
-        assert "a port would let anybody" in done.stderr
+        assert "which would let anybody" in done.stderr
 
     @pytest.mark.parametrize("arguments", [(), ("--stdio",), ("--stdio", "--read-only")])
     def test_it_ends_with_its_input(self, arguments: tuple[str, ...]) -> None:
@@ -138,6 +140,87 @@ class TestHandshake:
                     types.CodeLensParams(text_document=types.TextDocumentIdentifier(uri=plan))
                 )
             assert lenses
+
+
+class TestSettings:
+    async def test_they_are_pulled_where_a_change_says_only_that_there_is_one(
+        self, edit: StartEditor, tmp_path: Path
+    ) -> None:
+        repository = make_repository(tmp_path / "repository", ["First task"])
+        editor = await edit(repository)
+        uri = editor.open(repository / "@fix_plan.md")
+        lenses = {"textDocument": {"uri": uri}}
+        assert await editor.request("textDocument/codeLens", lenses)
+        hidden: Any = [{"lens": {"enabled": False}}]
+        editor.results["workspace/configuration"] = hidden
+        for settings in (None, {}, {"other": 1}):
+            editor.notify("workspace/didChangeConfiguration", {"settings": settings})
+        while await editor.request("textDocument/codeLens", lenses):
+            pass
+        editor.notify(
+            "workspace/didChangeConfiguration", {"settings": {"ralph": {"lens": {"enabled": True}}}}
+        )
+        assert await editor.request("textDocument/codeLens", lenses)
+
+
+class TestSockets:
+    """The editor listens and the server connects; nothing else is ever listened on."""
+
+    async def greeting(self, server: asyncio.Server, *arguments: str) -> bytes:
+        """The beginning of what a server with these arguments answers."""
+        del server
+        environment = {**os.environ, "PYTHONPATH": str(ROOT / "server")}
+        started = await asyncio.create_subprocess_exec(
+            *RALPH_LS, *arguments, env=environment, stdin=asyncio.subprocess.DEVNULL
+        )
+        async with asyncio.timeout(PATIENCE):
+            reader, writer = await self.connected.get()
+            body = b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"capabilities":{}}}'
+            writer.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+            answer = await reader.readuntil(b"ralph-ls")
+            writer.close()
+            assert await started.wait() == 1
+        return answer
+
+    def take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connected.put_nowait((reader, writer))
+
+    @pytest.fixture(autouse=True)
+    def _queue(self) -> None:
+        self.connected: asyncio.Queue[tuple[asyncio.StreamReader, asyncio.StreamWriter]]
+        self.connected = asyncio.Queue()
+
+    async def test_an_editor_at_a_port_is_served(self) -> None:
+        async with await asyncio.start_server(self.take, "127.0.0.1", 0) as server:
+            port = server.sockets[0].getsockname()[1]
+            assert b"Content-Length" in await self.greeting(server, "--socket", str(port))
+
+    async def test_an_editor_at_a_file_is_served_where_nobody_else_can_write_it(self) -> None:
+        with tempfile.TemporaryDirectory(prefix="r") as folder:
+            path = Path(folder, "s")
+            async with await asyncio.start_unix_server(self.take, path) as server:
+                os.chmod(path, 0o666)  # noqa: PTH101
+                refused = await asyncio.to_thread(run, "--pipe", str(path))
+                assert (refused.returncode, refused.stdout) == (69, "")
+                assert "not yours alone" in refused.stderr
+                os.chmod(path, 0o600)  # noqa: PTH101
+                assert b"Content-Length" in await self.greeting(server, f"--pipe={path}")
+
+    @pytest.mark.parametrize(
+        ("arguments", "code", "words"),
+        [
+            (("--pipe", "/dev/null"), 69, "/dev/null is not a socket"),
+            (("--pipe", "/no/such"), 69, "No such file"),
+            (("--socket", "0"), 64, "it must be a port"),
+            (("--socket", "1"), 69, "port 1"),
+        ],
+    )
+    def test_what_cannot_be_reached_is_reported(
+        self, arguments: tuple[str, ...], code: int, words: str
+    ) -> None:
+        done = run(*arguments)
+        assert (done.returncode, done.stdout) == (code, "")
+        assert words in done.stderr
 
 
 class TestEnd:

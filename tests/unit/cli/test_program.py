@@ -309,7 +309,7 @@ class TestEntryPoints:
         [
             (["--version"], 0, f"ralph-ls {__version__}\n", ""),
             (["--nonsense"], 64, "", "ralph-ls: unknown argument '--nonsense'"),
-            (["--tcp", "2087"], 64, "", "ralph-ls: the language server speaks over standard"),
+            (["--tcp", "2087"], 64, "", "ralph-ls: the language server listens on no port"),
         ],
     )
     def test_the_language_server_says_what_it_is(

@@ -13,9 +13,28 @@ from ralph_ls.protocol.errors import UsageError
 
 
 def serve_verb(
-    stdio: Annotated[  # noqa: ARG001 -- there is no other way
-        bool, typer.Option("--stdio", help="Use standard input and output; the only transport.")
+    stdio: Annotated[  # noqa: ARG001 -- it is the default
+        bool,
+        typer.Option("--stdio", help="Use standard input and output, as without any of these."),
     ] = True,
+    pipe: Annotated[
+        Path | None,
+        typer.Option(
+            "--pipe",
+            metavar="PATH",
+            help="Connect to the editor's socket file.",
+            show_default="none",
+        ),
+    ] = None,
+    port: Annotated[
+        str | None,
+        typer.Option(
+            "--socket",
+            metavar="PORT",
+            help="Connect to the editor's port on this machine.",
+            show_default="none",
+        ),
+    ] = None,
     read_only: Annotated[
         bool, typer.Option("--read-only", help="Refuse requests that start or change anything.")
     ] = False,
@@ -39,9 +58,7 @@ def serve_verb(
     ] = None,
     tcp: Annotated[
         str | None,
-        typer.Option(
-            "--tcp", metavar="PORT", help="Refused: no port is opened.", show_default="none"
-        ),
+        typer.Option("--tcp", hidden=True),
     ] = None,
 ) -> None:
     """Serve an editor: the language server."""
@@ -53,6 +70,8 @@ def serve_verb(
             log_file=log_file,
             log_level=language_server.check_level(log_level),
             client=None if client is None else language_server.check_process_id(client),
+            pipe=pipe,
+            port=None if port is None else language_server.check_port(port),
         )
     except language_server.ServeOptionError as error:
         raise UsageError(str(error)) from error

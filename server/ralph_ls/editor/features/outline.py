@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 MOST = 500
 """Tasks that are found at once in all plans."""
 
-SYMBOL_KINDS = {"section": types.SymbolKind.Namespace, "task": types.SymbolKind.Boolean}
+SYMBOL_KINDS = {"section": types.SymbolKind.Namespace, "task": types.SymbolKind.Event}
+"""LSP has none for a task; many clients show the name of the kind beside each symbol."""
 
 Answer = list[types.DocumentSymbol] | list[types.SymbolInformation]
 
@@ -103,9 +104,16 @@ def _flat(
             name=one.name,
             kind=SYMBOL_KINDS[one.kind],
             location=types.Location(uri=uri, range=_range(one, columns)),
-            container_name=around,
+            container_name=_place_words(one, around),
         )
         yield from _flat(one.children, uri, columns, one.name)
+
+
+def _place_words(one: Symbol, around: str | None) -> str | None:
+    """The section of a symbol in a list, and the state of a task, which is nowhere else there."""
+    if one.kind != "task":
+        return around
+    return " · ".join(filter(None, (around, one.detail)))
 
 
 def _range(one: Symbol, columns: PositionMapper) -> types.Range:

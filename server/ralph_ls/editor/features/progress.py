@@ -59,6 +59,8 @@ class _ShownProgress:
     run: str
     token: str
     message: str
+    percentage: int | None
+    """The highest so far: LSP wants it to rise, and a plan may grow."""
 
 
 class _Progress:
@@ -111,10 +113,12 @@ class _Progress:
         if shown is None:
             await self._begin(view, state)
             return
-        message = _words(view, state)
-        if message != shown.message:
-            shown.message = message
-            report = types.WorkDoneProgressReport(message=message, cancellable=self._may_stop())
+        message, percentage = _words(view, state), _percentage(state, shown.percentage)
+        if (message, percentage) != (shown.message, shown.percentage):
+            shown.message, shown.percentage = message, percentage
+            report = types.WorkDoneProgressReport(
+                message=message, percentage=percentage, cancellable=self._may_stop()
+            )
             self._server.work_done_progress.report(shown.token, report)
             await self._server.drained()
 
@@ -136,12 +140,17 @@ class _Progress:
             logger.info("The client cannot show the progress of run %s: %s", state.run, error)
             self._refused.add(state.run)
             return
-        message = _words(view, state)
-        self._shown[view] = _ShownProgress(run=state.run, token=token, message=message)
+        message, percentage = _words(view, state), _percentage(state, None)
+        self._shown[view] = _ShownProgress(
+            run=state.run, token=token, message=message, percentage=percentage
+        )
         progress.begin(
             token,
             types.WorkDoneProgressBegin(
-                title=progress_title(state), message=message, cancellable=self._may_stop()
+                title=progress_title(state),
+                message=message,
+                percentage=percentage,
+                cancellable=self._may_stop(),
             ),
         )
 
@@ -169,5 +178,19 @@ class _Progress:
 
 def _words(view: WorkspaceView, state: RunState) -> str:
     from ralph_ls.core.views.text.status import progress_words
+    from ralph_ls.core.views.text.summary import cost_words, is_estimated
 
-    return progress_words(state, view.picture().phase)
+    picture = view.picture()
+    words, cost = progress_words(state, picture.phase), picture.history.cost_usd
+    if cost is None:
+        return words
+    estimated = is_estimated(state.usage)
+    return f"{words} · {cost_words(cost, state.config.max_cost_usd, estimated=estimated)}"
+
+
+def _percentage(state: RunState, shown: int | None) -> int | None:
+    """How much is done, never less than was shown; one that began without has none."""
+    from ralph_ls.core.views.text.status import progress_percentage
+
+    now = progress_percentage(state)
+    return now if now is None or shown is None else max(now, shown)

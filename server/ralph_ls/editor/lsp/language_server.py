@@ -192,15 +192,21 @@ class MessageFeeder:
                 self._protocol.receive(body)
 
 
-def run_stdio(server: RalphLanguageServer, *, client: int | None = None) -> NoReturn:
+def run_stdio(
+    server: RalphLanguageServer,
+    *,
+    client: int | None = None,
+    connect: Callable[[], StdioDescriptors] | None = None,
+) -> NoReturn:
     """Serve the client on standard input and output, then end the process.
 
-    It ends with the process ``client``, too.
+    It ends with the process ``client``, too. With ``connect`` the client is at a socket instead.
 
     Call it before anything prints: from here on standard output is standard error, for this
     process and for all that it starts.
     """
-    descriptors = take_stdio()
+    stdio = take_stdio()
+    descriptors = stdio if connect is None else connect()
     end_programs_with_process()
 
     async def serve() -> int:

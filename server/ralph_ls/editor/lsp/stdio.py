@@ -14,11 +14,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import socket
+import stat
 import sys
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ralph_ls.editor.lsp.outbox import Outbox
@@ -35,6 +38,8 @@ BACKLOG_MARK = 256 * 1024
 """Bytes that wait; below it the client keeps up."""
 BACKLOG_LIMIT = 64 * 1024 * 1024
 """Bytes that wait; above it the client has stopped reading for good."""
+CONNECTING_PATIENCE = 10.0
+"""Seconds to reach a client that listens."""
 CLOSING_PATIENCE = 2.0
 """Seconds a client gets to read what is left when the server ends."""
 
@@ -77,6 +82,43 @@ def take_stdio() -> StdioDescriptors:
         os.close(nothing)
     sys.stdout = sys.stderr
     return own
+
+
+class NoConnection(Exception):
+    """The client's socket cannot be used; the message says why."""
+
+
+def connect_to_socket(path: Path) -> StdioDescriptors:
+    """The client's own socket file (``--pipe`` of LSP): the user's, and writable for nobody else.
+
+    Raises ``NoConnection``.
+    """
+    try:
+        found = path.lstat()
+        if not stat.S_ISSOCK(found.st_mode):
+            raise NoConnection(f"{path} is not a socket")
+        if found.st_uid != os.getuid() or found.st_mode & 0o022:
+            raise NoConnection(f"{path} is not yours alone: others could steer the server")
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        connection.connect(str(path))
+    except OSError as error:
+        raise NoConnection(f"{path}: {error.strerror or error}") from error
+    return _descriptors_of(connection)
+
+
+def connect_to_port(port: int) -> StdioDescriptors:
+    """The client's own port on this machine (``--socket`` of LSP); raises ``NoConnection``."""
+    try:
+        connection = socket.create_connection(("127.0.0.1", port), timeout=CONNECTING_PATIENCE)
+    except OSError as error:
+        raise NoConnection(f"port {port}: {error.strerror or error}") from error
+    connection.settimeout(None)
+    return _descriptors_of(connection)
+
+
+def _descriptors_of(connection: socket.socket) -> StdioDescriptors:
+    descriptor = connection.detach()
+    return StdioDescriptors(input=descriptor, output=os.dup(descriptor))
 
 
 def start_reading(

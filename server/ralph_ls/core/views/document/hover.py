@@ -167,7 +167,15 @@ def _criteria(task: Task) -> Iterator[str]:
         yield f"  - … {len(task.criteria) - MAX_CRITERIA} more"
 
 
-_MARKUP = re.compile(r"[\\`*_\[\]<>#!|~&@]|(?<=[a-zA-Z]):(?=//)|(?<=\bwww)\.")
+_MARKUP = re.compile(
+    r"\\(?=[!-/:-@\[-`{-~]|$)"  # a backslash that would escape something
+    r"|[*~`]"
+    r"|(?<![^\W_])_|_(?![^\W_])"  # inside a word an underscore is plain text
+    r"|\](?=[(\[:])|!(?=\[)"  # a link or an image, which begins with the closing bracket
+    r"|<|&(?=#|\w+;)"
+    r"|(?<=\w)@|(?<=[a-zA-Z]):(?=//)|(?<=\bwww)\."  # addresses that become links by themselves
+)
+"""What would be markup where it is: an escape that is not needed shows in plain viewers."""
 
 
 def _plain(text: str) -> str:

@@ -290,6 +290,14 @@ def progress_words(state: RunState, phase: Phase) -> str:
     return " · ".join(part for part in parts if part)
 
 
+def progress_percentage(state: RunState) -> int | None:
+    """How much of the required work is done; None where the plan has none."""
+    counts = state.counts
+    if not counts.required:
+        return None
+    return min(100, 100 * counts.required_done // counts.required)
+
+
 def end_words(state: RunState, phase: Phase) -> str:
     """Why the run has ended or its engine is gone."""
     if state.end is not None:

@@ -126,7 +126,7 @@ def test_claim_and_evidence_are_below_each_other() -> None:
     )
     assert told(look, CHOOSE)[3:] == [
         "- Tried: 1 attempt (iteration 3)",
-        "- Report of iteration 3: IN\\_PROGRESS, 5 files",
+        "- Report of iteration 3: IN_PROGRESS, 5 files",
         (
             "- Evidence of iteration 3: 0 commits, 0 files, 0 tasks, no progress: nothing changed "
             "at all"
@@ -195,12 +195,14 @@ def test_many_criteria_are_cut() -> None:
 @pytest.mark.parametrize(
     ("title", "expected"),
     [
-        ("![x](http://evil.example/a.png)", r"\!\[x\](http\://evil.example/a.png)"),
-        ("<img src=x> `code`", r"\<img src=x\> \`code\`"),
+        ("![x](http://evil.example/a.png)", r"\![x\](http\://evil.example/a.png)"),
+        ("<img src=x> `code`", r"\<img src=x> \`code\`"),
         ("see www.evil.example or a@b.example", r"see www\.evil.example or a\@b.example"),
-        ("[run](command:ralph.stop)", r"\[run\](command:ralph.stop)"),
-        ("a *b* _c_ ~d~ | # &amp; \\", r"a \*b\* \_c\_ \~d\~ \| \# \&amp; \\"),
-        ("bell \x07", r"bell \\x07"),
+        ("[run](command:ralph.stop)", r"[run\](command:ralph.stop)"),
+        ("a *b* _c_ ~d~ | # &amp; \\", r"a \*b\* \_c\_ \~d\~ | # \&amp; \\"),
+        ("bell \x07", r"bell \x07"),
+        (r"a\*b\\", r"a\\\*b\\\\"),
+        ("see [a] a_b @plan #3 & co!", "see [a] a_b @plan #3 & co!"),
     ],
 )
 def test_nothing_of_a_stranger_becomes_markdown(title: str, expected: str) -> None:

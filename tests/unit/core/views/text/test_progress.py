@@ -6,9 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.views.text.status import end_words, progress_title, progress_words
+from ralph_ls.core.views.text.status import (
+    end_words,
+    progress_percentage,
+    progress_title,
+    progress_words,
+)
 from ralph_ls.protocol.run.events import BlockedRaised, EventBase, QuestionAsked, RunEnded
-from ralph_ls.protocol.run.values import EndReason, Mode, Phase
+from ralph_ls.protocol.run.values import EndReason, Mode, Phase, PlanCountsView
 from tests.unit.core.views.document_contexts import (
     CHOOSE,
     NOON,
@@ -138,3 +143,13 @@ def test_any_run_has_its_lines(data: st.DataObject) -> None:
     if sight.state is not None:
         lines = (progress_words(sight.state, sight.phase), end_words(sight.state, sight.phase))
         assert all(line and "\n" not in line for line in lines[1:])
+
+
+@pytest.mark.parametrize(("done", "required", "shown"), [(0, 0, None), (1, 3, 33), (5, 4, 100)])
+def test_how_much_is_done_is_of_the_required_tasks(
+    done: int, required: int, shown: int | None
+) -> None:
+    state = seen(started()).state
+    assert state is not None
+    counts = PlanCountsView(required=required, required_done=done)
+    assert progress_percentage(state.model_copy(update={"counts": counts})) == shown
