@@ -168,6 +168,10 @@ class TestKeys:
             seen.type("k")
             seen.wait_for("Skip 'First task' for the rest of this run? y/n")
             seen.type("n\r")
+            seen.type("r")
+            seen.wait_for("▸ ralph watch: reset: ")
+            seen.type("ky\r")
+            wait_for(repository, "commandAccepted", command_kind="skip")
             seen.type("q")
             assert seen.wait() == 0
             assert is_cooked(seen)

@@ -209,6 +209,18 @@ def test_what_the_sender_answers(
     assert one.remedy.startswith(remedy)
 
 
+def test_a_work_tree_that_is_gone_is_still_reported(tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    config = NotifyConfig(command=("/bin/sh", "-c", f"cat >'{kept}'"))
+    gone = delivery.Postman(
+        root=tmp_path / "moved" / "away", config=config, environment={}, redact=str
+    )
+    sent = Outgoing(notification=Notification(event=NotifyEvent.BLOCKER, text="it is gone"))
+    (one,) = delivery.deliver(sent, RunState(), gone)
+    assert one.problem == ""
+    assert json.loads(kept.read_text(encoding="utf-8"))["text"] == "it is gone"
+
+
 class NoRenderer:
     backlog: int | None = None
 

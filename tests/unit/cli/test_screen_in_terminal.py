@@ -58,6 +58,25 @@ def test_a_signal_restores_the_terminal(number: int, repository: Path, tmp_path:
         assert is_restored(seen)
 
 
+def test_orders_of_the_full_screen_reach_the_run(repository: Path, tmp_path: Path) -> None:
+    with on_full_screen(repository, tmp_path) as seen:
+        seen.type("n")
+        seen.wait_for("Note:")
+        seen.type("The database is down\r")
+        wait_for(repository, "noteAdded", text="The database is down")
+        seen.type("k")
+        seen.wait_for("Skip 'First task' for the rest of this run?")
+        seen.type("y\r")
+        wait_for(repository, "commandAccepted", command_kind="skip")
+        seen.type("p")
+        wait_for(repository, "commandAccepted", command_kind="pause")
+        seen.type("s")
+        wait_for(repository, "commandAccepted", command_kind="stop")
+        seen.type("q")
+        assert seen.wait() == 0
+        assert is_restored(seen)
+
+
 def test_f_changes_to_the_plain_form_and_back(repository: Path, tmp_path: Path) -> None:
     with on_full_screen(repository, tmp_path) as seen:
         seen.type("f")

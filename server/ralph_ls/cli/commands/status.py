@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ralph_ls.cli.context import current_worktree
 from ralph_ls.cli.flags import Json
 from ralph_ls.cli.output import emit_json, print_rows, print_text
-from ralph_ls.core.views.model.decisions import decisions
 from ralph_ls.core.views.text.run_end import agent_claims, has_trouble, last_words, trouble
 from ralph_ls.core.views.text.status import needs_user, status_answers
 from ralph_ls.engine.clock import SystemClock
 from ralph_ls.engine.git.work_branch import branch_words, load_branch
 from ralph_ls.store.run.journal import each_event
 from ralph_ls.store.run.runs import FoundRun, read_texts
+
+if TYPE_CHECKING:
+    from ralph_ls.core.views.model.decisions import Decision
 
 
 def status(
@@ -34,7 +36,7 @@ def status(
         else:
             print_text(f"No run in {place.worktree.root} yet. Start one: ralph run")
         return
-    made = list(decisions(each_event(found.files.journal))) if why else []
+    made = _decisions(found) if why else []
     if as_json:
         emit_json(_status_json(found) | ({"why": list(map(asdict, made))} if why else {}))
     elif why:
@@ -44,6 +46,13 @@ def status(
             print_text("No iteration has ended yet")
     else:
         show_status(found)
+
+
+def _decisions(found: FoundRun) -> list[Decision]:
+    # Most calls do not ask for them, and what explains them takes long to import.
+    from ralph_ls.core.views.model.decisions import decisions
+
+    return list(decisions(each_event(found.files.journal)))
 
 
 def show_status(found: FoundRun) -> None:

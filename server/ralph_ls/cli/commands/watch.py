@@ -65,7 +65,7 @@ class _Form(StrEnum):
 def _watch_on_screen(place: CommandWorktree, *, in_run: int | None) -> _Form:
     from ralph_ls.cli.screen.open_screen import ScreenEnd, show_screen
 
-    end = show_screen(place, find_others=_other_runs, in_run=in_run)
+    end = show_screen(place, find_others=other_runs, in_run=in_run)
     if in_run is not None:
         return _Form.NONE
     if end in {ScreenEnd.PLAIN, ScreenEnd.FAILED}:
@@ -77,7 +77,7 @@ def _watch_on_screen(place: CommandWorktree, *, in_run: int | None) -> _Form:
     return _Form.NONE
 
 
-def _other_runs() -> list[OtherRun]:
+def other_runs() -> list[OtherRun]:
     """The live runs of the user."""
     from ralph_ls.cli.commands.runs.everywhere import newest_runs
     from ralph_ls.cli.screen.app import OtherRun

@@ -255,7 +255,7 @@ def _iteration_cells(row: IterationRow, *, is_narrow: bool) -> tuple[str, ...]:
 def _task_text(line: TaskLine, width: int) -> Text:
     style = TONE_STYLES[line.tone]
     text = Text.assemble((f"{line.mark} ", style))
-    text.append(line.text, style=style if line.mark == "▶" else None)
+    text.append(line.text, style="bold" if line.mark == "▶" else None)
     if line.words:
         text.append(f"  {line.words}", style="dim")
     text.truncate(width, overflow="ellipsis")

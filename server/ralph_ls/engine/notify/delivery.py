@@ -214,7 +214,8 @@ def _run(
 ) -> ProgramOutput:
     return run_program(
         words,
-        cwd=postman.root,
+        # The work tree may be what has gone.
+        cwd=next(one for one in (postman.root, *postman.root.parents) if one.is_dir()),
         environment=environment,
         timeout_seconds=TIME_LIMIT_SECONDS,
         largest_answer=LARGEST_ANSWER,

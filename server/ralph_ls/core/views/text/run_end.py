@@ -70,6 +70,9 @@ DISPUTE_STEP = (
 )
 """The next step after a lost iteration with changes that may not be its own."""
 
+RESTORE_STEP = f"restore what the message names, then: {NEXT_STEPS['stopped']}"
+"""The next step after a repository that was damaged, moved or removed."""
+
 STEPS_WITH_BD = {
     "limit": f"{_ISSUES_STEP}; then: {NEXT_STEPS['limit']}",
     "plan-blocked": (
@@ -149,6 +152,8 @@ def next_step(state: RunState) -> str | None:
     ending = "plan-blocked" if reason == "blocked" and state.blocked is None else reason
     if ending == "plan-blocked" and state.current is not None:
         return DISPUTE_STEP
+    if ending == "plan-blocked" and NEXT_STEPS["stopped"] in state.end.message:
+        return RESTORE_STEP
     has_issues = profile_of(state.config.profile).plan_kind is PlanKind.BEADS
     text = (STEPS_WITH_BD if has_issues else {}).get(ending, NEXT_STEPS[ending])
     if state.request is not None and text.endswith("ralph run"):

@@ -324,6 +324,13 @@ class TestNextStep:
             "unblock a task in @fix_plan.md, then: ralph run --resume"
         )
 
+    def test_a_repository_that_is_gone_is_restored_and_no_task_unblocked(self) -> None:
+        state = ended(EndReason.BLOCKED, 2)
+        assert state.end is not None
+        message = "the work tree /srv/a was removed; restore it, then: ralph run --resume"
+        gone = state.model_copy(update={"end": state.end.model_copy(update={"message": message})})
+        assert next_step(gone) == "restore what the message names, then: ralph run --resume"
+
     def test_a_lost_iteration_with_disputed_changes_is_settled_by_the_user(self) -> None:
         current = CurrentIteration(started=iteration_started(1))
         disputed = ended(EndReason.BLOCKED, 2).model_copy(update={"current": current})
