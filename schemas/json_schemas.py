@@ -143,7 +143,7 @@ def definitions_of_output(models: Sequence[type[BaseModel]]) -> dict[str, Json]:
 
 def _as_printed(schema: Json) -> Json:
     """The schema of a document in which every field is, except those without a value."""
-    for definition in (schema, *schema["$defs"].values()):
+    for definition in (schema, *schema.get("$defs", {}).values()):
         fields = definition.get("properties", {})
         always = [
             key for key, value in fields.items() if {"type": "null"} not in value.get("anyOf", ())

@@ -9,7 +9,9 @@ from ralph_ls.protocol.base import WireModel
 from ralph_ls.protocol.json_output import (
     DoctorReport,
     IterationDetails,
+    NotifyTest,
     OpenItems,
+    OrderReply,
     RunMetrics,
     RunsEverywhere,
     Statistics,
@@ -31,6 +33,8 @@ OUTPUTS: Mapping[str, Output] = {
     "runs": Output("ralph runs --json", Statistics),
     "show-run": Output("ralph show RUN --json", RunMetrics),
     "show-iteration": Output("ralph show N --json", IterationDetails),
+    "order": Output("ralph stop --json", OrderReply),
+    "notify-test": Output("ralph notify test --json", NotifyTest),
     "doctor": Output("ralph doctor --json", DoctorReport),
 }
 """By the name of the schema's file."""

@@ -13,6 +13,7 @@ from enum import StrEnum
 from pydantic import Field
 
 from ralph_ls.protocol.base import Timestamp, WireModel
+from ralph_ls.protocol.config.notify import NotifyEvent
 from ralph_ls.protocol.lsp.row_methods import CommitView, FileChange
 from ralph_ls.protocol.run.events import Validated
 from ralph_ls.protocol.run.report import AgentFailure, Claims, Promise, Report
@@ -274,6 +275,35 @@ class RunsEverywhere(WireModel):
     """What ``ralph ps --json`` prints: live runs first, then those that wait, the newest first."""
 
     runs: tuple[RunAnywhere, ...] = ()
+
+
+class OrderReply(WireModel):
+    """What ``ralph stop --json`` prints: what became of an order.
+
+    It is the same after ``pause``, ``resume``, ``reset``, ``answer``, ``note``, ``skip``,
+    ``reset-task`` and ``ralph inbox answer``.
+    """
+
+    accepted: bool
+    code: str
+    """``accepted``, ``written`` where no engine runs, or the kebab-case reason of the refusal."""
+    text: str
+
+
+class NotifyResult(WireModel):
+    """What became of a sample at one destination."""
+
+    to: str
+    """The name of an address, ``command`` or ``bell``."""
+    sent: bool
+    problem: str | None = None
+
+
+class NotifyTest(WireModel):
+    """What ``ralph notify test --json`` prints."""
+
+    event: NotifyEvent
+    destinations: tuple[NotifyResult, ...] = ()
 
 
 class OpenKind(StrEnum):

@@ -21,6 +21,8 @@ PRINTED = {
     "runs": ("runs",),
     "show-run": ("show",),
     "show-iteration": ("show", "1"),
+    "order": ("answer", "SQLite", "--no-continue"),
+    "notify-test": ("notify", "test"),
     "doctor": ("doctor",),
 }
 
@@ -39,7 +41,13 @@ def asking(folder: Path, ralph: Ralph) -> None:
 
 
 @pytest.mark.slow
-def test_every_document_fits_its_schema(ralph: Ralph, tmp_path: Path) -> None:
+def test_every_document_fits_its_schema(
+    ralph: Ralph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    own = tmp_path / "config/ralph/config.toml"
+    own.parent.mkdir(parents=True)
+    own.write_text('[notify]\ncommand = ["true"]\n', encoding="utf-8")
     asking(tmp_path / "tree", ralph)
     for name, arguments in PRINTED.items():
         document = ralph(tmp_path / "tree", *arguments, "--json").json

@@ -17,7 +17,7 @@ import typer
 from ralph_ls.cli.commands.start_run import run_detached
 from ralph_ls.cli.context import current_worktree
 from ralph_ls.cli.flags import Json, Yes
-from ralph_ls.cli.output import emit_json, print_text, write_json
+from ralph_ls.cli.output import print_text, write_json
 from ralph_ls.core.plurals import count_of
 from ralph_ls.protocol.errors import NoEngine, UsageError
 from ralph_ls.protocol.run import commands as orders
@@ -111,11 +111,18 @@ def _finish(steered: CommandOutcome, go_on: bool | None, *, as_json: bool) -> No
 def report_reply(reply: CommandReply, *, as_json: bool) -> None:
     """Say what became of an order; a refused one ends with 1."""
     if as_json:
-        emit_json({"accepted": reply.accepted, "code": reply.code, "text": reply.text})
+        _write_reply(accepted=reply.accepted, code=reply.code, text=reply.text)
     else:
         print_text(reply.text if reply.accepted else f"Rejected: {reply.text}")
     if not reply.accepted:
         raise typer.Exit(REJECTED)
+
+
+def _write_reply(*, accepted: bool, code: str, text: str) -> None:
+    from ralph_ls.protocol.json_output import OrderReply
+
+    reply = OrderReply(accepted=accepted, code=code, text=text)
+    write_json(reply.model_dump_json(by_alias=True, indent=2))
 
 
 def _offer_to_continue(steered: CommandOutcome, go_on: bool | None, *, as_json: bool) -> None:
@@ -129,7 +136,7 @@ def _offer_to_continue(steered: CommandOutcome, go_on: bool | None, *, as_json: 
     if wanted:
         run_detached({}, resume=True, as_json=as_json)
     elif as_json:
-        emit_json({"accepted": True, "code": "written", "text": done})
+        _write_reply(accepted=True, code="written", text=done)
     else:
         print_text(
             f"{done[0].upper()}{done[1:]}. "

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ralph_ls.cli.flags import Json
-from ralph_ls.cli.output import emit_json, print_error, print_text
+from ralph_ls.cli.output import print_error, print_text, write_json
 from ralph_ls.core.suggestions import did_you_mean
 from ralph_ls.protocol.config.notify import BELL, GITHUB, NotifyEvent
 from ralph_ls.protocol.errors import NotAllowed, UsageError, WorkspaceMissing
@@ -54,10 +54,13 @@ def notify_verb(
 
 
 def _print_json(event: str, found: list[Delivered]) -> None:
-    destinations = [
-        {"to": one.to, "sent": not one.problem, "problem": one.problem or None} for one in found
-    ]
-    emit_json({"event": event, "destinations": destinations})
+    from ralph_ls.protocol.json_output import NotifyResult, NotifyTest
+
+    destinations = tuple(
+        NotifyResult(to=one.to, sent=not one.problem, problem=one.problem or None) for one in found
+    )
+    shown = NotifyTest(event=NotifyEvent(event), destinations=destinations)
+    write_json(shown.model_dump_json(by_alias=True, exclude_none=True, indent=2))
 
 
 def _print(event: str, found: list[Delivered]) -> None:

@@ -150,10 +150,8 @@ def next_step(state: RunState) -> str | None:
         return None
     paths, reason = state.config.paths, state.end.reason.value
     ending = "plan-blocked" if reason == "blocked" and state.blocked is None else reason
-    if ending == "plan-blocked" and state.current is not None:
-        return DISPUTE_STEP
-    if ending == "plan-blocked" and NEXT_STEPS["stopped"] in state.end.message:
-        return RESTORE_STEP
+    if ending == "plan-blocked" and (settling := _settling_step(state)):
+        return settling
     has_issues = profile_of(state.config.profile).plan_kind is PlanKind.BEADS
     text = (STEPS_WITH_BD if has_issues else {}).get(ending, NEXT_STEPS[ending])
     if state.request is not None and text.endswith("ralph run"):
@@ -171,6 +169,14 @@ def next_step(state: RunState) -> str | None:
         used=" and ".join(one.used for one in spent) or "all of a limit",
         flags=" ".join(one.flag for one in spent) or "--max-iterations 40",
     )
+
+
+def _settling_step(state: RunState) -> str:
+    """The step after a run that is blocked by neither a blocker nor its plan; empty otherwise."""
+    if state.current is not None:
+        return DISPUTE_STEP
+    message = "" if state.end is None else state.end.message
+    return RESTORE_STEP if NEXT_STEPS["stopped"] in message else ""
 
 
 def _closing(state: RunState) -> str:
