@@ -14,6 +14,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from enum import Enum, auto
+from typing import NamedTuple
 
 from ralph_ls.core.plan.model import Tally, Task, TaskKind
 from ralph_ls.core.plan.parse.headings import HeadingClass, HeadingSection, SectionKind
@@ -21,6 +23,8 @@ from ralph_ls.core.plan.parse.items import PlanItemDraft
 from ralph_ls.core.plan.parse.lines import BlockFinding
 from ralph_ls.core.plan.parse.non_list_items import has_state
 from ralph_ls.core.plan.parse.scanner import begins_block, scan_block
+from ralph_ls.core.plan.parse.section_words import STEP_NAME
+from ralph_ls.core.plan.parse.state_words import has_ornament
 from ralph_ls.core.plan.parse.task_rules import (
     ParsedRow,
     PlanContext,
@@ -189,8 +193,59 @@ def _simple_rows(
     return rows
 
 
+class RowClass(Enum):
+    """What a row of a table with a state but no box is."""
+
+    ANY = auto()
+    STEP = auto()
+    """It gives the state of a part of the work: ``Phase 1``."""
+
+
+class BlockTotals(NamedTuple):
+    """The counts of a block that matter for the whole plan; they are added up."""
+
+    boxes: int = 0
+    """Items that are tasks for their box."""
+    open_boxes: int = 0
+    criteria: int = 0
+    """Those of them in sections for criteria."""
+    open_criteria: int = 0
+    listed: int = 0
+    """Items directly in sections that are named for tasks, plain lines apart."""
+    dashes: int = 0
+    """Boxes ``[-]``, which dialects read differently."""
+    ornaments: int = 0
+    """Headings that begin with an emoji that is no state."""
+
+
+class NamedItem(NamedTuple):
+    """A heading or a row by its words."""
+
+    words: str
+    is_open: bool
+
+
+_SETTLED_STATES = frozenset({TaskState.DONE, TaskState.SKIPPED})
+_NUMBER = re.compile(r"\W*[0-9]+(?:\.[0-9]+)*[.):]?\s+")
+
+
+def _words_in(text: str) -> str:
+    """The words of a heading or a row without its number and marks, in lower case."""
+    return re.sub(r"\W+", " ", _NUMBER.sub("", text, count=1)).strip().lower()
+
+
+def _row_class(row: PlanItemDraft) -> RowClass | None:
+    if row.box is not None:
+        return None
+    return RowClass.STEP if STEP_NAME.match(row.text.lower()) else RowClass.ANY
+
+
 def _class_of(heading: PlanItemDraft) -> HeadingClass:
     name = heading.section.name
+    if name is None and heading.is_signed:
+        return HeadingClass.SIGNED
+    if name is None and not has_state(heading):
+        return HeadingClass.LISTED
     if name is None:
         return HeadingClass.STATED
     return _STATED_CLASS.get(name, HeadingClass.STATED) if has_state(heading) else name
@@ -200,7 +255,14 @@ _STATED_CLASS = {
     HeadingClass.TASK: HeadingClass.STATED_TASK,
     HeadingClass.STEP: HeadingClass.STATED_STEP,
 }
-STATED = frozenset({HeadingClass.STATED, HeadingClass.STATED_TASK, HeadingClass.STATED_STEP})
+STATED = frozenset(
+    {
+        HeadingClass.STATED,
+        HeadingClass.SIGNED,
+        HeadingClass.STATED_TASK,
+        HeadingClass.STATED_STEP,
+    }
+)
 """The classes of the headings that say their state."""
 
 
@@ -285,16 +347,13 @@ class PlanBlock:
         "_read_as",
         "_reading",
         "enter",
-        "has_dash",
         "headings",
         "leave",
         "level",
-        "n_boxes",
-        "n_listed",
-        "n_open",
         "numbered",
         "others",
         "text",
+        "totals",
     )
 
     def __init__(self, text: str, enter: OpenSections, leave: OpenSections) -> None:
@@ -303,20 +362,13 @@ class PlanBlock:
         """The headings that are open where it begins, and where it ends."""
         self.level = len(text) - len(text.lstrip("#"))
         """Of the heading that it begins with, else 0."""
-        self.n_boxes = 0
-        """How many items are tasks for their box."""
-        self.n_listed = 0
-        """How many items are directly in sections that are named for tasks, plain lines apart."""
-        self.n_open = 0
-        """How many of them are open by it."""
+        self.totals = BlockTotals(ornaments=has_ornament(text[self.level :]) if self.level else 0)
         self.numbered: frozenset[HeadingSection] = frozenset()
         """The sections in which a numbered item has a box."""
         self.headings: tuple[tuple[HeadingSection, HeadingClass], ...] = ()
         """The sections whose headings may be tasks, in the order of the text."""
-        self.others: tuple[HeadingClass | None, ...] = ()
-        """Their classes, and None for each row of a table with a state but no box."""
-        self.has_dash = False
-        """Whether some box is ``[-]``, which dialects read differently."""
+        self.others: tuple[HeadingClass | RowClass, ...] = ()
+        """Their classes, and one for each row of a table with a state but no box."""
         self._items: tuple[PlanItemDraft, ...] = ()
         self._odd: tuple[BlockFinding, ...] = ()
         self._own: frozenset[HeadingSection] = frozenset()
@@ -352,6 +404,12 @@ class PlanBlock:
             if item.kind is TaskKind.HEADING and _class_of(item) not in STATED:
                 yield item
 
+    def named_items(self, kind: TaskKind) -> Iterator[NamedItem]:
+        """Its headings or rows, to be compared by their words."""
+        for item in self._items:
+            if item.kind is kind and (words := _words_in(item.text)):
+                yield NamedItem(words, is_open=item.written_state not in _SETTLED_STATES)
+
     def _narrow(self, context: PlanContext) -> PlanContext:
         """The part of the context that matters for its items."""
         return context._replace(
@@ -363,20 +421,25 @@ class PlanBlock:
         self._items, self._odd = items, odd
         self._own = frozenset(item.section for item in items)
         boxed = [item for item in items if counts_with_box(item)]
-        self.n_boxes = len(boxed)
-        self.n_open = sum(item.box not in _SETTLED for item in boxed)
+        n_open = [item for item in boxed if item.box not in _SETTLED]
         self.numbered = frozenset(numbered_sections(items))
-        self.n_listed = sum(
-            item.kind is TaskKind.ITEM and item.section.is_named and item.section.kind is _TASKS
-            for item in items
+        self.totals = self.totals._replace(
+            boxes=len(boxed),
+            open_boxes=len(n_open),
+            criteria=sum(item.section.has_criteria for item in boxed),
+            open_criteria=sum(item.section.has_criteria for item in n_open),
+            listed=sum(
+                item.kind is TaskKind.ITEM and item.section.is_named and item.section.kind is _TASKS
+                for item in items
+            ),
+            dashes=sum(item.box == "-" for item in items),
         )
         listed = [item for item in items if item.section.kind not in _NO_LISTS]
         self.headings = tuple(
             (item.section, _class_of(item)) for item in listed if item.kind is TaskKind.HEADING
         )
-        rows = (None for item in listed if item.kind is TaskKind.ROW and item.box is None)
-        self.others = (*(its_class for _, its_class in self.headings), *rows)
-        self.has_dash = any(item.box == "-" for item in items)
+        rows = (_row_class(item) for item in listed if item.kind is TaskKind.ROW)
+        self.others = (*(its_class for _, its_class in self.headings), *filter(None, rows))
 
     def keep_counts(self, n_open: int, n_done: int, *, is_numbered: bool) -> None:
         """Keep the counts of plain lines; nothing else in a plan changes them."""
@@ -385,7 +448,13 @@ class PlanBlock:
         if section.kind is not SectionKind.NOTES:
             states = ((TaskState.TODO, n_open), (TaskState.DONE, n_done))
             tally = {(state, section.optional): n for state, n in states if n}
-            self.n_boxes, self.n_open = n_open + n_done, n_open
+            n_boxes = n_open + n_done
+            self.totals = self.totals._replace(
+                boxes=n_boxes,
+                open_boxes=n_open,
+                criteria=n_boxes if section.has_criteria else 0,
+                open_criteria=n_open if section.has_criteria else 0,
+            )
             self.numbered = frozenset({section} if is_numbered else ())
         self._reading = BlockReading(self, None, tally=tally)
 

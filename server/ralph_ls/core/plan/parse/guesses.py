@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from ralph_ls.core.plan.model import GuessCause, PlanGuess, TaskKind
 from ralph_ls.core.plan.parse.blocks import BlockReading
-from ralph_ls.core.plan.parse.headings import HeadingSection, SectionKind
+from ralph_ls.core.plan.parse.headings import HeadingClass, HeadingSection, SectionKind
 from ralph_ls.core.plan.parse.lines import lines_of
 from ralph_ls.core.plan.parse.non_list_items import cells_of, has_tag, opens_with_tag, read_columns
 from ralph_ls.core.plan.parse.state_words import find_sign
@@ -102,7 +102,8 @@ def _unread(
         for item in reversed(tuple(reading.block.named_headings())):
             section = item.section
             is_list = section.kind not in {SectionKind.NOTES, SectionKind.PROSE}
-            if is_list and section not in occupied and not section.is_done:
+            is_in_table = context.has_step_rows and section.name is HeadingClass.STEP
+            if is_list and section not in occupied and not (section.is_done or is_in_table):
                 unread.append((first + item.line, section.title))
                 occupied.update(_with_parents(section))
     return reversed(unread)

@@ -14,10 +14,12 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ralph_ls.core.plan.parse.section_words import (
+    CRITERIA,
     DONE,
     FIX_PLANS,
     NOTES,
     NUMBERED,
+    PRESENT,
     PRIORITIES,
     PROGRESS,
     PROSE,
@@ -54,6 +56,8 @@ class HeadingClass(Enum):
 
     STATED = auto()
     """It has a state."""
+    SIGNED = auto()
+    """It has only an emoji for a state in front, which decorates where others do."""
     STATED_TASK = auto()
     """It has a state and is named like a task, so that those beside it are tasks, too."""
     STATED_STEP = auto()
@@ -94,8 +98,15 @@ class HeadingSection:
     in the plan, numbered items directly below are tasks."""
     in_task_file: bool = False
     """True below a title such as ``TODO``, which counts only without any box in the plan."""
+    has_criteria: bool = False
+    """True below ``Success criteria`` and the like."""
     name: HeadingClass | None = None
     """What it is named like."""
+
+    @property
+    def is_for_tasks(self) -> bool:
+        """Whether its own words say that it holds tasks."""
+        return self.is_named and self.kind is SectionKind.TASKS
 
 
 def open_document() -> HeadingSection:
@@ -138,6 +149,7 @@ def open_section(
         is_named=not is_plain and not is_title,
         is_done=words.is_done if words.is_done is not None else parent.is_done,
         holds_steps=is_title or words.holds_steps or words.is_optional,
+        has_criteria=words.has_criteria or (parent.has_criteria and not is_below_title),
         in_task_file=parent.in_task_file or (is_below_title and parent.kind is SectionKind.TASKS),
         name=name,
     )
@@ -164,12 +176,11 @@ def _name_by_place(title: str, parent: HeadingSection) -> HeadingClass | None:
     """``1. Parser`` is a task below ``To do``, and a part of ``Phase 1`` or ``Steps``."""
     if NUMBERED.match(title) is None:
         return None
-    is_for_tasks = parent.kind is SectionKind.TASKS
-    if is_for_tasks and parent.is_named:
+    if parent.is_for_tasks:
         return HeadingClass.LISTED
     is_divided = parent.level > 0 and parent.holds_steps
     if parent.is_title:
-        is_divided = is_for_tasks or _normalise(parent.title) in FIX_PLANS
+        is_divided = parent.kind is SectionKind.TASKS or _normalise(parent.title) in FIX_PLANS
     return HeadingClass.STEP if is_divided or parent.name is HeadingClass.STEP else None
 
 
@@ -182,6 +193,7 @@ class _TitleWords(NamedTuple):
     is_done: bool | None
     """None where they give no state."""
     holds_steps: bool
+    has_criteria: bool
     name: HeadingClass | None
 
 
@@ -189,7 +201,9 @@ _BACKLOG = "backlog"
 _OPTIONAL = ("optional", "future", "later")
 _LONGEST_HEADING_JUDGED = 200
 _MARKS = str.maketrans("", "", "*`~")
-_NUMBERING = re.compile(r"(?:phase |step )?\d+(?:\.\d+)*[.):]?\s+")
+_NUMBERING = re.compile(
+    r"(?:phase |step )?\d+(?:\.\d+)*[.):]?\s+|[一二三四五六七八九十]+[、.．]\s*"  # noqa: RUF001
+)
 _SEPARATORS = re.compile(r":| [-\u2013\u2014|/] ")
 _ASIDE = re.compile(r":| (?:--?|\u2013) | ?\u2014 ?")
 _LIST = re.compile(r" *(?:[/|,;:&+\u2014]| (?:--?|\u2013) |\b(?:and|or)\b) *")
@@ -239,6 +253,7 @@ def _judge_title(title: str, optional_sections: tuple[str, ...]) -> _TitleWords:
         is_optional,
         _read_done(title, kind),
         STEPS.match(bare) is not None or words in STEP_SECTIONS,
+        CRITERIA.fullmatch(words) is not None,
         _read_name(bare),
     )
 
@@ -311,6 +326,8 @@ def _read_kind(words: str) -> SectionKind:
     if words in _ISSUES:
         return SectionKind.ISSUES
     if words in PROSE or words.endswith(PROSE_LAST_WORDS):
+        return SectionKind.PROSE
+    if PRESENT.fullmatch(words) or CRITERIA.fullmatch(words):
         return SectionKind.PROSE
     return SectionKind.PLAIN
 

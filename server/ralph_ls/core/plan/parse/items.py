@@ -69,6 +69,10 @@ class PlanItemDraft:
     """True while nested items are criteria, after a label without nested items."""
     is_bare_label: bool = False
     """True for a label until a text or a nested item follows it."""
+    is_signed: bool = False
+    """True for a heading whose state is an emoji in front, and nothing else."""
+    is_described: bool = False
+    """True for a heading with a line such as ``- **Owner**: …`` below it."""
 
     @property
     def threshold(self) -> int:
@@ -97,6 +101,11 @@ def read_status_part(text: str) -> tuple[int, int] | None:
     """The span of the value in ``Story: US-1 | **Status**: [x] done | Model: m``."""
     found = None if text.startswith("|") else _STATUS_PART.search(text)
     return None if found is None else found.span(1)
+
+
+def describes_task(text: str) -> bool:
+    """Whether a line such as ``**Owner**: …`` says that what is above it is one task."""
+    return _DESCRIPTION.match(text) is not None
 
 
 def note_field(owner: PlanItemDraft, found: ItemField) -> None:
@@ -161,6 +170,13 @@ _FIELD = re.compile(
     r"[*_]{0,3}(acceptance criteria|criteria|done when|blocked by|needs|severity|status)"
     r"[*_]{0,3}[ \t]*:[*_]{0,3}(.*)",
     re.IGNORECASE | re.DOTALL,
+)
+_DESCRIPTION = re.compile(
+    r"[*_]{0,3}(?:status|owner|assignee|priority|effort|estimate[ds]?|estimated (?:effort|time)"
+    r"|complexity|depends on|dependencies|blocked by|description|acceptance criteria|goal"
+    r"|状态|优先级|描述|状態|優先度|상태|우선순위|aufwand|priorität|estado|prioridad|priorité|statut)"
+    r"[*_]{0,3}[ \t]*[:：][*_]{0,3}[ \t]*\S",  # noqa: RUF001
+    re.IGNORECASE,
 )
 _STATUS_PART = re.compile(
     r"\|[ \t]*[*_]{0,3}status[*_]{0,3}[ \t]*:[*_]{0,3}[ \t]*([^|]*[^|\s])", re.IGNORECASE

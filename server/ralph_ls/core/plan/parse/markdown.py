@@ -18,14 +18,17 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate
+from operator import add, sub
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from ralph_ls.core.plan.model import LazyTuple, ParsedPlan, Plan, Tally, Task, TaskKind
 from ralph_ls.core.plan.parse.blocks import (
     STATED,
     BlockReading,
+    BlockTotals,
     OpenSections,
     PlanBlock,
+    RowClass,
     move_block,
     read_block,
 )
@@ -159,7 +162,7 @@ def parse_markdown(
         blocks.append(block)
         position += len(block.text)
         sections = block.leave
-    known = _Known(0, 0, 0, 0, Counter(), Counter()).step(blocks, ())
+    known = _Known(BlockTotals(), Counter(), Counter()).step(blocks, ())
     return _show_all(text, names, dialect, blocks, known)
 
 
@@ -221,57 +224,57 @@ class _Source:
 class _Known(NamedTuple):
     """The facts of all blocks that matter for the whole plan, added up."""
 
-    n_boxes: int
-    n_open: int
-    """Boxes that are not ticked."""
-    n_listed: int
-    """Items in sections that are named for tasks."""
-    n_dashes: int
-    """Blocks with ``[-]``."""
-    others: Counter[HeadingClass | None]
-    """Headings that may be tasks, by class; rows of tables with a state but no box are None."""
+    totals: BlockTotals
+    others: Counter[HeadingClass | RowClass]
+    """Headings that may be tasks and rows of tables with a state but no box, by class."""
     numbered: Counter[HeadingSection]
 
     def step(self, fresh: Sequence[PlanBlock], gone: Sequence[PlanBlock]) -> _Known:
         """Add the new blocks, and subtract the removed ones."""
         numbered, others = self.numbered.copy(), self.others.copy()
-        n_boxes, n_open, n_listed, n_dashes, *_ = self
+        totals = self.totals
         for block in fresh:
-            n_boxes += block.n_boxes
-            n_open += block.n_open
-            n_listed += block.n_listed
-            n_dashes += block.has_dash
+            totals = BlockTotals(*map(add, totals, block.totals))
             if block.numbered:
                 numbered.update(block.numbered)
             if block.others:
                 others.update(block.others)
         for block in gone:
-            n_boxes -= block.n_boxes
-            n_open -= block.n_open
-            n_listed -= block.n_listed
-            n_dashes -= block.has_dash
+            totals = BlockTotals(*map(sub, totals, block.totals))
             numbered.subtract(block.numbered)
             others.subtract(block.others)
-        return _Known(n_boxes, n_open, n_listed, n_dashes, +others, +numbered)
+        return _Known(totals, +others, +numbered)
+
+    @property
+    def has_box(self) -> bool:
+        """Whether boxes are where the tasks are: not if all of them are criteria, some open."""
+        only_criteria = self.totals.boxes == self.totals.criteria
+        return self.totals.boxes > 0 and not (only_criteria and self.totals.open_criteria)
 
     def headings(self) -> frozenset[HeadingClass]:
         """Which headings may be tasks: with a state, or by their place or name.
 
         A name counts where there are no boxes, and beside headings of the same kind with a state.
-        Those named like steps are tasks only where none is named like a task.
+        Those named like steps are tasks only where none is named like a task. An emoji in front is
+        a state only where no other emoji decorates headings and some box is open.
         """
         stated = STATED & self.others.keys()
-        if not self.n_boxes and not stated and None in self.others:
-            return frozenset()
+        is_finished = self.has_box and not self.totals.open_boxes
+        if is_finished or self.totals.ornaments >= _ORNATE:
+            stated -= {HeadingClass.SIGNED}
         wanted = {HeadingClass.LISTED}
-        if not self.n_boxes:
+        if not self.has_box and not stated and not self.others.keys().isdisjoint(RowClass):
+            return frozenset(wanted & self.others.keys())
+        if not self.has_box:
             is_task = HeadingClass.TASK in self.others
             wanted.add(HeadingClass.TASK if is_task else HeadingClass.STEP)
-        elif self.n_open:
+        elif not is_finished:
             wanted |= {name for name, beside in _BESIDE.items() if beside in stated}
         return frozenset(stated | (wanted & self.others.keys()))
 
 
+_ORNATE = 2
+"""So many headings with other emoji make those in front decoration."""
 _BESIDE = {
     HeadingClass.TASK: HeadingClass.STATED_TASK,
     HeadingClass.STEP: HeadingClass.STATED_STEP,
@@ -348,7 +351,7 @@ def _replace(
 
 def _dialect_of(text: str, known: _Known) -> MarkdownDialect:
     """The dialect that the text shows; it is searched only where that matters."""
-    return find_dialect(text) if known.n_dashes else PLAIN
+    return find_dialect(text) if known.totals.dashes else PLAIN
 
 
 def _context_of(
@@ -356,13 +359,17 @@ def _context_of(
 ) -> PlanContext:
     """Which headings are tasks: those that may be, and have no other task below them."""
     classes = known.headings()
+    is_in_table = classes == {HeadingClass.LISTED} and _has_plan_in_table(blocks)
+    if is_in_table:
+        classes = frozenset()
     context = PlanContext(
-        has_box=known.n_boxes > 0,
-        has_headings=bool(classes),
+        has_box=known.has_box,
+        has_headings=bool(classes - {HeadingClass.LISTED}),
         numbered=frozenset(known.numbered),
         headings=frozenset(),
         dialect=dialect,
-        has_lists=known.n_listed > 0,
+        has_lists=known.totals.listed > 0,
+        has_step_rows=RowClass.STEP in known.others,
     )
     if not classes:
         return context
@@ -377,6 +384,16 @@ def _context_of(
                 headings.add(section)
                 _occupy(section.parent, occupied)
     return context._replace(headings=frozenset(headings))
+
+
+def _has_plan_in_table(blocks: Sequence[PlanBlock]) -> bool:
+    """Whether tables hold the tasks: a row is open, or is about one of the listed headings."""
+    rows = [row for block in blocks for row in block.named_items(TaskKind.ROW)]
+    headings = [row.words for block in blocks for row in block.named_items(TaskKind.HEADING)]
+    return any(
+        row.is_open or any(row.words in title or title in row.words for title in headings)
+        for row in rows
+    )
 
 
 def _occupy(section: HeadingSection | None, occupied: set[HeadingSection | None]) -> None:

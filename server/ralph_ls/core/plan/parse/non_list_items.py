@@ -16,15 +16,18 @@ from ralph_ls.core.plan.parse.items import PlanItemDraft
 from ralph_ls.core.plan.parse.lines import MarkdownLine
 from ralph_ls.core.plan.parse.section_words import (
     DETAIL_COLUMNS,
+    NUMBERED,
     PART_COLUMNS,
     PRIORITY_COLUMNS,
     STATE_COLUMNS,
     TITLE_COLUMNS,
 )
 from ralph_ls.core.plan.parse.state_words import (
+    OPEN_BOX_SIGNS,
     closing_remark,
     find_remark,
     find_sign,
+    is_of_one_stage,
     read_state,
 )
 from ralph_ls.core.plan.parse.titles import is_explicit_id
@@ -109,6 +112,7 @@ _EMPTY_CELLS = frozenset({"", "-", "\u2013", "\u2014"})
 """What a state column has for a task that was not begun."""
 _LONGEST_STATE = 24
 """Characters of a cell; longer ones without a known word are prose."""
+_LONG_TITLE = 10
 _EDGE = re.compile(r"(?<!\\)\|")
 
 
@@ -134,15 +138,16 @@ def _cell_in(texts: list[str], index: int | None) -> str:
 
 
 def _text_of(texts: list[str], columns: TableColumns) -> str:
-    """The title of the row: its title column, else the longest cell without a state."""
+    """The title of the row: its title column, else its first long cell, else its longest one."""
     title, detail = _cell_in(texts, columns.title), _cell_in(texts, columns.detail)
     if not title:
-        others = (
+        others = [
             text
             for index, text in enumerate(texts)
             if index not in (columns.state, columns.priority) and not text.isdecimal()
-        )
-        title = max(others, key=len, default="")
+        ]
+        longest = max(others, key=len, default="")
+        title = next((text for text in others if len(text) >= _LONG_TITLE), longest)
     elif detail:
         title = f"{title}: {detail}"
     given = next((text for text in texts if is_explicit_id(text.strip("*`"))), "").strip("*`")
@@ -156,14 +161,18 @@ def heading_item(line: MarkdownLine, title: str, section: HeadingSection) -> Pla
     begin = line.text.find(title)
     found = _BOX.match(title)
     box, mark, written_state = None, None, None
+    is_signed = False
     if found is not None:
         box, mark = found[2].strip(), found.span(2)
         title = f"{found[1]}{title[found.end() :]}"
-    elif (mark := find_sign(title)) is not None:
+    elif not is_of_one_stage(title) and (mark := find_sign(title)) is not None:
         begins, ends = find_remark(title) or mark
-        written_state = read_state(title[begins:ends])
+        is_signed = begins == 0 and section.name is None and not NUMBERED.match(title[ends:])
+        is_signed = is_signed and title[0] not in OPEN_BOX_SIGNS
+        tail = title[ends:] if begins else ""
+        written_state = read_state(tail) or read_state(title[begins:ends])
         title = f"{title[:begins].rstrip()} {title[ends:].lstrip()}"
-    elif section.name is HeadingClass.TASK and (remark := closing_remark(title)) is not None:
+    elif section.name in _NAMED_TASKS and (remark := closing_remark(title)) is not None:
         written_state, title = remark.state, title[: remark.start]
     return PlanItemDraft(
         line=line.number,
@@ -179,7 +188,11 @@ def heading_item(line: MarkdownLine, title: str, section: HeadingSection) -> Pla
         kind=TaskKind.HEADING,
         mark=None if mark is None else (begin + mark[0], begin + mark[1]),
         written_state=written_state,
+        is_signed=is_signed,
     )
+
+
+_NAMED_TASKS = frozenset({HeadingClass.TASK, HeadingClass.LISTED})
 
 
 def has_state(heading: PlanItemDraft) -> bool:

@@ -26,12 +26,18 @@ from dataclasses import dataclass
 from operator import attrgetter
 
 from ralph_ls.core.markdown_fences import CODE_INDENT
-from ralph_ls.core.plan.parse.headings import HeadingSection, open_document, open_section
+from ralph_ls.core.plan.parse.headings import (
+    HeadingSection,
+    SectionKind,
+    open_document,
+    open_section,
+)
 from ralph_ls.core.plan.parse.items import (
     ItemField,
     PlanItemDraft,
     add_criterion,
     attach_item,
+    describes_task,
     note_field,
     read_field,
     read_status_part,
@@ -114,7 +120,13 @@ _BLOCK_START = re.compile(
 )
 _ITEM_FIRST = frozenset("-*+0123456789[")
 _PROSE_FIRST = frozenset("0123456789[")
+_FIRST_NUMBERS = ("1.", "1)", "0.", "0)")
 _MARKS = str.maketrans("", "", "*`~")
+
+
+def _is_among_tasks(heading: PlanItemDraft) -> bool:
+    around = heading.section.parent
+    return around is not None and around.kind is SectionKind.TASKS and not around.is_title
 
 
 class _Scan:
@@ -264,7 +276,7 @@ class _Scan:
             return marks
         if marks.box is not None and line.stripped[0] != "[":
             return marks
-        is_prose = line.stripped[0] in _PROSE_FIRST and not line.stripped.startswith(("1.", "1)"))
+        is_prose = line.stripped[0] in _PROSE_FIRST and not line.stripped.startswith(_FIRST_NUMBERS)
         return None if is_prose else marks
 
     def _take_item(self, line: MarkdownLine, marks: ListMarks) -> None:
@@ -349,6 +361,10 @@ class _Scan:
         if found is None and (part := read_status_part(text)) is not None:
             found = ItemField("status", text[slice(*part)])
         is_known = self.items[self.heading_at : self.heading_at + 1] == [heading]
+        if _is_among_tasks(heading) and describes_task(text):
+            heading.is_described = True
+            self.items[self.heading_at : self.heading_at + is_known] = [heading]
+            is_known = True
         if found is None:
             heading.takes_criteria = heading.takes_criteria and item is not None
             if item is not None and heading.takes_criteria and is_known:
@@ -357,6 +373,7 @@ class _Scan:
         had_state = heading.written_state is not None
         heading.takes_criteria = False
         note_field(heading, found)
+        heading.is_signed = heading.is_signed and found.name != "status"
         if heading.written_state is not None and not had_state and not is_known:
             self.items.insert(self.heading_at, heading)
 

@@ -17,13 +17,15 @@ TASKS = _names(
     "in progress|next|next steps|next tasks|next up|open|open tasks|outstanding|outstanding tasks",
     "not done|not implemented|pending|pending tasks|prioritised tasks|prioritized tasks",
     "remaining|remaining items|remaining tasks",
-    "queue|remaining work|task breakdown|task list|task queue|tasks|to do",
+    "implementation queue|queue|remaining work|task breakdown|task list|task queue|tasks|to do",
     "to do list|todo|todo list|todos|up next|work queue",
-    "upcoming|upcoming tasks|work items",
+    "upcoming|upcoming tasks|work items|core tasks|development tasks|follow up tasks",
+    "followup tasks|immediate tasks|key tasks|main tasks|priority tasks|technical tasks",
     "任务|任务列表|任务清单|待办|待办事项|待办任务|待完成|未完成|未完成功能|未完成任务|未完成的任务|待实现",
     "下一步|实施任务|进行中|任務",
     "タスク|タスク一覧|やること|未完了|未着手|次のステップ|残タスク|残作業|進行中",
-    "할 일|작업|작업 목록|남은 작업|다음 단계|진행 중|미완료|태스크",
+    "할 일|작업|작업 목록|남은 작업|다음 단계|진행 중|진행 중인 작업|예정된 작업",
+    "대기 중인 작업|미완료|해야 할 일|태스크",
     "aufgaben|aufgabenliste|offen|offene aufgaben|offene punkte|zu tun|nächste schritte|in arbeit",
     "tâches|liste des tâches|à faire|prochaines étapes|en cours|tâches restantes",
     "tareas|lista de tareas|pendiente|pendientes|tareas pendientes|por hacer|próximos pasos",
@@ -34,7 +36,8 @@ TASKS = _names(
 
 DONE = _names(
     "已完成|完成|已完成任务|已完成的任务|完了|完了済み|完了タスク|完了したタスク",
-    "완료|완료됨|완료된 작업",
+    "完了した作業|完成した作業|完了した項目",
+    "완료|완료됨|완료된 작업|완료한 작업|완료된 것|완료 항목",
     "erledigt|erledigte aufgaben|abgeschlossen|fertig|terminé|terminées|fait|tâches terminées",
     "completado|completados|completadas|hecho|terminado|tareas completadas",
     "concluído|concluídas|feito|tarefas concluídas",
@@ -42,21 +45,27 @@ DONE = _names(
 
 PROGRESS = _names(
     "active|active tasks|blocked|current|current task|current tasks|doing|in progress|in review",
-    "on hold|review|wip|working on|进行中|進行中|진행 중|in arbeit|en cours|en progreso|en curso",
+    "on hold|review|wip|working on|进行中|進行中|진행 중|진행 중인 작업|in arbeit|en cours",
+    "en progreso|en curso",
     "em andamento|em progresso",
 )
 """Columns of a board between its backlog and what is done."""
 
-NOTES = _names("备注|笔记|メモ|備考|메모|notizen|notas")
+NOTES = _names(
+    "备注|笔记|メモ|備考|메모|notizen|notas",
+    "legend|status legend|task legend|task notation|notation|task tags|task format|status values",
+    "status definitions|状态说明|图例|凡例|범례|legende|légende|leyenda|legenda|statuslegende",
+)
+"""Never tasks; a legend has a box for each state."""
 
 PROSE = _names(
     "about|acceptance criteria|appendix|architecture|assumptions|background|changelog|constraints",
     "context|decisions|definition of done|design|discoveries|environment|example|examples",
     "file structure|glossary|goal|goals|history|how it works|how to use|how to use this plan",
-    "important|instructions|introduction|key decisions|learnings|legend|lessons learned|links",
+    "important|instructions|introduction|key decisions|learnings|lessons learned|links",
     "non goals|objective|objectives|open questions|out of scope|overview|prerequisites|process",
     "project structure|purpose|quality gates|questions|references|requirements|resources|risks",
-    "rules|scope|status legend|success criteria|summary|tech stack|template|testing strategy|tips",
+    "rules|scope|success criteria|summary|tech stack|template|testing strategy|tips",
     "usage|warnings|workflow",
     "概述|背景|目标|架构|风险|验收标准|成功标准|注意事项|更新日志|变更记录|技术栈|参考|参考资料|总结",
     "概要|目的|リスク|受け入れ基準|変更履歴|注意事項|개요|배경|목표|위험|참고|완료 기준|성공 기준",
@@ -64,10 +73,20 @@ PROSE = _names(
     "voraussetzungen|aperçu|contexte|objectif|objectifs|risques|critères d'acceptation|résumé",
     "resumen|contexto|objetivo|objetivos|riesgos|criterios de aceptación|resumo|riscos",
     "critérios de aceitação|visão geral|change log|dependencies|implementation strategy|estimates",
-    "task notation|notation|task tags|task format|task legend|status values|status definitions",
-    "状态说明|图例|凡例|범례|legende|légende|leyenda|legenda",
     "risk assessment|risks and mitigations|success metrics|metrics|timeline|files|key files",
 )
+
+CRITERIA = re.compile(
+    r"(?:acceptance|success|completion|exit|验收|成功) ?(?:criteria|标准)\b.*"
+    r"|definition of done\b.*"
+    r"|受け入れ基準.*|完了条件.*|완료 (?:기준|조건).*|성공 기준.*|akzeptanzkriterien.*"
+    r"|critères (?:d'acceptation|de succès).*|criterios de (?:aceptación|éxito).*"
+    r"|critérios de (?:aceitação|sucesso).*"
+)
+"""Whole headings whose boxes say when the work is done, not what it is."""
+
+PRESENT = re.compile(r"(?:current|existing|present) (?:\w+ ){0,2}(?:state|status|situation)")
+"""Whole headings that describe what is there: prose, too."""
 
 PROSE_LAST_WORDS = (
     " completion notes",
@@ -79,8 +98,8 @@ PROSE_LAST_WORDS = (
 )
 
 STEPS = re.compile(
-    r"\W*(?:(?:phase|milestone|sprint|step|stage|phasen?|meilenstein|schritt|étape|jalon|fase|hito|"
-    r"paso|etapa|marco|passo)\b|第[一二三四五六七八九十0-9]+[阶階步]|阶段|階段|步骤|フェーズ|ステップ|"
+    r"\W*(?:(?:phase|milestone|sprint|step|stage|batch|track|workstream|wave|phasen?|meilenstein"
+    r"|schritt|étape|jalon|fase|hito|paso|etapa|marco|passo)\b|第[一二三四五六七八九十0-9]+[阶階步]|阶段|階段|步骤|フェーズ|ステップ|"
     r"マイルストーン|[0-9]+ ?단계|단계|스프린트|마일스톤)"
 )
 """Beginnings of headings whose numbered lists are tasks in a plan without any box."""
@@ -89,7 +108,9 @@ STEP_SECTIONS = _names(
     "action plan|development plan|execution order|execution plan|fix plan|implementation order",
     "implementation phases|implementation plan|implementation roadmap|implementation sequence",
     "implementation stages|implementation steps|migration plan|migration steps|order of work",
-    "phases|roadmap|stages|steps|work plan",
+    "phases|roadmap|stages|steps|work plan|changes|changes needed|changes required|fixes",
+    "fixes needed|fixes required|planned changes|planned fixes|proposed changes|proposed fixes",
+    "recommended fixes|required changes|required fixes",
     "实施步骤|实施计划|实现步骤|修复计划|执行计划|执行步骤|开发计划|开发阶段|开发步骤|工作计划|實作步驟",
     "実装ステップ|実装手順|実装計画|作業手順|作業計画|구현 단계|구현 계획|작업 계획|작업 순서",
     "umsetzungsplan|umsetzungsschritte|arbeitsschritte|plan d'action|étapes",
@@ -115,7 +136,9 @@ TASK_NAME = re.compile(
 """Beginnings of headings that are named like tasks: ``Task 1: …``, ``T001: …``."""
 
 STEP_NAME = re.compile(
-    rf"[^\w\[]*(?:phase|milestone|sprint|step|stage|slice|epic|iteration|wave|schritt|étape|paso|etapa|passo){_NUMBER}"
+    r"[^\w\[]*(?:phase|milestone|sprint|step|stage|slice|epic|iteration|wave|fix|change|batch"
+    rf"|track|workstream|schritt|étape|paso|etapa|passo){_NUMBER}"
+    r"(?! (?:to|and|or|execution|goals?|overview|summary|success|deliverables?|notes?)\b)"
     r"|[^\w\[]*第[一二三四五六七八九十0-9]+[阶階步]"
     r"|[^\w\[]*(?:阶段|階段|步骤|步驟|フェーズ|ステップ)[ ]?[一二三四五六七八九十0-9]+"
     r"(?=\Z|[\s:：、.(（—–-])"  # noqa: RUF001
@@ -127,17 +150,20 @@ NUMBERED = re.compile(r"\W*(?:[0-9]+\.[0-9]+|[0-9]{1,3}[.)、](?=\s|[^\W0-9]))")
 
 PRIORITIES = {
     "P0": _names(
-        "高优先级|最高优先级|紧急|優先度高|優先度: 高|高優先度|높은 우선순위|우선순위 높음",
+        "高优先级|最高优先级|较高优先级|高优先|紧急|優先度高|優先度: 高|高優先度|높은 우선순위",
+        "우선순위 높음",
         "hohe priorität",
         "haute priorité|priorité haute|alta prioridad|prioridad alta|alta prioridade",
         "prioridade alta",
     ),
     "P1": _names(
-        "中优先级|优先级中|優先度中|中優先度|중간 우선순위|mittlere priorität|priorité moyenne",
+        "中优先级|中等优先级|中优先|优先级中|優先度中|中優先度|중간 우선순위|mittlere priorität",
+        "priorité moyenne",
         "prioridad media|prioridade média|média prioridade",
     ),
     "P2": _names(
-        "低优先级|優先度低|低優先度|낮은 우선순위|niedrige priorität|basse priorité|priorité basse",
+        "低优先级|较低优先级|最低优先级|低优先|優先度低|低優先度|낮은 우선순위|niedrige priorität",
+        "basse priorité|priorité basse",
         "baja prioridad|prioridad baja|baixa prioridade|prioridade baixa",
     ),
 }

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from typing import NamedTuple
+from unicodedata import category
 
 from ralph_ls.protocol.task_words import TaskState
 
@@ -50,6 +51,21 @@ def opening_sign(text: str) -> tuple[int, int] | None:
     return None if found is None else found.span()
 
 
+def has_ornament(heading: str) -> bool:
+    """Whether a heading begins with an emoji that is no state."""
+    first = heading.lstrip(" \t*_")[:1]
+    return category(first or " ") == "So" and _SIGN.match(first) is None
+
+
+def opening_remark(text: str) -> tuple[TaskState, int] | None:
+    """Find ``Done: …`` at the beginning of an item: the state, and where its text begins."""
+    found = _OPENING.match(text)
+    if found is None or _ONLY_WORDS.fullmatch(_fold(found[1])) is None:
+        return None
+    state = read_state(found[1])
+    return None if state is None or state is TaskState.TODO else (state, found.end())
+
+
 class StateRemark(NamedTuple):
     """A state behind the words that it is about."""
 
@@ -62,15 +78,22 @@ def closing_remark(text: str) -> StateRemark | None:
     """Find ``(COMPLETED)``, ``- Done``, ``: ✅`` or a sign at the end, and nothing else."""
     skipped = max(len(text) - _LONGEST_REMARK, 0)
     found = _CLOSING.search(text, skipped)
-    if found is None:
+    if found is None or is_of_one_stage(text):
         return None
     words = next(part for part in found.groups() if part is not None)
     share = _SHARE.search(words)
     bare = _DETAIL.sub("", words)
+    if _DONE_BEHIND.search(bare) is not None:
+        return StateRemark(found.start(), TaskState.DONE)
     if _WORDS.match(_fold(bare)) is not None and _ONLY_WORDS.fullmatch(_fold(bare)) is None:
         return None
     state = read_state(words if share is not None else bare)
     return None if state is None else StateRemark(found.start(), state)
+
+
+def is_of_one_stage(text: str) -> bool:
+    """Whether a text says that something is planned or designed, which is not yet done."""
+    return _STAGE.search(text) is not None
 
 
 def is_done_word(text: str) -> bool:
@@ -91,7 +114,8 @@ _BLOCKED, _SKIPPED = TaskState.BLOCKED, TaskState.SKIPPED
 STATE_WORDS: Mapping[str, Mapping[TaskState, str]] = {
     "English": {
         _DONE: "complete|completed|done|finished|implemented|closed|merged|shipped|resolved|yes",
-        _BEGUN: "in progress|wip|started|ongoing|partial|partially|doing|in development",
+        _BEGUN: "in progress|wip|started|mostly|almost|nearly|ongoing|partial|partially|doing|"
+        "in development",
         _TODO: "todo|to do|not|open|pending|planned|ready|incomplete|backlog|no|upcoming|next",
         _BLOCKED: "blocked|on hold|waiting",
         _SKIPPED: "skipped|deferred|cancelled|canceled|obsolete|wont do",
@@ -157,6 +181,8 @@ _SIGNS = {
     _BLOCKED: "🚫⛔🛑",
     _SKIPPED: "⏭",
 }
+OPEN_BOX_SIGNS = "⬜◻☐🔲"
+"""Those that nobody uses as decoration."""
 _STATE_OF_SIGN = {sign: state for state, signs in _SIGNS.items() for sign in signs}
 _SIGN = re.compile(f"([{''.join(_STATE_OF_SIGN)}])\ufe0f?")
 _REMARK = re.compile(rf"\({_SIGN.pattern}[^()]*\)")
@@ -192,6 +218,13 @@ _CLOSING = re.compile(
     rf"\s*(?:[(\[（【]([^()\[\]（）【】]+)[)\]）】]"  # noqa: RUF001
     rf"|(?: --? | [\u2013\u2014|] ?|\u2014|:\s|：)\s*([^:：\u2013\u2014|()（）]+)"  # noqa: RUF001
     rf"|((?:{_SIGN.pattern}\s*)+))[\s*_.!]*\Z"
+)
+_OPENING = re.compile(r"[*_]{0,3}([^\s*_:：][^:：]{1,24})[:：]\s*(?=\S)")  # noqa: RUF001
+_DONE_BEHIND = re.compile(r"[^未没部分]已(?:完成|实现|修复|解决|上线|实施|关闭)\Z")
+_STAGE = re.compile(
+    r"\b(?:plan(?:ning)?|design|spec(?:ification)?|research|analysis|scoping|requirements)s?"
+    r" (?:is |are )?(?:complete[d]?|done|finished|approved|ready)\W*\Z",
+    re.IGNORECASE,
 )
 _DETAIL = re.compile(r"[\s,;]*(?:(?:on|at|in|am|le)\s+)?[0-9][0-9./:%-]*[\s0-9./:%-]*|100 ?%")
 

@@ -24,16 +24,21 @@ An item is judged by its block and by what is known of the whole plan (``PlanCon
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from ralph_ls.core.plan.model import TaskKind
 from ralph_ls.core.plan.parse.dialect import PLAIN, MarkdownDialect
-from ralph_ls.core.plan.parse.headings import HeadingSection, SectionKind
-from ralph_ls.core.plan.parse.items import ItemRole, PlanItemDraft
+from ralph_ls.core.plan.parse.headings import HeadingClass, HeadingSection, SectionKind
+from ralph_ls.core.plan.parse.items import ItemRole, PlanItemDraft, describes_task
 from ralph_ls.core.plan.parse.lines import BlockFinding
 from ralph_ls.core.plan.parse.non_list_items import has_tag, opens_with_tag
-from ralph_ls.core.plan.parse.state_words import closing_remark, opening_sign, read_state
+from ralph_ls.core.plan.parse.state_words import (
+    closing_remark,
+    opening_remark,
+    opening_sign,
+    read_state,
+)
 from ralph_ls.core.plan.parse.titles import TitleParts, escape_surrogates, is_no_task, read_title
 from ralph_ls.protocol.task_words import Priority, TaskState
 
@@ -51,6 +56,8 @@ class PlanContext(NamedTuple):
     dialect: MarkdownDialect = PLAIN
     has_lists: bool = False
     """Some section that is named for tasks has items, so that those below the title are prose."""
+    has_step_rows: bool = False
+    """A table gives the states of the parts of the work, so that their numbered items have none."""
 
 
 class ParsedRow(NamedTuple):
@@ -82,11 +89,13 @@ def select_tasks(
     rows: list[ParsedRow] = []
     findings: list[BlockFinding] = []
     row_of: dict[PlanItemDraft, int] = {}
+    described = {item.section for item in items if item.is_described}
     stated = frozenset() if context.has_box else _stated_sections(items)
     for item in items:
         around = None if item.parent is None else row_of.get(item.parent)
         holder = around
-        if _may_be_task(item, context, stated, is_in_task=around is not None):
+        is_in_task = around is not None or _is_body(item, described)
+        if _may_be_task(item, context, stated, is_in_task=is_in_task):
             written_state, text = _read_sign(item)
             parts = read_title(text)
             findings.extend(_check(item, parts))
@@ -97,6 +106,11 @@ def select_tasks(
         if holder is not None:
             row_of[item] = holder
     return rows, findings
+
+
+def _is_body(item: PlanItemDraft, described: Collection[HeadingSection]) -> bool:
+    """Whether it describes the heading above it, which is the task."""
+    return item.kind is not TaskKind.HEADING and item.section in described
 
 
 def _depth(around: int | None, rows: Sequence[ParsedRow]) -> int:
@@ -144,7 +158,7 @@ def _may_be_task(
         return item.section in context.headings
     if item.box is not None:
         return counts_with_box(item)
-    if item.role is not ItemRole.ITEM or is_in_task or not item.text:
+    if item.role is not ItemRole.ITEM or is_in_task or not item.text or describes_task(item.text):
         return False
     section = item.section
     if item.kind is TaskKind.ROW:
@@ -169,6 +183,8 @@ def _may_be_task(
 def _is_step(item: PlanItemDraft, context: PlanContext) -> bool:
     """Whether a numbered item is a task by its section, in a plan without boxes."""
     section = item.section
+    if context.has_step_rows and section.name is HeadingClass.STEP:
+        return False
     is_chapter = section.level > 0 and not section.is_title
     return item.is_numbered and section.holds_steps and (is_chapter or not context.has_lists)
 
@@ -186,6 +202,8 @@ def _stated_sections(items: Iterable[PlanItemDraft]) -> frozenset[HeadingSection
 def _has_state(item: PlanItemDraft) -> bool:
     if item.written_state is not None or opening_sign(item.text) is not None:
         return True
+    if opening_remark(item.text) is not None:
+        return True
     return has_tag(item.text) or closing_remark(item.text) is not None
 
 
@@ -200,6 +218,9 @@ def _read_sign(item: PlanItemDraft) -> tuple[TaskState | None, str]:
     if sign is not None:
         written_state = read_state(item.text[: sign[1]])
         return item.written_state or written_state, item.text[sign[1] :].lstrip()
+    if (begun := opening_remark(item.text)) is not None:
+        bold = "**" if item.text.startswith("**") else ""
+        return item.written_state or begun[0], bold + item.text[begun[1] :]
     if remark is not None and not item.text.endswith("]") and not item.text.startswith("~~"):
         return item.written_state or remark.state, item.text[: remark.start]
     return item.written_state, item.text

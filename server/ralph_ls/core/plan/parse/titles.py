@@ -185,7 +185,7 @@ _PLACEHOLDERS = frozenset({"", "none", "none yet", "nothing", "nothing yet", "n/
 
 
 def _strip_strike(text: str) -> tuple[str, bool]:
-    """Unwrap ``~~title~~``; it may be followed only by a word for done or a remark in brackets.
+    """Unwrap ``~~title~~``; a word for done or a remark in brackets or behind a dash may follow.
 
     ``~~Use Redis~~ Use Postgres`` is a correction, not a finished task.
     """
@@ -193,8 +193,10 @@ def _strip_strike(text: str) -> tuple[str, bool]:
     struck = text[2:closing].strip()
     if closing < 0 or not struck:
         return text, False
-    follows = text[closing + 2 :].strip(_STRUCK_THEN)
+    rest = text[closing + 2 :]
+    follows = rest.strip(_STRUCK_THEN)
     is_remark = follows.startswith("(") and follows.endswith(")")
+    is_remark = is_remark or rest.startswith((" \u2014 ", " \u2013 ", " -- "))
     is_done = follows.lower() in _STRUCK_THEN_WORDS or is_done_word(follows)
     if not is_remark and not is_done:
         return text, False

@@ -132,12 +132,17 @@ _HEADINGS = st.sampled_from((
     "# Plan", "## Phase 1: Setup", "## Strategy", "### Task 3: Parse",
     "## T004: x", "## Dependencies", "## Phase 2 (pending)", "### Step 2", "## 第一阶段",
     "#### 4.1 Detail", "## User Story 1 (Priority: high) 🎯", "## Overview",
-    "## Acceptance Criteria",
+    "## Acceptance Criteria", "## Success criteria by phase", "### Fix 1: x", "## Proposed fixes",
+    "### 1. Parser", "## Batch 2: y", "## 🔄 Later on", "## Current repo state",
+    "## Legend",
 ))  # fmt: skip
 _BLOCKS = st.sampled_from((
     "- [x] T001 [P] Make it", "1. [x] Ship it", "  - [x] Part of it", "1. first this\n2. then that",
     "- a remark\n  1. its detail", "| Name | Status |\n|---|---|\n| a | open |\n| b | TODO |",
     "Some words of prose.", "**Goal**: all of it", "**Status**: Draft", "5. Deploy if ready",
+    "0. Begin", "- **Owner**: me\n- words", "In progress: x", "- Blocked: y",
+    "| Phase | Status |\n|---|---|\n| Phase 1 | open |\n| Phase 2 | TODO |",
+    "- [x] App runs", "### 2. Reader\n\n- **Estimate**: 3 days",
 ))  # fmt: skip
 
 

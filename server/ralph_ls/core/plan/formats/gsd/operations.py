@@ -2,8 +2,9 @@
 
 A phase is a line ``- [ ] **Phase 2: Title** - Goal``; what belongs to it is below the heading
 ``### Phase 2``: success criteria, dependencies, and its plans, ``- [ ] 02-01-PLAN.md``. A phase
-waits for its plans and for the phases that it depends on; one without plans is a task as it is. A
-blocked task has its reason in a line below it.
+waits for its plans and for the phases that it depends on; one without plans is a task as it is. GSD
+writes ``(completed 2026-01-31)`` behind a finished phase and may leave the boxes of its plans: they
+are done, too. A blocked task has its reason in a line below it.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ _PLAN = re.compile(
     re.IGNORECASE,
 )
 _DETAIL = re.compile(rf"#{{2,5}}[ \t]+.*?\bPhase[ \t]+(?P<nth>{_NUMBER})\b.*", re.IGNORECASE)
+_DATED = re.compile(r"\b(?:completed|shipped)\W+[0-9]{4}-[0-9]{2}", re.IGNORECASE)
 _HEADING = re.compile(r"#{1,6}[ \t].*")
 _DEPENDS = re.compile(r"[ \t]*(?:[-*+][ \t]+)?\*\*Depends on:?\*\*:?(?P<names>.*)", re.IGNORECASE)
 _CRITERIA = re.compile(r"[ \t]*(?:[-*+][ \t]+)?\*\*Success Criteria.*", re.IGNORECASE)
@@ -54,6 +56,8 @@ class _RoadmapTask:
     start: int
     end: int
     mark: int
+    is_dated: bool = False
+    """It says when it was completed."""
     words: tuple[int, int]
     end_line: int
     reason: str | None = None
@@ -114,13 +118,24 @@ def with_state(text: str, task_id: str, state: TaskState, reason: str = "") -> s
     if task.state is state and not reason:
         return text
     text = without_reason(_tasks_in, text, task_id, begins=REASON)
-    mark = _read(text).tasks[task_id].mark
-    text = f"{text[:mark]}{'x' if state is TaskState.DONE else ' '}{text[mark + 1 :]}"
+    for mark, box in _boxes_after(_read(text), task_id, is_done=state is TaskState.DONE):
+        text = f"{text[:mark]}{box}{text[mark + 1 :]}"
     return (
         with_note(text, task_id, f"Blocked by: {reason or '?'}")
         if state is TaskState.BLOCKED
         else text
     )
+
+
+def _boxes_after(known: _Roadmap, task_id: str, *, is_done: bool) -> list[tuple[int, str]]:
+    """The boxes to write for a task; a phase that opens again keeps its other plans done."""
+    task = known.tasks[task_id]
+    boxes = [(task.mark, "x" if is_done else " ")]
+    phase = known.tasks.get(task.phase)
+    if is_done or phase is None or not (phase.is_done and phase.is_dated):
+        return boxes
+    others = [one for one in known.tasks.values() if one.phase == task.phase and one is not task]
+    return [*boxes, *((one.mark, " " if one is phase else "x") for one in others)]
 
 
 def with_note(text: str, task_id: str, note: str) -> str:
@@ -145,11 +160,13 @@ def _tasks_in(text: str) -> tuple[Task, ...]:
 
 def _to_task(known: _Roadmap, task: _RoadmapTask, titles: Mapping[str, str]) -> Task:
     is_phase = task.id == task.phase
+    phase = known.tasks.get(task.phase)
+    is_done = task.is_done or (phase is not None and phase.is_done and phase.is_dated)
     state = TaskState.TODO if task.reason is None else TaskState.BLOCKED
     return Task(
         id=task.id,
         title=f"Phase {task.id}: {task.title}" if is_phase else task.title,
-        state=TaskState.DONE if task.is_done else state,
+        state=TaskState.DONE if is_done else state,
         priority=None,
         section="Phases" if is_phase else f"Phase {task.phase}: {titles.get(task.phase, '')}",
         optional=False,
@@ -159,7 +176,7 @@ def _to_task(known: _Roadmap, task: _RoadmapTask, titles: Mapping[str, str]) -> 
         end_line=task.end_line,
         depth=0,
         parent=None,
-        blocked_by=None if task.is_done else task.reason,
+        blocked_by=None if is_done else task.reason,
         criteria=_criteria_of(known, task),
         mark=(task.mark, task.mark + 1),
         words=(task.line, *task.words),
@@ -238,6 +255,7 @@ def _task_in(number: int, start: int, line: str) -> _RoadmapTask | None:
         start=start,
         end=start + len(line),
         mark=start + found.start("mark"),
+        is_dated=_DATED.search(line) is not None,
         words=found.span("title"),
         end_line=number,
     )

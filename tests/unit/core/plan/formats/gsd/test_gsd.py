@@ -148,3 +148,27 @@ def test_reading_never_raises(text: str) -> None:
         assert with_state(text, task.id, task.state) == text
     protected_fields(text)
     needs_of(text)
+
+
+SHIPPED = (
+    "- [x] **Phase 1: Basket** (completed 2026-01-31)\n- [x] **Phase 2: Pay**\n\n"
+    "### Phase 1: Basket\n- [ ] 01-01-PLAN.md — Total\n\n"
+    "### Phase 2: Pay\n- [ ] 02-01-PLAN.md — Card\n"
+)
+
+
+def test_the_plans_of_a_completed_phase_are_done() -> None:
+    assert states(parse_text(SHIPPED).plan) == {
+        "1": "done", "2": "done", "01-01": "done", "02-01": "todo",
+    }  # fmt: skip
+
+
+def test_a_plan_of_a_completed_phase_opens_with_its_phase() -> None:
+    text = SHIPPED.replace("Total\n", "Total\n- [ ] 01-02-PLAN.md — Tax\n")
+    opened = with_state(text, "01-01", TaskState.TODO, "")
+    assert states(parse_text(opened).plan) == {
+        "1": "todo", "2": "done", "01-01": "todo", "01-02": "done", "02-01": "todo",
+    }  # fmt: skip
+    assert len(changed_lines(text, opened)) == 2
+    phase = with_state(text, "1", TaskState.TODO, "")
+    assert [states(parse_text(phase).plan)[one] for one in ("1", "01-01")] == ["todo", "done"]

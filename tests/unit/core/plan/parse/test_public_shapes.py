@@ -1,0 +1,189 @@
+"""Shapes of plans that were counted wrongly once, each in words made up for it."""
+
+from __future__ import annotations
+
+import pytest
+
+from ralph_ls.core.plan.model import GuessCause
+from ralph_ls.core.plan.parse.markdown import parse_markdown
+from ralph_ls.core.plan.parse.state_words import closing_remark, opening_remark
+from ralph_ls.protocol.task_words import TaskState
+from tests.unit.core.plan.plan_assertions import plan_of, shown
+
+BOARD = (
+    "# Kettle: tasks",
+    "## In progress",
+    "### Task 1: Boil ✅ MOSTLY DONE",
+    "- **Status**: heats, no whistle yet",
+    "- **Owner**: Ada",
+    "### Whistle",
+    "- **Goal**: be heard in the next room",
+    "- a detail",
+    "## Up next",
+    "### Sell it (P0)",
+    "- Ask three shops",
+    "- **Estimated**: 2 days",
+    "### Without fields",
+    "- a plain bullet",
+)
+QUEUE = (
+    "## Already there (2/4)",
+    "| # | Toy | Kind | Status |",
+    "|---|---|---|---|",
+    "| 1 | Spinning top | Wooden things | Done |",
+    "| 2 | Kite | Things that fly high | Done |",
+    "## Implementation queue (by size)",
+    "### Tier 1: small",
+    "#### 3. Yo-yo",
+    "- **Description**: goes up and down",
+    "  1. Cut the disc",
+    "#### 4. Marble",
+    "- **Estimated**: 10 lines",
+)
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        pytest.param(
+            ("## Legende", "- [x] Fertig (mit Tests)", "- [~] Teilweise", "- [ ] Offen",
+             "## Offene Aufgaben", "- [ ] a"),
+            ["todo a"],
+            id="a-legend-with-boxes",
+        ),
+        pytest.param(
+            ("# 📝 Pond", "## 🎯 Goal", "## 🏗️ Shape", "## Phase 1", "- [ ] dig",
+             "## 🔄 Things for another year", "## 🟢 1. Frogs"),
+            ["todo dig", "done 1. Frogs"],
+            id="emoji-that-decorate",
+        ),
+        pytest.param(
+            ("# Pond", "## Phase 1", "- [ ] dig", "## 🚧 Frogs", "**Status**: done", "## ⬜ Fish"),
+            ["todo dig", "inProgress Frogs", "todo Fish"],
+            id="emoji-that-are-states",
+        ),
+        pytest.param(
+            ("# Pond", "- [x] dig", "## 🚧 Frogs", "## ⬜ Fish"),
+            ["done dig", "todo Fish"],
+            id="emoji-in-a-finished-plan",
+        ),
+        pytest.param(
+            ("# 方案", "## 一、最高优先级", "### 1. 甲", "- 说明", "## 二、中等优先级",
+             "### 2. 乙（已完成）"),  # noqa: RUF001
+            ["todo 1. 甲", "done 2. 乙"],
+            id="chapters-with-chinese-numbers",
+        ),
+        pytest.param(
+            ("# Plan", "## Why", "1. it leaks", "2. it drips", "## Fix",
+             "### Fix 1: Turn the tap", "### Fix 2: Call Bob"),
+            ["todo Fix 1: Turn the tap", "todo Fix 2: Call Bob"],
+            id="fixes",
+        ),
+        pytest.param(
+            ("# Plan", "## Issues", "1. it leaks", "## Proposed fixes", "### 1. Turn it",
+             "### 2. Bob"),
+            ["todo 1. Turn it", "todo 2. Bob"],
+            id="proposed-fixes",
+        ),
+        pytest.param(
+            ("# Plan", "## BATCH 1: Doors", "### 1. Hinge", "- oil", "## Batch 2", "### 2. Lock"),
+            ["todo 1. Hinge", "todo 2. Lock"],
+            id="batches",
+        ),
+        pytest.param(
+            ("# Plan", "## Phase 1 — Walls", "1. a brick", "2. another", "## Phase 2 — Roof",
+             "1. a beam", "## Status", "| Phase | Status |", "|---|---|",
+             "| Phase 1 — Walls | ✅ Done |", "| Phase 2 — Roof | pending |"),
+            ["done Phase 1 — Walls", "todo Phase 2 — Roof"],
+            id="a-table-of-phases",
+        ),
+        pytest.param(
+            BOARD,
+            ["inProgress Task 1: Boil MOSTLY DONE", "todo Whistle",
+             "todo Ask three shops", "todo a plain bullet"],
+            id="headings-that-are-described",
+        ),
+        pytest.param(
+            QUEUE,
+            ["done Spinning top", "done Things that fly high", "todo 3. Yo-yo", "todo 4. Marble"],
+            id="a-table-of-what-is-done-and-a-queue",
+        ),
+        pytest.param(
+            ("## Tasks", "### 1. Yo-yo", "### 2. Kite", "## State", "| Toy | Status |", "|---|---|",
+             "| Yo-yo | done |", "| Kite | done |"),
+            ["done Yo-yo", "done Kite"],
+            id="a-table-about-the-headings",
+        ),
+        pytest.param(
+            ("# Plan", "## Current repo state", "### ⬜ Stubs only", "## Phase 0 — Ports", "- x"),
+            ["todo Phase 0 — Ports"],
+            id="what-is-there",
+        ),
+        pytest.param(
+            ("# Plan", "## Step 1: Dig", "## Step 2: Fill", "## Success criteria by step",
+             "- [ ] it holds"),
+            ["todo Step 1: Dig", "todo Step 2: Fill", "todo it holds"],
+            id="boxes-for-criteria-alone",
+        ),
+        pytest.param(
+            ("# Plan", "## Step 1: Dig", "## Success criteria", "- [x] it holds"),
+            ["done it holds"],
+            id="criteria-that-are-met",
+        ),
+        pytest.param(
+            ("# Plan", "## Phase 1", "**Path**:", "0. Ground", "1. First floor"),
+            ["todo Ground", "todo First floor"],
+            id="counted-from-zero",
+        ),
+        pytest.param(
+            ("# Plan", "## Order of work", "1. **Done: Paint.**", "2. Dry", "3. In progress: Hang"),
+            ["done Paint.", "todo Dry", "inProgress Hang"],
+            id="a-state-in-front",
+        ),
+        pytest.param(
+            ("# Plan", "## Milestone 1: Ship - PLANNING COMPLETE ✅", "**Status**: Ready to begin",
+             "#### Priority tasks", "1. Load", "## Milestone 2: Sail"),
+            ["todo Load", "todo Milestone 2: Sail"],
+            id="planned-is-not-done",
+        ),
+        pytest.param(
+            ("# Plan", "## Phase 1: a", "## Phase 2 to phase 3 data", "- x"),
+            ["todo Phase 1: a"],
+            id="about-two-phases",
+        ),
+        pytest.param(
+            ("- [ ] ~~Weigh it~~ — the scale is gone", "- [ ] ~~Red~~ Blue"),
+            ["done Weigh it", "todo ~~Red~~ Blue"],
+            id="struck-out-with-a-reason",
+        ),
+        pytest.param(
+            ("## 완료된 작업 ✅", "- 가", "## 진행 중인 작업 🔄", "### 나", "- 세부",
+             "## 남은 작업", "- [ ] 다"),
+            ["done 가", "todo 다"],
+            id="groups-in-korean",
+        ),
+    ],
+)  # fmt: skip
+def test_counted_as_a_person_counts(lines: tuple[str, ...], expected: list[str]) -> None:
+    assert shown(*lines) == expected
+
+
+def test_what_is_guessed_is_reported() -> None:
+    causes = [(guess.cause, len(guess.lines)) for guess in parse_markdown("\n".join(QUEUE)).guesses]
+    assert causes == [(GuessCause.TABLE, 2), (GuessCause.HEADINGS, 2)]
+    table = "# P\n## Phase 1\n1. a\n\n| Phase | Status |\n|---|---|\n| Phase 1 | done |\n"
+    assert [guess.cause for guess in parse_markdown(table).guesses] == [GuessCause.TABLE]
+
+
+def test_the_described_heading_keeps_its_priority() -> None:
+    assert [task.priority for task in plan_of(*BOARD).tasks][2] == "P0"
+
+
+def test_states_in_front_and_behind() -> None:
+    assert opening_remark("Done: it") == (TaskState.DONE, 6)
+    assert opening_remark("Todo: it") is None, "what is open says nothing"
+    assert opening_remark("Name: it") is None
+    assert opening_remark("Done") is None
+    assert closing_remark("登录（内测版已完成）") == (2, TaskState.DONE)  # noqa: RUF001
+    assert closing_remark("登录（未完成）") == (2, TaskState.TODO)  # noqa: RUF001
+    assert closing_remark("Design approved ✅") is None
