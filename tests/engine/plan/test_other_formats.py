@@ -80,3 +80,12 @@ def test_what_an_agent_may_not_change_is_restored(project: Project) -> None:
     project.run("1")
     head, pay, rest = before.split('"pending"')
     assert project.file(path).read_text(encoding="utf-8") == f'{head}"done"{pay}"pending"{rest}'
+
+
+@pytest.mark.slow
+def test_a_task_is_named_by_its_number(project: Project) -> None:
+    with_sample(project, "kiro").agent("work; commit; report 'STATUS: IN_PROGRESS'")
+    ran = project.run("1", "--task", "2.1")
+    (begun,) = told(ran, "iterationStarted")
+    assert begun.task is not None
+    assert begun.task.title.startswith("2.1 ")

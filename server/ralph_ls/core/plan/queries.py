@@ -201,6 +201,19 @@ def _all_needed(task_id: str, waits_for: Mapping[str, Collection[str]]) -> set[s
     return needed
 
 
+def task_called(plan: Plan, name: str) -> Task | None:
+    """The task with this id, else the only one whose title begins with this number: ``2.1``."""
+    task = plan.find(name)
+    if task is not None or _TASK_NUMBER.fullmatch(name) is None:
+        return task
+    number = re.compile(rf"{re.escape(name)}[.):]?\s")
+    found = [one for one in plan.tasks if number.match(one.title)]
+    return found[0] if len(found) == 1 else None
+
+
+_TASK_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)*[a-z]?")
+
+
 def newly_done(before: Plan, after: Plan) -> tuple[str, ...]:
     """The ids of the tasks that became done, in the order of the later plan.
 

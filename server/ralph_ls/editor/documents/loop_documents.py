@@ -27,6 +27,7 @@ from ralph_ls.editor.documents.snapshot import (
     ParseCache,
     UnreadableDocument,
     context_without_file,
+    path_in,
     path_of,
     read_document_snapshot,
     real_path,
@@ -204,7 +205,7 @@ class LoopDocuments:
             text=None if document is None else document.source,
             version=None if document is None else document.version,
             picture=view.picture(),
-            is_main=main is None or path == main or _is_same_file(path, main),
+            is_main=_is_main(view.root, path, main),
             encoding=self._server.workspace.position_encoding,
             common=None if document is None else self._common.get(unquote(document.uri)),
         )
@@ -276,5 +277,14 @@ def is_config(uri: str) -> bool:
     return unquote(uri).endswith("/.ralph/config.toml")
 
 
-def _is_same_file(path: Path | None, main: Path) -> bool:
-    return path is not None and os.path.realpath(path) == os.path.realpath(main)
+def _is_main(root: Path, path: Path | None, main: Path | None) -> bool:
+    """Whether a file is the plan of the loop; a tool's plan is none before a run works on it."""
+    from ralph_ls.core.plan.formats.registry import FORMATS, is_at
+
+    if path is None or path == main:
+        return True
+    real = os.path.realpath(path)
+    if main is not None:
+        return real == os.path.realpath(main)
+    name = path_in(root, Path(real))
+    return not any(is_at(name, one) for one in FORMATS.values() if one.files)

@@ -276,6 +276,8 @@ def context_without_file(source: DocumentSource) -> DocumentContext:
 
 
 def _snapshot_of(source: DocumentSource, text: str, parses: ParseCache) -> DocumentSnapshot:
+    from ralph_ls.core.plan.formats.plan_format import PlanStorage
+    from ralph_ls.core.plan.formats.registry import format_of
     from ralph_ls.core.views.model.document_context import FileKind
 
     parsed = conflict = None
@@ -286,6 +288,8 @@ def _snapshot_of(source: DocumentSource, text: str, parses: ParseCache) -> Docum
     view, further = source.view, None
     if not source.is_main and source.path is not None:
         further = Path(os.path.relpath(os.path.realpath(source.path), view.root)).as_posix()
+        if format_of(plan_parse_options(source).kind).storage is PlanStorage.FOLDER:
+            further = further.rpartition("/")[0]
     return DocumentSnapshot(
         uri=source.uri,
         version=source.version,

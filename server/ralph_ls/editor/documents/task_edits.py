@@ -68,6 +68,7 @@ def story_edit_options(plan: Plan, task: Task, *, all_of_them: bool) -> Iterator
 
 
 if TYPE_CHECKING:
+    from ralph_ls.core.plan.formats.plan_format import TextOperations
     from ralph_ls.core.plan.model import Plan, Task
     from ralph_ls.editor.documents.snapshot import DocumentSnapshot
 
@@ -101,6 +102,7 @@ def task_edit_actions(
     Without ``log`` nobody has asked but the cursor, which moves all the time: then it is those
     alone that set the state, and none in a long plan, since each is read again as it would be.
     """
+    from ralph_ls.core.plan.formats.dispatch import operations_of
     from ralph_ls.core.plan.model import PlanKind
 
     if log is None and len(sight.seen.text) > SMALL_TEXT:
@@ -111,7 +113,10 @@ def task_edit_actions(
         return
     target = EditTarget(uri=sight.uri, version=sight.version)
     ways: Iterable[PlanEditOption]
-    if sight.seen.kind is PlanKind.STORIES:
+    structured = operations_of(sight.seen.kind).text
+    if structured is not None:
+        ways, log = _structured_edits(structured, task, all_of_them=log is not None), None
+    elif sight.seen.kind is PlanKind.STORIES:
         ways, log = story_edit_options(plan, task, all_of_them=log is not None), None
     else:
         ways = _states(task) if log is None else (*_states(task), *_others(sight, plan, task))
@@ -120,6 +125,34 @@ def task_edit_actions(
     if log is not None and _is_done(task):
         title = f"Move finished tasks to {log.name}"
         yield _action(title, partial(_move_done, sight, target, log, title, abilities))
+
+
+def _structured_edits(
+    operations: TextOperations, task: Task, *, all_of_them: bool
+) -> Iterator[PlanEditOption]:
+    """What a plan in another form than Markdown allows: states and notes, in its own form."""
+    from ralph_ls.protocol.task_words import TaskState
+
+    def to_state(state: TaskState, reason: str = "") -> Callable[[str], str]:
+        return lambda text: operations.with_state(text, task.id, state, reason)
+
+    if task.state is TaskState.DONE:
+        yield PlanEditOption("Reopen task", to_state(TaskState.TODO))
+        return
+    if task.state is TaskState.BLOCKED:
+        yield PlanEditOption("Unblock task", to_state(TaskState.TODO))
+    yield PlanEditOption("Mark task as done", to_state(TaskState.DONE))
+    if task.state in {TaskState.TODO, TaskState.IN_PROGRESS}:
+        yield PlanEditOption("Block task", to_state(TaskState.BLOCKED, TEXT_PLACEHOLDER))
+    if not all_of_them:
+        return
+    if task.state in {TaskState.IN_PROGRESS, TaskState.SKIPPED}:
+        yield PlanEditOption("Reset task", to_state(TaskState.TODO))
+    if task.state is not TaskState.SKIPPED:
+        yield PlanEditOption("Skip task", to_state(TaskState.SKIPPED))
+    yield PlanEditOption(
+        "Add a note", lambda text: operations.with_note(text, task.id, TEXT_PLACEHOLDER)
+    )
 
 
 def _states(task: Task) -> Iterator[PlanEditOption]:

@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 
 from ralph_ls.core.loop.inputs import HaltFiles
 from ralph_ls.core.loop.profiles import FIXPLAN, PROFILES
-from ralph_ls.core.plan.formats.registry import format_of
+from ralph_ls.core.plan.formats.registry import FORMATS, format_of, is_at
 from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.core.views.model.document_context import FileKind
 from ralph_ls.core.views.model.history import History
@@ -217,7 +217,8 @@ def kind_of(path: Path, paths: LoopPaths, folders: LoopFolders) -> FileKind | No
     if relative.as_posix() in paths.plan_names:
         return FileKind.PLAN
     further = any(pattern and relative.match(pattern) for pattern in folders.plan_files)
-    return FileKind.PLAN if further else None
+    is_of_tool = any(is_at(relative.as_posix(), one) for one in FORMATS.values() if one.files)
+    return FileKind.PLAN if further or is_of_tool else None
 
 
 def signature_of(path: Path) -> FileSignature | None:

@@ -35,6 +35,7 @@ from ralph_ls.core.plan.verification.criterion_checks import (
 from ralph_ls.core.prompt.template import PromptContext
 from ralph_ls.engine.plan.plan_file import (
     close_in_file,
+    config_for_task,
     counts_view,
     facts_of,
     find_plan,
@@ -114,7 +115,10 @@ class MarkdownSource(PlanSource):
             found = instead
         source = cls(root, config, found.path, environment)
         if config.task is not None:
-            require_task(source.parse(found.text).plan, config.task)
+            plan = source.parse(found.text).plan
+            require_task(plan, config.task)
+            config = config_for_task(config, plan)
+            source = cls(root, config, found.path, environment)
         if not resume and not found.is_to_write:
             source._require_tasks(found.text)
         if source._is_written_by_agent and not found.text.strip() and not has_specifications(root):

@@ -19,7 +19,7 @@ from ralph_ls.core.plan.edit.user_edits import ReplanReset, reset_in_progress
 from ralph_ls.core.plan.lint.dependencies import unfinished_dependencies
 from ralph_ls.core.plan.model import Plan, Task
 from ralph_ls.core.plan.parse.markdown import parse_markdown
-from ralph_ls.core.plan.queries import count_tasks, next_task, traits_of
+from ralph_ls.core.plan.queries import count_tasks, next_task, task_called, traits_of
 from ralph_ls.core.plan.verification.criterion_checks import TaskVerification
 from ralph_ls.core.plurals import count_of
 from ralph_ls.core.suggestions import did_you_mean
@@ -203,9 +203,15 @@ def require_plan_or_task(config: Config) -> None:
         )
 
 
+def config_for_task(config: Config, plan: Plan) -> Config:
+    """The settings with the id of their task, which may be named by its number in the plan."""
+    task = task_called(plan, config.task or "")
+    return config if task is None else config.model_copy(update={"task": task.id})
+
+
 def require_task(plan: Plan, task_id: str) -> None:
     """Raise ``UsageError`` where the plan has no such task, naming those that it has."""
-    if plan.some(ids={task_id}):
+    if task_called(plan, task_id) is not None:
         return
     known = ", ".join(f"{task.id} ({task.title[:40]})" for task in plan.tasks[:5])
     listed = f"it has: {known or 'none'}. See them all: ralph plan"

@@ -46,7 +46,9 @@ from ralph_ls.engine.iteration.inherited_changes import (
 from ralph_ls.engine.iteration.validation import emit_not_allowed
 from ralph_ls.engine.iteration.worktree_inspector import WorktreeInspector
 from ralph_ls.engine.notify.refusal import notify_of_refusal
+from ralph_ls.engine.plan.plan_file import config_for_task
 from ralph_ls.engine.plan.selection import locate_plan, source_of
+from ralph_ls.engine.plan.source import LocatedPlan, PlanSource
 from ralph_ls.engine.run.announcements import emit_unknown_outcomes
 from ralph_ls.engine.run.recovery import (
     archive_progress,
@@ -145,14 +147,8 @@ def prepare_start(
         }
     )
     resolve_inside(worktree.root, config.paths.logs)
-    plan = locate_plan(
-        worktree.root,
-        settings,
-        request.environment,
-        resume=request.resume,
-        folder=earlier[0].run(earlier[1].run).folder if earlier else None,
-    )
-    source = source_of(worktree.root, config, plan.path, request.environment)
+    settings, plan, source = _plan_of(request, worktree.root, settings, earlier)
+    config = settings.config
     run = earlier[1].run if earlier else request.run_id or new_run_id(clock.now())
     project = None
     if keeps_project_state(config):
@@ -211,6 +207,24 @@ def prepare_start(
         journal_size=read.size,
         recalled=_ended_in(workspace.files.journal) if earlier else (),
     )
+
+
+def _plan_of(
+    request: RunRequest,
+    root: Path,
+    settings: LoadedSettings,
+    earlier: tuple[StateFolder, RunState] | None,
+) -> tuple[LoadedSettings, LocatedPlan, PlanSource]:
+    """The plan and its source, and the settings with the id of the task that they name."""
+    environment = request.environment
+    folder = earlier[0].run(earlier[1].run).folder if earlier else None
+    plan = locate_plan(root, settings, environment, resume=request.resume, folder=folder)
+    source = source_of(root, settings.config, plan.path, environment)
+    if settings.config.task is None:
+        return settings, plan, source
+    config = config_for_task(settings.config, source.parse(plan.text).plan)
+    settings = replace(settings, config=config)
+    return settings, plan, source_of(root, settings.config, plan.path, environment)
 
 
 def _read_trust(

@@ -4,7 +4,7 @@ import pytest
 
 from ralph_ls.core.plan.lint.dependencies import unfinished_dependencies
 from ralph_ls.core.plan.parse.markdown import parse_markdown
-from ralph_ls.core.plan.queries import PlanCounts, count_tasks, newly_done, next_task
+from ralph_ls.core.plan.queries import PlanCounts, count_tasks, newly_done, next_task, task_called
 from tests.unit.core.plan.plan_assertions import plan_of
 
 OPTIONAL = ("Optional",)
@@ -179,3 +179,21 @@ def test_optional_tasks_may_be_left_alone() -> None:
     chosen = next_task(plan)
     assert chosen is not None
     assert chosen.title == "b"
+
+
+class TestTaskCalled:
+    PLAN = plan_of(
+        "- [ ] 1. Basket", "  - [ ] 1.1 Total", "- [x] 2. Pay", "- [ ] US-7: Ship", "- [ ] 2. Post"
+    )
+
+    @pytest.mark.parametrize(
+        ("name", "title"), [("1.1", "1.1 Total"), ("1", "1. Basket"), ("US-7", "Ship")]
+    )
+    def test_by_its_number_or_id(self, name: str, title: str) -> None:
+        task = task_called(self.PLAN, name)
+        assert task is not None
+        assert task.title == title
+
+    @pytest.mark.parametrize("name", ["2", "3", "", "Basket", "1.1.1"])
+    def test_only_where_one_is_meant(self, name: str) -> None:
+        assert task_called(self.PLAN, name) is None
