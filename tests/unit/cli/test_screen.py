@@ -184,6 +184,7 @@ class TestPictures:
                 app.say("a message")
                 await pilot.pause()
                 assert foreign_colours(app) == set()
+                assert dark_backgrounds(app) == set()
 
 
 def foreign_colours(app: RalphScreen) -> set[str]:
@@ -199,6 +200,18 @@ def foreign_colours(app: RalphScreen) -> set[str]:
         one.name
         for one in colours
         if not one.is_default and (one.number is None or one.number > 15)
+    }
+
+
+def dark_backgrounds(app: RalphScreen) -> set[str]:
+    """Text on a black background, which is a bar on a light terminal."""
+    return {
+        segment.text
+        for strip in app.screen._compositor.render_strips()
+        for segment in strip
+        if segment.style is not None
+        and segment.style.bgcolor is not None
+        and segment.style.bgcolor.number == 0
     }
 
 

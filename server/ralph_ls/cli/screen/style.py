@@ -47,6 +47,15 @@ NARROW, WIDE = 100, 160
 BREAKPOINTS = [(0, "-narrow"), (NARROW, "-medium"), (WIDE, "-wide")]
 
 CSS = """
+* {
+    scrollbar-background: ansi_default;
+    scrollbar-background-hover: ansi_default;
+    scrollbar-background-active: ansi_default;
+    scrollbar-color: ansi_bright_black;
+    scrollbar-color-hover: ansi_cyan;
+    scrollbar-color-active: ansi_cyan;
+    scrollbar-corner-color: ansi_default;
+}
 Screen { background: ansi_default; }
 #runs { height: 2; display: none; }
 #runs.-several { display: block; }
