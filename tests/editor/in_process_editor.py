@@ -33,6 +33,7 @@ from ralph_ls.editor.features import (
     links,
     outline,
     progress,
+    semantic_tokens,
     task_ids,
 )
 from ralph_ls.editor.lsp import language_server
@@ -61,6 +62,7 @@ ALL = (
     diagnostics.register,
     lenses.register_lenses,
     lenses.register_hints,
+    semantic_tokens.register,
     hover.register,
     progress.register,
     task_ids.register_rename,

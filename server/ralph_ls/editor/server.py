@@ -31,6 +31,7 @@ from ralph_ls.editor.features import (
     outline,
     progress,
     saves,
+    semantic_tokens,
     task_ids,
 )
 from ralph_ls.editor.lsp.language_server import RalphLanguageServer
@@ -144,6 +145,7 @@ FEATURES = (
     diagnostics.register,
     lenses.register_lenses,
     lenses.register_hints,
+    semantic_tokens.register,
     hover.register,
     progress.register,
     task_ids.register_rename,

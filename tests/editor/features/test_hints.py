@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ralph_ls.core.plan.parse.titles import title_id
-from ralph_ls.editor.features import lenses
+from ralph_ls.editor.push import refresh
 from ralph_ls.protocol.lsp.options import EditorOptions, InlayHintOptions
 from ralph_ls.protocol.run.events import EvidenceGathered, IterationStarted
 from ralph_ls.protocol.run.values import Baseline, Evidence, TaskRef
@@ -191,7 +191,7 @@ class TestRefresh:
     async def test_a_client_that_never_answers_is_asked_again(
         self, editor: InProcessEditor, view: View, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(lenses, "ANSWER_PATIENCE", 0.01)
+        monkeypatch.setattr(refresh, "ANSWER_PATIENCE", 0.01)
         await ask(editor, open_plan(editor, view))
         finished(view, READ)
         editor.views.change(view)

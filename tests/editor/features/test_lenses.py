@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from ralph_ls.core.loop.inputs import HaltFiles
-from ralph_ls.editor.features import lenses
 from ralph_ls.editor.features.lenses import next_minute
+from ralph_ls.editor.push import refresh
 from ralph_ls.protocol.lsp.options import EditorOptions, LensOptions, TaskLenses
 from ralph_ls.protocol.run.events import QuestionAsked
 from ralph_ls.protocol.run.values import Phase
@@ -239,7 +239,7 @@ class TestRefresh:
     async def test_a_client_that_never_answers_is_asked_again(
         self, editor: InProcessEditor, view: View, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(lenses, "ANSWER_PATIENCE", 0.01)
+        monkeypatch.setattr(refresh, "ANSWER_PATIENCE", 0.01)
         await ask(editor, open_plan(editor, view))
         running(view)
         editor.views.change(view)

@@ -104,6 +104,7 @@ class DisplayCapabilities:
     """Code actions may be more than commands."""
     lens_refresh: bool = False
     hint_refresh: bool = False
+    token_refresh: bool = False
     progress: bool = False
     """Work-done progress may be begun by the server."""
 
@@ -116,6 +117,7 @@ def display_capabilities(client: types.ClientCapabilities) -> DisplayCapabilitie
     actions = document.code_action if document else None
     lens = workspace.code_lens if workspace else None
     hint = workspace.inlay_hint if workspace else None
+    tokens = workspace.semantic_tokens if workspace else None
     formats = (hover.content_format if hover else None) or ()
     return DisplayCapabilities(
         code_link=bool(publish and publish.code_description_support),
@@ -125,6 +127,7 @@ def display_capabilities(client: types.ClientCapabilities) -> DisplayCapabilitie
         code_actions=bool(actions and actions.code_action_literal_support),
         lens_refresh=bool(lens and lens.refresh_support),
         hint_refresh=bool(hint and hint.refresh_support),
+        token_refresh=bool(tokens and tokens.refresh_support),
         progress=bool(window and window.work_done_progress),
     )
 
