@@ -12,6 +12,16 @@ HEAD = ("format", "found", "read", "ticked", "closed", "guarded")
 """``tests/unit/project/test_plan_formats.py`` tests every cell."""
 
 
+_MIRRORED = (
+    "`--plan github`, or `plan.github` in the settings",
+    "with `gh`, again before each iteration",
+    "in `.ralph/github.md`",
+    "with what was run; on GitHub with `write = true`",
+    "yes",
+)
+"""The cells of a plan that is stored elsewhere: each differs from those of a file."""
+
+
 def table_formats() -> tuple[PlanFormat, ...]:
     """The formats of other tools, by registration."""
     own = {PlanKind.MARKDOWN, PlanKind.STORIES}
@@ -29,6 +39,9 @@ def _table() -> Iterator[str]:
     for one in table_formats():
         found = ", ".join(f"`{pattern}`" for pattern in one.files)
         found = found or ", ".join(f"`--plan FILE{ending}`" for ending in one.suffixes)
+        if one.storage is PlanStorage.MIRROR:
+            yield f"| {one.title} | {' | '.join(_MIRRORED)} |"
+            continue
         is_many = one.storage is PlanStorage.FOLDER
         read = "all files as one plan" if is_many else "yes"
         yield f"| {one.title} | {found} | {read} | in place | with what was run | yes |"

@@ -19,6 +19,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+try:
+    from tests.fakes import github_queue as queue
+except ImportError:
+    # As a program it is started without the tests around it.
+    import github_queue as queue  # type: ignore[import-not-found,no-redef]
+
 Raw = dict[str, Any]
 
 FIELDS = (
@@ -124,21 +130,25 @@ def main(words: Sequence[str]) -> int:
         sys.stdout.write("gh version 2.83.0 (2026-01-01)\n")
         return 0
     given = _parse(words)
+    if log := os.environ.get("FAKE_CALLS"):
+        with Path(log).open("a", encoding="utf-8") as calls:
+            calls.write(json.dumps(list(words)) + "\n")
     token = os.environ.get("GH_TOKEN") or os.environ.get("GITHUB_TOKEN")
     if not token:
         sys.stderr.write(NOT_LOGGED_IN)
         return 4
-    fields = _fields(given)
+    fields = _fields(given) if given.topic == "issue" else []
+    if (trouble := _trouble()) is not None:
+        sys.stderr.write(trouble)
+        return 1
+    if given.topic in {"api", "repo"}:
+        _require_network(token)
+        return _api(given) if given.topic == "api" else _repo(given)
     number = re.fullmatch(r"#?(\d+)|https?://[^/]+/[^/]+/[^/]+/(?:issues|pull)/(\d+)", given.issue)
     if number is None:
         _fail(f'invalid issue format: "{given.issue}"')
     where = given.repo or _repository_here()
-    if os.environ.get("FAKE_GH_OFFLINE"):
-        sys.stderr.write(NO_NETWORK)
-        return 1
-    if token == "expired":
-        sys.stderr.write("HTTP 401: Bad credentials (https://api.github.com/graphql)\n")
-        _fail("Try authenticating with:  gh auth login")
+    _require_network(token)
     return _answer(given, where, int(number[1] or number[2]), fields)
 
 
@@ -146,22 +156,81 @@ def _parse(words: Sequence[str]) -> argparse.Namespace:
     parser = _Parser(prog="gh", add_help=False, allow_abbrev=False)
     topics = parser.add_subparsers(dest="topic", required=True)
     verbs = topics.add_parser("issue", add_help=False).add_subparsers(dest="verb", required=True)
-    for verb in ("view", "comment"):
+    for verb in ("view", "comment", "close", "edit"):
         one = verbs.add_parser(verb, add_help=False, allow_abbrev=False)
         one.add_argument("issue")
         one.add_argument("--repo", "-R")
         if verb == "view":
             one.add_argument("--json")
             one.add_argument("--comments", "-c", action="store_true")
+        elif verb == "close":
+            one.add_argument("--reason", "-r", choices=("completed", "not planned"))
+        elif verb == "edit":
+            for flag in ("add-assignee", "remove-assignee", "add-label", "remove-label"):
+                one.add_argument(f"--{flag}", action="append", default=[])
         else:
             one.add_argument("--body", "-b")
             one.add_argument("--body-file", "-F")
+    api = topics.add_parser("api", add_help=False, allow_abbrev=False)
+    api.add_argument("endpoint")
+    api.add_argument("--method", "-X")
+    api.add_argument("--hostname")
+    api.add_argument("--input")
+    repo = topics.add_parser("repo", add_help=False).add_subparsers(dest="verb", required=True)
+    view = repo.add_parser("view", add_help=False, allow_abbrev=False)
+    view.add_argument("--json")
     return parser.parse_args(words)
 
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         _fail(f"{message}\n\nUsage:  gh issue <command> [flags]\n")
+
+
+def _trouble() -> str | None:
+    """The next failure that a test wants: the first line of ``FAKE_GH_TROUBLE``."""
+    path = os.environ.get("FAKE_GH_TROUBLE")
+    lines = Path(path).read_text(encoding="utf-8").splitlines() if path else []
+    if not path or not lines:
+        return None
+    Path(path).write_text("".join(f"{one}\n" for one in lines[1:]), encoding="utf-8")
+    return f"{lines[0]}\n"
+
+
+def _require_network(token: str) -> None:
+    if os.environ.get("FAKE_GH_OFFLINE"):
+        sys.stderr.write(NO_NETWORK)
+        sys.exit(1)
+    if token == "expired":
+        sys.stderr.write("HTTP 401: Bad credentials (https://api.github.com/graphql)\n")
+        _fail("Try authenticating with:  gh auth login")
+
+
+def _repo(given: argparse.Namespace) -> int:
+    name = _repository_here()
+    known = {"nameWithOwner": name, "url": f"https://github.com/{name}"}
+    for field in given.json.split(","):
+        if field not in known:
+            _fail(f'Unknown JSON field: "{field}"')
+    sys.stdout.write(json.dumps(known) + "\n")
+    return 0
+
+
+def _api(given: argparse.Namespace) -> int:
+    """``gh api``: what GitHub answers is printed, also where it is an error."""
+    github = json.loads(Path(os.environ["FAKE_GITHUB"]).read_text(encoding="utf-8"))
+    if given.endpoint != "graphql":
+        found = queue.rest(github, given.endpoint)
+        sys.stdout.write(json.dumps({"message": "Not Found"} if found is None else found))
+        if found is None:
+            _fail("gh: Not Found (HTTP 404)")
+        return 0
+    is_old = bool(os.environ.get("FAKE_GH_OLD"))
+    told = queue.answer(github, json.loads(sys.stdin.read()), is_old=is_old)
+    sys.stdout.write(json.dumps(told))
+    if errors := told.get("errors"):
+        _fail("gh: " + "\n".join(one["message"] for one in errors))
+    return 0
 
 
 def _fields(given: argparse.Namespace) -> list[str]:
@@ -202,10 +271,28 @@ def _answer(given: argparse.Namespace, where: str, number: int, fields: list[str
             f"{number}. (repository.issue)"
         )
     told = shown(issue, number, f"{host[0] if host else 'github.com'}/{owner}/{name}")
+    if given.verb in {"close", "edit"}:
+        state = {"state": "CLOSED"} if given.verb == "close" else {}
+        flags = (
+            {}
+            if given.verb == "close"
+            else {
+                "add_labels": given.add_label,
+                "remove_labels": given.remove_label,
+                "add_assignees": given.add_assignee,
+                "remove_assignees": given.remove_assignee,
+            }
+        )
+        queue.edit(github, f"{owner}/{name}", number, **state, **flags)
+        path.write_text(json.dumps(github), encoding="utf-8")
+        sys.stdout.write(f"{told['url']}\n")
+        return 0
     if given.verb == "comment":
         body = sys.stdin.read() if given.body_file == "-" else given.body or ""
         if not body.strip():
             _fail("body cannot be blank")
+        queue.edit(github, f"{owner}/{name}", number, comment=body)
+        path.write_text(json.dumps(github), encoding="utf-8")
         made = post(path, f"{owner}/{name}", number, body)
         sys.stdout.write(f"{told['url']}#issuecomment-{1000 + made}\n")
         return 0

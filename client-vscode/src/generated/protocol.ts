@@ -675,6 +675,7 @@ export interface Config {
   readonly models: ModelsConfig;
   readonly sandbox: SandboxConfig;
   readonly beads: BeadsConfig;
+  readonly plan: PlanConfig;
 }
 
 /** What the counts of one record cover. */
@@ -1031,6 +1032,31 @@ export const GATE_RULES = [
   "status",
 ] as const;
 export type GateRule = (typeof GATE_RULES)[number];
+
+/** Which issues on GitHub are the plan, and whether Ralph may write to them. */
+export interface GithubQueueConfig {
+  /** Only issues with this label. Unset, and no milestone either: `ralph`. */
+  readonly label?: string;
+  /** Only issues in this milestone, by its title. */
+  readonly milestone?: string;
+  /** Only issues assigned to this account; `@me` is yours. Unset: issues of nobody and yours. */
+  readonly assignee?: string;
+  /**
+   * Whether Ralph writes to issues: it assigns them to you, comments, and closes them once their
+   * commit is on the default branch. Only in your own file or the environment.
+   */
+  readonly write: boolean;
+  /**
+   * The label that marks an issue as being worked on, instead of assigning it to you. Only with
+   * `write`.
+   */
+  readonly claimLabel?: string;
+  /**
+   * The repository with the issues, `owner/name`. Unset: that of the git remote. Only in your
+   * own file or the environment.
+   */
+  readonly repository?: string;
+}
 
 /** Which of an agent's changes are restored. */
 export interface GuardConfig {
@@ -1728,6 +1754,11 @@ export interface PlanChanged {
   readonly counts: PlanCountsView;
   /** Ids of the tasks that became done. */
   readonly done: readonly string[];
+}
+
+/** Plans that are stored elsewhere. */
+export interface PlanConfig {
+  readonly github: GithubQueueConfig;
 }
 
 /** A plan in numbers; `required` is what is not optional. */

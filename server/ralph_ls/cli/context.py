@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ralph_ls.core.plan.formats.github.format import MIRROR
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.errors import NoEngine, PlanMissing, RalphError
 from ralph_ls.store.layout import StateFolder, Worktree, find_worktree, state_root
@@ -52,6 +53,8 @@ class CommandWorktree:
             return bool(config.issue.file or config.issue.github or config.issue.text)
         if kind is PlanKind.BEADS:
             return (self.worktree.root / ".beads").is_dir()
+        if config.paths.plan == MIRROR:
+            return True
         return self._find_plan(config) is not None
 
     def require_plan(self) -> PlanLocation:
@@ -76,6 +79,11 @@ class CommandWorktree:
         if profile_of(config.profile).plan_kind is PlanKind.BEADS:
             return find_plan_location(BD, config, os.environ)
         plan = self._find_plan(config)
+        if plan is None and config.paths.plan == MIRROR:
+            raise PlanMissing(
+                "the issues on GitHub were not read yet; read them: ralph plan github, or work on "
+                "them: ralph run"
+            )
         if plan is None:
             self._require_choice()
             names = ", ".join(_plan_names(config))

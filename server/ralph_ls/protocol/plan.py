@@ -59,6 +59,11 @@ _URL = re.compile(
 )
 
 
+def names_a_repository(text: str) -> bool:
+    """Whether a text names a repository on GitHub: ``owner/name`` or ``host/owner/name``."""
+    return re.fullmatch(rf"(?:{_HOST}/)?{_REPOSITORY}", text) is not None
+
+
 class RequestKind(StrEnum):
     """Where a request comes from."""
 

@@ -30,6 +30,7 @@ from ralph_ls.core.loop.rules.gate import (
 )
 from ralph_ls.core.loop.rules.retention import pruned_words
 from ralph_ls.core.plan.formats.dispatch import check_plan, parse_plan, waiting_tasks
+from ralph_ls.core.plan.formats.github.format import MIRROR, QUEUE
 from ralph_ls.core.plan.formats.registry import format_of_file
 from ralph_ls.core.plan.lint.checks import plan_problems
 from ralph_ls.core.plan.model import ParsedPlan, Plan, PlanKind, Task
@@ -100,8 +101,11 @@ def show_plan(
         return
     config = _plan_settings()
     named = file or plan
-    place = current_worktree().require_plan() if named is None else _named_plan(named, config)
-    text = _plan_text(place)
+    if named is not None and (queue := _queue(named)) is not None:
+        place, text = queue
+    else:
+        place = current_worktree().require_plan() if named is None else _named_plan(named, config)
+        text = _plan_text(place)
     parsed = parse_plan(
         text,
         place.kind,
@@ -244,6 +248,31 @@ def _named_plan(named: str, config: Config) -> PlanLocation:
         path = root / other
     place = path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name
     return PlanLocation(path=str(path), kind=format_of_file(place, kind).name)
+
+
+def _queue(named: str) -> tuple[PlanLocation, str] | None:
+    """The issues of a queue as GitHub has them now; None where another plan is named.
+
+    Where GitHub cannot be asked, the queue itself is shown as it was read last.
+    """
+    from ralph_ls.engine.plan.selection import locate_plan
+
+    try:
+        root = current_worktree().worktree.root
+    except RalphError:
+        return None
+    place = PlanLocation(path=MIRROR, kind=PlanKind.GITHUB)
+    is_queue = named.partition(":")[0] == QUEUE and plan_path(root, named) in {named, MIRROR}
+    if not is_queue:
+        return None
+    settings = load_settings(root, os.environ, {"paths.plan": named})
+    try:
+        return place, locate_plan(root, settings, os.environ).text
+    except PlanMissing as error:
+        if named != QUEUE or not (root / MIRROR).is_file():
+            raise
+        print_error(f"{error.message}; this is what was read last")
+        return place, _plan_text(place)
 
 
 def _plan_settings() -> Config:

@@ -315,6 +315,7 @@ def _show_summary(files: RunFiles, *, as_json: bool) -> None:
     from ralph_ls.core.views.text.receipts import receipt_lines
     from ralph_ls.core.views.text.run_end import next_step, summary_lines
     from ralph_ls.engine.git.work_branch import load_branch
+    from ralph_ls.store.project.github_records import lines_to_close
     from ralph_ls.store.project.plan_file import skipped_optional_titles
     from ralph_ls.store.run.summary_file import shown_summary
 
@@ -326,7 +327,7 @@ def _show_summary(files: RunFiles, *, as_json: bool) -> None:
         )
     where = shown_summary(state.config, files)
     lines = ["", *summary_lines(state, where, optional=skipped_optional_titles(state))]
-    lines += receipt_lines(state)
+    lines += (*receipt_lines(state), *lines_to_close(state, os.environ))
     if (branch := load_branch(files.folder)) is not None:
         lines.append(f"Branch:      {branch.outcome}")
     if (step := next_step(state)) is not None:

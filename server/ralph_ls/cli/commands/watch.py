@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -19,6 +20,7 @@ from ralph_ls.cli.show.renderers import header_of
 from ralph_ls.core.views.text.receipts import receipt_lines
 from ralph_ls.core.views.text.run_end import next_step, summary_lines
 from ralph_ls.protocol.run.state import RunState
+from ralph_ls.store.project.github_records import lines_to_close
 from ralph_ls.store.project.plan_file import skipped_optional_titles
 from ralph_ls.store.run.journal import offset_behind
 from ralph_ls.store.run.lock import is_held, read_owner
@@ -150,6 +152,7 @@ def _show_current_status(place: CommandWorktree) -> None:
         return
     where = shown_summary(found.state.config, found.files)
     lines = summary_lines(found.state, where, optional=skipped_optional_titles(found.state))
-    print_text("\n" + "\n".join([*lines, *receipt_lines(found.state)]))
+    lines += (*receipt_lines(found.state), *lines_to_close(found.state, os.environ))
+    print_text("\n" + "\n".join(lines))
     if (step := next_step(found.state)) is not None:
         print_text(f"Next:        {step}")

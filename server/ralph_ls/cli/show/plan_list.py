@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from pathlib import Path
 
 from ralph_ls.cli.context import CommandWorktree, current_worktree
 from ralph_ls.cli.output import emit_json, print_text
 from ralph_ls.core.loop.profiles import PROFILES
+from ralph_ls.core.plan.formats.github.format import MIRROR
 from ralph_ls.core.plan.formats.registry import FORMATS
+from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.protocol.errors import PlanMissing, RalphError
+from ralph_ls.store.project.config_file import load_settings
 from ralph_ls.store.project.detection import DetectedPlan, detect_plans
 from ralph_ls.store.project.plan_choice import progress_of
 
@@ -19,6 +23,8 @@ def list_plans(*, as_json: bool) -> None:
     place = current_worktree()
     root = place.worktree.root
     found = [*_own_plans(root), *detect_plans(root)]
+    if not any(one.path == MIRROR for one in found):
+        found += _unread_queue(root)
     if not found:
         raise PlanMissing(f"no plan in {root}; create one: ralph init")
     chosen = _chosen(place)
@@ -30,6 +36,8 @@ def list_plans(*, as_json: bool) -> None:
     for one, done, total in rows:
         mark = "▸" if one.path == chosen else " "
         words = f"{done}/{total} tasks done" if total else "no tasks"
+        if not (root / one.path).exists():
+            words = "not read yet"
         print_text(f"{mark} {one.name:{width}}  {words:16}  {FORMATS[one.kind].title}  {one.path}")
     if (other := next((one for one in found if one.path != chosen), None)) is not None:
         print_text(f"\nChoose one: ralph run --plan {shlex.quote(other.name)}")
@@ -43,6 +51,15 @@ def _own_plans(root: Path) -> list[DetectedPlan]:
         for name in profile.plan_files
         if (root / name).is_file()
     ]
+
+
+def _unread_queue(root: Path) -> list[DetectedPlan]:
+    """The issues on GitHub that the settings name; GitHub is not asked for them."""
+    try:
+        is_chosen = load_settings(root, os.environ, {}).config.paths.plan == MIRROR
+    except RalphError:
+        is_chosen = False
+    return [DetectedPlan(kind=PlanKind.GITHUB, path=MIRROR)] if is_chosen else []
 
 
 def _chosen(place: CommandWorktree) -> str:

@@ -246,6 +246,8 @@ class PlanKind(StrEnum):
     BMAD = "bmad"
     TODO_TXT = "todo.txt"
     ORG = "org"
+    GITHUB = "github"
+    """Issues of a label or milestone."""
 
 
 LARGEST_PLAN = 16 << 20

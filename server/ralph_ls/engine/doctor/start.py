@@ -24,6 +24,7 @@ from ralph_ls.core.plan.formats.beads.bd_output import (
     keeps_close_reasons,
 )
 from ralph_ls.core.plan.formats.dispatch import check_plan
+from ralph_ls.core.plan.formats.github.format import LABEL, MIRROR
 from ralph_ls.core.plan.formats.registry import format_of_plan
 from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.core.views.report.doctor_checks import (
@@ -50,13 +51,18 @@ from ralph_ls.protocol.errors import RalphError, StateUnusable
 from ralph_ls.protocol.json_output import AgentSeen, CheckResult
 from ralph_ls.protocol.plan import STDIN
 from ralph_ls.store.external.bd import find_bd, version_of
-from ralph_ls.store.external.gh import find_gh
+from ralph_ls.store.external.gh import find_gh, gh_version
 from ralph_ls.store.external.git_command import run_git
 from ralph_ls.store.external.programs import find_trusted_program, run_program
 from ralph_ls.store.layout import StateFolder, Worktree
 from ralph_ls.store.project import trust
 from ralph_ls.store.project.config_file import LoadedSettings
-from ralph_ls.store.project.project_state import find_project, read_attempts, shares_attempts
+from ralph_ls.store.project.project_state import (
+    find_project,
+    read_attempts,
+    remote_of,
+    shares_attempts,
+)
 from ralph_ls.store.project.scripts import can_run
 from ralph_ls.store.run.halt_files import load_halt_files
 
@@ -290,6 +296,8 @@ def _plan(
     kind = profile_of(config.profile).plan_kind
     if kind is PlanKind.REQUEST:
         return _request(worktree, settings, environment)
+    if config.paths.plan == MIRROR:
+        return _queue(worktree, config, environment)
     try:
         require_specs(worktree.root, config)
         found = locate_plan(worktree.root, settings, environment)
@@ -305,6 +313,34 @@ def _plan(
     tool = known.title if known.name is not kind else ""
     checks = check_plan_read(found.path, parsed, remarks, facts, config, tool=tool)
     return [*checks, *_release_of_bd(worktree, environment)] if kind is PlanKind.BEADS else checks
+
+
+def _queue(worktree: Worktree, config: Config, environment: Mapping[str, str]) -> list[CheckResult]:
+    """Whether the issues on GitHub could be read; GitHub is not asked for them."""
+    queue = config.plan.github
+    try:
+        gh = find_gh(worktree.root, environment, instead="name another plan with --plan")
+        version = gh_version(gh)
+        remote = queue.repository or remote_of(worktree.root)
+    except RalphError as error:
+        return [check_from_message("plan", error.message)]
+    if remote is None:
+        remedy = "git remote add origin URL"
+        message = "the plan is the issues on GitHub, and there is no remote origin"
+        return [problem_check("plan", message, remedy)]
+    which = [
+        *([f"label {queue.label}"] if queue.label else []),
+        *([f"milestone {queue.milestone}"] if queue.milestone else []),
+    ]
+    writes = "may comment and close" if queue.write else "writes nothing there"
+    return [
+        passed_check(
+            "plan",
+            f"the plan is the issues on GitHub with {' and '.join(which) or f'label {LABEL}'}; "
+            f"ralph {writes}",
+        ),
+        passed_check("gh", f"{version}; the login is checked when a run starts: gh auth status"),
+    ]
 
 
 def _release_of_bd(worktree: Worktree, environment: Mapping[str, str]) -> list[CheckResult]:

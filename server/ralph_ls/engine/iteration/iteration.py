@@ -107,6 +107,10 @@ class IterationWork:
         if (counted := self._plan.attempts.read()) is not None:
             skip = attempts.skipped_without_mark(counted, self._workspace.config.attempts)
             effect, run = replace(effect, skip=skip), run.model_copy(update={"attempts": counted})
+        async with self._plan_lock:
+            refreshed = await asyncio.to_thread(self._source.refresh)
+        if refreshed is not None:
+            effect = replace(effect, reuse=False)
         baseline, text = await self._tree_and_plan(effect)
         await asyncio.to_thread(self._guard.remember, text)
         self._plan.remember(text)
@@ -127,6 +131,7 @@ class IterationWork:
             and self._source.must_claim(text, facts.next_task),
             notices=(
                 *unwell,
+                *(refreshed or ()),
                 *await asyncio.to_thread(self._source.remarks, text, report_changes=False),
             ),
         )
@@ -266,9 +271,14 @@ class IterationWork:
         """Close the logs for people and write the summary's row."""
         self._inspector.forget(ended.start)
         self._agent.output.flush()
+        self._source.iteration_ended(ended, self._last.done)
         self._source.settled()
         self.log.end(ended, self._clock.local(), exit_code=exit_code_of(self._last.exit))
         self._plan.attempts.settle(ended)
+
+    def deliver(self) -> None:
+        """Deliver what the plan keeps elsewhere; the run is over."""
+        self._source.deliver()
 
     def forget_attempts(self, task: str) -> None:
         """Count no attempts at a task any more, in no run."""

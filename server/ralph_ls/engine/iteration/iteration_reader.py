@@ -60,6 +60,8 @@ class PreviousIteration:
     """Guarded paths that were restored after it."""
     exit: AgentExited | None = None
     """The end of its agent."""
+    done: tuple[str, ...] = ()
+    """Ids of the tasks that it finished."""
 
     @property
     def users(self) -> frozenset[str]:
@@ -282,6 +284,7 @@ class IterationReader:
         is_lost = effect.lost and not left and not found.commits
         is_due, notices = self._validation.look(found.paths, nothing=is_lost)
         facts = self._plan.facts(plan_text, effect, run, tasks.renamed)
+        self.last.done = tuple(task for task in tasks.closed if task not in refuted)
         return IterationRead(
             report=parsed.report,
             promises=parsed.promises,
@@ -303,7 +306,7 @@ class IterationReader:
             plan_changed=not tasks.edits.alone
             and ended.plan_before not in {ended.plan, workspace.redactor.redact(ended.plan)},
             changes=found,
-            tasks_done=tuple(task for task in tasks.closed if task not in refuted),
+            tasks_done=self.last.done,
             moved=tuple(task for task in tasks.moved if task not in refuted),
             reviewed=self._reviewed(ended),
             renamed=tasks.renamed,

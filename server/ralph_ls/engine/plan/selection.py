@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import assert_never
 
@@ -32,10 +32,22 @@ def locate_plan(
     return kept or source.locate(root, settings, environment, resume=resume)
 
 
-def source_of(root: Path, config: Config, path: str, environment: Mapping[str, str]) -> PlanSource:
-    """The source of a run's plan; ``path`` is where, or as what, it was found."""
+def source_of(
+    root: Path,
+    config: Config,
+    path: str,
+    environment: Mapping[str, str],
+    *,
+    redact: Callable[[str], str] = str,
+) -> PlanSource:
+    """The source of a run's plan; ``path`` is where, or as what, it was found.
+
+    ``redact`` replaces secrets in what is written elsewhere.
+    """
     known = format_of_plan(path, profile_of(config.profile).plan_kind)
-    return _source_class(known)(root, config, path, environment)
+    source = _source_class(known)(root, config, path, environment)
+    source.redact = redact
+    return source
 
 
 def _source_class(known: PlanFormat) -> type[PlanSource]:
@@ -64,5 +76,9 @@ def _source_class(known: PlanFormat) -> type[PlanSource]:
             from ralph_ls.engine.plan.structured import FolderSource
 
             return FolderSource
+        case PlanStorage.MIRROR:
+            from ralph_ls.engine.plan.github import GithubSource
+
+            return GithubSource
         case _:  # pragma: no cover
             assert_never(known.storage)

@@ -10,7 +10,7 @@ Every method may read files or start programs: call it in a thread. Progress is 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Container, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -23,7 +23,7 @@ from ralph_ls.core.plan.verification.criterion_checks import TaskClosing, TaskVe
 from ralph_ls.core.prompt.template import PromptContext
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.plan import RequestView
-from ralph_ls.protocol.run.iteration_events import Forbidden
+from ralph_ls.protocol.run.iteration_events import Forbidden, IterationEnded
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import Mode, PlanCountsView, ReviewSeen, TaskRef
 from ralph_ls.store.external.programs import programs_on_path
@@ -137,6 +137,8 @@ class PlanSource(ABC):
         self.path = path
         """As ``LocatedPlan.path``."""
         self.environment = environment
+        self.redact: Callable[[str], str] = str
+        """Replaces secrets in what is written elsewhere."""
         self._readings: dict[str, ParsedPlan] = {}
 
     @property
@@ -232,6 +234,20 @@ class PlanSource(ABC):
         Raises ``StateUnusable`` where what it has to write cannot be written.
         """
         del order, run, before
+
+    def refresh(self) -> tuple[Notice, ...] | None:
+        """Read again what is stored elsewhere, before an iteration; the plan may differ afterwards.
+
+        None where a plan is only what is read anyway. Raises ``PlanMissing``.
+        """
+        return None
+
+    def iteration_ended(self, ended: IterationEnded, done: Collection[str]) -> None:
+        """An iteration is closed that finished these tasks."""
+        del ended, done
+
+    def deliver(self) -> None:  # noqa: B027 - most have nothing to deliver
+        """Deliver at the end of a run what is due elsewhere; what fails is left to the next run."""
 
     def settled(self) -> None:  # noqa: B027 - most have nothing to clean up
         """No agent works any more: an iteration is settled, or the run is over."""

@@ -257,6 +257,8 @@ class EffectRunner:
         while self._tasks:
             await asyncio.gather(*self._tasks, return_exceptions=True)
         self._work.finish(run)
+        if self._hurry is None:
+            await asyncio.to_thread(self._work.deliver)
         if self._hurry is None and run.current is None:
             await self._work.name_last_commit()
         patience = None if self._hurry is None else SAVING_SECONDS

@@ -6,7 +6,7 @@ What is wrong is found here and raised as an error that says what to do.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -147,7 +147,9 @@ def prepare_start(
         }
     )
     resolve_inside(worktree.root, config.paths.logs)
-    settings, plan, source = _plan_of(request, worktree.root, settings, earlier)
+    settings, plan, source = _plan_of(
+        request, worktree.root, settings, earlier, redact=redactor.redact
+    )
     config = settings.config
     run = earlier[1].run if earlier else request.run_id or new_run_id(clock.now())
     project = None
@@ -214,17 +216,19 @@ def _plan_of(
     root: Path,
     settings: LoadedSettings,
     earlier: tuple[StateFolder, RunState] | None,
+    *,
+    redact: Callable[[str], str],
 ) -> tuple[LoadedSettings, LocatedPlan, PlanSource]:
     """The plan and its source, and the settings with the id of the task that they name."""
     environment = request.environment
     folder = earlier[0].run(earlier[1].run).folder if earlier else None
     plan = locate_plan(root, settings, environment, resume=request.resume, folder=folder)
-    source = source_of(root, settings.config, plan.path, environment)
+    source = source_of(root, settings.config, plan.path, environment, redact=redact)
     if settings.config.task is None:
         return settings, plan, source
     config = config_for_task(settings.config, source.parse(plan.text).plan)
     settings = replace(settings, config=config)
-    return settings, plan, source_of(root, settings.config, plan.path, environment)
+    return settings, plan, source_of(root, config, plan.path, environment, redact=redact)
 
 
 def _read_trust(

@@ -47,8 +47,8 @@ from ralph_ls.store.project.environment_settings import read_environment, valida
 from ralph_ls.store.project.trust import COMMANDS, SANDBOX
 from ralph_ls.store.run.journal import each_event
 
-NOT_KEPT = frozenset({"agents", "agent", "notify", SANDBOX, *COMMANDS})
-"""Settings that decide which programs are run, and who is notified."""
+NOT_KEPT = frozenset({"agents", "agent", "notify", "plan.github.write", SANDBOX, *COMMANDS})
+"""Settings that decide which programs are run, who is notified, and what may be written there."""
 
 SHOWN = 5
 

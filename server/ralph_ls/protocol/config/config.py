@@ -20,6 +20,7 @@ from ralph_ls.protocol.config.tables import (
     BeadsConfig,
     Duration,
     ModelsConfig,
+    PlanConfig,
     PriceConfig,
     RetryConfig,
     ReviewPointsConfig,
@@ -479,6 +480,7 @@ class Config(StrictWireModel):
     models: ModelsConfig = ModelsConfig()
     sandbox: SandboxConfig = SandboxConfig()
     beads: BeadsConfig = BeadsConfig()
+    plan: PlanConfig = Field(default=PlanConfig(), exclude_if=lambda plan: plan == PlanConfig())
 
     @model_validator(mode="before")
     @classmethod

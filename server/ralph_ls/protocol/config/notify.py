@@ -150,5 +150,5 @@ class NotifyConfig(StrictWireModel):
     """Where answers to questions may come from. Only in your own file or the environment."""
 
 
-OWN_ONLY = ("urls", "answers")
-"""Keys of ``notify`` that a repository must not set."""
+OWN_ONLY = ("notify.urls", "notify.answers", "plan.github.write", "plan.github.repository")
+"""Settings that a repository must not have: where texts of a run go, and who may answer it."""

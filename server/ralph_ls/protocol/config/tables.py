@@ -23,6 +23,7 @@ from typing import Annotated
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from ralph_ls.protocol.base import StrictWireModel
+from ralph_ls.protocol.plan import names_a_repository
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -140,6 +141,62 @@ class BeadsConfig(StrictWireModel):
 
     parent: IssueId | None = None
     """Only this issue's children and their children. Unset: all issues."""
+
+
+def _names_a_repository(text: str) -> str:
+    """The text as it is; raises ValueError where it names no repository on GitHub."""
+    if not names_a_repository(text):
+        raise ValueError(f"{text!r} is no repository; write owner/name")
+    return text
+
+
+def _or_none(value: object) -> object:
+    """Nothing for an empty text, which is how a flag takes a setting back."""
+    return None if value == "" else value
+
+
+IssueLabel = Annotated[
+    Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[^\x00-\x1f,]+$")] | None,
+    BeforeValidator(_or_none),
+]
+"""The name of a label or milestone; GitHub separates several by commas."""
+
+Login = Annotated[
+    Annotated[str, Field(pattern=r"^(@me|[A-Za-z0-9][A-Za-z0-9_-]{0,99})$")] | None,
+    BeforeValidator(_or_none),
+]
+"""An account on GitHub, or ``@me``."""
+
+
+class GithubQueueConfig(StrictWireModel):
+    """Which issues on GitHub are the plan, and whether Ralph may write to them."""
+
+    label: IssueLabel = None
+    """Only issues with this label. Unset, and no milestone either: ``ralph``."""
+    milestone: IssueLabel = None
+    """Only issues in this milestone, by its title."""
+    assignee: Login = None
+    """Only issues assigned to this account; ``@me`` is yours. Unset: issues of nobody and yours."""
+    write: bool = False
+    """Whether Ralph writes to issues: it assigns them to you, comments, and closes them once their
+    commit is on the default branch. Only in your own file or the environment."""
+    claim_label: IssueLabel = None
+    """The label that marks an issue as being worked on, instead of assigning it to you. Only with
+    ``write``."""
+    repository: Annotated[str, AfterValidator(_names_a_repository)] | None = None
+    """The repository with the issues, ``owner/name``. Unset: that of the git remote. Only in your
+    own file or the environment."""
+
+    @property
+    def is_chosen(self) -> bool:
+        """Whether the settings name a queue."""
+        return self.label is not None or self.milestone is not None
+
+
+class PlanConfig(StrictWireModel):
+    """Plans that are stored elsewhere."""
+
+    github: GithubQueueConfig = GithubQueueConfig()
 
 
 ModelName = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^-\s]\S*$")]

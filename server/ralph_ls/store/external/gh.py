@@ -11,6 +11,7 @@ import re
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum, auto
 from pathlib import Path
 
 from ralph_ls.core.plan.formats.request import GithubIssue, read_github_issue
@@ -36,15 +37,21 @@ class Gh:
 
 
 def find_gh(
-    root: Path, environment: Mapping[str, str], *, timeout_seconds: float = TIMEOUT_SECONDS
+    root: Path,
+    environment: Mapping[str, str],
+    *,
+    timeout_seconds: float = TIMEOUT_SECONDS,
+    instead: str = "give the request's text: ralph run --issue FILE",
 ) -> Gh:
-    """Find ``gh`` on PATH outside of the work tree; raises ``RequestMissing`` without one."""
+    """Find ``gh`` on PATH outside of the work tree; raises ``RequestMissing`` without one.
+
+    ``instead`` is what the user can do without.
+    """
     found = find_trusted_program("gh", root, environment.get("PATH", ""))
     if found is None:
         raise RequestMissing(
             "issues on GitHub are read with gh, which was not found on PATH; install it "
-            "(https://cli.github.com) and run gh auth login, or give the request's text: "
-            "ralph run --issue FILE"
+            f"(https://cli.github.com) and run gh auth login, or {instead}"
         )
     around = {
         name: value
@@ -52,6 +59,21 @@ def find_gh(
         if name not in _NOISY
     }
     return Gh(program=found, root=root, environment=around | _CALM, timeout_seconds=timeout_seconds)
+
+
+def gh_version(gh: Gh) -> str:
+    """The release as it names itself; raises ``RequestMissing`` where it cannot be run."""
+    try:
+        done = run_program(
+            [gh.program, "--version"],
+            cwd=gh.root,
+            environment=gh.environment,
+            timeout_seconds=gh.timeout_seconds,
+            largest_answer=LARGEST_ANSWER,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise RequestMissing(f"{gh.program} cannot be run: {error}; reinstall gh") from error
+    return next(iter(done.stdout.splitlines()), "gh").removesuffix(")").replace(" (", ", ")
 
 
 def view_issue(gh: Gh, reference: IssueReference) -> GithubIssue:
@@ -96,37 +118,64 @@ def comment_words(gh: Gh, reference: IssueReference) -> tuple[str, ...]:
 
 def explain_failure(reference: IssueReference, code: int, errors: str) -> str:
     """Why ``gh`` could not read an issue, with the remedy, from its exit code and errors."""
-    words = " ".join(errors.split()) or f"it ended with code {code}"
+    words, kind = failure_words(code, errors), failure_kind(code, errors)
     of = f" of {reference.repository}" if reference.repository else ""
-    if code == NOT_LOGGED_IN or _LOGIN.search(words):
+    if kind is GhFailure.NOT_LOGGED_IN:
         return (
-            f"gh is not logged in to GitHub, so it cannot read {reference} ({_cut(words)}); run: "
+            f"gh is not logged in to GitHub, so it cannot read {reference} ({words}); run: "
             "gh auth login, or set GH_TOKEN"
         )
-    if _NO_ISSUE.search(words):
+    if kind is GhFailure.NO_ISSUE:
         where = f" --repo {reference.repository}" if reference.repository else ""
         return f"there is no issue #{reference.number}{of}; list the issues: gh issue list{where}"
-    if _NO_REPOSITORY.search(words):
+    if kind is GhFailure.NO_REPOSITORY:
         return (
             f"your GitHub account cannot see the repository {reference.repository or 'here'}; "
             "check its name and your account: gh auth status"
         )
-    if _NO_REMOTE.search(words):
+    if kind is GhFailure.NO_REMOTE:
         return (
             f"no remote here is on GitHub, so gh cannot find the repository of {reference}; name "
             "it: ralph run --issue owner/name#123"
         )
-    if _NO_NETWORK.search(words):
+    if kind is GhFailure.NO_NETWORK:
         return (
-            f"gh cannot reach GitHub, so {reference} cannot be read ({_cut(words)}); try again "
+            f"gh cannot reach GitHub, so {reference} cannot be read ({words}); try again "
             "later, or give the request's text: ralph run --issue FILE"
         )
-    if _TOO_OLD.search(words):
-        return f"this version of gh cannot read {reference} ({_cut(words)}); update gh"
+    if kind is GhFailure.TOO_OLD:
+        return f"this version of gh cannot read {reference} ({words}); update gh"
     return (
-        f"gh could not read {reference}: {_cut(words)}; try it yourself: gh issue view "
+        f"gh could not read {reference}: {words}; try it yourself: gh issue view "
         f"{reference.number}" + (f" --repo {reference.repository}" if reference.repository else "")
     )
+
+
+class GhFailure(Enum):
+    """Why ``gh`` failed."""
+
+    NOT_LOGGED_IN = auto()
+    RATE_LIMIT = auto()
+    NO_ISSUE = auto()
+    NO_REPOSITORY = auto()
+    NO_REMOTE = auto()
+    NO_NETWORK = auto()
+    """Or GitHub itself fails: another try may succeed."""
+    TOO_OLD = auto()
+    OTHER = auto()
+
+
+def failure_words(code: int, errors: str) -> str:
+    """What ``gh`` printed, on one line."""
+    return _cut(" ".join(errors.split()) or f"it ended with code {code}")
+
+
+def failure_kind(code: int, errors: str) -> GhFailure:
+    """Why ``gh`` failed, from its exit code and errors."""
+    if code == NOT_LOGGED_IN:
+        return GhFailure.NOT_LOGGED_IN
+    words = " ".join(errors.split())
+    return next((kind for kind, form in _FORMS.items() if form.search(words)), GhFailure.OTHER)
 
 
 NOT_LOGGED_IN = 4
@@ -149,10 +198,21 @@ _NO_REPOSITORY = re.compile(r"Could not resolve to a Repository")
 _NO_REMOTE = re.compile(r"no git remotes|none of the git remotes|not a git repository")
 _NO_NETWORK = re.compile(
     r"error connecting to|check your internet connection|dial tcp|no such host|i/o timeout"
-    r"|connection refused|TLS handshake|network is unreachable",
+    r"|connection refused|TLS handshake|network is unreachable|HTTP 50[0234]|unexpected EOF"
+    r"|Something went wrong while executing your query",
     re.IGNORECASE,
 )
 _TOO_OLD = re.compile(r"Unknown JSON field|unknown (?:shorthand )?flag|unknown command")
+_RATE_LIMIT = re.compile(r"rate limit|HTTP 429|abuse detection", re.IGNORECASE)
+_FORMS = {
+    GhFailure.NOT_LOGGED_IN: _LOGIN,
+    GhFailure.RATE_LIMIT: _RATE_LIMIT,
+    GhFailure.NO_ISSUE: _NO_ISSUE,
+    GhFailure.NO_REPOSITORY: _NO_REPOSITORY,
+    GhFailure.NO_REMOTE: _NO_REMOTE,
+    GhFailure.NO_NETWORK: _NO_NETWORK,
+    GhFailure.TOO_OLD: _TOO_OLD,
+}
 _LONGEST_WORDS = 300
 
 

@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from ralph_ls.core.loop.profiles import PROFILES, Profile, profile_of, to_tables
-from ralph_ls.core.plan.formats.registry import format_of_file
+from ralph_ls.core.plan.formats.github.format import MIRROR, QUEUE
+from ralph_ls.core.plan.formats.registry import format_of, format_of_file
 from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.protocol.config.agent import with_table
 from ralph_ls.protocol.config.config import CONFIG_FILE, Config, LogForm, ProfileName
@@ -36,7 +37,12 @@ from ralph_ls.store.project.environment_settings import (
     retention_in,
     validated_tables,
 )
-from ralph_ls.store.project.plan_choice import plan_path, plans_of_tools, several_plans
+from ralph_ls.store.project.plan_choice import (
+    plan_path,
+    plans_of_tools,
+    queue_settings,
+    several_plans,
+)
 from ralph_ls.store.project.setting_problems import (
     FLAGS,
     SettingProblem,
@@ -107,21 +113,30 @@ def load_settings(
     """
     given = {key: value for key, value in overrides.items() if value is not None}
     if isinstance(named := given.get("paths.plan"), str):
-        given["paths.plan"] = plan_path(root, named)
+        path = plan_path(root, named)
+        given |= queue_settings(path) or {"paths.plan": path}
     layers, old_keys = _read_layers(root, environment, given)
-    names = _named_settings(layers, given)
+    names = _with_queue(_named_settings(layers, given))
     chosen = _choose_profile(root, names, layers, earlier)
     profile, profile_by, sign = chosen.profile, chosen.by, chosen.sign
     preset = to_tables(profile.settings)
     if profile_by in INFERRED:
         preset = cautious_settings(preset)
     before = None if earlier is None else earlier.plan
-    plans = plans_of_tools(root, environment, profile, _plan_in(names), earlier=before)
+    plans = plans_of_tools(
+        root,
+        environment,
+        profile,
+        _plan_in(names),
+        earlier=before,
+        has_queue=_chooses_queue(names),
+    )
     if len(plans) == 1:
         layers[Origin.FOUND] = {"paths": {"plan": plans[0].path}}
         names = merge_tables(names, layers[Origin.FOUND])
         if profile_by is Origin.DEFAULT:
             profile_by, sign = Origin.FOUND, plans[0].path
+    preset = merge_tables(preset, _settings_of_format(profile, _plan_in(names)))
     tables = merge_tables(preset, {"profile": profile.name, **names})
     config = _fitting_together(tables)
     if config.logs.form is LogForm.JSONL and "newest" not in layers[Origin.GIVEN].get("logs", {}):
@@ -217,6 +232,25 @@ def _named_settings(
         names = merge_tables(names, layer)
     names = merge_tables(names, layers[Origin.ENVIRONMENT])
     return merge_tables(names, with_table(layers[Origin.GIVEN]))
+
+
+def _settings_of_format(profile: Profile, plan: str | None) -> dict[str, Any]:
+    """What the format of a plan sets besides the profile."""
+    if plan is None or not format_of(profile.plan_kind).is_text:
+        return {}
+    return to_tables(dict(format_of_file(plan, profile.plan_kind).settings))
+
+
+def _chooses_queue(names: Mapping[str, Any]) -> bool:
+    """Whether the settings say which issues on GitHub are a plan."""
+    queue = names.get("plan", {}).get("github", {})
+    return bool(queue.get("label") or queue.get("milestone"))
+
+
+def _with_queue(names: dict[str, Any]) -> dict[str, Any]:
+    """The settings, in which the queue on GitHub may be named as the plan."""
+    is_named = _plan_in(names) == QUEUE
+    return merge_tables(names, {"paths": {"plan": MIRROR}}) if is_named else names
 
 
 def old_keys_notice(settings: LoadedSettings) -> str:
@@ -335,18 +369,26 @@ def _checked(data: bytes, shown: str) -> _SettingsFile:
 
 def _own_only(tables: Mapping[str, Any]) -> list[SettingProblem]:
     """The settings that a repository must not have: where a run's texts go, and who answers it."""
-    given = tables.get("notify", {})
     return [
         SettingProblem(
-            key=f"notify.{key}",
+            key=key,
             text=(
-                f"notify.{key} counts in your own settings only; remove it here, then: "
-                f"ralph config set --user notify.{key} …"
+                f"{key} counts in your own settings only; remove it here, then: "
+                f"ralph config set --user {key} …"
             ),
         )
         for key in OWN_ONLY
-        if key in given
+        if _has(tables, key)
     ]
+
+
+def _has(tables: Mapping[str, Any], key: str) -> bool:
+    """Whether tables set a dotted key."""
+    first, _, rest = key.partition(".")
+    found = tables.get(first)
+    return (
+        _has(found, rest) if rest and isinstance(found, Mapping) else not rest and first in tables
+    )
 
 
 def _parsed(data: bytes, shown: str) -> tuple[str, dict[str, Any]]:

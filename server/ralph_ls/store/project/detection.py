@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from ralph_ls.core.loop.profiles import PROFILES
-from ralph_ls.core.plan.formats.plan_format import PlanFormat
+from ralph_ls.core.plan.formats.plan_format import PlanFormat, PlanStorage
 from ralph_ls.core.plan.formats.registry import FORMATS, plan_name
 from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.core.plan.specs import ARCHIVE, FOLDER, is_spec
@@ -81,7 +81,8 @@ def detect_formats(root: Path) -> tuple[PlanFormat, ...]:
     return tuple(
         known
         for known in FORMATS.values()
-        if any(True for shown in (*known.shows, *known.files) for _ in expand(root, shown))
+        if known.storage is not PlanStorage.MIRROR
+        and any(True for shown in (*known.shows, *known.files) for _ in expand(root, shown))
     )
 
 

@@ -14,9 +14,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ralph_ls.core.loop.profiles import Profile, WithoutPlan
+from ralph_ls.core.plan.formats.github.format import MIRROR, QUEUE
 from ralph_ls.core.plan.formats.registry import FORMATS
 from ralph_ls.core.plan.model import PlanKind
-from ralph_ls.protocol.errors import RalphError, StateUnusable
+from ralph_ls.protocol.errors import RalphError, StateUnusable, UsageError
 from ralph_ls.protocol.task_words import TaskState
 from ralph_ls.store.files import read_regular
 from ralph_ls.store.project.detection import DetectedPlan, detect_plans
@@ -37,16 +38,20 @@ def plans_of_tools(
     named: str | None,
     *,
     earlier: str | None = None,
+    has_queue: bool = False,
 ) -> tuple[DetectedPlan, ...]:
     """The plans of other tools that a run could work on; none where the profile's is there.
 
     ``named`` is the plan of the settings, ``earlier`` that of the run that is resumed. ``spec``
-    writes its plan itself, so that it takes no other without being given one.
+    writes its plan itself, so that it takes no other without being given one. A queue on GitHub
+    counts only if the settings name it (``has_queue``), and comes first then.
     """
     is_fixed = profile.without_plan is WithoutPlan.PLAN or not profile.plan_files
     if named or is_fixed or any((root / name).exists() for name in profile.plan_files):
         return ()
-    found = detect_plans(root)
+    if has_queue:
+        return (DetectedPlan(kind=PlanKind.GITHUB, path=MIRROR),)
+    found = [one for one in detect_plans(root) if one.kind is not PlanKind.GITHUB]
     known = tuple(one for one in found if one.path == earlier)
     # A list in the root, such as todo.txt, may be anything beside the plan of a tool.
     likely = [one for one in found if "/" in one.path]
@@ -54,11 +59,42 @@ def plans_of_tools(
 
 
 def plan_path(root: Path, named: str) -> str:
-    """The path of a plan that the user names by its path, or by its feature or change."""
+    """The path of a plan that the user names by its path, or by its feature or change.
+
+    A queue with its label or milestone stays as it is written.
+    """
     if (root / named).is_file():
         return named
     found = find_named(detect_plans(root), named)
-    return named if found is None else found.path
+    if found is None:
+        return MIRROR if named == QUEUE else named
+    return found.path
+
+
+QUEUE_KEYS = ("label", "milestone", "assignee")
+
+
+def queue_settings(named: str) -> dict[str, str] | None:
+    """The settings, by dotted key, that a plan such as ``github:label=ralph`` means.
+
+    What it does not name is taken back. None where it names no queue; raises ``UsageError`` where
+    it does so in another form.
+    """
+    word, _, rest = named.partition(":")
+    if word != QUEUE:
+        return None
+    if not rest.strip():
+        return {"paths.plan": MIRROR}
+    given = {"paths.plan": MIRROR} | {f"plan.github.{key}": "" for key in QUEUE_KEYS}
+    for part in rest.split(","):
+        key, equals, value = (one.strip() for one in part.partition("="))
+        if key not in QUEUE_KEYS or not equals or not value:
+            raise UsageError(
+                f"{named!r} names no queue; write it as {QUEUE}, {QUEUE}:label=NAME or "
+                f"{QUEUE}:milestone=TITLE, with ,assignee=LOGIN behind it"
+            )
+        given[f"plan.github.{key}"] = value
+    return given
 
 
 SHOWN_PLANS = 10

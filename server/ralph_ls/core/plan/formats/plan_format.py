@@ -37,6 +37,8 @@ class PlanStorage(Enum):
     """Several files of one folder, which are one plan together."""
     TRACKER = auto()
     """A program."""
+    MIRROR = auto()
+    """One file of Markdown that mirrors issues which are stored elsewhere."""
     REQUEST = auto()
     """A text without tasks."""
 
@@ -150,6 +152,8 @@ class PlanFormat:
     """How its users write a plan, in words that follow "has no plan yet;"."""
     documents: tuple[str, ...] = ()
     """Documents for the prompt, relative to the root; ``{folder}`` is that of the plan."""
+    settings: tuple[tuple[str, object], ...] = ()
+    """Dotted keys and values: what differs from the profile's settings, unless the user sets it."""
     instructions: str = ""
     """The name of its instructions for agents in ``core/prompt/wording/formats/``."""
     closing: str = ""
@@ -167,12 +171,12 @@ class PlanFormat:
 
     @property
     def is_markdown(self) -> bool:
-        return self.storage is PlanStorage.MARKDOWN
+        return self.storage in {PlanStorage.MARKDOWN, PlanStorage.MIRROR}
 
     @property
     def can_block(self) -> bool:
         """Whether a task can be marked as blocked in the text."""
-        return self.storage in {PlanStorage.MARKDOWN, PlanStorage.FILE, PlanStorage.FOLDER}
+        return self.is_markdown or self.storage in {PlanStorage.FILE, PlanStorage.FOLDER}
 
     @property
     def has_reviews(self) -> bool:
@@ -180,4 +184,6 @@ class PlanFormat:
         return self.storage is PlanStorage.STORIES
 
 
-_FILES = frozenset({PlanStorage.MARKDOWN, PlanStorage.STORIES, PlanStorage.FILE})
+_FILES = frozenset(
+    {PlanStorage.MARKDOWN, PlanStorage.STORIES, PlanStorage.FILE, PlanStorage.MIRROR}
+)

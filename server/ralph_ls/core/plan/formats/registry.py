@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 from ralph_ls.core.plan.formats.backlog_md.format import BACKLOG
 from ralph_ls.core.plan.formats.bmad.format import BMAD
+from ralph_ls.core.plan.formats.github.format import GITHUB, MIRROR, QUEUE
 from ralph_ls.core.plan.formats.gsd.format import GSD
 from ralph_ls.core.plan.formats.markdown.format import MARKDOWN
 from ralph_ls.core.plan.formats.markdown.tools import KIRO, OPENSPEC, SPEC_KIT
@@ -37,6 +38,7 @@ FORMATS: Mapping[PlanKind, PlanFormat] = MappingProxyType(
             BMAD,
             TODO_TXT,
             ORG,
+            GITHUB,
             MARKDOWN,
             STORIES,
             BEADS,
@@ -83,6 +85,8 @@ def format_of_plan(path: str | None, kind: PlanKind) -> PlanFormat:
 
 def plan_name(path: str, known: PlanFormat) -> str:
     """What the user calls a plan: the folder of a feature or change, else its path."""
+    if path == MIRROR:
+        return QUEUE
     pattern = next((one for one in known.files if matches(path, one, known.not_in)), "")
     parts = zip(path.split("/"), pattern.split("/"), strict=False)
     return next((name for name, part in parts if "*" in part), path)

@@ -1,0 +1,1 @@
+"""Runs on the issues of a label or milestone on GitHub."""
