@@ -14,7 +14,7 @@ from pathlib import Path
 
 import typer
 
-from ralph_ls.cli.commands.runs.target import First, Second, Target, find_target
+from ralph_ls.cli.commands.runs.target import First, Newest, Target, find_target
 from ralph_ls.cli.commands.start_run import run_detached
 from ralph_ls.cli.commands.steer import Continue, command_context, report_reply
 from ralph_ls.cli.context import CommandWorktree
@@ -48,7 +48,7 @@ SHOWN_FILES = 10
 OWN = LoopFiles(folders=(".ralph/logs",))
 
 
-def attach_verb(first: First = None, second: Second = None, go_on: Continue = None) -> None:
+def attach_verb(first: First = None, second: Newest = None, go_on: Continue = None) -> None:
     """Open an iteration's session in the agent's own program.
 
     Pauses the run first, after its current iteration. What you do there is yours; afterwards the

@@ -27,6 +27,12 @@ Second = Annotated[
     str | None,
     typer.Argument(metavar="[N]", help="Iteration of the run.", show_default="all of them"),
 ]
+Newest = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[N]", help="Iteration of the run.", show_default="the newest with a session"
+    ),
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
