@@ -117,7 +117,10 @@ def note_field(owner: PlanItemDraft, found: ItemField) -> None:
     elif found.name == "severity":
         owner.severity = owner.severity or found.value.lower() or None
     elif found.name == "status":
-        owner.written_state = owner.written_state or read_state(found.value)
+        state = read_state(found.value)
+        is_sure = owner.is_signed and state is not None
+        owner.written_state = state if is_sure else owner.written_state or state
+        owner.is_signed = owner.is_signed and state is None
     elif found.value:
         owner.criteria.append(found.value)
     else:

@@ -389,11 +389,8 @@ def _context_of(
 def _has_plan_in_table(blocks: Sequence[PlanBlock]) -> bool:
     """Whether tables hold the tasks: a row is open, or is about one of the listed headings."""
     rows = [row for block in blocks for row in block.named_items(TaskKind.ROW)]
-    headings = [row.words for block in blocks for row in block.named_items(TaskKind.HEADING)]
-    return any(
-        row.is_open or any(row.words in title or title in row.words for title in headings)
-        for row in rows
-    )
+    headings = {row.words for block in blocks for row in block.named_items(TaskKind.HEADING)}
+    return any(row.is_open or row.words in headings for row in rows)
 
 
 def _occupy(section: HeadingSection | None, occupied: set[HeadingSection | None]) -> None:

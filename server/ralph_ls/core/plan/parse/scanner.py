@@ -373,7 +373,6 @@ class _Scan:
         had_state = heading.written_state is not None
         heading.takes_criteria = False
         note_field(heading, found)
-        heading.is_signed = heading.is_signed and found.name != "status"
         if heading.written_state is not None and not had_state and not is_known:
             self.items.insert(self.heading_at, heading)
 

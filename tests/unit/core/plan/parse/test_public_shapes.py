@@ -59,7 +59,7 @@ QUEUE = (
         ),
         pytest.param(
             ("# Pond", "## Phase 1", "- [ ] dig", "## 🚧 Frogs", "**Status**: done", "## ⬜ Fish"),
-            ["todo dig", "inProgress Frogs", "todo Fish"],
+            ["todo dig", "done Frogs", "todo Fish"],
             id="emoji-that-are-states",
         ),
         pytest.param(
