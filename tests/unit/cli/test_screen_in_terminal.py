@@ -11,6 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from ralph_ls.cli.commands.runs.everywhere import live_runs
 from tests.engine.project_builder import end_run, start_ralph, wait_for, write_agent
 from tests.unit.cli.terminal import CTRL_C, Terminal, in_terminal
 from tests.unit.cli.test_keys import STALLED, is_cooked, running
@@ -60,6 +61,7 @@ def test_a_signal_restores_the_terminal(number: int, repository: Path, tmp_path:
 
 def test_orders_of_the_full_screen_reach_the_run(repository: Path, tmp_path: Path) -> None:
     with on_full_screen(repository, tmp_path) as seen:
+        assert [one[0].root for one in live_runs()] == [repository]
         seen.type("n")
         seen.wait_for("Note:")
         seen.type("The database is down\r")
@@ -75,6 +77,7 @@ def test_orders_of_the_full_screen_reach_the_run(repository: Path, tmp_path: Pat
         seen.type("q")
         assert seen.wait() == 0
         assert is_restored(seen)
+    assert list(live_runs()) == []
 
 
 def test_f_changes_to_the_plain_form_and_back(repository: Path, tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ def _watch_on_screen(place: CommandWorktree, *, in_run: int | None) -> _Form:
 
 def other_runs() -> list[OtherRun]:
     """The live runs of the user."""
-    from ralph_ls.cli.commands.runs.everywhere import newest_runs
+    from ralph_ls.cli.commands.runs.everywhere import live_runs
     from ralph_ls.cli.screen.app import OtherRun
     from ralph_ls.core.views.text.status import needs_user
 
@@ -90,8 +90,7 @@ def other_runs() -> list[OtherRun]:
             place=CommandWorktree(worktree=worktree, state=state),
             needs_user=needs_user(found.state, found.phase),
         )
-        for worktree, state, found in newest_runs()
-        if found.live
+        for worktree, state, found in live_runs()
     ]
 
 

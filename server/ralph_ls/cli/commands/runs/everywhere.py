@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ralph_ls.cli.flags import Json
@@ -14,6 +14,7 @@ from ralph_ls.engine.clock import SystemClock
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.json_output import RunAnywhere, RunsEverywhere
 from ralph_ls.store.layout import StateFolder, Worktree, state_root
+from ralph_ls.store.run.lock import is_held
 from ralph_ls.store.run.runs import FoundRun, find_run
 from ralph_ls.store.run.state_index import every_worktree
 
@@ -41,7 +42,19 @@ def ps_verb(as_json: Json = False) -> None:
 
 def newest_runs() -> Iterator[tuple[Worktree, StateFolder, FoundRun]]:
     """The newest run of each work tree; what cannot be read is left to the verbs for one."""
-    for worktree, state in every_worktree(state_root(os.environ)):
+    yield from _runs_in(every_worktree(state_root(os.environ)))
+
+
+def live_runs() -> Iterator[tuple[Worktree, StateFolder, FoundRun]]:
+    """Those that an engine has now; no other journal is read."""
+    places = every_worktree(state_root(os.environ))
+    yield from _runs_in(place for place in places if is_held(place[0].git_dir))
+
+
+def _runs_in(
+    places: Iterable[tuple[Worktree, StateFolder]],
+) -> Iterator[tuple[Worktree, StateFolder, FoundRun]]:
+    for worktree, state in places:
         with contextlib.suppress(RalphError, OSError):
             found = find_run(worktree, state)
             if found is not None:
