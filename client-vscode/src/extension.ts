@@ -57,6 +57,9 @@ export function activate(context: vscode.ExtensionContext): void {
     (refusal) => {
       store.apply({ kind: "refused", refusal });
     },
+    (uri) => {
+      store.apply({ kind: "starting", uri });
+    },
   );
   const answers = new Answers(
     store,

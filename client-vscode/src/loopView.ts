@@ -111,6 +111,10 @@ export class LoopView implements vscode.WebviewViewProvider, vscode.Disposable {
       case "command":
         void this.orders.command(message.command);
         break;
+      case "show":
+        // A page may ask for any: only a folder of this window can be shown.
+        this.store.apply({ kind: "chosen", uri: message.workspace });
+        break;
       case undefined:
         break;
     }

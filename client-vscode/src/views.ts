@@ -9,13 +9,17 @@ import { shownFolder, type Snapshot } from "./state/snapshot";
 import type { Store } from "./state/store";
 import type { StatusBar } from "./status/bar";
 import { iterationNodes } from "./trees/iterations";
-import { planNodes } from "./trees/plan";
+import type { Node } from "./trees/nodes";
+import { currentTask, planNodes } from "./trees/plan";
 import type { Rows, TaskDrag } from "./trees/tree";
 
 export class Views implements vscode.Disposable {
+  private current: readonly Node[] = [];
   private readonly plan: vscode.TreeView<string>;
   private readonly iterations: vscode.TreeView<string>;
   private readonly disposables: { dispose: () => void }[] = [];
+  /** Row of the task in work that was brought into sight last. */
+  private revealed: string | undefined;
   /** Keys as they were set last: each is a message to the window. */
   private readonly keys = new Map<string, string>();
 
@@ -36,6 +40,10 @@ export class Views implements vscode.Disposable {
     this.disposables.push(
       this.plan,
       this.iterations,
+      this.plan.onDidChangeVisibility(() => {
+        this.revealed = undefined;
+        this.reveal();
+      }),
       store.onDidChange((after, before) => {
         this.update(after);
         this.notifications.changed(after, before);
@@ -52,10 +60,13 @@ export class Views implements vscode.Disposable {
 
   private update(snapshot: Snapshot): void {
     const folder = shownFolder(snapshot);
-    this.rows.plan.show(planNodes(folder));
+    this.current = planNodes(folder);
+    this.rows.plan.show(this.current);
+    this.reveal();
     this.rows.iterations.show(iterationNodes(folder));
     const tasks = folder?.state?.panel?.tasks;
     const name = snapshot.folders.length > 1 ? (folder?.name ?? "") : "";
+    this.iterations.description = name;
     const done = tasks?.of === undefined || tasks.of === 0 ? "" : `${tasks.value}/${tasks.of}`;
     this.plan.description = [done, name].filter((part) => part !== "").join(" · ");
     const plan = folder?.state?.plan;
@@ -66,6 +77,23 @@ export class Views implements vscode.Disposable {
     this.plan.badge = badge(snapshot);
     this.setKeys(snapshot);
     this.status.show(snapshot);
+  }
+
+  /** Bring the task in work into sight when it becomes another one; the keyboard stays. */
+  private reveal(): void {
+    const id = currentTask(this.current)?.id;
+    // To reveal a row of a view that is closed would open the view.
+    if (id === undefined || id === this.revealed || !this.plan.visible) {
+      return;
+    }
+    this.revealed = id;
+    // One that the tree does not hold yet is shown with the next change.
+    const isHeld = this.rows.plan.held.find(id) !== undefined;
+    if (isHeld) {
+      void Promise.resolve(this.plan.reveal(id, { select: false, focus: false })).catch(
+        () => undefined,
+      );
+    }
   }
 
   private setKeys(snapshot: Snapshot): void {

@@ -1,24 +1,30 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 
+import type { Option } from "../src/answer/threadModel";
 import { choicesFor, oneLine, plainMarkdown } from "../src/answer/words";
+
+const options = (...answers: readonly string[]): readonly Option[] =>
+  answers.map((answer) => ({ label: answer, answer }));
 
 describe("the choices", () => {
   test("are the options, before anything is typed", () => {
-    assert.deepEqual(choicesFor("  ", ["SQLite", "Redis"]), [
+    assert.deepEqual(choicesFor("  ", options("SQLite", "Redis")), [
       { label: "SQLite", answer: "SQLite" },
       { label: "Redis", answer: "Redis" },
     ]);
   });
 
   test("begin with what is typed, which no comparison hides", () => {
-    const [own, ...options] = choicesFor(" Neither. ", ["SQLite"]);
+    const [own, ...rest] = choicesFor(" Neither. ", options("SQLite"));
     assert.deepEqual(own, { label: "Answer: Neither.", answer: "Neither.", alwaysShow: true });
-    assert.deepEqual(options, [{ label: "SQLite", answer: "SQLite" }]);
+    assert.deepEqual(rest, [{ label: "SQLite", answer: "SQLite" }]);
   });
 
   test("stand on one line each, and are sent as they were written", () => {
-    assert.deepEqual(choicesFor("", ["a\n  file"]), [{ label: "a file", answer: "a\n  file" }]);
+    assert.deepEqual(choicesFor("", options("a\n  file")), [
+      { label: "a file", answer: "a\n  file" },
+    ]);
   });
 
   test.each([

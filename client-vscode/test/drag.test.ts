@@ -3,7 +3,7 @@ import { describe, test } from "vitest";
 
 import type { TaskRow } from "../src/generated/protocol";
 import { moveOf } from "../src/trees/drag";
-import type { GroupNode, Node, TaskNode } from "../src/trees/nodes";
+import { tasksOf, type GroupNode, type Node, type TaskNode } from "../src/trees/nodes";
 import { iterationNodes } from "../src/trees/iterations";
 import { planNodes } from "../src/trees/plan";
 import { folder, iteration, panel, PARSER, state, task } from "./samples";
@@ -19,14 +19,14 @@ const [high, other] = plan(
 ) as [GroupNode, GroupNode];
 
 function row(id: string): TaskNode {
-  const found = [...high.children, ...other.children].find((node) => node.task.id === id);
+  const found = [...tasksOf(high), ...tasksOf(other)].find((node) => node.task.id === id);
   assert.ok(found !== undefined);
   return found;
 }
 
 /** Before which task it goes; "end" for the end of its list, "stays" for nowhere. */
 function moved(id: string, target: Node | undefined): string {
-  const own = high.children.some((node) => node.task.id === id) ? high : other;
+  const own = tasksOf(high).some((node) => node.task.id === id) ? high : other;
   const move = moveOf(row(id), target, own.children);
   return move === undefined ? "stays" : (move.before ?? "end");
 }

@@ -9,6 +9,7 @@ import { describe, test } from "vitest";
 
 import {
   DRAFT_COMMAND_IDS,
+  OPTION_COMMAND_IDS,
   FOLDER_NEEDS,
   ROW_COMMAND_IDS,
   WINDOW_COMMAND_IDS,
@@ -90,7 +91,10 @@ describe("commands", () => {
     assert.ok(contributes.commands.every(({ category }) => category === "Ralph"));
     assert.deepEqual(
       contributes.menus["commandPalette"],
-      DRAFT_COMMAND_IDS.map((id) => ({ command: `ralphLoop.${id}`, when: "false" })),
+      [...OPTION_COMMAND_IDS, ...DRAFT_COMMAND_IDS].map((id) => ({
+        command: `ralphLoop.${id}`,
+        when: "false",
+      })),
     );
   });
 

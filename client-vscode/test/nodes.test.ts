@@ -5,7 +5,7 @@ import type { TaskRow } from "../src/generated/protocol";
 import type { FolderSnapshot } from "../src/state/snapshot";
 import { iterationNodes } from "../src/trees/iterations";
 import { byId, changedRows, type Node } from "../src/trees/nodes";
-import { planNodes } from "../src/trees/plan";
+import { currentTask, planNodes } from "../src/trees/plan";
 import { folder, idleFolder, iteration, panel, PARSER, RUN, state, task } from "./samples";
 
 function withTasks(...tasks: readonly TaskRow[]): FolderSnapshot {
@@ -35,7 +35,7 @@ describe("the plan", () => {
       ),
     );
     assert.deepEqual(outline(nodes), [
-      ["High Priority 1/2", ["One|#2", "Two|"]],
+      ["High Priority 1/2", [["1 done ", ["One|#2"]], "Two|"]],
       ["Standard 0/1", ["Three|"]],
     ]);
   });
@@ -108,7 +108,32 @@ describe("the plan", () => {
     const states = ["todo", "inProgress", "done", "blocked", "skipped"] as const;
     const nodes = planNodes(withTasks(...states.map((each) => task({ id: each, state: each }))));
     const spoken = [...byId(nodes).values()].map((node) => node.spoken);
-    assert.equal(new Set(spoken).size, states.length + 1);
+    // The heading, and the row in which what is done is folded, are rows too.
+    assert.equal(new Set(spoken).size, states.length + 2);
+  });
+
+  test("what is done is folded: within its heading, or with it where all of it is", () => {
+    const done = { state: "done" } as const;
+    const nodes = planNodes(
+      withTasks(
+        task({ id: "a", ...done }),
+        task({ id: "b", inWork: true }),
+        task({ id: "c", section: "Standard", ...done }),
+      ),
+    );
+    const folded = [...byId(nodes).values()].flatMap((node) =>
+      node.kind === "group" && node.isFolded ? [node.label] : [],
+    );
+    assert.deepEqual(folded, ["1 done", "Standard"]);
+    assert.equal(currentTask(nodes)?.task.id, "b");
+  });
+
+  test("the row that waits for the user comes before the one in work", () => {
+    const nodes = planNodes(
+      withTasks(task({ id: "a", inWork: true }), task({ id: "b", asks: true })),
+    );
+    assert.equal(currentTask(nodes)?.task.id, "b");
+    assert.equal(currentTask(planNodes(withTasks(task()))), undefined);
   });
 
   test("a task tells its criteria", () => {
@@ -141,12 +166,13 @@ describe("the plan", () => {
 });
 
 describe("the iterations", () => {
-  test("tell commit, time, cost and files", () => {
+  test("tell the task first, then state, files, time and cost", () => {
     const nodes = iterationNodes(
       withRows(
-        iteration({ iteration: 2 }),
+        iteration({ iteration: 2, task: "Write the parser" }),
         iteration({
           iteration: 1,
+          task: "Write the parser",
           outcome: "progress",
           commit: "a1b2c3d4e5",
           seconds: 66,
@@ -156,14 +182,19 @@ describe("the iterations", () => {
         }),
       ),
     );
-    assert.deepEqual(outline(nodes), ["#2|running", "#1|a1b2c3d · 1:06 · $0.09 · 4 files"]);
+    assert.deepEqual(outline(nodes), [
+      "Write the parser|#2 · running",
+      "Write the parser|#1 · progress · 4 files · 1:06 · $0.09",
+    ]);
   });
 
   test("put what was claimed beside what was seen, where they differ", () => {
     const nodes = iterationNodes(
       withRows(iteration({ outcome: "noProgress", seconds: 3723, files: 0, claimedFiles: 5 })),
     );
-    assert.deepEqual(outline(nodes), ["#1|no commit · 1:02:03 · 0 files (report 5)"]);
+    assert.deepEqual(outline(nodes), [
+      "no task assigned|#1 · no progress · 0 files (report 5) · 1:02:03",
+    ]);
   });
 
   test.each([
@@ -180,14 +211,14 @@ describe("the iterations", () => {
 
   test("that do not count say why", () => {
     const [node] = iterationNodes(withRows(iteration({ outcome: "limited", seconds: 12 })));
-    assert.equal(node?.description, "usage limit · 0:12");
-    assert.equal(node.tooltip.split("\n")[0], "Iteration 1: usage limit, not counted");
+    assert.equal(node?.description, "#1 · usage limit · 0:12");
+    assert.equal(node.tooltip.split("\n")[1], "Iteration 1: usage limit, not counted");
   });
 
   test("say how their agents failed, and what is an estimate", () => {
     const failed = { failure: "model overloaded", costUsd: 0.1, estimated: true };
     const [held] = iterationNodes(withRows(iteration({ ...failed, outcome: "limited" })));
-    assert.equal(held?.description, "model overloaded · ≈$0.10");
+    assert.equal(held?.description, "#1 · model overloaded · ≈$0.10");
     const [worked] = iterationNodes(withRows(iteration({ ...failed, outcome: "progress" })));
     assert.match(worked?.tooltip ?? "", /model overloaded/);
   });
@@ -203,8 +234,24 @@ describe("the iterations", () => {
     const row = iteration({ outcome: "noProgress", why: "nothing changed", task: "Fix it" });
     assert.equal(
       iterationNodes(withRows(row))[0]?.spoken,
-      "iteration 1, no progress, no commit, Fix it, nothing changed",
+      "Fix it, iteration 1, no progress, nothing changed",
     );
+  });
+
+  test("whose work was rolled back are struck, and say so in words", () => {
+    const row = iteration({ outcome: "progress", commit: "a1b2c3d4", task: "Fix", undone: true });
+    const [node] = iterationNodes(withRows(row));
+    assert.equal(node?.label, "F\u0336i\u0336x\u0336");
+    assert.equal(node.description, "#1 · undone");
+    assert.equal(node.icon?.name, "discard");
+    assert.equal(node.spoken, "Fix, iteration 1, progress, undone: rolled back, commit a1b2c3d");
+  });
+
+  test("with a long title leave room for their state", () => {
+    const task = "Round VAT half up on each line of an invoice that has a discount";
+    const [node] = iterationNodes(withRows(iteration({ task })));
+    assert.equal(node?.label, "Round VAT half up on each line of…");
+    assert.equal(node.tooltip.split("\n")[0], task);
   });
 
   test("that are not shown are counted", () => {
@@ -233,10 +280,14 @@ describe("what is drawn again", () => {
   });
 
   test("a row that reads otherwise, and its heading where its count does", () => {
-    const after = planNodes(withTasks(task({ id: "a" }), task({ id: "b", state: "done" })));
-    assert.deepEqual(changedRows(before, after), {
+    const done = task({ id: "c", state: "done" });
+    const open = planNodes(withTasks(task({ id: "a" }), task({ id: "b" }), done));
+    const after = planNodes(withTasks(task({ id: "a" }), task({ id: "b", inWork: true }), done));
+    assert.deepEqual(changedRows(open, after), { kind: "rows", ids: [`${PARSER}#task:b`] });
+    const finished = planNodes(withTasks(task({ id: "a" }), task({ id: "b", state: "done" })));
+    assert.deepEqual(changedRows(before, finished), {
       kind: "rows",
-      ids: [`${PARSER}#group:High Priority`, `${PARSER}#task:b`],
+      ids: [`${PARSER}#group:High Priority`],
     });
   });
 

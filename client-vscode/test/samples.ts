@@ -127,6 +127,7 @@ export function snapshot(
     active: undefined,
     others: new Map(),
     refusal: undefined,
+    starting: undefined,
     chosen: undefined,
     ...changes,
   };

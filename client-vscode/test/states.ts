@@ -199,7 +199,7 @@ const OF_THE_LOOP: readonly Sample[] = [
     buttons: ["Start loop"],
   }),
   at("ended-stuck", {
-    status: show("$(error) Ralph: stuck", "error"),
+    status: show("$(error) Ralph: breaker open", "error"),
     badge: 1,
     headline: "Breaker open",
     cards: [

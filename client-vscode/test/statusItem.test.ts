@@ -91,10 +91,17 @@ describe("the tooltip", () => {
     assert.deepEqual(linksOf([idleFolder()]), ["startLoop", "loop.focus"]);
   });
 
-  test("only shows what is in a folder without trust, and in several at once", () => {
+  test("only shows what is in a folder without trust", () => {
     assert.deepEqual(linksOf([folder()], { trusted: false }), ["loop.focus"]);
-    assert.deepEqual(linksOf([folder(), folder({}, LETTERS)]), ["loop.focus"]);
-    assert.deepEqual(linksOf([folder(), folder(ASKS, LETTERS)]), ["answer", "loop.focus"]);
+  });
+
+  test("leads to a question of another folder too", () => {
+    const own = ["pause", "stopAfterIteration", "loop.focus"];
+    assert.deepEqual(linksOf([folder(), folder({}, LETTERS)], { active: PARSER }), own);
+    assert.deepEqual(linksOf([folder(), folder(ASKS, LETTERS)], { active: PARSER }), [
+      "answer",
+      ...own,
+    ]);
   });
 
   test("leads to the output where there is no server", () => {
@@ -156,26 +163,51 @@ describe("the server", () => {
 });
 
 describe("several folders", () => {
-  test("are summed up where more than one is busy", () => {
-    const shown = statusItem(snapshot([folder(), folder(ASKS, LETTERS)]), OPTIONS);
-    assert.equal(shown?.text, "$(question) Ralph 1 running, 1 question");
+  const lines = (model: StatusModel | undefined): readonly string[] =>
+    model?.lines.map(({ heading }) => heading) ?? [];
+
+  test("the one that is looked at comes first, and what the others need behind it", () => {
+    const folders = [folder(), folder(ASKS, LETTERS)];
+    const shown = statusItem(snapshot(folders, { active: PARSER }), OPTIONS);
+    assert.equal(shown?.text, "$(sync~spin) Ralph 3/20 · letters: asks");
+    assert.equal(shown.label, "Ralph: Running, 3/20; letters: asks");
     assert.equal(shown.background, "warning");
-    assert.deepEqual(
-      shown.lines.map(({ heading }) => heading),
-      ["parser", "letters"],
-    );
+    assert.equal(shown.command, "answer");
+    assert.equal(lines(shown).at(-1), "letters");
   });
 
-  test("that wait for somebody without a question", () => {
-    const shown = statusItem(snapshot([folder(OPEN), folder(BLOCKED, LETTERS)]), OPTIONS);
-    assert.equal(shown?.text, "$(warning) Ralph 2 need you");
+  test("that run and need nothing are in the tooltip alone", () => {
+    const folders = [folder(OPEN), folder({}, LETTERS)];
+    const shown = statusItem(snapshot(folders, { active: PARSER }), OPTIONS);
+    assert.equal(shown?.text, "$(error) Ralph: breaker open");
+    assert.equal(lines(shown).at(-1), "letters");
   });
 
-  test("show the busy one, whichever is looked at", () => {
-    const shown = statusItem(
-      snapshot([idleFolder(), folder({}, LETTERS)], { active: PARSER }),
-      OPTIONS,
-    );
+  test("several that need the user are counted", () => {
+    const third = folder(ASKS, "file:///srv/third");
+    const folders = [folder(), folder(BLOCKED, LETTERS), third];
+    const shown = statusItem(snapshot(folders, { active: PARSER }), OPTIONS);
+    assert.equal(shown?.text, "$(sync~spin) Ralph 3/20 · 2 others need you");
+  });
+
+  test("where nothing goes on in the one that is looked at, the most urgent one is named", () => {
+    const folders = [idleFolder(), folder({}, "file:///srv/third"), folder(ASKS, LETTERS)];
+    const shown = statusItem(snapshot(folders, { active: PARSER }), OPTIONS);
+    assert.equal(shown?.text, "$(question) Ralph letters asks");
+    const busy = statusItem(snapshot(folders.slice(0, 2), { active: PARSER }), OPTIONS);
+    assert.equal(busy?.text, "$(sync~spin) Ralph third 3/20");
+  });
+});
+
+describe("a start", () => {
+  test("is said before anything of it is seen", () => {
+    const shown = statusItem(snapshot([idleFolder()], { starting: PARSER }), OPTIONS);
+    assert.equal(shown?.text, "$(sync~spin) Ralph: starting");
+    assert.equal(shown.label, "Ralph is starting in parser");
+  });
+
+  test("is over once the run is seen", () => {
+    const shown = statusItem(snapshot([folder()], { starting: PARSER }), OPTIONS);
     assert.equal(shown?.text, "$(sync~spin) Ralph 3/20");
   });
 });

@@ -35,7 +35,10 @@ describe("what is wanted", () => {
       line: 6,
       asker: "Ralph · iteration 2",
       text: "Which engine?",
-      options: ["SQLite", "Redis"],
+      options: [
+        { label: "SQLite", answer: "SQLite" },
+        { label: "Redis", answer: "Redis" },
+      ],
       goOn: false,
     });
   });

@@ -56,11 +56,18 @@ export class Answers implements vscode.Disposable {
   /** An option that the question itself lists becomes the answer. */
   async choose(folder: FolderSnapshot, option: string): Promise<void> {
     const { matter } = wantedOf(folder);
-    if (matter?.kind === "question" && matter.options.includes(option)) {
-      await this.settle(matter, option);
+    if (matter?.kind === "question" && matter.options.some(({ answer }) => answer === option)) {
+      if (await this.settle(matter, option)) {
+        this.threads.dropDraft(folder.uri);
+      }
     } else {
       this.showError(t("No question is waiting for an answer."));
     }
+  }
+
+  /** The option at this place, from 1, of the open question becomes the answer. */
+  async chooseAt(folder: FolderSnapshot, place: number): Promise<void> {
+    await this.choose(folder, wantedOf(folder).matter?.options[place - 1]?.answer ?? "");
   }
 
   /** What is in the draft becomes the answer. */
@@ -68,6 +75,12 @@ export class Answers implements vscode.Disposable {
     const { thread } = comment;
     const tooLate = thread.settled;
     const text = this.threads.takeDraft(comment);
+    if (tooLate === undefined && text.trim() === "" && thread.matter.kind === "question") {
+      // The key is never dead, so it has to say what it lacks.
+      void vscode.window.showInformationMessage(t("Type an answer first."));
+      await this.threads.write(thread);
+      return;
+    }
     if (tooLate !== undefined) {
       this.threads.show(this.store.snapshot.folders);
       await this.tellTooLate(thread.matter, settledLabel(tooLate), text);

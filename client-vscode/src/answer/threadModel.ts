@@ -8,6 +8,12 @@
 import { t } from "../l10n";
 import { argumentsOf, isBlocked, panelOf, type FolderSnapshot } from "../state/snapshot";
 
+/** One option of a question: as it is labelled there, and the answer that it stands for. */
+export interface Option {
+  readonly label: string;
+  readonly answer: string;
+}
+
 /** A question, or a blocker. */
 export interface Matter {
   readonly kind: "question" | "blocked";
@@ -21,7 +27,7 @@ export interface Matter {
   /** Who asks, in words. */
   readonly asker: string;
   readonly text: string;
-  readonly options: readonly string[];
+  readonly options: readonly Option[];
   /** Whether a run without an engine continues with the answer. */
   readonly goOn: boolean;
 }
@@ -76,12 +82,18 @@ export function wantedOf(folder: FolderSnapshot): Wanted {
       line: question.line,
       asker: asker(question.iteration),
       text: question.text,
-      options: question.options,
+      options: question.options.map((answer) => ({ label: labelOfOption(folder, answer), answer })),
       goOn: argumentsOf(folder, "answer")["continue"] === true,
     };
     return { matter, settled };
   }
   return { matter: blockedMatter(folder), settled };
+}
+
+/** `(a) SQLite file`, as its button in the card says. */
+function labelOfOption(folder: FolderSnapshot, answer: string): string {
+  const actions = panelOf(folder)?.card?.actions ?? [];
+  return actions.find(({ arguments: given }) => given["text"] === answer)?.title ?? answer;
 }
 
 /** From one to the other. */

@@ -97,7 +97,7 @@ export class Threads implements vscode.Disposable {
       mode: vscode.CommentMode.Editing,
       contextValue: isQuestion ? "draft" : "draftResolved",
     };
-    thread.question.body = bodyOf(thread.matter, { isLinked: false });
+    thread.question.body = bodyOf(thread.matter, "options");
     view.comments = [...view.comments, thread.draft];
   }
 
@@ -111,12 +111,21 @@ export class Threads implements vscode.Disposable {
     const text = textOf(comment);
     thread.kept = text;
     thread.draft = undefined;
-    thread.question.body = bodyOf(thread.matter, { isLinked: thread.settled === undefined });
+    thread.question.body = bodyOf(thread.matter, thread.settled === undefined ? "all" : "none");
     thread.view.comments = thread.view.comments.filter((each) => each !== comment);
     if (thread.settled !== undefined) {
       this.settle(thread, thread.settled);
     }
     return text;
+  }
+
+  /** An option was taken instead of what is written in the draft, if there is one. */
+  dropDraft(uri: string): void {
+    const draft = this.threads.get(uri)?.draft;
+    if (draft !== undefined) {
+      this.takeDraft(draft);
+      this.taken(draft.thread);
+    }
   }
 
   /** What was written was taken: the next draft is empty. */
@@ -172,7 +181,7 @@ export class Threads implements vscode.Disposable {
     const question: vscode.Comment = {
       author: { name: asker },
       label: kind === "question" ? t("asks") : t("is blocked"),
-      body: bodyOf(matter, { isLinked: true }),
+      body: bodyOf(matter, "all"),
       mode: vscode.CommentMode.Preview,
     };
     const uri = vscode.Uri.parse(matter.plan ?? "");
@@ -209,7 +218,7 @@ export class Threads implements vscode.Disposable {
         body: plain(settled.answer),
         mode: vscode.CommentMode.Preview,
       };
-      thread.question.body = bodyOf(matter, { isLinked: false });
+      thread.question.body = bodyOf(matter, "none");
       view.comments = [...view.comments.filter((each) => each !== earlier), thread.answer];
     }
     // Folding takes the keyboard into the plan, so only what our user has just answered is folded,
@@ -243,24 +252,36 @@ function lineRange(line: number): vscode.Range {
   return new vscode.Range(line, 0, line, 0);
 }
 
-/** The question and its choices. An agent wrote it, so nothing in it is read as markup. */
+/** How many options have a command, so that each can be a link. */
+const LINKED_OPTIONS = 6;
+
+/**
+ * The question, and each of its options as a link that answers with it. An agent wrote it, so
+ * nothing in it is read as markup; a link has no arguments, as a screen reader reads it out.
+ */
 function bodyOf(
   { kind, text, options }: Matter,
-  { isLinked }: { readonly isLinked: boolean },
+  links: "all" | "options" | "none",
 ): vscode.MarkdownString {
   const body = plain(text);
-  options.forEach((option, at) => {
-    body.appendMarkdown(`${at === 0 ? "\n\n" : "\n"}${at + 1}. ${plainMarkdown(oneLine(option))}`);
+  options.forEach(({ label }, at) => {
+    const words = plainMarkdown(oneLine(label));
+    const isLinked = links !== "none" && at < LINKED_OPTIONS;
+    const option = isLinked ? `[${words}](command:ralphLoop.takeOption${at + 1})` : words;
+    body.appendMarkdown(`${at === 0 ? "\n\n" : "\n"}- ${option}`);
   });
-  if (!isLinked) {
-    return body;
+  if (links === "all") {
+    const link =
+      kind === "question"
+        ? `[${t("Answer…")}](command:ralphLoop.answer)`
+        : `[${t("Resolve…")}](command:ralphLoop.resolveBlocked)`;
+    body.appendMarkdown(`\n\n${link}`);
   }
-  const link =
-    kind === "question"
-      ? `[${t("Answer…")}](command:ralphLoop.answer)`
-      : `[${t("Resolve…")}](command:ralphLoop.resolveBlocked)`;
-  body.appendMarkdown(`\n\n${link}`);
-  body.isTrusted = { enabledCommands: ["ralphLoop.answer", "ralphLoop.resolveBlocked"] };
+  if (links !== "none") {
+    const taken = Array.from({ length: LINKED_OPTIONS }, (_, at) => `takeOption${at + 1}`);
+    const enabled = ["answer", "resolveBlocked", ...taken].map((command) => `ralphLoop.${command}`);
+    body.isTrusted = { enabledCommands: enabled };
+  }
   return body;
 }
 

@@ -6,6 +6,7 @@
  */
 
 import { t } from "../l10n";
+import type { Option } from "./threadModel";
 
 /** One row of the choices; `answer` is what the loop is sent. */
 export interface Choice {
@@ -15,11 +16,11 @@ export interface Choice {
 }
 
 /** What is typed comes first, and stays whatever it is compared with; then the options. */
-export function choicesFor(typed: string, options: readonly string[]): readonly Choice[] {
+export function choicesFor(typed: string, options: readonly Option[]): readonly Choice[] {
   const text = typed.trim();
   const own =
     text === "" ? [] : [{ label: t("Answer: {0}", text), answer: text, alwaysShow: true }];
-  return [...own, ...options.map((option) => ({ label: oneLine(option), answer: option }))];
+  return [...own, ...options.map(({ label, answer }) => ({ label: oneLine(label), answer }))];
 }
 
 /** All of it in one line. */

@@ -17,6 +17,12 @@ export const FOLDER_NEEDS = {
   resume: "resume",
   resetBreaker: "reset",
   answer: "answer",
+  takeOption1: "answer",
+  takeOption2: "answer",
+  takeOption3: "answer",
+  takeOption4: "answer",
+  takeOption5: "answer",
+  takeOption6: "answer",
   resolveBlocked: "resolve",
   note: "live",
   runTask: "runTask",
@@ -47,6 +53,16 @@ export const ROW_COMMAND_IDS = [
   "rollback",
 ] as const satisfies readonly FolderCommandId[];
 export type RowCommandId = (typeof ROW_COMMAND_IDS)[number];
+
+/** Commands behind the links of a thread: what a place means, only the question beside it says. */
+export const OPTION_COMMAND_IDS = [
+  "takeOption1",
+  "takeOption2",
+  "takeOption3",
+  "takeOption4",
+  "takeOption5",
+  "takeOption6",
+] as const satisfies readonly FolderCommandId[];
 
 /** Commands of the window. */
 export const WINDOW_COMMAND_IDS = [

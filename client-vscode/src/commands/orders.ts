@@ -32,6 +32,8 @@ export class Orders {
     private readonly answers: () => Answers,
     /** Notified of what a start lacked, or that the next one begins. */
     private readonly lacks: (refusal: StartRefusal | undefined) => void,
+    /** Notified where a run is being started, and with none where it was refused. */
+    private readonly starting: (uri: string | undefined) => void,
   ) {}
 
   /** Do what the verb says in this folder. */
@@ -88,12 +90,15 @@ export class Orders {
   /** Start a run. */
   async start(folder: FolderSnapshot, wishes: StartParams): Promise<void> {
     this.lacks(undefined);
+    this.starting(folder.uri);
     const reply = await vscode.window.withProgress(
       { location: vscode.ProgressLocation.Window, title: t("Ralph: starting") },
       async () => await this.ask("ralph/start", { workspace: folder.uri, ...wishes }, folder),
     );
     if (reply?.accepted === true) {
       await this.connection.subscribeAll();
+    } else {
+      this.starting(undefined);
     }
   }
 

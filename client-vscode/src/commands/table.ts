@@ -32,6 +32,11 @@ import type { FolderCommand, Tools } from "./tools";
 const PYTHON_PAGE = "https://www.python.org/downloads/";
 const GIT_PAGE = "https://git-scm.com/downloads";
 
+/** A link of a thread carries no arguments, so each place of an option has a command. */
+function takesOption(place: number): FolderCommand {
+  return ({ answers }, folder) => answers.chooseAt(folder, place);
+}
+
 /** A command of the window. */
 type WindowCommand = (tools: Tools, argument: unknown) => Promise<void>;
 
@@ -56,6 +61,12 @@ const FOLDER_COMMANDS: Readonly<Record<FolderCommandId, FolderCommand>> = {
   resume: ({ orders }, folder) => orders.actNow("resume", folder),
   resetBreaker: ({ orders }, folder) => orders.actNow("reset", folder),
   answer: ({ answers }, folder) => answers.answer(folder, "question", false),
+  takeOption1: takesOption(1),
+  takeOption2: takesOption(2),
+  takeOption3: takesOption(3),
+  takeOption4: takesOption(4),
+  takeOption5: takesOption(5),
+  takeOption6: takesOption(6),
   resolveBlocked: ({ answers }, folder) => answers.answer(folder, "blocked", false),
   note: ({ orders }, folder) => orders.note(folder),
   runTask: async ({ orders }, folder, target) => {

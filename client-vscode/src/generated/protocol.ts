@@ -208,6 +208,11 @@ export type AnswerSource = (typeof ANSWER_SOURCES)[number];
 export interface AnswerView {
   readonly heading: string;
   readonly text: string;
+  /**
+   * True: headline, card or buttons of the same panel say it, so a viewer that shows those
+   * leaves the row out.
+   */
+  readonly redundant?: boolean;
 }
 
 /** An iteration begins on a task that is counted. */
@@ -870,6 +875,11 @@ export interface Evidence {
   readonly titles?: Readonly<Record<string, string>>;
   /** Files that changed because the engine writes its own output to them; they are left out. */
   readonly engineOutput?: readonly string[];
+  /**
+   * How many of the loop's own files, such as the plan, differ as well, as a diff shows them;
+   * Absent: none of them.
+   */
+  readonly ownFiles?: number;
   readonly progress: boolean;
   /** In words for the user: what the progress was, or why there was none. */
   readonly why: string;
@@ -1229,6 +1239,8 @@ export interface IterationRow {
   readonly why: string;
   /** Whether it is known what it began with, so that its changes can be shown. */
   readonly changes: boolean;
+  /** True: its work was rolled back, by the loop itself or by the user. */
+  readonly undone?: boolean;
   /**
    * Whether the branch may be taken back to before it: it is settled, it or a later one made a
    * commit, and no engine runs. Git has the last word when that is asked for.
@@ -2962,6 +2974,8 @@ export interface ToolMessage {
   /** What it is used on, in one line: a command, a path, a pattern. */
   readonly summary: string;
   readonly state: ToolState;
+  /** How long it took, of one that has ended; Absent where its beginning was not seen. */
+  readonly seconds?: number;
 }
 
 /** How far a tool call is. */

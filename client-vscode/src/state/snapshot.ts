@@ -52,6 +52,8 @@ export interface Snapshot {
   readonly others: ReadonlyMap<string, string>;
   /** What a start lacked, until the next one. */
   readonly refusal: StartRefusal | undefined;
+  /** URI of the folder in which a run is being started, until it is seen or refused. */
+  readonly starting: string | undefined;
   /** URI of the folder with the active editor's document. */
   readonly active: string | undefined;
   /** URI of the folder that the user picked, until another one becomes active. */
@@ -78,6 +80,8 @@ export type Change =
       readonly other: string;
     }
   | { readonly kind: "refused"; readonly refusal: StartRefusal | undefined }
+  /** A start was asked for here, or came to nothing. */
+  | { readonly kind: "starting"; readonly uri: string | undefined }
   | { readonly kind: "active"; readonly uri: string | undefined }
   | { readonly kind: "chosen"; readonly uri: string }
   | { readonly kind: "trusted" };
@@ -90,6 +94,7 @@ export function emptySnapshot(trusted: boolean): Snapshot {
     folders: [],
     others: new Map(),
     refusal: undefined,
+    starting: undefined,
     active: undefined,
     chosen: undefined,
   };
@@ -107,8 +112,10 @@ export function reduce(snapshot: Snapshot, change: Change): Snapshot {
       const folders = snapshot.folders.map((folder) =>
         folder.uri === uri ? { ...folder, state, receivedAt: at } : folder,
       );
-      return { ...snapshot, folders };
+      return { ...snapshot, folders, starting: stillStarting(snapshot, uri, state) };
     }
+    case "starting":
+      return { ...snapshot, starting: change.uri };
     case "refused":
       return { ...snapshot, refusal: change.refusal };
     case "sameAs": {
@@ -132,6 +139,15 @@ export function reduce(snapshot: Snapshot, change: Change): Snapshot {
     case "trusted":
       return { ...snapshot, trusted: true };
   }
+}
+
+/** A start is over once its run is seen, even where that ended at once. */
+function stillStarting(snapshot: Snapshot, uri: string, state: StateResult): string | undefined {
+  const before = folderOf(snapshot, uri)?.state?.run?.run;
+  const isSeen = state.live || (state.run !== undefined && state.run.run !== before);
+  return isSeen && folderOf(snapshot, snapshot.starting)?.uri === uri
+    ? undefined
+    : snapshot.starting;
 }
 
 /** The folder that the views show: the one that was picked, the active one, the most urgent. */

@@ -4,6 +4,7 @@ import type { Panel, PanelState } from "../generated/protocol";
 import { count } from "../intl";
 import { t } from "../l10n";
 import {
+  folderOf,
   isBlocked,
   isSetUp,
   offers,
@@ -104,11 +105,12 @@ function ofServer({ server, folders }: Snapshot): StatusModel | undefined {
 function ofFolders(snapshot: Snapshot, options: StatusOptions): StatusModel | undefined {
   const shown = shownFolder(snapshot);
   const busy = snapshot.folders.filter(isBusy);
-  const [first, ...others] = busy;
-  if (first !== undefined && others.length > 0) {
-    return ofSeveral(busy);
+  // The folder that is looked at; where nothing goes on in it, the one that needs the user first.
+  const folder = shown !== undefined && isBusy(shown) ? shown : (mostUrgent(busy) ?? shown);
+  const starting = folderOf(snapshot, snapshot.starting);
+  if (starting !== undefined && starting.uri === shown?.uri && !isLive(starting)) {
+    return startingItem(starting);
   }
-  const folder = first ?? shown;
   const panel = panelOf(folder);
   if (folder === undefined || panel === undefined || !isSetUp(folder)) {
     return options.show === "always" ? idle(snapshot, folder) : undefined;
@@ -117,7 +119,80 @@ function ofFolders(snapshot: Snapshot, options: StatusOptions): StatusModel | un
   if (panel.state === "none" || (isEnd && options.seenEnds.has(folder.uri))) {
     return idle(snapshot, folder);
   }
-  return ofPanel(snapshot, folder, panel, options);
+  const model = ofPanel(snapshot, folder, panel, options);
+  const named = folder.uri === shown?.uri ? model : withName(model, folder);
+  const others = snapshot.folders.filter((other) => other !== folder);
+  return withOthers(named, others, snapshot.trusted);
+}
+
+/** The headline, and the short words where they say something else. */
+function labelWords(headline: string, words: string): string {
+  const isSaid = headline.toLowerCase().includes(words.toLowerCase());
+  return isSaid ? headline : `${headline}, ${words}`;
+}
+
+function mostUrgent(busy: readonly FolderSnapshot[]): FolderSnapshot | undefined {
+  return busy.find((folder) => panelOf(folder)?.needsPerson === true) ?? busy[0];
+}
+
+function isLive(folder: FolderSnapshot): boolean {
+  return panelOf(folder)?.live === true;
+}
+
+/** The loop of a folder that is not the one looked at is called by its folder's name. */
+function withName(model: StatusModel, { name }: FolderSnapshot): StatusModel {
+  return {
+    ...model,
+    text: model.text.replace(" Ralph", ` Ralph ${name}`),
+    label: t("{0}: {1}", name, model.label),
+  };
+}
+
+/** What other folders need is said behind it, and each of them has a line of the tooltip. */
+function withOthers(
+  model: StatusModel,
+  others: readonly FolderSnapshot[],
+  trusted: boolean,
+): StatusModel {
+  const needing = others.filter((other) => panelOf(other)?.needsPerson === true);
+  const [only, ...more] = needing;
+  const short = only === undefined ? "" : (panelOf(only)?.short ?? "");
+  const words =
+    only === undefined
+      ? ""
+      : more.length > 0
+        ? t("{0} others need you", count(needing.length))
+        : t("{0}: {1}", only.name, short);
+  const lines = others
+    .filter((other) => panelOf(other) !== undefined)
+    .map((other) => ({ heading: other.name, text: panelOf(other)?.headline ?? "" }));
+  const all = { ...model, lines: [...model.lines, ...lines] };
+  if (words === "") {
+    return all;
+  }
+  const asks = needing.some((other) => panelOf(other)?.state === "asks");
+  const isOffered = model.links.some(({ command }) => command === "answer");
+  const answer = asks && trusted && !isOffered ? [link("answer")] : [];
+  return {
+    ...all,
+    links: [...answer, ...model.links],
+    text: `${model.text} · ${words}`,
+    label: `${model.label}; ${words}`,
+    background: model.background ?? "warning",
+    // With a question elsewhere only, the way to its answer is one click, as it is here.
+    command: model.command === "show" && asks ? "answer" : model.command,
+  };
+}
+
+function startingItem({ name }: FolderSnapshot): StatusModel {
+  return {
+    text: `$(sync~spin) ${t("Ralph: starting")}`,
+    label: t("Ralph is starting in {0}", name),
+    background: undefined,
+    command: "show",
+    lines: [],
+    links: [showLoop()],
+  };
 }
 
 function ofPanel(
@@ -132,38 +207,11 @@ function ofPanel(
   const icon = halfOpen ? "warning" : ICONS[panel.state];
   return {
     text: `$(${icon}) Ralph${WITH_COLON.has(panel.state) ? ":" : ""} ${words}`.trimEnd(),
-    label: `Ralph: ${[panel.headline, words].filter((part) => part !== "").join(", ")}`,
+    label: `Ralph: ${labelWords(panel.headline, words)}`,
     background: halfOpen ? "warning" : BACKGROUNDS[panel.state],
     command: panel.state === "asks" ? "answer" : "show",
     lines: panel.answers,
     links: linksOf(snapshot, folder),
-  };
-}
-
-function ofSeveral(folders: readonly FolderSnapshot[]): StatusModel {
-  const panels = folders.flatMap((folder) => panelOf(folder) ?? []);
-  const n = (holds: (panel: Panel) => boolean): number => panels.filter(holds).length;
-  const asks = n(({ state }) => state === "asks");
-  const waits = n(({ needsPerson, state }) => needsPerson && state !== "asks");
-  const runs = n(({ needsPerson }) => !needsPerson);
-  const words = [
-    runs > 0 ? t("{0} running", count(runs)) : "",
-    asks === 1 ? t("1 question") : asks > 0 ? t("{0} questions", count(asks)) : "",
-    waits === 1 ? t("1 needs you") : waits > 0 ? t("{0} need you", count(waits)) : "",
-  ].filter((part) => part !== "");
-  const text = words.join(", ");
-  const icon = asks > 0 ? "question" : waits > 0 ? "warning" : "sync~spin";
-  return {
-    text: `$(${icon}) Ralph ${text}`,
-    label: `Ralph: ${text}`,
-    background: asks + waits > 0 ? "warning" : undefined,
-    command: asks > 0 ? "answer" : "show",
-    lines: folders.map((folder) => ({
-      heading: folder.name,
-      text: panelOf(folder)?.headline ?? "",
-    })),
-    // Which folder another command would be about, nobody could see there.
-    links: [...(asks > 0 ? [link("answer")] : []), showLoop()],
   };
 }
 

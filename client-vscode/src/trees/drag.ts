@@ -4,7 +4,7 @@
  * Whether the plan's format has an order at all, and what may be moved where, the server knows.
  */
 
-import type { Node, TaskNode } from "./nodes";
+import { tasksOf, type Node, type TaskNode } from "./nodes";
 
 /** What the server is asked for: before which task, or at the end of the list that it is in. */
 export interface Move {
@@ -37,8 +37,9 @@ export function moveOf(
         : { task, before: target.task.id };
     }
     case "group": {
-      const own = target.children.some(({ id }) => id === task.id);
-      return own ? toEnd(task, tasks) : { task, before: target.children[0]?.task.id };
+      const there = tasksOf(target);
+      const own = there.some(({ id }) => id === task.id);
+      return own ? toEnd(task, tasks) : { task, before: there[0]?.task.id };
     }
     case undefined:
       return toEnd(task, tasks);

@@ -5,7 +5,7 @@
  * second, and only those that read otherwise by then.
  */
 
-import { byId, changedRows, type Node } from "./nodes";
+import { byId, changedRows, childrenOf, type Node } from "./nodes";
 
 /** Milliseconds between two times that something is drawn again: four a second, wherever it begins. */
 export const REST = 275;
@@ -40,7 +40,7 @@ export class HeldRows {
       return this.nodes.map((node) => node.id);
     }
     const node = this.known.get(id);
-    return node?.kind === "group" ? node.children.map((child) => child.id) : [];
+    return node === undefined ? [] : childrenOf(node).map((child) => child.id);
   }
 
   parentOf(id: string): string | undefined {
@@ -50,7 +50,7 @@ export class HeldRows {
   /** The row's siblings, itself among them. */
   siblingsOf(id: string): readonly Node[] {
     const group = this.groupOf(id);
-    return group?.kind === "group" ? group.children : this.nodes;
+    return group === undefined ? this.nodes : childrenOf(group);
   }
 
   dispose(): void {
@@ -58,8 +58,8 @@ export class HeldRows {
   }
 
   private groupOf(id: string): Node | undefined {
-    return this.nodes.find(
-      (node) => node.kind === "group" && node.children.some((child) => child.id === id),
+    return [...this.known.values()].find((node) =>
+      childrenOf(node).some((child) => child.id === id),
     );
   }
 

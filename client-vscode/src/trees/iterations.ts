@@ -26,14 +26,15 @@ export function rowLabel({ iteration, tries }: IterationRow): string {
 
 function iterationNode(folder: FolderSnapshot, run: string, row: IterationRow): IterationNode {
   const outcome = outcomeWords(row);
+  const title = row.task ?? t("no task assigned");
   const facts = [
-    resultWords(row),
+    row.undone === true ? t("undone") : shortOutcome(row),
+    row.files === undefined ? "" : filesWords(row),
     row.seconds === undefined ? "" : clock(row.seconds),
     row.costUsd === undefined ? "" : `${row.estimated ? "≈" : ""}$${row.costUsd.toFixed(2)}`,
-    row.files === undefined ? "" : filesWords(row),
   ].filter((part) => part !== "");
   const details = [
-    row.task ?? t("no task assigned"),
+    row.commit === undefined ? "" : t("commit {0}", row.commit.slice(0, 7)),
     row.outcome === "limited" ? "" : (row.failure ?? ""),
     row.why,
     row.status === undefined ? "" : t("report: {0}", row.status),
@@ -43,13 +44,20 @@ function iterationNode(folder: FolderSnapshot, run: string, row: IterationRow): 
   return {
     kind: "iteration",
     id: `${folder.uri}#${run}:${row.start}`,
-    label: rowLabel(row),
-    description: facts.join(" · "),
-    tooltip: [t("Iteration {0}: {1}", row.iteration, outcome), ...details].join("\n"),
+    label: row.undone === true ? struck(shortTitle(title)) : shortTitle(title),
+    description: [rowLabel(row), ...facts].join(" · "),
+    tooltip: [
+      title,
+      t("Iteration {0}: {1}", row.iteration, outcome),
+      ...(row.undone === true ? [undoneWords()] : []),
+      ...details,
+    ].join("\n"),
     spoken: [
+      title,
       t("iteration {0}", row.iteration),
       outcome,
-      ...facts.slice(row.outcome === undefined ? 1 : 0),
+      ...(row.undone === true ? [undoneWords()] : []),
+      ...facts.slice(1),
       ...details,
     ].join(", "),
     context: ["iteration", ...offerWords(iterationOffers(row))].join(" "),
@@ -76,14 +84,38 @@ function olderNode(folder: FolderSnapshot, n: number, run: RunState | undefined)
   };
 }
 
+/** Characters of a title beside which the state still fits. */
+const SHORT_TITLE = 34;
+
+function shortTitle(title: string): string {
+  const characters = [...title];
+  return characters.length <= SHORT_TITLE
+    ? title
+    : `${characters
+        .slice(0, SHORT_TITLE - 1)
+        .join("")
+        .trimEnd()}…`;
+}
+
+/** A tree of VS Code has no other way to strike a row's label; a screen reader gets `spoken`. */
+function struck(text: string): string {
+  return [...text].map((character) => `${character}\u0336`).join("");
+}
+
+function undoneWords(): string {
+  return t("undone: rolled back");
+}
+
 /** What came of it, in a word or two. */
-function resultWords({ outcome, commit, failure }: IterationRow): string {
-  if (outcome === undefined) {
-    return t("running");
+function shortOutcome(row: IterationRow): string {
+  const { outcome, failure, confirmed } = row;
+  if (outcome === "limited") {
+    return failure ?? t("usage limit");
   }
-  return (
-    commit?.slice(0, 7) ?? (outcome === "limited" ? (failure ?? t("usage limit")) : t("no commit"))
-  );
+  if (outcome === "lost") {
+    return t("lost");
+  }
+  return confirmed === true ? t("confirmed") : outcomeWords(row);
 }
 
 /** What was seen, and beside it what was claimed where that differs. */
@@ -96,6 +128,9 @@ function filesWords({ files, claimedFiles }: IterationRow): string {
 function iterationIcon(row: IterationRow): NodeIcon {
   if (row.outcome === undefined) {
     return { name: "sync", color: "charts.blue" };
+  }
+  if (row.undone === true) {
+    return { name: "discard", color: "disabledForeground" };
   }
   switch (row.outcome) {
     case "progress":

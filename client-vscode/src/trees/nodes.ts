@@ -28,10 +28,12 @@ export interface NodeIcon {
   readonly color: string | undefined;
 }
 
-/** Tasks under one heading. */
+/** Tasks under one heading; those of it that are done may be a group inside. */
 export interface GroupNode extends NodeBase {
   readonly kind: "group";
-  readonly children: readonly TaskNode[];
+  /** Whether it is first shown closed. */
+  readonly isFolded: boolean;
+  readonly children: readonly (GroupNode | TaskNode)[];
 }
 
 export interface TaskNode extends NodeBase {
@@ -58,10 +60,21 @@ export interface OlderNode extends NodeBase {
 
 /** Every row with its id, those inside groups too. */
 export function byId(nodes: readonly Node[]): ReadonlyMap<string, Node> {
-  const all = nodes.flatMap<Node>((node) =>
-    node.kind === "group" ? [node, ...node.children] : [node],
-  );
-  return new Map(all.map((node) => [node.id, node]));
+  return new Map(withInner(nodes).map((node) => [node.id, node]));
+}
+
+function withInner(nodes: readonly Node[]): readonly Node[] {
+  return nodes.flatMap((node) => [node, ...withInner(childrenOf(node))]);
+}
+
+/** The rows below this one. */
+export function childrenOf(node: Node): readonly Node[] {
+  return node.kind === "group" ? node.children : [];
+}
+
+/** The tasks of a group, those of the groups inside too. */
+export function tasksOf(group: GroupNode): readonly TaskNode[] {
+  return group.children.flatMap((child) => (child.kind === "group" ? tasksOf(child) : [child]));
 }
 
 /**
@@ -77,16 +90,16 @@ export function changedRows(
     return { kind: "all" };
   }
   const old = byId(before);
-  const isOther = (node: Node): boolean => look(node) !== look(old.get(node.id));
-  const ids = after.flatMap((node): readonly string[] => {
+  const changed = (node: Node): readonly string[] => {
     const known = old.get(node.id);
-    const children = node.kind === "group" ? node.children : [];
-    if (known?.kind === "group" && idsOf(known.children) !== idsOf(children)) {
+    const children = childrenOf(node);
+    if (known !== undefined && idsOf(childrenOf(known)) !== idsOf(children)) {
       return [node.id];
     }
-    return [node, ...children].filter(isOther).map(({ id }) => id);
-  });
-  return { kind: "rows", ids };
+    const own = look(node) === look(known) ? [] : [node.id];
+    return [...own, ...children.flatMap(changed)];
+  };
+  return { kind: "rows", ids: after.flatMap(changed) };
 }
 
 function idsOf(nodes: readonly Node[]): string {

@@ -3,10 +3,10 @@
 import type { PlanRows, TaskRow } from "../generated/protocol";
 import { t } from "../l10n";
 import type { FolderSnapshot } from "../state/snapshot";
-import type { GroupNode, Node, NodeIcon, TaskNode } from "./nodes";
+import { byId, type GroupNode, type Node, type NodeIcon, type TaskNode } from "./nodes";
 import { offerWords, taskOffers } from "./offers";
 
-/** The plan of a folder: its tasks under their headings, in the plan's order. */
+/** The plan of a folder: its tasks under their headings, in the plan's order, done ones folded. */
 export function planNodes(folder: FolderSnapshot | undefined): readonly Node[] {
   const rows = folder?.state?.plan;
   if (folder === undefined || rows === undefined || rows.path === "") {
@@ -29,23 +29,53 @@ export function planNodes(folder: FolderSnapshot | undefined): readonly Node[] {
   });
 }
 
+/** The row of the task in work, or of the one that waits for the user. */
+export function currentTask(nodes: readonly Node[]): TaskNode | undefined {
+  const tasks = [...byId(nodes).values()].filter((node) => node.kind === "task");
+  return (
+    tasks.find(({ task }) => task.asks || task.blocks) ?? tasks.find(({ task }) => task.inWork)
+  );
+}
+
 function groupNode(
   folder: FolderSnapshot,
   name: string,
   children: readonly TaskNode[],
   ids: Set<string>,
 ): GroupNode {
-  const done = children.filter(({ task }) => task.state === "done").length;
+  const finished = children.filter(({ task }) => task.state === "done");
+  const left = children.filter(({ task }) => task.state !== "done");
+  const done = finished.length;
+  const id = unique(ids, `${folder.uri}#group:${name}`);
   return {
     kind: "group",
-    id: unique(ids, `${folder.uri}#group:${name}`),
+    id,
+    isFolded: left.length === 0,
     label: name,
     description: `${done}/${children.length}`,
     tooltip: t("{0}: {1} of {2} done", name, done, children.length),
     spoken: t("{0}, {1} of {2} done", name, done, children.length),
     context: "group",
     icon: undefined,
-    children,
+    children:
+      done > 0 && left.length > 0 ? [doneNode(`${id}#done`, name, finished), ...left] : children,
+  };
+}
+
+/** The tasks of a heading that are done, in one row that opens. */
+function doneNode(id: string, name: string, tasks: readonly TaskNode[]): GroupNode {
+  const label = tasks.length === 1 ? t("1 done") : t("{0} done", tasks.length);
+  return {
+    kind: "group",
+    id,
+    isFolded: true,
+    label,
+    description: "",
+    tooltip: tasks.map(({ label: title }) => title).join("\n"),
+    spoken: t("{0}: {1}", name, label),
+    context: "group done",
+    icon: { name: "pass", color: "testing.iconPassed" },
+    children: tasks,
   };
 }
 

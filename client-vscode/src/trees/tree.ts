@@ -75,8 +75,9 @@ export class TaskDrag implements vscode.TreeDragAndDropController<string> {
 }
 
 function toTreeItem(node: Node): vscode.TreeItem {
-  const { Expanded, None } = vscode.TreeItemCollapsibleState;
-  const item = new vscode.TreeItem(node.label, node.kind === "group" ? Expanded : None);
+  const { Collapsed, Expanded, None } = vscode.TreeItemCollapsibleState;
+  const open = node.kind !== "group" ? None : node.isFolded ? Collapsed : Expanded;
+  const item = new vscode.TreeItem(node.label, open);
   item.id = node.id;
   item.description = node.description;
   item.tooltip = node.tooltip;

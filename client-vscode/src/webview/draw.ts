@@ -8,17 +8,31 @@
 
 import type { Tone } from "../generated/protocol";
 import { t } from "../l10n";
-import type { Button, CardModel, Feed, Line, LoopModel, Progress, Row } from "./model";
+import type { Button, CardModel, FolderTab, Line, LoopModel, Progress, Row } from "./model";
 
 /** What is done with a button that was pressed. */
 export type Press = (button: Button) => void;
 
 /** Bring the page up to date. */
-export function draw(root: HTMLElement, model: LoopModel, feed: Feed, press: Press): void {
+export function draw(
+  root: HTMLElement,
+  model: LoopModel,
+  feed: readonly Line[],
+  press: Press,
+): void {
+  const answers = model.answers.filter(({ isRedundant }) => !isRedundant);
   root.dataset["state"] = model.state;
   setAttribute(root, "aria-label", model.label);
   setAttribute(root, "data-stale", model.stale ? "true" : "");
   const parts: Part[] = [
+    [
+      "folders",
+      model.folders.length > 0,
+      () => section(root, "folders", t("All folders"), "ol"),
+      (element) => {
+        drawFolders(last(element), model.folders, press);
+      },
+    ],
     [
       "head",
       model.headline !== "",
@@ -44,6 +58,14 @@ export function draw(root: HTMLElement, model: LoopModel, feed: Feed, press: Pre
       },
     ],
     [
+      "feed",
+      feed.length > 0,
+      () => section(root, "feed", t("Agent output"), "ol"),
+      (element) => {
+        drawLines(last(element), feed);
+      },
+    ],
+    [
       "buttons",
       model.buttons.length > 0,
       () => tag(root, "div", "buttons"),
@@ -52,19 +74,11 @@ export function draw(root: HTMLElement, model: LoopModel, feed: Feed, press: Pre
       },
     ],
     [
-      "feed",
-      feed.lines.length > 0,
-      () => section(root, "feed", t("Agent output"), "ol"),
-      (element) => {
-        drawLines(last(element), feed.lines);
-      },
-    ],
-    [
       "answers",
-      model.answers.length > 0,
+      answers.length > 0,
       () => section(root, "answers", t("Summary"), "dl"),
       (element) => {
-        drawRows(last(element), model.answers);
+        drawRows(last(element), answers);
       },
     ],
     [
@@ -153,6 +167,7 @@ function drawCards(parent: HTMLElement, cards: readonly CardModel[], press: Pres
     },
     (element, card) => {
       setTone(element, card.tone);
+      element.classList.toggle("large", card.isLarge);
       setAttribute(element, "aria-label", card.title);
       const [title, when, text, buttons] = element.children as unknown as CardParts;
       setText(title, card.title);
@@ -168,11 +183,40 @@ function drawCards(parent: HTMLElement, cards: readonly CardModel[], press: Pres
 
 type CardParts = [title: HTMLElement, when: HTMLElement, text: HTMLElement, buttons: HTMLElement];
 
+/** One line a folder: its name is the button that shows it. */
+function drawFolders(list: HTMLElement, folders: readonly FolderTab[], press: Press): void {
+  keep(
+    list,
+    folders,
+    ({ button }) => keyOf(button),
+    () => {
+      const row = tag(list, "li", "folder");
+      const shows = tag(list, "button", "shows");
+      shows.type = "button";
+      shows.append(tag(list, "span", "name"), tag(list, "span", "text"));
+      row.append(shows);
+      return row;
+    },
+    (row, folder) => {
+      const shows = row.firstElementChild as HTMLButtonElement;
+      const [name, words] = shows.children as unknown as [HTMLElement, HTMLElement];
+      setTone(row, folder.tone);
+      row.classList.toggle("needs", folder.needsPerson);
+      setText(name, folder.button.title);
+      setText(words, folder.words);
+      setAttribute(shows, "aria-current", folder.isShown ? "true" : "");
+      shows.onclick = (): void => {
+        press(folder.button);
+      };
+    },
+  );
+}
+
 function drawButtons(parent: HTMLElement, buttons: readonly Button[], press: Press): void {
   keep(
     parent,
     buttons,
-    ({ does }) => ("command" in does ? does.command : JSON.stringify(does.action.verb)),
+    keyOf,
     () => tag(parent, "button", "button"),
     (element, button) => {
       const pressed = element as HTMLButtonElement;
@@ -188,6 +232,13 @@ function drawButtons(parent: HTMLElement, buttons: readonly Button[], press: Pre
       };
     },
   );
+}
+
+function keyOf({ does }: Button): string {
+  if ("command" in does) {
+    return does.command;
+  }
+  return "show" in does ? does.show : JSON.stringify(does.action.verb);
 }
 
 function drawRows(list: HTMLElement, rows: readonly Row[]): void {

@@ -35,6 +35,19 @@ export interface Notice {
   readonly asOf?: number;
 }
 
+/** One folder of several, in the overview of all. */
+export interface FolderLine {
+  /** URI of the folder. */
+  readonly workspace: string;
+  readonly name: string;
+  /** Its state in a few words. */
+  readonly words: string;
+  readonly tone: Tone;
+  readonly needsPerson: boolean;
+  /** Whether it is the one that the views show. */
+  readonly isShown: boolean;
+}
+
 /** Everything that the page draws of one folder. */
 export interface LoopSnapshot {
   /** URI of the folder. */
@@ -45,6 +58,10 @@ export interface LoopSnapshot {
   readonly state?: StateResult;
   /** When that came, in milliseconds since the epoch. */
   readonly receivedAt: number;
+  /** Whether a run is being started here, and was not seen yet. */
+  readonly starting: boolean;
+  /** All folders in their order; empty where there is only one. */
+  readonly folders: readonly FolderLine[];
   /** False while nobody would carry out an order: no trust, or no server. */
   readonly canAct: boolean;
   readonly notice?: Notice;
@@ -70,7 +87,9 @@ export type FromPage =
       readonly verb: Verb;
       readonly arguments: Readonly<Record<string, unknown>>;
     }
-  | { readonly type: "command"; readonly command: PageCommand };
+  | { readonly type: "command"; readonly command: PageCommand }
+  /** Show another folder. */
+  | { readonly type: "show"; readonly workspace: string };
 
 /** What the page sent, or undefined where it is nothing that a page may send. */
 export function readFromPage(value: unknown): FromPage | undefined {
@@ -91,6 +110,10 @@ export function readFromPage(value: unknown): FromPage | undefined {
     case "command": {
       const command = PAGE_COMMANDS.find((each) => each === value["command"]);
       return command === undefined ? undefined : { type: "command", command };
+    }
+    case "show": {
+      const { workspace } = value;
+      return typeof workspace === "string" ? { type: "show", workspace } : undefined;
     }
     default:
       return undefined;

@@ -7,6 +7,7 @@
 
 import type {
   Action,
+  AnswerView,
   Card,
   Fact,
   FileMessage,
@@ -17,14 +18,24 @@ import type {
 } from "../generated/protocol";
 import { clockTime, count, fromNow } from "../intl";
 import { t } from "../l10n";
-import type { LoopSnapshot, PageCommand } from "./messages";
+import type { FolderLine, LoopSnapshot, PageCommand } from "./messages";
 
 /** A button: what it says, and what it asks for. */
 export interface Button {
   readonly title: string;
   readonly primary: boolean;
   readonly enabled: boolean;
-  readonly does: { readonly action: Action } | { readonly command: PageCommand };
+  readonly does:
+    { readonly action: Action } | { readonly command: PageCommand } | { readonly show: string };
+}
+
+/** A folder in the overview of all: a button that shows it. */
+export interface FolderTab {
+  readonly button: Button;
+  readonly words: string;
+  readonly tone: Tone;
+  readonly isShown: boolean;
+  readonly needsPerson: boolean;
 }
 
 /** The headline above everything else. */
@@ -35,6 +46,8 @@ export interface CardModel {
   readonly text: string;
   /** Since when it is so, or until when: counted by the clock here. */
   readonly when: string;
+  /** Whether the loop waits for the user until it is settled. */
+  readonly isLarge: boolean;
   readonly buttons: readonly Button[];
 }
 
@@ -46,6 +59,8 @@ export interface Row {
   readonly tone: Tone;
   /** The rest of the text, behind a line that opens. */
   readonly more: string;
+  /** Whether headline, card or buttons say it already. */
+  readonly isRedundant: boolean;
 }
 
 /** How far it is. */
@@ -58,8 +73,10 @@ export interface Progress {
 
 /** Everything that is drawn but the agent's messages. */
 export interface LoopModel {
-  /** What the page is, for screen readers; VS Code shows the folder's name itself. */
+  /** What the page is, for screen readers. */
   readonly label: string;
+  /** All folders, where there are several. */
+  readonly folders: readonly FolderTab[];
   readonly state: PanelState;
   readonly tone: Tone;
   readonly headline: string;
@@ -94,9 +111,11 @@ export function loopModel(snapshot: LoopSnapshot, now: number, fresh = true): Lo
   const notice = noticeCard(snapshot, now);
   const stale = !fresh || snapshot.notice?.asOf !== undefined;
   const label = snapshot.name === "" ? t("Ralph Loop") : t("Ralph Loop, {0}", snapshot.name);
+  const folders = snapshot.folders.map(folderTab);
   if (panel === undefined) {
     return {
       label,
+      folders,
       state: "none",
       tone: "plain",
       headline: notice === undefined ? t("Looking for a loop…") : "",
@@ -112,7 +131,10 @@ export function loopModel(snapshot: LoopSnapshot, now: number, fresh = true): Lo
       ticks: undefined,
     };
   }
-  const { iterations, card } = panel;
+  const { iterations } = panel;
+  // While a run begins, the end of the one before it is no news.
+  const starts = snapshot.starting && !panel.live;
+  const card = starts ? undefined : panel.card;
   const cards: CardModel[] = notice === undefined ? [] : [notice];
   if (card !== undefined) {
     // What continues by itself asks for nothing, so no button is loud there.
@@ -123,7 +145,8 @@ export function loopModel(snapshot: LoopSnapshot, now: number, fresh = true): Lo
       button(action, asks && at === first, snapshot),
     );
     const { kind: key, tone, title, text } = card;
-    cards.push({ key, tone, title, text, when: whenOf(card, panel, now), buttons });
+    const isLarge = panel.needsPerson;
+    cards.push({ key, tone, title, text, when: whenOf(card, panel, now), buttons, isLarge });
   }
   const inCard = new Set(card?.actions.map(sameness));
   const others = panel.actions.filter((action) => !inCard.has(sameness(action)));
@@ -131,28 +154,29 @@ export function loopModel(snapshot: LoopSnapshot, now: number, fresh = true): Lo
   const begun = iterations.value > 0 || limit !== undefined;
   return {
     label,
-    state: panel.state,
-    tone: panel.tone,
-    headline: headlineOf(panel, now),
-    doing: panel.doing,
-    count: begun
-      ? [iterations.value, limit]
-          .flatMap((n) => n ?? [])
-          .map(count)
-          .join(" / ")
-      : "",
-    countLabel: begun ? iterationWords(iterations.value, limit) : "",
+    folders,
+    state: starts ? "running" : panel.state,
+    tone: starts ? "active" : panel.tone,
+    headline: starts ? t("Starting…") : headlineOf(panel, now),
+    doing: starts ? "" : panel.doing,
+    count:
+      begun && !starts
+        ? [iterations.value, limit]
+            .flatMap((n) => n ?? [])
+            .map(count)
+            .join(" / ")
+        : "",
+    countLabel: begun && !starts ? iterationWords(iterations.value, limit) : "",
     progress: progressOf(snapshot),
     cards,
     // While nothing runs and nothing is urgent, the first button is what somebody came for.
-    buttons: others.map((action, at) =>
-      button(action, at === 0 && cards.length === 0 && !panel.live, snapshot),
-    ),
-    answers: panel.answers
-      // It is in the headline.
-      .filter(({ text }) => text !== panel.doing)
-      .map(({ heading, text }) => ({ key: heading, heading, text, tone: "plain", more: "" })),
-    facts: panel.facts.map((fact) => row(fact, snapshot, now, stale)),
+    buttons: starts
+      ? []
+      : others.map((action, at) =>
+          button(action, at === 0 && cards.length === 0 && !panel.live, snapshot),
+        ),
+    answers: starts ? [] : panel.answers.map(answerRow),
+    facts: (starts ? [] : panel.facts).map((fact) => row(fact, snapshot, now, stale)),
     stale,
     ticks:
       panel.ticking && !stale
@@ -161,6 +185,16 @@ export function loopModel(snapshot: LoopSnapshot, now: number, fresh = true): Lo
           ? SLOW_TICK
           : undefined,
   };
+}
+
+function answerRow({ heading, text, redundant }: AnswerView): Row {
+  const isRedundant = redundant === true;
+  return { key: heading, heading, text, tone: "plain", more: "", isRedundant };
+}
+
+function folderTab({ workspace, name, words, tone, isShown, needsPerson }: FolderLine): FolderTab {
+  const button = { title: name, primary: false, enabled: true, does: { show: workspace } };
+  return { button, words, tone, isShown, needsPerson };
 }
 
 /** `53s`, `47m 23s`, `2h 3m 5s`: as the server writes it. */
@@ -216,7 +250,8 @@ function row(fact: Fact, snapshot: LoopSnapshot, now: number, stale: boolean): R
   const spent = ticks ? duration(panel.seconds + since) : "";
   const ticked = limit === undefined ? spent : t("{0} of {1}", spent, limit);
   const text = ticks ? ticked : fact.text;
-  return { key: fact.key, heading: fact.heading, text, tone: fact.tone, more: fact.more };
+  const { key, heading, tone, more } = fact;
+  return { key, heading, text, tone, more, isRedundant: false };
 }
 
 function progressOf({ state }: LoopSnapshot): Progress | undefined {
@@ -239,7 +274,7 @@ function noticeCard({ notice }: LoopSnapshot, now: number): CardModel | undefine
   }
   const { tone, title, text, asOf } = notice;
   return {
-    ...{ key: "notice", tone, title, text },
+    ...{ key: "notice", tone, title, text, isLarge: false },
     when:
       asOf === undefined
         ? ""
@@ -279,6 +314,11 @@ export interface Line {
   readonly tone: Tone;
   /** The tool call that it is about, where a later message may end it. */
   readonly call: string;
+  /** The file that it is about; empty where there is none. */
+  readonly path: string;
+  /** Whether a tool call has ended, and how long it took. */
+  readonly isEnded: boolean;
+  readonly seconds?: number;
 }
 
 /** What the agent of one run said last. */
@@ -315,6 +355,40 @@ export function withMessages(
   return { workspace, run, lines: lines.slice(-MAX_LINES), inBlock };
 }
 
+/** How many lines back a tool may be that touched a file. */
+const NEAR = 3;
+
+/** ` · 2s` of a tool that has ended, `…` of one that runs; a call without an id never says so. */
+function tookWords({ kind, call, seconds, isEnded }: Line): string {
+  if (kind !== "tool" || call === "" || (isEnded && seconds === undefined)) {
+    return "";
+  }
+  if (!isEnded) {
+    return " …";
+  }
+  const took = seconds ?? 0;
+  return ` · ${took < 1 ? t("{0}s", took.toFixed(1)) : duration(took)}`;
+}
+
+/** The lines as they are read: paths from the work tree on, and each file once. */
+export function feedLines({ lines }: Feed, { state }: LoopSnapshot): readonly Line[] {
+  const root = state?.run?.workspace ?? "";
+  const short = (text: string): string =>
+    root === "" ? text : text.replaceAll(`${root}/`, "").replaceAll(`${root}\\`, "");
+  const shown: Line[] = [];
+  for (const each of lines) {
+    const path = short(each.path);
+    // What a tool did to its file is the tool's own line.
+    const isSaid =
+      each.kind === "file" &&
+      shown.slice(-NEAR).some(({ kind, text }) => kind === "tool" && text.includes(path));
+    if (!isSaid) {
+      shown.push({ ...each, text: short(each.text) + tookWords(each), path });
+    }
+  }
+  return shown;
+}
+
 /** The feed as it is for this snapshot: that of another run or folder is none. */
 export function feedFor(feed: Feed, snapshot: LoopSnapshot): Feed {
   const run = snapshot.state?.run?.run;
@@ -322,18 +396,24 @@ export function feedFor(feed: Feed, snapshot: LoopSnapshot): Feed {
   return fits ? feed : NO_FEED;
 }
 
-/** The lines that are not empty, and in no status block; blocks are for the engine to read. */
+/** What is not empty, and in no status block or promise: those are for the engine to read. */
 function withoutBlocks(
   lines: readonly string[],
   inBlock: boolean,
 ): { readonly words: readonly string[]; readonly open: boolean } {
   let open = inBlock;
-  const words = lines.filter((line) => {
+  const words: string[] = [];
+  for (const line of lines) {
     const wasOpen = open;
     const mark = /^\W*(END_)?(?:RALPH|CLARITY)_STATUS\W*$/i.exec(line);
     open = mark === null ? open : mark[1] === undefined;
-    return line.trim() !== "" && !wasOpen && !open && mark === null;
-  });
+    const isHidden = wasOpen || open || mark !== null;
+    // The card has the question or the blocker that a promise makes of it.
+    const rest = isHidden ? "" : line.replaceAll(/<promise>.*?(?:<\/promise>|$)/gi, "");
+    if (rest.trim() !== "") {
+      words.push(rest);
+    }
+  }
   return { words, open };
 }
 
@@ -347,13 +427,15 @@ function withMessage(
       const tone: Tone = message.state === "failed" ? "bad" : "plain";
       const at = message.call === "" ? -1 : lines.findLastIndex((l) => l.call === message.call);
       const earlier = at < 0 ? undefined : lines[at];
+      const isEnded = message.state !== "started";
+      const took = message.seconds === undefined ? {} : { seconds: message.seconds };
       if (earlier === undefined) {
-        return [...lines, { kind: "tool", text, tone, call: message.call }];
+        return [...lines, { ...line("tool", text), tone, call: message.call, isEnded, ...took }];
       }
-      return lines.with(at, { ...earlier, tone });
+      return lines.with(at, { ...earlier, tone, isEnded, ...took });
     }
     case "file":
-      return [...lines, line("file", fileWords(message.action, message.path))];
+      return [...lines, line("file", fileWords(message.action, message.path), message.path)];
     case "todo": {
       const done = message.items.filter(({ state }) => state === "done").length;
       const words = t(
@@ -384,6 +466,6 @@ function fileWords(action: FileMessage["action"], path: string): string {
   }
 }
 
-function line(kind: Line["kind"], text: string): Line {
-  return { kind, text, tone: "plain", call: "" };
+function line(kind: Line["kind"], text: string, path = ""): Line {
+  return { kind, text, tone: "plain", call: "", path, isEnded: false };
 }

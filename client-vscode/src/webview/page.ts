@@ -7,7 +7,15 @@
 
 import { draw } from "./draw";
 import type { FromPage, LoopSnapshot, ToPage } from "./messages";
-import { feedFor, loopModel, NO_FEED, withMessages, type Button, type Feed } from "./model";
+import {
+  feedFor,
+  feedLines,
+  loopModel,
+  NO_FEED,
+  withMessages,
+  type Button,
+  type Feed,
+} from "./model";
 
 /** The host, as `acquireVsCodeApi` gives it. */
 export interface Host {
@@ -98,7 +106,7 @@ export class LoopPage {
       return;
     }
     const model = loopModel(snapshot, this.clock.now(), this.fresh);
-    draw(this.root, model, feed, (button) => {
+    draw(this.root, model, feedLines(feed, snapshot), (button) => {
       this.press(snapshot, button);
     });
     this.announce(model.headline);
@@ -112,6 +120,10 @@ export class LoopPage {
   private press({ workspace }: LoopSnapshot, { does }: Button): void {
     if ("command" in does) {
       this.host.postMessage({ type: "command", command: does.command });
+      return;
+    }
+    if ("show" in does) {
+      this.host.postMessage({ type: "show", workspace: does.show });
       return;
     }
     const { verb, arguments: given } = does.action;
@@ -151,7 +163,8 @@ export class LoopPage {
 function readMemory(state: unknown): Memory {
   const kept = state as Partial<Memory> | null | undefined;
   const snapshot = kept?.snapshot;
-  if (typeof snapshot?.workspace !== "string" || !Array.isArray(kept?.feed?.lines)) {
+  const fits = Array.isArray(snapshot?.folders) && Array.isArray(kept?.feed?.lines);
+  if (typeof snapshot?.workspace !== "string" || !fits) {
     return { feed: NO_FEED };
   }
   return kept as Memory;

@@ -119,6 +119,11 @@ class StateFolder:
         return self.folder / f"{subject}.txt"
 
     @property
+    def rollbacks(self) -> Path:
+        """What was rolled back on the user's order, one a line."""
+        return self.folder / "rollbacks.jsonl"
+
+    @property
     def runs(self) -> Path:
         return self.folder / "runs"
 

@@ -255,12 +255,12 @@ export class Editor {
         return this.pane(title).locator(ROW);
     }
 
-    /** The names of a tree's rows, once there are so many. */
-    async rowNames(title, least) {
-        await this.rows(title)
-            .nth(least - 1)
-            .waitFor();
-        return await this.rows(title).locator(".label-name").allTextContents();
+    /** The numbers of the iterations that are listed, from the top, once there are so many. */
+    async iterations(least) {
+        const rows = this.rows("Iterations");
+        await rows.nth(least - 1).waitFor();
+        const words = await rows.locator(".label-description").allTextContents();
+        return words.map((text) => text.split(" ")[0]);
     }
 
     /** Wait until the keyboard is in a tree. */

@@ -94,7 +94,7 @@ async def test_a_diagnostic_has_all_that_a_client_can_show(
             "start": {"line": CHOOSE, "character": 6},
             "end": {"line": CHOOSE, "character": 31},
         },
-        "severity": 3,
+        "severity": 4,
         "source": "ralph",
         "code": "report",
         "message": "iteration 1 reports IN_PROGRESS",

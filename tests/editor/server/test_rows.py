@@ -177,6 +177,9 @@ class TestIterations:
         done = await editor.command("rollback", {"start": 1, "run": shown["run"]})
         assert done["done"]
         assert await asyncio.to_thread(git, loops.repository, "rev-parse", "HEAD") == base
+        state = await editor.request("ralph/state")
+        rows = state["panel"]["rows"]
+        assert [(row.get("undone"), row["canRollBack"]) for row in rows] == [(True, False)] * 2
 
     async def test_while_an_engine_works_nothing_is_offered(
         self, edit: StartEditor, loops: Project

@@ -6,8 +6,10 @@ in ``tests/e2e``.
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -94,10 +96,15 @@ class TestDescription:
             choose_agent(config(agent="mine", agents=table))
 
 
+def claude_line(role: str, content: Mapping[str, object]) -> bytes:
+    message = {"role": role, "content": [content]}
+    return json.dumps({"type": role, "message": message}).encode() + b"\n"
+
+
 class TestMessageLog:
     def test_each_process_is_decoded_by_itself(self, tmp_path: Path) -> None:
         path = tmp_path / "messages.jsonl"
-        log = MessageLog(path)
+        log = MessageLog(path, lambda: 0.0)
         log.begin(1)
         log.write(b"plain\nhal")
         log.begin(2, Dialect.CLAUDE)
@@ -114,8 +121,23 @@ class TestMessageLog:
         assert len(lines) == 5
         assert log.problem is None
 
+    def test_the_end_of_a_tool_call_says_how_long_it_took(self, tmp_path: Path) -> None:
+        now = iter([10.0, 12.5])
+        path = tmp_path / "messages.jsonl"
+        log = MessageLog(path, lambda: next(now))
+        log.begin(1, Dialect.CLAUDE)
+        use = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "make"}}
+        log.write(claude_line("assistant", use))
+        result = {"type": "tool_result", "tool_use_id": "t1", "content": "ok"}
+        unknown = {"type": "tool_result", "tool_use_id": "t0", "content": "ok"}
+        log.write(claude_line("user", result) + claude_line("user", unknown))
+        log.close()
+        told = [json.loads(line) for line in path.read_bytes().splitlines()]
+        assert [one.get("seconds") for one in told if one.get("call") == "t1"] == [None, 2.5]
+        assert not any("seconds" in one for one in told if one.get("call") != "t1")
+
     def test_a_file_that_cannot_be_written_is_reported_once(self, tmp_path: Path) -> None:
-        log = MessageLog(tmp_path / "nowhere" / "messages.jsonl")
+        log = MessageLog(tmp_path / "nowhere" / "messages.jsonl", lambda: 0.0)
         for _ in range(2):
             assert len(log.write(b"a\n")) == 1
         assert log.final().text == "a\na\n"

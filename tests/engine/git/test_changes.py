@@ -92,6 +92,11 @@ def test_the_loops_own_files_are_no_change(repository: Repository) -> None:
     changes = repository.since(before)
     assert [(seen.subject, seen.files) for seen in changes.commits] == [("plan", 0)]
     assert (changes.files, changes.fingerprint) == (0, before.fingerprint)
+    # A diff shows them all the same.
+    assert changes.own_files == 4
+    committed = repository.look()
+    repository.write("@fix_plan.md", "- [x] done\n")
+    assert repository.since(committed).own_files == 1
 
 
 def test_a_file_beside_an_own_one_is_counted() -> None:

@@ -14,6 +14,8 @@ describe("what a page may send", () => {
     });
     const command = { type: "command", command: "showOutput" };
     assert.deepEqual(readFromPage(command), command);
+    const shows = { type: "show", workspace: "w" };
+    assert.deepEqual(readFromPage(shows), shows);
   });
 
   for (const [name, value] of Object.entries({
@@ -25,6 +27,7 @@ describe("what a page may send", () => {
     "an unknown verb": { type: "act", workspace: "w", verb: "format", arguments: {} },
     "an inherited name": { type: "act", workspace: "w", verb: "toString", arguments: {} },
     "arguments that are no object": { type: "act", workspace: "w", verb: "stop", arguments: [] },
+    "no folder to show": { type: "show" },
     "no folder": { type: "act", verb: "stop", arguments: {} },
     "another extension's command": { type: "command", command: "workbench.action.quit" },
   })) {

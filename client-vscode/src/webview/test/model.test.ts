@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 
-import type { Message, Panel } from "../../generated/protocol";
+import type { Message, Panel, RunState, StateResult } from "../../generated/protocol";
 import {
   duration,
   feedFor,
+  feedLines,
   loopModel,
   MAX_LINES,
   NO_FEED,
@@ -12,6 +13,8 @@ import {
   type Feed,
 } from "../model";
 import { EMPTY, NOW, panel, QUESTION, snapshot } from "./samples";
+
+const ENDED = { kind: "run-ended", tone: "plain", title: "Ended", text: "", actions: [] } as const;
 
 describe("the model of the view", () => {
   test("shows the server's words as they are", () => {
@@ -21,7 +24,7 @@ describe("the model of the view", () => {
     assert.equal(model.countLabel, "iteration 3 of 20");
     assert.deepEqual(
       model.answers.map(({ heading }) => heading),
-      ["Running", "Last change", "Needs you", "Stopped", "Next"],
+      ["Running", "Doing", "Last change", "Needs you", "Stopped", "Next"],
     );
   });
 
@@ -38,10 +41,25 @@ describe("the model of the view", () => {
     }
   });
 
-  test("the task in work is in the headline, and not once more below it", () => {
-    const { doing, answers } = loopModel(snapshot(), NOW);
-    assert.equal(doing, "about doing");
-    assert.ok(!answers.some(({ heading }) => heading === "Doing"));
+  test("what headline, card or buttons say is not said once more below", () => {
+    const answers = [
+      { heading: "Running", text: "yes", redundant: true },
+      { heading: "Last change", text: "#2: 1 commit" },
+    ];
+    const model = loopModel(snapshot(panel({ answers })), NOW);
+    assert.deepEqual(
+      model.answers.map(({ isRedundant }) => isRedundant),
+      [true, false],
+    );
+  });
+
+  test("a start is seen before the run is, and ends what was said of the run before", () => {
+    const ended = panel({ state: "ended", live: false, card: ENDED });
+    const model = loopModel({ ...snapshot(ended), starting: true }, NOW);
+    assert.equal(model.headline, "Starting…");
+    assert.deepEqual([model.cards, model.buttons, model.answers, model.facts], [[], [], [], []]);
+    const begun = loopModel({ ...snapshot(), starting: true }, NOW);
+    assert.equal(begun.headline, "Running");
   });
 
   test("an option of a question is never the loud button", () => {
@@ -214,6 +232,31 @@ describe("what the agent says", () => {
       feed(...pieces.map(say)).lines.map(({ text }) => text),
       ["a", "b"],
     );
+  });
+
+  test("leaves out promises, of which the card shows what they ask", () => {
+    const asks = "Two would do. <promise>DECIDE:Which? (a) One (b) Two</promise>";
+    const lines = feed(say(`${asks}\n<promise>BLOCKED:no key`)).lines.map(({ text }) => text);
+    assert.deepEqual(lines, ["Two would do. "]);
+  });
+
+  test("reads as paths from the work tree on, each file once, with what a tool took", () => {
+    const path = "/srv/work/src/cache.py";
+    const edits = { ...tool("started"), name: "Edit", summary: path };
+    const changed = { kind: "file", start: 1, offset: 0, path, action: "changed" } as const;
+    const run = { run: "r", workspace: "/srv/work" } as RunState;
+    const view = { ...snapshot(), state: { ...snapshot().state, run } as StateResult };
+    const read = (...messages: Message[]): readonly string[] =>
+      feedLines(feed(...messages), view).map(({ text }) => text);
+    assert.deepEqual(read(edits, changed), ["Edit src/cache.py …"]);
+    assert.deepEqual(read(edits, changed, { ...edits, state: "done", seconds: 0.25 }), [
+      "Edit src/cache.py · 0.3s",
+    ]);
+    assert.deepEqual(read(edits, { ...edits, state: "failed", seconds: 75 }), [
+      "Edit src/cache.py · 1m 15s",
+    ]);
+    assert.deepEqual(read(edits, { ...edits, state: "done" }), ["Edit src/cache.py"]);
+    assert.deepEqual(read(changed), ["changed src/cache.py"]);
   });
 
   test("is at most the newest twenty lines", () => {

@@ -65,6 +65,36 @@ describe("the page", () => {
     assert.equal(root.getAttribute("aria-label"), "Ralph Loop, parser");
   });
 
+  test("lists all folders where there are several, and each of them can be shown", () => {
+    const line = { words: "Running · 3/20", tone: "active", needsPerson: false } as const;
+    const folders = [
+      { ...line, workspace: "file:///work", name: "work", isShown: true },
+      { ...line, workspace: "file:///letters", name: "letters", isShown: false, needsPerson: true },
+    ];
+    open().receive({ type: "snapshot", snapshot: { ...snapshot(), folders } });
+    assert.equal(classes()[0], "folders");
+    const shown = [...root.querySelectorAll(".folders button")];
+    assert.deepEqual(
+      shown.map((each) => each.getAttribute("aria-current")),
+      ["true", null],
+    );
+    button("lettersRunning · 3/20").click();
+    assert.deepEqual(sent.at(-1), { type: "show", workspace: "file:///letters" });
+  });
+
+  test("what headline, card or buttons say has no row of its own", () => {
+    const answers = [
+      { heading: "Running", text: "yes", redundant: true },
+      { heading: "Last change", text: "#2: 1 commit" },
+    ];
+    show(open(), panel({ answers }));
+    const headings = [...root.querySelectorAll(".answers .heading")];
+    assert.deepEqual(
+      headings.map(({ textContent }) => textContent),
+      ["Last change"],
+    );
+  });
+
   test("writes what strangers said as text", () => {
     show(open(), panel(QUESTION));
     assert.equal(root.querySelector(".card .text")?.textContent, "Which <b>engine</b>?");

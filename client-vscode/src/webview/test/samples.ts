@@ -44,6 +44,8 @@ export const EMPTY: LoopSnapshot = {
   workspace: "file:///work",
   name: "",
   receivedAt: NOW,
+  starting: false,
+  folders: [],
   canAct: true,
 };
 

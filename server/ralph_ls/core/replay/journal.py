@@ -396,6 +396,7 @@ def _read(
             review=evidence.review,
             titles=evidence.titles,
             engine_output=evidence.engine_output,
+            own_files=evidence.own_files or 0,
         ),
         tasks_done=evidence.tasks_done,
         plan=_plan_as_left(piece, driver.run.config)

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from ralph_ls.core.loop.inputs import HaltFiles
 from ralph_ls.core.plan.model import PlanKind
+from ralph_ls.core.views.panel.rows import IterationRows, with_undone
 from ralph_ls.editor.worktree.run_reader import JournalLost, RunInterest, RunReader
 from ralph_ls.editor.worktree.snapshot import (
     ISSUE_FOLDER,
@@ -29,9 +31,10 @@ from ralph_ls.protocol.config.config import CONFIG_FILE, PathsConfig
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.run.events import Event, UnknownEvent
 from ralph_ls.protocol.run.state import RunState
-from ralph_ls.protocol.run.values import Phase
+from ralph_ls.protocol.run.values import Phase, RollbackRecord
 from ralph_ls.store.layout import RUN_ID, RunFiles, StateFolder
 from ralph_ls.store.run.halt_files import load_halt_files
+from ralph_ls.store.run.iterations import read_rollbacks
 from ralph_ls.store.run.lock import LockOwner, is_held, read_owner
 from ralph_ls.store.run.runs import find_run
 
@@ -51,6 +54,7 @@ class WorktreeScanner:
         self._reader: RunReader | None = None
         self._wants: RunInterest | None = None
         self._halt = HaltFiles()
+        self._rollbacks: tuple[RollbackRecord, ...] = ()
         self._paths = find_loop_paths(folders)
         self._picture: WorkspaceSnapshot | None = None
         self._seen: dict[Path, object] = {}
@@ -80,6 +84,8 @@ class WorktreeScanner:
                 yield from self._emit(events, self._draw())
             any_events, events = True, part
         files_changed = self._check_files()
+        if self._has_changed(self._state_folder().rollbacks):
+            self._rollbacks = read_rollbacks(self._state_folder())
         picture = self._draw()
         changed = files_changed or any_events or picture != self._picture
         self._picture = picture
@@ -131,6 +137,8 @@ class WorktreeScanner:
         files += [] if paths.plan is None else [paths.plan]
         watched = watched_folders(files, root)
         watched[self.folders.worktree.git_dir] = frozenset({OWNER_FILE})
+        if (state := self._state_folder()).folder.is_dir():
+            watched[state.folder] = frozenset({state.rollbacks.name})
         if paths.kind is PlanKind.BEADS and (root / ISSUE_FOLDER).is_dir():
             watched[root / ISSUE_FOLDER] = None
         # A run that is just beginning has its folder before it has its first event.
@@ -188,6 +196,17 @@ class WorktreeScanner:
             return None
         return StateFolder(folder=Path(self._owner.state_dir)).run(self._owner.run)
 
+    def _rows(self, reader: RunReader) -> IterationRows:
+        """The run's iterations, with those marked that were rolled back since."""
+        rows = with_undone(reader.rows.rows, reader.state.run, self._rollbacks)
+        return reader.rows if rows is reader.rows.rows else replace(reader.rows, rows=rows)
+
+    def _state_folder(self) -> StateFolder:
+        """The one in which the newest run is."""
+        if self._reader is None:
+            return self.folders.state
+        return StateFolder(folder=self._reader.files.folder.parent.parent)
+
     def _draw(self) -> WorkspaceSnapshot:
         reader, owner = self._reader, self._owner
         if reader is None or not reader.state.run:
@@ -201,7 +220,7 @@ class WorktreeScanner:
             pid=owner.pid if live and owner is not None else None,
             live=live,
             history=reader.history,
-            rows=reader.rows,
+            rows=self._rows(reader),
             halt=self._halt,
             run_files=reader.files,
         )

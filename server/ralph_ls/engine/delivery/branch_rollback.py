@@ -2,11 +2,13 @@
 
 Nothing is lost: the tree must be clean, and what is undone stays on a separate branch. It is
 refused while an engine works, and over commits that no iteration made. Nothing is pushed. Journals
-stay as they are, as a record of what happened (docs/rules.md#rollback).
+stay as they are, as a record of what happened (docs/rules.md#rollback); what was undone is listed
+beside them, so that viewers show it as undone.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import shlex
 from collections.abc import Iterator, Sequence
@@ -25,13 +27,21 @@ from ralph_ls.protocol.lsp.row_methods import (
     RollbackResult,
     UndoneCommit,
 )
+from ralph_ls.protocol.run.values import RollbackRecord
 from ralph_ls.store.external.git_command import run_git
 from ralph_ls.store.external.git_objects import SHOWN_FILES, commits_between, files_between
 from ralph_ls.store.external.git_safety import trust_git_settings
 from ralph_ls.store.layout import StateFolder, Worktree
-from ralph_ls.store.run.iterations import IterationBounds, commits_of_runs, find_bounds
+from ralph_ls.store.run.iterations import (
+    IterationBounds,
+    commits_of_runs,
+    find_bounds,
+    record_rollback,
+)
 from ralph_ls.store.run.lock import EngineLock
 from ralph_ls.store.run.runs import find_run
+
+logger = logging.getLogger(__name__)
 
 SHOWN = 3
 """How many paths or commits a refusal names."""
@@ -102,6 +112,7 @@ def _outcome(
                     found=found,
                 )
             _undo(worktree, found)
+            _record(worktree, state, found, now)
             return found.model_copy(update={"done": True})
     except _Refused as refused:
         known = refused.known.get("found")
@@ -337,6 +348,22 @@ def _undo(worktree: Worktree, found: RollbackResult) -> None:
     except RalphError:
         run_git(root, "branch", "--quiet", "-D", backup)
         raise
+
+
+def _record(worktree: Worktree, state: StateFolder, found: RollbackResult, now: datetime) -> None:
+    record = RollbackRecord(
+        run=found.run,
+        start=found.start,
+        at=now,
+        branch=found.branch or "",
+        backup=found.backup or "",
+        commits=tuple(one.hash for one in found.commits),
+    )
+    try:
+        record_rollback(_state_of(worktree, state), record)
+    except OSError as error:
+        # The branch is where the user wanted it; only views do not know.
+        logger.warning("the rollback could not be written down: %s", error)
 
 
 def _essence(result: RollbackResult) -> tuple[object, ...]:

@@ -86,7 +86,23 @@ def changes_between(
         files=len(changed),
         paths=tuple(sorted(changed)),
         fingerprint=after.fingerprint,
+        own_files=_own_files(before, after, differing, own),
     )
+
+
+def _own_files(
+    before: Baseline,
+    after: Baseline,
+    differing: Mapping[str, tuple[str, str]],
+    own: LoopFiles,
+) -> int:
+    """How many of the loop's own files a diff of the two baselines shows."""
+    saved = {
+        path
+        for path in before.own.keys() | after.own.keys()
+        if before.own.get(path) != after.own.get(path)
+    }
+    return len(saved | {path for path in differing if own.covers(path)})
 
 
 def _by_users(

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+
+import msgspec
 
 from ralph_ls.core.agent.decode.dialects import decoder_for
 from ralph_ls.core.agent.decode.plain import PlainDecoder
@@ -25,7 +27,13 @@ from ralph_ls.engine.worktree.workspace import Workspace
 from ralph_ls.protocol.config.agent import JsonLinesConfig
 from ralph_ls.protocol.config.agent_catalog import Dialect
 from ralph_ls.protocol.run.events import AgentExited, EventBase
-from ralph_ls.protocol.run.messages import AgentMessage, UsageCounts, UsageMessage
+from ralph_ls.protocol.run.messages import (
+    AgentMessage,
+    ToolMessage,
+    ToolState,
+    UsageCounts,
+    UsageMessage,
+)
 from ralph_ls.protocol.run.report import Usage
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.store.files import PRIVATE_FILE, IrregularFile, open_regular, write_all
@@ -33,6 +41,9 @@ from ralph_ls.store.run.logs import STDERR, JsonlLog, TextLog
 from ralph_ls.store.run.summary_file import SummaryFile
 
 CHUNK = 1 << 20
+
+MOST_CALLS = 1000
+"""Tool calls whose beginnings are remembered: an agent that ends none must not fill the memory."""
 
 
 def decode_recorded(
@@ -62,8 +73,12 @@ def decode_recorded(
 class MessageLog:
     """Decodes the standard output of one agent process after the other, and writes it down."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, monotonic: Callable[[], float]) -> None:
+        """``monotonic`` is the clock by which tool calls are timed."""
         self._path = path
+        self._monotonic = monotonic
+        self._calls: dict[str, float] = {}
+        """When each tool call that has not ended began."""
         self._descriptor: int | None = None
         self._decoder: Decoder = PlainDecoder(1)
         self._start = 1
@@ -88,6 +103,7 @@ class MessageLog:
         """
         self.flush()
         self._start, self._n_bytes = start, 0
+        self._calls.clear()
         self._decoder = decoder_for(
             dialect,
             start,
@@ -122,7 +138,21 @@ class MessageLog:
             os.close(self._descriptor)
             self._descriptor = None
 
+    def _timed(self, message: AgentMessage) -> AgentMessage:
+        """The message; of the end of a tool call with how long it took."""
+        if not isinstance(message, ToolMessage) or not message.call:
+            return message
+        if message.state is ToolState.STARTED:
+            if len(self._calls) < MOST_CALLS:
+                self._calls.setdefault(message.call, self._monotonic())
+            return message
+        began = self._calls.pop(message.call, None)
+        if began is None:
+            return message
+        return msgspec.structs.replace(message, seconds=round(self._monotonic() - began, 3))
+
     def _write(self, messages: list[AgentMessage]) -> list[AgentMessage]:
+        messages = [self._timed(message) for message in messages]
         if messages:
             try:
                 self._append(messages)

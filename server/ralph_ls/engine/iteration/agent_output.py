@@ -82,7 +82,7 @@ class AgentOutputReader:
         self._emit = emit
         self._workspace = workspace
         self._clock = clock
-        self._messages = MessageLog(workspace.files.messages)
+        self._messages = MessageLog(workspace.files.messages, clock.monotonic)
         self.dialect = workspace.agent.dialect
         """How the agent that was begun last writes what it prints."""
         self._used: Usage | None = None

@@ -116,6 +116,9 @@ class AnswerView(WireModel):
 
     heading: str
     text: str
+    redundant: bool | None = None
+    """True: headline, card or buttons of the same panel say it, so a viewer that shows those
+    leaves the row out."""
 
 
 class TaskRow(TaskView):
@@ -178,6 +181,8 @@ class IterationRow(WireModel):
     """What was decided about it and why, then what its agent claims; its evidence until it ends."""
     changes: bool = False
     """Whether it is known what it began with, so that its changes can be shown."""
+    undone: bool | None = None
+    """True: its work was rolled back, by the loop itself or by the user."""
     can_roll_back: bool = False
     """Whether the branch may be taken back to before it: it is settled, it or a later one made
     a commit, and no engine runs. Git has the last word when that is asked for."""

@@ -116,6 +116,8 @@ class ToolMessage(MessageBase, frozen=True, kw_only=True, gc=False):
     summary: str = ""
     """What it is used on, in one line: a command, a path, a pattern."""
     state: ToolState = ToolState.STARTED
+    seconds: float | None = None
+    """How long it took, of one that has ended; None where its beginning was not seen."""
 
 
 class FileMessage(MessageBase, frozen=True, kw_only=True, gc=False):

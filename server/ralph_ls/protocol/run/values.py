@@ -274,6 +274,26 @@ class Evidence(WireModel):
     """Titles of those of ``tasks_done`` for which the iteration was not started, by id."""
     engine_output: tuple[str, ...] | None = None
     """Files that changed because the engine writes its own output to them; they are left out."""
+    own_files: int | None = None
+    """How many of the loop's own files, such as the plan, differ as well, as a diff shows them;
+    None: none of them."""
     progress: bool = False
     why: str = ""
     """In words for the user: what the progress was, or why there was none."""
+
+
+class RollbackRecord(WireModel):
+    """One line of ``rollbacks.jsonl``: a branch was taken back to before an iteration.
+
+    Journals stay as they are, so this is what tells viewers that iterations are undone.
+    """
+
+    run: str
+    start: int = Field(ge=1)
+    """Everything from this start on was undone."""
+    at: Timestamp
+    branch: str = ""
+    backup: str = ""
+    """The branch that keeps what was undone."""
+    commits: tuple[str, ...] = ()
+    """Whole hashes of what was undone, the newest first."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
@@ -19,6 +20,7 @@ from ralph_ls.protocol.run.events import (
     IterationEnded,
     IterationStarted,
 )
+from ralph_ls.protocol.run.values import RollbackRecord
 from ralph_ls.store.external.git_command import run_git
 from ralph_ls.store.external.git_objects import (
     SHOWN_FILES,
@@ -26,7 +28,7 @@ from ralph_ls.store.external.git_objects import (
     empty_tree,
     files_between,
 )
-from ralph_ls.store.files import read_if_there
+from ralph_ls.store.files import PRIVATE_FILE, read_if_there, write_all
 from ralph_ls.store.layout import RUN_ID, RunFiles, StateFolder, Worktree
 from ralph_ls.store.run.journal import each_event
 from ralph_ls.store.run.runs import find_run
@@ -141,6 +143,25 @@ def _bounds_of(run: str, start: int, events: Iterable[Event]) -> IterationBounds
         is_newest=later is None,
         is_settled=settled is not None,
     )
+
+
+def record_rollback(state: StateFolder, record: RollbackRecord) -> None:
+    """Write down what was rolled back, for viewers; the branch itself is as git has it."""
+    line = record.model_dump_json(by_alias=True, exclude_defaults=True).encode() + b"\n"
+    descriptor = os.open(state.rollbacks, os.O_WRONLY | os.O_CREAT | os.O_APPEND, PRIVATE_FILE)
+    try:
+        write_all(descriptor, line)
+    finally:
+        os.close(descriptor)
+
+
+def read_rollbacks(state: StateFolder) -> tuple[RollbackRecord, ...]:
+    """What was rolled back, oldest first; a line that cannot be read is skipped."""
+    found: list[RollbackRecord] = []
+    for line in (read_if_there(state.rollbacks) or b"").splitlines():
+        with contextlib.suppress(ValueError):
+            found.append(RollbackRecord.model_validate_json(line))
+    return tuple(found)
 
 
 def changes_of(

@@ -53,6 +53,8 @@ class Changes:
     review: ReviewSeen | None = None
     titles: Mapping[str, str] | None = None
     engine_output: tuple[str, ...] | None = None
+    own_files: int = 0
+    """How many of the loop's own files differ as well."""
 
 
 def judge_progress(
@@ -84,6 +86,7 @@ def judge_progress(
         review=changes.review,
         titles=dict(changes.titles) if changes.titles else None,
         engine_output=changes.engine_output or None,
+        own_files=changes.own_files or None,
     )
     why = _by_head(changes, tasks_done, kinds)
     progress = bool(why)

@@ -22,7 +22,7 @@ from ralph_ls.core.loop.fold.run_changes import RESET_TASK
 from ralph_ls.core.loop.inputs import CommandUnreadable, HaltFiles
 from ralph_ls.core.loop.machine import run_flow
 from ralph_ls.core.loop.rules import attempts
-from ralph_ls.core.loop.rules.waits import REVIEW, parked_words, stuck_words
+from ralph_ls.core.loop.rules.waits import REVIEW, is_breaker_of, parked_words, stuck_words
 from ralph_ls.core.loop.state import MaybeIterationStamp, StepDraft
 from ralph_ls.protocol.run.commands import (
     Allow,
@@ -47,7 +47,7 @@ from ralph_ls.protocol.run.events import (
     QuestionAsked,
 )
 from ralph_ls.protocol.run.state import Blocker, Question
-from ralph_ls.protocol.run.values import BreakerState, EndReason, Phase
+from ralph_ls.protocol.run.values import EndReason, Phase
 
 
 def handle_command(draft: StepDraft, command: Command) -> None:
@@ -273,10 +273,7 @@ def _resolved(draft: StepDraft, blocker: Blocker, *, by: str) -> None:
     """
     run = draft.run
     draft.emit(BlockedResolved(**draft.stamp, by=by))
-    reported = run.report is not None and run.report.status == "BLOCKED"
-    is_last = run.last is not None and blocker.start == run.last.start
-    same = is_last and run.report_start == blocker.start
-    if run.breaker.state is BreakerState.OPEN and reported and same:
+    if is_breaker_of(blocker, run):
         run_flow.reset_breaker(draft, by=by)
 
 

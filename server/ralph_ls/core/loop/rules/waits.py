@@ -10,7 +10,7 @@ from __future__ import annotations
 from ralph_ls.core.plan.parse.titles import title_id
 from ralph_ls.core.plurals import count_of
 from ralph_ls.protocol.config.config import Config
-from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.state import Blocker, RunState
 from ralph_ls.protocol.run.values import Breaker, BreakerState, EndReason
 
 REVIEW = "review"
@@ -91,3 +91,11 @@ def stuck_words(breaker: Breaker, stuck_count: int, config: Config) -> str | Non
         several = f"{stuck_count} iterations in a row"
         return f"{'an iteration' if stuck_count == 1 else several} without a commit"
     return None
+
+
+def is_breaker_of(blocker: Blocker, run: RunState) -> bool:
+    """Whether the breaker opened for the report that raised this blocker: both are one thing."""
+    reported = run.report is not None and run.report.status == "BLOCKED"
+    is_last = run.last is not None and blocker.start == run.last.start
+    same = is_last and run.report_start == blocker.start
+    return run.breaker.state is BreakerState.OPEN and reported and same

@@ -14,6 +14,7 @@ from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.core.loop.rules.health import current_warnings
 from ralph_ls.core.loop.rules.validation import validation_failure_words
 from ralph_ls.core.plan.formats.registry import format_of
+from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.core.views.document.quick_fixes import reverted_edits
 from ralph_ls.core.views.model.control_chars import escape_control_chars
 from ralph_ls.core.views.model.diagnostic import Diagnostic, DiagnosticCode, Severity
@@ -23,6 +24,7 @@ from ralph_ls.core.views.model.document_context import (
     FileKind,
     OpenHalt,
     TextSpan,
+    blocker_breaker,
     document_positions,
     open_blocker,
     open_question,
@@ -58,7 +60,7 @@ REPORT_SEVERITIES = {
     "BLOCKED": Severity.ERROR,
     "NEEDS_CLARIFICATION": Severity.WARNING,
 }
-"""By STATUS; any other is information."""
+"""By STATUS; any other is a hint: it is no problem, and nothing is underlined for it."""
 
 QUIET_REPORT_PROBLEMS = frozenset({"missing-field", "unknown-field", "stray-text"})
 """Problems that do not change a report's meaning; others are warnings."""
@@ -132,7 +134,8 @@ def _on_plan(context: DocumentContext, at: DocumentPositions) -> Iterator[Diagno
     if context.state is None:
         return
     yield from _engine(context, context.state, at)
-    yield from _breaker(context.state, at)
+    if not blocker_breaker(context):
+        yield from _breaker(context.state, at)
     yield from _report(context.state, at)
     yield from _claims(context.state, at)
     yield from _missing_report(context.state, at)
@@ -151,8 +154,10 @@ def _plan_problems(context: DocumentContext) -> Iterator[Diagnostic]:
 
 
 def _blocked_tasks(at: DocumentPositions) -> Iterator[Diagnostic]:
+    raised = at.blocked_task()
     for task in at.context.plan.some(states={TaskState.BLOCKED}):
-        if set_aside(at.context, task) is None:
+        # What the run reports of it is the same blocker.
+        if set_aside(at.context, task) is None and task != raised:
             reason = task.blocked_by or "the plan gives no reason"
             message = f"blocked: {reason}"
             yield _at(at.span_of_task(task), Severity.ERROR, DiagnosticCode.TASK_BLOCKED, message)
@@ -175,7 +180,8 @@ def _question(context: DocumentContext, at: DocumentPositions) -> Iterator[Diagn
         span, link = at.span_of_start(waits.start), _cause(at, waits.start, waits.iteration)
         if context.file is FileKind.PLAN and context.state is not None:
             link = f"file:{context.state.config.paths.decide}"
-        yield _at(span, Severity.WARNING, DiagnosticCode.QUESTION_WAITING, message, link)
+        severity = _in_halt_file(context, Severity.WARNING)
+        yield _at(span, severity, DiagnosticCode.QUESTION_WAITING, message, link)
 
 
 def _blocker(context: DocumentContext, at: DocumentPositions) -> Iterator[Diagnostic]:
@@ -184,7 +190,17 @@ def _blocker(context: DocumentContext, at: DocumentPositions) -> Iterator[Diagno
         span, link = at.span_of_start(waits.start), _cause(at, waits.start, waits.iteration)
         if context.file is FileKind.PLAN and context.state is not None:
             link = f"file:{context.state.config.paths.blocked}"
-        yield _at(span, Severity.ERROR, DiagnosticCode.RUN_BLOCKED, message, link)
+        severity = _in_halt_file(context, Severity.ERROR)
+        yield _at(span, severity, DiagnosticCode.RUN_BLOCKED, message, link)
+
+
+_WITHOUT_PLAN_FILE = frozenset({PlanKind.BEADS, PlanKind.REQUEST})
+
+
+def _in_halt_file(context: DocumentContext, severity: Severity) -> Severity:
+    """A hint where the plan's file has it already: one thing that waits is one problem."""
+    in_plan = context.state is not None and context.kind not in _WITHOUT_PLAN_FILE
+    return Severity.HINT if in_plan and context.file is not FileKind.PLAN else severity
 
 
 def _engine(
@@ -225,7 +241,10 @@ def _report(state: RunState, at: DocumentPositions) -> Iterator[Diagnostic]:
     if report is None:
         return
     span, link = at.span_of_start(state.report_start), _cause(at, state.report_start, iteration)
-    severity = REPORT_SEVERITIES.get(report.status, Severity.INFORMATION)
+    severity = REPORT_SEVERITIES.get(report.status, Severity.HINT)
+    if state.report_start in _halted_starts(at.context):
+        # The question or the blocker that it raised is the problem.
+        severity = Severity.HINT
     yield _at(span, severity, DiagnosticCode.REPORT, _report_words(state, report), link)
     for problem in report.problems:
         quiet = problem.code in QUIET_REPORT_PROBLEMS
@@ -235,6 +254,12 @@ def _report(state: RunState, at: DocumentPositions) -> Iterator[Diagnostic]:
     if report.tests_status == "FAILING":
         message = f"iteration {iteration} reports failing tests"
         yield _at(span, Severity.WARNING, DiagnosticCode.TESTS_FAILING, message, link)
+
+
+def _halted_starts(context: DocumentContext) -> set[int | None]:
+    """The iterations whose question or blocker waits."""
+    waiting = (open_question(context), open_blocker(context))
+    return {waits.start for waits in waiting if waits is not None}
 
 
 def _report_words(state: RunState, report: Report) -> str:

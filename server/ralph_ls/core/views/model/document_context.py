@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from ralph_ls.core.loop.decide_file import parse_decide
 from ralph_ls.core.loop.inputs import HaltFiles
-from ralph_ls.core.loop.rules.waits import REVIEW, stuck_words
+from ralph_ls.core.loop.rules.waits import REVIEW, is_breaker_of, stuck_words
 from ralph_ls.core.plan.lint.remarks import title_span
 from ralph_ls.core.plan.model import ParsedPlan, Plan, PlanKind, Task
 from ralph_ls.core.plan.parse.lines import lines_of
@@ -125,9 +125,18 @@ def needs_reset(context: DocumentContext) -> bool:
     state = context.state
     if state is None or (state.end is not None and state.end.reason is EndReason.COMPLETE):
         return False
+    if blocker_breaker(context):
+        return False
     # A half open breaker stops nothing, so without an engine there is no reason to reset it.
     half_open = context.live and state.breaker.state is BreakerState.HALF_OPEN
     return half_open or stuck_words(state.breaker, state.stuck_count, state.config) is not None
+
+
+def blocker_breaker(context: DocumentContext) -> bool:
+    """Whether the breaker is open for the blocker that waits, so that resolving that closes it."""
+    state = context.state
+    raised = None if state is None or open_blocker(context) is None else state.blocked
+    return raised is not None and state is not None and is_breaker_of(raised, state)
 
 
 def needs_review(context: DocumentContext) -> bool:

@@ -157,9 +157,10 @@ def claims_words(claims: Claims | None) -> str:
 def evidence_words(evidence: Evidence) -> str:
     """Evidence in words: always all three counts, then why it was no progress."""
     n_user_commits = sum(commit.by_person for commit in evidence.commits)
+    beside = " besides the loop's own" if evidence.own_files else ""
     counts = [
         count_of(len(evidence.commits) - n_user_commits, "commit"),
-        count_of(evidence.files, "file"),
+        count_of(evidence.files, "file") + beside,
         count_of(len(evidence.tasks_done), "task"),
     ]
     # The user's commits are not the agent's progress (docs/rules.md#evidence).
@@ -169,6 +170,11 @@ def evidence_words(evidence: Evidence) -> str:
     return escape_control_chars(
         observed if evidence.progress else f"{observed}, no progress: {evidence.why}"
     )
+
+
+def changed_files(evidence: Evidence) -> int:
+    """How many files a diff of the iteration shows: the loop's own are among them."""
+    return evidence.files + (evidence.own_files or 0)
 
 
 def with_mode(what: str, mode: Mode) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from ralph_ls.core.loop.rules.waits import review_due, stuck_words
+from ralph_ls.core.plan.queries import count_tasks
 from ralph_ls.core.plurals import count_of
 from ralph_ls.core.views.model import actions as controls
 from ralph_ls.core.views.model.control_chars import escape_control_chars
@@ -26,7 +27,7 @@ from ralph_ls.core.views.panel.run_status import ended_words, is_half_open, pane
 from ralph_ls.core.views.text.run_end import counter_words, task_words
 from ralph_ls.core.views.text.status import OVERLOAD, UNREACHABLE, USAGE_LIMIT, wait_words
 from ralph_ls.core.views.text.summary import format_duration, is_estimated
-from ralph_ls.protocol.lsp.panel import Action, Card, PanelState, Tone, Verb
+from ralph_ls.protocol.lsp.panel import Action, Card, Meter, PanelState, Tone, Verb
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import Breaker, BreakerState, Phase
 
@@ -52,6 +53,15 @@ def card(context: DocumentContext) -> Card | None:
         return None
     also = [text for kind, text in _open_halts(context) if kind != made.kind]
     return made.model_copy(update={"text": "\n\n".join(filter(None, (made.text, *also)))})
+
+
+def plan_meter(context: DocumentContext) -> Meter:
+    """How much of the plan is done now; where there is no plan to read, as the run counted it."""
+    if context.state is not None and not context.plan.tasks:
+        counted = context.state.counts
+        return Meter(value=counted.required_done, of=counted.required)
+    counts = count_tasks(context.plan)
+    return Meter(value=counts.done_required, of=counts.required)
 
 
 def breaker_reason(state: RunState) -> str:
@@ -260,14 +270,14 @@ def _crashed(context: DocumentContext, state: RunState) -> Card:
 
 
 def _ended(context: DocumentContext, state: RunState, kind: str, tone: Tone) -> Card:
-    counts = state.counts
     summary = [
         count_of(state.iterations, "iteration"),
         format_duration(state.active_seconds),
     ]
     if state.request is None:
-        done = f"{counts.required_done} of {count_of(counts.required, 'task')} done"
-        summary.append(done if counts.required or not state.receipts else task_words(state))
+        done = plan_meter(context)
+        words = f"{done.value} of {count_of(done.of or 0, 'task')} done"
+        summary.append(words if done.of or not state.receipts else task_words(state))
     if context.history.cost_usd is not None:
         about = "≈" if is_estimated(state.usage) else ""
         summary.append(f"{about}${context.history.cost_usd:.2f}")

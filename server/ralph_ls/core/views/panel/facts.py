@@ -25,6 +25,7 @@ from ralph_ls.core.views.model.tasks import (
     verification_words,
 )
 from ralph_ls.core.views.model.words import (
+    changed_files,
     claims_words,
     evidence_words,
     one_line,
@@ -231,7 +232,7 @@ def _work(report: Report | None, evidence: Evidence | None) -> Iterator[Fact]:
     claims = report is not None and "FILES_MODIFIED" in report.fields
     claimed = f"report {report.files_modified}" if report is not None and claims else ""
     if evidence is not None:
-        changes = count_of(evidence.files, "file")
+        changes = count_of(changed_files(evidence), "file")
         parts.append(f"{changes} ({claimed})" if claimed else changes)
     elif claimed:
         parts.append(claimed)

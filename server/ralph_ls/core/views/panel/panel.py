@@ -11,7 +11,6 @@ from __future__ import annotations
 from datetime import datetime
 
 from ralph_ls.core.loop.fold import IDLE_PHASES
-from ralph_ls.core.plan.queries import count_tasks
 from ralph_ls.core.views.model import actions
 from ralph_ls.core.views.model.document_context import (
     DocumentContext,
@@ -20,21 +19,26 @@ from ralph_ls.core.views.model.document_context import (
     open_question,
 )
 from ralph_ls.core.views.model.words import evidence_words, iteration_words, one_line, some_lines
-from ralph_ls.core.views.panel.card import card
+from ralph_ls.core.views.panel.card import card, plan_meter
 from ralph_ls.core.views.panel.facts import MAX_TITLE_CHARS, facts, running_time
 from ralph_ls.core.views.panel.question import question_view
 from ralph_ls.core.views.panel.rows import MAX_ROWS, with_roll_back
 from ralph_ls.core.views.panel.run_status import run_status
 from ralph_ls.core.views.text.status import (
     HOLD_WORDS,
+    WAIT_NAMES,
     activity_words,
-    clock_words,
-    deadline,
     needs_user,
-    phase_words,
     status_answers,
 )
-from ralph_ls.protocol.lsp.panel import AnswerView, IterationRow, Meter, Panel, PanelState
+from ralph_ls.protocol.lsp.panel import (
+    AnswerView,
+    Card,
+    IterationRow,
+    Meter,
+    Panel,
+    PanelState,
+)
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import Mode, Phase
 
@@ -81,11 +85,11 @@ def _running(context: DocumentContext, run: RunState) -> str:
         return f"no, the system stopped its engine while it was {context.phase.value}"
     if context.phase in HOLD_WORDS:
         return f"no, {HOLD_WORDS[context.phase]}, {iteration_words(run)}"
-    how = SHORT_PHASE_WORDS.get(context.phase) or phase_words(run, context.phase)
-    until = deadline(run)
-    since = None if run.current is None else run.current.started.at
-    end = "" if until is None else f", until {clock_words(until, since=since)} at the latest"
-    return f"yes, {how}, {iteration_words(run)}{end}"
+    how = SHORT_PHASE_WORDS.get(context.phase) or context.phase.value
+    if context.phase is Phase.WAITING:
+        # Until when, a viewer shows by its own clock.
+        how = f"waiting{WAIT_NAMES.get(run.phase_reason or '', '')}"
+    return f"yes, {how}, {iteration_words(run)}"
 
 
 def _task_in_work(context: DocumentContext, run: RunState) -> str:
@@ -156,10 +160,12 @@ def panel(
         context
     )
     run = RunState() if state is None else state
+    shown = card(context)
+    doing = _task_in_work(context, run)
     return Panel(
         state=status.state,
         headline=status.headline,
-        doing=_task_in_work(context, run),
+        doing=doing,
         short=status.short,
         tone=status.tone,
         needs_person=waiting > 0 if state is None else needs_user(state, context.phase),
@@ -168,12 +174,12 @@ def panel(
         live=context.live,
         breaker=run.breaker.state,
         iterations=_iterations(run),
-        tasks=_tasks(context, run),
+        tasks=plan_meter(context),
         seconds=round(running_time(context, now), 3),
         ticking=context.live and run.phase not in IDLE_PHASES,
         until=run.until if context.live and context.phase is Phase.WAITING else None,
-        answers=panel_answers(context),
-        card=card(context),
+        answers=tuple(_beside(one, shown, doing) for one in panel_answers(context)),
+        card=shown,
         facts=facts(context, now),
         actions=(*actions.user_actions(context), *actions.run_actions(context)),
         question=question_view(context),
@@ -181,16 +187,21 @@ def panel(
     )
 
 
+def _beside(answer: AnswerView, shown: Card | None, doing: str) -> AnswerView:
+    """The answer, marked where something else of the panel says it."""
+    is_said = {
+        "Running": True,
+        "Doing": answer.text == doing or shown is not None,
+        "Needs you": answer.text == "no" or shown is not None,
+        "Stopped": shown is not None,
+        "Not done": True,
+        "Next": True,
+    }.get(answer.heading, False)
+    return answer.model_copy(update={"redundant": True}) if is_said else answer
+
+
 def _iterations(run: RunState) -> Meter:
     """The newest iteration, and the limit unless it is below that, after a resumption."""
     limit = run.config.max_iterations
     is_passed = limit is not None and run.iteration > limit
     return Meter(value=run.iteration, of=None if is_passed else limit)
-
-
-def _tasks(context: DocumentContext, run: RunState) -> Meter:
-    """Counts of the plan in the context; those of the run without a plan."""
-    if not context.plan.tasks:
-        return Meter(value=run.counts.required_done, of=run.counts.required)
-    counts = count_tasks(context.plan)
-    return Meter(value=counts.done_required, of=counts.required)

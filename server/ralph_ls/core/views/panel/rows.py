@@ -6,7 +6,7 @@ escaped.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from ralph_ls.core.loop.evidence.progress import new_head
@@ -31,7 +31,12 @@ from ralph_ls.core.views.model.tasks import (
     set_aside,
     task_reviews,
 )
-from ralph_ls.core.views.model.words import FAILURE_WORDS, claims_words, one_line
+from ralph_ls.core.views.model.words import (
+    FAILURE_WORDS,
+    changed_files,
+    claims_words,
+    one_line,
+)
 from ralph_ls.protocol.lsp.panel import IterationRow, PlanRows, TaskRow
 from ralph_ls.protocol.run.events import (
     EventBase,
@@ -39,11 +44,12 @@ from ralph_ls.protocol.run.events import (
     IterationEnded,
     IterationStarted,
     RalphStatusUpdate,
+    RolledBack,
     RunStarted,
 )
 from ralph_ls.protocol.run.iteration_events import IterationEvent
 from ralph_ls.protocol.run.report import AgentFailure, Report, Usage
-from ralph_ls.protocol.run.values import Evidence
+from ralph_ls.protocol.run.values import Evidence, RollbackRecord
 from ralph_ls.protocol.task_words import TaskState
 
 MAX_ROWS = 200
@@ -113,6 +119,28 @@ def iteration_rows(
     return IterationRows(rows=tuple(known[start] for start in newest), open=begun)
 
 
+def with_undone(
+    rows: tuple[IterationRow, ...], run: str, rollbacks: Collection[RollbackRecord]
+) -> tuple[IterationRow, ...]:
+    """The rows, with those marked that the user has rolled back. Total."""
+    if not rollbacks:
+        return rows
+    return tuple(
+        row.model_copy(update={"undone": True})
+        if any(_is_undone(row, run, record) for record in rollbacks)
+        else row
+        for row in rows
+    )
+
+
+def _is_undone(row: IterationRow, run: str, record: RollbackRecord) -> bool:
+    """By its commit; one without any belongs to those of its run that came after the target."""
+    if row.commit is not None:
+        return row.commit in record.commits
+    was_there = row.started_at is not None and row.started_at < record.at
+    return run == record.run and row.start >= record.start and was_there
+
+
 def with_roll_back(rows: tuple[IterationRow, ...], *, live: bool) -> tuple[IterationRow, ...]:
     """The rows, newest first, with those marked that can be rolled back; none while ``live``.
 
@@ -124,8 +152,8 @@ def with_roll_back(rows: tuple[IterationRow, ...], *, live: bool) -> tuple[Itera
     marked: list[IterationRow] = []
     any_commit = False
     for row in rows:
-        any_commit = any_commit or row.commit is not None
-        can = any_commit and row.outcome is not None and row.changes
+        any_commit = any_commit or (row.commit is not None and not row.undone)
+        can = any_commit and row.outcome is not None and row.changes and not row.undone
         marked.append(row.model_copy(update={"can_roll_back": True}) if can else row)
     return tuple(marked)
 
@@ -203,6 +231,8 @@ def _enter(known: dict[int, IterationRow], event: EventBase) -> None:
             _change(known, event, _of_report(report))
         case EvidenceGathered(evidence=evidence):
             _change(known, event, _of_evidence(evidence))
+        case RolledBack(ok=True):
+            _change(known, event, {"undone": True})
         case IterationEnded(usage=usage):
             changes: dict[str, object] = {"outcome": event.outcome, "seconds": event.seconds}
             if event.confirmed:
@@ -244,7 +274,7 @@ def _of_report(report: Report) -> dict[str, object]:
 
 def _of_evidence(evidence: Evidence) -> dict[str, object]:
     return {
-        "files": evidence.files,
+        "files": changed_files(evidence),
         "tasks_done": len(evidence.tasks_done),
         "commit": new_head(evidence),
         "why": one_line(evidence.why, limit=MAX_WHY_CHARS),

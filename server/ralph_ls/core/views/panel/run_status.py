@@ -143,7 +143,7 @@ def _words(context: DocumentContext, state: PanelState) -> tuple[str, str]:
         case PanelState.BLOCKED:
             return "Blocked", "blocked"
         case PanelState.STUCK:
-            return _stuck(context, run)
+            return _stuck(run)
         case PanelState.COMPLETE | PanelState.ENDED | PanelState.FATAL:
             return ended_words(run.end), _reason(run.end)
         case PanelState.CRASHED:
@@ -189,8 +189,6 @@ def _paused(context: DocumentContext, run: RunState) -> str:
     return f"Paused after iteration {run.iteration}" if run.iteration else "Paused"
 
 
-def _stuck(context: DocumentContext, run: RunState) -> tuple[str, str]:
+def _stuck(run: RunState) -> tuple[str, str]:
     is_open = run.breaker.state is BreakerState.OPEN
-    headline = "Breaker open" if is_open else "Stuck"
-    # An ended run is called by the name of its end.
-    return headline, "breaker open" if is_open and context.phase is Phase.PARKED else "stuck"
+    return ("Breaker open", "breaker open") if is_open else ("Stuck", "stuck")

@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 from ralph_ls.core.loop.inputs import HaltFiles
 from ralph_ls.core.plan.parse.lines import lines_of
 from ralph_ls.core.views.document.diagnostics import diagnostics
+from ralph_ls.core.views.model.actions import user_actions
 from ralph_ls.core.views.model.diagnostic import Diagnostic, Severity, most_severe
 from ralph_ls.core.views.model.document_context import DocumentContext, FileKind, document_positions
 from ralph_ls.core.views.model.history import History
+from ralph_ls.protocol.lsp.panel import Verb
 from ralph_ls.protocol.run.events import (
     BlockedRaised,
     BlockedResolved,
@@ -93,8 +95,8 @@ def test_a_run_that_only_works_adds_nothing() -> None:
 @pytest.mark.parametrize(
     ("status", "severity"),
     [
-        pytest.param("IN_PROGRESS", Severity.INFORMATION, id="in-progress"),
-        pytest.param("COMPLETE", Severity.INFORMATION, id="complete"),
+        pytest.param("IN_PROGRESS", Severity.HINT, id="in-progress"),
+        pytest.param("COMPLETE", Severity.HINT, id="complete"),
         pytest.param("BLOCKED", Severity.ERROR, id="blocked"),
         pytest.param("NEEDS_CLARIFICATION", Severity.WARNING, id="needs-clarification"),
     ],
@@ -414,6 +416,26 @@ def test_an_empty_plan_is_reported_on_its_only_line() -> None:
 def test_the_worst_is_first_on_a_line() -> None:
     look = seen(*WORKS, ASKED, RAISED, reports(3, STATUS="IN_PROGRESS"))
     assert codes(look) == ["run-blocked", "question-waiting", "report"]
+
+
+def test_one_blocker_is_one_problem() -> None:
+    """The agent says it twice, in its report and by a promise; the report opens the breaker."""
+    opened = Breaker(
+        state=BreakerState.OPEN,
+        reason="the agent reports BLOCKED: no keys",
+        last_change_at=NOON,
+    )
+    events = (*WORKS, reports(3, STATUS="BLOCKED"), shows(3), RAISED, ends(3, breaker=opened))
+    look = seen(*events, phase(Phase.PARKED, "blocked"))
+    problems = [one for one in diagnostics(look) if one.severity is not Severity.HINT]
+    assert [one.code for one in problems if one.code not in OWN] == ["run-blocked"]
+    at_file = diagnostics(replace(look, file=FileKind.BLOCKED, text="no keys\n"))
+    assert [one.severity for one in at_file] == [Severity.HINT]
+    assert [one.verb for one in user_actions(look)] == [Verb.RESUME]
+    other = reports(3, STATUS="IN_PROGRESS")
+    apart = seen(*WORKS, other, shows(3), RAISED, ends(3, breaker=opened))
+    assert {"run-blocked", "breaker-open"} <= set(codes(apart))
+    assert [one.verb for one in user_actions(apart)] == [Verb.RESUME, Verb.RESET]
 
 
 DECIDE = "## Question (from iteration 3, 2026-01-31T12:00:00Z)\na or b?\n\n---\n## Answer\n"

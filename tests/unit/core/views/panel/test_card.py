@@ -316,7 +316,7 @@ class TestEnd:
     ) -> None:
         made = shown(seen(*WORKS, ended(reason), pid=None))
         assert (made.kind, made.tone, made.title) == (kind, tone, title)
-        assert made.text == "so it is\n3 iterations · 3m 0s · 0 of 0 tasks done"
+        assert made.text == "so it is\n3 iterations · 3m 0s · 1 of 6 tasks done"
         assert buttons(made)[0][0] == first
         assert buttons(made)[-1] == ("Show log", "showLog", LOG)
 
@@ -324,11 +324,14 @@ class TestEnd:
         counts = PlanCountsView(required=1, required_done=1)
         last = ends(3, usage=Usage(cost_usd=0.425), counts=counts)
         made = shown(seen(*WORKS, last, ended(EndReason.COMPLETE), pid=None))
-        assert made.text.endswith("1 iteration · 4m 0s · 1 of 1 task done · $0.42")
+        # The plan as it is now, as beside it; where there is none, as the run has counted.
+        assert made.text.endswith("1 iteration · 4m 0s · 1 of 6 tasks done · $0.42")
+        without = shown(seen(*WORKS, last, ended(EndReason.COMPLETE), pid=None, text=""))
+        assert without.text.endswith("1 iteration · 4m 0s · 1 of 1 task done · $0.42")
 
     def test_an_end_without_a_word_is_one_all_the_same(self) -> None:
         made = shown(seen(*WORKS, phase=Phase.ENDED, pid=None))
-        assert (made.title, made.text) == ("Ended", "3 iterations · 2m 0s · 0 of 0 tasks done")
+        assert (made.title, made.text) == ("Ended", "3 iterations · 2m 0s · 1 of 6 tasks done")
 
     def test_a_stuck_end_is_the_breaker_s(self) -> None:
         made = shown(seen(*PARKED_OPEN, ended(EndReason.STUCK), pid=None))

@@ -8,12 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph_ls.core.loop.inputs import HaltFiles
-from ralph_ls.core.views.panel.rows import IterationRows, iteration_rows, plan_rows
+from ralph_ls.core.views.model.words import evidence_words
+from ralph_ls.core.views.panel.rows import (
+    IterationRows,
+    iteration_rows,
+    plan_rows,
+    with_roll_back,
+    with_undone,
+)
 from ralph_ls.protocol.lsp.panel import IterationRow, PlanRows, TaskRow
 from ralph_ls.protocol.plan import PlanProblem
-from ralph_ls.protocol.run.events import EventBase, EvidenceGathered
+from ralph_ls.protocol.run.events import EventBase, EvidenceGathered, RolledBack
 from ralph_ls.protocol.run.report import Claims, Usage
-from ralph_ls.protocol.run.values import CommitSeen, Evidence, Outcome, Phase
+from ralph_ls.protocol.run.values import CommitSeen, Evidence, Outcome, Phase, RollbackRecord
 from ralph_ls.protocol.task_words import ShownPriority, TaskState
 from tests.unit.core.views.document_contexts import (
     CHOOSE,
@@ -39,6 +46,9 @@ from tests.unit.core.views.document_contexts import (
 from tests.unit.core.views.run_situations import PARKED_ASKING, PARKED_BLOCKED
 
 URI = "file:///project/%40fix_plan.md"
+
+
+RUN_ID = "20260131T120000Z-abcd"
 
 
 def tree(*events: EventBase, text: str = PLAN, **fields: Any) -> PlanRows:
@@ -231,3 +241,53 @@ class TestIterations:
 
     def test_nothing_is_a_beginning_too(self) -> None:
         assert iteration_rows(()) == IterationRows()
+
+
+class TestUndone:
+    BACK = RollbackRecord(run=RUN_ID, start=2, at=NOON + timedelta(minutes=20), commits=(COMMIT,))
+
+    def row(self, start: int, minute: int, commit: str | None = None) -> IterationRow:
+        at = NOON + timedelta(minutes=minute)
+        return IterationRow(iteration=start, start=start, started_at=at, commit=commit)
+
+    @pytest.mark.parametrize(
+        ("start", "minute", "commit", "is_undone"),
+        [
+            pytest.param(1, 1, COMMIT, True, id="its-commit-is-gone"),
+            pytest.param(2, 5, "b" * 40, False, id="its-commit-is-there"),
+            pytest.param(2, 5, None, True, id="without-a-commit-behind-the-target"),
+            pytest.param(1, 1, None, False, id="before-the-target"),
+            pytest.param(3, 30, None, False, id="begun-afterwards"),
+        ],
+    )
+    def test_one_that_was_rolled_back_is_marked(
+        self, start: int, minute: int, commit: str | None, is_undone: bool
+    ) -> None:
+        row = self.row(start, minute, commit)
+        (shown,) = with_undone((row,), RUN_ID, [self.BACK])
+        assert shown.undone == (True if is_undone else None)
+
+    def test_nothing_changes_without_a_rollback_or_in_another_run(self) -> None:
+        rows = (self.row(2, 5),)
+        assert with_undone(rows, RUN_ID, []) is rows
+        assert with_undone(rows, "20260101T000000Z-0000", [self.BACK]) == rows
+
+    def test_what_is_undone_cannot_be_rolled_back_again(self) -> None:
+        done = {"outcome": Outcome.PROGRESS, "changes": True}
+        first = self.row(1, 1, "b" * 40).model_copy(update=done)
+        second = self.row(2, 5, COMMIT).model_copy(update=done)
+        rows = with_roll_back(with_undone((second, first), RUN_ID, [self.BACK]), live=False)
+        assert [row.can_roll_back for row in rows] == [False, True]
+
+    @pytest.mark.parametrize("ok", [True, False])
+    def test_a_rollback_by_the_loop_itself_is_in_the_journal(self, ok: bool) -> None:
+        undone = event(RolledBack, start=1, iteration=1, ok=ok, refused="" if ok else "it is busy")
+        (row,) = iteration_rows([started(), begins(1, READ), undone]).rows
+        assert row.undone == (True if ok else None)
+
+    def test_files_are_counted_as_a_diff_shows_them(self) -> None:
+        evidence = Evidence(files=2, own_files=1, progress=True, why="2 files changed")
+        seen_files = event(EvidenceGathered, start=1, iteration=1, evidence=evidence)
+        (row,) = iteration_rows([started(), begins(1, READ), seen_files]).rows
+        assert row.files == 3
+        assert evidence_words(evidence) == "0 commits, 2 files besides the loop's own, 0 tasks"

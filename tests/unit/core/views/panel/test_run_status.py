@@ -199,7 +199,7 @@ CASES = [
         look(*WORKS, ends(3, breaker=OPEN), ended(EndReason.STUCK)),
         "stuck",
         "Breaker open",
-        "stuck",
+        "breaker open",
         "bad",
         id="ended-with-an-open-breaker",
     ),

@@ -85,9 +85,8 @@ def test_an_editor_shows_it_in_its_panel_its_lens_and_its_progress() -> None:
     assert progress_words(sight.state, sight.phase) == (
         "iteration 3 of 20 · waits for the usage limit until 14:05 UTC"
     )
-    assert panel_answers(sight)[0].text == (
-        "yes, waiting for the usage limit until 14:05 UTC, iteration 3 of 20"
-    )
+    # A viewer has the time itself, and shows it by the clock of its reader.
+    assert panel_answers(sight)[0].text == "yes, waiting for the usage limit, iteration 3 of 20"
 
 
 def test_a_terminal_shows_it_by_its_own_clock() -> None:
@@ -192,6 +191,4 @@ def test_the_time_that_an_agent_has_left_is_reported_where_the_time_is_known() -
     assert running.startswith("yes, running · the agent ends in 4m 10s at the latest, iteration 3")
     late = countdown(sight.state, sight.phase, now + timedelta(hours=1))
     assert late == "the agent ends in 0s at the latest"
-    until = clock_words(began() + timedelta(minutes=30), since=NOON)
-    text = f"yes, running, iteration 3 of 20, until {until} at the latest"
-    assert panel_answers(sight)[0].text == text
+    assert panel_answers(sight)[0].text == "yes, running, iteration 3 of 20"
