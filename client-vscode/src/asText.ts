@@ -47,8 +47,10 @@ function lines({ headline, countLabel, progress }: LoopModel): readonly string[]
   return [[...new Set(parts)].join(", ")];
 }
 
-function cardText({ title, when, text, buttons }: CardModel): string {
-  const can = buttons.filter(({ enabled }) => enabled).map((button) => button.title);
+function cardText({ title, when, text, options, buttons }: CardModel): string {
+  const can = [...options, ...buttons]
+    .filter(({ enabled }) => enabled)
+    .map((button) => button.title);
   const offered =
     can.length === 0 ? "" : t("Actions ({0}): {1}", count(can.length), can.join(", "));
   return [title, when, text, offered].filter((part) => part !== "").join("\n");

@@ -190,7 +190,7 @@ describe("several folders", () => {
     assert.equal(shown?.text, "$(sync~spin) Ralph 3/20 · 2 others need you");
   });
 
-  test("where nothing goes on in the one that is looked at, the most urgent one is named", () => {
+  test("where nothing happens in the one that is looked at, the most urgent one is named", () => {
     const folders = [idleFolder(), folder({}, "file:///srv/third"), folder(ASKS, LETTERS)];
     const shown = statusItem(snapshot(folders, { active: PARSER }), OPTIONS);
     assert.equal(shown?.text, "$(question) Ralph letters asks");

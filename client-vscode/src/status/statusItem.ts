@@ -105,7 +105,7 @@ function ofServer({ server, folders }: Snapshot): StatusModel | undefined {
 function ofFolders(snapshot: Snapshot, options: StatusOptions): StatusModel | undefined {
   const shown = shownFolder(snapshot);
   const busy = snapshot.folders.filter(isBusy);
-  // The folder that is looked at; where nothing goes on in it, the one that needs the user first.
+  // The folder that is looked at; where nothing happens in it, the one that needs the user first.
   const folder = shown !== undefined && isBusy(shown) ? shown : (mostUrgent(busy) ?? shown);
   const starting = folderOf(snapshot, snapshot.starting);
   if (starting !== undefined && starting.uri === shown?.uri && !isLive(starting)) {

@@ -85,10 +85,10 @@ function olderNode(folder: FolderSnapshot, n: number, run: RunState | undefined)
 }
 
 /** Characters of a title beside which the state still fits. */
-const SHORT_TITLE = 34;
+const SHORT_TITLE = 24;
 
 function shortTitle(title: string): string {
-  const characters = [...title];
+  const characters = graphemes(title);
   return characters.length <= SHORT_TITLE
     ? title
     : `${characters
@@ -99,7 +99,15 @@ function shortTitle(title: string): string {
 
 /** A tree of VS Code has no other way to strike a row's label; a screen reader gets `spoken`. */
 function struck(text: string): string {
-  return [...text].map((character) => `${character}\u0336`).join("");
+  return graphemes(text)
+    .map((character) => `${character}\u0336`)
+    .join("");
+}
+
+/** What a reader takes for one character. */
+function graphemes(text: string): readonly string[] {
+  const segments = new Intl.Segmenter(undefined, { granularity: "grapheme" }).segment(text);
+  return Array.from(segments, ({ segment }) => segment);
 }
 
 function undoneWords(): string {

@@ -161,6 +161,7 @@ function drawCards(parent: HTMLElement, cards: readonly CardModel[], press: Pres
         tag(parent, "h3", "title"),
         tag(parent, "p", "when"),
         tag(parent, "p", "text"),
+        tag(parent, "div", "options"),
         tag(parent, "div", "buttons"),
       );
       return card;
@@ -169,19 +170,27 @@ function drawCards(parent: HTMLElement, cards: readonly CardModel[], press: Pres
       setTone(element, card.tone);
       element.classList.toggle("large", card.isLarge);
       setAttribute(element, "aria-label", card.title);
-      const [title, when, text, buttons] = element.children as unknown as CardParts;
+      const [title, when, text, options, buttons] = element.children as unknown as CardParts;
       setText(title, card.title);
       setText(when, card.when);
       when.hidden = card.when === "";
       setText(text, card.text);
       text.hidden = card.text === "";
+      drawButtons(options, card.options, press);
+      options.hidden = card.options.length === 0;
       drawButtons(buttons, card.buttons, press);
       buttons.hidden = card.buttons.length === 0;
     },
   );
 }
 
-type CardParts = [title: HTMLElement, when: HTMLElement, text: HTMLElement, buttons: HTMLElement];
+type CardParts = [
+  title: HTMLElement,
+  when: HTMLElement,
+  text: HTMLElement,
+  options: HTMLElement,
+  buttons: HTMLElement,
+];
 
 /** One line a folder: its name is the button that shows it. */
 function drawFolders(list: HTMLElement, folders: readonly FolderTab[], press: Press): void {

@@ -41,6 +41,8 @@ export interface FolderTab {
 /** The headline above everything else. */
 export interface CardModel {
   readonly key: string;
+  /** The options of a question, each of which answers it. */
+  readonly options: readonly Button[];
   readonly tone: Tone;
   readonly title: string;
   readonly text: string;
@@ -140,13 +142,14 @@ export function loopModel(snapshot: LoopSnapshot, now: number, fresh = true): Lo
     // What continues by itself asks for nothing, so no button is loud there.
     const asks = card.kind !== "run-waits" && card.kind !== "run-stops";
     // Of the options of a question none is recommended.
-    const first = card.actions.findIndex((action) => !isOption(action));
-    const buttons = card.actions.map((action, at) =>
-      button(action, asks && at === first, snapshot),
-    );
+    const options = card.actions.filter(isOption).map((action) => button(action, false, snapshot));
+    const buttons = card.actions
+      .filter((action) => !isOption(action))
+      .map((action, at) => button(action, asks && at === 0, snapshot));
     const { kind: key, tone, title, text } = card;
     const isLarge = panel.needsPerson;
-    cards.push({ key, tone, title, text, when: whenOf(card, panel, now), buttons, isLarge });
+    const when = whenOf(card, panel, now);
+    cards.push({ key, tone, title, text, when, options, buttons, isLarge });
   }
   const inCard = new Set(card?.actions.map(sameness));
   const others = panel.actions.filter((action) => !inCard.has(sameness(action)));
@@ -274,7 +277,7 @@ function noticeCard({ notice }: LoopSnapshot, now: number): CardModel | undefine
   }
   const { tone, title, text, asOf } = notice;
   return {
-    ...{ key: "notice", tone, title, text, isLarge: false },
+    ...{ key: "notice", tone, title, text, options: [], isLarge: false },
     when:
       asOf === undefined
         ? ""

@@ -65,6 +65,17 @@ export class Editor {
      */
     async openWorkspace(address, folder) {
         await this.goto(address);
+        await this.inFolder(folder);
+    }
+
+    /** Load the window of a workspace again, with a file of one of its folders open. */
+    async reloadWorkspace(folder) {
+        await this.reload();
+        await this.inFolder(folder);
+    }
+
+    /** Wait until the document that is open is in this folder of the workspace. */
+    async inFolder(folder) {
         const isThere = () =>
             this.page.waitForFunction(
                 ([at, name]) => document.querySelector(at)?.textContent.trim() === name,

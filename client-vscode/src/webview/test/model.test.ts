@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 
-import type { Message, Panel, RunState, StateResult } from "../../generated/protocol";
+import type { Message, Panel, RunState, StateResult, ToolMessage } from "../../generated/protocol";
 import {
   duration,
   feedFor,
@@ -72,7 +72,9 @@ describe("the model of the view", () => {
     const actions = [option, option, answer].flatMap((each) => each ?? []);
     const model = loopModel(snapshot(panel({ card: { ...card, actions } })), NOW);
     assert.deepEqual(
-      model.cards.flatMap(({ buttons }) => buttons.map(({ primary }) => primary)),
+      model.cards.flatMap(({ options, buttons }) =>
+        [...options, ...buttons].map(({ primary }) => primary),
+      ),
       [false, false, true],
     );
   });
@@ -242,20 +244,21 @@ describe("what the agent says", () => {
 
   test("reads as paths from the work tree on, each file once, with what a tool took", () => {
     const path = "/srv/work/src/cache.py";
-    const edits = { ...tool("started"), name: "Edit", summary: path };
+    const edits = (state: ToolMessage["state"], seconds?: number): ToolMessage => ({
+      ...{ kind: "tool", call: "c1", start: 1, offset: 0, name: "Edit", summary: path, state },
+      ...(seconds === undefined ? {} : { seconds }),
+    });
     const changed = { kind: "file", start: 1, offset: 0, path, action: "changed" } as const;
     const run = { run: "r", workspace: "/srv/work" } as RunState;
     const view = { ...snapshot(), state: { ...snapshot().state, run } as StateResult };
     const read = (...messages: Message[]): readonly string[] =>
       feedLines(feed(...messages), view).map(({ text }) => text);
-    assert.deepEqual(read(edits, changed), ["Edit src/cache.py …"]);
-    assert.deepEqual(read(edits, changed, { ...edits, state: "done", seconds: 0.25 }), [
+    assert.deepEqual(read(edits("started"), changed), ["Edit src/cache.py …"]);
+    assert.deepEqual(read(edits("started"), changed, edits("done", 0.25)), [
       "Edit src/cache.py · 0.3s",
     ]);
-    assert.deepEqual(read(edits, { ...edits, state: "failed", seconds: 75 }), [
-      "Edit src/cache.py · 1m 15s",
-    ]);
-    assert.deepEqual(read(edits, { ...edits, state: "done" }), ["Edit src/cache.py"]);
+    assert.deepEqual(read(edits("started"), edits("failed", 75)), ["Edit src/cache.py · 1m 15s"]);
+    assert.deepEqual(read(edits("started"), edits("done")), ["Edit src/cache.py"]);
     assert.deepEqual(read(changed), ["changed src/cache.py"]);
   });
 

@@ -9,11 +9,14 @@ import { Window } from "happy-dom";
 
 import { SAMPLES } from "../../../test/states";
 import { holds, type Keys } from "../../../test/when";
+import { folderIn } from "../../../test/expected";
+import { wantedOf } from "../../answer/threadModel";
 import { useLanguage } from "../../intl";
+import { notificationsFor } from "../../notifications/notices";
 import { badge } from "../../state/badge";
 import { contextKeys } from "../../state/contextKeys";
 import { loopSnapshot } from "../../state/loopSnapshot";
-import { shownFolder, type Snapshot } from "../../state/snapshot";
+import { panelOf, shownFolder, type Snapshot } from "../../state/snapshot";
 import { statusItem } from "../../status/statusItem";
 import { LoopPage, type Host } from "../page";
 import { NOW } from "./samples";
@@ -65,6 +68,13 @@ function keysOf(snapshot: Snapshot): Keys {
   };
 }
 
+const STATUS = {
+  show: "whenActive",
+  reducedMotion: false,
+  seenEnds: new Set<string>(),
+  clock: () => "17:00",
+} as const;
+
 const textOf = (element: Element | null | undefined): string => element?.textContent ?? "";
 
 const textsOf = (parent: Element | null | undefined, selector: string): string[] =>
@@ -72,12 +82,7 @@ const textsOf = (parent: Element | null | undefined, selector: string): string[]
 
 describe.each(SAMPLES)("$name", ({ snapshot, expected }) => {
   test("the status bar", () => {
-    const item = statusItem(snapshot, {
-      show: "whenActive",
-      reducedMotion: false,
-      seenEnds: new Set(),
-      clock: () => "17:00",
-    });
+    const item = statusItem(snapshot, STATUS);
     assert.equal(item?.text, expected.status?.text);
     assert.equal(item?.background, expected.status?.background);
     assert.equal(item?.command, expected.status?.click);
@@ -131,6 +136,39 @@ describe.each(SAMPLES)("$name", ({ snapshot, expected }) => {
       assert.match(textOf(card?.querySelector(".text")), text ?? /./);
     });
     assert.deepEqual(textsOf(root, "main > .buttons > button"), expected.buttons ?? []);
+  });
+
+  test("every surface says the same of it", () => {
+    const folder = shownFolder(snapshot);
+    const panel = panelOf(folder);
+    if (folder === undefined || panel === undefined || snapshot.server.kind !== "ok") {
+      return;
+    }
+    draw(snapshot);
+    assert.ok(textOf(root.querySelector(".headline")).startsWith(panel.headline));
+    const item = statusItem(snapshot, STATUS);
+    if (panel.state !== "none") {
+      assert.ok(item?.label.includes(panel.headline), item?.label);
+      assert.deepEqual(item?.lines, panel.answers);
+    }
+    assert.equal(badge(snapshot)?.tooltip ?? panel.headline, panel.headline);
+    // What asks has a thread and a toast of the same matter, and nothing else has one.
+    const { matter } = wantedOf(folder);
+    assert.equal(matter?.kind === "question", panel.state === "asks");
+    if (matter?.kind === "question") {
+      assert.equal(panel.card?.text.startsWith(matter.text), true);
+    }
+    const before = { ...snapshot, folders: [folderIn("running")] };
+    const around = {
+      settings: { which: "all", except: [] },
+      focused: false,
+      planVisible: () => false,
+      clock: () => "17:00",
+      now: NOW,
+    } as const;
+    const toasts = notificationsFor(before, snapshot, around).map(({ kind }) => kind);
+    assert.equal(toasts.includes("question"), panel.state === "asks", toasts.join());
+    assert.equal(toasts.includes("breaker"), panel.state === "stuck", toasts.join());
   });
 
   test("what is urgent comes before everything else, and is told by a word and a shape", () => {

@@ -200,7 +200,7 @@ export const steps = [
             const runs = () =>
                 parser.journal.events().filter((event) => event.kind === "runStarted");
             const [before] = runs();
-            await editor.reload();
+            await editor.reloadWorkspace("parser");
             // The editor opens again what was open: a click on the icon would close it.
             await editor.webview.locator("main").waitFor();
             await editor.reads(editor.webview.locator(".count"), "5 / 20");
