@@ -17,6 +17,7 @@ import pytest
 
 from ralph_ls.core.plan.formats.request import read_github_issue
 from ralph_ls.protocol.plan import IssueReference, read_reference
+from ralph_ls.store.external import gh_queue
 from ralph_ls.store.external.gh import (
     FIELDS,
     Gh,
@@ -25,8 +26,9 @@ from ralph_ls.store.external.gh import (
     find_gh,
     view_issue,
 )
+from ralph_ls.store.external.supervisor import Supervisor
 from tests.fakes import gh as fake
-from tests.fakes import github
+from tests.fakes import github, github_queue
 
 REAL = [os.environ["TEST_GH"]] if "TEST_GH" in os.environ else []
 
@@ -202,3 +204,47 @@ def test_a_field_that_it_does_not_know(make: Any) -> None:
     program = make()
     _, said = program.refuses(program.named("ada/invoice", 12), fields="title,colour")
     assert "update gh" in said
+
+
+def test_a_queue_is_read_with_the_rights_of_people(make: Any) -> None:
+    program = make()
+    github_queue.queue(
+        program.database,
+        {"tom": "triage", "mallory": "read"},
+        i12={"title": "First", "comments": [{"body": "hi"}]},
+        i13={"title": "Second", "milestone": "Version 2"},
+    )
+    found = github_queue.read(program.database)
+    found["repositories"]["ada/invoice"]["on_branch"] = ["abc"]
+    github_queue.write(program.database, found)
+    name = program.named("ada/invoice", 1).repository
+    place = gh_queue.find_place(program.gh, name, Supervisor())
+    page, more = gh_queue.read_queue(place, label="ralph", milestone=None)
+    assert ([one.title for one in page.issues], more) == (["First", "Second"], 0)
+    page, _ = gh_queue.read_queue(place, label=None, milestone="Version 2")
+    assert [one.number for one in page.issues] == [13]
+    assert gh_queue.states_of(place, (12, 99)) == {12: True}
+    assert [one.body for one in gh_queue.read_one(place, 12).comments] == ["hi"]
+    assert gh_queue.read_one(place, 99).issues == ()
+    rights = [gh_queue.triage_right(place, one) for one in ("ada", "tom", "mallory", "x")]
+    assert rights == [True, True, False, False]
+    assert gh_queue.is_on_branch(place, "main", "abc")
+    assert not gh_queue.is_on_branch(place, "main", "abd")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("issue", "close", "12", "--reason=completed"),
+        ("issue", "edit", "12", "--add-assignee=@me"),
+        ("issue", "edit", "12", "--remove-label=wip"),
+        ("issue", "comment", "12", "--body-file=-"),
+        ("repo", "view", "--json=nameWithOwner,url"),
+        ("api", "graphql", "--hostname=github.example", "--input=-"),
+    ],
+)
+def test_the_flags_of_a_queue_are_known(make: Any, words: tuple[str, ...]) -> None:
+    done = make(GH_TOKEN="").run(*words)
+    assert done.returncode != 0
+    assert "unknown" not in done.stderr
+    assert "nvalid argument" not in done.stderr

@@ -15,21 +15,41 @@ from pathlib import Path
 from typing import Any
 
 from tests.fakes import gh
+from tests.fakes import github_queue as queue
 
 HOST = "github.localhost"
 
 
 @contextmanager
-def serving(path: Path) -> Iterator[str]:
+def serving(file: Path) -> Iterator[str]:
     """Serve the GitHub in this file; gives the address of the proxy."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            asked = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))))
+            asked = json.loads(self._body())
             if "expired" in self.headers.get("Authorization", ""):
                 self._say(401, {"message": "Bad credentials"})
+            elif "viewer { login }" in asked["query"]:
+                self._say(200, queue.answer(json.loads(file.read_text(encoding="utf-8")), asked))
             else:
-                self._say(200, _answer(path, asked))
+                self._say(200, _answer(file, asked))
+
+        def _body(self) -> bytes:
+            """What was sent; in chunks where it came from the standard input of ``gh``."""
+            if "chunked" not in self.headers.get("Transfer-Encoding", ""):
+                return self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            parts = []
+            while size := int(self.rfile.readline(), 16):
+                parts.append(self.rfile.read(size))
+                self.rfile.readline()
+            self.rfile.readline()
+            return b"".join(parts)
+
+        def do_GET(self) -> None:
+            path = self.path.removeprefix(f"http://api.{HOST}/").removeprefix("/")
+            found = queue.rest(json.loads(file.read_text(encoding="utf-8")), path)
+            message = {"message": "Not Found"}
+            self._say(404 if found is None else 200, message if found is None else found)
 
         def _say(self, status: int, told: Any) -> None:
             data = json.dumps(told).encode()
