@@ -32,6 +32,7 @@ from ralph_ls.core.prompt.documents import (
         (".kiro/specs/login/tasks.md", PlanKind.KIRO, "login"),
         ("openspec/changes/add-form/tasks.md", PlanKind.OPENSPEC, "add-form"),
         ("openspec/changes/archive/tasks.md", PlanKind.MARKDOWN, None),
+        (".ralph/github.md", PlanKind.GITHUB, "github"),
         ("@fix_plan.md", PlanKind.MARKDOWN, None),
         ("prd.json", PlanKind.STORIES, None),
     ],
