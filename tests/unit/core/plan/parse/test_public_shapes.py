@@ -52,6 +52,11 @@ QUEUE = (
             id="a-legend-with-boxes",
         ),
         pytest.param(
+            ("## Overview", "| Sign | Meaning |", "|---|---|", "| [ ] | open |", "## Plan", "- [ ] a"),
+            ["todo a"],
+            id="a-table-of-signs",
+        ),
+        pytest.param(
             ("# 📝 Pond", "## 🎯 Goal", "## 🏗️ Shape", "## Phase 1", "- [ ] dig",
              "## 🔄 Things for another year", "## 🟢 1. Frogs"),
             ["todo dig", "done 1. Frogs"],
