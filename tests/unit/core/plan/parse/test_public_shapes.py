@@ -52,7 +52,8 @@ QUEUE = (
             id="a-legend-with-boxes",
         ),
         pytest.param(
-            ("## Overview", "| Sign | Meaning |", "|---|---|", "| [ ] | open |", "## Plan", "- [ ] a"),
+            ("## Overview", "| Sign | Meaning |", "|---|---|", "| [ ] | open |",
+             "## Plan", "- [ ] a"),
             ["todo a"],
             id="a-table-of-signs",
         ),
