@@ -57,6 +57,12 @@ ASKING = f"""(function(text)
 end)(...)"""
 """Lua: those of them that ask a text."""
 
+HINTS = (
+    "vim.api.nvim_buf_get_extmarks(0, "
+    "vim.api.nvim_create_namespace('nvim.lsp.inlayhint'), 0, -1, { details = true })"
+)
+"""The marks of hints: what Neovim knows of, it need not have drawn."""
+
 
 class Neovim:
     """One Neovim on one file."""
@@ -151,10 +157,12 @@ class Neovim:
 
     def wait_for_hint(self, words: str) -> None:
         """Wait until a hint that is drawn in the buffer that is shown says this."""
-        labels = "vim.tbl_map(function(one) return one.inlay_hint.label end, {hints})"
-        hints = "vim.lsp.inlay_hint.get({ bufnr = 0 })"
-        drawn = f"vim.lsp.inlay_hint.is_enabled({{ bufnr = 0 }}) and {labels.format(hints=hints)}"
-        self.wait(f"table.concat({drawn} or {{}}, '\\n'):find(..., 1, true)", words)
+        drawn = f"vim.inspect(vim.tbl_map(function(one) return one[4].virt_text end, {HINTS}))"
+        self.wait(f"{drawn}:find(..., 1, true)", words)
+
+    def wait_for_no_hint(self) -> None:
+        """Wait until none is drawn any more."""
+        self.wait(f"#{HINTS} == 0")
 
     def wait_for_status_line(self, words: str) -> None:
         self.wait(

@@ -105,6 +105,9 @@ def test_a_whole_loop_is_started_watched_and_answered_in_three_ways(project: Pro
             ("Tabs or spaces?", '"Tabs" | spaces, as you like', "Neovim"),
         ]
         assert "> Port 8080.\n" in project.prompt(3)
+        # The next run knows nothing of them, and the text is the same.
+        editor.command("Ralph start 1")
+        editor.wait_for_no_hint()
         assert_nothing_waited_for_a_key(editor)
 
 
