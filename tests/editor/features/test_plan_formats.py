@@ -117,7 +117,7 @@ class TestFeatures:
         text, uri = path.read_bytes().decode(), path.as_uri()
         task = _open_tasks(path, kind)[-1]
         offered = await actions(editor, uri, task.line)
-        is_markdown = FORMATS[kind].storage is PlanStorage.MARKDOWN
+        is_markdown = FORMATS[kind].is_markdown
         for title, state in STATES.items():
             if title not in offered and is_markdown:
                 continue
