@@ -14,6 +14,7 @@ import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum, StrEnum
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,7 @@ def typescript_files(root: Path, docstrings: Docstrings) -> dict[Path, str]:
 # --------------------------------------------------------------------------------- the protocol
 
 
+@cache
 def protocol_module(docstrings: Docstrings) -> str:
     """The module with all the types."""
     told, asked = _sent_models(), _asked()

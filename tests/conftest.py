@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from coverage import Coverage
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 GIT_CONFIG = """\
@@ -90,6 +91,58 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.enable()
         gc.freeze()
+
+
+@dataclass
+class _Tracing:
+    """Whether coverage is measured right now, where it is measured at all."""
+
+    paused: Coverage | None = None
+
+    def pause(self) -> None:
+        if self.paused is None and (coverage := Coverage.current()) is not None:
+            coverage.stop()
+            self.paused = coverage
+
+    def resume(self) -> None:
+        if self.paused is not None:
+            self.paused.start()
+            self.paused = None
+
+
+_tracing = _Tracing()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Trace no work of pytest around a test of the core: it takes longer than most of them.
+
+    Others start threads, which would not be traced any more after a pause.
+    """
+    if _is_of_core(item.path):
+        _tracing.pause()
+    else:
+        _tracing.resume()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_fixture_setup(fixturedef: pytest.FixtureDef[object]) -> None:
+    """Trace the fixtures of a package's tests, and none that all tests have."""
+    if fixturedef.baseid not in ("", TESTS.name):
+        _tracing.resume()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call() -> None:
+    """Trace the test itself."""
+    _tracing.resume()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """Trace nothing more until the next one."""
+    if _is_of_core(item.path):
+        _tracing.pause()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -7,7 +7,7 @@ Commands and settings forbid them, because a misspelt order must not be half obe
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, PlainSerializer
 from pydantic.alias_generators import to_camel
@@ -48,6 +48,10 @@ class WireModel(BaseModel):
         # Few processes need every model: each is built when it is first used, in whatever thread.
         defer_build=True,
     )
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        """Return the report itself: it is frozen, and pydantic copies a default for each model."""
+        return self
 
 
 class StrictWireModel(WireModel):

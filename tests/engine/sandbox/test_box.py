@@ -39,6 +39,30 @@ SECRETS = (
 FINISHED = "mark x First; report 'STATUS: COMPLETE' 'EXIT_SIGNAL: true' 'TESTS_STATUS: PASSING'"
 
 
+CONTROL = """
+import os, sys
+from ralph_ls.cli.command_line import make_command
+from ralph_ls.cli.main import run
+
+codes = os.dup(1)
+os.dup2(2, 1)
+for words in map(str.split, sys.argv[1:]):
+    make_command(words[0])
+    for is_marked in (True, False):
+        if (child := os.fork()) == 0:
+            if not is_marked:
+                del os.environ["RALPH_ITERATION_ID"]
+            sys.argv = ["ralph", *words]
+            run()
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        os.write(codes, f"{code}\\n".encode())
+"""
+"""Runs each command line of ``ralph`` twice, the second time without the mark of its iteration.
+
+Forked from one process, for the start is not what this is about; prints their exit codes.
+"""
+
+
 @pytest.fixture
 def home(project: Project, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The user's home folder, with secrets and settings."""
@@ -384,17 +408,9 @@ class TestWork:
                 git(project.repository, "checkout", "-q", "--", ".")
 
     def test_control_from_inside_is_refused_there_too(self, project: Project, home: Path) -> None:
-        ralph = f"{shlex.quote(sys.executable)} -P -m ralph_ls"
         asked = ("stop", "answer yes", "allow --yes", "note x", "reset", "run 1")
-        project.agent(
-            "\n".join(
-                f"code=0; {marker} {ralph} {verb} >> said 2>&1 || code=$?; echo $code >> codes"
-                for verb in asked
-                for marker in ("", "env -u RALPH_ITERATION_ID")
-            )
-            + "\n"
-            + FINISHED
-        )
+        python = f"{shlex.quote(sys.executable)} -P -c {shlex.quote(CONTROL)}"
+        project.agent(f"{python} {shlex.join(asked)} > codes 2> said\n{FINISHED}")
         project.run("1", "--sandbox", "--json")
         codes = (project.repository / "codes").read_text().split()
         assert codes == ["77"] * 12, (project.repository / "said").read_text()

@@ -28,6 +28,8 @@ class Terminal:
         self.process = process
         self.master = master
         self._raw = b""
+        self._whole_lines = ""
+        self._n_bytes_of_lines = 0
 
     @property
     def raw(self) -> str:
@@ -37,7 +39,11 @@ class Terminal:
     @property
     def text(self) -> str:
         """The same without control sequences; whatever moves the cursor begins a line."""
-        return MOVE.sub("\n", STYLE.sub("", self.raw))
+        # No sequence and no character spans two lines, and a panel is drawn hundreds of times.
+        begun = self._raw.rfind(b"\n") + 1
+        self._whole_lines += _without_sequences(self._raw[self._n_bytes_of_lines : begun])
+        self._n_bytes_of_lines = begun
+        return self._whole_lines + _without_sequences(self._raw[begun:])
 
     def type(self, keys: str) -> None:
         os.write(self.master, keys.encode())
@@ -74,6 +80,10 @@ class Terminal:
             return False
         self._raw += data
         return bool(data)
+
+
+def _without_sequences(raw: bytes) -> str:
+    return MOVE.sub("\n", STYLE.sub("", raw.decode("utf-8", errors="replace")))
 
 
 @contextmanager

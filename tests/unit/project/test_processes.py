@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -62,17 +63,25 @@ OF_SUBPROCESS = {"run"}
 BEGINNINGS = ("exec", "spawn")
 MODULES = {"os", "subprocess", "asyncio", "multiprocessing", "pty"}
 
+MAY_START = re.compile(
+    rf"\b(?:{'|'.join(sorted(STARTS))}|subprocess\.run|(?:{'|'.join(BEGINNINGS)})\w*)\s*\("
+    rf"|\bimport\b[^\n]*\b(?:git|pty|sh)\b|\bfrom\s+(?:git|{'|'.join(sorted(MODULES))})\b"
+)
+"""What a module has that starts a process; most have nothing of it, and need not be parsed."""
+
 
 def starts_in(source: str) -> list[str]:
     """What in a module starts a process, by the names that it is called by."""
-    tree = ast.parse(source)
+    if MAY_START.search(source) is None:
+        return []
+    nodes = list(ast.walk(ast.parse(source)))
     imported = {
         alias.asname or alias.name: f"{node.module}.{alias.name}"
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.ImportFrom) and node.module in MODULES
         for alias in node.names
     }
-    return [found for node in ast.walk(tree) if (found := _start_of(node, imported))]
+    return [found for node in nodes if (found := _start_of(node, imported))]
 
 
 def _start_of(node: ast.AST, imported: dict[str, str]) -> str:

@@ -22,6 +22,7 @@ from ralph_ls.protocol.config.config import (
     OnBlocked,
 )
 from ralph_ls.protocol.config.tables import Duration, StateConfig, TreePath, to_bytes, to_seconds
+from ralph_ls.protocol.run.state import RunState
 
 DURATION: TypeAdapter[float] = TypeAdapter(Duration)
 (DURATION_PATTERN,) = (
@@ -316,3 +317,7 @@ class TestConfig:
         text = config.model_dump_json(by_alias=True)
         assert {"maxIterations", "onHalt", "onValidateFail"} <= json.loads(text).keys()
         assert Config.model_validate_json(text) == config
+
+    def test_a_run_state_shares_the_settings_that_it_begins_with(self) -> None:
+        # To copy them took a third of each fold.
+        assert RunState().config is RunState().config

@@ -62,11 +62,17 @@ def test_every_form_is_found_however_it_comes(name: str) -> None:
         assert streamed(redactor, data, step) == whole
 
 
-def test_a_long_secret_is_taken_piece_by_piece() -> None:
-    secret = "".join(f"{number:04d}" for number in range(LONGEST_FORM))
-    assert all(len(form) <= LONGEST_FORM for form in written_forms(secret))
-    redactor = Redactor({"A_KEY": secret})
-    for form in (secret.encode(), secret.encode().hex().encode()):
+LONG_SECRET = "".join(f"{number:04d}" for number in range(LONGEST_FORM))
+
+
+def test_a_long_secret_is_searched_piece_by_piece() -> None:
+    assert all(len(form) <= LONGEST_FORM for form in written_forms(LONG_SECRET))
+
+
+@pytest.mark.slow
+def test_a_long_secret_is_redacted_in_each_form() -> None:
+    redactor = Redactor({"A_KEY": LONG_SECRET})
+    for form in (LONG_SECRET.encode(), LONG_SECRET.encode().hex().encode()):
         assert redactor.redact_bytes(form).replace(LABEL, b"") == b""
 
 
@@ -189,6 +195,13 @@ def test_what_only_looks_like_a_secret_stays(text: str) -> None:
     assert streamed(redactor, text.encode(), 3).decode() == text
 
 
+def test_a_filter_of_more_forms_than_one_search_holds_finds_the_last() -> None:
+    may_hold = make_secret_filter([b"form-%03d" % number for number in range(200)])
+    assert may_hold(b"a form-199 here")
+    assert not may_hold(b"a form-200 here")
+
+
+@pytest.mark.slow
 def test_so_many_secrets_that_one_search_cannot_hold_them() -> None:
     secrets = {f"KEY_{n}": f"value-number-{n:04d}-é" for n in range(60)}
     redactor = Redactor(secrets)
