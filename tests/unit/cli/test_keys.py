@@ -134,7 +134,8 @@ class TestKeys:
     ) -> None:
         body = f'[ "$RALPH_START" = 1 ] || {{ {STALLED}; }}\n{ASKER}'
         with running(repository, tmp_path, body, "--on-halt", "wait") as seen:
-            seen.wait_for("Which database?")
+            # The agent's output has the question before it is asked.
+            seen.wait_for("Decision needed: Which database?")
             seen.type("a")
             seen.wait_for("Answer:")
             seen.type("MySQL\x15SQLitte\x7f\x7fe\r")
