@@ -150,8 +150,9 @@ agents: $(READY) ## run every real agent there is, and record what each prints (
 		$(wildcard tests/e2e/test_acp.py) $(ARGS) || status=$$?; \
 	$(BIN)/python -m tests.e2e.recordings $(AGENTS) && exit $$status
 
-vsix: $(READY) $(CLIENT_READY) ## make the VS Code extension, the server inside, in dist/
-	@$(WITH_NODE) node client-vscode/scripts/package.mjs
+# With the wheels of this machine: it then installs without a network.
+vsix: $(READY) $(CLIENT_READY) ## make the VS Code extension for this machine, the server inside, in dist/ (PRE_RELEASE=1)
+	@$(WITH_NODE) node client-vscode/scripts/package.mjs --with-dependencies $(if $(PRE_RELEASE),--pre-release)
 
 docs: $(READY) ## build the documentation site in dist/site (104 MB, once)
 	@$(BIN)/python .ci/docs.py

@@ -1,13 +1,15 @@
 /**
  * Makes the VSIX: the bundles, the page's files and the server's wheel, and nothing else.
  *
- *     node scripts/package.mjs [--with-dependencies | --target NAME [--wheels FOLDER]] [--out FILE]
+ *     node scripts/package.mjs [--with-dependencies | --target NAME [--wheels FOLDER]] [--pre-release] [--out FILE]
  *
  * The plain one is for every platform and holds our own wheel only; `--with-dependencies` adds the
  * wheels that the server needs on this platform with the Python of .venv, for installing without
  * a network; `--target darwin-arm64` those for that platform and every Python, which may have been
- * fetched into a folder before. It is in dist/ afterwards. The addresses in the manifest are those of RALPH_REPOSITORY_URL. What is shipped is laid out in a separate folder first,
- * so that no list of files to leave out can be forgotten.
+ * fetched into a folder before; `--pre-release` marks it for the galleries' second channel. It is
+ * in dist/ afterwards. The addresses in the manifest are those of RALPH_REPOSITORY_URL. What is
+ * shipped is laid out in a separate folder first, so that no list of files to leave out can be
+ * forgotten.
  */
 
 import { execFileSync } from "node:child_process";
@@ -37,6 +39,7 @@ const { values: asked } = parseArgs({
         "with-dependencies": { type: "boolean", default: false },
         target: { type: "string" },
         wheels: { type: "string" },
+        "pre-release": { type: "boolean", default: false },
         out: { type: "string" },
     },
 });
@@ -127,6 +130,7 @@ try {
             "--baseImagesUrl",
             files("raw"),
             ...(target === undefined ? [] : ["--target", target]),
+            ...(asked["pre-release"] ? ["--pre-release"] : []),
             "--out",
             file,
         ],

@@ -8,7 +8,10 @@
 import * as vscode from "vscode";
 
 import { Answers } from "./answer/answers";
+import { Demo } from "./commands/demo";
 import { Files } from "./commands/files";
+import { FirstSteps } from "./commands/firstSteps";
+import { LoopSettings } from "./commands/loopSettings";
 import { Orders } from "./commands/orders";
 import { moveTask } from "./commands/rowCommands";
 import { act, registerCommands } from "./commands/table";
@@ -26,7 +29,6 @@ import { Connection } from "./server/connection";
 import { SetUp } from "./server/setUp";
 import { Store } from "./state/store";
 import { StatusBar } from "./status/bar";
-import { RalphTerminals } from "./terminals";
 import { TEXT_SCHEME, TextDocument } from "./textDocument";
 import { Rows, TaskDrag } from "./trees/tree";
 import { Views } from "./views";
@@ -50,12 +52,15 @@ export function activate(context: vscode.ExtensionContext): void {
   subscriptions.push(connection, setUp);
 
   const files = new Files();
-  const terminals = new RalphTerminals(connection);
   const orders = new Orders(
-    ...([connection, files, terminals, log] as const),
+    ...([connection, files, log] as const),
     () => answers,
     (refusal) => {
       store.apply({ kind: "refused", refusal });
+      if (refusal !== undefined) {
+        store.apply({ kind: "chosen", uri: refusal.uri });
+        void loop.reveal();
+      }
     },
     (uri) => {
       store.apply({ kind: "starting", uri });
@@ -74,18 +79,21 @@ export function activate(context: vscode.ExtensionContext): void {
       showError: (text, code, folder) => orders.showError(text, code, folder),
     },
   });
-  subscriptions.push(answers, wizard);
+  const firstSteps = new FirstSteps(store, connection, orders, files, log);
+  const demo = new Demo(context.globalState, store, connection, orders, files);
+  subscriptions.push(answers, wizard, firstSteps, demo);
 
   const media = vscode.Uri.joinPath(extensionUri, "media");
   const rows = { plan: new Rows(), iterations: new Rows() };
   const tools: Tools = {
-    ...{ store, connection, orders, files, answers, wizard, log },
+    ...{ store, connection, orders, files, answers, wizard, firstSteps, log },
     changes: new Changes(connection, log),
     rollback: new Rollback(connection, (text, code, folder) =>
       orders.showError(text, code, folder),
     ),
     node: (element) => rows.plan.node(element) ?? rows.iterations.node(element),
-    demo: () => terminals.run("demo", ["demo"]),
+    demo: () => demo.open(),
+    reveal: () => loop.reveal(),
     readAsText: () => text.open(),
     copyCommand: () => setUp.copyCommand(),
     selectPython: async () => {
@@ -94,14 +102,21 @@ export function activate(context: vscode.ExtensionContext): void {
       }
     },
     installServer: async () => {
-      if (await setUp.mayUseIndex()) {
-        await tools.connection.restart({ mayUseIndex: true });
+      await setUp.allowIndex();
+      await tools.connection.restart({ mayUseIndex: true });
+    },
+    otherWays: async () => {
+      const way = await setUp.otherWays();
+      if (way !== undefined) {
+        await loopOrders.command(way);
       }
     },
   };
   const status = new StatusBar();
   const loopOrders: LoopOrders = {
     act: (verb, workspace, given) => act(tools, verb, workspace, given),
+    openClaim: (key) => firstSteps.openClaim(key),
+    begin: (workspace, described) => firstSteps.begin(workspace, described),
     command: async (command) => {
       const builtIn = {
         manageTrust: "workbench.trust.manage",
@@ -147,9 +162,11 @@ export function activate(context: vscode.ExtensionContext): void {
       gutter.draw();
     }),
   );
+  subscriptions.push(new LoopSettings(store, connection, log));
   // What comes after is the server's time, and waits for nobody here.
   log.info(`activated in ${(performance.now() - began).toFixed(1)} ms`);
   void connection.restart();
+  demo.resume();
 }
 
 /** Ends the server. A run has a separate process and continues. */

@@ -9,16 +9,22 @@ import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
 
 import type { Message, MessagesParams, Verb } from "./generated/protocol";
+import type { OtherWay } from "./server/setUp";
 import { loopSnapshot } from "./state/loopSnapshot";
 import { shownFolder, type Snapshot } from "./state/snapshot";
 import type { Store } from "./state/store";
+import type { Described } from "./webview/firstUse";
 import { loopHtml } from "./webview/html";
 import { readFromPage, type PageCommand, type ToPage } from "./webview/messages";
 
 /** What the page's buttons do. */
 export interface LoopOrders {
   act(verb: Verb, workspace: string, given: Readonly<Record<string, unknown>>): Promise<void>;
-  command(command: PageCommand): Promise<void>;
+  command(command: PageCommand | OtherWay): Promise<void>;
+  /** Open the file of a claim that is shown. */
+  openClaim(key: string): Promise<void>;
+  /** Set up and start the first loop of a folder. */
+  begin(workspace: string, described: Described): Promise<void>;
 }
 
 /** Messages of one run that are kept for a page that comes later; it shows the last twenty lines. */
@@ -74,6 +80,15 @@ export class LoopView implements vscode.WebviewViewProvider, vscode.Disposable {
     });
   }
 
+  /** Show it; the keyboard stays where it is if the view was shown before. */
+  async reveal(): Promise<void> {
+    if (this.view === undefined) {
+      await vscode.commands.executeCommand("ralphLoop.loop.focus");
+    } else {
+      this.view.show(true);
+    }
+  }
+
   /** The agent said something. */
   hear({ workspace, run, messages }: MessagesParams): void {
     const before = this.output.get(workspace);
@@ -115,6 +130,12 @@ export class LoopView implements vscode.WebviewViewProvider, vscode.Disposable {
         // A page may ask for any: only a folder of this window can be shown.
         this.store.apply({ kind: "chosen", uri: message.workspace });
         break;
+      case "claim":
+        void this.orders.openClaim(message.key);
+        break;
+      case "begin":
+        void this.orders.begin(message.workspace, message.described);
+        break;
       case undefined:
         break;
     }
@@ -122,11 +143,13 @@ export class LoopView implements vscode.WebviewViewProvider, vscode.Disposable {
 
   private update(snapshot: Snapshot): void {
     const folder = shownFolder(snapshot);
-    if (!this.isReady || folder === undefined) {
+    if (!this.isReady) {
       return;
     }
     this.post({ type: "snapshot", snapshot: loopSnapshot(snapshot, folder) });
-    if (this.shown !== folder.uri) {
+    if (folder === undefined) {
+      this.shown = undefined;
+    } else if (this.shown !== folder.uri) {
       this.shown = folder.uri;
       this.postSaid(folder.uri);
     }

@@ -20,8 +20,8 @@ export interface Sample {
 export interface Expected {
   /** Ids of the views that can be seen, without `ralphLoop.`. */
   readonly views: readonly string[];
-  /** Titles of the welcome's buttons in the Plan view. */
-  readonly welcome?: readonly string[];
+  /** The form of a first loop: what it says below its button, and whether Start would be obeyed. */
+  readonly first?: { readonly hint: string; readonly ready: boolean };
   /** None where the item is hidden. */
   readonly status:
     | { readonly text: string; readonly background?: "error" | "warning"; readonly click: string }

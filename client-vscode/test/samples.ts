@@ -128,6 +128,7 @@ export function snapshot(
     others: new Map(),
     refusal: undefined,
     starting: undefined,
+    beginning: undefined,
     chosen: undefined,
     ...changes,
   };

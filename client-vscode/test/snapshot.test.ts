@@ -186,25 +186,21 @@ describe("the folder of a command", () => {
 describe("what the Loop view says of the window", () => {
   test("nothing where all is well, or about to be", () => {
     assert.equal(noticeOf(snapshot([folder()])), undefined);
-    assert.equal(noticeOf(snapshot([], { server: { kind: "starting" } })), undefined);
+    assert.equal(noticeOf(snapshot([folder()], { server: { kind: "starting" } })), undefined);
   });
 
   test.each([
-    ["install", ["installServer", "selectPython", "showOutput"]],
-    ["python", ["getPython", "selectPython", "restartServer", "showOutput"]],
+    ["install", ["installServer", "otherWays"]],
+    ["python", ["getPython", "otherWays"]],
     ["setting", ["serverSettings", "restartServer", "showOutput"]],
   ] as const)("what helps where the server is missing: %s", (remedy, commands) => {
-    const notice = noticeOf(snapshot([], { server: { kind: "missing", why: "no", remedy } }));
+    const notice = noticeOf(
+      snapshot([folder()], { server: { kind: "missing", why: "no", remedy } }),
+    );
     assert.deepEqual(
       notice?.buttons.map(({ command }) => command),
       commands,
     );
-  });
-
-  test("what mends it in a terminal can be copied", () => {
-    const server = { kind: "missing", why: "no", remedy: "install", command: "pip …" } as const;
-    const commands = noticeOf(snapshot([], { server }))?.buttons.map(({ command }) => command);
-    assert.ok(commands?.includes("copyCommand"));
   });
 
   test.each([
@@ -229,6 +225,11 @@ describe("what the Loop view says of the window", () => {
     );
   });
 
+  test("trust is granted: nothing is started by the server that only reads", () => {
+    const after = reduce(snapshot([folder()], { trusted: false }), { kind: "trusted" });
+    assert.deepEqual([after.trusted, after.server.kind], [true, "starting"]);
+  });
+
   test("a folder that is not trusted", () => {
     const notice = noticeOf(snapshot([folder()], { trusted: false }));
     assert.equal(notice?.buttons[0]?.command, "manageTrust");
@@ -236,7 +237,7 @@ describe("what the Loop view says of the window", () => {
 
   test("each step of setting up", () => {
     const server = { kind: "installing", step: "looking for Python" } as const;
-    assert.equal(noticeOf(snapshot([], { server }))?.text, "looking for Python…");
+    assert.equal(noticeOf(snapshot([folder()], { server }))?.text, "Looking for Python…");
   });
 });
 

@@ -5,10 +5,11 @@
  * tests/golden/states. What is expected is here once, for the view, the bar and the badge.
  */
 
+import type { ClaimsResult } from "../src/generated/protocol";
 import type { FolderSnapshot } from "../src/state/snapshot";
 import type { StatusModel } from "../src/status/statusItem";
 import { folderIn, type Expected, type Sample } from "./expected";
-import { snapshot, state, unknownFolder } from "./samples";
+import { PARSER, snapshot, state, unknownFolder } from "./samples";
 
 const ALL = ["loop", "plan", "iterations"];
 
@@ -256,27 +257,100 @@ function bareFolder(): FolderSnapshot {
 
 const RUNNING = folderIn("running");
 
+const CLAIMS: ClaimsResult = {
+  allowed: false,
+  digest: "0".repeat(64),
+  claims: [
+    {
+      ...{ key: "agent.sh", text: "#!/bin/sh\nmake\n", cut: false, path: "agent.sh" },
+      ...{ allowed: false, notCovered: ["make"] },
+    },
+  ],
+};
+
 const OF_THE_WINDOW: readonly Sample[] = [
   {
     name: "no folder",
     snapshot: snapshot([]),
     expected: {
-      views: ["plan"],
-      welcome: ["Open Folder", "Try the Demo"],
+      views: ["loop"],
       status: undefined,
       headline: "",
-      cards: [],
+      cards: [
+        { title: "No folder is open", tone: "plain", buttons: ["Open Folder", "Try the Demo"] },
+      ],
     },
   },
   {
     name: "nothing set up",
     snapshot: snapshot([bareFolder()]),
     expected: {
-      views: ["plan"],
-      welcome: ["Try the Demo"],
+      views: ["loop"],
+      first: { hint: "", ready: true },
       status: undefined,
       headline: "",
       cards: [],
+    },
+  },
+  {
+    name: "not a repository",
+    snapshot: snapshot([
+      { ...unknownFolder(), problem: { code: "workspace-missing", text: "no work tree" } },
+    ]),
+    expected: {
+      views: ["loop"],
+      first: { hint: "", ready: false },
+      status: undefined,
+      headline: "",
+      cards: [
+        {
+          title: "This folder is not a git repository yet",
+          tone: "plain",
+          buttons: ["Initialize Repository"],
+        },
+      ],
+    },
+  },
+  {
+    name: "commands that are not approved",
+    snapshot: snapshot([folderIn("idle")], {
+      refusal: { uri: PARSER, code: "not-allowed", text: "Run ralph allow", claims: CLAIMS },
+    }),
+    expected: {
+      views: ["loop", "plan"],
+      status: show("$(warning) Ralph needs you", "warning"),
+      badge: 1,
+      headline: "No loop has run here",
+      cards: [
+        {
+          title: "This repository wants to run a command you haven't approved",
+          tone: "warning",
+          text: /^A repository's own commands run only after you have seen them\./,
+          buttons: ["agent.sh", "Allow and Start", "Not Now"],
+        },
+      ],
+      buttons: ["Start loop"],
+    },
+  },
+  {
+    name: "an agent that is not there",
+    snapshot: snapshot([folderIn("idle")], {
+      refusal: { uri: PARSER, code: "agent-unavailable", text: "Claude was not found on PATH" },
+    }),
+    expected: {
+      views: ["loop", "plan"],
+      status: show("$(warning) Ralph needs you", "warning"),
+      badge: 1,
+      headline: "No loop has run here",
+      cards: [
+        {
+          title: "The agent was not found",
+          tone: "warning",
+          text: /^Claude was not found on PATH$/,
+          buttons: ["Start With…", "Open Configuration", "Try Again", "Not Now"],
+        },
+      ],
+      buttons: ["Start loop"],
     },
   },
   {
@@ -294,11 +368,10 @@ const OF_THE_WINDOW: readonly Sample[] = [
     name: "not trusted, nothing set up",
     snapshot: snapshot([bareFolder()], { trusted: false }),
     expected: {
-      views: ["plan"],
-      welcome: ["Manage Trust"],
+      views: ["loop"],
       status: undefined,
       headline: "",
-      cards: [],
+      cards: [{ title: "Restricted mode", tone: "plain", buttons: ["Manage Trust"] }],
     },
   },
   {
@@ -307,34 +380,57 @@ const OF_THE_WINDOW: readonly Sample[] = [
       server: { kind: "installing", step: "creating an environment with Python 3.12" },
     }),
     expected: {
-      views: ["loop", "plan"],
+      views: ["loop"],
+      first: { hint: "", ready: false },
       status: { text: "$(sync~spin) Ralph: setting up", click: "showOutput" },
       headline: "",
       cards: [
         {
-          title: "Setting up",
+          title: "One-time setup",
           tone: "active",
-          text: /^creating an environment with Python 3\.12…$/,
+          text: /^Creating an environment with Python 3\.12…$/,
           buttons: ["Show Output"],
         },
       ],
     },
   },
   {
-    name: "server missing",
+    name: "server not set up yet",
     snapshot: snapshot([unknownFolder()], {
-      server: { kind: "missing", why: "Python 3.11 or newer was not found.", remedy: "install" },
+      server: { kind: "missing", why: "It is installed once.", remedy: "install" },
     }),
     expected: {
-      views: ["loop", "plan"],
-      status: show("$(error) Ralph: no server", "error"),
+      views: ["loop"],
+      first: { hint: "", ready: false },
+      status: undefined,
       headline: "",
       cards: [
         {
-          title: "Server unavailable",
+          title: "One-time setup",
+          tone: "plain",
+          text: /^It is installed once\.$/,
+          buttons: ["Set Up", "Other Ways…"],
+        },
+      ],
+    },
+  },
+  {
+    name: "a set-up that failed",
+    snapshot: snapshot([unknownFolder()], {
+      server: { kind: "missing", why: "The disk is full.", remedy: "install", attempted: true },
+    }),
+    expected: {
+      views: ["loop"],
+      first: { hint: "", ready: false },
+      status: show("$(error) Ralph: no server", "error"),
+      badge: 1,
+      headline: "",
+      cards: [
+        {
+          title: "Setup did not finish",
           tone: "bad",
-          text: /^Python 3\.11 or newer was not found\.$/,
-          buttons: ["Install…", "Select Python…", "Show Output"],
+          text: /^The disk is full\.$/,
+          buttons: ["Set Up", "Other Ways…"],
         },
       ],
     },
@@ -345,6 +441,7 @@ const OF_THE_WINDOW: readonly Sample[] = [
     expected: {
       views: ALL,
       status: show("$(error) Ralph: no server", "error"),
+      badge: 1,
       headline: "Running",
       cards: [
         {

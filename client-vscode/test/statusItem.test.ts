@@ -153,7 +153,7 @@ describe("the server", () => {
 
   test.each([
     { kind: "failed", why: "it died" } as const,
-    { kind: "missing", why: "no Python", remedy: "python" } as const,
+    { kind: "missing", why: "no Python", remedy: "python", attempted: true } as const,
   ])("is $kind", (server) => {
     const shown = statusItem(snapshot([folder()], { server }), OPTIONS);
     assert.equal(shown?.text, "$(error) Ralph: no server");

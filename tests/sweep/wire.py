@@ -20,7 +20,10 @@ from tests.sweep.violations import Kind, require
 GOLDEN = ROOT / "tests" / "golden" / "methods"
 NOT_SENT = {"ralph/start", "ralph/proposePlan"}
 """Requests that start programs by design; they are swept by ``kills`` and ``agents``."""
-SLOW = {"ralph/setupChoices", "ralph/rollback", "ralph/answer"}
+SLOW = {
+    *("ralph/setupChoices", "ralph/rollback", "ralph/answer"),
+    *("ralph/claims", "ralph/allow", "ralph/demo"),
+}
 """Requests that take a second each, for they look for programs or ask git; sent less often."""
 ENDS = {"shutdown", "exit", "initialize"}
 BATCH = 100

@@ -39,6 +39,7 @@ export const FOLDER_NEEDS = {
   openDecide: "run",
   openPrompt: "any",
   setup: "any",
+  initRepository: "any",
 } as const satisfies Readonly<Record<string, Need>>;
 export type FolderCommandId = keyof typeof FOLDER_NEEDS;
 
@@ -68,12 +69,15 @@ export const OPTION_COMMAND_IDS = [
 export const WINDOW_COMMAND_IDS = [
   "chooseFolder",
   "demo",
+  "allowAndStart",
+  "dismiss",
   "readAsText",
   "walkthrough",
   "showOutput",
   "restartServer",
   "installServer",
   "selectPython",
+  "otherWays",
   "getPython",
   "getGit",
   "copyCommand",

@@ -10,27 +10,24 @@ import * as vscode from "vscode";
 import type { Answers } from "../answer/answers";
 import type { ReplyResult, Requests, StartParams, Verb } from "../generated/protocol";
 import { t } from "../l10n";
-import { Refusal, type Connection } from "../server/connection";
+import { Refusal, toRefusal, type Connection } from "../server/connection";
 import { argumentsOf, isBlocked, type FolderSnapshot, type StartRefusal } from "../state/snapshot";
 import type { Files } from "./files";
 
 /** Arguments as a lens or a button brings them: plain JSON that nobody has looked at. */
 export type Given = Readonly<Record<string, unknown>>;
 
-/** What needs a terminal. */
-export interface Terminals {
-  run(title: string, words: readonly string[], folder: vscode.Uri | undefined): Promise<void>;
-}
-
 export class Orders {
+  /** What was refused last, once more. */
+  private again: (() => Promise<unknown>) | undefined;
+
   constructor(
     private readonly connection: Connection,
     private readonly files: Files,
-    private readonly terminals: Terminals,
     private readonly log: vscode.LogOutputChannel,
     /** Made later, since answering needs orders too. */
     private readonly answers: () => Answers,
-    /** Notified of what a start lacked, or that the next one begins. */
+    /** Shows what a start lacked; or none, as the next one begins. */
     private readonly lacks: (refusal: StartRefusal | undefined) => void,
     /** Notified where a run is being started, and with none where it was refused. */
     private readonly starting: (uri: string | undefined) => void,
@@ -48,7 +45,7 @@ export class Orders {
         await this.start(folder, typeof given["task"] === "string" ? { task: given["task"] } : {});
         break;
       case "pause":
-        await this.ask("ralph/pause", { workspace });
+        await this.ask("ralph/pause", { workspace }, folder);
         break;
       case "stop":
         await this.ask("ralph/stop", { workspace, now: given["now"] === true });
@@ -58,11 +55,11 @@ export class Orders {
           // The user who says that a blocker is gone is asked what they did, as the loop wants to know.
           await this.answers().answer(folder, "blocked", given["fromPlan"] === true);
         } else {
-          await this.ask("ralph/resume", { workspace, continue: goOn });
+          await this.ask("ralph/resume", { workspace, continue: goOn }, folder);
         }
         break;
       case "reset":
-        await this.ask("ralph/reset", { workspace, continue: goOn });
+        await this.ask("ralph/reset", { workspace, continue: goOn }, folder);
         break;
       case "answer":
         if (typeof given["text"] === "string") {
@@ -91,14 +88,51 @@ export class Orders {
   async start(folder: FolderSnapshot, wishes: StartParams): Promise<void> {
     this.lacks(undefined);
     this.starting(folder.uri);
-    const reply = await vscode.window.withProgress(
+    await vscode.window.withProgress(
       { location: vscode.ProgressLocation.Window, title: t("Ralph: starting") },
-      async () => await this.ask("ralph/start", { workspace: folder.uri, ...wishes }, folder),
+      async () => {
+        try {
+          const reply = await this.connection.request("ralph/start", {
+            workspace: folder.uri,
+            ...wishes,
+          });
+          this.log.info(`ralph/start: ${reply.text}`);
+          await this.connection.subscribeAll();
+        } catch (error) {
+          this.starting(undefined);
+          this.again = () => this.start(folder, wishes);
+          await this.refuse(folder, error);
+        }
+      },
     );
-    if (reply?.accepted === true) {
-      await this.connection.subscribeAll();
-    } else {
-      this.starting(undefined);
+  }
+
+  /** Do again what was refused, or start the loop. */
+  async retry(folder?: FolderSnapshot): Promise<void> {
+    const { again } = this;
+    this.again = undefined;
+    this.lacks(undefined);
+    if (again !== undefined) {
+      await again();
+    } else if (folder !== undefined) {
+      await this.start(folder, {});
+    }
+  }
+
+  /** The card of what was refused; commands that are not approved are shown in it. */
+  async refuse(folder: FolderSnapshot, error: unknown): Promise<void> {
+    const { code, message } = toRefusal(error);
+    this.log.warn(`${code}: ${message}`);
+    const refusal: StartRefusal = { uri: folder.uri, code, text: upperFirst(message) };
+    if (code !== "not-allowed") {
+      this.lacks(refusal);
+      return;
+    }
+    try {
+      const claims = await this.connection.request("ralph/claims", { workspace: folder.uri });
+      this.lacks({ ...refusal, claims });
+    } catch (failure) {
+      this.lacks({ ...refusal, text: upperFirst(toRefusal(failure).message) });
     }
   }
 
@@ -127,10 +161,7 @@ export class Orders {
     if (picked === undefined) {
       return;
     }
-    if (code === "not-allowed") {
-      const uri = folder === undefined ? undefined : vscode.Uri.parse(folder.uri);
-      await this.terminals.run("allow", ["allow"], uri);
-    } else if (code === "read-only") {
+    if (code === "read-only") {
       await vscode.commands.executeCommand("workbench.trust.manage");
     } else if (code === "git-missing") {
       await vscode.commands.executeCommand("ralphLoop.getGit");
@@ -161,10 +192,11 @@ export class Orders {
     } catch (error) {
       const refusal = error instanceof Refusal ? error : new Refusal(String(error), "failed");
       this.log.warn(`${name}: ${refusal.message}`);
-      const { code, message: text } = refusal;
-      if (folder !== undefined && (code === "git-missing" || code === "agent-unavailable")) {
-        // The Loop view shows it, with what helps, until the next start.
-        this.lacks({ uri: folder.uri, code, text: upperFirst(text) });
+      const { code } = refusal;
+      if (folder !== undefined && IN_A_CARD.has(code)) {
+        this.again = () => this.ask(name, params, folder);
+        await this.refuse(folder, refusal);
+        return undefined;
       }
       // Not awaited: it stays until the user dismisses it.
       void this.showError(refusal.message, refusal.code, folder);
@@ -172,6 +204,9 @@ export class Orders {
     }
   }
 }
+
+/** Refusals of an order that takes up a run: what a start would lack as well. */
+const IN_A_CARD: ReadonlySet<string> = new Set(["not-allowed", "git-missing", "agent-unavailable"]);
 
 /** The requests that are orders. */
 type Asked = {
@@ -181,8 +216,6 @@ type Asked = {
 /** The button that helps, by the server's name of what is wrong. */
 function helpOf(code: string): string | undefined {
   switch (code) {
-    case "not-allowed":
-      return t("Review and Allow in Terminal");
     case "read-only":
       return t("Manage Trust");
     case "workspace-busy":

@@ -1,33 +1,31 @@
-/** What a command says while nobody would carry it out: why, and what helps. */
+/** What a command does while nobody would carry it out: it waits for what comes, or says why not. */
 
 import * as vscode from "vscode";
 
 import { t } from "../l10n";
 import type { ServerHealth } from "../state/snapshot";
-import { noticeOfServer } from "../state/notice";
-import type { PageCommand } from "../webview/messages";
+import type { Store } from "../state/store";
 
-/** While there is no server. */
-export async function askServer(health: ServerHealth): Promise<void> {
-  switch (health.kind) {
-    case "ok":
-      break;
-    case "starting":
-      void vscode.window.showInformationMessage(
-        t("Ralph's server is starting. Try again in a moment."),
-      );
-      break;
-    case "installing":
-      void vscode.window.showInformationMessage(t("Ralph is being set up: {0}.", health.step));
-      break;
-    case "missing":
-    case "failed": {
-      // The same words and buttons as in the Loop view.
-      const { text, buttons } = noticeOfServer(health, false);
-      await offer(text, buttons);
-      break;
-    }
+/** The server's health once it is neither starting nor being installed, with progress until then. */
+export async function whenServed(store: Store): Promise<ServerHealth> {
+  const isComing = ({ kind }: ServerHealth): boolean =>
+    kind === "starting" || kind === "installing";
+  const { server } = store.snapshot;
+  if (!isComing(server)) {
+    return server;
   }
+  return await vscode.window.withProgress(
+    { location: vscode.ProgressLocation.Window, title: t("Ralph: starting") },
+    () =>
+      new Promise<ServerHealth>((resolve) => {
+        const listening = store.onDidChange((after) => {
+          if (!isComing(after.server)) {
+            listening.dispose();
+            resolve(after.server);
+          }
+        });
+      }),
+  );
 }
 
 /** In a folder that is not trusted. */
@@ -41,18 +39,5 @@ export async function askTrust(): Promise<void> {
   );
   if (picked === title) {
     await vscode.commands.executeCommand("workbench.trust.manage");
-  }
-}
-
-async function offer(
-  why: string,
-  buttons: readonly { readonly title: string; readonly command: PageCommand }[],
-): Promise<void> {
-  const picked = await vscode.window.showErrorMessage(why, ...buttons.map(({ title }) => title));
-  const command = buttons.find(({ title }) => title === picked)?.command;
-  if (command === "serverSettings") {
-    await vscode.commands.executeCommand("workbench.action.openSettings", "ralphLoop.server");
-  } else if (command !== undefined) {
-    await vscode.commands.executeCommand(`ralphLoop.${command}`);
   }
 }

@@ -22,7 +22,7 @@ import {
   type FolderCommandId,
   type WindowCommandId,
 } from "./ids";
-import { askServer, askTrust } from "./serverDown";
+import { askTrust, whenServed } from "./serverDown";
 import type { Given } from "./orders";
 import { openHintsCommit, ROW_COMMANDS } from "./rowCommands";
 import { askHowToStart } from "./startWith";
@@ -91,6 +91,7 @@ const FOLDER_COMMANDS: Readonly<Record<FolderCommandId, FolderCommand>> = {
   openDecide: ({ files }, folder) => files.openDecide(folder),
   openPrompt: ({ files }, folder) => files.openPrompt(folder),
   setup: ({ wizard }, folder) => wizard.open(folder),
+  initRepository: ({ firstSteps }, folder) => firstSteps.initRepository(folder),
 };
 
 const WINDOW_COMMANDS: Readonly<Record<WindowCommandId, WindowCommand>> = {
@@ -100,7 +101,16 @@ const WINDOW_COMMANDS: Readonly<Record<WindowCommandId, WindowCommand>> = {
       store.apply({ kind: "chosen", uri: folder.uri });
     }
   },
-  demo: (tools) => tools.demo(),
+  demo: async (tools) => {
+    if (await isServed(tools)) {
+      await tools.demo();
+    }
+  },
+  allowAndStart: ({ firstSteps }) => firstSteps.allowAndStart(),
+  dismiss: ({ store }) => {
+    store.apply({ kind: "refused", refusal: undefined });
+    return Promise.resolve();
+  },
   readAsText: (tools) => tools.readAsText(),
   walkthrough: async () => {
     await vscode.commands.executeCommand("workbench.action.openWalkthrough", WALKTHROUGH, false);
@@ -112,6 +122,7 @@ const WINDOW_COMMANDS: Readonly<Record<WindowCommandId, WindowCommand>> = {
   restartServer: ({ connection }) => connection.restart(),
   installServer: (tools) => tools.installServer(),
   selectPython: (tools) => tools.selectPython(),
+  otherWays: (tools) => tools.otherWays(),
   getPython: async () => {
     await vscode.env.openExternal(vscode.Uri.parse(PYTHON_PAGE));
   },
@@ -203,10 +214,11 @@ async function folderFor({ store, connection }: Tools, uri: string): Promise<Fol
 }
 
 /** Whether there is a server; if not, that is said, with what helps. */
-async function isServed({ store }: Tools): Promise<boolean> {
-  const { server } = store.snapshot;
+async function isServed(tools: Tools): Promise<boolean> {
+  const server = await whenServed(tools.store);
   if (server.kind !== "ok") {
-    await askServer(server);
+    // The card says what is missing, and does it.
+    await tools.reveal();
   }
   return server.kind === "ok";
 }

@@ -11,6 +11,7 @@ import type { Store } from "../state/store";
 import type { Node } from "../trees/nodes";
 import type { Setup } from "../wizard/load";
 import type { Files } from "./files";
+import type { FirstSteps } from "./firstSteps";
 import type { Orders } from "./orders";
 
 /** What commands work with. */
@@ -21,6 +22,7 @@ export interface Tools {
   readonly files: Files;
   readonly answers: Answers;
   readonly wizard: Setup;
+  readonly firstSteps: FirstSteps;
   readonly changes: Changes;
   readonly rollback: Rollback;
   readonly log: vscode.LogOutputChannel;
@@ -31,6 +33,9 @@ export interface Tools {
   selectPython(): Promise<void>;
   copyCommand(): Promise<void>;
   installServer(): Promise<void>;
+  otherWays(): Promise<void>;
+  /** Show the Loop view, whose card says what is missing. */
+  reveal(): Promise<void>;
 }
 
 /** A command that is about a folder; `target` is the row or what else it was called on. */

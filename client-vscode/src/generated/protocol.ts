@@ -58,6 +58,8 @@ export interface AgentChoice {
   readonly detail: string;
   /** Whether the repository brings its command, which is not approved yet. */
   readonly needsAllow: boolean;
+  /** Whether its cost is known, so that a limit of cost can be held. */
+  readonly reportsCost: boolean;
 }
 
 /** How one agent is started. */
@@ -186,6 +188,14 @@ export interface AgentStarted {
   readonly dialect?: Dialect;
   /** The model it was given; Absent: its own choice. */
   readonly model?: string;
+}
+
+/** Approve what was shown; refused if anything of it has changed since. */
+export interface AllowParams {
+  /** URI of the workspace folder that is meant; it may be left out where only one is open. */
+  readonly workspace?: string;
+  /** The `digest` of the claims that the user saw. */
+  readonly shown: string;
 }
 
 /** Answer the open question. */
@@ -454,6 +464,21 @@ export interface CircuitBreakerStateChange {
   readonly breaker: Breaker;
 }
 
+/** One command, script or prompt that the repository would have run. */
+export interface ClaimView {
+  /** A setting such as `agents.command`, the path of a file, or `verify: ` with a command. */
+  readonly key: string;
+  /** The setting or the file's content, cut where it is long; empty for a file git ignores. */
+  readonly text: string;
+  /** Whether `text` is not all of it. */
+  readonly cut: boolean;
+  /** The file with all of it, relative to the work tree's root. */
+  readonly path?: string;
+  readonly allowed: boolean;
+  /** What it runs that no approval covers, in words. */
+  readonly notCovered: readonly string[];
+}
+
 /** Claims of an agent about one iteration: shown beside the evidence, never used as such. */
 export interface Claims {
   readonly hasStatusBlock: boolean;
@@ -465,6 +490,20 @@ export interface Claims {
   readonly clarificationWords: readonly string[];
   /** 50 for a status block and 10 for each completion phrase. */
   readonly confidence: number;
+}
+
+/** Ask what this repository brings that would run, and what of it is approved. */
+export interface ClaimsParams {
+  /** URI of the workspace folder that is meant; it may be left out where only one is open. */
+  readonly workspace?: string;
+}
+
+/** What the repository brings, and the digest of all that is shown. */
+export interface ClaimsResult {
+  /** Whether nothing is left to approve. */
+  readonly allowed: boolean;
+  readonly digest: string;
+  readonly claims: readonly ClaimView[];
 }
 
 /** A command was taken. */
@@ -683,6 +722,24 @@ export interface Config {
   readonly plan: PlanConfig;
 }
 
+/** Write a setting of the loop into the work tree's configuration, or into the user's own. */
+export interface ConfigureParams {
+  /** URI of the workspace folder that is meant; it may be left out where only one is open. */
+  readonly workspace?: string;
+  /** With dots, such as `timeouts.iteration`. */
+  readonly key: string;
+  /** As it would be typed; without it the setting is removed. */
+  readonly value?: string;
+  /** Whether it is for all of the user's repositories. */
+  readonly user?: boolean;
+}
+
+/** What was written, and where. */
+export interface ConfigureResult {
+  /** In words for the user. */
+  readonly text: string;
+}
+
 /** What the counts of one record cover. */
 export const COUNTINGS = [
   /** Only this record, so they are added up. */
@@ -746,6 +803,22 @@ export interface CurrentIteration {
   readonly takenUpAt?: string;
   /** Kinds that were already reported, so that settling it again reports nothing twice. */
   readonly told: readonly string[];
+}
+
+/**
+ * Create the sample project in a new temporary folder; nothing is started.
+ *
+ * It needs no work tree, so `workspace` is not looked at.
+ */
+export interface DemoParams {
+  /** URI of the workspace folder that is meant; it may be left out where only one is open. */
+  readonly workspace?: string;
+}
+
+/** The sample project: a git repository with a plan, ready to be started. */
+export interface DemoResult {
+  /** Its path. */
+  readonly folder: string;
 }
 
 /** How an agent writes what it prints. */
@@ -2620,6 +2693,11 @@ export interface SetupParams {
   readonly items?: readonly DraftItem[];
   /** The plan to use if it exists already; items are added to it. */
   readonly existingPlan?: string;
+  /**
+   * Without `items`, whether the description itself is the plan's first task, or its tasks where
+   * it is a list.
+   */
+  readonly itemsFromDescription?: boolean;
   /** The request of the profile `issue`: a file, or an issue such as `owner/name#123`. */
   readonly issue?: string;
   /** Whether the files are only shown. */
@@ -3221,6 +3299,10 @@ export interface Requests {
   "ralph/validateSetup": { params: ValidateSetupParams; result: ValidateSetupResult };
   "ralph/proposePlan": { params: ProposePlanParams; result: ProposePlanResult };
   "ralph/setup": { params: SetupParams; result: SetupResult };
+  "ralph/claims": { params: ClaimsParams; result: ClaimsResult };
+  "ralph/allow": { params: AllowParams; result: ClaimsResult };
+  "ralph/demo": { params: DemoParams; result: DemoResult };
+  "ralph/configure": { params: ConfigureParams; result: ConfigureResult };
 }
 
 /** Every notification of ours. */
@@ -3230,3 +3312,29 @@ export interface Notifications {
   "ralph/messages": { params: MessagesParams };
   "ralph/view": { params: ViewParams };
 }
+
+/** Settings of the loop, by their names in VS Code: their keys in a config file. */
+export const LOOP_SETTINGS = {
+  "ralphLoop.run.agent": "agent",
+  "ralphLoop.run.models.every": "models.every",
+  "ralphLoop.run.maxIterations": "max_iterations",
+  "ralphLoop.run.maxDuration": "max_duration",
+  "ralphLoop.run.maxCostUsd": "max_cost_usd",
+  "ralphLoop.run.maxTokens": "max_tokens",
+  "ralphLoop.run.timeouts.iteration": "timeouts.iteration",
+  "ralphLoop.run.timeouts.idle": "timeouts.idle",
+  "ralphLoop.run.onTimeout": "on_timeout",
+  "ralphLoop.run.onHalt": "on_halt",
+  "ralphLoop.run.commits": "commits",
+  "ralphLoop.run.push": "push",
+  "ralphLoop.run.onValidateFail": "on_validate_fail",
+  "ralphLoop.run.breaker.noProgressOpen": "breaker.no_progress_open",
+  "ralphLoop.run.breaker.sameErrorOpen": "breaker.same_error_open",
+  "ralphLoop.run.breaker.failingTestsOpen": "breaker.failing_tests_open",
+  "ralphLoop.run.maxStuck": "max_stuck",
+  "ralphLoop.run.optional": "optional",
+  "ralphLoop.run.sandbox.kind": "sandbox.kind",
+  "ralphLoop.run.notify.github": "notify.github",
+  "ralphLoop.run.notify.quiet": "notify.quiet",
+  "ralphLoop.run.notify.costUsd": "notify.cost_usd",
+} as const;

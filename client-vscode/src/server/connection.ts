@@ -24,7 +24,7 @@ import type { FoundServer, Lookup } from "./lookup";
 import { firstLine, Refusal, toRefusal } from "./refusal";
 import { Restarts } from "./restarts";
 
-export { Refusal };
+export { Refusal, toRefusal };
 
 /** Milliseconds for the first answer: what it reads before comes from a disk that may sleep. */
 const ANSWERS_WITHIN = 60_000;
@@ -196,10 +196,8 @@ export class Connection implements vscode.Disposable {
       return;
     }
     if (lookup.kind === "missing") {
-      const { why, remedy, command } = lookup;
-      this.log.warn(why);
-      const how = command === undefined ? {} : { command };
-      this.store.apply({ kind: "server", health: { kind: "missing", why, remedy, ...how } });
+      this.log.warn(lookup.why);
+      this.store.apply({ kind: "server", health: lookup });
       return;
     }
     this.foundServer = lookup.found;
@@ -325,6 +323,10 @@ export class Connection implements vscode.Disposable {
       // A folder that is no repository has no loop; its views say so.
       this.subscribed.delete(uri);
       this.log.info(`nothing is told of ${uri}: ${firstLine(error)}`);
+      const { code, message: text } = toRefusal(error);
+      if (code !== "no-server") {
+        this.store.apply({ kind: "unreported", uri, problem: { code, text } });
+      }
     }
   }
 

@@ -120,7 +120,7 @@ async function make(
     return {
       kind: "missing",
       why: t(
-        "The server is not installed yet. Install it with pip once, or set ralphLoop.server.path.",
+        "Ralph's server is installed once, in a separate environment. This downloads about 10 MB from your pip package index.",
       ),
       remedy: "install",
       command: installCommand(plan),

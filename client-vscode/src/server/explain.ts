@@ -108,7 +108,8 @@ function setting(why: string): Lookup {
 }
 
 function install(why: string, attempt: Attempt): Lookup {
-  return { kind: "missing", why, remedy: "install", command: installCommand(attempt) };
+  const command = installCommand(attempt);
+  return { kind: "missing", why, remedy: "install", command, attempted: true };
 }
 
 /** Of what a tool printed: its last word says what went wrong. */

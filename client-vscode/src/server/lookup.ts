@@ -33,6 +33,8 @@ export type Lookup =
       readonly remedy: Remedy;
       /** The command that fixes it, typed into a terminal. */
       readonly command?: string;
+      /** An attempt to install it failed. */
+      readonly attempted?: boolean;
     };
 
 export interface LookupSettings {

@@ -13,6 +13,9 @@ export class Refusal extends Error {
 
 /** What came instead of an answer, in words. */
 export function toRefusal(error: unknown): Refusal {
+  if (error instanceof Refusal) {
+    return error;
+  }
   if (isResponseError(error)) {
     const data = error.data as { code?: unknown } | null | undefined;
     return new Refusal(error.message, typeof data?.code === "string" ? data.code : "failed");

@@ -31,6 +31,10 @@ import { whyNot } from "./python";
 /** The key under which it is kept that pip may ask its index: the user is asked once. */
 const MAY_USE_INDEX = "server.mayUseIndex";
 
+/** Another way to a server than the card's button. */
+export type OtherWay =
+  "restartServer" | "selectPython" | "copyCommand" | "serverSettings" | "showOutput";
+
 export class SetUp implements Lookups, vscode.Disposable {
   /** Ends what is being installed when the window closes. */
   private readonly closing = new AbortController();
@@ -81,27 +85,35 @@ export class SetUp implements Lookups, vscode.Disposable {
     return true;
   }
 
-  /** Ask before pip goes to its index; whether it may. What was answered holds for updates too. */
-  async mayUseIndex(): Promise<boolean> {
-    const install = {
-      label: `$(cloud-download) ${t("Install with pip")}`,
-      detail: t("Downloads what the server needs from your pip package index. Asked only once."),
-    };
-    const copy = {
-      label: `$(copy) ${t("Copy the command instead")}`,
-      detail: t("Install ralph-ls yourself, then set ralphLoop.server.path."),
-    };
-    const picked = await vscode.window.showQuickPick([install, copy], {
-      title: t("Install Ralph's server in a separate environment"),
-      ignoreFocusOut: true,
-    });
-    if (picked === copy) {
-      await this.copyCommand();
-    }
-    if (picked === install) {
-      await this.context.globalState.update(MAY_USE_INDEX, true);
-    }
-    return picked === install;
+  /** The user pressed the button of the card that says what pip would fetch: this holds for updates. */
+  async allowIndex(): Promise<void> {
+    await this.context.globalState.update(MAY_USE_INDEX, true);
+  }
+
+  /** The other ways to a server; the command of the one that was chosen. */
+  async otherWays(): Promise<OtherWay | undefined> {
+    const { server } = this.store.snapshot;
+    const canCopy = server.kind === "missing" && server.command !== undefined;
+    const ways: readonly (vscode.QuickPickItem & { readonly way: OtherWay })[] = [
+      { way: "restartServer", label: `$(refresh) ${t("Try Again")}` },
+      { way: "selectPython", label: `$(search) ${t("Select Python…")}` },
+      ...(canCopy
+        ? [
+            {
+              way: "copyCommand" as const,
+              label: `$(copy) ${t("Copy the command")}`,
+              detail: server.command,
+            },
+          ]
+        : []),
+      {
+        way: "serverSettings",
+        label: `$(gear) ${t("Use another server")}`,
+        detail: t("Install ralph-ls yourself, then set ralphLoop.server.path."),
+      },
+      { way: "showOutput", label: `$(output) ${t("Show Output")}` },
+    ];
+    return (await vscode.window.showQuickPick(ways, { title: t("One-time setup") }))?.way;
   }
 
   /** The command that fixes it, copied to the clipboard. */

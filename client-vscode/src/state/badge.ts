@@ -1,6 +1,7 @@
 /** The number on the icon of the container: what waits for the user, over all folders. */
 
 import { t } from "../l10n";
+import { clientNeeds } from "./notice";
 import { panelOf, type Snapshot } from "./snapshot";
 
 export interface Badge {
@@ -9,9 +10,11 @@ export interface Badge {
 }
 
 /** None where nobody is waited for: a badge of 0 would still be drawn. */
-export function badge({ folders }: Snapshot): Badge | undefined {
+export function badge(snapshot: Snapshot): Badge | undefined {
+  const { folders } = snapshot;
+  const own = clientNeeds(snapshot);
   const waiting = folders.filter((folder) => (panelOf(folder)?.badge ?? 0) > 0);
-  const value = waiting.reduce((sum, folder) => sum + (panelOf(folder)?.badge ?? 0), 0);
+  const value = waiting.reduce((sum, folder) => sum + (panelOf(folder)?.badge ?? 0), own.length);
   if (value === 0) {
     return undefined;
   }
@@ -20,5 +23,5 @@ export function badge({ folders }: Snapshot): Badge | undefined {
     const headline = panelOf(folder)?.headline ?? "";
     return several ? t("{0}: {1}", folder.name, headline) : headline;
   });
-  return { value, tooltip: words.join(", ") };
+  return { value, tooltip: [...own, ...words].join(", ") };
 }

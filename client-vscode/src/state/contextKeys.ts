@@ -11,6 +11,7 @@ import {
   isSetUp,
   offers,
   panelOf,
+  refusalOf,
   shownFolder,
   type FolderSnapshot,
   type Snapshot,
@@ -44,6 +45,7 @@ export function contextKeys(
     "ralphLoop.can.resolve": snapshot.trusted && any(isBlocked),
     "ralphLoop.canRollBack": snapshot.trusted && any(canRollBack),
     "ralphLoop.hasPlan": shown !== undefined && isSetUp(shown),
+    "ralphLoop.refused": refusalOf(snapshot, shown)?.code ?? "",
     "ralphLoop.shown.live": answers && shown?.state?.live === true,
     "ralphLoop.startablePlans": folders
       .filter((folder) => snapshot.trusted && answers && offers(folder, "start"))

@@ -2,24 +2,55 @@
 
 import type { Panel } from "../generated/protocol";
 import { t } from "../l10n";
+import type { FirstUse } from "../webview/firstUse";
 import type { FolderLine, LoopSnapshot } from "../webview/messages";
 import { noticeOf } from "./notice";
-import { folderOf, isSetUp, panelOf, type FolderSnapshot, type Snapshot } from "./snapshot";
+import {
+  folderOf,
+  isFresh,
+  isSetUp,
+  panelOf,
+  type FolderSnapshot,
+  type Snapshot,
+} from "./snapshot";
 
-export function loopSnapshot(snapshot: Snapshot, folder: FolderSnapshot): LoopSnapshot {
+/** Where no folder is open there is only what helps. */
+export function loopSnapshot(snapshot: Snapshot, folder: FolderSnapshot | undefined): LoopSnapshot {
   const notice = noticeOf(snapshot);
+  const firstUse = folder === undefined ? undefined : firstUseOf(snapshot, folder);
   return {
-    workspace: folder.uri,
-    name: snapshot.folders.length > 1 ? folder.name : "",
-    receivedAt: folder.receivedAt,
-    starting: folderOf(snapshot, snapshot.starting)?.uri === folder.uri,
+    workspace: folder?.uri ?? "",
+    name: snapshot.folders.length > 1 ? (folder?.name ?? "") : "",
+    receivedAt: folder?.receivedAt ?? 0,
+    starting: folder !== undefined && folderOf(snapshot, snapshot.starting)?.uri === folder.uri,
     folders:
       snapshot.folders.length > 1
-        ? snapshot.folders.map((each) => folderLine(each, each.uri === folder.uri))
+        ? snapshot.folders.map((each) => folderLine(each, each.uri === folder?.uri))
         : [],
     canAct: snapshot.trusted && snapshot.server.kind === "ok",
-    ...(folder.state === undefined ? {} : { state: folder.state }),
+    // Where there is nothing to show yet, a card is all there is.
+    ...(folder?.state === undefined || (!snapshot.trusted && isFresh(folder))
+      ? {}
+      : { state: folder.state }),
     ...(notice === undefined ? {} : { notice }),
+    ...(firstUse === undefined ? {} : { firstUse }),
+  };
+}
+
+/** The form, wherever there is no loop yet: it can be filled while the server is being set up. */
+function firstUseOf(snapshot: Snapshot, folder: FolderSnapshot): FirstUse | undefined {
+  const { server, trusted, beginning } = snapshot;
+  const isPreparing = server.kind === "missing" || server.kind === "installing";
+  const isOffered = isFresh(folder) || folder.problem?.code === "workspace-missing";
+  if (!trusted || !(isOffered || (isPreparing && folder.state === undefined))) {
+    return undefined;
+  }
+  const { choices } = folder;
+  return {
+    agents: choices?.agents.filter(({ name }) => name !== "demo"),
+    agent: choices?.defaults.agent ?? "",
+    ready: server.kind === "ok" && isFresh(folder),
+    beginning: beginning === folder.uri,
   };
 }
 

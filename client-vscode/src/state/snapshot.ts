@@ -5,7 +5,13 @@
  * about a run: what can be done, the server says.
  */
 
-import type { Panel, StateResult, Verb } from "../generated/protocol";
+import type {
+  ClaimsResult,
+  Panel,
+  SetupChoicesResult,
+  StateResult,
+  Verb,
+} from "../generated/protocol";
 
 /** How the language server is. */
 export type ServerHealth =
@@ -18,6 +24,8 @@ export type ServerHealth =
       readonly remedy: Remedy;
       /** The command that fixes it, typed into a terminal. */
       readonly command?: string;
+      /** An attempt to install it failed: the user is needed, and not only for the first step. */
+      readonly attempted?: boolean;
     }
   | { readonly kind: "failed"; readonly why: string };
 
@@ -33,13 +41,23 @@ export interface FolderSnapshot {
   readonly state: StateResult | undefined;
   /** When that came, in milliseconds since the epoch. */
   readonly receivedAt: number;
+  /** Why the server reports nothing of it, such as that it is no repository. */
+  readonly problem?: FolderProblem | undefined;
+  /** What can be chosen where nothing is set up yet, once it is known. */
+  readonly choices?: SetupChoicesResult | undefined;
 }
 
-/** A program that a start needs is not on the machine. */
-export interface StartRefusal {
-  readonly uri: string;
-  readonly code: "git-missing" | "agent-unavailable";
+/** What the server refused, by its own name for it. */
+export interface FolderProblem {
+  readonly code: string;
   readonly text: string;
+}
+
+/** Why a loop did not start here; shown until the next attempt. */
+export interface StartRefusal extends FolderProblem {
+  readonly uri: string;
+  /** What the repository brings that would run, where the user has not approved it. */
+  readonly claims?: ClaimsResult;
 }
 
 /** All of it. */
@@ -54,6 +72,8 @@ export interface Snapshot {
   readonly refusal: StartRefusal | undefined;
   /** URI of the folder in which a run is being started, until it is seen or refused. */
   readonly starting: string | undefined;
+  /** The folder in which a first loop is being set up and started. */
+  readonly beginning: string | undefined;
   /** URI of the folder with the active editor's document. */
   readonly active: string | undefined;
   /** URI of the folder that the user picked, until another one becomes active. */
@@ -82,6 +102,9 @@ export type Change =
   | { readonly kind: "refused"; readonly refusal: StartRefusal | undefined }
   /** A start was asked for here, or came to nothing. */
   | { readonly kind: "starting"; readonly uri: string | undefined }
+  | { readonly kind: "unreported"; readonly uri: string; readonly problem: FolderProblem }
+  | { readonly kind: "choices"; readonly uri: string; readonly choices: SetupChoicesResult }
+  | { readonly kind: "beginning"; readonly uri: string | undefined }
   | { readonly kind: "active"; readonly uri: string | undefined }
   | { readonly kind: "chosen"; readonly uri: string }
   | { readonly kind: "trusted" };
@@ -95,6 +118,7 @@ export function emptySnapshot(trusted: boolean): Snapshot {
     others: new Map(),
     refusal: undefined,
     starting: undefined,
+    beginning: undefined,
     active: undefined,
     chosen: undefined,
   };
@@ -110,12 +134,18 @@ export function reduce(snapshot: Snapshot, change: Change): Snapshot {
     case "view": {
       const { uri, state, at } = change;
       const folders = snapshot.folders.map((folder) =>
-        folder.uri === uri ? { ...folder, state, receivedAt: at } : folder,
+        folder.uri === uri ? { ...folder, state, receivedAt: at, problem: undefined } : folder,
       );
       return { ...snapshot, folders, starting: stillStarting(snapshot, uri, state) };
     }
     case "starting":
       return { ...snapshot, starting: change.uri };
+    case "unreported":
+      return withFolder(snapshot, change.uri, { state: undefined, problem: change.problem });
+    case "choices":
+      return withFolder(snapshot, change.uri, { choices: change.choices });
+    case "beginning":
+      return { ...snapshot, beginning: change.uri };
     case "refused":
       return { ...snapshot, refusal: change.refusal };
     case "sameAs": {
@@ -137,7 +167,8 @@ export function reduce(snapshot: Snapshot, change: Change): Snapshot {
     case "chosen":
       return { ...snapshot, chosen: change.uri };
     case "trusted":
-      return { ...snapshot, trusted: true };
+      // The server that is there only reads; another one is started in its place.
+      return { ...snapshot, trusted: true, server: { kind: "starting" } };
   }
 }
 
@@ -183,6 +214,27 @@ export function isSetUp({ state }: FolderSnapshot): boolean {
   return state !== undefined && (state.plan.path !== "" || state.run !== undefined);
 }
 
+/** Whether it is known that nothing is set up here, so that a first loop can be described. */
+export function isFresh(folder: FolderSnapshot): boolean {
+  return folder.state !== undefined && !isSetUp(folder);
+}
+
+/** What was refused and waits for the user, in the folder where it was. */
+export function refusalOf(
+  { refusal }: Snapshot,
+  folder: FolderSnapshot | undefined,
+): StartRefusal | undefined {
+  return refusal?.uri === folder?.uri && folder?.state?.live !== true ? refusal : undefined;
+}
+
+/** Whether the server cannot run, and waits for the user. */
+export function isServerDown({ server }: Snapshot): boolean {
+  return (
+    server.kind === "failed" ||
+    (server.kind === "missing" && (server.attempted === true || server.remedy === "setting"))
+  );
+}
+
 /** Whether the server offers this for the folder now. */
 export function offers(folder: FolderSnapshot, verb: Verb): boolean {
   return panelOf(folder)?.actions.some((action) => action.verb === verb) === true;
@@ -204,6 +256,13 @@ export function isBlocked(folder: FolderSnapshot): boolean {
 /** Whether an iteration of the newest run may be undone, as far as the server has looked. */
 export function canRollBack(folder: FolderSnapshot): boolean {
   return panelOf(folder)?.rows.some((row) => row.canRollBack) === true;
+}
+
+function withFolder(snapshot: Snapshot, uri: string, what: Partial<FolderSnapshot>): Snapshot {
+  const folders = snapshot.folders.map((folder) =>
+    folder.uri === uri ? { ...folder, ...what } : folder,
+  );
+  return { ...snapshot, folders };
 }
 
 /** After folders came or went. One whose work tree was known by a folder that went is separate. */

@@ -3,9 +3,11 @@
 import type { Panel, PanelState } from "../generated/protocol";
 import { count } from "../intl";
 import { t } from "../l10n";
+import { clientNeeds } from "../state/notice";
 import {
   folderOf,
   isBlocked,
+  isServerDown,
   isSetUp,
   offers,
   panelOf,
@@ -66,13 +68,29 @@ export function statusItem(snapshot: Snapshot, options: StatusOptions): StatusMo
   if (options.show === "never") {
     return undefined;
   }
-  const model = ofServer(snapshot) ?? ofFolders(snapshot, options);
+  const model = ofServer(snapshot) ?? ofRefusal(snapshot) ?? ofFolders(snapshot, options);
   return model === undefined || !options.reducedMotion
     ? model
     : { ...model, text: model.text.replace("~spin", "") };
 }
 
-function ofServer({ server, folders }: Snapshot): StatusModel | undefined {
+/** A start that was refused waits for the user, as a question does. */
+function ofRefusal(snapshot: Snapshot): StatusModel | undefined {
+  const [why] = snapshot.trusted ? clientNeeds(snapshot) : [];
+  return why === undefined
+    ? undefined
+    : {
+        text: `$(warning) ${t("Ralph needs you")}`,
+        label: t("Ralph needs you: {0}", why),
+        background: "warning",
+        command: "show",
+        lines: [{ heading: t("Needs you"), text: why }],
+        links: [showLoop()],
+      };
+}
+
+function ofServer(snapshot: Snapshot): StatusModel | undefined {
+  const { server, folders } = snapshot;
   if (folders.length === 0) {
     return undefined;
   }
@@ -88,6 +106,9 @@ function ofServer({ server, folders }: Snapshot): StatusModel | undefined {
       };
     case "missing":
     case "failed":
+      if (!isServerDown(snapshot)) {
+        return undefined;
+      }
       return {
         text: `$(error) ${t("Ralph: no server")}`,
         label: t("Ralph server unavailable: {0}", server.why),

@@ -8,18 +8,31 @@
 
 import type { Tone } from "../generated/protocol";
 import { t } from "../l10n";
+import { drawClaims } from "./claims";
+import { makeForm, updateForm, type FirstUseActions } from "./firstForm";
+import type { Described } from "./firstUse";
 import type { Button, CardModel, FolderTab, Line, LoopModel, Progress, Row } from "./model";
 
 /** What is done with a button that was pressed. */
 export type Press = (button: Button) => void;
+
+/** What else the page does for the user. */
+export interface PageActions extends FirstUseActions {
+  readonly press: Press;
+  /** Open the file of a claim. */
+  readonly openClaim: (key: string) => void;
+  /** What the form held when the page was hidden. */
+  readonly described: Described | undefined;
+}
 
 /** Bring the page up to date. */
 export function draw(
   root: HTMLElement,
   model: LoopModel,
   feed: readonly Line[],
-  press: Press,
+  actions: PageActions,
 ): void {
+  const { press } = actions;
   const answers = model.answers.filter(({ isRedundant }) => !isRedundant);
   root.dataset["state"] = model.state;
   setAttribute(root, "aria-label", model.label);
@@ -54,7 +67,17 @@ export function draw(
       model.cards.length > 0,
       () => tag(root, "div", "cards"),
       (element) => {
-        drawCards(element, model.cards, press);
+        drawCards(element, model.cards, actions);
+      },
+    ],
+    [
+      "first",
+      model.firstUse !== undefined,
+      () => makeForm(root, actions.described, actions),
+      (element) => {
+        if (model.firstUse !== undefined) {
+          updateForm(element, model.firstUse);
+        }
       },
     ],
     [
@@ -150,7 +173,11 @@ function drawProgress(bar: HTMLProgressElement, progress: Progress | undefined):
   }
 }
 
-function drawCards(parent: HTMLElement, cards: readonly CardModel[], press: Press): void {
+function drawCards(
+  parent: HTMLElement,
+  cards: readonly CardModel[],
+  { press, openClaim }: PageActions,
+): void {
   keep(
     parent,
     cards,
@@ -162,6 +189,8 @@ function drawCards(parent: HTMLElement, cards: readonly CardModel[], press: Pres
         tag(parent, "p", "when"),
         tag(parent, "p", "text"),
         tag(parent, "div", "options"),
+        tag(parent, "ul", "claims"),
+        tag(parent, "progress", "busy"),
         tag(parent, "div", "buttons"),
       );
       return card;
@@ -170,7 +199,8 @@ function drawCards(parent: HTMLElement, cards: readonly CardModel[], press: Pres
       setTone(element, card.tone);
       element.classList.toggle("large", card.isLarge);
       setAttribute(element, "aria-label", card.title);
-      const [title, when, text, options, buttons] = element.children as unknown as CardParts;
+      const [title, when, text, options, claims, busy, buttons] =
+        element.children as unknown as CardParts;
       setText(title, card.title);
       setText(when, card.when);
       when.hidden = card.when === "";
@@ -178,6 +208,10 @@ function drawCards(parent: HTMLElement, cards: readonly CardModel[], press: Pres
       text.hidden = card.text === "";
       drawButtons(options, card.options, press);
       options.hidden = card.options.length === 0;
+      drawClaims(claims, card.claims ?? [], openClaim);
+      claims.hidden = card.claims === undefined;
+      setAttribute(busy, "aria-label", card.title);
+      busy.hidden = card.busy !== true;
       drawButtons(buttons, card.buttons, press);
       buttons.hidden = card.buttons.length === 0;
     },
@@ -189,6 +223,8 @@ type CardParts = [
   when: HTMLElement,
   text: HTMLElement,
   options: HTMLElement,
+  claims: HTMLElement,
+  busy: HTMLElement,
   buttons: HTMLElement,
 ];
 

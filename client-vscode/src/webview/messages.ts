@@ -5,20 +5,34 @@
  * It must never know VS Code or the DOM, since both sides import it.
  */
 
-import { VERBS, type Message, type StateResult, type Tone, type Verb } from "../generated/protocol";
+import {
+  VERBS,
+  type ClaimView,
+  type Message,
+  type StateResult,
+  type Tone,
+  type Verb,
+} from "../generated/protocol";
+import { readDescribed, type Described, type FirstUse } from "./firstUse";
 
 /** What the page may ask of VS Code itself, beside the verbs that the server's buttons name. */
 export const PAGE_COMMANDS = [
   "showOutput",
   "restartServer",
   "installServer",
-  "selectPython",
+  "otherWays",
   "getPython",
-  "copyCommand",
   "getGit",
   "startLoop",
   "startWith",
   "openConfig",
+  "openPlan",
+  "setup",
+  "initRepository",
+  "allowAndStart",
+  "dismiss",
+  "demo",
+  "walkthrough",
   "serverSettings",
   "manageTrust",
   "openFolder",
@@ -33,6 +47,10 @@ export interface Notice {
   readonly buttons: readonly { readonly title: string; readonly command: PageCommand }[];
   /** Where nothing new comes any more: when what is shown was reported, in milliseconds. */
   readonly asOf?: number;
+  /** Commands and files that would run, each with its text. */
+  readonly claims?: readonly ClaimView[];
+  /** Whether something is being done about it now. */
+  readonly busy?: boolean;
 }
 
 /** One folder of several, in the overview of all. */
@@ -65,6 +83,8 @@ export interface LoopSnapshot {
   /** False while nobody would carry out an order: no trust, or no server. */
   readonly canAct: boolean;
   readonly notice?: Notice;
+  /** The way to a first loop; none where there is a loop already. */
+  readonly firstUse?: FirstUse;
 }
 
 /** Host to page. */
@@ -89,7 +109,11 @@ export type FromPage =
     }
   | { readonly type: "command"; readonly command: PageCommand }
   /** Show another folder. */
-  | { readonly type: "show"; readonly workspace: string };
+  | { readonly type: "show"; readonly workspace: string }
+  /** Open the file of this claim, which was shown. */
+  | { readonly type: "claim"; readonly key: string }
+  /** Set up and start the first loop. */
+  | { readonly type: "begin"; readonly workspace: string; readonly described: Described };
 
 /** What the page sent, or undefined where it is nothing that a page may send. */
 export function readFromPage(value: unknown): FromPage | undefined {
@@ -114,6 +138,17 @@ export function readFromPage(value: unknown): FromPage | undefined {
     case "show": {
       const { workspace } = value;
       return typeof workspace === "string" ? { type: "show", workspace } : undefined;
+    }
+    case "claim": {
+      const { key } = value;
+      return typeof key === "string" ? { type: "claim", key } : undefined;
+    }
+    case "begin": {
+      const { workspace } = value;
+      const described = readDescribed(value["described"]);
+      return typeof workspace !== "string" || described === undefined
+        ? undefined
+        : { type: "begin", workspace, described };
     }
     default:
       return undefined;

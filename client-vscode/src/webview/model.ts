@@ -9,6 +9,7 @@ import type {
   Action,
   AnswerView,
   Card,
+  ClaimView,
   Fact,
   FileMessage,
   Message,
@@ -18,6 +19,7 @@ import type {
 } from "../generated/protocol";
 import { clockTime, count, fromNow } from "../intl";
 import { t } from "../l10n";
+import type { FirstUse } from "./firstUse";
 import type { FolderLine, LoopSnapshot, PageCommand } from "./messages";
 
 /** A button: what it says, and what it asks for. */
@@ -51,6 +53,10 @@ export interface CardModel {
   /** Whether the loop waits for the user until it is settled. */
   readonly isLarge: boolean;
   readonly buttons: readonly Button[];
+  /** Commands and files that would run, each with its text. */
+  readonly claims?: readonly ClaimView[];
+  /** Whether something is being done about it now. */
+  readonly busy?: boolean;
 }
 
 /** One line of a list of headings and words. */
@@ -88,6 +94,8 @@ export interface LoopModel {
   readonly count: string;
   readonly countLabel: string;
   readonly progress: Progress | undefined;
+  /** The way to a first loop, where there is none. */
+  readonly firstUse?: FirstUse;
   readonly cards: readonly CardModel[];
   readonly buttons: readonly Button[];
   readonly answers: readonly Row[];
@@ -114,17 +122,19 @@ export function loopModel(snapshot: LoopSnapshot, now: number, fresh = true): Lo
   const stale = !fresh || snapshot.notice?.asOf !== undefined;
   const label = snapshot.name === "" ? t("Ralph Loop") : t("Ralph Loop, {0}", snapshot.name);
   const folders = snapshot.folders.map(folderTab);
-  if (panel === undefined) {
+  const { firstUse } = snapshot;
+  if (panel === undefined || firstUse !== undefined) {
     return {
       label,
       folders,
       state: "none",
       tone: "plain",
-      headline: notice === undefined ? t("Looking for a loop…") : "",
+      headline: notice === undefined && firstUse === undefined ? t("Looking for a loop…") : "",
       doing: "",
       count: "",
       countLabel: "",
       progress: undefined,
+      ...(firstUse === undefined ? {} : { firstUse }),
       cards: notice === undefined ? [] : [notice],
       buttons: [],
       answers: [],
@@ -275,16 +285,19 @@ function noticeCard({ notice }: LoopSnapshot, now: number): CardModel | undefine
   if (notice === undefined) {
     return undefined;
   }
-  const { tone, title, text, asOf } = notice;
+  const { tone, title, text, asOf, claims, busy } = notice;
   return {
     ...{ key: "notice", tone, title, text, options: [], isLarge: false },
+    ...(claims === undefined ? {} : { claims }),
+    ...(busy === true ? { busy } : {}),
     when:
       asOf === undefined
         ? ""
         : t("Last update at {0} ({1})", clockTime(asOf, now), fromNow(asOf, now)),
     buttons: notice.buttons.map(({ title, command }, at) => ({
       title,
-      primary: at === 0,
+      // What is being done already asks for nothing.
+      primary: at === 0 && busy !== true,
       enabled: true,
       does: { command },
     })),

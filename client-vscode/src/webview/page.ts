@@ -6,6 +6,7 @@
  */
 
 import { draw } from "./draw";
+import type { Described } from "./firstUse";
 import type { FromPage, LoopSnapshot, ToPage } from "./messages";
 import {
   feedFor,
@@ -28,6 +29,8 @@ export interface Host {
 export interface Memory {
   readonly snapshot?: LoopSnapshot;
   readonly feed: Feed;
+  /** What was typed into the form of a first loop. */
+  readonly described?: Described;
 }
 
 /** The time, and what is done later. */
@@ -95,7 +98,7 @@ export class LoopPage {
       snapshot.state !== undefined || before === undefined || kept === undefined
         ? snapshot
         : { ...snapshot, state: kept, receivedAt: before.receivedAt };
-    this.memory = { snapshot: shown, feed: feedFor(feed, shown) };
+    this.memory = { ...this.memory, snapshot: shown, feed: feedFor(feed, shown) };
   }
 
   private show(): void {
@@ -106,8 +109,25 @@ export class LoopPage {
       return;
     }
     const model = loopModel(snapshot, this.clock.now(), this.fresh);
-    draw(this.root, model, feedLines(feed, snapshot), (button) => {
-      this.press(snapshot, button);
+    const { workspace } = snapshot;
+    draw(this.root, model, feedLines(feed, snapshot), {
+      press: (button) => {
+        this.press(snapshot, button);
+      },
+      openClaim: (key) => {
+        this.host.postMessage({ type: "claim", key });
+      },
+      described: this.memory.described,
+      changed: (described) => {
+        this.memory = { ...this.memory, described };
+        this.host.setState(this.memory);
+      },
+      begin: (described) => {
+        this.host.postMessage({ type: "begin", workspace, described });
+      },
+      command: (command) => {
+        this.host.postMessage({ type: "command", command });
+      },
     });
     this.announce(model.headline);
     if (model.ticks !== undefined) {

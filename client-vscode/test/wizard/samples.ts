@@ -43,9 +43,9 @@ export function choices(changes: Partial<SetupChoicesResult> = {}): SetupChoices
     ],
     templateFolder: "/t",
     agents: [
-      { name: "claude", found: true, detail: "/bin/claude", needsAllow: false },
-      { name: "command", found: true, detail: "agent.sh", needsAllow: true },
-      { name: "demo", found: false, detail: "nowhere", needsAllow: false },
+      { name: "claude", found: true, detail: "/bin/claude", needsAllow: false, reportsCost: false },
+      { name: "command", found: true, detail: "agent.sh", needsAllow: true, reportsCost: false },
+      { name: "demo", found: false, detail: "nowhere", needsAllow: false, reportsCost: false },
     ],
     alreadySetUp: false,
     defaults: { maxIterations: 20, timeout: 1800, completionPhrase: "COMPLETE", agent: "claude" },

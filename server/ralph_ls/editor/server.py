@@ -359,8 +359,11 @@ def _register_subscriptions(desk: _ServerContext) -> None:
 
 
 def _register_setup(desk: _ServerContext) -> None:
-    """Requests of a set-up wizard."""
-    for name in ("setupChoices", "validateSetup", "proposePlan", "setup"):
+    """Requests before a first run."""
+    for name in (
+        *("setupChoices", "validateSetup", "proposePlan", "setup"),
+        *("claims", "allow", "demo", "configure"),
+    ):
         desk.server.feature(f"ralph/{name}")(_setup_request(desk.workspaces, name))
 
 

@@ -299,15 +299,6 @@ export class Editor {
         await reached.waitFor();
     }
 
-    /** What an empty view says instead of rows, and its buttons. */
-    get welcome() {
-        return this.page.locator(AT.welcome);
-    }
-
-    welcomeButton(text) {
-        return this.welcome.locator(".monaco-button", { hasText: text });
-    }
-
     /** The page inside a webview view; there is one of ours. */
     get webview() {
         return this.page.frameLocator(AT.webview).frameLocator(AT.webviewPage);

@@ -14,7 +14,6 @@ export const AT = {
     sideBar: ".part.sidebar",
     panel: ".part.panel",
     pane: ".sidebar .pane",
-    welcome: ".welcome-view-content",
     lens: ".codelens-decoration a",
     line: ".editor-instance .view-line",
     focusedEditor: ".editor-instance .monaco-editor.focused",

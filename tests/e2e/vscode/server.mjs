@@ -124,8 +124,14 @@ export class CodeServer {
         this.#writeSettings();
     }
 
-    /** The address of the page that opens this folder or workspace file, with a document in it. */
+    /**
+     * The address of the page that opens this folder or workspace file, with a document in it; an
+     * empty window where none is named.
+     */
     page(opened, document) {
+        if (opened === undefined) {
+            return this.#address({ ew: "true" });
+        }
         const isFile = opened.endsWith(".code-workspace");
         return this.#address({
             [isFile ? "workspace" : "folder"]: opened,

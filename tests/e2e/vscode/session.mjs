@@ -17,6 +17,7 @@ import * as host from "./chapters/host.mjs";
 import * as keyboard from "./chapters/keyboard.mjs";
 import * as loop from "./chapters/loop.mjs";
 import * as looks from "./chapters/looks.mjs";
+import * as newcomer from "./chapters/newcomer.mjs";
 import * as opening from "./chapters/opening.mjs";
 import * as setup from "./chapters/setup.mjs";
 import * as stories from "./chapters/stories.mjs";
@@ -30,6 +31,7 @@ import { World } from "./world.mjs";
  */
 const CHAPTERS = [
     { name: "opening", chapter: opening },
+    { name: "newcomer", chapter: newcomer },
     { name: "story", chapter: story },
     { name: "loop", chapter: loop },
     { name: "looks", chapter: looks, after: "loop" },
@@ -67,7 +69,8 @@ function tell(check, began, error) {
 
 /** What there is to look at after a failure. */
 async function keepTraces(name) {
-    const { editor, server } = (name === "setup" && world.strange) || world;
+    const { editor, server } =
+        { setup: world.strange, newcomer: world.newcomer }[name] ?? world;
     const into = path.join(known.output, `failed-${name}`);
     fs.mkdirSync(into, { recursive: true });
     await editor?.picture(`failed-${name}/screen`).catch(() => {});
@@ -120,4 +123,5 @@ try {
     await world.editor?.close();
     await world.server.stop();
     await world.strange?.server.stop();
+    await world.newcomer?.server.stop();
 }

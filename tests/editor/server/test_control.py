@@ -337,11 +337,14 @@ class TestTrust:
         assert reading == {
             *("ralph/changes", "ralph/fileAt", "ralph/state", "ralph/subscribe"),
             *("ralph/unsubscribe", "ralph/setupChoices", "ralph/validateSetup"),
+            *("ralph/claims", "ralph/demo"),
             *("ralph/event", "ralph/output", "ralph/messages", "ralph/view"),
         }
 
 
 GIVEN: dict[str, dict[str, object]] = {
+    "allow": {"shown": "a" * 64},
+    "configure": {"key": "max_iterations", "value": "5"},
     "answer": {"text": "x"},
     "note": {"text": "x"},
     "skip": {"task": "a"},

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.editor.conftest import StartEditor
+from tests.editor.scripted_run import made_run
 from tests.engine.project_builder import PATIENCE, git, make_repository, write_agent
 
 pytestmark = pytest.mark.slow
@@ -88,6 +89,7 @@ class TestChoices:
             "found": True,
             "detail": "/bin/sh",
             "needsAllow": True,
+            "reportsCost": False,
         }
         assert by_name["gone"]["found"] is False
         assert "'no-such-program' was not found on PATH" in by_name["gone"]["detail"]
@@ -219,3 +221,141 @@ class TestSetup:
             refused = await editor.refusal(method, order)
             assert refused.data["code"] == "read-only"
         assert await editor.request("ralph/validateSetup") == {"problems": []}
+
+
+class TestDescribed:
+    """An editor's single field: what should be built becomes the plan."""
+
+    async def test_a_description_is_the_first_task_and_its_specification(
+        self, edit: StartEditor, repository: Path
+    ) -> None:
+        editor = await edit(repository)
+        order = {
+            "description": f"{DESCRIPTION}\n- It expires after an hour\n- It works once\n",
+            "itemsFromDescription": True,
+            "agent": "demo",
+            "maxIterations": 5,
+            "dryRun": False,
+        }
+        result = await editor.request("ralph/setup", order)
+        assert result["written"] is True
+        plan = (repository / "@fix_plan.md").read_text(encoding="utf-8")
+        assert plan.count("- [ ]") == 1
+        assert "Let people reset a password" in plan
+        (spec,) = (repository / "specs").glob("*.md")
+        assert "- It works once" in spec.read_text(encoding="utf-8")
+        assert spec.name in plan
+        config = (repository / ".ralph" / "config.toml").read_text(encoding="utf-8")
+        assert 'agent = "demo"' in config
+        assert "max_iterations = 5" in config
+
+    async def test_nothing_described_is_refused(self, edit: StartEditor, repository: Path) -> None:
+        editor = await edit(repository)
+        order = {"description": " \n", "itemsFromDescription": True, "dryRun": False}
+        refused = await editor.refusal("ralph/setup", order)
+        assert refused.data["code"] == "invalid-params"
+        assert not (repository / "@fix_plan.md").exists()
+
+
+class TestAllow:
+    """Approving in place: what was shown, and nothing else."""
+
+    @pytest.fixture
+    def bringing(self, repository: Path) -> Path:
+        (repository / ".ralph").mkdir()
+        (repository / ".ralph" / "validate.sh").write_text("#!/bin/sh\nexit 0\n", encoding="utf-8")
+        (repository / ".ralph" / "config.toml").write_text(
+            'agent = "command"\n[agents.command]\nargv = ["./agent.sh"]\n', encoding="utf-8"
+        )
+        (repository / "agent.sh").write_text("#!/bin/sh\n" + "#" * 5000, encoding="utf-8")
+        return repository
+
+    async def test_each_command_and_file_is_shown_and_approved_by_its_digest(
+        self, edit: StartEditor, bringing: Path
+    ) -> None:
+        editor = await edit(bringing)
+        shown = await editor.request("ralph/claims")
+        assert shown["allowed"] is False
+        by_key = {claim["key"]: claim for claim in shown["claims"]}
+        assert sorted(by_key) == [
+            *(".ralph/validate.sh", "agents.command", "agents.command: ./agent.sh"),
+        ]
+        script = by_key["agents.command: ./agent.sh"]
+        assert (script["path"], script["cut"], script["allowed"]) == ("./agent.sh", True, False)
+        assert len(script["text"]) == 4000
+        assert by_key[".ralph/validate.sh"]["text"] == "#!/bin/sh\nexit 0\n"
+        allowed = await editor.request("ralph/allow", {"shown": shown["digest"]})
+        assert allowed["allowed"] is True
+        assert all(claim["allowed"] for claim in allowed["claims"])
+        assert (await editor.request("ralph/claims"))["allowed"] is True
+
+    async def test_what_changed_since_it_was_shown_is_not_approved(
+        self, edit: StartEditor, bringing: Path
+    ) -> None:
+        editor = await edit(bringing)
+        shown = await editor.request("ralph/claims")
+        (bringing / "agent.sh").write_text("#!/bin/sh\nrm -rf ~\n", encoding="utf-8")
+        refused = await editor.refusal("ralph/allow", {"shown": shown["digest"]})
+        assert refused.data["code"] == "not-allowed"
+        assert "changed since they were shown" in refused.message
+        again = await editor.request("ralph/claims")
+        assert not any(claim["allowed"] for claim in again["claims"])
+
+    async def test_a_read_only_server_shows_and_approves_nothing(
+        self, edit: StartEditor, bringing: Path
+    ) -> None:
+        editor = await edit(bringing, options={"readOnly": True})
+        for name, given in (("claims", None), ("allow", {"shown": "a" * 64})):
+            refused = await editor.refusal(f"ralph/{name}", given)
+            assert refused.data["code"] == "read-only"
+
+
+async def test_the_sample_project_is_laid_out_for_an_editor(
+    edit: StartEditor, repository: Path, tmp_path: Path
+) -> None:
+    editor = await edit(repository)
+    folder = Path((await editor.request("ralph/demo"))["folder"])
+    config = (folder / ".ralph" / "config.toml").read_text(encoding="utf-8")
+    assert 'agent = "demo"' in config
+    assert "- [ ] Letter: end with the amount to pay" in (folder / "@fix_plan.md").read_text()
+    assert git(folder, "status", "--porcelain") == ""
+    assert not (folder / ".ralph" / "logs").exists()
+
+
+class TestConfigure:
+    """A setting of the loop, from the editor's own settings into the file that it belongs to."""
+
+    async def test_it_is_written_and_removed_in_the_work_trees_configuration(
+        self, edit: StartEditor, repository: Path
+    ) -> None:
+        editor = await edit(repository)
+        config = repository / ".ralph" / "config.toml"
+        config.parent.mkdir()
+        config.write_text('# Mine\nagent = "demo"\n', encoding="utf-8")
+        order = {"key": "max_iterations", "value": "7"}
+        written = await editor.request("ralph/configure", order)
+        assert "max_iterations" in written["text"]
+        text = config.read_text(encoding="utf-8")
+        assert text.startswith('# Mine\nagent = "demo"\n')
+        assert "max_iterations = 7" in text
+        await editor.request("ralph/configure", {"key": "max_iterations"})
+        assert config.read_text(encoding="utf-8") == '# Mine\nagent = "demo"\n'
+
+    async def test_what_no_setting_is_or_may_be_is_refused(
+        self, edit: StartEditor, repository: Path
+    ) -> None:
+        editor = await edit(repository)
+        for order in ({"key": "max_iteration", "value": "7"}, {"key": "on_halt", "value": "x"}):
+            refused = await editor.refusal("ralph/configure", order)
+            assert order["key"] in refused.message
+        assert not (repository / ".ralph" / "config.toml").exists()
+
+    async def test_nothing_is_written_while_a_run_is_under_way(
+        self, edit: StartEditor, repository: Path
+    ) -> None:
+        editor = await edit(repository)
+        with made_run(repository):
+            order = {"key": "max_cost_usd", "value": "1000"}
+            refused = await editor.refusal("ralph/configure", order)
+        assert refused.data["code"] == "workspace-busy"
+        assert not (repository / ".ralph" / "config.toml").exists()

@@ -392,3 +392,37 @@ def test_it_starts_without_the_loop_s_heavy_parts() -> None:
         check=True,
     )
     assert finished.stdout == "[]\n"
+
+
+class TestAQuestion:
+    """In an editor the agent asks once, and does as it was answered."""
+
+    @pytest.mark.parametrize(
+        ("answer", "label"),
+        [("(a) To pay", "To pay"), ("(b) Amount due", "Amount due"), ("b", "Amount due")],
+    )
+    def test_it_asks_once_before_the_letter_and_follows_the_answer(
+        self, tmp_path: Path, answer: str, label: str
+    ) -> None:
+        folder = lay_out(tmp_path / "sample", asks=True)
+        scratch = str(tmp_path / "scratch")
+        Path(scratch).mkdir()
+        run_as_a_loop_would(folder, range(1, 7), RALPH_SCRATCH=scratch)
+        assert open_titles(folder) == ["Letter: end with the amount to pay"]
+        (asked,) = run_as_a_loop_would(folder, range(7, 8), RALPH_SCRATCH=scratch)
+        (promise,) = parse_text(asked).promises
+        assert promise.kind is PromiseKind.DECIDE
+        assert "(b) Amount due" in promise.text
+        assert open_titles(folder), "nothing is done before the answer"
+        prompt = f"Task: {open_titles(folder)[0]}\n\nIt was answered by you:\n\n> {answer}\n"
+        finished = run_agent(folder, prompt, RALPH_ITERATION="8", RALPH_SCRATCH=scratch)
+        assert f"You answered: {answer}" in finished.stdout
+        assert f"'{label}':<24" in (folder / "invoice" / "letter.py").read_text(encoding="utf-8")
+        assert suite_passes(folder)
+        assert required_tasks_done(folder)
+
+    def test_without_a_scratch_folder_it_decides_by_itself(self, tmp_path: Path) -> None:
+        folder = lay_out(tmp_path / "sample", asks=True)
+        outputs = run_as_a_loop_would(folder, range(1, 9))
+        assert not any(parse_text(output).promises for output in outputs[:-1])
+        assert required_tasks_done(folder)

@@ -24,7 +24,7 @@ import {
 } from "../../../test/samples";
 import { choices, Person } from "../../../test/wizard/samples";
 import { answersAsText } from "../../asText";
-import type { Message } from "../../generated/protocol";
+import type { ClaimsResult, Message } from "../../generated/protocol";
 import { fill, translatorOf, useTranslator } from "../../l10n";
 import { notificationsFor } from "../../notifications/notices";
 import { badge } from "../../state/badge";
@@ -79,14 +79,38 @@ function marked<Value>(value: Value, key = ""): Value {
 function withMarks(snapshot: Snapshot): Snapshot {
   const { server } = snapshot;
   const why = "why" in server ? { why: `‹${server.why}›` } : {};
+  const { refusal } = snapshot;
+  const refused =
+    refusal === undefined
+      ? {}
+      : {
+          refusal: {
+            ...marked(refusal),
+            ...(refusal.claims && { claims: ofClaims(refusal.claims) }),
+          },
+        };
   const step = "step" in server ? { step: `‹${server.step}›` } : {};
   return {
     ...snapshot,
+    ...refused,
     server: { ...server, ...why, ...step },
     folders: snapshot.folders.map((each): FolderSnapshot => ({
       ...each,
       name: `‹${each.name}›`,
       state: marked(each.state),
+    })),
+  };
+}
+
+/** Commands and files of a repository, which are in no language of ours. */
+function ofClaims(claims: ClaimsResult): ClaimsResult {
+  return {
+    ...claims,
+    claims: claims.claims.map((claim) => ({
+      ...claim,
+      key: `‹${claim.key}›`,
+      text: `‹${claim.text}›`,
+      notCovered: claim.notCovered.map((words) => `‹${words}›`),
     })),
   };
 }
@@ -204,7 +228,7 @@ test("the rows of the trees", () => {
 });
 
 test("the screens of the set-up", () => {
-  const known = { needsItems: true, needsAllow: true };
+  const known = { needsItems: true, needsAllow: true, reportsCost: false };
   const given = marked(
     choices({
       profiles: [{ name: "fixplan", title: "a", detail: "‹d›", plan: "‹p›", ...known }],

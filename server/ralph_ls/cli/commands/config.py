@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import Annotated, Any
 
@@ -45,6 +46,7 @@ from ralph_ls.store.project.settings_listing import (
 )
 from ralph_ls.store.project.settings_reference import SettingFacts, require_setting
 from ralph_ls.store.run.ancestry import require_no_iteration
+from ralph_ls.store.run.launch import reporting_refusals
 
 ACTIONS = ("show", "get", "set", "unset", "explain", "edit", "migrate")
 
@@ -104,7 +106,9 @@ def config_verb(
         case "migrate":
             _migrate(_files(user=user, project=project))
         case _:
-            _change(_file(user=user), str(key), (value or []) if action == "set" else None)
+            # A program that asked reads the kind of the error from its first line.
+            with reporting_refusals() if as_json else contextlib.nullcontext():
+                _change(_file(user=user), str(key), (value or []) if action == "set" else None)
 
 
 def _show(*, show_all: bool, as_json: bool) -> None:

@@ -6,6 +6,7 @@ repository brings, and ``demo`` runs a sample project.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import sys
@@ -123,6 +124,14 @@ def allow(
     as_json: Json = False,
 ) -> None:
     """Show what this repository brings that would run, and allow it."""
+    from ralph_ls.store.run.launch import reporting_refusals
+
+    # A program that asked reads the kind of the error from its first line.
+    with reporting_refusals() if as_json else contextlib.nullcontext():
+        _allow(yes=yes, shown=shown, as_json=as_json)
+
+
+def _allow(*, yes: bool, shown: str | None, as_json: bool) -> None:
     from ralph_ls.cli.commands.steer import command_context, report_reply
     from ralph_ls.store.project import trust
     from ralph_ls.store.run import steering
@@ -140,11 +149,7 @@ def allow(
         if as_json:
             emit_json(_claims_json(claims, missing, allowed=True))
         return
-    if not yes and not sys.stdin.isatty():
-        raise UsageError("approving needs a terminal to ask in, or --yes")
-    if not yes and not typer.confirm("Approve all of this?", default=False):
-        print_text("Nothing was approved")
-        raise typer.Exit(1)
+    _require_consent(yes=yes)
     # What was shown is what is allowed: it may have changed while somebody read it.
     _require_shown(_claims(place), trust.digest_of(claims))
     # A run that is under way reads no approvals: it has to accept them before they are stored.
@@ -159,6 +164,17 @@ def allow(
         print_text(f"Approved for {place.worktree.root}{also}. A change asks again")
 
 
+def _require_consent(*, yes: bool) -> None:
+    """Ask in a terminal whether all of it is approved."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise UsageError("approving needs a terminal to ask in, or --yes")
+    if not typer.confirm("Approve all of this?", default=False):
+        print_text("Nothing was approved")
+        raise typer.Exit(1)
+
+
 def demo(
     folder: Annotated[
         Path | None,
@@ -166,6 +182,10 @@ def demo(
             metavar="DIR", help="An empty or new folder.", show_default="a temporary folder"
         ),
     ] = None,
+    no_run: Annotated[
+        bool,
+        typer.Option("--no-run", help="Only write the project; an editor starts the loop in it."),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Watch a whole run on a sample project: no key, no network."""
@@ -173,7 +193,13 @@ def demo(
     from ralph_ls.engine.demo import project
 
     chosen = folder if folder is not None else Path(tempfile.mkdtemp(prefix="ralph-demo-"))
-    root = project.lay_out(chosen)
+    root = project.lay_out(chosen, asks=no_run)
+    if no_run:
+        if as_json:
+            emit_json({"folder": str(root)})
+        else:
+            print_text(f"A sample project is in {root}. Start it: cd {root} && ralph run")
+        return
     if not as_json:
         print_text(f"A sample project is in {root}; its tests fail, its plan says what to do\n")
     code = run_in_foreground(root, dict(DEMO_SETTINGS), as_json=as_json)
@@ -289,6 +315,7 @@ def _claims_json(
                 "sha256": claim.digest,
                 "allowed": claim not in missing,
                 "text": "" if claim.is_private else claim.text,
+                **({} if claim.path is None else {"path": claim.path}),
                 "notCovered": list(claim.not_covered),
             }
             for claim in claims

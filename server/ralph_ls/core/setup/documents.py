@@ -139,6 +139,11 @@ def spec_title(description: str) -> str:
     return _cut(_first_words(description), LONGEST_TITLE)
 
 
+def task_title(description: str) -> str:
+    """The first sentence of a description, as the title of a task."""
+    return _cut(_SENTENCE_END.split(_first_words(description), maxsplit=1)[0], LONGEST_TITLE)
+
+
 def spec_name(description: str) -> str:
     """A short heading: the beginning of the title, up to where it goes into details."""
     words = _first_words(description)

@@ -29,6 +29,7 @@ from ralph_ls.core.plan.parse.front_matter import read_front_matter
 from ralph_ls.core.plan.parse.lines import lines_of
 from ralph_ls.core.plan.parse.markdown import parse_markdown
 from ralph_ls.core.plurals import count_of
+from ralph_ls.core.setup.documents import task_title
 from ralph_ls.core.setup.project_kind import ProjectCheck, checks_from
 from ralph_ls.protocol.config.config import ProfileName
 from ralph_ls.protocol.config.tables import to_seconds
@@ -56,6 +57,22 @@ def read_plan_items(text: str) -> tuple[PlanItem, ...]:
         if found:
             return found
     return ()
+
+
+def items_of_description(text: str) -> tuple[DraftItem, ...]:
+    """A plan for who has only said what should be built, in text order.
+
+    A description that is nothing but a list is the tasks themselves. Any other is one task: its
+    list says when that is done, and is a part of its detail.
+    """
+    lines = [line for line in clean_text(text).strip().splitlines() if line.strip()]
+    if len(lines) > 1 and all(_LIST.match(line) or line[0] in " \t" for line in lines):
+        return tuple(
+            DraftItem(title=item.title, priority=item.priority, detail=item.detail)
+            for item in read_plan_items("\n".join(lines))
+        )
+    title = task_title(text)
+    return (DraftItem(title=title),) if title else ()
 
 
 def _candidates(text: str) -> Iterator[str]:

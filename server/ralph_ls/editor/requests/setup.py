@@ -7,19 +7,30 @@ agent; a client that gives up waiting ends that process, and the agent with it.
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from ralph_ls.core.setup.draft import check_draft, errors_of
+from ralph_ls.core.setup.draft import check_draft, errors_of, items_of_description
 from ralph_ls.editor.lsp.errors import FieldProblem, InvalidParams, invalid_field
 from ralph_ls.editor.requests.control import trusted_workspace
 from ralph_ls.editor.scheduling import run_in_thread
 from ralph_ls.editor.worktree.workspaces import Workspaces, WorkspaceView
 from ralph_ls.protocol.base import WireModel
+from ralph_ls.protocol.errors import WorkspaceBusy
 from ralph_ls.protocol.lsp.methods import PROPOSE_PLAN, SETUP
 from ralph_ls.protocol.lsp.setup import (
+    AllowParams,
+    ClaimsParams,
+    ClaimsResult,
+    ClaimView,
+    ConfigureParams,
+    ConfigureResult,
+    DemoParams,
+    DemoResult,
     ProposePlanParams,
     ProposePlanResult,
     SetupChoicesParams,
@@ -29,6 +40,7 @@ from ralph_ls.protocol.lsp.setup import (
     ValidateSetupParams,
     ValidateSetupResult,
 )
+from ralph_ls.store.run.lock import is_held
 from ralph_ls.store.run.one_shot_process import OneShotProcess
 from ralph_ls.store.setup.setup import (
     PROFILES_WITHOUT_ITEMS,
@@ -36,6 +48,9 @@ from ralph_ls.store.setup.setup import (
     setup_problems,
     write_setup,
 )
+
+SHOWN_CHARACTERS = 4000
+"""Of one command or file; the client opens the file for the rest."""
 
 
 async def setup_choices(workspaces: Workspaces, params: SetupChoicesParams) -> SetupChoicesResult:
@@ -79,6 +94,9 @@ async def setup(workspaces: Workspaces, params: SetupParams) -> SetupResult:
     """``ralph/setup``: shows every file, or writes them all."""
     view = await trusted_workspace(workspaces, params.workspace)
     _require_one_agent(params, SETUP)
+    if params.items_from_description and not params.items:
+        items = items_of_description(params.description)
+        params = params.model_copy(update={"items": items})
     judge = partial(setup_problems, view.root, params)
     errors = errors_of(await run_in_thread(judge, name="set-up"))
     if errors:
@@ -100,11 +118,74 @@ async def setup(workspaces: Workspaces, params: SetupParams) -> SetupResult:
     )
 
 
+async def claims(workspaces: Workspaces, params: ClaimsParams) -> ClaimsResult:
+    """``ralph/claims``: what ``ralph allow`` would show here."""
+    view = await trusted_workspace(workspaces, params.workspace)
+    return _read_claims(await _run_setup_process(workspaces, view, ["allow", "--json"]))
+
+
+async def allow(workspaces: Workspaces, params: AllowParams) -> ClaimsResult:
+    """``ralph/allow``: approves exactly what the user was shown; a live run has to accept it."""
+    view = await trusted_workspace(workspaces, params.workspace)
+    order = ["allow", "--yes", "--json", "--shown", params.shown]
+    return _read_claims(await _run_setup_process(workspaces, view, order))
+
+
+def _read_claims(printed: bytes) -> ClaimsResult:
+    found = json.loads(printed)
+    return ClaimsResult(
+        allowed=found["allowed"],
+        digest=found["sha256"],
+        claims=tuple(
+            ClaimView(
+                key=one["key"],
+                text=one["text"][:SHOWN_CHARACTERS],
+                cut=len(one["text"]) > SHOWN_CHARACTERS,
+                path=one.get("path"),
+                allowed=one["allowed"],
+                not_covered=tuple(one["notCovered"]),
+            )
+            for one in found["claims"]
+        ),
+    )
+
+
+async def demo(workspaces: Workspaces, _params: DemoParams) -> DemoResult:
+    """``ralph/demo``; the folder is opened and started by the client, as any other."""
+    await workspaces.ready()
+    order = ["demo", "--no-run", "--json"]
+    return DemoResult.model_validate_json(await _run(workspaces, Path.home(), order))
+
+
+async def configure(workspaces: Workspaces, params: ConfigureParams) -> ConfigureResult:
+    """``ralph/configure``, as ``ralph config set``.
+
+    Not while a run is under way: an agent may have changed the editor's settings, and the editor
+    passes on whatever they have become.
+    """
+    view = await trusted_workspace(workspaces, params.workspace)
+    if await run_in_thread(partial(is_held, view.worktree.git_dir), name="lock"):
+        raise WorkspaceBusy(
+            f"a run is under way in {view.root}, so {params.key} was not written; set it again "
+            "when the run has ended"
+        )
+    words = ["unset", params.key] if params.value is None else ["set", params.key, params.value]
+    order = ["config", *words, "--json", *(["--user"] if params.user else [])]
+    printed = await _run_setup_process(workspaces, view, order)
+    return ConfigureResult(text=printed.decode(errors="replace").strip())
+
+
 async def _run_setup_process(
     workspaces: Workspaces, view: WorkspaceView, arguments: list[str], request: bytes = b""
 ) -> bytes:
+    return await _run(workspaces, view.root, arguments, request)
+
+
+async def _run(
+    workspaces: Workspaces, folder: Path, arguments: list[str], request: bytes = b""
+) -> bytes:
     errand = await run_in_thread(
-        partial(OneShotProcess, arguments, cwd=view.root, environment=workspaces.environment),
+        partial(OneShotProcess, arguments, cwd=folder, environment=workspaces.environment),
         name="errand start",
     )
     try:
@@ -127,6 +208,10 @@ HANDLERS: Mapping[str, Callable[[Workspaces, Any], Awaitable[WireModel]]] = Mapp
         "validateSetup": validate_setup,
         "proposePlan": propose_plan,
         "setup": setup,
+        "claims": claims,
+        "allow": allow,
+        "demo": demo,
+        "configure": configure,
     }
 )
 """By the name behind ``ralph/``, which is also the command's behind ``ralph.``."""

@@ -18,7 +18,7 @@ import os
 import re
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ralph_ls.core.plurals import some_of
@@ -36,6 +36,7 @@ from ralph_ls.engine.demo.sample import (
     PLAN_NAME,
     SamplePlanItem,
     SuiteResult,
+    does_ask,
     edit_states,
     is_sample,
     is_ticked,
@@ -70,7 +71,10 @@ One fewer than open it (docs/rules.md#breaker).
 STUDY_ITERATIONS = (3, 4)
 """The iterations that only look, where there is no folder to count in."""
 COUNTER_NAME = "demo-agent-looks"
+ASKED_NAME = "demo-agent-asked"
 
+_ANSWER_LINE = re.compile(r"^It was answered\b.*:\n\n> (.*)$", re.MULTILINE)
+_OTHER_ANSWER = re.compile(r"\(b\)|^b\b|amount due", re.IGNORECASE)
 _TASK_LINE = re.compile(r"^[ \t*#-]*Task:\s*(\S.*)$", re.MULTILINE | re.IGNORECASE)
 
 
@@ -189,6 +193,10 @@ def _work_in_sample(
         )
     if repair_wanted.is_studied_first and is_study_only(environment):
         return _study(root, repair_wanted, tally)
+    if repair_wanted.question and does_ask(root):
+        if is_first_look(environment, ASKED_NAME):
+            return _ask(repair_wanted, tally)
+        repair_wanted = _as_answered(repair_wanted, prompt)
     _carry_out(repository, repair_wanted, tally)
     return _after_the_work(root, tally)
 
@@ -224,6 +232,39 @@ def is_study_only(environment: Mapping[str, str]) -> bool:
     except OSError:
         print_paced(f"I cannot count in {scratch}, so I use the number of the iteration.")
     return int(iteration) in STUDY_ITERATIONS
+
+
+def is_first_look(environment: Mapping[str, str], name: str) -> bool:
+    """Whether nothing of this name was left in the run's scratch folder; leaves it there."""
+    scratch = environment.get("RALPH_SCRATCH")
+    try:
+        if scratch:
+            with (Path(scratch) / name).open("xb"):
+                return True
+    except FileExistsError:
+        pass
+    except OSError:
+        print_paced(f"I cannot write to {scratch}, so I decide by myself.")
+    return False
+
+
+def _ask(repair: SampleRepair, tally: WorkTally) -> DemoOutcome:
+    """Ask the user before anything is changed."""
+    print_paced(f"Task: {repair.title}")
+    print_paced("The specification leaves one thing open, so I ask before I change anything.")
+    outcome = tally.outcome("IN_PROGRESS", "Answer the question; the loop waits for it")
+    return replace(outcome, question=repair.question)
+
+
+def _as_answered(repair: SampleRepair, prompt: str) -> SampleRepair:
+    """The repair as the newest answer in the prompt wants it; as it is where there is none."""
+    answers = _ANSWER_LINE.findall(prompt)
+    if not answers:
+        return repair
+    print_paced(f"You answered: {answers[-1].strip()}")
+    if not _OTHER_ANSWER.search(answers[-1]):
+        return repair
+    return replace(repair, edits=tuple(edit.chosen_otherwise for edit in repair.edits))
 
 
 def _study(root: Path, repair: SampleRepair, tally: WorkTally) -> DemoOutcome:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ralph_ls.engine.demo.repository import run_git
 from ralph_ls.engine.demo.sample import PLAN_NAME, SuiteResult, mark_sample, run_suite
+from ralph_ls.protocol.config.config import CONFIG_FILE
 from ralph_ls.protocol.errors import StateUnusable, UsageError
 from ralph_ls.store.files import read_regular
 
@@ -32,17 +33,31 @@ _LOCAL_CONFIG = (
 )
 
 
-def lay_out(folder: Path) -> Path:
+EDITOR_CONFIG = """\
+# The sample project: its agent is a script, which needs no key and no network.
+profile = "fixplan"
+agent = "demo"
+max_iterations = 20
+"""
+"""Settings where the loop is started by an editor; `ralph demo` gives them like flags."""
+
+
+def lay_out(folder: Path, *, asks: bool = False) -> Path:
     """Create the sample project in ``folder``, as a git repository with one commit.
 
-    Returns the real path of the project. Raises ``UsageError`` if something is in ``folder``
-    already or it cannot be written, and ``RalphError`` if git is missing or fails.
+    With ``asks`` its agent asks one question on the way, and the settings are written down: the
+    loop is started by an editor, in which somebody answers. Returns the real path of the project.
+    Raises ``UsageError`` if something is in ``folder`` already or it cannot be written, and
+    ``RalphError`` if git is missing or fails.
     """
     project = _empty_folder(folder)
     # An empty template and a fixed branch: neither hooks nor names come from the user's settings.
     run_git(project, "init", "--quiet", "--template=", "--initial-branch=demo")
     (project / ".git" / "no-hooks").mkdir()
-    mark_sample(project)
+    mark_sample(project, asks=asks)
+    if asks:
+        (project / CONFIG_FILE).parent.mkdir()
+        (project / CONFIG_FILE).write_bytes(EDITOR_CONFIG.encode())
     for key, value in _LOCAL_CONFIG:
         run_git(project, "config", "--local", key, value)
     names = _copy(resources.files("ralph_ls.engine.demo") / "files", project)

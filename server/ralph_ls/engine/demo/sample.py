@@ -108,9 +108,21 @@ class SamplePlanItem:
     """The offset of the box's mark in the text."""
 
 
-def mark_sample(root: Path) -> None:
+_ASKS = "its agent asks\n"
+
+
+def mark_sample(root: Path, *, asks: bool = False) -> None:
     """Remember in the repository's git folder, which no clone brings along, that we laid it out."""
-    (root / ".git" / MARK_NAME).write_text("laid out by ralph demo\n", encoding="ascii")
+    text = f"laid out by ralph demo\n{_ASKS if asks else ''}"
+    (root / ".git" / MARK_NAME).write_text(text, encoding="ascii")
+
+
+def does_ask(root: Path) -> bool:
+    """Whether the sample was laid out with an agent that asks a question."""
+    try:
+        return (_git_folder(root) / MARK_NAME).read_text(encoding="ascii").endswith(_ASKS)
+    except (OSError, ValueError):
+        return False
 
 
 def is_sample(root: Path) -> bool:

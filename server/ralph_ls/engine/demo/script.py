@@ -11,7 +11,7 @@ import os
 import re
 import sys
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 PACE_VARIABLE = "RALPH_DEMO_PACE"
@@ -73,6 +73,8 @@ class DemoOutcome:
     exit_signal: bool = False
     closing_lines: tuple[str, ...] = ()
     """Lines in front of the report."""
+    question: str = ""
+    """What the user has to decide; the loop waits for the answer."""
 
 
 def to_text(outcome: DemoOutcome) -> str:
@@ -83,6 +85,8 @@ def to_text(outcome: DemoOutcome) -> str:
         # Angle brackets in a title must not end the tag early.
         reason = recommendation.replace("<", "").replace(">", "")
         lines.append(f"<promise>BLOCKED:{reason}</promise>")
+    if outcome.question:
+        lines.append(f"<promise>DECIDE:{outcome.question}</promise>")
     lines += [
         REPORT_DISCLAIMER,
         "---RALPH_STATUS---",
@@ -156,13 +160,20 @@ class SampleEdit:
     """Relative to the project, with slashes."""
     before: str
     after: str
+    instead: str = ""
+    """What the user may choose in place of ``after``."""
+
+    @property
+    def chosen_otherwise(self) -> SampleEdit:
+        """The same edit with the other text."""
+        return replace(self, after=self.instead, instead=self.after) if self.instead else self
 
     def state_in(self, text: str | None) -> EditState:
         """Whether the edit is still open in ``text``, already made, or neither is recognisable."""
         if text is None:
             return EditState.UNKNOWN
         # ``after`` may hold ``before`` within it, so that it is looked for first.
-        if self.after in text:
+        if self.after in text or (self.instead and self.instead in text):
             return EditState.MADE
         return EditState.OPEN if text.count(self.before) == 1 else EditState.UNKNOWN
 
@@ -186,6 +197,8 @@ class SampleRepair:
     """Tests that must pass afterwards."""
     is_studied_first: bool = False
     """Whether the agent first idles for two iterations, which shows the breaker."""
+    question: str = ""
+    """What the agent asks first where somebody can answer; (b) makes the edits otherwise."""
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -273,6 +286,8 @@ _THOUSANDS = SampleRepair(
     tests=("test_thousands_have_a_comma",),
 )
 
+LETTER_QUESTION = "What should the letter's last row be called? (a) To pay (b) Amount due"
+
 _LETTER_TEST_ANCHOR = """\
         self.assertEqual(rows[1].split(), ["Bulb", "2.50"])
 """
@@ -289,6 +304,12 @@ _LETTER = SampleRepair(
     def test_the_last_row_is_the_amount_to_pay(self) -> None:
         rows = letter(LINES, NONE, RATE).splitlines()
         self.assertEqual(rows[-1].split(), ["To", "pay", "63.00"])
+""",
+            instead=_LETTER_TEST_ANCHOR
+            + """
+    def test_the_last_row_is_the_amount_to_pay(self) -> None:
+        rows = letter(LINES, NONE, RATE).splitlines()
+        self.assertEqual(rows[-1].split(), ["Amount", "due", "63.00"])
 """,
         ),
         SampleEdit(
@@ -309,9 +330,16 @@ _LETTER = SampleRepair(
     rows.append(f"{'To pay':<24}{show(total(lines, discount, rate)):>12}")
     return "\\n".join(rows)
 ''',
+            instead='''\
+    """Write one row for each line and a last one with the amount due."""
+    rows = [f"{line.text:<24}{show(cost(line)):>12}" for line in lines]
+    rows.append(f"{'Amount due':<24}{show(total(lines, discount, rate)):>12}")
+    return "\\n".join(rows)
+''',
         ),
     ),
     tests=("test_the_last_row_is_the_amount_to_pay",),
+    question=LETTER_QUESTION,
 )
 
 REPAIRS: tuple[SampleRepair, ...] = (_SUBTOTAL, _TAX, _ROUNDING, _THOUSANDS, _LETTER)

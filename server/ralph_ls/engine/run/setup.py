@@ -28,6 +28,7 @@ from ralph_ls.core.redaction.redactor import Redactor, secrets_of
 from ralph_ls.core.setup.draft import read_plan_items
 from ralph_ls.engine.agent.description import Agent, install_of
 from ralph_ls.engine.agent.environment import agent_environment
+from ralph_ls.engine.agent.run_agents import metering_of
 from ralph_ls.engine.agent.selection import BUILT_IN, choose_agent, fill_argv, flags_for, with_agent
 from ralph_ls.engine.demo.script import PROPOSAL_DISCLAIMER
 from ralph_ls.engine.git import worktree_state
@@ -40,6 +41,7 @@ from ralph_ls.engine.sandbox.home import agent_of
 from ralph_ls.engine.sandbox.launch import LeaveBox, in_box
 from ralph_ls.engine.sandbox.selection import ChosenSandbox, agent_in_box, choose_sandbox
 from ralph_ls.protocol.config.agent import PromptBy
+from ralph_ls.protocol.config.agent_facts import Metering
 from ralph_ls.protocol.config.config import Config, SessionConfig
 from ralph_ls.protocol.errors import AgentUnavailable, RalphError, WorkspaceBusy
 from ralph_ls.protocol.lsp.setup import MAX_ITEMS, AgentChoice, PlanItem, ProposePlanResult
@@ -92,7 +94,14 @@ def _choice(
             # That it is not on PATH is said beside it, and there is room for one line.
             first = f"install it with {install}"
         return AgentChoice(name=name, found=False, detail=first, needs_allow=needs_allow)
-    return AgentChoice(name=name, found=True, detail=_report(program), needs_allow=needs_allow)
+    metering = metering_of(own.config, name, agent, is_cost=True)
+    return AgentChoice(
+        name=name,
+        found=True,
+        detail=_report(program),
+        needs_allow=needs_allow,
+        reports_cost=metering is not Metering.NEVER,
+    )
 
 
 def _report(program: Path) -> str:

@@ -31,6 +31,13 @@ from ralph_ls.protocol.lsp.row_methods import (
     SkipParams,
 )
 from ralph_ls.protocol.lsp.setup import (
+    AllowParams,
+    ClaimsParams,
+    ClaimsResult,
+    ConfigureParams,
+    ConfigureResult,
+    DemoParams,
+    DemoResult,
     ProposePlanParams,
     ProposePlanResult,
     SetupChoicesParams,
@@ -66,6 +73,10 @@ SETUP_CHOICES = "ralph/setupChoices"
 VALIDATE_SETUP = "ralph/validateSetup"
 PROPOSE_PLAN = "ralph/proposePlan"
 SETUP = "ralph/setup"
+CLAIMS = "ralph/claims"
+ALLOW = "ralph/allow"
+DEMO = "ralph/demo"
+CONFIGURE = "ralph/configure"
 EVENT = "ralph/event"
 OUTPUT = "ralph/output"
 MESSAGES = "ralph/messages"
@@ -348,6 +359,10 @@ METHODS: Mapping[str, Method] = MappingProxyType(
             _request(VALIDATE_SETUP, ValidateSetupParams, ValidateSetupResult, changes=False),
             _request(PROPOSE_PLAN, ProposePlanParams, ProposePlanResult, changes=True),
             _request(SETUP, SetupParams, SetupResult, changes=True),
+            _request(CLAIMS, ClaimsParams, ClaimsResult, changes=False),
+            _request(ALLOW, AllowParams, ClaimsResult, changes=True),
+            _request(DEMO, DemoParams, DemoResult, changes=False),
+            _request(CONFIGURE, ConfigureParams, ConfigureResult, changes=True),
             _notification(EVENT, EventParams),
             _notification(OUTPUT, OutputParams),
             _notification(MESSAGES, MessagesParams),

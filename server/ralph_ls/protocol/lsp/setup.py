@@ -132,10 +132,42 @@ class SetupParams(WorkspaceParams):
     """Those that are selected, in their order."""
     existing_plan: TreePath | None = None
     """The plan to use if it exists already; items are added to it."""
+    items_from_description: bool = False
+    """Without ``items``, whether the description itself is the plan's first task, or its tasks
+    where it is a list."""
     issue: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
     """The request of the profile ``issue``: a file, or an issue such as ``owner/name#123``."""
     dry_run: bool = True
     """Whether the files are only shown."""
+
+
+class ClaimsParams(WorkspaceParams):
+    """Ask what this repository brings that would run, and what of it is approved."""
+
+
+class AllowParams(WorkspaceParams):
+    """Approve what was shown; refused if anything of it has changed since."""
+
+    shown: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    """The ``digest`` of the claims that the user saw."""
+
+
+class ConfigureParams(WorkspaceParams):
+    """Write a setting of the loop into the work tree's configuration, or into the user's own."""
+
+    key: Annotated[str, Field(pattern=r"^[a-z][a-z_.]*$")]
+    """With dots, such as ``timeouts.iteration``."""
+    value: str | None = None
+    """As it would be typed; without it the setting is removed."""
+    user: bool = False
+    """Whether it is for all of the user's repositories."""
+
+
+class DemoParams(WorkspaceParams):
+    """Create the sample project in a new temporary folder; nothing is started.
+
+    It needs no work tree, so ``workspace`` is not looked at.
+    """
 
 
 # -------------------------------------------------------------------------------------- results
@@ -180,6 +212,8 @@ class AgentChoice(WireModel):
     """The path of its program, or where it was searched for."""
     needs_allow: bool = False
     """Whether the repository brings its command, which is not approved yet."""
+    reports_cost: bool = False
+    """Whether its cost is known, so that a limit of cost can be held."""
 
 
 class SetupDefaults(WireModel):
@@ -269,3 +303,42 @@ class SetupResult(WireModel):
     files: tuple[SetupFile, ...] = ()
     notes: tuple[str, ...] = ()
     """What the user should know, such as what is left to do."""
+
+
+class ClaimView(WireModel):
+    """One command, script or prompt that the repository would have run."""
+
+    key: str
+    """A setting such as ``agents.command``, the path of a file, or ``verify: `` with a command."""
+    text: str
+    """The setting or the file's content, cut where it is long; empty for a file git ignores."""
+    cut: bool = False
+    """Whether ``text`` is not all of it."""
+    path: str | None = None
+    """The file with all of it, relative to the work tree's root."""
+    allowed: bool
+    not_covered: tuple[str, ...] = ()
+    """What it runs that no approval covers, in words."""
+
+
+class ClaimsResult(WireModel):
+    """What the repository brings, and the digest of all that is shown."""
+
+    allowed: bool
+    """Whether nothing is left to approve."""
+    digest: str
+    claims: tuple[ClaimView, ...] = ()
+
+
+class ConfigureResult(WireModel):
+    """What was written, and where."""
+
+    text: str
+    """In words for the user."""
+
+
+class DemoResult(WireModel):
+    """The sample project: a git repository with a plan, ready to be started."""
+
+    folder: str
+    """Its path."""

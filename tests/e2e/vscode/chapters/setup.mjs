@@ -34,10 +34,12 @@ export const steps = [
             await page.getByRole("button", { name: "No, I don't trust the authors" }).click();
             await editor.openViews(editor.webview.locator(".card"));
             const card = editor.webview.locator(".card");
-            await editor.reads(card, "Server unavailable");
+            await editor.reads(card, "One-time setup");
+            assert.equal(await card.getAttribute("data-tone"), "plain", "it is red at first");
             await editor.reads(card, "3.9, and 3.11 or newer is needed");
-            await editor.reads(card, "Select Python…");
-            await editor.reads(status(editor), "no server");
+            await card.locator("button", { hasText: "Other Ways…" }).click();
+            await editor.row("Select Python…").waitFor();
+            await editor.press("Escape");
             assert.deepEqual(processesOf(server), []);
             await editor.picture("setup-1-python-too-old");
         },
@@ -47,7 +49,7 @@ export const steps = [
         async (world) => {
             const { server, editor } = world.strange;
             server.set("ralphLoop.server.python", world.known.python);
-            await world.served(editor.webview.locator(".card", { hasText: "Setting up" }));
+            await world.served(editor.webview.locator(".card .busy:not([hidden])"));
             await editor.reads(status(editor), "setting up");
             await editor.picture("setup-2-installing");
             await world.served(editor.webview.locator(".card", { hasText: "Restricted mode" }));

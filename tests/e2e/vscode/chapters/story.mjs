@@ -18,8 +18,8 @@ export const steps = [
         async (world) => {
             const { editor, fresh, server } = world;
             await editor.goto(server.page(fresh.folder, path.join(fresh.folder, "words.py")));
-            await editor.openViews(editor.pane("Plan"));
-            await world.served(editor.welcomeButton("Try the Demo"));
+            await editor.openViews(editor.webview.locator("main > *").first());
+            await world.served(editor.webview.locator(".first .primary:not([aria-disabled])"));
             assert.equal(await editor.toasts.count(), 0, "something popped up");
         },
     ],
@@ -27,8 +27,8 @@ export const steps = [
         "nothing is set up: the view says what can be done, and nothing else speaks",
         async (world) => {
             const { editor } = world;
-            await editor.welcomeButton("Set Up a Loop").waitFor();
-            await editor.pane("Loop").waitFor({ state: "hidden" });
+            await editor.webview.locator("button", { hasText: "Try the Demo" }).waitFor();
+            await editor.pane("Plan").waitFor({ state: "hidden" });
             await editor.pane("Iterations").waitFor({ state: "hidden" });
             await world.status.waitFor({ state: "hidden" });
             await editor.badge.waitFor({ state: "hidden" });

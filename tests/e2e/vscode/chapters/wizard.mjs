@@ -13,7 +13,7 @@ export const setUp = [
     [
         "the wizard begins from the view, and says what is wrong with a description",
         async ({ editor }) => {
-            await editor.welcomeButton("Set Up a Loop").click();
+            await editor.webview.locator("button", { hasText: "Advanced…" }).click();
             await editor.reads(editor.quickTitle, /Task Setup.*Profile/);
             await editor.picture("01-wizard-profile");
             await editor.row("@fix_plan.md").click();

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_ls.core.setup.draft import read_plan_items
+from ralph_ls.core.setup.draft import items_of_description, read_plan_items
 from ralph_ls.protocol.task_words import Priority
 
 P0, P1, P2 = Priority
@@ -93,3 +93,29 @@ def test_any_text_is_read(text: str) -> None:
     items = read_plan_items(text)
     assert all(item.title.strip() for item in items)
     assert len({item.title.casefold() for item in items}) == len(items)
+
+
+class TestOfADescription:
+    """A plan for who has only said what should be built."""
+
+    @pytest.mark.parametrize(
+        ("text", "titles"),
+        [
+            ("", []),
+            ("  \n\n", []),
+            ("Build a snake game", ["Build a snake game"]),
+            ("Build v1.2 of it! Done when tests pass.", ["Build v1.2 of it"]),
+            ("Build a snake game\n- with walls\n- with a score", ["Build a snake game"]),
+            ("- Draw the field\n- Move the snake", ["Draw the field", "Move the snake"]),
+            ("1. Draw\n   - with walls\n2. Move", ["Draw", "Move"]),
+            ("- [x] Draw\n- [ ] Move", ["Move"]),
+            ("- Only one", ["Only one"]),
+            ("# Title\n\nBuild it.", ["Title"]),
+        ],
+    )
+    def test_it_is_one_task_or_a_list_of_them(self, text: str, titles: list[str]) -> None:
+        assert [item.title for item in items_of_description(text)] == titles
+
+    def test_what_is_below_an_item_is_its_detail(self) -> None:
+        first, _ = items_of_description("1. Draw\n   - with walls\n2. Move")
+        assert first.detail == "- with walls"
