@@ -124,8 +124,9 @@ gates: $(CLIENT_READY) ## write the figures of .ci/gates.toml that improved
 	@$(BIN)/python .ci/gates.py --update
 	@$(BIN)/python .ci/gates.py --update --prose
 
-generate: $(READY) ## write the schemas again from the protocol
+generate: $(CLIENT_READY) ## write the schemas again from the protocol, and the dashboard's page
 	@$(BIN)/python schemas/generate.py --write
+	@$(WITH_NODE) node client-vscode/scripts/page.mjs --write
 
 bench: $(READY) ## measure, and print the ratios
 	@$(BIN)/python -m tests.bench

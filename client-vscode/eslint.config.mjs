@@ -5,7 +5,13 @@ import { defineConfig, globalIgnores } from "eslint/config";
 import typescript from "typescript-eslint";
 
 export default defineConfig(
-    globalIgnores(["out/", "media/loop.js", "src/generated/", "node_modules/"]),
+    globalIgnores([
+        "out/",
+        "media/loop.js",
+        "media/dashboard.js",
+        "src/generated/",
+        "node_modules/",
+    ]),
     js.configs.recommended,
     {
         files: ["**/*.ts"],

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ralph_ls.protocol.base import WireModel
+from ralph_ls.protocol.dashboard import Dashboard
 from ralph_ls.protocol.json_output import (
     DoctorReport,
     IterationDetails,
@@ -35,6 +36,7 @@ OUTPUTS: Mapping[str, Output] = {
     "show-iteration": Output("ralph show N --json", IterationDetails),
     "order": Output("ralph stop --json", OrderReply),
     "notify-test": Output("ralph notify test --json", NotifyTest),
+    "dashboard": Output("ralph dashboard --json", Dashboard),
     "doctor": Output("ralph doctor --json", DoctorReport),
 }
 """By the name of the schema's file."""

@@ -16,6 +16,7 @@ import { Orders } from "./commands/orders";
 import { moveTask } from "./commands/rowCommands";
 import { act, registerCommands } from "./commands/table";
 import type { Tools } from "./commands/tools";
+import { DASHBOARD, DashboardPanel } from "./dashboard";
 import { Gutter } from "./gutter";
 import { useLanguage } from "./intl";
 import { LOG_SCHEME, LogDocuments } from "./logs/documents";
@@ -94,6 +95,9 @@ export function activate(context: vscode.ExtensionContext): void {
     node: (element) => rows.plan.node(element) ?? rows.iterations.node(element),
     demo: () => demo.open(),
     reveal: () => loop.reveal(),
+    openDashboard: () => {
+      dashboard.open();
+    },
     readAsText: () => text.open(),
     copyCommand: () => setUp.copyCommand(),
     selectPython: async () => {
@@ -131,6 +135,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const loop = new LoopView(media, store, loopOrders, (reducedMotion) => {
     status.setReducedMotion(reducedMotion);
   });
+  const dashboard = new DashboardPanel(media, store, connection, log);
   const drag = new TaskDrag(rows.plan, (move) => moveTask(tools, move));
   const logs = new LogDocuments(store);
   const text = new TextDocument(store);
@@ -139,10 +144,11 @@ export function activate(context: vscode.ExtensionContext): void {
     await obeyNotice(tools, action, folder);
   });
   subscriptions.push(
-    ...[loop, logs, text, status, notifications, rows.plan, rows.iterations],
+    ...[loop, dashboard, logs, text, status, notifications, rows.plan, rows.iterations],
     gutter,
     new Views(store, rows, drag, status, notifications),
     vscode.window.registerWebviewViewProvider("ralphLoop.loop", loop),
+    vscode.window.registerWebviewPanelSerializer(DASHBOARD, dashboard),
     vscode.workspace.registerTextDocumentContentProvider(LOG_SCHEME, logs),
     vscode.workspace.registerTextDocumentContentProvider(TEXT_SCHEME, text),
     vscode.workspace.registerTextDocumentContentProvider(

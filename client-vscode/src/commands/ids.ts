@@ -68,6 +68,7 @@ export const OPTION_COMMAND_IDS = [
 /** Commands of the window. */
 export const WINDOW_COMMAND_IDS = [
   "chooseFolder",
+  "dashboard",
   "demo",
   "allowAndStart",
   "dismiss",

@@ -111,6 +111,11 @@ const WINDOW_COMMANDS: Readonly<Record<WindowCommandId, WindowCommand>> = {
     store.apply({ kind: "refused", refusal: undefined });
     return Promise.resolve();
   },
+  dashboard: async (tools) => {
+    if (await isServed(tools)) {
+      tools.openDashboard();
+    }
+  },
   readAsText: (tools) => tools.readAsText(),
   walkthrough: async () => {
     await vscode.commands.executeCommand("workbench.action.openWalkthrough", WALKTHROUGH, false);

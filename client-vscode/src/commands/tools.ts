@@ -28,6 +28,7 @@ export interface Tools {
   readonly log: vscode.LogOutputChannel;
   /** The row behind what a menu hands over. */
   node(element: unknown): Node | undefined;
+  openDashboard(): void;
   demo(): Promise<void>;
   readAsText(): Promise<void>;
   selectPython(): Promise<void>;

@@ -805,6 +805,92 @@ export interface CurrentIteration {
   readonly told: readonly string[];
 }
 
+/** What `ralph dashboard --json` prints, and what its page shows. */
+export interface Dashboard {
+  readonly madeAt: string;
+  readonly version: string;
+  readonly folders: readonly DashboardFolder[];
+  readonly ranges: readonly DashboardRange[];
+}
+
+/** One work tree. */
+export interface DashboardFolder {
+  readonly workspace: string;
+  readonly name: string;
+  /** Its newest run; Absent where there never was one. */
+  readonly now?: RunAnywhere;
+  /** Why that run stopped; Absent while it continues. */
+  readonly stopped?: string;
+  /** Oldest first. */
+  readonly runs: readonly DashboardRun[];
+  readonly iterations: IterationColumns;
+}
+
+/** Ask for the figures of one work tree; of all that are open where none is named. */
+export interface DashboardParams {
+  /** URI of the workspace folder that is meant; it may be left out where only one is open. */
+  readonly workspace?: string;
+}
+
+/** Figures of a choice of folder and time: of the runs that were active since then. */
+export interface DashboardRange {
+  /** Index in `folders`; Absent: all together. */
+  readonly folder?: number;
+  /** The length of the range; Absent: all time. */
+  readonly days?: number;
+  readonly since?: string;
+  readonly totals: TotalMetrics;
+  /** By the day on which iterations ended, in the time zone of the machine. */
+  readonly perDay: readonly FigureGroup[];
+  /** By agent and model, the most iterations first. */
+  readonly agents: readonly FigureGroup[];
+  /** Those that took the most iterations, the most first. */
+  readonly tasks: readonly FigureGroup[];
+}
+
+/** The figures of one run. */
+export interface DashboardRun {
+  /** The id of their run, their day, their agent, or their task. */
+  readonly key: string;
+  /** As it is shown: the title of a task, the name of an agent. */
+  readonly name: string;
+  /** The model that their agent was given; Absent: its own choice, or different ones. */
+  readonly model?: string;
+  readonly startedAt?: string;
+  readonly endedAt?: string;
+  /** Those that count. */
+  readonly iterations: number;
+  readonly clean: number;
+  /** Clean iterations of those that count, 0 to 1. */
+  readonly successRate?: number;
+  readonly seconds: number;
+  /** Different files of a run; elsewhere the sum over iterations. */
+  readonly files: number;
+  readonly commits: number;
+  readonly tasksDone: number;
+  readonly tokens?: number;
+  readonly costUsd?: number;
+  readonly estimated: boolean;
+  /** Iterations that count and whose cost is unknown. */
+  readonly withoutCost: number;
+  readonly costPerTask?: number;
+  /** Largest share of the context window that an iteration used, 0 to 1. */
+  readonly largestContext?: number;
+  readonly validations: number;
+  readonly failedValidations: number;
+  /** How often the breaker opened. */
+  readonly opens: number;
+  /** Of a task: its work tree. */
+  readonly workspace?: string;
+  /** Of a task: a receipt says that it became done. */
+  readonly isDone: boolean;
+  /** The reason of its end; else `running`, `parked` or `crashed`. */
+  readonly end: string;
+  readonly answers: number;
+  readonly resets: number;
+  readonly edits: number;
+}
+
 /**
  * Create the sample project in a new temporary folder; nothing is started.
  *
@@ -1012,6 +1098,44 @@ export interface FailedValidation {
   readonly backup?: string;
 }
 
+/** Iterations that have something in common, and their figures together. */
+export interface FigureGroup {
+  /** The id of their run, their day, their agent, or their task. */
+  readonly key: string;
+  /** As it is shown: the title of a task, the name of an agent. */
+  readonly name: string;
+  /** The model that their agent was given; Absent: its own choice, or different ones. */
+  readonly model?: string;
+  readonly startedAt?: string;
+  readonly endedAt?: string;
+  /** Those that count. */
+  readonly iterations: number;
+  readonly clean: number;
+  /** Clean iterations of those that count, 0 to 1. */
+  readonly successRate?: number;
+  readonly seconds: number;
+  /** Different files of a run; elsewhere the sum over iterations. */
+  readonly files: number;
+  readonly commits: number;
+  readonly tasksDone: number;
+  readonly tokens?: number;
+  readonly costUsd?: number;
+  readonly estimated: boolean;
+  /** Iterations that count and whose cost is unknown. */
+  readonly withoutCost: number;
+  readonly costPerTask?: number;
+  /** Largest share of the context window that an iteration used, 0 to 1. */
+  readonly largestContext?: number;
+  readonly validations: number;
+  readonly failedValidations: number;
+  /** How often the breaker opened. */
+  readonly opens: number;
+  /** Of a task: its work tree. */
+  readonly workspace?: string;
+  /** Of a task: a receipt says that it became done. */
+  readonly isDone: boolean;
+}
+
 /** What the agent says it did to a file. */
 export const FILE_ACTIONS = ["read", "created", "changed", "deleted"] as const;
 export type FileAction = (typeof FILE_ACTIONS)[number];
@@ -1191,6 +1315,41 @@ export interface IssueConfig {
   readonly github?: string;
   /** The request itself, as `ralph run -p` sets it. */
   readonly text?: string;
+}
+
+/**
+ * The iterations of a work tree, oldest first: in each column one value an iteration.
+ *
+ * Columns, since names would be most of the document of ten thousand iterations. `tasks` and
+ * `agents` hold indices in `task_titles` and `agent_names`.
+ */
+export interface IterationColumns {
+  /** Index of its run in `runs`. */
+  readonly runs: readonly number[];
+  readonly numbers: readonly number[];
+  /** Milliseconds since 1970. */
+  readonly endedAt: readonly number[];
+  readonly counted: readonly boolean[];
+  readonly clean: readonly boolean[];
+  readonly outcomes: readonly Outcome[];
+  readonly modes: readonly string[];
+  readonly seconds: readonly number[];
+  readonly files: readonly number[];
+  readonly commits: readonly number[];
+  readonly tasksDone: readonly number[];
+  readonly tokens: readonly number[];
+  readonly costUsd: readonly number[];
+  readonly estimated: readonly boolean[];
+  /** Share of the context window, 0 to 1. */
+  readonly context: readonly number[];
+  readonly validated: readonly boolean[];
+  readonly breakers: readonly BreakerState[];
+  readonly tasks: readonly number[];
+  readonly agents: readonly number[];
+  readonly failures: readonly AgentFailure[];
+  readonly taskTitles: readonly string[];
+  /** `claude`, or with the model that it was given: `claude · sonnet`. */
+  readonly agentNames: readonly string[];
 }
 
 /** One iteration is settled: from here on its counters hold. */
@@ -1471,6 +1630,17 @@ export interface Meter {
 /** What an iteration is for. */
 export const MODES = ["build", "plan", "review", "review-fix"] as const;
 export type Mode = (typeof MODES)[number];
+
+/** The iterations of one mode together. */
+export interface ModeMetrics {
+  readonly mode: string;
+  /** Those that count; the rest is of all. */
+  readonly iterations: number;
+  readonly seconds: number;
+  readonly tokens?: number;
+  readonly costUsd?: number;
+  readonly estimated: boolean;
+}
 
 /** Who gets an iteration: another agent, another model, or both. */
 export interface ModelChoice {
@@ -2197,6 +2367,26 @@ export interface RetryConfig {
   readonly longest: number;
 }
 
+/** What the review cycle of stories cost, and what it found. */
+export interface ReviewMetrics {
+  /** Stories that were reviewed, as far as engines recorded it. */
+  readonly reviews: number;
+  /** What the reviewers asked to be changed, in points. */
+  readonly findings: number;
+  readonly withFindings: number;
+  readonly approved: number;
+  /** Of those: approved because they had as many reviews as they may have. */
+  readonly approvedAtCap: number;
+  /** Of all iterations that reviewed or fixed what a review found. */
+  readonly seconds: number;
+  readonly costUsd?: number;
+  readonly estimated: boolean;
+  /** Of the time of all iterations, 0 to 1. */
+  readonly shareOfTime?: number;
+  readonly shareOfCost?: number;
+  readonly findingsPerReview?: number;
+}
+
 /** When the run stops for your review. */
 export interface ReviewPointsConfig {
   /** After this many iterations each; 0 for never. */
@@ -2271,6 +2461,33 @@ export interface RolledBack {
   readonly kept: readonly string[];
   /** Why it was not rolled back, in words; empty where it was. */
   readonly refused: string;
+}
+
+/** One run of the user that is live, or that waits for the user. */
+export interface RunAnywhere {
+  readonly workspace: string;
+  readonly run: string;
+  readonly plan: string;
+  readonly branch?: string;
+  /** Whether an engine has it now. */
+  readonly live: boolean;
+  readonly phase: Phase;
+  /** What it does, or how far its plan is. */
+  readonly activity: string;
+  readonly iteration: number;
+  readonly maxIterations?: number;
+  /** That of the current iteration. */
+  readonly task?: TaskRef;
+  /** Required tasks that are done. */
+  readonly done: number;
+  readonly required: number;
+  readonly costUsd?: number;
+  readonly estimated: boolean;
+  readonly startedAt?: string;
+  /** What it needs from the user; Absent: nothing. */
+  readonly needs?: string;
+  /** The command to continue with, in its work tree. */
+  readonly next: string;
 }
 
 /** How a run came to its profile and its agent, and what follows for its header. */
@@ -3068,6 +3285,59 @@ export interface ToolsConfig {
   readonly deny?: readonly string[];
 }
 
+/** All of it together; a rate is Absent where there is nothing that it could be a share of. */
+export interface TotalMetrics {
+  readonly runs: number;
+  /** Those that count: at a usage limit of the agent's account nothing was tried. */
+  readonly iterations: number;
+  readonly clean: number;
+  /** Of the runs, as each reports it. */
+  readonly seconds: number;
+  readonly iterationSeconds: number;
+  readonly commits: number;
+  /** Different files, each counted once a run. */
+  readonly files: number;
+  readonly moreFiles: boolean;
+  readonly tasksDone: number;
+  /** In and out, as the budget counts them. */
+  readonly tokens?: number;
+  readonly costUsd?: number;
+  /** Some of the cost was worked out from the table `prices`. */
+  readonly estimated: boolean;
+  /** Iterations that count and whose tokens are unknown. */
+  readonly withoutTokens: number;
+  /**
+   * Iterations that count and whose cost is unknown; where there is one, `costUsd` is less than
+   * was spent.
+   */
+  readonly withoutCost: number;
+  readonly answers: number;
+  readonly resets: number;
+  readonly edits: number;
+  /** Clean iterations of those that count, 0 to 1. */
+  readonly iterationSuccessRate?: number;
+  /** Complete runs of those that are over, 0 to 1. */
+  readonly runSuccessRate?: number;
+  /** Answers, resets and edits for each iteration that counts. */
+  readonly humanInterventionRate?: number;
+  readonly averageIterationSeconds?: number;
+  /** Time of iterations for each task that became done. */
+  readonly averageTaskSeconds?: number;
+  /** Cost of iterations for each task that became done. */
+  readonly averageTaskCostUsd?: number;
+  /** Share of the context window that an iteration used, 0 to 1, where agents report it. */
+  readonly averageContext?: number;
+  readonly largestContext?: number;
+  /** How the runs ended, and how often each. */
+  readonly ends: Readonly<Record<string, number>>;
+  /** How the agents failed, and how often each, in the words of `AgentFailure`. */
+  readonly failures: Readonly<Record<string, number>>;
+  /** In the order in which they came first. */
+  readonly modes: readonly ModeMetrics[];
+  /** Absent where no iteration was a review. */
+  readonly reviews?: ReviewMetrics;
+}
+
 /** A commit that is undone. */
 export interface UndoneCommit {
   /** Whole. */
@@ -3295,6 +3565,7 @@ export interface Requests {
   "ralph/state": { params: StateParams; result: StateResult };
   "ralph/subscribe": { params: SubscribeParams; result: SubscribeResult };
   "ralph/unsubscribe": { params: UnsubscribeParams; result: UnsubscribeResult };
+  "ralph/dashboard": { params: DashboardParams; result: Dashboard };
   "ralph/setupChoices": { params: SetupChoicesParams; result: SetupChoicesResult };
   "ralph/validateSetup": { params: ValidateSetupParams; result: ValidateSetupResult };
   "ralph/proposePlan": { params: ProposePlanParams; result: ProposePlanResult };

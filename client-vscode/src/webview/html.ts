@@ -20,9 +20,25 @@ export interface PageSources {
   readonly words: Readonly<Record<string, string>>;
 }
 
+/** The page of the dashboard, under the same policy. */
+export function dashboardHtml(sources: PageSources): string {
+  const words = attribute(JSON.stringify(sources.words));
+  const body = `<main>
+      <div class="dash" id="dashboard" data-form="editor" data-words="${words}"></div>
+    </main>`;
+  return html(sources, "Ralph Dashboard", body);
+}
+
 /** The page of the Loop view; the strictest policy under which it can be drawn. */
 export function loopHtml(sources: PageSources): string {
-  const { cspSource, nonce, scriptUri, styleUri, language, words } = sources;
+  const words = attribute(JSON.stringify(sources.words));
+  const body = `<main id="loop" aria-label="Ralph Loop" data-words="${words}"></main>
+    <p id="announcer" class="unseen" role="status" aria-live="polite"></p>`;
+  return html(sources, "Ralph Loop", body);
+}
+
+function html(sources: PageSources, title: string, body: string): string {
+  const { cspSource, nonce, scriptUri, styleUri, language } = sources;
   const policy = [
     "default-src 'none'",
     `script-src 'nonce-${nonce}'`,
@@ -36,12 +52,11 @@ export function loopHtml(sources: PageSources): string {
     <meta charset="utf-8" />
     <meta http-equiv="Content-Security-Policy" content="${attribute(policy)}" />
     <meta name="viewport" content="width=device-width, initial-scale=1" />
-    <title>Ralph Loop</title>
+    <title>${title}</title>
     <link rel="stylesheet" href="${attribute(styleUri)}" />
   </head>
   <body>
-    <main id="loop" aria-label="Ralph Loop" data-words="${attribute(JSON.stringify(words))}"></main>
-    <p id="announcer" class="unseen" role="status" aria-live="polite"></p>
+    ${body}
     <script nonce="${attribute(nonce)}" src="${attribute(scriptUri)}"></script>
   </body>
 </html>

@@ -156,6 +156,18 @@ VERBS: Mapping[str, VerbEntry] = {
             "ralph report --output run.html  # as a web page",
         ),
     ),
+    "dashboard": VerbEntry(
+        Group.LOOK,
+        "Show work, cost and trouble of your runs as a page",
+        "runs.dashboard",
+        "dashboard_verb",
+        UserOnlyVerb(unless=("as_json",)),
+        (
+            "ralph dashboard  # of this repository, in your browser",
+            "ralph dashboard --all --output dashboard.html  # of all, as a file to share",
+            "ralph dashboard --serve  # with live updates, until Ctrl-C",
+        ),
+    ),
     "runs": VerbEntry(
         Group.LOOK,
         "List the runs here: ends, tasks, time, cost and totals",

@@ -13,6 +13,7 @@ import os
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -121,6 +122,7 @@ def _read_options(sent: Mapping[str, Any]) -> EditorOptions:
 
 if TYPE_CHECKING:
     from ralph_ls.editor.push.subscriptions import Subscriptions
+    from ralph_ls.protocol.dashboard import Dashboard, DashboardParams
     from ralph_ls.protocol.lsp.methods import (
         ReplyResult,
         StateParams,
@@ -187,6 +189,7 @@ def make_server(*, now: Callable[[], datetime], read_only: bool = False) -> Ralp
     _register_orders(desk)
     _register_task_requests(desk)
     _register_subscriptions(desk)
+    _register_dashboard(desk)
     _register_setup(desk)
     for register in FEATURES:
         register(server, workspaces, desk.documents, desk.settings.options)
@@ -356,6 +359,24 @@ def _register_subscriptions(desk: _ServerContext) -> None:
 
         await workspaces.ready()
         return await subscriptions.unsubscribe(workspaces, desk.subscriptions, params)
+
+
+def _register_dashboard(desk: _ServerContext) -> None:
+    """The figures of runs, read from their files in a thread."""
+    workspaces = desk.workspaces
+
+    @desk.server.feature("ralph/dashboard")
+    async def dashboard(params: DashboardParams) -> Dashboard:
+        from ralph_ls.editor.scheduling import run_in_thread
+        from ralph_ls.store.run.runs import read_dashboard
+
+        await workspaces.ready()
+        named = params.workspace
+        views = workspaces.all() if named is None else [workspaces.named(named)]
+        places = [(view.worktree, view.folders.state) for view in views]
+        now = workspaces.now()
+        read = partial(read_dashboard, places, now=now, zone=now.astimezone().tzinfo)
+        return await run_in_thread(read, name="dashboard")
 
 
 def _register_setup(desk: _ServerContext) -> None:

@@ -14,11 +14,20 @@ from pydantic import Field
 
 from ralph_ls.protocol.base import Timestamp, WireModel
 from ralph_ls.protocol.config.notify import NotifyEvent
-from ralph_ls.protocol.lsp.row_methods import CommitView, FileChange
 from ralph_ls.protocol.run.events import Validated
 from ralph_ls.protocol.run.report import AgentFailure, Claims, Promise, Report
 from ralph_ls.protocol.run.state import TaskReceipt
-from ralph_ls.protocol.run.values import Evidence, Mode, Outcome, Phase, ReviewSeen, TaskRef
+from ralph_ls.protocol.run.values import (
+    BreakerState,
+    CommitView,
+    Evidence,
+    FileChange,
+    Mode,
+    Outcome,
+    Phase,
+    ReviewSeen,
+    TaskRef,
+)
 
 
 class IterationMetrics(WireModel):
@@ -71,6 +80,14 @@ class IterationMetrics(WireModel):
     """What its agent claims: no evidence. None: nothing, or an engine that did not record it."""
     review: ReviewSeen | None = None
     """The review that it gave; None: none, or one that its engine did not record."""
+    agent: str | None = None
+    """None: no agent was started."""
+    model: str | None = None
+    """None: the agent's own choice."""
+    validated: bool | None = None
+    """Whether its validation passed; None: none ran."""
+    breaker: BreakerState = BreakerState.CLOSED
+    """The state of the breaker after it."""
 
 
 class ModeMetrics(WireModel):
@@ -164,6 +181,11 @@ class TotalMetrics(WireModel):
     cost_usd: float | None = None
     estimated: bool = False
     """Some of the cost was worked out from the table ``prices``."""
+    without_tokens: int = 0
+    """Iterations that count and whose tokens are unknown."""
+    without_cost: int = 0
+    """Iterations that count and whose cost is unknown; where there is one, ``costUsd`` is less than
+    was spent."""
     answers: int = 0
     resets: int = 0
     edits: int = 0
@@ -176,6 +198,8 @@ class TotalMetrics(WireModel):
     average_iteration_seconds: float | None = None
     average_task_seconds: float | None = None
     """Time of iterations for each task that became done."""
+    average_task_cost_usd: float | None = None
+    """Cost of iterations for each task that became done."""
     average_context: float | None = None
     """Share of the context window that an iteration used, 0 to 1, where agents report it."""
     largest_context: float | None = None

@@ -58,6 +58,11 @@ class RunFiles:
         return self.folder / "view.json"
 
     @property
+    def figures(self) -> Path:
+        """The metrics of a run that is over, so that its journal is not read again for them."""
+        return self.folder / "figures.json"
+
+    @property
     def engine_errors(self) -> Path:
         return self.folder / "engine.err"
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from ralph_ls.protocol.errors import RalphError, UsageError
-from ralph_ls.protocol.lsp.row_methods import ChangeStatus, FileAtResult
+from ralph_ls.protocol.lsp.row_methods import FileAtResult
+from ralph_ls.protocol.run.values import ChangeStatus
 from ralph_ls.store.external import git_objects
 from ralph_ls.store.external.git_objects import commits_between, empty_tree, file_at, files_between
 from tests.engine.git.repository_builder import Repository

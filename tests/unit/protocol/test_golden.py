@@ -115,6 +115,7 @@ def with_new_fields(value: Any) -> Any:
         "fields",
         "errorStreaks",
         "left",
+        "ends",
     }
     free |= {"arguments", "attempts", "failures", "prices", "receipts", "seconds", "tag", "titles"}
     match value:

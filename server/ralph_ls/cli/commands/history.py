@@ -81,6 +81,7 @@ def archive(
 
 
 if TYPE_CHECKING:
+    from ralph_ls.core.views.report.report_html import EmbeddedPage
     from ralph_ls.core.views.report.run_report import ReportPage
 
 
@@ -160,12 +161,25 @@ def report(
     )
     redactor = Redactor(secrets_of(os.environ))
     page = _report_page(run).mapped(lambda text: escape_control_chars(redactor.redact(text)))
-    text = to_html(page) if is_html else to_markdown(page)
+    text = to_html(page, _charts(run)) if is_html else to_markdown(page)
     if output is None:
         sys.stdout.write(text)
         return
     write_atomic(output, text.encode(), mode=0o644)
     print_text(f"Wrote {output}")
+
+
+def _charts(run: str | None) -> EmbeddedPage:
+    """The dashboard of this run, or of the newest one here, as a part of the report."""
+    from ralph_ls.cli.commands.runs.dashboard import read
+    from ralph_ls.cli.dashboard.page import dashboard_parts
+    from ralph_ls.core.views.report.report_html import STYLE, EmbeddedPage
+
+    place = current_worktree()
+    named = place.require_run().state.run if run is None else run
+    figures = read([(place.worktree, place.state)], run=named)
+    parts = dashboard_parts(figures, form="report", other_styles=(STYLE,))
+    return EmbeddedPage(policy=parts.policy, style=parts.style, body=parts.body)
 
 
 def _report_page(run: str | None) -> ReportPage:

@@ -20,14 +20,8 @@ from pathlib import PurePosixPath
 from ralph_ls.core.plurals import count_of
 from ralph_ls.engine.git.worktree_state import under_way
 from ralph_ls.protocol.errors import RalphError, UsageError, WorkspaceBusy
-from ralph_ls.protocol.lsp.row_methods import (
-    ChangeStatus,
-    FileChange,
-    Refusal,
-    RollbackResult,
-    UndoneCommit,
-)
-from ralph_ls.protocol.run.values import RollbackRecord
+from ralph_ls.protocol.lsp.row_methods import Refusal, RollbackResult, UndoneCommit
+from ralph_ls.protocol.run.values import ChangeStatus, FileChange, RollbackRecord
 from ralph_ls.store.external.git_command import run_git
 from ralph_ls.store.external.git_objects import SHOWN_FILES, commits_between, files_between
 from ralph_ls.store.external.git_safety import trust_git_settings

@@ -18,6 +18,7 @@ from ralph_ls.protocol.base import WireModel, WorkspaceParams
 from ralph_ls.protocol.config.agent import PromptBy
 from ralph_ls.protocol.config.config import OnHalt, ProfileName
 from ralph_ls.protocol.config.tables import Duration, TreePath
+from ralph_ls.protocol.dashboard import Dashboard, DashboardParams
 from ralph_ls.protocol.lsp.panel import AnswerView, Panel, PlanRows
 from ralph_ls.protocol.lsp.row_methods import (
     ChangesParams,
@@ -70,6 +71,7 @@ STATE = "ralph/state"
 SUBSCRIBE = "ralph/subscribe"
 UNSUBSCRIBE = "ralph/unsubscribe"
 SETUP_CHOICES = "ralph/setupChoices"
+DASHBOARD = "ralph/dashboard"
 VALIDATE_SETUP = "ralph/validateSetup"
 PROPOSE_PLAN = "ralph/proposePlan"
 SETUP = "ralph/setup"
@@ -355,6 +357,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
             _request(STATE, StateParams, StateResult, changes=False),
             _request(SUBSCRIBE, SubscribeParams, SubscribeResult, changes=False),
             _request(UNSUBSCRIBE, UnsubscribeParams, UnsubscribeResult, changes=False),
+            _request(DASHBOARD, DashboardParams, Dashboard, changes=False),
             _request(SETUP_CHOICES, SetupChoicesParams, SetupChoicesResult, changes=False),
             _request(VALIDATE_SETUP, ValidateSetupParams, ValidateSetupResult, changes=False),
             _request(PROPOSE_PLAN, ProposePlanParams, ProposePlanResult, changes=True),

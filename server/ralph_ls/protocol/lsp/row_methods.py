@@ -12,6 +12,7 @@ from pydantic import Field
 
 from ralph_ls.protocol.base import WireModel, WorkspaceParams
 from ralph_ls.protocol.run.commands import TaskId
+from ralph_ls.protocol.run.values import CommitView, FileChange
 
 RUN_PATTERN = r"^\d{8}T\d{6}Z-[0-9a-f]{4}$"
 
@@ -62,36 +63,6 @@ class IterationParams(WorkspaceParams):
 
 class ChangesParams(IterationParams):
     """Ask what an iteration changed."""
-
-
-class CommitView(WireModel):
-    """A commit as users see it."""
-
-    hash: str
-    """Whole."""
-    subject: str
-
-
-class ChangeStatus(StrEnum):
-    """What became of a file."""
-
-    ADDED = "added"
-    MODIFIED = "modified"
-    DELETED = "deleted"
-    RENAMED = "renamed"
-    COPIED = "copied"
-    TYPE_CHANGED = "typeChanged"
-
-
-class FileChange(WireModel):
-    """One file that differs between the two ends of an iteration."""
-
-    path: str
-    """Relative to the work tree, with ``/``."""
-    old_path: str | None = None
-    """Where it was before; of one that was renamed or copied."""
-    status: ChangeStatus
-    binary: bool = False
 
 
 class ChangesResult(WireModel):

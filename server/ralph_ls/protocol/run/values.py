@@ -297,3 +297,33 @@ class RollbackRecord(WireModel):
     """The branch that keeps what was undone."""
     commits: tuple[str, ...] = ()
     """Whole hashes of what was undone, the newest first."""
+
+
+class CommitView(WireModel):
+    """A commit as users see it."""
+
+    hash: str
+    """Whole."""
+    subject: str
+
+
+class ChangeStatus(StrEnum):
+    """What became of a file."""
+
+    ADDED = "added"
+    MODIFIED = "modified"
+    DELETED = "deleted"
+    RENAMED = "renamed"
+    COPIED = "copied"
+    TYPE_CHANGED = "typeChanged"
+
+
+class FileChange(WireModel):
+    """One file that differs between the two ends of an iteration."""
+
+    path: str
+    """Relative to the work tree, with ``/``."""
+    old_path: str | None = None
+    """Where it was before; of one that was renamed or copied."""
+    status: ChangeStatus
+    binary: bool = False

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from ralph_ls.protocol.errors import UsageError
-from ralph_ls.protocol.lsp.row_methods import ChangeStatus, CommitView, FileAtResult, FileChange
+from ralph_ls.protocol.lsp.row_methods import FileAtResult
+from ralph_ls.protocol.run.values import ChangeStatus, CommitView, FileChange
 from ralph_ls.store.external.git_command import run_git
 from ralph_ls.store.files import open_regular
 

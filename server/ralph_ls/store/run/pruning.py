@@ -50,6 +50,7 @@ KEPT = frozenset(
         "restorations.jsonl",
         "git-spans.jsonl",
         "summary.csv",
+        "figures.json",
         MARK,
     }
 )

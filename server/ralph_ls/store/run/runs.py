@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -39,6 +39,10 @@ from ralph_ls.store.run.lock import LockOwner, is_held, read_owner
 from ralph_ls.store.run.state_index import belongs_to
 
 if TYPE_CHECKING:
+    from datetime import datetime, tzinfo
+
+    from ralph_ls.core.views.report.dashboard import FolderRuns
+    from ralph_ls.protocol.dashboard import Dashboard
     from ralph_ls.protocol.json_output import RunMetrics, Statistics
 
 FOLD_VERSION = 1
@@ -235,6 +239,37 @@ def read_statistics(
     return Statistics(workspace=str(worktree.root), runs=tuple(runs), totals=total_of(runs))
 
 
+def read_dashboard(
+    places: Iterable[tuple[Worktree, StateFolder]],
+    *,
+    now: datetime,
+    zone: tzinfo | None,
+    run: str | None = None,
+) -> Dashboard:
+    """The dashboard of these work trees, or of one run; raises ``UsageError`` without it."""
+    from ralph_ls.core.views.report.dashboard import dashboard
+
+    folders = [_folder_runs(worktree, state, zone, run) for worktree, state in places]
+    return dashboard(folders, now=now, zone=zone, version=__version__)
+
+
+def _folder_runs(
+    worktree: Worktree, state: StateFolder, zone: tzinfo | None, run: str | None
+) -> FolderRuns:
+    from ralph_ls.core.views.report.dashboard import FolderRuns
+    from ralph_ls.core.views.text.status import run_anywhere, status_answers
+
+    found = find_run(worktree, state)
+    runs = read_statistics(worktree, state, run=run)
+    name = worktree.root.name or str(worktree.root)
+    if found is None or (run is not None and found.state.run != runs.runs[0].run):
+        return FolderRuns(name=name, runs=runs, now=None, stopped=None)
+    pid = found.owner.pid if found.owner is not None and found.live else None
+    answers = dict(status_answers(found.state, found.phase, pid=pid, zone=zone))
+    now = run_anywhere(found.state, found.phase, workspace=runs.workspace, pid=pid, zone=zone)
+    return FolderRuns(name=name, runs=runs, now=now, stopped=answers.get("Stopped"))
+
+
 def read_runs(
     worktree: Worktree, state: StateFolder, *, run: str | None = None
 ) -> list[RunMetrics]:
@@ -273,18 +308,28 @@ SHOWN_RUNS = 5
 
 
 def _measure(files: RunFiles, *, is_live: bool) -> RunMetrics | None:
-    from ralph_ls.core.loop.rules.receipts import finished_receipts
-    from ralph_ls.core.views.report.metrics import measure_run
+    from ralph_ls.store.figures import read_figures, save_figures
     from ralph_ls.store.run.pruning import read_pruned
 
+    run = None if is_live else read_figures(files)
+    if run is None:
+        run = _measure_journal(files, is_live=is_live)
+        if run is not None and not is_live:
+            save_figures(files, run)
+    return None if run is None else run.model_copy(update={"pruned": read_pruned(files)})
+
+
+def _measure_journal(files: RunFiles, *, is_live: bool) -> RunMetrics | None:
+    from ralph_ls.core.loop.rules.receipts import finished_receipts
+    from ralph_ls.core.views.report.metrics import measure_run
+
     state = load_state(files)
-    run = measure_run(
+    return measure_run(
         each_event(files.journal),
         is_live=is_live,
         receipts=finished_receipts(state),
         totals=state.totals,
     )
-    return None if run is None else run.model_copy(update={"pruned": read_pruned(files)})
 
 
 def _start_of(run: RunMetrics) -> str:

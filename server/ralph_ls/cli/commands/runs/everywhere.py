@@ -69,33 +69,15 @@ def short_path(path: str) -> str:
 
 
 def _run_of(place: tuple[Worktree, StateFolder, FoundRun]) -> RunAnywhere:
-    from ralph_ls.core.views.text.status import activity_words, needs_user, status_answers
-    from ralph_ls.core.views.text.summary import cost_of, is_estimated
+    from ralph_ls.core.views.text.status import run_anywhere
 
     worktree, _, found = place
-    state, phase = found.state, found.phase
-    pid = found.owner.pid if found.owner is not None and found.live else None
-    zone = SystemClock().local().tzinfo
-    answers = dict(status_answers(state, phase, pid=pid, zone=zone))
-    needs = answers["Needs you"].removeprefix("yes").lstrip(":, ")
-    return RunAnywhere(
+    return run_anywhere(
+        found.state,
+        found.phase,
         workspace=str(worktree.root),
-        run=state.run,
-        plan=state.plan,
-        branch=state.branch,
-        live=found.live,
-        phase=phase,
-        activity=activity_words(state, phase),
-        iteration=state.iteration,
-        max_iterations=state.config.max_iterations,
-        task=state.current.started.task if state.current is not None and found.live else None,
-        done=state.counts.required_done,
-        required=state.counts.required,
-        cost_usd=cost_of(state.usage),
-        estimated=is_estimated(state.usage),
-        started_at=state.started_at,
-        needs=needs if needs_user(state, phase) else None,
-        next=answers["Next"],
+        pid=found.owner.pid if found.owner is not None and found.live else None,
+        zone=SystemClock().local().tzinfo,
     )
 
 

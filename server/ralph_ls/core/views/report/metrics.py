@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from ralph_ls.core.agent.usage import add_known
-from ralph_ls.core.loop.rules.budget import tokens_of
 from ralph_ls.core.prompt.template import mode_word
 from ralph_ls.protocol.config.config import BreakerConfig, Config
 from ralph_ls.protocol.json_output import (
@@ -21,6 +20,7 @@ from ralph_ls.protocol.json_output import (
 )
 from ralph_ls.protocol.run.events import (
     AgentExited,
+    AgentStarted,
     BlockedResolved,
     CommandAccepted,
     Committed,
@@ -81,32 +81,35 @@ def total_of(runs: Sequence[RunMetrics]) -> TotalMetrics:
     failures = Counter(one.failure.value for one in everything if one.failure is not None)
     over = [run for run in runs if run.exit_code is not None]
     seconds = sum(one.seconds for one in counted)
-    tasks = sum(one.tasks_done for one in everything)
+    tasks, cost = sum(one.tasks_done for one in everything), cost_of(everything)
     hands = sum(run.answers + run.resets + run.edits for run in runs)
     shares = [share for one in everything if (share := context_share(one)) is not None]
     return TotalMetrics(
         runs=len(runs),
         iterations=len(counted),
         clean=clean,
-        seconds=_rounded(sum(run.seconds for run in runs)),
-        iteration_seconds=_rounded(seconds),
+        seconds=rounded(sum(run.seconds for run in runs)),
+        iteration_seconds=rounded(seconds),
         commits=sum(one.commits for one in everything),
         files=sum(run.files for run in runs),
         more_files=any(run.more_files for run in runs),
         tasks_done=tasks,
         tokens=add_known(*(tokens_used(one) for one in everything)),
-        cost_usd=_cost_of(everything),
+        cost_usd=cost,
         estimated=any(one.estimated for one in everything),
+        without_tokens=_n_unknown(tokens_used(one) for one in counted),
+        without_cost=_n_unknown(one.cost_usd for one in counted),
         answers=sum(run.answers for run in runs),
         resets=sum(run.resets for run in runs),
         edits=sum(run.edits for run in runs),
-        iteration_success_rate=_share(clean, len(counted)),
-        run_success_rate=_share(ends[EndReason.COMPLETE.value], len(over)),
-        human_intervention_rate=_share(hands, len(counted)),
-        average_iteration_seconds=_share(seconds, len(counted)),
-        average_task_seconds=_share(seconds, tasks),
-        average_context=_share(sum(shares), len(shares)),
-        largest_context=_rounded(max(shares)) if shares else None,
+        iteration_success_rate=share_of(clean, len(counted)),
+        run_success_rate=share_of(ends[EndReason.COMPLETE.value], len(over)),
+        human_intervention_rate=share_of(hands, len(counted)),
+        average_iteration_seconds=share_of(seconds, len(counted)),
+        average_task_seconds=share_of(seconds, tasks),
+        average_task_cost_usd=cost_per_task(cost, tasks),
+        average_context=share_of(sum(shares), len(shares)),
+        largest_context=rounded(max(shares)) if shares else None,
         ends=dict(sorted(ends.items())),
         failures=dict(sorted(failures.items())),
         modes=modes_of(everything),
@@ -126,9 +129,9 @@ def _mode_metrics(mode: str, members: Sequence[IterationMetrics]) -> ModeMetrics
     return ModeMetrics(
         mode=mode,
         iterations=sum(one.counted for one in members),
-        seconds=_rounded(sum(one.seconds for one in members)),
+        seconds=rounded(sum(one.seconds for one in members)),
         tokens=add_known(*(tokens_used(one) for one in members)),
-        cost_usd=_cost_of(members),
+        cost_usd=cost_of(members),
         estimated=any(one.estimated for one in members),
     )
 
@@ -140,41 +143,53 @@ def _reviews_of(everything: Sequence[IterationMetrics]) -> ReviewMetrics | None:
         return None
     given = [one.review for one in cycle if one.review is not None]
     findings = sum(review.findings for review in given)
-    seconds, cost = sum(one.seconds for one in cycle), _cost_of(cycle)
-    total_cost = _cost_of(everything)
+    seconds, cost = sum(one.seconds for one in cycle), cost_of(cycle)
+    total_cost = cost_of(everything)
     return ReviewMetrics(
         reviews=len(given),
         findings=findings,
         with_findings=sum(review.findings > 0 for review in given),
         approved=sum(review.approved for review in given),
         approved_at_cap=sum(review.approved and review.at_cap for review in given),
-        seconds=_rounded(seconds),
+        seconds=rounded(seconds),
         cost_usd=cost,
         estimated=any(one.estimated for one in cycle),
         share_of_time=_part(seconds, sum(one.seconds for one in everything)),
         share_of_cost=None if cost is None else _part(cost, total_cost or 0.0),
-        findings_per_review=_share(findings, len(given)),
+        findings_per_review=share_of(findings, len(given)),
     )
 
 
 _REVIEW_MODES = frozenset({Mode.REVIEW.value, Mode.REVIEW_FIX.value})
 
 
-def _cost_of(iterations: Iterable[IterationMetrics]) -> float | None:
-    cost = add_known(*(one.cost_usd for one in iterations))
-    return None if cost is None else _rounded(cost)
+def cost_of(iterations: Iterable[IterationMetrics]) -> float | None:
+    """Known cost of the iterations together; None where no cost is known."""
+    costs = [one.cost_usd for one in iterations if one.cost_usd is not None]
+    return rounded(sum(costs)) if costs else None
+
+
+def _n_unknown(figures: Iterable[float | None]) -> int:
+    return sum(figure is None for figure in figures)
+
+
+def cost_per_task(cost: float | None, tasks: int) -> float | None:
+    """Known cost for each task that became done; None without any cost or task."""
+    return None if cost is None else share_of(cost, tasks)
 
 
 def context_share(one: IterationMetrics) -> float | None:
     """Used share of an iteration's context window, 0 to 1; None where it is unknown."""
-    if one.context_tokens is None or not one.context_window:
-        return None
-    return one.context_tokens / one.context_window
+    used, window = one.context_tokens, one.context_window
+    return None if used is None or not window else used / window
 
 
 def tokens_used(one: IterationMetrics) -> int | None:
     """Input and output tokens, as the budget counts them; None where they are unknown."""
-    return tokens_of(Usage(input_tokens=one.input_tokens, output_tokens=one.output_tokens))
+    given, made = one.input_tokens, one.output_tokens
+    if given is None or made is None:
+        return made if given is None else given
+    return given + made
 
 
 class _MetricsDraft:
@@ -235,7 +250,7 @@ class _MetricsDraft:
             ended_at=None if end is None else end.at,
             end=status if end is None else end.reason.value,
             exit_code=None if end is None else end.exit_code,
-            seconds=_rounded(own if end is None else end.seconds),
+            seconds=rounded(own if end is None else end.seconds),
             answers=self._answers,
             resets=self._resets,
             edits=self._edits,
@@ -255,8 +270,9 @@ def _measure(
     started, gathered = last.get(IterationStarted), last.get(EvidenceGathered)
     evidence = gathered.evidence if isinstance(gathered, EvidenceGathered) else None
     left, checked = last.get(AgentExited), last.get(Validated)
+    agent = last.get(AgentStarted)
     ran_out = isinstance(left, AgentExited) and (left.timed_out or left.idle or left.overspent)
-    failed = isinstance(checked, Validated) and not checked.ok
+    validated = checked.ok if isinstance(checked, Validated) else None
     commits = {event.commit for event in events if isinstance(event, Committed)}
     if evidence is not None:
         commits |= {commit.hash for commit in evidence.commits if not commit.by_person}
@@ -272,10 +288,10 @@ def _measure(
         task=started.task if isinstance(started, IterationStarted) else None,
         outcome=ended.outcome,
         confirmed=bool(ended.confirmed),
-        clean=succeeded and not ran_out and not failed,
+        clean=succeeded and not ran_out and validated is not False,
         started_at=None if started is None else started.at,
         ended_at=ended.at,
-        seconds=_rounded(ended.seconds),
+        seconds=rounded(ended.seconds),
         commit=ended.commit,
         commits=len(commits),
         files=0 if evidence is None else evidence.files,
@@ -295,6 +311,10 @@ def _measure(
         completion_words=ended.completion_words,
         claims=ended.claims,
         review=None if evidence is None else evidence.review,
+        agent=agent.agent if isinstance(agent, AgentStarted) else None,
+        model=agent.model if isinstance(agent, AgentStarted) else None,
+        validated=validated,
+        breaker=ended.breaker.state,
     )
 
 
@@ -305,13 +325,14 @@ def _is_stuck(breaker: Breaker, rules: BreakerConfig) -> bool:
 
 
 def _part(part: float, whole: float) -> float | None:
-    return _rounded(part / whole) if whole else None
+    return rounded(part / whole) if whole else None
 
 
-def _share(part: float, whole: int) -> float | None:
+def share_of(part: float, whole: int) -> float | None:
+    """A share or an average; None where there is nothing that it could be a share of."""
     return _part(part, whole)
 
 
-def _rounded(number: float) -> float:
-    """Without the digits that are artefacts of adding floats."""
+def rounded(number: float) -> float:
+    """A sum without the digits that are artefacts of adding floats."""
     return round(number, 6)

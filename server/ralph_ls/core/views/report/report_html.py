@@ -1,16 +1,18 @@
-"""Run report as HTML: one file without scripts and references, readable in light, dark and print.
+"""Run report as HTML: one file without references, readable in light, dark and print.
 
-Every text is escaped, and a policy in the page forbids whatever an escape might miss.
+Every text is escaped, and a policy in the page forbids whatever an escape might miss. Its only
+script is that of the charts, which a browser without scripts leaves out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from html import escape
 
 from ralph_ls.core.views.report.run_report import ReportPage, Section
 
-_STYLE = """
+STYLE = """
 :root { color-scheme: light dark; --text: #1f2328; --faint: #59636e; --line: #d1d9e0;
   --back: #ffffff; --soft: #f6f8fa; --accent: #0a5fc2; }
 @media (prefers-color-scheme: dark) { :root { --text: #e6edf3; --faint: #9198a1; --line: #3d444d;
@@ -41,10 +43,23 @@ td.wide { min-width: 14rem; white-space: normal; }
 """
 
 
-def to_html(page: ReportPage) -> str:
-    """The page as one HTML file."""
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbeddedPage:
+    """Charts in the report: what they need of its policy, style and body."""
+
+    policy: str
+    style: str
+    body: str
+
+
+def to_html(page: ReportPage, charts: EmbeddedPage | None = None) -> str:
+    """The page as one HTML file; the charts come behind its first section, the summary."""
     title = escape(page.title)
-    policy = "default-src 'none'; style-src 'unsafe-inline'"
+    policy = _POLICY if charts is None else charts.policy
+    first, *others = ("\n".join(_section(section)) for section in page.sections)
     return "\n".join(
         [
             "<!doctype html>",
@@ -52,14 +67,17 @@ def to_html(page: ReportPage) -> str:
             "<head>",
             '<meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+            f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">',
             f"<title>{title}</title>",
-            f"<style>{_STYLE}</style>",
+            f"<style>{STYLE}</style>",
+            *([] if charts is None else [f"<style>{charts.style}</style>"]),
             "</head>",
             "<body>",
             f"<header><h1>{title}</h1><p>{escape(page.subtitle)}</p></header>",
             "<main>",
-            *(line for section in page.sections for line in _section(section)),
+            first,
+            *([] if charts is None else [charts.body]),
+            *others,
             "</main>",
             "</body>",
             "</html>",

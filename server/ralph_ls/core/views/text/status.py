@@ -26,7 +26,14 @@ from ralph_ls.core.views.model.words import (
     with_mode,
 )
 from ralph_ls.core.views.text.run_end import next_step, task_words
-from ralph_ls.core.views.text.summary import budget_words, format_duration, not_done
+from ralph_ls.core.views.text.summary import (
+    budget_words,
+    cost_of,
+    format_duration,
+    is_estimated,
+    not_done,
+)
+from ralph_ls.protocol.json_output import RunAnywhere
 from ralph_ls.protocol.run.events import IterationStarted
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import EndReason, Mode, Phase
@@ -118,6 +125,33 @@ def status_answers(
         ("Next", _next(state, phase)),
     ]
     return [(heading, text) for heading, text in answers if text]
+
+
+def run_anywhere(
+    state: RunState, phase: Phase, *, workspace: str, pid: int | None, zone: tzinfo | None
+) -> RunAnywhere:
+    """A run among those of other work trees; ``pid`` is that of its engine, None without one."""
+    answers = dict(status_answers(state, phase, pid=pid, zone=zone))
+    needs = answers["Needs you"].removeprefix("yes").lstrip(":, ")
+    return RunAnywhere(
+        workspace=workspace,
+        run=state.run,
+        plan=state.plan,
+        branch=state.branch,
+        live=pid is not None,
+        phase=phase,
+        activity=activity_words(state, phase),
+        iteration=state.iteration,
+        max_iterations=state.config.max_iterations,
+        task=state.current.started.task if state.current is not None and pid is not None else None,
+        done=state.counts.required_done,
+        required=state.counts.required,
+        cost_usd=cost_of(state.usage),
+        estimated=is_estimated(state.usage),
+        started_at=state.started_at,
+        needs=needs if needs_user(state, phase) else None,
+        next=answers["Next"],
+    )
 
 
 def needs_user(state: RunState, phase: Phase) -> bool:

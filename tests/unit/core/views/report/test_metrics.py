@@ -151,6 +151,10 @@ class TestAnIteration:
             "completionWords": [],
             "claims": None,
             "review": None,
+            "agent": None,
+            "model": None,
+            "validated": None,
+            "breaker": "CLOSED",
         }
 
     def test_has_the_claims_of_its_agent_apart(self) -> None:
@@ -350,6 +354,9 @@ class TestTotals:
             human_intervention_rate=0.5,
             average_iteration_seconds=100.0,
             average_task_seconds=200.0,
+            average_task_cost_usd=0.15,
+            without_tokens=1,
+            without_cost=1,
             average_context=0.225,
             largest_context=0.225,
             ends={"complete": 1, "crashed": 1, "stuck": 1},

@@ -8,7 +8,7 @@ from typing import Any
 
 from ralph_ls.core.loop.rules.receipts import finished_receipts
 from ralph_ls.core.views.report.metrics import measure_run
-from ralph_ls.core.views.report.report_html import to_html
+from ralph_ls.core.views.report.report_html import EmbeddedPage, to_html
 from ralph_ls.core.views.report.run_report import ReportPage, run_report, to_markdown
 from ralph_ls.core.views.text.run_end import summary_lines
 from ralph_ls.protocol.json_output import PrunedOutput
@@ -180,6 +180,14 @@ class TestHtml:
         assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
         assert '<td class="wide">Mine</td>' in text
         assert "<dt>Exit</dt><dd>LIMIT (code 1)</dd>" in text
+
+    def test_has_the_charts_behind_its_summary_with_their_policy(self) -> None:
+        charts = EmbeddedPage(policy="default-src 'none'", style="p{}", body="<b>charts</b>")
+        text = to_html(page(*a_run()), charts)
+        assert 'content="default-src &#x27;none&#x27;"' in text
+        assert "<style>p{}</style>" in text
+        first, second = text.index("<section>"), text.rindex("<section>")
+        assert first < text.index("<b>charts</b>") < second
 
     def test_every_text_can_be_changed_before_as_by_redaction(self) -> None:
         made = page(*a_run()).mapped(lambda text: text.replace("Mine", "Yours"))

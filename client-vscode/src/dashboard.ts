@@ -1,0 +1,161 @@
+/**
+ * The dashboard in an editor tab: hands the page its figures, and saves what it exports.
+ *
+ * One tab a window. Figures are asked for when the page listens, and again after something of a run
+ * has changed while the tab is seen; the page draws them.
+ */
+
+import { randomBytes } from "node:crypto";
+
+import * as vscode from "vscode";
+
+import { t } from "./l10n";
+import type { Connection } from "./server/connection";
+import type { Snapshot } from "./state/snapshot";
+import type { Store } from "./state/store";
+import type { ExportedFile, FromDashboard, ToDashboard } from "./webview/dashboard/messages";
+import { dashboardHtml } from "./webview/html";
+
+export const DASHBOARD = "ralphLoop.dashboard";
+
+/** Milliseconds between two requests for figures at least. */
+const INTERVAL = 2000;
+
+export class DashboardPanel implements vscode.WebviewPanelSerializer, vscode.Disposable {
+  private panel: vscode.WebviewPanel | undefined;
+  private isReady = false;
+  private isAsking = false;
+  /** What of the runs the figures on the page are of. */
+  private shown = "";
+  private timer: NodeJS.Timeout | undefined;
+  private readonly listening: { dispose: () => void };
+
+  constructor(
+    private readonly media: vscode.Uri,
+    private readonly store: Store,
+    private readonly connection: Connection,
+    private readonly log: vscode.LogOutputChannel,
+  ) {
+    this.listening = store.onDidChange(() => {
+      this.later();
+    });
+  }
+
+  /** Open the tab, or show the one that there is. */
+  open(): void {
+    if (this.panel !== undefined) {
+      this.panel.reveal();
+      return;
+    }
+    this.adopt(
+      vscode.window.createWebviewPanel(DASHBOARD, t("Ralph Dashboard"), vscode.ViewColumn.Active),
+    );
+  }
+
+  deserializeWebviewPanel(panel: vscode.WebviewPanel): Thenable<void> {
+    this.panel?.dispose();
+    this.adopt(panel);
+    return Promise.resolve();
+  }
+
+  dispose(): void {
+    this.listening.dispose();
+    clearTimeout(this.timer);
+    this.panel?.dispose();
+  }
+
+  private adopt(panel: vscode.WebviewPanel): void {
+    this.panel = panel;
+    this.isReady = false;
+    this.shown = "";
+    const { webview } = panel;
+    const file = (name: string): string =>
+      webview.asWebviewUri(vscode.Uri.joinPath(this.media, name)).toString();
+    panel.iconPath = vscode.Uri.joinPath(this.media, "icon.svg");
+    webview.options = { enableScripts: true, localResourceRoots: [this.media] };
+    webview.onDidReceiveMessage((message: FromDashboard) => {
+      void this.receive(message);
+    });
+    panel.onDidChangeViewState(() => {
+      // A page that is shown again is a new one, and says so when it listens.
+      this.isReady = this.isReady && panel.visible;
+      this.shown = "";
+    });
+    panel.onDidDispose(() => {
+      if (this.panel === panel) {
+        this.panel = undefined;
+        this.isReady = false;
+      }
+    });
+    webview.html = dashboardHtml({
+      cspSource: webview.cspSource,
+      nonce: randomBytes(16).toString("hex"),
+      scriptUri: file("dashboard.js"),
+      styleUri: file("dashboard.css"),
+      language: vscode.env.language,
+      words: vscode.l10n.bundle ?? {},
+    });
+  }
+
+  private async receive(message: FromDashboard): Promise<void> {
+    switch (message.type) {
+      case "ready":
+        this.isReady = true;
+        this.shown = "";
+        await this.update();
+        break;
+      case "save":
+        await save(message.file);
+        break;
+    }
+  }
+
+  /** Ask again soon, where something changed; what comes in between is one request. */
+  private later(): void {
+    if (this.isReady && this.timer === undefined && stateOf(this.store.snapshot) !== this.shown) {
+      this.timer = setTimeout(() => {
+        this.timer = undefined;
+        void this.update();
+      }, INTERVAL);
+    }
+  }
+
+  private async update(): Promise<void> {
+    const state = stateOf(this.store.snapshot);
+    const isServed = this.store.snapshot.server.kind === "ok";
+    if (!this.isReady || !isServed || this.isAsking || state === this.shown) {
+      return;
+    }
+    this.isAsking = true;
+    try {
+      const figures = await this.connection.request("ralph/dashboard", {});
+      const message: ToDashboard = { type: "figures", figures };
+      await this.panel?.webview.postMessage(message);
+      this.shown = state;
+    } catch (error) {
+      this.log.error(error instanceof Error ? error : String(error));
+    } finally {
+      this.isAsking = false;
+    }
+  }
+}
+
+/** What of the runs shows in figures; anything else changes many times a second. */
+function stateOf({ server, folders }: Snapshot): string {
+  const runs = folders.map(({ uri, state }) => {
+    const run = state?.run;
+    return [uri, run?.run, run?.phase, run?.phaseReason, run?.start, run?.last?.start];
+  });
+  return JSON.stringify([server.kind, runs]);
+}
+
+async function save({ name, text, base64 }: ExportedFile): Promise<void> {
+  const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
+  const uri = await vscode.window.showSaveDialog({
+    ...(folder === undefined ? {} : { defaultUri: vscode.Uri.joinPath(folder, name) }),
+    title: t("Save the figures"),
+  });
+  if (uri !== undefined) {
+    await vscode.workspace.fs.writeFile(uri, Buffer.from(text, base64 ? "base64" : "utf8"));
+  }
+}
