@@ -373,6 +373,9 @@ test("the version is the server's", () => {
 
 test("it starts only where there may be a loop", () => {
   for (const event of manifest.activationEvents) {
-    assert.match(event, /^(?:workspaceContains:[^*]+|onFileSystem:ralph-(?:log|text|draft))$/);
+    assert.match(
+      event,
+      /^(?:workspaceContains:[^*]+|onFileSystem:ralph-(?:log|text|draft)|onWebviewPanel:ralphLoop\.dashboard)$/,
+    );
   }
 });
