@@ -127,6 +127,9 @@ class TestFeatures:
             after = applied(text, offered[title])
             now = parse_plan(after, kind).plan.by_id()[task.id]
             assert (now.state, now.title) == (state, task.title)
+            if (kind, state) == (PlanKind.TODO_TXT, TaskState.DONE):
+                today = editor.views.time.astimezone().date()
+                assert after == f"{text[: task.start]}x {today} {text[task.start :]}"
         assert "disabled" not in offered["Add a note"]
 
     async def test_a_finished_task_is_reopened(self, kind: PlanKind, opened: Opened) -> None:

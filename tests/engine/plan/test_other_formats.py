@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -80,6 +81,18 @@ def test_what_an_agent_may_not_change_is_restored(project: Project) -> None:
     project.run("1")
     head, pay, rest = before.split('"pending"')
     assert project.file(path).read_text(encoding="utf-8") == f'{head}"done"{pay}"pending"{rest}'
+
+
+@pytest.mark.slow
+def test_a_line_that_is_restored_and_done_has_its_date(project: Project) -> None:
+    with_sample(project, "todo.txt").agent(
+        "work; sed -i 's/^(A) .*/x Pay by card +shop @work/' todo.txt; commit; "
+        "report 'STATUS: IN_PROGRESS'"
+    )
+    project.run("1")
+    line = project.file("todo.txt").read_text(encoding="utf-8").splitlines()[1]
+    words = "2026-01-05 Pay by card [+]shop @work dep:basket pri:A"
+    assert re.fullmatch(rf"x 20[0-9]{{2}}-[0-9]{{2}}-[0-9]{{2}} {words}", line)
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -138,6 +139,16 @@ class TestGuarding:
         assert {one.path for one in guarded.offences} == {""}
         assert source.files_of(before) == {TODO: before}
         assert source.text_of({TODO: before}) == before
+
+    def test_a_restored_line_that_is_done_has_the_day(self, tmp_path: Path) -> None:
+        source = file_source(tmp_path)
+        before = source.read()
+        after = before.replace("(A) 2026-01-05 Pay", "x Pay").replace(" dep:basket", "")
+        today = replace(BUILD, today="2026-01-07")
+        ticked = before.replace("(A) 2026-01-05", "x 2026-01-07 2026-01-05").replace(
+            "dep:basket", "dep:basket pri:A"
+        )
+        assert source.guarded(before, after, today).text == ticked
 
     def test_the_files_of_a_text(self, tmp_path: Path) -> None:
         source = folder_source(tmp_path)

@@ -85,8 +85,6 @@ class ProgressLogText:
     name: str
     target: EditTarget
     text: str
-    day: str
-    """Today, as ``2026-01-31``."""
 
 
 def task_edit_actions(
@@ -95,12 +93,14 @@ def task_edit_actions(
     last: int,
     abilities: EditCapabilities,
     *,
+    today: str,
     log: ProgressLogText | None = None,
 ) -> Iterator[types.CodeAction]:
     """The edits of the task that these lines are in, if they are in just one.
 
     Without ``log`` nobody has asked but the cursor, which moves all the time: then it is those
     alone that set the state, and none in a long plan, since each is read again as it would be.
+    ``today`` is such as ``2026-01-31``.
     """
     from ralph_ls.core.plan.formats.dispatch import operations_of
     from ralph_ls.core.plan.model import PlanKind
@@ -115,7 +115,7 @@ def task_edit_actions(
     ways: Iterable[PlanEditOption]
     structured = operations_of(sight.seen.kind).text
     if structured is not None:
-        ways, log = _structured_edits(structured, task, all_of_them=log is not None), None
+        ways, log = _structured_edits(structured, task, today, all_of_them=log is not None), None
     elif sight.seen.kind is PlanKind.STORIES:
         ways, log = story_edit_options(plan, task, all_of_them=log is not None), None
     else:
@@ -124,17 +124,17 @@ def task_edit_actions(
         yield _action(way.title, partial(_edit, sight, target, way, abilities))
     if log is not None and _is_done(task):
         title = f"Move finished tasks to {log.name}"
-        yield _action(title, partial(_move_done, sight, target, log, title, abilities))
+        yield _action(title, partial(_move_done, sight, target, log, title, abilities, today=today))
 
 
 def _structured_edits(
-    operations: TextOperations, task: Task, *, all_of_them: bool
+    operations: TextOperations, task: Task, today: str, *, all_of_them: bool
 ) -> Iterator[PlanEditOption]:
     """What a plan in another form than Markdown allows: states and notes, in its own form."""
     from ralph_ls.protocol.task_words import TaskState
 
     def to_state(state: TaskState, reason: str = "") -> Callable[[str], str]:
-        return lambda text: operations.with_state(text, task.id, state, reason)
+        return lambda text: operations.with_state(text, task.id, state, reason, today)
 
     if task.state is TaskState.DONE:
         yield PlanEditOption("Reopen task", to_state(TaskState.TODO))
@@ -239,6 +239,8 @@ def _move_done(
     log: ProgressLogText,
     title: str,
     abilities: EditCapabilities,
+    *,
+    today: str,
 ) -> types.WorkspaceEdit:
     from ralph_ls.core.plan.edit.progress_log import move_finished
     from ralph_ls.protocol.errors import RalphError
@@ -251,7 +253,7 @@ def _move_done(
     done = sight.seen.history.completions
     commits = {task: one.commit[:_SHORT] for task, one in done.items() if one.commit is not None}
     text = sight.seen.text
-    moved = move_finished(text, log.text, day=log.day, commits=commits)
+    moved = move_finished(text, log.text, day=today, commits=commits)
     if not moved.ids:
         raise RalphError(
             "no finished task can be moved on its own: a nested task goes with its parent, and a "

@@ -32,7 +32,6 @@ from ralph_ls.editor.scheduling import run_in_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from datetime import datetime
 
     from ralph_ls.core.views.document.controls import Control
     from ralph_ls.core.views.model.document_context import FileKind
@@ -112,12 +111,13 @@ class _CodeActions:
 
         prefix, log, approval = self._options().command_prefix, None, None
         if kind is FileKind.PLAN and not _is_automatic(params.context):
-            log = _log_of(view, self._documents, self._workspaces.now())
+            log = _log_of(view, self._documents)
             if prefix is None and _wants(params.context, types.CodeActionKind.QuickFix):
                 approval = await self._approval(view)
         around = ActionContext(
             prefix=prefix,
             abilities=self._abilities,
+            today=self._workspaces.now().astimezone().date().isoformat(),
             log=log,
             approval=approval,
             rollback=self._workspaces.reviews.rollbacks.get(view.root),
@@ -164,6 +164,8 @@ class ActionContext:
     prefix: str | None
     """Of the client's own commands."""
     abilities: EditCapabilities
+    today: str
+    """Such as ``2026-01-31``."""
     log: ProgressLogText | None = None
     approval: PendingApproval | None = None
     rollback: ReviewedRollback | None = None
@@ -195,7 +197,7 @@ def code_actions_at(
         )
         found.extend(quick_fixes(sight, asked))
     if _wants(context, KIND):
-        edits = task_edit_actions(sight, first, last, abilities, log=around.log)
+        edits = task_edit_actions(sight, first, last, abilities, today=around.today, log=around.log)
         found.extend(one for one in edits if one.disabled is None or abilities.disabled)
     return sorted(found, key=_order)
 
@@ -287,7 +289,7 @@ def _reviewed(sight: DocumentSnapshot, around: ActionContext) -> Iterator[Contro
     )
 
 
-def _log_of(view: WorkspaceView, documents: LoopDocuments, now: datetime) -> ProgressLogText:
+def _log_of(view: WorkspaceView, documents: LoopDocuments) -> ProgressLogText:
     """The log of finished tasks in the work tree, as the client has it."""
     from ralph_ls.protocol.config.config import PathsConfig
 
@@ -295,8 +297,7 @@ def _log_of(view: WorkspaceView, documents: LoopDocuments, now: datetime) -> Pro
     name = (PathsConfig() if state is None else state.config.paths).progress
     uri, version, text = documents.text_beside(view, view.root / name)
     target = EditTarget(uri=uri, version=version, is_new=text is None)
-    day = now.astimezone().date().isoformat()
-    return ProgressLogText(name=name, target=target, text=text or "", day=day)
+    return ProgressLogText(name=name, target=target, text=text or "")
 
 
 def _command(sight: DocumentSnapshot, prefix: str, control: Control) -> types.Command:

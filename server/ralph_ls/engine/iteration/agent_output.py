@@ -362,11 +362,15 @@ def emit_denials(heard: AgentOutput) -> tuple[Notice, ...]:
     return (Notice(code="permission-denied", message=message),)
 
 
-def watched_iteration(run: RunState, promises: tuple[Promise, ...]) -> WatchedIteration:
+def watched_iteration(run: RunState, promises: tuple[Promise, ...], today: str) -> WatchedIteration:
     """The open iteration as the guard has to know it."""
     halts = any(one.kind is not PromiseKind.COMPLETE for one in promises)
     completes = any(one.kind is PromiseKind.COMPLETE for one in promises)
-    if run.current is None:
-        return WatchedIteration(mode=Mode.BUILD, halts=halts, completes=completes)
-    started = run.current.started
-    return WatchedIteration(mode=started.mode, task=started.task, halts=halts, completes=completes)
+    started = None if run.current is None else run.current.started
+    return WatchedIteration(
+        mode=Mode.BUILD if started is None else started.mode,
+        task=None if started is None else started.task,
+        halts=halts,
+        completes=completes,
+        today=today,
+    )

@@ -181,7 +181,8 @@ class IterationReader:
     ) -> _EndedIteration:
         """Restore what the agent may not have changed, then read the tree and the plan."""
         is_plan_users = self._is_plan_users(effect, inherited)
-        watched = watched_iteration(run, output.reading.promises)
+        today = self._clock.local().date().isoformat()
+        watched = watched_iteration(run, output.reading.promises, today)
         ancestry = await asyncio.to_thread(self._inspector.listen, effect, run)
         restoration = unblocked
         if not is_plan_users:

@@ -67,6 +67,8 @@ class WatchedIteration:
     """New text in the document of finished tasks (PROGRESS.md)."""
     has_evidence: bool = False
     """Files other than plan and PROGRESS.md were changed."""
+    today: str = ""
+    """The day, such as ``2026-01-31``, in local time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

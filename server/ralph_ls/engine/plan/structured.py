@@ -188,7 +188,7 @@ class StructuredSource(PlanSource):
         powers = PlanPowers(
             may_drop=is_free, may_change_criteria=is_free, decided=iteration.decided
         )
-        done = guard_text(self.operations, before, after, powers)
+        done = guard_text(self.operations, before, after, powers, iteration.today)
         if done.broken:
             message = escape_surrogates(
                 f"the agent broke {self.path}, which was restored: {done.broken}"

@@ -142,10 +142,13 @@ def _item_text(other: str) -> str:
 
 
 def _indent_below(line: str, marks: ListMarks) -> str:
-    """White space up to where the item's text begins, keeping the tabs of its line."""
+    """White space up to where the item's text begins, keeping the tabs of its line.
+
+    The text of a box without a list marker begins at the box; what is nested is deeper.
+    """
     begin, after = marks.starts[-1], marks.contents[-1]
     before = "".join(mark if mark == "\t" else " " for mark in line[:begin].lstrip("\ufeff"))
-    return before + " " * min(after - begin, 4)
+    return before + " " * min(max(after - begin, 2), 4)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

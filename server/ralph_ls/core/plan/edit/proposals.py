@@ -130,6 +130,7 @@ def indent_of(line: str) -> str:
 
 
 _SHOWN = 60
+_LEAST_INDENT = 2
 _EXPLICIT = re.compile(r"[A-Z][A-Z0-9]*-[0-9]+")
 
 
@@ -166,7 +167,7 @@ def add_nested_items(
     """
     at = _title_end(lines, task)
     nested = [line for _, line in lines[at + 1 : task.end_line + 1] if line.strip(" \t")]
-    indent = indent_of(nested[0]) if nested else _indent_below(lines[task.line][1])
+    indent = (nested and indent_of(nested[0])) or indent_below(lines[task.line][1])
     if is_last:
         at = _notes_end(lines, at, task.end_line, indent)
     start, line = lines[at]
@@ -250,11 +251,14 @@ def _begins_note(line: str, indent: str) -> bool:
     return bool(line.strip()) and indent_of(line) == indent and find_marks(line) is not None
 
 
-def _indent_below(first_line: str) -> str:
-    """The indentation below the item's text, with the tabs of its line."""
+def indent_below(first_line: str) -> str:
+    """The indentation below the item's text, with the tabs of its line.
+
+    The content of a box without a list marker is at its own column; what is nested is deeper.
+    """
     marks = find_marks(first_line)
     if marks is None:
         return ""
     begin, after = marks.starts[-1], marks.contents[-1]
     before = "".join(mark if mark == "\t" else " " for mark in first_line[:begin].lstrip("\ufeff"))
-    return before + " " * (after - begin)
+    return before + " " * max(after - begin, _LEAST_INDENT)

@@ -44,6 +44,7 @@ from ralph_ls.core.plan.edit.state_markup import (
 )
 from ralph_ls.core.plan.model import Task, TaskKind
 from ralph_ls.core.plan.parse.items import read_field
+from ralph_ls.core.plan.parse.titles import read_title
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.task_words import TaskState
 
@@ -91,7 +92,7 @@ def block_proposals(text: str, task: Task) -> Ways:
 
 def inline_block_proposals(text: str, task: Task, reason: str) -> Ways:
     """Proposals to mark it as blocked, with the reason on its line."""
-    tag = f"[BLOCKED: {reason.translate(_IN_TAG)}]" if reason else "[BLOCKED]"
+    tag = f"[BLOCKED: {_reason_in_tag(reason)}]" if reason else "[BLOCKED]"
     if task.kind is TaskKind.ROW:
         return tag_title(row_edit(lines_in(text), task), tag)
     return _tagged(text, task, tag)
@@ -112,6 +113,12 @@ def unblock_proposals(text: str, task: Task) -> Ways:
 _DONE_TAGS = re.compile(r"done|completed?", re.IGNORECASE)
 _BLOCKED_TAGS = re.compile(r"blocked(?:[ :\u2013\u2014-].*)?", re.IGNORECASE)
 _IN_TAG = str.maketrans("[]|", "()/")
+
+
+def _reason_in_tag(reason: str) -> str:
+    """A reason as a tag can hold it; one of dashes or colons alone is quoted, or it is lost."""
+    words = reason.translate(_IN_TAG)
+    return words if read_title(f"[BLOCKED: {words}]").blocked_reason else f'"{words}"'
 
 
 def _box_of(text: str, task: Task) -> tuple[int, int] | None:
@@ -216,7 +223,8 @@ def block_task(text: str, task_id: str, reason: str, needs: str = "") -> str:
     if needed and not _needs_already(lines, task, needed):
         fields.append(f"Needs: {needed}")
     is_row = task.kind is TaskKind.ROW
-    if is_row and task.state is TaskState.BLOCKED and (not shown or task.blocked_by == shown):
+    is_known = not shown or task.blocked_by == _reason_in_tag(shown)
+    if is_row and task.state is TaskState.BLOCKED and is_known:
         return text
     below = [] if is_row or not fields else [add_nested_items(text, lines, task, fields)]
     ways = [] if is_row else ([*changes, *below] for changes in block_proposals(text, task))

@@ -23,13 +23,14 @@ from ralph_ls.core.plan.edit.proposals import (
     apply_changes,
     find_task,
     first_valid_proposal,
+    indent_below,
     item_text,
     lines_in,
 )
 from ralph_ls.core.plan.edit.task_edits import reopen_proposals
 from ralph_ls.core.plan.edit.task_order import move_task
 from ralph_ls.core.plan.model import Plan, Task, TaskKind
-from ralph_ls.core.plan.parse.lines import find_marks, lines_of
+from ralph_ls.core.plan.parse.lines import lines_of
 from ralph_ls.core.plan.parse.markdown import parse_markdown
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.lsp.row_methods import TaskEdit
@@ -108,11 +109,7 @@ def _open_forms(
 
 def _with_note(text: str, task: Task, lines: list[tuple[int, str]], at: int) -> str:
     """The text with the note as the item's last line; below a heading it is separate."""
-    first = lines[task.line][1]
-    marks = find_marks(first)
-    begin, after = (0, 0) if marks is None else (marks.starts[-1], marks.contents[-1])
-    before = "".join("\t" if mark == "\t" else " " for mark in first[:begin].lstrip("\ufeff"))
-    indent = before + " " * (after - begin)
+    indent = indent_below(lines[task.line][1])
     ending = next((sign for sign in ("\r\n", "\n", "\r") if text.startswith(sign, at)), "\n")
     return f"{text[:at]}{ending}{indent}- {RESET_NOTE}{text[at:]}"
 

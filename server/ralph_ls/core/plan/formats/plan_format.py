@@ -80,9 +80,12 @@ class TextOperations(Protocol):
         """The values of each task that an agent may not change, by the kind of that change."""
         ...
 
-    def with_state(self, text: str, task_id: str, state: TaskState, reason: str, /) -> str:
+    def with_state(
+        self, text: str, task_id: str, state: TaskState, reason: str, day: str = "", /
+    ) -> str:
         """The text with a task in a state; the reason is that of a blocked one.
 
+        ``day`` is today, such as ``2026-01-31``, for a format that dates what is done.
         Raises ``RalphError`` where that cannot be written.
         """
         ...

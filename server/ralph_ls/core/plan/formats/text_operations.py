@@ -70,9 +70,12 @@ def structured_operations(text: TextOperations) -> PlanOperations:
 
 
 def guard_text(
-    operations: TextOperations, before: str, after: str, powers: PlanPowers
+    operations: TextOperations, before: str, after: str, powers: PlanPowers, day: str = ""
 ) -> GuardedText:
-    """Revert the forbidden changes between two texts. Total, and idempotent."""
+    """Revert the forbidden changes between two texts. Total, and idempotent.
+
+    ``day`` is today, for a restored task that is done.
+    """
     if before == after or (powers.may_drop and powers.may_change_criteria):
         return GuardedText(text=after)
     if broken := operations.why_broken(after):
@@ -81,7 +84,7 @@ def guard_text(
     found = tuple(_violations(operations, before, after, powers))
     text = after
     for one in dict.fromkeys(violation.task.id for violation in found):
-        text = _restored(operations, before, text, one)
+        text = _restored(operations, before, text, one, day)
     is_clean = not operations.why_broken(text) and not any(
         _violations(operations, before, text, powers)
     )
@@ -212,7 +215,7 @@ def _judged(
     yield from (what for what, value in was.items() if become.get(what) != value)
 
 
-def _restored(operations: TextOperations, before: str, text: str, task_id: str) -> str:
+def _restored(operations: TextOperations, before: str, text: str, task_id: str, day: str) -> str:
     """The text with one task as it was, in the state that the agent gave it."""
     there = operations.parse_text(text).plan.find(task_id)
     earlier = operations.parse_text(before).plan.find(task_id)
@@ -220,7 +223,7 @@ def _restored(operations: TextOperations, before: str, text: str, task_id: str) 
     if there is None or earlier is None or there.state in {earlier.state, TaskState.SKIPPED}:
         return text
     try:
-        return operations.with_state(text, task_id, there.state, there.blocked_by or "")
+        return operations.with_state(text, task_id, there.state, there.blocked_by or "", day)
     except RalphError:
         return text
 

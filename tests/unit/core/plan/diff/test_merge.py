@@ -174,6 +174,14 @@ def test_both_changes_survive(base: str, mine: str, theirs: str, merged: str) ->
             id="states",
         ),
         pytest.param(
+            "[ ] A-1: a\n",
+            "[x] A-1: a\n",
+            "[-] A-1: a\n",
+            "[x] A-1: a\n  - Conflict: the other version says: [-] A-1: a\n",
+            MergeConflict(line=0, mine="[x] A-1: a", theirs="[-] A-1: a"),
+            id="states-without-a-list-marker",
+        ),
+        pytest.param(
             "- [ ] A-1: a\n  - n\n- [ ] A-2: b\n",
             "- [ ] A-2: b\n",
             "- [ ] A-1: a\n  - [x] n\n- [ ] A-2: b\n",

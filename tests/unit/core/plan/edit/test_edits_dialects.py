@@ -109,6 +109,42 @@ def test_a_row_is_edited() -> None:
     assert add_task(TABLE, "New").startswith(TABLE)
 
 
+@pytest.mark.parametrize(
+    ("reason", "tag"), [("-", '"-"'), ("- :", '"- :"'), ("by", '"by"'), ("[x", "(x")]
+)
+def test_a_reason_is_what_its_tag_can_hold(reason: str, tag: str) -> None:
+    blocked = block_task(TABLE, last(TABLE), reason)
+    assert blocked == TABLE.replace("Write", f"[BLOCKED: {tag}] Write")
+    assert parse_markdown(blocked).plan.tasks[-1].blocked_by == tag
+    assert block_task(blocked, last(blocked), reason) == blocked
+    assert unblock_task(blocked, last(blocked)) == TABLE
+
+
+FOUR = "- [ ] Fix login\n" * 4
+
+
+@pytest.mark.parametrize("above", ["", FOUR])
+@pytest.mark.parametrize("reason", ["-", "[", "by", "no key"])
+@pytest.mark.parametrize("end", ["", "\n", "\n[ ] Other\n"])
+def test_a_box_without_a_list_marker_is_blocked(above: str, reason: str, end: str) -> None:
+    text = f"{above}[ ] Fix login{end}"
+    task = parse_markdown(text).plan.tasks[above.count("\n")]
+    blocked = block_task(text, task.id, reason)
+    assert blocked == f"{above}[ ] [BLOCKED] Fix login\n  - Blocked by: {reason}{end}"
+    assert parse_markdown(blocked).plan.by_id()[task.id].blocked_by == reason
+    assert block_task(blocked, task.id, reason) == blocked
+    assert unblock_task(blocked, task.id) == text
+
+
+def test_what_is_added_to_a_box_without_a_list_marker_is_nested() -> None:
+    text = "[ ] a\nmore\n\n[ ] b\n"
+    task = parse_markdown(text).plan.tasks[0].id
+    assert add_task_note(text, task, "n") == text.replace("more\n", "more\n  - n\n")
+    noted = attach_commit(text, task, "abc1234")
+    assert noted == text.replace("more\n", "more\n  - Commit: abc1234\n")
+    assert [one.end_line for one in parse_markdown(noted).plan.tasks] == [2, 4]
+
+
 def test_the_columns_of_a_table_are_used() -> None:
     assert tick_task(WIDE, "US-002") == WIDE.replace("*In progress*", "*Done*")
     assert untick_task(WIDE, "US-001") == WIDE.replace("✅ DONE", "⬜ TODO")

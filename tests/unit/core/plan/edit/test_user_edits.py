@@ -29,6 +29,7 @@ def id_of(text: str, title: str = "a") -> str:
     ("before", "after"),
     [
         pytest.param("- [ ] a\n- [ ] b\n", f"- [ ] a\n  {NOTE}\n- [ ] b\n", id="open"),
+        pytest.param("[x] a\n[ ] b\n", f"[ ] a\n  {NOTE}\n[ ] b\n", id="without a list marker"),
         pytest.param("- [x] a\n", f"- [ ] a\n  {NOTE}\n", id="done"),
         pytest.param("- [~] a\n", f"- [ ] a\n  {NOTE}\n", id="in progress"),
         pytest.param("- [ ] [WIP] a\n", f"- [ ] a\n  {NOTE}\n", id="a tag"),

@@ -84,7 +84,8 @@ def _with(text: str, task_id: str, block: str) -> str:
     return files[""] if "" in files else join_files(files)
 
 
-def with_state(text: str, task_id: str, state: TaskState, reason: str) -> str:
+def with_state(text: str, task_id: str, state: TaskState, reason: str, day: str = "") -> str:
+    del day
     if state is TaskState.SKIPPED:
         raise RalphError("lines cannot be skipped")
     block = _blocks(text)[task_id]

@@ -96,11 +96,12 @@ def protected_fields(text: str) -> Mapping[str, Mapping[Forbidden, str]]:
     }
 
 
-def with_state(text: str, task_id: str, state: TaskState, reason: str = "") -> str:
+def with_state(text: str, task_id: str, state: TaskState, reason: str = "", day: str = "") -> str:
     """The text with one task in a state; a finished one has all its boxes ticked.
 
     A blocked one has the project's status for that, or keeps its own and a reason in its notes.
     """
+    del day
     task = _find(text, task_id)
     if state is TaskState.BLOCKED and task.known.state is TaskState.BLOCKED and not reason:
         return text

@@ -107,8 +107,9 @@ def protected_fields(text: str) -> Mapping[str, Mapping[Forbidden, str]]:
     return {task.id: {} for task in _tasks_in(text)}
 
 
-def with_state(text: str, task_id: str, state: TaskState, reason: str = "") -> str:
+def with_state(text: str, task_id: str, state: TaskState, reason: str = "", day: str = "") -> str:
     """The text with one story in a state; why it is blocked is a comment behind it."""
+    del day
     entry = next((one for one in _entries(text) if one.id == task_id), None)
     if entry is None:
         raise RalphError(f"the plan has no task {task_id}; see the ids in: ralph plan")

@@ -108,8 +108,9 @@ def protected_fields(text: str) -> Mapping[str, Mapping[Forbidden, str]]:
     }
 
 
-def with_state(text: str, task_id: str, state: TaskState, reason: str = "") -> str:
+def with_state(text: str, task_id: str, state: TaskState, reason: str = "", day: str = "") -> str:
     """The text with one task in a state; GSD knows open and done alone."""
+    del day
     task = find_task(_tasks_in(text), task_id)
     if state is TaskState.SKIPPED:
         raise RalphError(

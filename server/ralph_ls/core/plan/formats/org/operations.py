@@ -62,11 +62,12 @@ def protected_fields(text: str) -> Mapping[str, Mapping[Forbidden, str]]:
     }
 
 
-def with_state(text: str, task_id: str, state: TaskState, reason: str = "") -> str:
+def with_state(text: str, task_id: str, state: TaskState, reason: str = "", day: str = "") -> str:
     """The text with one task in a state, by a keyword of this file or by its box.
 
     Where no keyword means that a task is blocked, its last line has the reason.
     """
+    del day
     outline = read_outline(text)
     task = find_task(_tasks_in(text), task_id)
     if task.state is state and not reason:

@@ -90,8 +90,9 @@ def protected_fields(text: str) -> Mapping[str, Mapping[Forbidden, str]]:
     }
 
 
-def with_state(text: str, task_id: str, state: TaskState, reason: str = "") -> str:
+def with_state(text: str, task_id: str, state: TaskState, reason: str = "", day: str = "") -> str:
     """The text with one task in a state: all its steps ticked, or none."""
+    del day
     found = {task.id: task for task in _read(text)}.get(task_id)
     if found is None or state is TaskState.SKIPPED:
         find_task(_tasks_in(text), task_id)

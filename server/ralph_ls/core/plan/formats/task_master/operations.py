@@ -87,11 +87,12 @@ def protected_fields(text: str) -> Mapping[str, Mapping[Forbidden, str]]:
     return found
 
 
-def with_state(text: str, task_id: str, state: TaskState, reason: str = "") -> str:
+def with_state(text: str, task_id: str, state: TaskState, reason: str = "", day: str = "") -> str:
     """The text with one task in a state; where it is blocked its details name the reason.
 
     A subtask that is open again opens its task, for nothing below a finished one is open.
     """
+    del day
     task = _find(text, task_id)
     if task.state is not TaskState.BLOCKED or state is not TaskState.BLOCKED:
         text = _without_reason(text, task)

@@ -2,8 +2,8 @@
 
 A line has a priority in round brackets, dates, projects (``+shop``), contexts (``@phone``) and
 values (``key:value``). The form knows only open and done; other states are values:
-``status:doing``, ``status:cancelled``, ``blocked:no_licence``. The day on which a task was done is
-given by the caller.
+``status:doing``, ``status:cancelled``, ``blocked:no_licence``. The first date behind
+``x`` is that of completion, the second one that of creation.
 """
 
 from __future__ import annotations
@@ -196,7 +196,7 @@ def _done(line: str, day: str) -> str:
 def _opened(line: str) -> str:
     """The line without the mark and the values of any state."""
     mark, bare = _split_mark(line)
-    ticked = re.match(rf"x[ \t]+(?:{_DATE}[ \t]+(?={_DATE}[ \t]))?", bare)
+    ticked = re.match(rf"x[ \t]+(?:{_DATE}[ \t]+)?", bare)
     if ticked is not None:
         bare = bare[ticked.end() :]
         letter = re.search(r"[ \t]+pri:([A-Z])(?=[ \t]|$)", bare)

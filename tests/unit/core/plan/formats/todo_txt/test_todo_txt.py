@@ -8,6 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ralph_ls.core.plan.diff.guard import PlanPowers
+from ralph_ls.core.plan.formats.text_operations import guard_text
+from ralph_ls.core.plan.formats.todo_txt import operations
 from ralph_ls.core.plan.formats.todo_txt.operations import (
     needs_of,
     parse_text,
@@ -108,11 +111,34 @@ def test_ticking_writes_the_form_of_the_tool(line: str, day: str, done: str, end
     assert only(opened.split("\n")[0].strip("\r"))[1] is TaskState.TODO
 
 
-def test_a_ticked_line_is_open_again_as_it_was() -> None:
-    text = "(A) 2026-01-01 a +b\n"
+@pytest.mark.parametrize(
+    "text", ["(A) 2026-01-01 a +b\n", "(A) a", "2026-01-01 a\r\n", "a due:2026-01-09", "\ufeffa"]
+)
+def test_a_ticked_line_is_open_again_as_it_was(text: str) -> None:
     (task,) = parse_text(text).plan.tasks
     after = with_state(text, task.id, TaskState.DONE, "", "2026-01-02")
     assert with_state(after, task.id, TaskState.TODO) == text
+
+
+@pytest.mark.parametrize(
+    ("line", "opened"),
+    [
+        ("x a", "a"),
+        ("x 2026-01-02 a pri:C", "(C) a"),
+        ("x 2026-01-02 2026-01-01 a", "2026-01-01 a"),
+        ("x 2026-01-02\t2026-01-01 2026-01-01", "2026-01-01 2026-01-01"),
+    ],
+)
+def test_a_single_date_is_that_of_completion(line: str, opened: str) -> None:
+    (task,) = parse_text(line).plan.tasks
+    assert with_state(line, task.id, TaskState.TODO) == opened
+
+
+def test_a_restored_task_that_is_done_has_its_day() -> None:
+    before, after = "(A) 2026-01-01 a id:1 dep:2\n", "x 2026-01-02 a id:1\n"
+    done = guard_text(operations, before, after, PlanPowers(), "2026-01-02")
+    assert done.text == "x 2026-01-02 2026-01-01 a id:1 dep:2 pri:A\n"
+    assert guard_text(operations, before, done.text, PlanPowers()).violations == ()
 
 
 def test_a_blocked_task_has_its_reason() -> None:
