@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from pathlib import Path
 
 import pytest
 
+from ralph_ls.store.project.plan_documents import ignored_tag_of
 from tests.engine.project_builder import git
 from tests.engine.ralph_runner import Project, told
 
 DATA = Path("tests/data/plan_formats")
+TAGS = ("tasks/tasks.json", "state.json")
 BACKLOG = "backlog/tasks/task-2*"
 ROUNDS = {
     "task-master": (
@@ -81,6 +84,30 @@ def test_what_an_agent_may_not_change_is_restored(project: Project) -> None:
     project.run("1")
     head, pay, rest = before.split('"pending"')
     assert project.file(path).read_text(encoding="utf-8") == f'{head}"done"{pay}"pending"{rest}'
+
+
+@pytest.mark.slow
+def test_doctor_warns_of_a_current_tag_that_is_not_read(project: Project) -> None:
+    with_sample(project, "task-master").agent("work; commit")
+    tasks, state = (project.file(f".taskmaster/{name}") for name in TAGS)
+    tags = {**json.loads(tasks.read_text(encoding="utf-8")), "dev": {"tasks": []}}
+    tasks.write_text(json.dumps(tags), encoding="utf-8")
+    warning = "Task Master's current tag dev is not the one that is read"
+    for text, is_warned in [('{"currentTag": "dev"}', True), ('{"currentTag": "dev', False)]:
+        state.write_text(text, encoding="utf-8")
+        assert (warning in project.tell("doctor").stdout) is is_warned
+
+
+def test_a_state_of_task_master_that_is_no_file_is_none(tmp_path: Path) -> None:
+    path, text = f".taskmaster/{TAGS[0]}", '{"master": {"tasks": []}, "dev": {"tasks": []}}'
+    assert ignored_tag_of(tmp_path, path, text) == ""
+    state = tmp_path / ".taskmaster" / TAGS[1]
+    state.mkdir(parents=True)
+    assert ignored_tag_of(tmp_path, path, text) == ""
+    state.rmdir()
+    state.write_bytes(b'{"currentTag": "dev", "x": "\xff"}')
+    assert ignored_tag_of(tmp_path, path, text) == "dev"
+    assert ignored_tag_of(tmp_path, "tasks/tasks.json", text) == ""
 
 
 @pytest.mark.slow

@@ -128,6 +128,21 @@ def read_task_file(text: str) -> TaskFile:
     return TaskFile(text=text, tag=tag, tasks=tasks, array=array, findings=tuple(findings))
 
 
+def ignored_tag(text: str, state: str) -> str:
+    """The current tag of Task Master's state file, where the tasks have it and another is read.
+
+    Empty otherwise, also for a state that cannot be read. Never raises.
+    """
+    scanned, known = scan_json(state), scan_json(text).root
+    if scanned.root is None or scanned.faults or known is None:
+        return ""
+    current = _text_of(last_members(scanned.root), "currentTag")
+    tag, _ = _choose_tag(known)
+    member = last_members(known).get(current)
+    is_known = member is not None and _list_of(member.node) is not None
+    return current if tag and is_known and current != tag else ""
+
+
 def normalise_status(word: str) -> str:
     """A status as it is compared: small letters, and a hyphen between its words."""
     return "-".join(word.casefold().replace("_", " ").replace("-", " ").split())

@@ -19,7 +19,7 @@ from ralph_ls.core.plan.formats.task_master.operations import (
     with_state,
     with_task_of,
 )
-from ralph_ls.core.plan.formats.task_master.task_file import read_task_file
+from ralph_ls.core.plan.formats.task_master.task_file import ignored_tag, read_task_file
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.run.iteration_events import Forbidden
 from ralph_ls.protocol.task_words import TaskState
@@ -152,6 +152,30 @@ def test_tasks_of_other_tags_are_reported() -> None:
         "the tag dev has 1 open task, and only the tag master is read; "
         "move them with: task-master move"
     )
+
+
+@pytest.mark.parametrize(
+    ("tags", "state", "tag"),
+    [
+        (["master", "dev"], '{"currentTag": "dev"}', "dev"),
+        (["dev", "ops"], '{"currentTag": "ops"}', "ops"),
+        (["master", "dev"], '{"currentTag": "master"}', ""),
+        (["master", "dev"], '{"currentTag": "gone"}', ""),
+        (["master", "dev"], '{"currentTag": 1}', ""),
+        (["master", "dev"], "[1]", ""),
+        (["master", "dev"], '{"currentTag": "dev', ""),
+        (["master", "dev"], "", ""),
+        ([], '{"currentTag": "dev"}', ""),
+    ],
+)
+def test_a_current_tag_that_is_not_read(tags: list[str], state: str, tag: str) -> None:
+    text = json.dumps({name: {"tasks": []} for name in tags}) if tags else ""
+    assert ignored_tag(text, state) == tag
+
+
+def test_a_tag_without_tasks_is_not_ignored() -> None:
+    assert ignored_tag('{"master": {"tasks": []}, "dev": 1}', '{"currentTag": "dev"}') == ""
+    assert ignored_tag('{"tasks": [], "dev": {"tasks": []}}', '{"currentTag": "dev"}') == ""
 
 
 @pytest.mark.parametrize(
