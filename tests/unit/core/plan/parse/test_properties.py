@@ -104,7 +104,7 @@ def test_a_tick_changes_one_task_and_one_place(text: str, data: st.DataObject) -
     assert tick_task(edited, task.id) == edited
 
 
-@given(plan_texts, st.text(max_size=20), st.data())
+@given(plan_texts, st.text(max_size=20) | st.sampled_from(["-", "[", "by"]), st.data())
 def test_blocking_changes_one_task_and_only_adds(
     text: str, reason: str, data: st.DataObject
 ) -> None:
