@@ -3269,8 +3269,8 @@ export interface ToolMessage {
   /** What it is used on, in one line: a command, a path, a pattern. */
   readonly summary: string;
   readonly state: ToolState;
-  /** How long it took, of one that has ended; Absent where its beginning was not seen. */
-  readonly seconds?: number;
+  /** How long it took, of one that has ended; unset where its beginning was not seen. */
+  readonly seconds: number;
 }
 
 /** How far a tool call is. */

@@ -239,7 +239,8 @@ export class Connection implements vscode.Disposable {
     try {
       await client.start();
       served.answered = true;
-      if (this.served === served) {
+      // One that is about to be replaced, such as by one that may start runs, serves nobody.
+      if (this.served === served && this.waiting === undefined) {
         await this.running(served, found);
       }
     } catch (error) {

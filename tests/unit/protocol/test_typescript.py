@@ -93,10 +93,15 @@ class TestTypes:
 class TestSettings:
     def test_they_come_from_the_models(self, typescript: ModuleType) -> None:
         empty: dict[str, Any] = {name: {} for name in typescript.SETTINGS}
-        blocks = [{"properties": {"other": {}}}, {"properties": empty}]
+        blocks = [
+            {"title": "Others", "properties": {"other": {}}},
+            {"title": "Editor", "properties": empty},
+        ]
         manifest = {"contributes": {"configuration": blocks}}
         filled = json.loads(typescript.fill_manifest(json.dumps(manifest), said_of_options))
-        other, ours = (block["properties"] for block in filled["contributes"]["configuration"])
+        configuration = filled["contributes"]["configuration"]
+        of_the_loop, other, ours = (block["properties"] for block in configuration)
+        assert "ralphLoop.run.maxIterations" in of_the_loop
         assert other == {"other": {}}
         assert ours["ralphLoop.lens.enabled"] == {
             "scope": "resource",

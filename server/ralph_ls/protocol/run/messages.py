@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import StrEnum
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Union, get_args
 
 import msgspec
 from pydantic import Field, GetCoreSchemaHandler, TypeAdapter
@@ -51,8 +51,11 @@ class WireStruct(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     ) -> CoreSchema:
         fields = {}
         for field in msgspec.structs.fields(cls):
-            schema, is_required = handler.generate_schema(field.type), field.required
-            if not is_required:
+            is_required, may_be_unset = field.required, field.default is msgspec.UNSET
+            schema = handler.generate_schema(
+                _without_unset(field.type) if may_be_unset else field.type
+            )
+            if not is_required and not may_be_unset:
                 schema = core_schema.with_default_schema(schema, default=field.default)
             names: list[list[str | int]] = [[field.name]]
             if field.name in cls.EARLIER_NAMES:
@@ -65,8 +68,18 @@ class WireStruct(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return _struct_schema(
             cls,
             core_schema.typed_dict_schema(fields, cls=cls, extra_behavior="ignore"),
-            lambda message: {name: getattr(message, name) for name in fields},
+            lambda message: {
+                name: value
+                for name in fields
+                if (value := getattr(message, name)) is not msgspec.UNSET
+            },
         )
+
+
+def _without_unset(field_type: Any) -> Any:
+    """The type of a field that is left out of a line where it is unset."""
+    kinds = [kind for kind in get_args(field_type) if kind is not msgspec.UnsetType]
+    return Union[tuple(kinds)]  # noqa: UP007
 
 
 def _struct_schema(
@@ -116,8 +129,8 @@ class ToolMessage(MessageBase, frozen=True, kw_only=True, gc=False):
     summary: str = ""
     """What it is used on, in one line: a command, a path, a pattern."""
     state: ToolState = ToolState.STARTED
-    seconds: float | None = None
-    """How long it took, of one that has ended; None where its beginning was not seen."""
+    seconds: float | msgspec.UnsetType = msgspec.UNSET
+    """How long it took, of one that has ended; unset where its beginning was not seen."""
 
 
 class FileMessage(MessageBase, frozen=True, kw_only=True, gc=False):

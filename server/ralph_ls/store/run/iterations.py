@@ -28,7 +28,7 @@ from ralph_ls.store.external.git_objects import (
     empty_tree,
     files_between,
 )
-from ralph_ls.store.files import PRIVATE_FILE, read_if_there, write_all
+from ralph_ls.store.files import PRIVATE_FILE, open_to_append, read_if_there, write_all
 from ralph_ls.store.layout import RUN_ID, RunFiles, StateFolder, Worktree
 from ralph_ls.store.run.journal import each_event
 from ralph_ls.store.run.runs import find_run
@@ -148,7 +148,7 @@ def _bounds_of(run: str, start: int, events: Iterable[Event]) -> IterationBounds
 def record_rollback(state: StateFolder, record: RollbackRecord) -> None:
     """Write down what was rolled back, for viewers; the branch itself is as git has it."""
     line = record.model_dump_json(by_alias=True, exclude_defaults=True).encode() + b"\n"
-    descriptor = os.open(state.rollbacks, os.O_WRONLY | os.O_CREAT | os.O_APPEND, PRIVATE_FILE)
+    descriptor = open_to_append(state.rollbacks, mode=PRIVATE_FILE)
     try:
         write_all(descriptor, line)
     finally:

@@ -20,7 +20,7 @@ export const steps = [
             await editor.openWorkspace(server.page(known.workspace, parser.plan), "parser");
             await world.served(editor.lens(/Start loop|Start another run/));
             await editor.command("Ralph Loop: Focus on Plan View");
-            await editor.reads(editor.rows("Plan"), "Write the parser");
+            await editor.reads(editor.rows("Plan"), "High Priority");
             await editor.command("Ralph: Select Folder to Show…");
             await editor.row("letters").waitFor();
             await editor.type("letters");

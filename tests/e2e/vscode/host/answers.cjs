@@ -17,16 +17,22 @@ exports.tests = [
             assert.equal(thread.collapsibleState, vscode.CommentThreadCollapsibleState.Collapsed);
             const [{ author, body }] = thread.comments;
             assert.equal(author.name, "Ralph · iteration 1");
-            assert.match(body.value, /Which ink\?[^]*1\. Black\n2\. Blue/);
+            assert.match(body.value, /Which ink\?/);
+            assert.match(body.value, /\[\(a\) Black\]\(command:ralphLoop\.takeOption1\)/);
+            assert.match(body.value, /\[\(b\) Blue\]\(command:ralphLoop\.takeOption2\)/);
         },
     ],
     [
-        "only these two commands may be called by a link in it",
+        "only these commands may be called by a link in it",
         ({ recorder }) => {
             const [thread] = recorder.threads;
             const { isTrusted } = thread.comments[0].body;
             assert.deepEqual(isTrusted, {
-                enabledCommands: ["ralphLoop.answer", "ralphLoop.resolveBlocked"],
+                enabledCommands: [
+                    "ralphLoop.answer",
+                    "ralphLoop.resolveBlocked",
+                    ...[1, 2, 3, 4, 5, 6].map((number) => `ralphLoop.takeOption${number}`),
+                ],
             });
         },
     ],
@@ -43,7 +49,7 @@ exports.tests = [
                 assert.match(pick.title, /Which ink\?/);
                 assert.deepEqual(
                     pick.items.map(({ label }) => label),
-                    ["Black", "Blue"],
+                    ["(a) Black", "(b) Blue"],
                 );
                 pick.hide();
                 await asked;
