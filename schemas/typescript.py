@@ -12,13 +12,13 @@ from __future__ import annotations
 import json
 import re
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import Enum, StrEnum
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from msgspec import structs
+from msgspec import UNSET, Struct, structs
 from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue, models_json_schema
 from pydantic_core import core_schema
@@ -73,7 +73,8 @@ def protocol_module(docstrings: Docstrings) -> str:
     for name in sorted(definitions):
         schema, is_told = definitions[name]
         said = docstrings(names[name]) if name in names else {}
-        parts.append(_declaration(name, schema, said, is_told=is_told))
+        unset = _may_be_unset(names.get(name))
+        parts.append(_declaration(name, schema, said, is_told=is_told, unset=unset))
     parts += [
         _union("Event", "One line of a run's journal.", EVENT_TYPES),
         _union("Message", "What an agent says while it works.", MESSAGE_TYPES),
@@ -137,7 +138,16 @@ def _models(roots: Sequence[Model]) -> list[Model | type[Enum]]:
     return [*found]
 
 
-def _declaration(name: str, schema: Json, said: Mapping[str, str], *, is_told: bool) -> str:
+def _may_be_unset(model: Model | type[Enum] | None) -> set[str]:
+    """Fields that a message leaves out where they have no value."""
+    if not (isinstance(model, type) and issubclass(model, Struct)):
+        return set()
+    return {field.encode_name for field in structs.fields(model) if field.default is UNSET}
+
+
+def _declaration(
+    name: str, schema: Json, said: Mapping[str, str], *, is_told: bool, unset: Collection[str]
+) -> str:
     comment = _comment(schema.get("description", ""))
     if "enum" in schema:
         return comment + _enum(name, schema["enum"], said)
@@ -145,7 +155,7 @@ def _declaration(name: str, schema: Json, said: Mapping[str, str], *, is_told: b
     required = schema.get("required", [])
     for key, value in schema.get("properties", {}).items():
         kind, may_be_null = _type_of(value)
-        optional = may_be_null if is_told else key not in required
+        optional = may_be_null or key in unset if is_told else key not in required
         # A field with one value is what distinguishes the members of a union.
         optional = optional and "const" not in value
         fields.append(_comment(said.get(key, ""), indent="  "))

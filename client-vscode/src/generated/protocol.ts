@@ -3270,7 +3270,7 @@ export interface ToolMessage {
   readonly summary: string;
   readonly state: ToolState;
   /** How long it took, of one that has ended; unset where its beginning was not seen. */
-  readonly seconds: number;
+  readonly seconds?: number;
 }
 
 /** How far a tool call is. */
