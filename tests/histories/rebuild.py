@@ -394,6 +394,7 @@ class _Finder:
                 cosmetic=evidence.cosmetic,
                 advanced=evidence.advanced,
                 engine_output=evidence.engine_output,
+                own_files=evidence.own_files or 0,
             ),
             tasks_done=evidence.tasks_done,
             moved=_moved(current.started, mine, evidence, report),
