@@ -15,6 +15,7 @@ from http import HTTPStatus
 from http.cookies import CookieError, SimpleCookie
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import cast
 from urllib.parse import parse_qs, urlsplit
 
 from ralph_ls.cli.dashboard.page import dashboard_html, to_json
@@ -188,7 +189,7 @@ class DashboardServer(ThreadingHTTPServer):
         """What to open in a browser, once."""
         return f"http://{LOOPBACK}:{self.server_port}/?token={token}"
 
-    def handle_error(self, *_: object) -> None:
+    def handle_error(self, request: object, client_address: object) -> None:
         """A browser that goes away is no error."""
 
 
@@ -209,13 +210,16 @@ USED = "This link was used already. The terminal in which the dashboard runs sho
 class _Handler(BaseHTTPRequestHandler):
     """One request."""
 
-    server: DashboardServer
     server_version, sys_version = "ralph", ""
     timeout = REQUEST_TIMEOUT
 
+    @property
+    def _dashboard(self) -> DashboardServer:
+        return cast("DashboardServer", self.server)
+
     def do_GET(self) -> None:
         host = self.headers.get("Host")
-        access = self.server.access
+        access = self._dashboard.access
         if host is None or not access.is_allowed_host(host):
             self._refuse(HTTPStatus.MISDIRECTED_REQUEST, "This host name is not allowed.\n")
         elif not access.is_allowed_origin(self.headers.get("Origin"), host):
@@ -245,35 +249,35 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _exchange(self, token: str) -> None:
         # A page that is loaded again, with the link in its history, has its cookie already.
-        session = self.server.access.exchange(token)
+        session = self._dashboard.access.exchange(token)
         if session is None and not self._has_session():
             self._refuse(HTTPStatus.FORBIDDEN, USED)
             return
-        cookie = f"{self.server.cookie}={session}; Path=/; HttpOnly; SameSite=Lax"
+        cookie = f"{self._dashboard.cookie}={session}; Path=/; HttpOnly; SameSite=Lax"
         given = {} if session is None else {"Set-Cookie": cookie}
         self._send(HTTPStatus.SEE_OTHER, "text/plain", b"", {"Location": "/", **given})
 
     def _has_session(self) -> bool:
         try:
-            found = SimpleCookie(self.headers.get("Cookie", "")).get(self.server.cookie)
+            found = SimpleCookie(self.headers.get("Cookie", "")).get(self._dashboard.cookie)
         except CookieError:
             return False
-        return found is not None and self.server.access.is_session(found.value)
+        return found is not None and self._dashboard.access.is_session(found.value)
 
     def _send_page(self) -> None:
         text = dashboard_html(None, form="served", title="Ralph dashboard")
         self._send(HTTPStatus.OK, "text/html; charset=utf-8", text.encode())
 
     def _send_figures(self) -> None:
-        data = self.server.feed.figures().encode()
+        data = self._dashboard.feed.figures().encode()
         self._send(HTTPStatus.OK, "application/json; charset=utf-8", data)
 
     def _send_events(self) -> None:
         """Server-sent events: the number of each revision, until the page or the server ends."""
-        if not self.server.listeners.acquire(blocking=False):
+        if not self._dashboard.listeners.acquire(blocking=False):
             self._refuse(HTTPStatus.SERVICE_UNAVAILABLE, "Too many pages are open.\n")
             return
-        feed = self.server.feed
+        feed = self._dashboard.feed
         try:
             self._begin(HTTPStatus.OK, "text/event-stream", {})
             revision = feed.revision
@@ -282,7 +286,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self.wfile.flush()
                 revision = feed.wait_after(revision)
         finally:
-            self.server.listeners.release()
+            self._dashboard.listeners.release()
 
     def _refuse(self, status: HTTPStatus, text: str) -> None:
         self._send(status, "text/plain; charset=utf-8", text.encode())

@@ -167,7 +167,8 @@ def add_nested_items(
     """
     at = _title_end(lines, task)
     nested = [line for _, line in lines[at + 1 : task.end_line + 1] if line.strip(" \t")]
-    indent = (nested and indent_of(nested[0])) or indent_below(lines[task.line][1])
+    own = indent_of(nested[0]) if nested else ""
+    indent = own or indent_below(lines[task.line][1])
     if is_last:
         at = _notes_end(lines, at, task.end_line, indent)
     start, line = lines[at]
