@@ -19,7 +19,7 @@ from ralph_ls.core.plan.parse.titles import title_id
 from ralph_ls.core.views.model.document_context import DocumentContext
 from ralph_ls.core.views.model.history import history
 from ralph_ls.core.views.panel.panel import panel, panel_answers
-from ralph_ls.core.views.panel.rows import iteration_rows, plan_rows
+from ralph_ls.core.views.panel.rows import iteration_rows, plan_rows, with_undone
 from ralph_ls.core.views.text.status import needs_user
 from ralph_ls.protocol.config.agent import AgentConfig
 from ralph_ls.protocol.config.config import Config
@@ -40,6 +40,7 @@ from ralph_ls.protocol.run.values import (
     Outcome,
     Phase,
     PlanCountsView,
+    RollbackRecord,
     TaskRef,
 )
 from tests.unit.core.views.document_contexts import (
@@ -235,6 +236,13 @@ def gone_at(*events: EventBase) -> Panel:
     return panel(look, iteration_rows(run_of(events)).rows)
 
 
+def undone_at(*events: EventBase) -> Panel:
+    """As after the user has taken the branch back to before its iterations."""
+    rows = iteration_rows(run_of(events)).rows
+    undone = RollbackRecord(run=RUN, start=1, at=NOON, commits=(COMMIT,))
+    return panel(look_at(*events, pid=None), with_undone(rows, RUN, [undone]))
+
+
 def tree_at(*events: EventBase) -> PlanRows:
     return plan_rows(look_at(*events), uri=f"{WORKSPACE}/%40fix_plan.md", path="@fix_plan.md")
 
@@ -267,7 +275,7 @@ EXAMPLES: Mapping[str, BaseModel] = {
     "panel/answered": panel_at(*ANSWERED, now=NOON + timedelta(minutes=21)),
     "panel/waits": panel_at(*FIRST, LIMIT),
     "panel/gone": gone_at(*FIRST),
-    "panel/stopped": panel_at(*CONFIRMED, END, pid=None),
+    "panel/stopped": undone_at(*CONFIRMED, END),
     "planRows/asks": tree_at(*PARKED),
     "methods/state.result": state_at(*PARKED),
     "methods/subscribe.result": _subscribed(),
