@@ -156,7 +156,7 @@ def _as_printed(schema: Json) -> Json:
         ]
         if fields:
             definition["required"] = always
-    return dict(_without_null(schema))
+    return dict(_map(schema, _without_null_fields))
 
 
 def _definitions(
@@ -252,6 +252,14 @@ def _allow_more(schema: Any) -> Any:
 
 def _without_null(schema: Any) -> Any:
     return _map(schema, _drop_null)
+
+
+def _without_null_fields(node: Json) -> Json:
+    """A field without a value is left out; an item of a list stays, for its place counts."""
+    node = {key: value for key, value in node.items() if value is not None}
+    if isinstance(fields := node.get("properties"), dict):
+        node["properties"] = {key: _drop_null(value) for key, value in fields.items()}
+    return node
 
 
 def _drop_null(node: Json) -> Json:

@@ -246,6 +246,7 @@ class TestAbilities:
             code_actions=True,
             lens_refresh=True,
             hint_refresh=False,
+            token_refresh=True,
             progress=True,
         )
 
@@ -259,6 +260,7 @@ class TestAbilities:
             code_actions=True,
             lens_refresh=False,
             hint_refresh=True,
+            token_refresh=True,
             progress=True,
         )
 

@@ -45,6 +45,7 @@ CHANGING: Mapping[str, Sequence[str]] = {
     "inbox": ["inbox", "answer", "1", "blue"],
     "notify": ["notify", "test"],
     "attach": ["attach"],
+    "dashboard": ["dashboard"],
 }
 """A command line of each verb that is the user's alone."""
 
@@ -63,6 +64,7 @@ READING: Mapping[str, Sequence[str]] = {
     "hook stop": ["hook", "stop"],
     "config show": ["config", "show"],
     "config get": ["config", "get", "max_iterations"],
+    "dashboard --json": ["dashboard", "--json"],
 }
 """Command lines that only show something."""
 

@@ -23,6 +23,7 @@ PRINTED = {
     "show-iteration": ("show", "1"),
     "order": ("answer", "SQLite", "--no-continue"),
     "notify-test": ("notify", "test"),
+    "dashboard": ("dashboard",),
     "doctor": ("doctor",),
 }
 
