@@ -210,6 +210,12 @@ def test_tasks_of_others_stay_in_the_file() -> None:
     assert write_mirror(written, content(issue(12))) == written
 
 
+def test_a_few_ignored_issues_are_named() -> None:
+    text = write_mirror("", content(ignored=(IgnoredIssue(number=9, title="x", why="y"),)))
+    assert "> #9 x: y" in text
+    assert "more issue" not in text
+
+
 def test_many_ignored_issues_are_counted() -> None:
     ignored = [IgnoredIssue(number=one, title="x", why="y") for one in range(1, SHOWN_IGNORED + 3)]
     text = write_mirror("", content(ignored=tuple(ignored)))
