@@ -228,7 +228,7 @@ class TestAllow:
             shown = ralph(bringing, "allow", "--json").json
             assert shown["allowed"] is False
             (claim,) = shown["claims"]
-            assert set(claim) == {"key", "sha256", "allowed", "text", "notCovered"}
+            assert set(claim) == {"key", "sha256", "allowed", "text", "path", "notCovered"}
             assert (claim["key"], claim["text"]) == (".ralph/validate.sh", "exit 0\n")
             assert len(claim["sha256"]) == len(digest)
             assert claim["allowed"] is False

@@ -46,6 +46,7 @@ NOT_LOADED = {
     "stop": (*DECODERS, *ROWS, *PLANS),
     "prune": (*DECODERS, *ROWS, *STATE),
     "runs": (*DECODERS, *ROWS, *PLANS, *SETTINGS),
+    "dashboard": (*DECODERS, *ROWS, *PLANS, *SETTINGS),
     "show": (*DECODERS, *ROWS, *PLANS, *SETTINGS),
     "export": (*DECODERS, *ROWS, *PLANS, *SETTINGS),
     "logs": (*ROWS, *PLANS, *SETTINGS),
