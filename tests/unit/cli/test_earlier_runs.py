@@ -69,7 +69,7 @@ def test_statistics_exports_and_reports_have_the_same_tasks(
     # Its charts are drawn by the scripts that its policy names by their digests, and by no others.
     html = target.read_text(encoding="utf-8")
     assert "First task" in html
-    assert "script-src 'sha256-" in html
+    assert "script-src &#x27;sha256-" in html
     unknown = ralph(repository, "report", "20200101T000000Z-0000")
     assert unknown.code != 0
     assert "20200101T000000Z-0000" in unknown.err
