@@ -243,13 +243,13 @@ describe("what the agent says", () => {
   });
 
   test("reads as paths from the work tree on, each file once, with what a tool took", () => {
-    const path = "/srv/work/src/cache.py";
+    const path = "/srv/parser/src/cache.py";
     const edits = (state: ToolMessage["state"], seconds?: number): ToolMessage => ({
       ...{ kind: "tool", call: "c1", start: 1, offset: 0, name: "Edit", summary: path, state },
       ...(seconds === undefined ? {} : { seconds }),
     });
     const changed = { kind: "file", start: 1, offset: 0, path, action: "changed" } as const;
-    const run = { run: "r", workspace: "/srv/work" } as RunState;
+    const run = { run: "r", workspace: "/srv/parser" } as RunState;
     const view = { ...snapshot(), state: { ...snapshot().state, run } as StateResult };
     const read = (...messages: Message[]): readonly string[] =>
       feedLines(feed(...messages), view).map(({ text }) => text);
