@@ -57,11 +57,12 @@ ASKING = f"""(function(text)
 end)(...)"""
 """Lua: those of them that ask a text."""
 
-HINTS = (
-    "vim.api.nvim_buf_get_extmarks(0, "
-    "vim.api.nvim_create_namespace('nvim.lsp.inlayhint'), 0, -1, { details = true })"
-)
-"""The marks of hints: what Neovim knows of, it need not have drawn."""
+HINTS = """(function()
+  vim.cmd.redraw()
+  local hints = vim.api.nvim_create_namespace("nvim.lsp.inlayhint")
+  return vim.api.nvim_buf_get_extmarks(0, hints, 0, -1, { details = true })
+end)()"""
+"""Lua: the marks of hints, which Neovim sets where it draws; what it knows of it need not draw."""
 
 
 class Neovim:
@@ -159,6 +160,18 @@ class Neovim:
         """Wait until a hint that is drawn in the buffer that is shown says this."""
         drawn = f"vim.inspect(vim.tbl_map(function(one) return one[4].virt_text end, {HINTS}))"
         self.wait(f"{drawn}:find(..., 1, true)", words)
+
+    def answer_hints_too_early(self) -> None:
+        """Ask for hints, and draw an answer of before there were any while the true one comes."""
+        self.lua(
+            """vim.lsp.inlay_hint.enable(false, { bufnr = 0 })
+            vim.lsp.inlay_hint.enable(true, { bufnr = 0 })
+            local client, bufnr = vim.lsp.get_clients()[1], vim.api.nvim_get_current_buf()
+            local version, name = vim.lsp.util.buf_versions[bufnr], "textDocument/inlayHint"
+            local handler = client.handlers[name] or vim.lsp.handlers[name]
+            handler(nil, {}, { client_id = client.id, bufnr = bufnr, version = version })
+            vim.cmd("redraw!")"""
+        )
 
     def wait_for_no_hint(self) -> None:
         """Wait until none is drawn any more."""

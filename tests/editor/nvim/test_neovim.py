@@ -99,6 +99,8 @@ def test_a_whole_loop_is_started_watched_and_answered_in_three_ways(project: Pro
         editor.wait_for_status_line("complete")
         assert "- [x] First task" in editor.buffer()
         editor.wait_for_hint("done in #")
+        editor.answer_hints_too_early()
+        editor.wait_for_hint("done in #")
         assert answers(project) == [
             ("PostgreSQL or SQLite?", "SQLite,  with two spaces", "Neovim"),
             ("Which port?", "Port 8080.", DECIDE),
