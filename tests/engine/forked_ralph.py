@@ -76,6 +76,9 @@ class ForkedProcess:
     def close(self) -> None:
         self._status.close()
 
+    # A program that launched it does not know that there is something to close.
+    __del__ = close
+
     def _look(self, timeout: float | None) -> int | None:
         if self.returncode is None and select.select([self._status], [], [], timeout)[0]:
             # Several threads may wait, and the line is there once.

@@ -21,7 +21,9 @@ from ralph_ls.editor.lsp.framing import FrameReader, frame
 from ralph_ls.editor.lsp.language_server import MessageFeeder, RalphLanguageServer
 from ralph_ls.editor.server import make_server
 from ralph_ls.protocol.lsp.methods import METHODS
+from ralph_ls.store.run import one_shot_process
 from tests.editor.wire_client import bodies
+from tests.engine.forked_ralph import Launches, fork_server
 
 Message = dict[str, Any]
 
@@ -126,7 +128,10 @@ def client(place: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cl
     assert "result" in client.request("initialize", params)
     client.feed(frame(notification("initialized", {})))
     client.request("ralph/state", {})
-    yield client
+    # Many of the requests start a `ralph`, whose imports would take longer than all else.
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(one_shot_process, "subprocess", Launches(fork_server()))
+        yield client
     client.close()
 
 
