@@ -67,7 +67,8 @@ else
 	{ $(MEASURED) --cov=ralph_ls.core tests/unit/core && \
 	$(BIN)/python -m coverage report --include='*/ralph_ls/core/*' --fail-under=100 && \
 	export COVERAGE_FILE="$$data/coverage-of-others" && \
-	$(MEASURED) --cov=ralph_ls --ignore=tests/unit/core tests/unit tests/editor && \
+	$(MEASURED) $(addprefix --cov=ralph_ls.,cli editor engine protocol store) \
+		--ignore=tests/unit/core tests/unit tests/editor && \
 	$(BIN)/python .ci/gates.py --coverage "$$COVERAGE_FILE"; \
 	} >"$$data/measured" 2>&1 & measured=$$!; \
 	others=0; $(BIN)/python -m pytest -n $(WORKERS) --reruns $(RERUNS) -m "not measured" || others=$$?; \
