@@ -49,8 +49,8 @@ export class ValuesTable {
       element(
         "tr",
         {},
-        this.heads().map((name, index) =>
-          element("th", { scope: "col", ...(index > 1 ? { class: "number" } : {}) }, [name]),
+        this.heads().map(([name, kind]) =>
+          element("th", { scope: "col", ...(kind === "number" ? { class: kind } : {}) }, [name]),
         ),
       ),
     );
@@ -65,10 +65,13 @@ export class ValuesTable {
     this.fill(isPrinting);
   }
 
-  private heads(): readonly string[] {
-    const what = this.by === "iteration" ? t("Task") : this.by === "run" ? t("End") : "";
-    const names = chartsFor(this.by).map(({ title }) => title);
-    return [t("When"), what, ...names];
+  private heads(): readonly (readonly [string, "text" | "number"])[] {
+    const what = { iteration: t("Task"), run: t("End"), day: undefined }[this.by];
+    return [
+      [t("When"), "text"],
+      ...(what === undefined ? [] : [[what, "text"] as const]),
+      ...chartsFor(this.by).map(({ title }) => [title, "number"] as const),
+    ];
   }
 
   private fill(isPrinting = false): void {
@@ -91,7 +94,10 @@ export class ValuesTable {
         rows.push(
           element("tr", { "aria-rowindex": String(index + 2) }, [
             element("th", { scope: "row" }, [point.label]),
-            element("td", { class: "what", title: point.detail }, [point.detail]),
+            // A day has none.
+            this.by === "day"
+              ? undefined
+              : element("td", { class: "what", title: point.detail }, [point.detail]),
             ...charts.map((chart) => element("td", { class: "number" }, [chart.words(point)])),
           ]),
         );
