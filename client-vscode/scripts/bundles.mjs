@@ -18,6 +18,10 @@ export const BUDGETS = {
     dashboardStyle: { minified: 20_000 },
     /** Without the wheels of the server. */
     archive: 1_000_000,
+    /** The archive with our own wheel, with those for one Python, and with those for every one. */
+    universal: 3_000_000,
+    onePython: 10_000_000,
+    everyPython: 20_000_000,
 };
 
 /** The dashboard's script and style: the same bytes in the extension and in the Python package. */

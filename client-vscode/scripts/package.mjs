@@ -12,7 +12,7 @@
  * forgotten.
  */
 
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import {
     cpSync,
     existsSync,
@@ -28,7 +28,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 
-import { client, isLeftOut, SHIPPED } from "./bundles.mjs";
+import { BUDGETS, client, isLeftOut, SHIPPED } from "./bundles.mjs";
 
 const root = dirname(client);
 const python =
@@ -72,11 +72,36 @@ function run(program, parameters, cwd) {
     execFileSync(program, parameters, { cwd, stdio: ["ignore", "inherit", "inherit"] });
 }
 
+/** Make the archive; what the packer warns of would be shown to whoever looks for an extension. */
+function pack(parameters, cwd) {
+    const vsce = createRequire(join(client, "package.json")).resolve("@vscode/vsce/vsce");
+    const { status, stdout, stderr } = spawnSync(
+        process.execPath,
+        [vsce, "package", ...parameters],
+        { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] },
+    );
+    process.stdout.write(stdout);
+    process.stderr.write(stderr);
+    if (status !== 0 || /\bWARNING\b/.test(stdout + stderr)) {
+        throw new Error("the extension was not packed without a warning: see above");
+    }
+}
+
+/** What the archive may have, by the wheels that are in it. */
+function budget() {
+    if (target === undefined) {
+        return BUDGETS.universal;
+    }
+    return withDependencies ? BUDGETS.onePython : BUDGETS.everyPython;
+}
+
 /** Lay out in `stage` exactly what is shipped. */
 function layOut(stage) {
     // What an editor does not read: neither how it is built, nor with what.
     const shipped = { ...manifest, ...addresses };
     delete shipped.scripts;
+    // Whatever is laid out here: the packer wants to be told so.
+    writeFileSync(join(stage, ".vscodeignore"), "");
     delete shipped.devDependencies;
     writeFileSync(join(stage, "package.json"), `${JSON.stringify(shipped, undefined, 2)}\n`);
     for (const [name, from] of SHIPPED) {
@@ -87,15 +112,12 @@ function layOut(stage) {
             });
         }
     }
-    // Its links start at the repository's root.
-    const changelog = readFileSync(join(stage, "CHANGELOG.md"), "utf8");
-    const relative = changelog.replaceAll(/\]\((?!https?:|#)/g, "](../");
-    writeFileSync(join(stage, "CHANGELOG.md"), relative);
-    if (isLocal) {
-        // Its pictures are nowhere.
-        const readme = readFileSync(join(stage, "README.md"), "utf8");
-        writeFileSync(join(stage, "README.md"), readme.replaceAll(/^!\[.*\n\n/gm, ""));
-    }
+    // Links start at the repository's root, as those of the changelog do. A local build's lead nowhere.
+    const readme = readFileSync(join(stage, "README.md"), "utf8").replaceAll("](../", "](");
+    writeFileSync(
+        join(stage, "README.md"),
+        isLocal ? readme.replaceAll(/^!\[.*\n\n/gm, "") : readme,
+    );
     if (asked.wheels !== undefined) {
         cpSync(asked.wheels, join(stage, "wheels"), { recursive: true });
         return;
@@ -111,19 +133,14 @@ const addresses = JSON.parse(
 );
 const isLocal = new URL(addresses.homepage).hostname === "example.invalid";
 /** Where the README's relative links and pictures lead to. */
-const files = (kind) =>
-    `${addresses.homepage.replace(/\/$/, "")}/${kind}/v${manifest.version}/client-vscode`;
+const files = (kind) => `${addresses.homepage.replace(/\/$/, "")}/${kind}/v${manifest.version}`;
 run(process.execPath, [join(client, "scripts/build.mjs"), "--production"], client);
 const stage = mkdtempSync(join(tmpdir(), "ralph-vsix-"));
 try {
     layOut(stage);
     mkdirSync(dirname(file), { recursive: true });
-    const vsce = createRequire(join(client, "package.json")).resolve("@vscode/vsce/vsce");
-    run(
-        process.execPath,
+    pack(
         [
-            vsce,
-            "package",
             "--no-dependencies",
             "--baseContentUrl",
             files("blob"),
@@ -139,4 +156,8 @@ try {
 } finally {
     rmSync(stage, { recursive: true, force: true });
 }
-console.log(`${file}: ${(statSync(file).size / 1_000_000).toFixed(2)} MB`);
+const [is, may] = [statSync(file).size, budget()].map((size) => size / 1_000_000);
+console.log(`${file}: ${is.toFixed(2)} MB of ${may} MB`);
+if (is > may) {
+    throw new Error(`${file} may have ${may} MB at most`);
+}

@@ -39,7 +39,7 @@ import { watchWindow } from "./window";
 let connection: Connection | undefined;
 
 export function activate(context: vscode.ExtensionContext): void {
-  const began = performance.now();
+  const began = { at: performance.now(), cpu: process.cpuUsage() };
   useTranslator((message, ...args) => vscode.l10n.t(message, ...args));
   useLanguage(vscode.env.language);
   const { subscriptions, extensionUri } = context;
@@ -125,6 +125,7 @@ export function activate(context: vscode.ExtensionContext): void {
       const builtIn = {
         manageTrust: "workbench.trust.manage",
         openFolder: "vscode.openFolder",
+        sourceControl: "workbench.view.scm",
         serverSettings: "workbench.action.openSettings",
       };
       const id = command in builtIn ? builtIn[command as keyof typeof builtIn] : undefined;
@@ -170,7 +171,9 @@ export function activate(context: vscode.ExtensionContext): void {
   );
   subscriptions.push(new LoopSettings(store, connection, log));
   // What comes after is the server's time, and waits for nobody here.
-  log.info(`activated in ${(performance.now() - began).toFixed(1)} ms`);
+  const { user, system } = process.cpuUsage(began.cpu);
+  const [ms, cpu] = [performance.now() - began.at, (user + system) / 1000];
+  log.info(`activated in ${ms.toFixed(1)} ms, ${cpu.toFixed(1)} ms of CPU`);
   void connection.restart();
   demo.resume();
 }

@@ -206,6 +206,11 @@ describe("what the Loop view says of the window", () => {
   test.each([
     ["git-missing", "getGit"],
     ["agent-unavailable", "startWith"],
+    ["plan-missing", "setup"],
+    ["plan-unusable", "openPlan"],
+    ["config-unusable", "openConfig"],
+    ["uncommitted-changes", "sourceControl"],
+    ["state-unusable", "startLoop"],
   ] as const)("what a start lacked stands there until the next: %s", (code, first) => {
     const before = snapshot([idleFolder()]);
     const refusal = { uri: before.folders[0]?.uri ?? "", code, text: "It was not found" };

@@ -354,6 +354,55 @@ const OF_THE_WINDOW: readonly Sample[] = [
     },
   },
   {
+    name: "git is not there",
+    snapshot: snapshot([
+      { ...unknownFolder(), problem: { code: "git-missing", text: "Install git" } },
+    ]),
+    expected: {
+      views: ["loop"],
+      status: show("$(warning) Ralph needs you", "warning"),
+      badge: 1,
+      headline: "",
+      cards: [
+        {
+          title: "git was not found",
+          tone: "warning",
+          text: /^Install git$/,
+          buttons: ["Get git"],
+        },
+      ],
+    },
+  },
+  ...(
+    [
+      [
+        "uncommitted changes",
+        "uncommitted-changes",
+        "Uncommitted changes are in the way",
+        "Show Changes",
+      ],
+      ["no plan", "plan-missing", "There is no plan yet", "Set Up a Loop…", "Write a Plan"],
+    ] as const
+  ).map(([name, code, title, ...buttons]): Sample => ({
+    name,
+    snapshot: snapshot([folderIn("idle")], { refusal: { uri: PARSER, code, text: "What to do" } }),
+    expected: {
+      views: ["loop", "plan"],
+      status: show("$(warning) Ralph needs you", "warning"),
+      badge: 1,
+      headline: "No loop has run here",
+      cards: [
+        {
+          title,
+          tone: "warning",
+          text: /^What to do$/,
+          buttons: [...buttons, ...(code === "plan-missing" ? [] : ["Try Again"]), "Not Now"],
+        },
+      ],
+      buttons: ["Start loop"],
+    },
+  })),
+  {
     name: "not trusted",
     snapshot: snapshot([RUNNING], { trusted: false }),
     expected: {

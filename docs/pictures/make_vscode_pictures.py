@@ -2,7 +2,7 @@
 
     .venv/bin/python docs/pictures/make_vscode_pictures.py
 
-They are what the end-to-end test saw: it is run once, and some of its pictures are kept. Nothing
+They are what a chapter of the end-to-end test saw, and some of its pictures are kept. Nothing
 is staged for them, so they cannot show what the product does not do.
 """
 
@@ -31,7 +31,7 @@ def main() -> int:
         ran = subprocess.run(
             [sys.executable, "-m", "pytest", "-q", "-s", "tests/e2e/test_vscode.py"],
             cwd=ROOT,
-            env={**os.environ, "RALPH_E2E_OUTPUT": output, "CI": "1"},
+            env={**os.environ, "RALPH_E2E_OUTPUT": output, "RALPH_E2E_CHAPTERS": "loop", "CI": "1"},
             check=False,
         )
         if ran.returncode == 0:

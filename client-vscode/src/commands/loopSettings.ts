@@ -21,12 +21,19 @@ interface Place {
   readonly folder: string;
 }
 
+/** The values that are set in one place, as they would be typed. */
+type Values = ReadonlyMap<Name, string>;
+
 const NAMES = Object.keys(LOOP_SETTINGS) as Name[];
 
+/** Milliseconds within which the settings of a window or of a new folder have come. */
+const ARRIVE_WITHIN = 1000;
+
 export class LoopSettings implements vscode.Disposable {
-  /** The values as they were seen last, by place and name. */
-  private known = new Map<string, string>();
-  private readonly listening: vscode.Disposable;
+  /** The values as they were seen last, by place. */
+  private known: ReadonlyMap<string, Values> = new Map();
+  private readonly listening: { dispose: () => void }[];
+  private arriving: NodeJS.Timeout | undefined;
   private queue: Promise<void> = Promise.resolve();
 
   constructor(
@@ -34,26 +41,47 @@ export class LoopSettings implements vscode.Disposable {
     private readonly connection: Connection,
     private readonly log: vscode.LogOutputChannel,
   ) {
-    this.known = this.read();
-    this.listening = vscode.workspace.onDidChangeConfiguration((event) => {
-      if (event.affectsConfiguration("ralphLoop.run")) {
-        this.changed();
-      }
-    });
+    this.listening = [
+      vscode.workspace.onDidChangeConfiguration((event) => {
+        if (event.affectsConfiguration("ralphLoop.run")) {
+          this.changed();
+        }
+      }),
+      store.onDidChange(({ folders }, before) => {
+        if (folders.length !== before.folders.length) {
+          this.arrive();
+        }
+      }),
+    ];
+    this.arrive();
   }
 
   dispose(): void {
-    this.listening.dispose();
+    clearTimeout(this.arriving);
+    for (const listener of this.listening) {
+      listener.dispose();
+    }
+  }
+
+  /** Look soon what is set where nothing was looked at yet: it is not there at first. */
+  private arrive(): void {
+    clearTimeout(this.arriving);
+    this.arriving = setTimeout(() => {
+      const { known } = this;
+      this.known = new Map([...this.read()].map(([key, is]) => [key, known.get(key) ?? is]));
+    }, ARRIVE_WITHIN);
   }
 
   private changed(): void {
     const before = this.known;
     this.known = this.read();
     for (const place of this.places()) {
+      const was = before.get(keyOf(place));
+      const is = this.known.get(keyOf(place));
       for (const name of NAMES) {
-        const key = keyOf(place, name);
-        const value = this.known.get(key);
-        if (value !== before.get(key)) {
+        const value = is?.get(name);
+        // What a window or a new folder begins with nobody has changed here.
+        if (was !== undefined && value !== was.get(name)) {
           this.queue = this.queue.then(() => this.write(place, name, value));
         }
       }
@@ -84,17 +112,8 @@ export class LoopSettings implements vscode.Disposable {
     }
   }
 
-  private read(): Map<string, string> {
-    const found = new Map<string, string>();
-    for (const place of this.places()) {
-      for (const name of NAMES) {
-        const value = valueAt(place, name);
-        if (value !== undefined) {
-          found.set(keyOf(place, name), value);
-        }
-      }
-    }
-    return found;
+  private read(): ReadonlyMap<string, Values> {
+    return new Map(this.places().map((place) => [keyOf(place), valuesAt(place)]));
   }
 
   private places(): readonly Place[] {
@@ -107,17 +126,22 @@ export class LoopSettings implements vscode.Disposable {
   }
 }
 
-/** The value as it would be typed; undefined where none is set there. */
-function valueAt({ user, folder }: Place, name: Name): string | undefined {
-  const found = vscode.workspace
-    .getConfiguration(undefined, vscode.Uri.parse(folder))
-    .inspect<unknown>(name);
-  const value = user ? found?.globalValue : (found?.workspaceFolderValue ?? found?.workspaceValue);
-  return (typeof value === "string" && value.trim() !== "") || typeof value === "number"
-    ? String(value).trim()
-    : undefined;
+/** To ask for the configuration of a folder makes all of it, so it is asked for once. */
+function valuesAt({ user, folder }: Place): Values {
+  const configuration = vscode.workspace.getConfiguration(undefined, vscode.Uri.parse(folder));
+  const values = new Map<Name, string>();
+  for (const name of NAMES) {
+    const found = configuration.inspect<unknown>(name);
+    const value = user
+      ? found?.globalValue
+      : (found?.workspaceFolderValue ?? found?.workspaceValue);
+    if ((typeof value === "string" && value.trim() !== "") || typeof value === "number") {
+      values.set(name, String(value).trim());
+    }
+  }
+  return values;
 }
 
-function keyOf({ user, folder }: Place, name: Name): string {
-  return JSON.stringify([user, folder, name]);
+function keyOf({ user, folder }: Place): string {
+  return user ? "user" : folder;
 }

@@ -6,6 +6,8 @@ import {
   isServerDown,
   refusalOf,
   shownFolder,
+  type FolderProblem,
+  type FolderSnapshot,
   type Remedy,
   type ServerHealth,
   type Snapshot,
@@ -64,8 +66,15 @@ export function clientNeeds(snapshot: Snapshot): readonly string[] {
   if (snapshot.folders.length > 0 && isServerDown(snapshot)) {
     return [t("Server unavailable")];
   }
-  const refusal = snapshot.folders.flatMap((folder) => refusalOf(snapshot, folder) ?? [])[0];
-  return refusal === undefined ? [] : [titleOfRefusal(refusal.code)];
+  const lacking = snapshot.folders.flatMap(
+    (folder) => refusalOf(snapshot, folder) ?? problemOf(folder) ?? [],
+  );
+  return lacking.map(({ code }) => titleOfRefusal(code));
+}
+
+/** What keeps the server from reporting on a folder in which somebody expects a loop. */
+function problemOf({ problem }: FolderSnapshot): FolderProblem | undefined {
+  return problem?.code === "workspace-missing" ? undefined : problem;
 }
 
 /** What the last start lacked, and how to get it. */
@@ -133,6 +142,8 @@ function titleOfRefusal(code: string): string {
       return t("The plan cannot be read");
     case "config-unusable":
       return t("The configuration cannot be used");
+    case "uncommitted-changes":
+      return t("Uncommitted changes are in the way");
     default:
       return t("The loop did not start");
   }
@@ -153,6 +164,8 @@ function remedyOf(code: StartRefusal["code"]): readonly PageCommand[] {
       return ["openPlan", "startLoop", "dismiss"];
     case "config-unusable":
       return ["openConfig", "startLoop", "dismiss"];
+    case "uncommitted-changes":
+      return ["sourceControl", "startLoop", "dismiss"];
     case "workspace-busy":
       return ["dismiss"];
     default:
@@ -235,6 +248,8 @@ function titleOf(command: PageCommand, code: string): string {
       return t("Manage Trust");
     case "openFolder":
       return t("Open Folder");
+    case "sourceControl":
+      return t("Show Changes");
     case "demo":
       return t("Try the Demo");
     case "walkthrough":

@@ -36,6 +36,7 @@ export const PAGE_COMMANDS = [
   "serverSettings",
   "manageTrust",
   "openFolder",
+  "sourceControl",
 ] as const;
 export type PageCommand = (typeof PAGE_COMMANDS)[number];
 

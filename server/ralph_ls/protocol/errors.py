@@ -22,6 +22,10 @@ class UsageError(RalphError):
     exit_code = 64
 
 
+class UncommittedChanges(UsageError):
+    """The work tree has changes that git would have to carry elsewhere; the message names them."""
+
+
 class ConfigError(RalphError):
     """The configuration cannot be used; names file, line and key."""
 

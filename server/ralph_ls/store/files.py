@@ -320,7 +320,8 @@ def resolve_inside(root: Path, relative: str) -> Path:
     path = root / relative
     real_root = os.path.realpath(root)
     real = os.path.realpath(path)
-    if real != real_root and not real.startswith(real_root + os.sep):
+    # The root may be that of the file system, which ends with a separator.
+    if real != real_root and not real.startswith(real_root.rstrip(os.sep) + os.sep):
         raise StateUnusable(
             f"{relative} leads out of the work tree to {real}; "
             "remove that link, or set another path under [paths] in .ralph/config.toml"

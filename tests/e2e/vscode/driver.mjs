@@ -247,6 +247,10 @@ export class Editor {
         return this.page.locator(`.statusbar-item[id="${id}"]`);
     }
 
+    get sourceControl() {
+        return this.page.locator(AT.sourceControl);
+    }
+
     get badge() {
         return this.page.locator(AT.badge);
     }
@@ -414,6 +418,21 @@ export class Editor {
         await locator.filter({ hasText: pattern }).first().waitFor();
     }
 
+    /** Wait until all of an element of our view can be seen without scrolling. */
+    async isSeen(locator) {
+        const inSight = (element) => {
+            const { top, bottom } = element.getBoundingClientRect();
+            return top >= 0 && bottom <= window.innerHeight;
+        };
+        const until = Date.now() + PATIENCE;
+        while (!(await locator.evaluate(inSight))) {
+            if (Date.now() > until) {
+                throw new Error(`${locator} is out of sight`);
+            }
+            await locator.evaluate(() => new Promise(requestAnimationFrame));
+        }
+    }
+
     /** Begin to watch; the epochs in milliseconds at which lens and badge first have these words. */
     async watch(lens, badge) {
         await this.page.evaluate(
@@ -444,12 +463,25 @@ export class Editor {
         };
     }
 
+    /** The field of a number in the Settings of one of several folders. */
+    async settingOf(folder, id) {
+        await this.command("Preferences: Open Folder Settings");
+        await this.row(folder).click();
+        await this.page.locator(AT.settingsSearch).click();
+        await this.type(`@id:${id}`);
+        return this.page.locator(AT.settingNumber).first();
+    }
+
     /** What stands in the output channel that a command shows; the editor writes no file of it. */
-    async output(title) {
+    async output(title, words = "") {
         await this.press("Escape");
         await this.command(title);
         const view = this.page.locator(AT.output).first();
-        await view.locator(".view-line").first().waitFor({ timeout: 10_000 });
+        await view
+            .filter({ hasText: words })
+            .locator(".view-line")
+            .first()
+            .waitFor({ timeout: 30_000 });
         return (await view.locator(".view-line").allInnerTexts()).join("\n");
     }
 

@@ -38,5 +38,8 @@ export const AT = {
     webview: "iframe.webview.ready",
     webviewPage: "iframe#active-frame",
     output: ".output-view-container, .output-view",
+    sourceControl: ".sidebar .scm-view",
+    settingsSearch: ".settings-editor .suggest-input-container",
+    settingNumber: ".settings-editor .setting-item-number input",
     workbenchHover: ".workbench-hover-container:visible",
 };

@@ -80,11 +80,30 @@ class TestPlan:
         (tmp_path / "plan.md").write_text(text, encoding="utf-8")
         assert ralph(tmp_path, "plan", "plan.md").out.splitlines()[0] == summary
 
-    def test_a_plan_in_another_form_names_no_task(self, ralph: Ralph, tmp_path: Path) -> None:
-        story = '{"id": "US-1", "title": "a", "status": "TODO"}'
-        (tmp_path / "tasks.json").write_text(f'{{"stories": [{story}]}}', encoding="utf-8")
-        said = ralph(tmp_path, "plan", "tasks.json").out
-        assert "Next:" not in said.splitlines()[0]
+    @pytest.mark.parametrize(
+        ("fields", "summary"),
+        [
+            ('"passes": false', "0 of 2 tasks done. Next: US-2 b"),
+            ('"passes": true', "1 of 2 tasks done. Next: US-1 a"),
+            ('"status": "blocked"', "0 of 2 tasks done, 1 blocked. No task is ready."),
+        ],
+    )
+    def test_the_cycle_of_reviews_chooses_the_next_story(
+        self, ralph: Ralph, tmp_path: Path, fields: str, summary: str
+    ) -> None:
+        waits = '{"id": "US-1", "title": "a", "passes": false, "dependsOn": ["US-2"]}'
+        text = f'{{"stories": [{waits}, {{"id": "US-2", "title": "b", {fields}}}]}}'
+        (tmp_path / "tasks.json").write_text(text, encoding="utf-8")
+        assert ralph(tmp_path, "plan", "tasks.json").out.splitlines()[0] == summary
+
+    def test_a_folder_is_read_by_its_path(self, ralph: Ralph, repository: Path) -> None:
+        tasks = repository / "backlog/tasks"
+        tasks.mkdir(parents=True)
+        text = "---\nid: task-1\ntitle: Sweep\nstatus: To Do\n---\n"
+        (tasks / "task-1 - Sweep.md").write_text(text, encoding="utf-8")
+        for named in ("backlog/tasks", str(tasks)):
+            said = ralph(repository, "plan", named).out
+            assert said.startswith("0 of 1 task done. Next: Sweep\n")
 
     def test_programs_get_the_shape_that_is_documented(
         self, ralph: Ralph, repository: Path

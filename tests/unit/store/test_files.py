@@ -365,6 +365,8 @@ class TestResolveInside:
     def test_a_root_reached_through_a_link_is_the_tree_too(self, tmp_path: Path) -> None:
         (tmp_path / "real").mkdir()
         (tmp_path / "alias").symlink_to("real")
+        # The root of the file system ends with a separator.
+        assert resolve_inside(Path("/"), str(tmp_path / "x")) == tmp_path / "x"
         assert resolve_inside(tmp_path / "alias", "x") == tmp_path / "alias" / "x"
 
     @pytest.mark.parametrize("where", ["there", "not there yet", "a folder", "beside"])

@@ -98,6 +98,7 @@ function withMarks(snapshot: Snapshot): Snapshot {
       ...each,
       name: `‹${each.name}›`,
       state: marked(each.state),
+      problem: marked(each.problem),
     })),
   };
 }

@@ -7,7 +7,7 @@ import itertools
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -32,8 +32,10 @@ from ralph_ls.core.loop.rules.retention import pruned_words
 from ralph_ls.core.plan.formats.dispatch import check_plan, parse_plan, waiting_tasks
 from ralph_ls.core.plan.formats.github.format import MIRROR, QUEUE
 from ralph_ls.core.plan.formats.registry import format_of_file
+from ralph_ls.core.plan.formats.stories.story_file import read_stories
+from ralph_ls.core.plan.formats.stories.tasks import choose_story
 from ralph_ls.core.plan.lint.checks import plan_problems
-from ralph_ls.core.plan.model import ParsedPlan, Plan, PlanKind, Task
+from ralph_ls.core.plan.model import ParsedPlan, PlanKind, Task
 from ralph_ls.core.plan.parse.titles import is_explicit_id
 from ralph_ls.core.plan.queries import count_tasks, next_task
 from ralph_ls.core.plan.queries import parsed_plan_to_json as plan_to_json
@@ -116,8 +118,7 @@ def show_plan(
     if as_json:
         emit_json(plan_to_json(parsed))
     else:
-        waits_for = waiting_tasks(parsed, text, place.kind)
-        print_text(plan_summary(parsed.plan, waits_for, config.optional))
+        print_text(_summary(parsed, text, place.kind, config))
         _show_plan(parsed)
 
 
@@ -294,16 +295,12 @@ SHOWN_TITLE = 60
 """Characters of the next task's title in the summary."""
 
 
-def plan_summary(
-    plan: Plan,
-    waits_for: Mapping[str, Sequence[Task]] | None,
-    optional: OptionalTasks | None = None,
-) -> str:
+def _summary(parsed: ParsedPlan, text: str, kind: PlanKind, config: Config) -> str:
     """The progress of a plan and its next task: ``2 of 5 tasks done. Next: Log in``.
 
-    Without ``waits_for`` the order of the tasks is known to others only, and no task is named.
+    Where the order of the tasks is known to others only, no task is named.
     """
-    counts = count_tasks(plan)
+    counts = count_tasks(parsed.plan)
     if not counts.total:
         return "The plan has no tasks."
     are_all = counts.done == counts.total
@@ -311,15 +308,25 @@ def plan_summary(
     extra = [(counts.blocked_required, "blocked"), (counts.open_optional, "optional and open")]
     more = "".join(f", {number} {word}" for number, word in extra if number)
     summary = f"{done} {count_of(counts.total, 'task')} done{more}."
-    if are_all or waits_for is None:
+    if are_all or kind is PlanKind.BEADS:
         return summary
-    waiting = {task_id: tuple(task.id for task in tasks) for task_id, tasks in waits_for.items()}
-    chosen = next_task(plan, waits_for=waiting, takes_optional=optional is OptionalTasks.DO)
+    chosen = _next_task(parsed, text, kind, config)
     if chosen is None:
         is_left = counts.open_required or counts.blocked_required
         return f"{summary} No {'task is ready' if is_left else 'required task is left'}."
     name = f"{chosen.id} {chosen.title}" if is_explicit_id(chosen.id) else chosen.title
     return f"{summary} Next: {one_line(name, limit=SHOWN_TITLE)}"
+
+
+def _next_task(parsed: ParsedPlan, text: str, kind: PlanKind, config: Config) -> Task | None:
+    """The task of the next iteration; among stories their cycle of reviews decides."""
+    if kind is PlanKind.STORIES:
+        story = choose_story(read_stories(text).stories, skip_review=config.skip_review).story
+        return None if story is None else parsed.plan.find(story.id)
+    found = waiting_tasks(parsed, text, kind) or {}
+    waiting = {task_id: tuple(one.id for one in tasks) for task_id, tasks in found.items()}
+    takes_optional = config.optional is OptionalTasks.DO
+    return next_task(parsed.plan, waits_for=waiting, takes_optional=takes_optional)
 
 
 def _show_plan(parsed: ParsedPlan) -> None:

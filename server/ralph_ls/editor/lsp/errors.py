@@ -35,6 +35,7 @@ from ralph_ls.protocol.errors import (
     ReadOnly,
     RequestMissing,
     StateUnusable,
+    UncommittedChanges,
     UsageError,
     WorkspaceBusy,
     WorkspaceMissing,
@@ -112,6 +113,7 @@ INTERNAL_ERROR = -32603
 ERROR_CODES: dict[type[RalphError], str] = {
     RalphError: "failed",
     UsageError: "used-wrongly",
+    UncommittedChanges: "uncommitted-changes",
     ConfigError: "config-unusable",
     NotAllowed: "not-allowed",
     WorkspaceMissing: "workspace-missing",

@@ -21,7 +21,7 @@ from ralph_ls.protocol.errors import NotAllowed
 from ralph_ls.protocol.lsp.methods import ReplyResult
 from ralph_ls.protocol.lsp.row_methods import RollbackParams, RollbackResult
 from ralph_ls.store.external.git_objects import diff_between
-from ralph_ls.store.run.launch import run_to_end
+from ralph_ls.store.run.launch import parse_refusal, run_to_end
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -119,7 +119,7 @@ async def require_reviewed(workspaces: Workspaces, params: RollbackParams, sha25
 
 async def approval_text(workspaces: Workspaces, view: WorkspaceView) -> tuple[str, str | None]:
     """All that would run, and its hash; None where nothing waits for approval."""
-    found = await _allow(workspaces, view, "--json")
+    found = await run_allow(workspaces, view)
     missing = [one for one in found["claims"] if not one["allowed"]]
     if not missing:
         return f"Nothing in {view.root} waits for your approval.\n", None
@@ -137,19 +137,24 @@ def remember_approval(view: WorkspaceView, workspaces: Workspaces, sha256: str) 
 async def allow(workspaces: Workspaces, view: WorkspaceView, sha256: str) -> ReplyResult:
     """Approve what was shown; refused where that differs by now."""
     workspaces.reviews.approvals.pop(view.root, None)
-    await _allow(workspaces, view, "--yes", f"--shown={sha256}", "--json")
+    await run_allow(workspaces, view, shown=sha256)
     text = f"approved for {view.root}; a change asks again"
     return ReplyResult(accepted=True, code="accepted", text=text)
 
 
-async def _allow(workspaces: Workspaces, view: WorkspaceView, *flags: str) -> Any:
-    run_it = partial(
-        run_to_end, ["allow", *flags], cwd=view.root, environment=workspaces.environment
-    )
+async def run_allow(workspaces: Workspaces, view: WorkspaceView, shown: str | None = None) -> Any:
+    """What ``ralph allow --json`` prints; ``shown`` approves what has this hash.
+
+    Giving up waiting does not end it, so that an approval is complete or was never begun.
+    """
+    approving = [] if shown is None else ["--yes", f"--shown={shown}"]
+    order = ["allow", "--json", *approving]
+    run_it = partial(run_to_end, order, cwd=view.root, environment=workspaces.environment)
     ran = await run_in_thread(run_it, name="approval")
     if ran.exit_code == 0:
         return json.loads(ran.out)
-    raise NotAllowed(ran.error.removeprefix("ralph: ") or f"it ended with code {ran.exit_code}")
+    failed = f"ralph allow ended with {ran.exit_code}: {ran.error.removeprefix('ralph: ')}"
+    raise parse_refusal(ran.error) or NotAllowed(failed)
 
 
 def _claim_lines(claims: list[dict[str, Any]]) -> list[str]:

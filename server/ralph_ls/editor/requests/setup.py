@@ -7,7 +7,6 @@ agent; a client that gives up waiting ends that process, and the agent with it.
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 
 from ralph_ls.core.setup.draft import check_draft, errors_of, items_of_description
 from ralph_ls.editor.lsp.errors import FieldProblem, InvalidParams, invalid_field
+from ralph_ls.editor.requests import reviews
 from ralph_ls.editor.requests.control import trusted_workspace
 from ralph_ls.editor.scheduling import run_in_thread
 from ralph_ls.editor.worktree.workspaces import Workspaces, WorkspaceView
@@ -121,18 +121,16 @@ async def setup(workspaces: Workspaces, params: SetupParams) -> SetupResult:
 async def claims(workspaces: Workspaces, params: ClaimsParams) -> ClaimsResult:
     """``ralph/claims``: what ``ralph allow`` would show here."""
     view = await trusted_workspace(workspaces, params.workspace)
-    return _read_claims(await _run_setup_process(workspaces, view, ["allow", "--json"]))
+    return _read_claims(await reviews.run_allow(workspaces, view))
 
 
 async def allow(workspaces: Workspaces, params: AllowParams) -> ClaimsResult:
     """``ralph/allow``: approves exactly what the user was shown; a live run has to accept it."""
     view = await trusted_workspace(workspaces, params.workspace)
-    order = ["allow", "--yes", "--json", "--shown", params.shown]
-    return _read_claims(await _run_setup_process(workspaces, view, order))
+    return _read_claims(await reviews.run_allow(workspaces, view, params.shown))
 
 
-def _read_claims(printed: bytes) -> ClaimsResult:
-    found = json.loads(printed)
+def _read_claims(found: dict[str, Any]) -> ClaimsResult:
     return ClaimsResult(
         allowed=found["allowed"],
         digest=found["sha256"],

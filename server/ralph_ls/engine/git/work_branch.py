@@ -18,7 +18,7 @@ from ralph_ls.engine.git import worktree_state
 from ralph_ls.engine.git.history import hash_algorithm
 from ralph_ls.engine.git.status import dirty_paths, disk_value
 from ralph_ls.protocol.config.config import AUTO_BRANCH
-from ralph_ls.protocol.errors import RalphError, StateUnusable, UsageError
+from ralph_ls.protocol.errors import RalphError, StateUnusable, UncommittedChanges, UsageError
 from ralph_ls.store.external.git_command import run_git
 from ralph_ls.store.files import PRIVATE_FILE, read_if_there, write_atomic
 from ralph_ls.store.layout import Worktree
@@ -86,7 +86,7 @@ def enter_branch(
         )
     carried = _changes(root, head.commit)
     if carried and not is_new:
-        raise UsageError(
+        raise UncommittedChanges(
             f"uncommitted changes keep the run from switching to {name}: "
             f"{some_of(sorted(carried), SHOWN)}; commit or stash them: git stash "
             "--include-untracked"

@@ -171,6 +171,9 @@ See docs/rules.md#budgets.
 REFUSED = "ralph-refused: "
 """Prefix of the line on a launched engine's standard error with the class of its error."""
 
+HELP_HINT = "Try: ralph "
+"""Prefix of the line about help in a terminal that follows a message about wrong usage."""
+
 REPEATED = {"tools.allow": "--allow-tool", "tools.deny": "--deny-tool"}
 """Flags that are repeated for each value."""
 
@@ -324,7 +327,8 @@ def parse_refusal(errors: str) -> RalphError | None:
     for index in reversed(range(len(lines))):
         if lines[index].startswith(REFUSED):
             cls = _errors().get(lines[index].removeprefix(REFUSED).strip())
-            message = "\n".join(lines[index + 1 :]).removeprefix("ralph: ").strip()
+            told = [line for line in lines[index + 1 :] if not line.startswith(HELP_HINT)]
+            message = "\n".join(told).removeprefix("ralph: ").strip()
             if cls is not None and message:
                 return cls(message)
     return None

@@ -130,6 +130,12 @@ export const steps = [
             await editor.openGlyph.waitFor();
             assert.equal(await editor.thread.count(), 0, "the thread is not folded");
             await editor.picture("12-question");
+            // As at 200 %: half the room for everything, and the way to answer is still in sight.
+            await editor.page.setViewportSize({ width: 700, height: 450 });
+            const answer = editor.webview.locator(".card .button.primary");
+            await editor.isSeen(answer);
+            await editor.picture("12-question-zoomed");
+            await editor.page.setViewportSize({ width: 1400, height: 900 });
             await editor.command("Problems: Focus on Problems View");
             await editor.reads(editor.problems, QUESTION);
             await editor.press("ControlOrMeta+j");

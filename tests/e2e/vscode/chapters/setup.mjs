@@ -131,8 +131,7 @@ export const steps = [
             await card.locator("button", { hasText: "Restart Server" }).click();
             await card.waitFor({ state: "detached" });
             await editor.reads(status(editor), "Ralph 1/");
-            const said = await editor.output("Ralph: Show Output");
-            assert.match(said, /is gone: it was ended by SIGKILL/);
+            await editor.output("Ralph: Show Output", "is gone: it was ended by SIGKILL");
         },
     ],
     [

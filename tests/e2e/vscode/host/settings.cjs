@@ -1,6 +1,8 @@
 /** Settings that are changed while everything runs. */
 
 const assert = require("node:assert/strict");
+const fs = require("node:fs");
+const path = require("node:path");
 
 const vscode = require("vscode");
 
@@ -31,6 +33,21 @@ exports.tests = [
             await settled(recorder, async () => (await lenses()).length === 0);
             await set("lens.enabled", undefined);
             await settled(recorder, async () => (await lenses()).length > 0);
+        },
+    ],
+    [
+        "a limit of the loop that is set for the folder is written to its configuration",
+        async ({ recorder }) => {
+            const [{ uri }] = vscode.workspace.workspaceFolders;
+            const file = path.join(uri.fsPath, ".ralph", "config.toml");
+            const before = fs.readFileSync(file, "utf8");
+            const loop = vscode.workspace.getConfiguration("ralphLoop.run", uri);
+            const { Workspace } = vscode.ConfigurationTarget;
+            await loop.update("maxStuck", 7, Workspace);
+            const isIn = () => fs.readFileSync(file, "utf8").includes("max_stuck = 7\n");
+            await recorder.until(isIn, "the limit");
+            await loop.update("maxStuck", undefined, Workspace);
+            await recorder.until(() => fs.readFileSync(file, "utf8") === before, "the old text");
         },
     ],
     [

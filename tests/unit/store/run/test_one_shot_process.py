@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_ls.protocol.errors import PlanMissing, RalphError, UsageError
+from ralph_ls.protocol.errors import PlanMissing, RalphError, UncommittedChanges, UsageError
 from ralph_ls.store.run import one_shot_process as errands
 from ralph_ls.store.run.one_shot_process import OneShotProcess
 
@@ -54,6 +54,12 @@ def test_one_that_reads_nothing_is_no_problem(errand: Make) -> None:
     [
         ("more\nralph-refused: PlanMissing\nralph: no plan", PlanMissing, "no plan"),
         ("ralph-refused: UsageError\nralph: so\nnot", UsageError, "so\nnot"),
+        (
+            # What helps in a terminal is no part of what an editor shows.
+            "ralph-refused: UncommittedChanges\nralph: commit it\nTry: ralph run --help\n",
+            UncommittedChanges,
+            "commit it",
+        ),
         ("ralph: it broke", RalphError, "ended with 3: it broke; try again"),
         ("", RalphError, "ended with 3: no output"),
     ],

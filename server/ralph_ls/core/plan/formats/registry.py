@@ -57,12 +57,16 @@ def format_of(kind: PlanKind) -> PlanFormat:
 def format_of_file(path: str, kind: PlanKind) -> PlanFormat:
     """The format of a plan at ``path``, relative to the root, where a profile expects ``kind``.
 
-    Its place decides, then its ending: JSON is never Markdown, nor the other way round. A file
-    with any other name has the format that the profile expects.
+    Its place decides, also below a folder of the repository, then its ending: JSON is never
+    Markdown, nor the other way round. A file with any other name has the format that the profile
+    expects.
     """
     name = path.casefold()
     for one in FORMATS.values():
         if is_at(path, one):
+            return one
+    for one in FORMATS.values():
+        if _is_nested(path, one):
             return one
     for one in FORMATS.values():
         if name.endswith(one.suffixes):
@@ -97,6 +101,14 @@ def is_at(path: str, known: PlanFormat) -> bool:
     folder, _, name = path.rpartition("/")
     places = {path, folder} if known.members and fnmatchcase(name, known.members) else {path}
     return any(matches(place, pattern, known.not_in) for pattern in known.files for place in places)
+
+
+def _is_nested(path: str, known: PlanFormat) -> bool:
+    """Whether it is a file in the hidden folder of a tool, below any folder of the repository."""
+    hidden = (pattern for pattern in known.files if pattern.startswith("."))
+    return known.is_file and any(
+        matches("/".join(path.split("/")[-1 - pattern.count("/") :]), pattern) for pattern in hidden
+    )
 
 
 def matches(path: str, pattern: str, not_in: tuple[str, ...] = ()) -> bool:

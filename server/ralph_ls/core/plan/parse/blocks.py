@@ -266,6 +266,7 @@ STATED = frozenset(
 """The classes of the headings that say their state."""
 
 
+_SURE = STATED - {HeadingClass.SIGNED}
 _SETTLED = frozenset({"x", "X", "-"})
 _TASKS = SectionKind.TASKS
 _NO_LISTS = frozenset({SectionKind.NOTES, SectionKind.PROSE})
@@ -402,6 +403,12 @@ class PlanBlock:
         """The headings that are named like tasks or steps and have no state."""
         for item in self._items:
             if item.kind is TaskKind.HEADING and _class_of(item) not in STATED:
+                yield item
+
+    def guessed_headings(self) -> Iterator[PlanItemDraft]:
+        """Those, and the headings that have only an emoji for a state."""
+        for item in self._items:
+            if item.kind is TaskKind.HEADING and _class_of(item) not in _SURE:
                 yield item
 
     def named_items(self, kind: TaskKind) -> Iterator[NamedItem]:

@@ -13,9 +13,12 @@ from ralph_ls.core.plan.parse.blocks import BlockReading
 from ralph_ls.core.plan.parse.headings import HeadingClass, HeadingSection, SectionKind
 from ralph_ls.core.plan.parse.lines import lines_of
 from ralph_ls.core.plan.parse.non_list_items import cells_of, has_tag, opens_with_tag, read_columns
+from ralph_ls.core.plan.parse.section_words import NUMBERED
 from ralph_ls.core.plan.parse.state_words import find_sign
 from ralph_ls.core.plan.parse.task_rules import ParsedRow, PlanContext
 from ralph_ls.protocol.task_words import TaskState
+
+_NO_TASKS = frozenset({SectionKind.NOTES, SectionKind.PROSE})
 
 
 def find_guesses(
@@ -25,7 +28,7 @@ def find_guesses(
     found: dict[GuessCause, list[tuple[int, str]]] = {}
     for reading, first, _ in placed:
         text = reading.block.text
-        named_only = {item.section for item in reading.block.named_headings()}
+        named_only = {item.section for item in reading.block.guessed_headings()}
         for row in reading.guessable():
             is_heading = row.kind is TaskKind.HEADING
             cause = _heading_cause(row, named_only) if is_heading else _cause_of(row, text, context)
@@ -101,12 +104,39 @@ def _unread(
     for reading, first, _ in reversed(placed):
         for item in reversed(tuple(reading.block.named_headings())):
             section = item.section
-            is_list = section.kind not in {SectionKind.NOTES, SectionKind.PROSE}
+            is_list = section.kind not in _NO_TASKS
             is_in_table = context.has_step_rows and section.name is HeadingClass.STEP
             if is_list and section not in occupied and not (section.is_done or is_in_table):
                 unread.append((first + item.line, section.title))
                 occupied.update(_with_parents(section))
-    return reversed(unread)
+    unread += _unread_chapters(placed, occupied)
+    return iter(sorted(unread))
+
+
+def _unread_chapters(
+    placed: Sequence[tuple[BlockReading, int, int]], occupied: Collection[HeadingSection]
+) -> Iterator[tuple[int, str]]:
+    """The headings without a name that may be tasks, are none, and have none below them.
+
+    Numbered ones beside numbered ones that say that they are done; and those directly in a section
+    for tasks which holds no other task.
+    """
+    finished = {
+        row.section.level
+        for reading, _, _ in placed
+        for row in reading.guessable()
+        if row.kind is TaskKind.HEADING and row.state is TaskState.DONE
+        if NUMBERED.match(row.section.title)
+    }
+    for reading, first, _ in placed:
+        section = reading.block.leave[-1]
+        around = section.parent
+        is_task = section in occupied or section.is_done or not reading.block.level
+        if is_task or section.kind in _NO_TASKS or around is None:
+            continue
+        is_among_tasks = around.is_for_tasks and around not in occupied
+        if is_among_tasks or (section.level in finished and NUMBERED.match(section.title)):
+            yield first, section.title
 
 
 def _with_parents(section: HeadingSection | None) -> Iterator[HeadingSection]:

@@ -94,8 +94,9 @@ class HeadingSection:
     is_done: bool = False
     """True below ``Phase 1 (COMPLETED)``: items without a state are done."""
     holds_steps: bool = True
-    """True for the title, for optional sections, and for ``Phase 1`` and the like: without any box
-    in the plan, numbered items directly below are tasks."""
+    """True for the title, for optional sections, for ``Phase 1`` and the like, and for plain parts
+    of ``Implementation steps`` and the like: without any box in the plan, numbered items directly
+    below are tasks."""
     in_task_file: bool = False
     """True below a title such as ``TODO``, which counts only without any box in the plan."""
     has_criteria: bool = False
@@ -148,7 +149,10 @@ def open_section(
         is_title=is_title,
         is_named=not is_plain and not is_title,
         is_done=words.is_done if words.is_done is not None else parent.is_done,
-        holds_steps=is_title or words.holds_steps or words.is_optional,
+        holds_steps=is_title
+        or words.holds_steps
+        or words.is_optional
+        or (is_plain and name is None and _is_divided(parent)),
         has_criteria=words.has_criteria or (parent.has_criteria and not is_below_title),
         in_task_file=parent.in_task_file or (is_below_title and parent.kind is SectionKind.TASKS),
         name=name,
@@ -172,6 +176,17 @@ def goes_with_backlog(section: HeadingSection) -> bool:
     return _normalise(section.title) in PROGRESS
 
 
+def _is_divided(section: HeadingSection) -> bool:
+    """Whether it holds steps by its whole name, such as ``Proposed fixes``, also in its parts."""
+    while section.parent is not None and section.level > 1:
+        if _normalise(section.title) in STEP_SECTIONS:
+            return True
+        if not section.holds_steps:
+            return False
+        section = section.parent
+    return False
+
+
 def _name_by_place(title: str, parent: HeadingSection) -> HeadingClass | None:
     """``1. Parser`` is a task below ``To do``, and a part of ``Phase 1`` or ``Steps``."""
     if NUMBERED.match(title) is None:
@@ -182,6 +197,11 @@ def _name_by_place(title: str, parent: HeadingSection) -> HeadingClass | None:
     if parent.is_title:
         is_divided = parent.kind is SectionKind.TASKS or _normalise(parent.title) in FIX_PLANS
     return HeadingClass.STEP if is_divided or parent.name is HeadingClass.STEP else None
+
+
+def names_tasks(title: str) -> bool:
+    """Whether the words of a title or a label say that tasks are below it."""
+    return _normalise(title) in TASKS
 
 
 class _TitleWords(NamedTuple):

@@ -71,6 +71,8 @@ class PlanItemDraft:
     """True for a label until a text or a nested item follows it."""
     is_signed: bool = False
     """True for a heading whose state is an emoji in front, and nothing else."""
+    is_for_tasks: bool | None = None
+    """Whether the bold label above its list, such as ``**Tasks:**``, says that it holds tasks."""
     is_described: bool = False
     """True for a heading with a line such as ``- **Owner**: …`` below it."""
 

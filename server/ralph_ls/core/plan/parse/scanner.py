@@ -29,6 +29,7 @@ from ralph_ls.core.markdown_fences import CODE_INDENT
 from ralph_ls.core.plan.parse.headings import (
     HeadingSection,
     SectionKind,
+    names_tasks,
     open_document,
     open_section,
 )
@@ -122,6 +123,8 @@ _ITEM_FIRST = frozenset("-*+0123456789[")
 _PROSE_FIRST = frozenset("0123456789[")
 _FIRST_NUMBERS = ("1.", "1)", "0.", "0)")
 _MARKS = str.maketrans("", "", "*`~")
+_LABEL = re.compile(r"\*\*([^*]{1,60})\*\*:?[ \t]*")
+"""A line that is one: ``**Tasks:**``."""
 
 
 def _is_among_tasks(heading: PlanItemDraft) -> bool:
@@ -141,6 +144,7 @@ class _Scan:
         "frames",
         "heading",
         "heading_at",
+        "is_for_tasks",
         "items",
         "last_line",
         "lone_line",
@@ -185,6 +189,8 @@ class _Scan:
         """The heading above the lines, if its words allow that it is a task."""
         self.heading_at = 0
         """Its index among the items, if it is one."""
+        self.is_for_tasks: bool | None = None
+        """Whether the last label in the section says that it holds tasks."""
 
     @property
     def may_end(self) -> bool:
@@ -328,6 +334,7 @@ class _Scan:
             text=text,
             section=self.sections[-1],
             parent=self.frames[-1] if self.frames else None,
+            is_for_tasks=self.is_for_tasks,
         )
         attach_item(item)
         self.items.append(item)
@@ -413,6 +420,8 @@ class _Scan:
             self.lone_line, self.before_lone, self.columns = line, self.last_line, None
         else:
             self.lone_line = None
+        if (label := _LABEL.fullmatch(line.stripped)) is not None:
+            self.is_for_tasks = names_tasks(label[1])
         if self.columns is not None:
             self._take_row(line, self.columns)
         elif continues:
@@ -438,6 +447,7 @@ class _Scan:
         self.unclear, self.n_stated = [], 0
 
     def _enter_section(self, *, level: int, title: str) -> None:
+        self.is_for_tasks = None
         is_first = len(self.sections) == 1
         while self.sections[-1].level >= level:
             self.sections.pop()

@@ -90,11 +90,12 @@ def select_tasks(
     findings: list[BlockFinding] = []
     row_of: dict[PlanItemDraft, int] = {}
     described = {item.section for item in items if item.is_described}
+    labelled = _labelled_sections(items)
     stated = frozenset() if context.has_box else _stated_sections(items)
     for item in items:
         around = None if item.parent is None else row_of.get(item.parent)
         holder = around
-        is_in_task = around is not None or _is_body(item, described)
+        is_in_task = around is not None or _is_aside(item, described, labelled)
         if _may_be_task(item, context, stated, is_in_task=is_in_task):
             written_state, text = _read_sign(item)
             parts = read_title(text)
@@ -108,8 +109,19 @@ def select_tasks(
     return rows, findings
 
 
-def _is_body(item: PlanItemDraft, described: Collection[HeadingSection]) -> bool:
-    """Whether it describes the heading above it, which is the task."""
+def _labelled_sections(items: Iterable[PlanItemDraft]) -> frozenset[HeadingSection]:
+    """The sections that have a list below a label for tasks."""
+    return frozenset(item.section for item in items if item.is_for_tasks)
+
+
+def _is_aside(
+    item: PlanItemDraft,
+    described: Collection[HeadingSection],
+    labelled: Collection[HeadingSection],
+) -> bool:
+    """Whether it describes the heading above it, which is the task, or has not its tasks' label."""
+    if item.is_for_tasks is False and item.section in labelled:
+        return True
     return item.kind is not TaskKind.HEADING and item.section in described
 
 

@@ -46,6 +46,29 @@ def test_any_text_is_read_and_shown(text: str) -> None:
     assert parsed_plan_to_json(parsed)["tasks"] is not None
 
 
+_LINES = st.sampled_from(
+    [
+        *("## Strategy", "## Implementation strategy", "### Phase 2: Lid"),
+        *("### 1.2 Spout", "### Task 3: Steam", "## Success criteria", "## Implementation steps"),
+        *("## Proposed changes", "### lid.py", "## Notes", "## ✅ What works", "### ❌ What leaks"),
+        *("1. Boil it", "2) Sell it", "- a bullet", "- ✅ warm", "- ❌ cold", "10. **Test**: it"),
+        *("**Tasks:**", "Prose.", "> A quote", "| Part | Status |", "|---|---|", "| Lid | open |"),
+        *("", "  - nested", "   1. nested too", "- **Bold** - it", "Status: steam", "---"),
+    ]
+)
+# A number beside numbers with a box is one of them, and reported as a guess.
+_TICKED = st.sampled_from(["- [x] Cut", "- [X] T001 Bend", "* [x] Solder", "  - [x] Polish"])
+
+
+@given(st.lists(_LINES), st.lists(_TICKED, min_size=1), st.lists(_LINES), st.lists(_LINES))
+def test_no_task_is_invented_where_all_boxes_are_ticked(
+    above: list[str], ticked: list[str], between: list[str], below: list[str]
+) -> None:
+    lines = ["# Tasks: Kettle", *above, "## Parts", *ticked, *between, "- [x] Paint", *below]
+    tasks = parse_markdown("\n".join(lines)).plan.tasks
+    assert [task.title for task in tasks if task.state is not TaskState.DONE] == []
+
+
 @given(any_texts)
 def test_lines_put_together_give_the_text(text: str) -> None:
     starts = [start for start, _ in lines_of(text)] + [len(text)]

@@ -168,6 +168,31 @@ QUEUE = (
             ["done 가", "todo 다"],
             id="groups-in-korean",
         ),
+        pytest.param(
+            ("# Kettle plan", "## Phase 1: Lid", "**Goal:** it fits.", "**How steam goes:**",
+             "1. up", "2. out", "", "**Tasks:**", "1. Cut it", "2. Bend it", "",
+             "**Afterwards:**", "1. x", "## Phase 2: Spout", "**Parts**", "1. Solder"),
+            ["todo Cut it", "todo Bend it", "todo Solder"],
+            id="a-label-for-tasks-beside-others",
+        ),
+        pytest.param(
+            ("# Fixes", "## Proposed modifications", "### lid.py", "1. Round it", "### Why",
+             "- it leaks", "### Notes", "1. x"),
+            ["todo Round it"],
+            id="parts-of-a-section-for-steps",
+        ),
+        pytest.param(
+            ("## Status", "### Completed", "- **Phase 1.1: Lid**", "  - detail",
+             "### Remaining phases", "**Phase 1**", "- 1.2: Spout", "**Phase 2:**",
+             "- 2.1: Handle"),
+            ["done Phase 1.1: Lid", "todo 1.2: Spout", "todo 2.1: Handle"],
+            id="remaining-phases",
+        ),
+        pytest.param(
+            ("# PLAN", "## 2. Ordered task list", "- **TASK-01:** Cut", "- **TASK-02:** Bend"),
+            ["todo Cut", "todo Bend"],
+            id="a-numbered-section-of-bullets",
+        ),
     ],
 )  # fmt: skip
 def test_counted_as_a_person_counts(lines: tuple[str, ...], expected: list[str]) -> None:
@@ -179,6 +204,42 @@ def test_what_is_guessed_is_reported() -> None:
     assert causes == [(GuessCause.TABLE, 2), (GuessCause.HEADINGS, 2)]
     table = "# P\n## Phase 1\n1. a\n\n| Phase | Status |\n|---|---|\n| Phase 1 | done |\n"
     assert [guess.cause for guess in parse_markdown(table).guesses] == [GuessCause.TABLE]
+
+
+@pytest.mark.parametrize(
+    ("lines", "guesses"),
+    [
+        pytest.param(
+            ("## Done", "- [x] a", "## Remaining items (by size)", "### P6: Whistle", "> Not yet."),
+            [(GuessCause.UNREAD_HEADINGS, (3,))],
+            id="a-section-for-tasks-without-one",
+        ),
+        pytest.param(
+            ("## Tasks", "### Notes", "x", "### About", "## Goal", "### Whistle", "x"),
+            [],
+            id="none-of-these",
+        ),
+        pytest.param(
+            ("## Tasks", "- [ ] a", "### Detail", "x"), [], id="a-section-with-a-task",
+        ),
+        pytest.param(
+            ("## Teil eins", "### 1.1. Deckel ✅", "x", "### 1.2. Tülle", "x", "### Wozu", "x",
+             "## 2. Teil", "y"),
+            [(GuessCause.UNREAD_HEADINGS, (3,))],
+            id="a-number-beside-a-finished-number",
+        ),
+        pytest.param(
+            ("## What works", "x", "### ✅ Boils", "y", "### ❌ Whistles", "z"),
+            [(GuessCause.HEADINGS, (2, 4))],
+            id="headings-with-a-sign-in-front",
+        ),
+    ],
+)  # fmt: skip
+def test_headings_that_may_be_read_wrongly_are_reported(
+    lines: tuple[str, ...], guesses: list[tuple[GuessCause, tuple[int, ...]]]
+) -> None:
+    found = parse_markdown("\n".join(lines)).guesses
+    assert [(guess.cause, tuple(guess.lines)) for guess in found] == guesses
 
 
 def test_the_described_heading_keeps_its_priority() -> None:

@@ -1,7 +1,8 @@
 """Operations on a plan of superpowers: ``### Task 1: Title`` with its steps as boxes.
 
 A task is done when all its steps are ticked, and begun when one is. One without boxes is done when
-its heading says so. The last line of a blocked task has the reason. A box in a fence is none.
+its heading says so. In a plan without such headings each box is a task, and those nested in it are
+its steps. The last line of a blocked task has the reason. A box in a fence is none.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from ralph_ls.core.plan.formats.task_lines import (
     without_reason,
 )
 from ralph_ls.core.plan.model import ParsedPlan, Plan, Task, TaskKind
-from ralph_ls.core.plan.parse.titles import escape_surrogates, fold_whitespace
+from ralph_ls.core.plan.parse.titles import escape_surrogates, fold_whitespace, title_id
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.run.iteration_events import Forbidden
 from ralph_ls.protocol.task_words import TaskState
@@ -38,6 +39,10 @@ _HEADING = re.compile(r"\ufeff?(?P<level>#{1,6})[ \t]+(?P<title>.*\S)[ \t]*")
 _BOX = re.compile(r"[ \t]*(?:[-*+]|[0-9]+[.)])[ \t]+\[(?P<mark>[ xX])\][ \t]+(?P<title>.*\S.*)")
 
 
+_BELOW_HEADINGS = 7
+"""The level of a box: any heading ends its task."""
+
+
 @dataclass(slots=True, kw_only=True)
 class _PlanTask:
     id: str
@@ -53,6 +58,8 @@ class _PlanTask:
     steps: list[tuple[str, int, bool]] = field(default_factory=list)
     """Title, place of the mark, and whether it is ticked."""
     reason: str | None = None
+    is_box: bool = False
+    """True for a box outside tasks, which is its own first step."""
 
     @property
     def state(self) -> TaskState:
@@ -152,8 +159,8 @@ def _tasks_in(text: str) -> tuple[Task, ...]:
             depth=0,
             parent=None,
             blocked_by=task.reason if task.state is TaskState.BLOCKED else None,
-            criteria=tuple(step[0] for step in task.steps),
-            kind=TaskKind.HEADING,
+            criteria=tuple(step[0] for step in task.steps[task.is_box :]),
+            kind=TaskKind.ITEM if task.is_box else TaskKind.HEADING,
             words=(task.line, *task.words),
         )
         for task in _read(text)
@@ -162,16 +169,20 @@ def _tasks_in(text: str) -> tuple[Task, ...]:
 
 def _read(text: str) -> tuple[_PlanTask, ...]:
     """The tasks, each with the lines up to the next heading of its level or above."""
-    reader = _Reader()
-    for number, start, line in lines_outside_fences(text):
-        reader.take(number, start, line)
-    return tuple(reader.tasks)
+    for takes_boxes in (False, True):
+        reader = _Reader(takes_boxes=takes_boxes)
+        for number, start, line in lines_outside_fences(text):
+            reader.take(number, start, line)
+        if reader.tasks:
+            return tuple(reader.tasks)
+    return ()
 
 
 class _Reader:
     """The tasks of the lines so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, takes_boxes: bool) -> None:
+        self._takes_boxes = takes_boxes
         self.tasks: list[_PlanTask] = []
         self._task: _PlanTask | None = None
         self._section = ""
@@ -184,6 +195,9 @@ class _Reader:
             return
         if heading := _HEADING.fullmatch(line):
             self._take_heading(heading, (number, start, line))
+        if self._takes_boxes and (own := _BOX.fullmatch(line)) and line[0] not in " \t":
+            self._task = _box_task(own, self._ids, self._section, (number, start, line))
+            self.tasks.append(self._task)
         task = self._task
         if task is None:
             return
@@ -210,11 +224,7 @@ def _begun(
     found: re.Match[str], ids: set[str], section: str, place: tuple[int, int, str]
 ) -> _PlanTask:
     number, start, line = place
-    wanted, nth = found["nth"], 2
-    task_id = wanted
-    while task_id in ids:
-        task_id, nth = f"{wanted}-{nth}", nth + 1
-    ids.add(task_id)
+    task_id = _own_id(found["nth"], ids)
     title = escape_surrogates(fold_whitespace(found["title"]))
     return _PlanTask(
         id=task_id,
@@ -227,3 +237,31 @@ def _begun(
         words=found.span("title"),
         is_marked=bool(found["done"]) or (found["box"] or " ") in "xX",
     )
+
+
+def _box_task(
+    found: re.Match[str], ids: set[str], section: str, place: tuple[int, int, str]
+) -> _PlanTask:
+    number, start, line = place
+    title = escape_surrogates(fold_whitespace(found["title"].replace("**", "")))
+    return _PlanTask(
+        id=_own_id(title_id(title), ids),
+        title=title,
+        section=section,
+        line=number,
+        start=start,
+        end=start + len(line),
+        level=_BELOW_HEADINGS,
+        words=found.span("title"),
+        is_marked=False,
+        is_box=True,
+    )
+
+
+def _own_id(wanted: str, ids: set[str]) -> str:
+    """The id, with a number behind it where an earlier task has it."""
+    task_id, nth = wanted, 2
+    while task_id in ids:
+        task_id, nth = f"{wanted}-{nth}", nth + 1
+    ids.add(task_id)
+    return task_id

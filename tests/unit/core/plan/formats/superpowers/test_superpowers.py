@@ -37,7 +37,7 @@ def test_reads_tasks_and_their_steps() -> None:
     assert SHOP.split("\n")[line][start:end] == "Pay by card"
     assert needs_of(SHOP) == {}
     assert why_broken(SHOP) == ""
-    assert why_broken("# Plan\n- [ ] a").startswith("it has no task; begin each with a heading")
+    assert why_broken("# Plan\n- a").startswith("it has no task; begin each with a heading")
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,9 @@ def test_reads_tasks_and_their_steps() -> None:
                      ["todo", "todo"], id="fence"),
         pytest.param("### Task 1: a\nBlocked by: no key\n\n", ["blocked"], id="blocked"),
         pytest.param("### Task 1: a\nBlocked by: no key\nIt came.", ["todo"], id="no-more"),
-        pytest.param("### Tasks 1: a\n### Task: b\n- [ ] c", [], id="no-task"),
+        pytest.param("### Tasks 1: a\n### Task: b\n- c", [], id="no-task"),
+        pytest.param("## Tasks\n- [x] a\n- [ ] b\n  - [x] c\n## Done when\n- d",
+                     ["done", "inProgress"], id="boxes-without-headings"),
     ],
 )  # fmt: skip
 def test_reads_the_shapes_of_a_task(text: str, read: list[str]) -> None:
@@ -147,3 +149,38 @@ def test_reading_never_raises(text: str) -> None:
     for task in parse_text(text).plan.tasks:
         assert with_state(text, task.id, task.state) == text
     protected_fields(text)
+
+
+BOXES = """\
+# Kettle Implementation Plan
+
+## Tasks
+
+- [x] **Cut** the lid
+- [ ] Solder the spout
+  - [ ] Heat the iron
+- [ ] Cut the lid
+
+## Done when
+
+- It whistles
+"""
+
+
+def test_boxes_are_tasks_where_no_heading_is_one() -> None:
+    cut, solder, again = parse_text(BOXES).plan.tasks
+    assert [cut.title, solder.title, again.title] == [
+        "Cut the lid", "Solder the spout", "Cut the lid",
+    ]  # fmt: skip
+    assert again.id == f"{cut.id}-2"
+    assert (cut.criteria, solder.criteria) == ((), ("Heat the iron",))
+    assert (solder.section, solder.line, solder.end_line) == ("Tasks", 5, 6)
+    done = with_state(BOXES, solder.id, TaskState.DONE)
+    assert [line for _, line in changed_lines(BOXES, done)] == [
+        *("- [x] Solder the spout\n", "  - [x] Heat the iron\n"),
+    ]
+    blocked = with_state(done, solder.id, TaskState.BLOCKED, "no tin")
+    assert parse_text(blocked).plan.by_id()[solder.id].blocked_by == "no tin"
+    assert with_state(blocked, solder.id, TaskState.TODO) == BOXES
+    with pytest.raises(RalphError, match="skipped task"):
+        with_state(BOXES, again.id, TaskState.SKIPPED)
