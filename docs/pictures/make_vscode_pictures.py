@@ -1,9 +1,9 @@
-"""Takes the README's pictures of VS Code: the real editor, at a real loop.
+"""Takes the README's pictures of VS Code and of the dashboard: real programs, at real work.
 
     .venv/bin/python docs/pictures/make_vscode_pictures.py
 
-They are what a chapter of the end-to-end test saw, and some of its pictures are kept. Nothing
-is staged for them, so they cannot show what the product does not do.
+They are what the end-to-end tests saw, and some of their pictures are kept. Nothing is staged for
+them, so they cannot show what the product does not do; the runs on the dashboard are made up.
 """
 
 from __future__ import annotations
@@ -21,15 +21,18 @@ ROOT = HERE.parents[1]
 KEPT = {
     "13-answer.png": "vscode-answer.png",
     "14-half-open.png": "vscode-half-open.png",
+    "dashboard.png": "dashboard.png",
 }
-"""What the test calls a picture, and what the README does."""
+"""What a test calls a picture, and what the README does."""
+
+TESTS = ("tests/e2e/test_vscode.py", "tests/e2e/test_dashboard.py")
 
 
 def main() -> int:
-    """Run the test, then take its pictures; its exit code where it failed."""
+    """Run the tests, then take their pictures; their exit code where one failed."""
     with tempfile.TemporaryDirectory() as output:
         ran = subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", "-s", "tests/e2e/test_vscode.py"],
+            [sys.executable, "-m", "pytest", "-q", "-s", *TESTS],
             cwd=ROOT,
             env={**os.environ, "RALPH_E2E_OUTPUT": output, "RALPH_E2E_CHAPTERS": "loop", "CI": "1"},
             check=False,

@@ -54,7 +54,9 @@ for (const [name, look] of Object.entries(LOOKS)) {
 
 // The figures as the page has them, before anything is chosen.
 await page.emulateMedia({ colorScheme: "light", forcedColors: null });
-await page.setViewportSize({ width: 1024, height: 900 });
+await page.setViewportSize({ width: 1280, height: 700 });
+await settle();
+await page.screenshot({ path: path.join(given.output, "dashboard.png") });
 seen.figures = await figures();
 seen.rows = await page.locator("table [aria-rowindex]").count();
 
