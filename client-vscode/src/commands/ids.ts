@@ -35,6 +35,7 @@ export const FOLDER_NEEDS = {
   openCommit: "run",
   rollback: "rollBack",
   openPlan: "any",
+  choosePlan: "any",
   openConfig: "any",
   openDecide: "run",
   openPrompt: "any",

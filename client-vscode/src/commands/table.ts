@@ -15,6 +15,7 @@ import { choose, type Need } from "../state/choose";
 import { folderOf, type FolderSnapshot } from "../state/snapshot";
 import type { Node } from "../trees/nodes";
 import { folderOfDraft } from "../wizard/draftUri";
+import { choosePlan } from "./choosePlan";
 import {
   FOLDER_NEEDS,
   WINDOW_COMMAND_IDS,
@@ -87,6 +88,7 @@ const FOLDER_COMMANDS: Readonly<Record<FolderCommandId, FolderCommand>> = {
   },
   ...ROW_COMMANDS,
   openPlan: ({ files }, folder) => files.openPlan(folder),
+  choosePlan,
   openConfig: ({ files }, folder) => files.openConfig(folder),
   openDecide: ({ files }, folder) => files.openDecide(folder),
   openPrompt: ({ files }, folder) => files.openPrompt(folder),

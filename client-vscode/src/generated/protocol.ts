@@ -1216,6 +1216,22 @@ export const FORBIDDENS = [
 ] as const;
 export type Forbidden = (typeof FORBIDDENS)[number];
 
+/** A plan that a run could work on. */
+export interface FoundPlan {
+  /** What `ralph run --plan` takes: of a feature or a change its name, else the path. */
+  readonly name: string;
+  /** Relative to the work tree's root. */
+  readonly path: string;
+  readonly format: string;
+  /** Of the format, as its users call it. */
+  readonly title: string;
+  readonly done: number;
+  /** Its tasks; 0 also where it could not be read. */
+  readonly total: number;
+  /** Whether a run takes it now. */
+  readonly chosen: boolean;
+}
+
 /** When the run is complete. */
 export interface GateConfig {
   readonly rule: GateRule;
@@ -2056,6 +2072,21 @@ export interface PlanRows {
   readonly path: string;
   readonly tasks: readonly TaskRow[];
   readonly problems: readonly PlanProblem[];
+}
+
+/**
+ * Get the plans that are here, with the progress of each.
+ *
+ * One is chosen for every run with `ralph/configure` and the key `paths.plan`.
+ */
+export interface PlansParams {
+  /** URI of the workspace folder that is meant; it may be left out where only one is open. */
+  readonly workspace?: string;
+}
+
+/** The plans of a work tree. */
+export interface PlansResult {
+  readonly plans: readonly FoundPlan[];
 }
 
 /** US dollars for a million tokens of one model. */
@@ -3574,6 +3605,7 @@ export interface Requests {
   "ralph/allow": { params: AllowParams; result: ClaimsResult };
   "ralph/demo": { params: DemoParams; result: DemoResult };
   "ralph/configure": { params: ConfigureParams; result: ConfigureResult };
+  "ralph/plans": { params: PlansParams; result: PlansResult };
 }
 
 /** Every notification of ours. */

@@ -383,7 +383,7 @@ def _register_setup(desk: _ServerContext) -> None:
     """Requests before a first run."""
     for name in (
         *("setupChoices", "validateSetup", "proposePlan", "setup"),
-        *("claims", "allow", "demo", "configure"),
+        *("claims", "allow", "demo", "configure", "plans"),
     ):
         desk.server.feature(f"ralph/{name}")(_setup_request(desk.workspaces, name))
 

@@ -341,6 +341,36 @@ class TestConfigure:
         await editor.request("ralph/configure", {"key": "max_iterations"})
         assert config.read_text(encoding="utf-8") == '# Mine\nagent = "demo"\n'
 
+    async def test_one_of_several_plans_is_chosen(
+        self, edit: StartEditor, repository: Path
+    ) -> None:
+        for name, text in (("a", "- [x] 1. Cut\n- [ ] 2. Bend\n"), ("b", "- [ ] 1. Sell\n")):
+            spec = repository / ".kiro/specs" / name
+            spec.mkdir(parents=True)
+            (spec / "tasks.md").write_text(text, encoding="utf-8")
+        editor = await edit(repository)
+        plans = (await editor.request("ralph/plans", {}))["plans"]
+        assert [(one["name"], one["done"], one["total"], one["chosen"]) for one in plans] == [
+            *(("a", 1, 2, False), ("b", 0, 1, False)),
+        ]
+        assert {one["title"] for one in plans} == {"Kiro"}
+        listed = await editor.command("choosePlan", {"plan": "c"})
+        assert (listed["accepted"], listed["code"]) == (False, "plan-unknown")
+        assert ".kiro/specs/a/tasks.md (1/2), .kiro/specs/b/tasks.md (0/1)" in listed["text"]
+        chosen = await editor.command("choosePlan", {"plan": "b"})
+        assert chosen["text"] == "the plan is .kiro/specs/b/tasks.md from now on"
+        plans = (await editor.command("plans"))["plans"]
+        assert [one["chosen"] for one in plans] == [False, True]
+        state = await editor.request("ralph/state", {})
+        assert state["plan"]["path"] == ".kiro/specs/b/tasks.md"
+
+    async def test_a_folder_without_a_plan_has_none_to_choose(
+        self, edit: StartEditor, repository: Path
+    ) -> None:
+        editor = await edit(repository)
+        refused = await editor.refusal("ralph/plans", {})
+        assert "no plan in" in refused.message
+
     async def test_what_no_setting_is_or_may_be_is_refused(
         self, edit: StartEditor, repository: Path
     ) -> None:

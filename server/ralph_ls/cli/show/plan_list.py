@@ -75,6 +75,7 @@ def _row(one: DetectedPlan, done: int, total: int, *, is_chosen: bool) -> dict[s
         "name": one.name,
         "path": one.path,
         "format": one.kind.value,
+        "title": FORMATS[one.kind].title,
         "done": done,
         "total": total,
         "chosen": is_chosen,

@@ -44,6 +44,8 @@ COMMANDS = (
     "validateSetup",
     "proposePlan",
     "setup",
+    "plans",
+    "choosePlan",
 )
 """The names behind the prefix; lenses name them as their verbs."""
 

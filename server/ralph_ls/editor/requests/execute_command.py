@@ -38,6 +38,7 @@ from ralph_ls.protocol.lsp.methods import (
     ShownResult,
 )
 from ralph_ls.protocol.lsp.row_methods import RollbackResult
+from ralph_ls.protocol.lsp.setup import ConfigureParams, PlansParams
 from ralph_ls.store.files import PRIVATE_FILE, make_private_folder, resolve_inside, write_atomic
 from ralph_ls.store.layout import RUN_ID, RunFiles
 from ralph_ls.store.run.halt_files import write_decide
@@ -319,6 +320,25 @@ async def _allow(gesture: CommandCall) -> ReplyResult:
     return await reviews.allow(gesture.workspaces, view, sha256)
 
 
+async def _choose_plan(gesture: CommandCall) -> ReplyResult:
+    """Make one of the plans that of every run; without a name, say which there are."""
+    view = await control.trusted_workspace(gesture.workspaces, gesture.brought("workspace"))
+    params = PlansParams(workspace=gesture.brought("workspace"))
+    plans = (await setup.plans(gesture.workspaces, params)).plans
+    name = gesture.brought("plan")
+    found = [one for one in plans if name in {one.name, one.path}]
+    if len(found) != 1:
+        listed = ", ".join(f"{one.path} ({one.done}/{one.total})" for one in plans)
+        text = f"name one of these plans by its path, as plan: {listed}"
+        return ReplyResult(accepted=False, code="plan-unknown", text=text)
+    order = ConfigureParams(workspace=params.workspace, key="paths.plan", value=found[0].path)
+    await setup.configure(gesture.workspaces, order)
+    await view.scan()
+    return ReplyResult(
+        accepted=True, code="chosen", text=f"the plan is {found[0].path} from now on"
+    )
+
+
 async def _show_text(
     gesture: CommandCall, view: WorkspaceView, path: Path, text: str
 ) -> ShownResult:
@@ -340,6 +360,7 @@ _SPECIAL: Mapping[str, Callable[[CommandCall], Awaitable[WireModel]]] = {
     "showRollback": _show_rollback,
     "showApproval": _show_approval,
     "allow": _allow,
+    "choosePlan": _choose_plan,
     "rollback": _rollback,
     "answer": _answer,
     "runTask": _run_task,

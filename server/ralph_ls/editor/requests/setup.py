@@ -31,6 +31,8 @@ from ralph_ls.protocol.lsp.setup import (
     ConfigureResult,
     DemoParams,
     DemoResult,
+    PlansParams,
+    PlansResult,
     ProposePlanParams,
     ProposePlanResult,
     SetupChoicesParams,
@@ -173,6 +175,14 @@ async def configure(workspaces: Workspaces, params: ConfigureParams) -> Configur
     return ConfigureResult(text=printed.decode(errors="replace").strip())
 
 
+async def plans(workspaces: Workspaces, params: PlansParams) -> PlansResult:
+    """``ralph/plans``, as ``ralph plan --all``."""
+    await workspaces.ready()
+    view = workspaces.named(params.workspace)
+    printed = await _run_setup_process(workspaces, view, ["plan", "--all", "--json"])
+    return PlansResult.model_validate_json(printed)
+
+
 async def _run_setup_process(
     workspaces: Workspaces, view: WorkspaceView, arguments: list[str], request: bytes = b""
 ) -> bytes:
@@ -210,6 +220,7 @@ HANDLERS: Mapping[str, Callable[[Workspaces, Any], Awaitable[WireModel]]] = Mapp
         "allow": allow,
         "demo": demo,
         "configure": configure,
+        "plans": plans,
     }
 )
 """By the name behind ``ralph/``, which is also the command's behind ``ralph.``."""

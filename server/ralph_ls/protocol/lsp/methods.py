@@ -39,6 +39,8 @@ from ralph_ls.protocol.lsp.setup import (
     ConfigureResult,
     DemoParams,
     DemoResult,
+    PlansParams,
+    PlansResult,
     ProposePlanParams,
     ProposePlanResult,
     SetupChoicesParams,
@@ -79,6 +81,7 @@ CLAIMS = "ralph/claims"
 ALLOW = "ralph/allow"
 DEMO = "ralph/demo"
 CONFIGURE = "ralph/configure"
+PLANS = "ralph/plans"
 EVENT = "ralph/event"
 OUTPUT = "ralph/output"
 MESSAGES = "ralph/messages"
@@ -366,6 +369,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
             _request(ALLOW, AllowParams, ClaimsResult, changes=True),
             _request(DEMO, DemoParams, DemoResult, changes=False),
             _request(CONFIGURE, ConfigureParams, ConfigureResult, changes=True),
+            _request(PLANS, PlansParams, PlansResult, changes=False),
             _notification(EVENT, EventParams),
             _notification(OUTPUT, OutputParams),
             _notification(MESSAGES, MessagesParams),

@@ -163,6 +163,13 @@ class ConfigureParams(WorkspaceParams):
     """Whether it is for all of the user's repositories."""
 
 
+class PlansParams(WorkspaceParams):
+    """Get the plans that are here, with the progress of each.
+
+    One is chosen for every run with ``ralph/configure`` and the key ``paths.plan``.
+    """
+
+
 class DemoParams(WorkspaceParams):
     """Create the sample project in a new temporary folder; nothing is started.
 
@@ -171,6 +178,29 @@ class DemoParams(WorkspaceParams):
 
 
 # -------------------------------------------------------------------------------------- results
+
+
+class FoundPlan(WireModel):
+    """A plan that a run could work on."""
+
+    name: str
+    """What ``ralph run --plan`` takes: of a feature or a change its name, else the path."""
+    path: str
+    """Relative to the work tree's root."""
+    format: str
+    title: str
+    """Of the format, as its users call it."""
+    done: int
+    total: int
+    """Its tasks; 0 also where it could not be read."""
+    chosen: bool
+    """Whether a run takes it now."""
+
+
+class PlansResult(WireModel):
+    """The plans of a work tree."""
+
+    plans: tuple[FoundPlan, ...]
 
 
 class ProfileChoice(WireModel):
