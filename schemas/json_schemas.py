@@ -132,9 +132,12 @@ def methods_schema() -> Json:
     return _finish(schema, "Method", title)
 
 
-def output_schema(name: str, command: str, model: type[BaseModel]) -> Json:
-    """What a verb prints with ``--json``; later versions may add fields."""
-    schema = _as_printed(model.model_json_schema(schema_generator=_AsTold))
+def output_schema(name: str, command: str, model: type[BaseModel], *, has_null: bool) -> Json:
+    """What a verb prints with ``--json``; later versions may add fields.
+
+    ``has_null``: a field without a value may be null, where others leave it out.
+    """
+    schema = _as_printed(model.model_json_schema(schema_generator=_AsTold), has_null=has_null)
     finished = _finish(_allow_more(schema), model.__name__, f"What `{command}` prints.")
     head = {"$schema": finished.pop("$schema"), "$id": f"urn:ralph:output:{SCHEMA_VERSION}:{name}"}
     _describe(finished, words()[model.__name__])
@@ -147,7 +150,7 @@ def definitions_of_output(models: Sequence[type[BaseModel]]) -> dict[str, Json]:
     return dict(_finish(found, "", "")["$defs"])
 
 
-def _as_printed(schema: Json) -> Json:
+def _as_printed(schema: Json, *, has_null: bool = False) -> Json:
     """The schema of a document in which every field is, except those without a value."""
     for definition in (schema, *schema.get("$defs", {}).values()):
         fields = definition.get("properties", {})
@@ -156,7 +159,7 @@ def _as_printed(schema: Json) -> Json:
         ]
         if fields:
             definition["required"] = always
-    return dict(_map(schema, _without_null_fields))
+    return schema if has_null else dict(_map(schema, _without_null_fields))
 
 
 def _definitions(

@@ -17,6 +17,27 @@ from ralph_ls.protocol.json_output import (
     RunsEverywhere,
     Statistics,
 )
+from ralph_ls.protocol.lsp.row_methods import RollbackResult
+from ralph_ls.protocol.verb_output import (
+    Approvals,
+    Archived,
+    DemoProject,
+    HookSetup,
+    ImportedSetup,
+    PlansHere,
+    PlanTasks,
+    PromptOutput,
+    Pruned,
+    ReadOutput,
+    RunPreview,
+    SettingExplained,
+    SettingsOutput,
+    SettingValue,
+    SetupDone,
+    SimulatedLine,
+    StartedRun,
+    StatusOutput,
+)
 from schemas.documents import described, named_in, table
 from schemas.json_schemas import Json, definitions_of_output, output_schema
 
@@ -26,9 +47,12 @@ class Output(NamedTuple):
 
     command: str
     model: type[WireModel]
+    has_null: bool = False
+    """A field without a value may be null; else it is left out."""
 
 
 OUTPUTS: Mapping[str, Output] = {
+    "status": Output("ralph status --json", StatusOutput, has_null=True),
     "ps": Output("ralph ps --json", RunsEverywhere),
     "inbox": Output("ralph inbox --json", OpenItems),
     "runs": Output("ralph runs --json", Statistics),
@@ -38,6 +62,24 @@ OUTPUTS: Mapping[str, Output] = {
     "notify-test": Output("ralph notify test --json", NotifyTest),
     "dashboard": Output("ralph dashboard --json", Dashboard),
     "doctor": Output("ralph doctor --json", DoctorReport),
+    "run-detach": Output("ralph run --detach --json", StartedRun, has_null=True),
+    "run-dry-run": Output("ralph run --dry-run --json", RunPreview, has_null=True),
+    "rollback": Output("ralph rollback --json", RollbackResult),
+    "plan": Output("ralph plan --json", PlanTasks, has_null=True),
+    "plan-all": Output("ralph plan --all --json", PlansHere, has_null=True),
+    "prompt": Output("ralph prompt --json", PromptOutput, has_null=True),
+    "archive": Output("ralph archive --json", Archived, has_null=True),
+    "init": Output("ralph init --json", SetupDone, has_null=True),
+    "init-hooks": Output("ralph init --hooks --json", HookSetup, has_null=True),
+    "init-from-existing": Output("ralph init --from-existing --json", ImportedSetup, has_null=True),
+    "allow": Output("ralph allow --json", Approvals, has_null=True),
+    "config-show": Output("ralph config show --json", SettingsOutput, has_null=True),
+    "config-get": Output("ralph config get KEY --json", SettingValue, has_null=True),
+    "config-explain": Output("ralph config explain KEY --json", SettingExplained, has_null=True),
+    "prune": Output("ralph prune --json", Pruned, has_null=True),
+    "read": Output("ralph read --json", ReadOutput, has_null=True),
+    "simulate": Output("ralph simulate --json", SimulatedLine, has_null=True),
+    "demo": Output("ralph demo --no-run --json", DemoProject, has_null=True),
 }
 """By the name of the schema's file."""
 
@@ -45,7 +87,9 @@ OUTPUTS: Mapping[str, Output] = {
 def output_files() -> dict[str, Json]:
     """The schemas, by their path in ``schemas/``."""
     return {
-        f"output/{name}.schema.json": output_schema(name, one.command, one.model)
+        f"output/{name}.schema.json": output_schema(
+            name, one.command, one.model, has_null=one.has_null
+        )
         for name, one in OUTPUTS.items()
     }
 

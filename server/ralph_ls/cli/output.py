@@ -11,9 +11,12 @@ import os
 import sys
 import unicodedata
 from collections.abc import Iterable, Mapping
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from ralph_ls.core.views.model.control_chars import escape_control_chars, escape_json
+
+if TYPE_CHECKING:
+    from ralph_ls.protocol.base import WireModel
 
 WIDTH_OF_A_PIPE = 80
 """Columns of help, where nobody knows how wide the reader's terminal is."""
@@ -116,6 +119,11 @@ def _columns_of(character: str) -> int:
 def emit_json(value: Mapping[str, object], *, indent: int | None = 2) -> None:
     """Write one JSON document for a program; on one line without ``indent``."""
     write_json(json.dumps(value, ensure_ascii=False, indent=indent))
+
+
+def emit_document(document: WireModel, *, indent: int | None = 2) -> None:
+    """Write a document of docs/json.md; a field without a value is null."""
+    emit_json(document.model_dump(mode="json", by_alias=True), indent=indent)
 
 
 def write_json(text: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.engine.project_builder import make_repository, write_agent
+from tests.engine.project_builder import end_run, make_repository, write_agent
 from tests.unit.cli.cli_runner import Ralph
 from tests.unit.cli.shell_agents import ASKER, TICK, WORKER
 from tests.unit.protocol.json_schema import problems
@@ -25,7 +25,31 @@ PRINTED = {
     "notify-test": ("notify", "test"),
     "dashboard": ("dashboard",),
     "doctor": ("doctor",),
+    "status": ("status", "--why"),
+    "plan": ("plan",),
+    "plan-all": ("plan", "--all"),
+    "prompt": ("prompt",),
+    "read": ("read", "{output}"),
+    "simulate": ("simulate", "{trace}"),
+    "config-show": ("config", "show", "--all"),
+    "config-get": ("config", "get", "paths.plan"),
+    "config-explain": ("config", "explain", "profile"),
+    "prune": ("prune", "--keep-days", "0", "--dry-run"),
+    "archive": ("archive", "--dry-run"),
+    "rollback": ("rollback", "1", "--dry-run"),
+    "allow": ("allow",),
+    "init": ("init", "--dry-run"),
+    "init-hooks": ("init", "--hooks", "--dry-run"),
+    "init-from-existing": ("init", "--from-existing"),
+    "demo": ("demo", "--no-run", "{demo}"),
+    "run-dry-run": ("run", "--dry-run"),
+    "run-detach": ("run", "1", "--detach", "--resume"),
 }
+
+IN_OTHER = {"allow", "init-from-existing"}
+"""Those that say more where another loop was, and a command waits for approval."""
+
+REPORT = "<promise>COMPLETE</promise>"
 
 
 def schema(name: str) -> dict[str, Any]:
@@ -49,14 +73,27 @@ def test_every_document_fits_its_schema(
     own = tmp_path / "config/ralph/config.toml"
     own.parent.mkdir(parents=True)
     own.write_text('[notify]\ncommand = ["true"]\n', encoding="utf-8")
-    asking(tmp_path / "tree", ralph)
+    tree, other = tmp_path / "tree", make_repository(tmp_path / "other", ["A task"])
+    asking(tree, ralph)
+    (other / ".ralph").mkdir()
+    (other / "@fix_plan.md").rename(other / ".ralph/fix_plan.md")
+    script = other / ".ralph/validate.sh"
+    script.write_text("exit 0\n", encoding="utf-8")
+    script.chmod(0o755)
+    files = {name: str(tmp_path / name) for name in ("output", "trace", "demo")}
+    (tmp_path / "output").write_text(f"{REPORT}\n> {REPORT}\n", encoding="utf-8")
+    (tmp_path / "trace").write_text('{"evidence": {"commits": 1}}\n', encoding="utf-8")
     for name, arguments in PRINTED.items():
-        document = ralph(tmp_path / "tree", *arguments, "--json").json
+        words = [word.format_map(files) for word in arguments]
+        said = ralph(other if name in IN_OTHER else tree, *words, "--json")
+        assert said.out, (name, said.err)
+        document = said.json
         known = schema(f"output/{name}")
         assert known["$id"] == f"urn:ralph:output:1:{name}"
         assert problems(document, known, known) == [], name
         # Nothing is printed that the schema does not name.
         assert set(document) <= set(known["properties"]), name
+    end_run(tree)
     assert sorted(PRINTED) == sorted(
         path.name.partition(".")[0] for path in SCHEMAS.glob("output/*")
     )

@@ -131,6 +131,11 @@ async def showing(
         yield app, pilot
 
 
+def task_lines_of(app: RalphScreen) -> list[str]:
+    _, _, tasks = text_of(app).partition("╭─ Tasks")
+    return [line.split("│")[1] for line in tasks.splitlines()[1:7]]
+
+
 def text_of(app: RalphScreen) -> str:
     """What is on the screen, without colours."""
     strips = app.screen._compositor.render_strips()
@@ -332,6 +337,24 @@ class TestKeys:
             await pilot.press("z", "t")
             await pilot.pause()
             assert text_of(app) == before
+
+    async def test_what_comes_while_a_part_is_hidden_is_drawn_to_its_width(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async with showing(tmp_path, monkeypatch) as (app, pilot):
+            await app.add_run(place_at(tmp_path / "other"))
+            await pilot.pause()
+            pane, before = app.pane, task_lines_of(app)
+            for number, (hide, show) in enumerate((("z", "z"), ("right_square_bracket",) * 2)):
+                await pilot.press(hide)
+                await pilot.pause()
+                line = OutputLine(text=f"{number} written while it is hidden")
+                pane.show_output([line], Activity())
+                await pane.show(view_of("running"))
+                await pilot.press(show)
+                await pilot.pause()
+                assert task_lines_of(app) == before
+                assert line.text in text_of(app)
 
     async def test_a_page_is_searched(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -15,6 +15,7 @@ from ralph_ls.cli.commands.runs.everywhere import live_runs
 from tests.engine.project_builder import end_run, start_ralph, wait_for, write_agent
 from tests.unit.cli.terminal import CTRL_C, Terminal, in_terminal
 from tests.unit.cli.test_keys import STALLED, is_cooked, running
+from tests.unit.store.external.test_supervisor import wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -105,6 +106,34 @@ def test_the_run_of_this_terminal_is_stopped_from_its_full_screen(
         assert seen.wait() == 130
         assert is_restored(seen)
     assert "▸ Ended: stopped: stopped by Ctrl-C" in seen.text
+
+
+def test_ctrl_z_suspends_the_run_with_its_full_screen_until_both_continue(
+    repository: Path, tmp_path: Path
+) -> None:
+    with running(repository, tmp_path) as seen:
+        seen.type("f")
+        while seen.raw.count(ENTER) < 1:
+            seen.wait_for_more()
+        run = psutil.Process(seen.process.pid)
+        both = [run, *(one for one in run.children() if "--in-run" in one.cmdline())]
+        seen.type("\x1a")
+        wait_until(lambda: {one.status() for one in both} == {psutil.STATUS_STOPPED})
+        while seen.raw.count(LEAVE) < 1:
+            seen.wait_for_more()
+        assert is_restored(seen)
+        for one in both:
+            one.resume()
+        while seen.raw.count(ENTER) < 2:
+            seen.wait_for_more()
+        before = seen.text.count("f full screen")
+        seen.type("f")
+        # The full screen discards what is typed while it ends.
+        while seen.text.count("f full screen") == before:
+            seen.wait_for_more()
+        seen.type("S")
+        assert seen.wait() == 130
+        assert is_restored(seen)
 
 
 def test_a_killed_full_screen_leaves_the_terminal_to_the_run(

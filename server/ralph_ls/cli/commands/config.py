@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from ralph_ls.cli.context import CommandWorktree, current_worktree
 from ralph_ls.cli.flags import Json
 from ralph_ls.cli.output import (
-    emit_json,
+    emit_document,
     print_error,
     print_text,
     table,
@@ -25,6 +25,7 @@ from ralph_ls.protocol.config.config import CONFIG_FILE
 from ralph_ls.protocol.config.renamed import DROPPED_IN, RENAMED
 from ralph_ls.protocol.errors import ConfigError, UsageError, WorkspaceMissing
 from ralph_ls.protocol.run.values import Origin
+from ralph_ls.protocol.verb_output import SettingExplained, SettingsOutput, SettingValue
 from ralph_ls.store.project.config_edit import (
     SCHEMA_PATH,
     ConfigFile,
@@ -117,7 +118,7 @@ def _show(*, show_all: bool, as_json: bool) -> None:
     shown = list(found) if show_all else differing(found)
     hide = _redactor(settings)
     if as_json:
-        emit_json({"settings": [_as_json(one, hide) for one in shown]})
+        emit_document(SettingsOutput(settings=tuple(_shown_value(one, hide) for one in shown)))
         return
     if show_all:
         shown.sort(key=lambda one: one.origin in {Origin.DEFAULT, Origin.PROFILE})
@@ -141,7 +142,7 @@ def _get(key: str, *, as_json: bool) -> None:
     found = _effective(settings, RENAMED.get(key, key))
     hide = _redactor(settings)
     if as_json:
-        emit_json({"key": key, "value": None} if found is None else _as_json(found, hide))
+        emit_document(SettingValue(key=key) if found is None else _shown_value(found, hide))
     elif found is None or found.value is None:
         print_error(f"{key} is not set; see: ralph config explain {facts.key}")
         raise typer.Exit(1)
@@ -154,17 +155,17 @@ def _get(key: str, *, as_json: bool) -> None:
 def _explain(key: str, *, as_json: bool) -> None:
     facts = require_setting(key)
     if as_json:
-        emit_json(
-            {
-                "key": facts.key,
-                "type": facts.type,
-                "about": facts.about,
-                "values": dict(facts.values),
-                "default": facts.default or None,
-                "example": facts.example,
-                "variable": facts.variable or None,
-                "group": facts.group,
-            }
+        emit_document(
+            SettingExplained(
+                key=facts.key,
+                type=facts.type,
+                about=facts.about,
+                values=dict(facts.values),
+                default=facts.default or None,
+                example=facts.example,
+                variable=facts.variable or None,
+                group=facts.group,
+            )
         )
         return
     if key in RENAMED:
@@ -368,7 +369,7 @@ def _redactor(settings: LoadedSettings) -> Redactor:
     return Redactor(known)
 
 
-def _as_json(one: EffectiveSetting, hide: Redactor) -> dict[str, Any]:
+def _shown_value(one: EffectiveSetting, hide: Redactor) -> SettingValue:
     value = hide.redact(one.value) if isinstance(one.value, str) else one.value
     if isinstance(value, list | dict):
         value = (
@@ -376,9 +377,6 @@ def _as_json(one: EffectiveSetting, hide: Redactor) -> dict[str, Any]:
             if isinstance(value, list)
             else {name: hide.redact(str(part)) for name, part in value.items()}
         )
-    return {
-        "key": one.key,
-        "value": value,
-        "origin": one.origin.value,
-        "default": one.facts.default or None,
-    }
+    return SettingValue(
+        key=one.key, value=value, origin=one.origin.value, default=one.facts.default or None
+    )

@@ -25,13 +25,14 @@ from ralph_ls.cli.flags import (
     agent_words,
     profile_named,
 )
-from ralph_ls.cli.output import emit_json, print_text
+from ralph_ls.cli.output import emit_document, emit_json, print_text
 from ralph_ls.core.plurals import count_of
 from ralph_ls.core.views.model.control_chars import escape_control_chars, escape_nonprintable
 from ralph_ls.protocol.errors import NotAllowed, UsageError
 
 if TYPE_CHECKING:
     from ralph_ls.protocol.json_output import CheckResult, DoctorReport
+    from ralph_ls.protocol.verb_output import Approvals
     from ralph_ls.store.project import trust
 
 MARKS = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "problem": ("✗", "bold red")}
@@ -141,13 +142,13 @@ def _allow(*, yes: bool, shown: str | None, as_json: bool) -> None:
     _require_shown(claims, shown)
     missing = trust.unapproved_claims(place.state, claims)
     if as_json and not yes:
-        emit_json(_claims_json(claims, missing, allowed=False))
+        emit_document(_approvals(claims, missing, allowed=False))
         return
     if not as_json:
         _show_claims(place, claims, missing)
     if not missing:
         if as_json:
-            emit_json(_claims_json(claims, missing, allowed=True))
+            emit_document(_approvals(claims, missing, allowed=True))
         return
     _require_consent(yes=yes)
     # What was shown is what is allowed: it may have changed while somebody read it.
@@ -158,7 +159,7 @@ def _allow(*, yes: bool, shown: str | None, as_json: bool) -> None:
         report_reply(reply, as_json=as_json)
     trust.allow(place.state, place.worktree.root, claims)
     if as_json:
-        emit_json(_claims_json(claims, (), allowed=True))
+        emit_document(_approvals(claims, (), allowed=True))
     else:
         also = "" if reply is None else f"; {reply.text}"
         print_text(f"Approved for {place.worktree.root}{also}. A change asks again")
@@ -196,7 +197,9 @@ def demo(
     root = project.lay_out(chosen, asks=no_run)
     if no_run:
         if as_json:
-            emit_json({"folder": str(root)})
+            from ralph_ls.protocol.verb_output import DemoProject
+
+            emit_document(DemoProject(folder=str(root)))
         else:
             print_text(f"A sample project is in {root}. Start it: cd {root} && ralph run")
         return
@@ -301,23 +304,24 @@ def _shown(claim: trust.Claim) -> list[str]:
     return escape_nonprintable(claim.text).splitlines()
 
 
-def _claims_json(
+def _approvals(
     claims: tuple[trust.Claim, ...], missing: tuple[trust.Claim, ...], *, allowed: bool
-) -> dict[str, object]:
+) -> Approvals:
+    from ralph_ls.protocol.verb_output import Approvals, ApprovedClaim
     from ralph_ls.store.project import trust
 
-    return {
-        "allowed": allowed or not missing,
-        "sha256": trust.digest_of(claims),
-        "claims": [
-            {
-                "key": claim.key,
-                "sha256": claim.digest,
-                "allowed": claim not in missing,
-                "text": "" if claim.is_private else claim.text,
-                **({} if claim.path is None else {"path": claim.path}),
-                "notCovered": list(claim.not_covered),
-            }
+    return Approvals(
+        allowed=allowed or not missing,
+        sha256=trust.digest_of(claims),
+        claims=tuple(
+            ApprovedClaim(
+                key=claim.key,
+                sha256=claim.digest,
+                allowed=claim not in missing,
+                text="" if claim.is_private else claim.text,
+                path=claim.path,
+                not_covered=tuple(claim.not_covered),
+            )
             for claim in claims
-        ],
-    }
+        ),
+    )

@@ -15,9 +15,10 @@ import typer
 
 from ralph_ls.cli.context import current_worktree
 from ralph_ls.cli.flags import Json
-from ralph_ls.cli.output import emit_json, print_text, write_json
+from ralph_ls.cli.output import emit_document, print_text, write_json
 from ralph_ls.engine.clock import SystemClock
 from ralph_ls.protocol.errors import UsageError
+from ralph_ls.protocol.verb_output import Archived, ArchivedFile
 from ralph_ls.store.run.runs import read_statistics
 
 
@@ -54,14 +55,15 @@ def archive(
         config = settings.config
         found = document_archive.archive(place.worktree, place.state, config, order, os.environ)
     if as_json:
-        emit_json(
-            {
-                "done": not dry_run,
-                "folder": found.folder,
-                "moved": [{"path": move.path, "name": move.name} for move in found.moves],
-                "written": list(found.written),
-                "notes": list(found.notes),
-            }
+        moved = tuple(ArchivedFile(path=move.path, name=move.name) for move in found.moves)
+        emit_document(
+            Archived(
+                done=not dry_run,
+                folder=found.folder,
+                moved=moved,
+                written=tuple(found.written),
+                notes=tuple(found.notes),
+            )
         )
         return
     print_text(f"{'Would be archived' if dry_run else 'Archived'} in {found.folder}:")

@@ -15,11 +15,12 @@ from pathlib import Path
 import typer
 
 from ralph_ls.cli.commands.start_run import ask_plan
-from ralph_ls.cli.output import emit_json, print_text
+from ralph_ls.cli.output import emit_document, print_text
 from ralph_ls.core.loop.profiles import to_tables
 from ralph_ls.core.views.model.control_chars import escape_nonprintable
 from ralph_ls.protocol.config.config import CONFIG_FILE, Config
 from ralph_ls.protocol.errors import UsageError
+from ralph_ls.protocol.verb_output import ImportedSetup
 from ralph_ls.store.files import make_folders_below, read_regular, resolve_inside, write_atomic
 from ralph_ls.store.project.config_edit import SCHEMA_LINE, refresh_schema
 from ralph_ls.store.project.config_file import load_settings
@@ -60,7 +61,7 @@ def import_existing(
     if gitignore is not None:
         writes.append(_Write(path=".gitignore", data=gitignore, source="the loop's own files"))
     if as_json and not yes:
-        emit_json(_as_json(found, writes, written=()))
+        emit_document(_imported(found, writes, written=()))
         return None
     if not as_json:
         _show(found, writes)
@@ -76,7 +77,7 @@ def import_existing(
     refresh_schema(root)
     written = [write.path for write in writes]
     if as_json:
-        emit_json(_as_json(found, writes, written=tuple(written)))
+        emit_document(_imported(found, writes, written=tuple(written)))
     return written
 
 
@@ -138,15 +139,15 @@ def _show(found: ExistingSetup, writes: list[_Write]) -> None:
         print_text(f"── unchanged: {', '.join(found.kept)}")
 
 
-def _as_json(
+def _imported(
     found: ExistingSetup, writes: list[_Write], *, written: tuple[str, ...]
-) -> dict[str, object]:
-    return {
-        "profile": found.profile.value,
-        "plan": found.plan,
-        "settings": dict(found.settings),
-        "wouldWrite": [] if written else [write.path for write in writes],
-        "written": list(written),
-        "notTaken": list(found.not_taken),
-        "kept": list(found.kept),
-    }
+) -> ImportedSetup:
+    return ImportedSetup(
+        profile=found.profile.value,
+        plan=found.plan,
+        settings=dict(found.settings),
+        would_write=() if written else tuple(write.path for write in writes),
+        written=written,
+        not_taken=tuple(found.not_taken),
+        kept=tuple(found.kept),
+    )

@@ -35,11 +35,12 @@ from ralph_ls.cli.flags import (
     Json,
     profile_named,
 )
-from ralph_ls.cli.output import emit_json, print_text
+from ralph_ls.cli.output import emit_document, emit_json, print_text
 from ralph_ls.core.views.model.control_chars import escape_nonprintable
 from ralph_ls.protocol.config.config import ProfileName
 from ralph_ls.protocol.errors import StateUnusable, UsageError
 from ralph_ls.protocol.lsp.setup import SetupFileAction, SetupParams
+from ralph_ls.protocol.verb_output import HookSetup, SetupDone
 from ralph_ls.store.project.config_file import load_settings
 from ralph_ls.store.setup.documents import (
     FileToWrite,
@@ -196,7 +197,8 @@ def init(
         plan=plan,
         issue=issue,
     )
-    made: dict[str, object] = {}
+    made: SetupDone | None = None
+    hooked: HookSetup | None = None
     # The hook alone is put beside a loop that is there; with anything else both are made.
     is_hook_alone = hooks and given == SetupFlags(agent=agent)
     if not from_existing and not is_hook_alone:
@@ -210,9 +212,10 @@ def init(
         made = _set_up(place, given, mode)
     if hooks:
         hooked = init_hooks(place, agent, yes=yes, dry_run=dry_run, as_json=as_json)
-        made = made | {"hooks": hooked} if made else hooked
-    if as_json and made:
-        emit_json(made)
+    if as_json and made is not None:
+        emit_document(made.model_copy(update={"hooks": hooked}))
+    elif as_json and hooked is not None:
+        emit_document(hooked)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,7 +243,7 @@ def _chosen_profile(profile: str | None, issue: str | None) -> ProfileName | Non
     return ProfileName.ISSUE if issue is not None else None
 
 
-def _set_up(place: CommandWorktree, given: SetupFlags, mode: _Mode) -> dict[str, object]:
+def _set_up(place: CommandWorktree, given: SetupFlags, mode: _Mode) -> SetupDone:
     """Ask for what is missing, show every file, write them, and say what is next."""
     root = place.worktree.root
     found = find_setup(place, given)
@@ -262,14 +265,13 @@ def _set_up(place: CommandWorktree, given: SetupFlags, mode: _Mode) -> dict[str,
     step = next_step(place, planned, found)
     if not mode.as_json:
         _report(planned, notes, wanted.hint or found.hint, step, dry_run=mode.dry_run)
-    files = [file.to_wire().model_dump(mode="json", by_alias=True) for file in planned.files]
-    return {
-        "written": [] if mode.dry_run else planned.written,
-        "workspace": str(root),
-        "files": files,
-        "notes": list(notes),
-        "next": step.command,
-    }
+    return SetupDone(
+        written=() if mode.dry_run else tuple(planned.written),
+        workspace=str(root),
+        files=tuple(file.to_wire() for file in planned.files),
+        notes=tuple(notes),
+        next=step.command,
+    )
 
 
 def _require_consent(planned: SetupPlan, mode: _Mode) -> None:
@@ -337,7 +339,7 @@ def require_hooks(root: Path, agent: str | None) -> None:
 
 def init_hooks(
     place: CommandWorktree, agent: str | None, *, yes: bool, dry_run: bool, as_json: bool
-) -> dict[str, object]:
+) -> HookSetup:
     """Show the difference, ask, and write it; raises ``typer.Exit`` where the user says no.
 
     Raises ``UsageError`` for an agent that has no such hook, and where nobody can be asked;
@@ -373,16 +375,14 @@ def init_hooks(
             print_text(f"Note: {where.note}")
     elif not as_json and dry_run and not is_there:
         print_text("Nothing was written: this was a dry run")
-    written = [file.path] if writes else []
-    notes = [where.note] if where.note else []
-    return {
-        "agent": name,
-        "path": file.path,
-        "diff": difference,
-        "written": written,
-        "alreadyThere": is_there,
-        "notes": notes,
-    }
+    return HookSetup(
+        agent=name,
+        path=file.path,
+        diff=tuple(difference),
+        written=(file.path,) if writes else (),
+        already_there=is_there,
+        notes=(where.note,) if where.note else (),
+    )
 
 
 def _place_of(agent: str) -> HookPlace:

@@ -15,7 +15,7 @@ import typer
 
 from ralph_ls.cli.context import current_worktree
 from ralph_ls.cli.flags import Json, profile_named
-from ralph_ls.cli.output import emit_json, print_error, print_text
+from ralph_ls.cli.output import emit_document, print_error, print_text
 from ralph_ls.core.agent import output_parser
 from ralph_ls.core.agent.ignored_signals import IgnoredSignal, find_ignored_signals
 from ralph_ls.core.agent.misplaced_signals import find_misplaced_signals
@@ -51,6 +51,7 @@ from ralph_ls.protocol.config.config import Config, GateRule, OptionalTasks, Pro
 from ralph_ls.protocol.errors import PlanMissing, RalphError, StateUnusable, UsageError
 from ralph_ls.protocol.run.values import PlanCountsView
 from ralph_ls.protocol.task_words import TaskState
+from ralph_ls.protocol.verb_output import PlanTasks, ReadOutput
 from ralph_ls.store.files import read_regular, size_in_words
 from ralph_ls.store.layout import RunFiles
 from ralph_ls.store.project.config_file import load_settings
@@ -116,7 +117,7 @@ def show_plan(
     )
     parsed = _with_checks(parsed, text, place.kind, config)
     if as_json:
-        emit_json(plan_to_json(parsed))
+        emit_document(PlanTasks.model_validate(plan_to_json(parsed)))
     else:
         print_text(_summary(parsed, text, place.kind, config))
         _show_plan(parsed)
@@ -166,7 +167,8 @@ def read_output(
     hint = f"{_LOOKS_LIKE_RECORDS}{', '.join(_agents_of(config))}" if is_other else None
     if as_json:
         entries = [dataclasses.asdict(entry) for entry in overlooked]
-        emit_json({**output_parser.to_json(found), "overlooked": entries, "hint": hint})
+        shown = {**output_parser.to_json(found), "overlooked": entries, "hint": hint}
+        emit_document(ReadOutput.model_validate(shown))
         return
     _show_reading(found, dialect)
     if is_given:

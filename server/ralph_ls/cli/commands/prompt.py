@@ -10,13 +10,14 @@ from typing import Annotated
 import typer
 
 from ralph_ls.cli.flags import Issue, Json, issue_overrides
-from ralph_ls.cli.output import emit_json, print_error
+from ralph_ls.cli.output import emit_document, print_error
 from ralph_ls.core.plan.formats.stories.tasks import IMPLEMENT
 from ralph_ls.core.suggestions import unknown
 from ralph_ls.core.views.model.control_chars import escape_control_chars
 from ralph_ls.protocol.config.config import FirstMode
 from ralph_ls.protocol.errors import UsageError
 from ralph_ls.protocol.run.values import Mode
+from ralph_ls.protocol.verb_output import PromptOutput
 
 
 def prompt_verb(
@@ -67,18 +68,18 @@ def prompt_verb(
     )
     preview = next_prompt(request, SystemClock().now(), mode=chosen)
     if as_json:
-        emit_json(
-            {
-                "prompt": preview.prompt,
-                "instead": preview.instead or None,
-                "iteration": preview.iteration,
-                "mode": preview.mode,
-                "task": preview.task,
-                "taskId": preview.task_id,
-                "source": None if preview.source is None else preview.source.value,
-                "template": preview.template,
-                "notAllowed": list(preview.not_allowed),
-            }
+        emit_document(
+            PromptOutput(
+                prompt=preview.prompt,
+                instead=preview.instead or None,
+                iteration=preview.iteration,
+                mode=preview.mode,
+                task=preview.task,
+                task_id=preview.task_id,
+                source=None if preview.source is None else preview.source.value,
+                template=preview.template,
+                not_allowed=tuple(preview.not_allowed),
+            )
         )
         return
     # A terminal gets control characters escaped; a pipe gets every byte.

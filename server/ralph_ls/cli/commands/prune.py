@@ -17,7 +17,7 @@ import typer
 
 from ralph_ls.cli.context import current_worktree
 from ralph_ls.cli.flags import Json, Yes
-from ralph_ls.cli.output import emit_json, print_error, print_text
+from ralph_ls.cli.output import emit_document, print_error, print_text
 from ralph_ls.core.loop.rules.health import bytes_words
 from ralph_ls.core.loop.rules.retention import (
     RunToPrune,
@@ -27,9 +27,9 @@ from ralph_ls.core.loop.rules.retention import (
 )
 from ralph_ls.core.plurals import count_of
 from ralph_ls.engine.clock import SystemClock
-from ralph_ls.protocol.base import to_wire_time
 from ralph_ls.protocol.config.tables import StateConfig, to_bytes
 from ralph_ls.protocol.errors import RalphError, UsageError
+from ralph_ls.protocol.verb_output import Pruned, PrunedRun
 from ralph_ls.store.files import names_in
 from ralph_ls.store.layout import StateFolder, state_root
 from ralph_ls.store.project.config_file import load_settings
@@ -89,7 +89,7 @@ def prune_verb(
     places = list(_everywhere(given, now) if everywhere else [_here(given, now)])
     if as_json:
         done = [] if dry_run else _prune(places, now, yes=yes, can_ask=False)
-        emit_json(_as_json(places, done, is_done=not dry_run))
+        emit_document(_pruned(places, done, is_done=not dry_run))
         return
     _show(places)
     if not any(place.chosen for place in places):
@@ -235,24 +235,22 @@ def _show_done(done: Sequence[PruningResult]) -> None:
             print_text(f"Note: {one.problem}; delete it yourself, or try again: ralph prune")
 
 
-def _as_json(
-    places: Sequence[_Place], done: Sequence[PruningResult], *, is_done: bool
-) -> dict[str, object]:
-    return {
-        "done": is_done,
-        "bytes": sum(one.size for place in places for one in place.stored),
-        "freed": sum(one.bytes for one in done),
-        "problems": [one.problem for one in done if one.problem is not None],
-        "runs": [
-            {
-                "workspace": place.title,
-                "run": one.stored.run,
-                "endedAt": to_wire_time(one.stored.ended_at),
-                "files": one.stored.n_files,
-                "bytes": one.stored.removable,
-                "setting": one.setting,
-            }
+def _pruned(places: Sequence[_Place], done: Sequence[PruningResult], *, is_done: bool) -> Pruned:
+    return Pruned(
+        done=is_done,
+        bytes=sum(one.size for place in places for one in place.stored),
+        freed=sum(one.bytes for one in done),
+        problems=tuple(one.problem for one in done if one.problem is not None),
+        runs=tuple(
+            PrunedRun(
+                workspace=place.title,
+                run=one.stored.run,
+                ended_at=one.stored.ended_at,
+                files=one.stored.n_files,
+                bytes=one.stored.removable,
+                setting=one.setting,
+            )
             for place in places
             for one in place.chosen
-        ],
-    }
+        ),
+    )

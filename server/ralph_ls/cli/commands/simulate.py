@@ -19,7 +19,7 @@ from typing import Annotated, Any, BinaryIO
 import typer
 
 from ralph_ls.cli.flags import Json, profile_named
-from ralph_ls.cli.output import emit_json, print_error, print_text
+from ralph_ls.cli.output import emit_document, print_error, print_text
 from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.core.replay.driver import SimulatedIteration, to_json
 from ralph_ls.core.replay.journal import simulate_journal
@@ -30,6 +30,7 @@ from ralph_ls.core.views.model.control_chars import escape_control_chars
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.errors import UsageError
 from ralph_ls.protocol.run.events import EVENT_KINDS, EventBase, parse_event
+from ralph_ls.protocol.verb_output import SimulatedLine
 from ralph_ls.store.files import open_regular
 from ralph_ls.store.project.config_file import DEFAULT, changed_settings, settings_of
 
@@ -266,7 +267,7 @@ def _emit(sent: Iterable[SimulatedIteration]) -> SimulatedIteration | None:
     """One JSON line an iteration; gives the last."""
     last = None
     for last in sent:
-        emit_json(to_json(last), indent=None)
+        emit_document(SimulatedLine.model_validate(to_json(last)), indent=None)
     return last
 
 

@@ -19,7 +19,7 @@ import typer
 
 from ralph_ls.cli.context import current_worktree, worktree_at
 from ralph_ls.cli.flags import issue_overrides
-from ralph_ls.cli.output import emit_json, print_error, print_text
+from ralph_ls.cli.output import emit_document, print_error, print_text
 from ralph_ls.cli.show.live import RunViewer, choose_own_renderer, reading_keys
 from ralph_ls.cli.show.renderers import header_of
 from ralph_ls.core.loop.evidence.ownership import OwnershipOrder
@@ -231,7 +231,9 @@ def run_detached(
     )
     begun = start_detached(place.worktree, place.state, order, SystemClock().now())
     if as_json:
-        emit_json({"run": begun.run, "pid": begun.pid})
+        from ralph_ls.protocol.verb_output import StartedRun
+
+        emit_document(StartedRun(run=begun.run, pid=begun.pid))
     else:
         print_text(f"Run {begun.run} is running in the background (pid {begun.pid})")
         for line in header_of(load_state(begun.files))[1:]:
@@ -357,26 +359,24 @@ def show_preview(overrides: dict[str, Any], *, as_json: bool) -> None:
     preview = preview_run(request, SystemClock().now())
     first = preview.next
     if as_json:
-        emit_json(
-            {
-                "agent": preview.agent,
-                "model": preview.model,
-                "argv": list(preview.argv),
-                "mode": mode_word(preview.settings.profile, preview.mode),
-                "task": first.task,
-                "plan": preview.plan_path,
-                "branch": preview.about.branch,
-                "choices": None
-                if preview.about.choices is None
-                else preview.about.choices.model_dump(
-                    mode="json", by_alias=True, exclude_none=True
-                ),
-                "prompt": first.prompt,
-                "template": first.template,
-                "instead": first.instead or None,
-                "notAllowed": list(first.not_allowed),
-                "settings": preview.settings.model_dump(mode="json", by_alias=True),
-            }
+        from ralph_ls.protocol.verb_output import RunPreview
+
+        emit_document(
+            RunPreview(
+                agent=preview.agent,
+                model=preview.model,
+                argv=tuple(preview.argv),
+                mode=mode_word(preview.settings.profile, preview.mode),
+                task=first.task,
+                plan=preview.plan_path,
+                branch=preview.about.branch,
+                choices=preview.about.choices,
+                prompt=first.prompt,
+                template=first.template,
+                instead=first.instead or None,
+                not_allowed=tuple(first.not_allowed),
+                settings=preview.settings.model_dump(mode="json", by_alias=True),
+            )
         )
         return
     for line in run_lines(preview.about):

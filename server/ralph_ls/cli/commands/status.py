@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ralph_ls.cli.context import current_worktree
+from ralph_ls.cli.context import CommandWorktree, current_worktree
 from ralph_ls.cli.flags import Json
-from ralph_ls.cli.output import emit_json, print_rows, print_text
+from ralph_ls.cli.output import emit_document, print_rows, print_text
 from ralph_ls.core.views.text.run_end import agent_claims, has_trouble, last_words, trouble
 from ralph_ls.core.views.text.status import needs_user, status_answers
 from ralph_ls.engine.clock import SystemClock
@@ -32,13 +32,13 @@ def status(
     found = place.find_run()
     if found is None:
         if as_json:
-            emit_json({"run": None, "workspace": str(place.worktree.root)})
+            _emit(place)
         else:
             print_text(f"No run in {place.worktree.root} yet. Start one: ralph run")
         return
     made = _decisions(found) if why else []
     if as_json:
-        emit_json(_status_json(found) | ({"why": list(map(asdict, made))} if why else {}))
+        _emit(place, found, made if why else None)
     elif why:
         for one in made:
             print_text(f"Iteration {one.iteration}: {one.text}")
@@ -81,18 +81,29 @@ def _trouble(found: FoundRun) -> list[tuple[str, str]]:
     return [*trouble(state), *(one for one in more if one[1])]
 
 
-def _status_json(found: FoundRun) -> dict[str, object]:
+def _emit(
+    place: CommandWorktree, found: FoundRun | None = None, made: list[Decision] | None = None
+) -> None:
+    from ralph_ls.protocol.verb_output import ShownDecision, StatusOutput, TroubleLine
+
+    workspace = str(place.worktree.root)
+    if found is None:
+        emit_document(StatusOutput(workspace=workspace))
+        return
     state = found.state
     pid = found.owner.pid if found.owner is not None and found.live else None
-    return {
-        "run": state.run,
-        "phase": found.phase.value,
-        "live": found.live,
-        "pid": pid,
-        "needsPerson": needs_user(state, found.phase),
-        "journal": str(found.files.journal),
-        "answers": dict(status_answers(state, found.phase, pid=pid)),
-        "branch": dict(_branch(found)).get("Branch"),
-        "trouble": [{"heading": heading, "text": text} for heading, text in _trouble(found)],
-        "state": state.model_dump(mode="json", by_alias=True, exclude_none=True),
-    }
+    document = StatusOutput(
+        run=state.run,
+        workspace=workspace,
+        phase=found.phase,
+        live=found.live,
+        pid=pid,
+        needs_person=needs_user(state, found.phase),
+        journal=str(found.files.journal),
+        answers=dict(status_answers(state, found.phase, pid=pid)),
+        branch=dict(_branch(found)).get("Branch"),
+        trouble=tuple(TroubleLine(heading=one, text=text) for one, text in _trouble(found)),
+        state=state.model_dump(mode="json", by_alias=True, exclude_none=True),
+        why=None if made is None else tuple(ShownDecision(**asdict(one)) for one in made),
+    )
+    emit_document(document)

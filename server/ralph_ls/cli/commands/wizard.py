@@ -26,7 +26,7 @@ from ralph_ls.cli.flags import (
     agent_words,
     profile_named,
 )
-from ralph_ls.cli.output import emit_json, print_text
+from ralph_ls.cli.output import emit_document, emit_json, print_text
 from ralph_ls.core.prompt.proposal import HEADINGS
 from ralph_ls.protocol.config.config import CONFIG_FILE, ProfileName
 from ralph_ls.protocol.errors import UsageError
@@ -188,7 +188,7 @@ def propose_plan(
         raise UsageError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
     found = _propose(order, attached=False)
     if as_json:
-        emit_json(found.model_dump(mode="json", by_alias=True))
+        emit_document(found)
     else:
         _show(found)
 

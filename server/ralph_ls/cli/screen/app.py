@@ -110,6 +110,7 @@ class RalphScreen(App[ScreenEnd]):
         *,
         find_others: Callable[[], Sequence[OtherRun]] = tuple,
         interrupt: Callable[[], None] | None = None,
+        suspend: Callable[[], None] | None = None,
         give: Callable[[str, str], list[str]] | None = None,
         is_over: Callable[[], bool] = bool,
         on_signal: Callable[[int], object] = int,
@@ -117,8 +118,9 @@ class RalphScreen(App[ScreenEnd]):
     ) -> None:
         """``interrupt``: what Ctrl-C does where another process is the run; else it leaves.
 
-        ``give``: gives an order there. ``is_over``: whether that process has ended, and the screen
-        ends with it.
+        ``suspend``: suspends both there, and returns when the terminal is ours again. ``give``:
+        gives an order there. ``is_over``: whether that process has ended, and the screen ends
+        with it.
         """
         super().__init__()
         self.theme = "ansi-dark"
@@ -127,6 +129,7 @@ class RalphScreen(App[ScreenEnd]):
         self._place = place
         self._find_others = find_others
         self._interrupt = interrupt
+        self._suspend = suspend
         self._give = give
         self._is_over = is_over
         self._clock = clock
@@ -354,6 +357,14 @@ class RalphScreen(App[ScreenEnd]):
             self.exit(ScreenEnd.LEFT)
         else:
             self._interrupt()
+
+    def action_suspend_process(self) -> None:
+        """Ctrl-Z: the shell gets its terminal until ``fg``."""
+        if self._suspend is None:
+            super().action_suspend_process()
+            return
+        with self.suspend():
+            self._suspend()
 
 
 def _tone_of(run: OtherRun | None) -> Tone:

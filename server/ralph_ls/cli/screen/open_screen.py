@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ralph_ls.cli.context import CommandWorktree
 from ralph_ls.cli.screen.app import OtherRun, RalphScreen, ScreenEnd
+from ralph_ls.cli.show.keyboard import is_foreground
 from ralph_ls.store.external.foreground_process import ForegroundChannel
 
 __all__ = ["ScreenEnd", "show_screen"]
@@ -36,6 +37,7 @@ def show_screen(
         place,
         find_others=tuple if is_beside else find_others,
         interrupt=(lambda: os.kill(parent, signal.SIGINT)) if is_beside else None,
+        suspend=(lambda: _suspend_with(parent)) if is_beside else None,
         give=None if in_run is None else ForegroundChannel(in_run).ask,
         is_over=(lambda: os.getppid() != parent) if is_beside else bool,
         on_signal=_end_soon,
@@ -49,6 +51,15 @@ def show_screen(
         sys.stderr.write("this is the plain form\n")
         return ScreenEnd.FAILED
     return ScreenEnd.LEFT if end is None else end
+
+
+def _suspend_with(run: int) -> None:
+    """Suspend the run and this process; a job continued in the background waits for ``fg``."""
+    os.kill(run, signal.SIGTSTP)
+    while True:
+        os.kill(os.getpid(), signal.SIGSTOP)
+        if is_foreground():
+            return
 
 
 def _end_soon(number: int) -> None:

@@ -24,6 +24,7 @@ class OutputLog(RichLog):
         super().__init__(wrap=True, max_lines=KEPT_LINES * 2, min_width=10, classes="output")
         self._kept: deque[Text] = deque(maxlen=KEPT_LINES)
         self._width = 0
+        self._is_stale = False
 
     def add(self, lines: Sequence[OutputLine]) -> None:
         """Show more lines."""
@@ -31,16 +32,26 @@ class OutputLog(RichLog):
             text = _as_text(line)
             self._kept.append(text)
             self.write(text, scroll_end=False)
+        # What is written while hidden is wrapped to no width.
+        self._is_stale |= not self.is_on_screen
 
     def on_mount(self) -> None:
         self.anchor()
 
     def on_resize(self, event: Resize) -> None:
         if self._width and event.size.width != self._width:
-            self.clear()
-            for text in self._kept:
-                self.write(text, scroll_end=False)
+            self._write_again()
         self._width = event.size.width
+
+    def on_show(self) -> None:
+        if self._is_stale:
+            self._write_again()
+
+    def _write_again(self) -> None:
+        self._is_stale = False
+        self.clear()
+        for text in self._kept:
+            self.write(text, scroll_end=False)
 
 
 class OutputBox(Vertical):

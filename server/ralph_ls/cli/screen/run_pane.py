@@ -130,6 +130,7 @@ class RunPane(Vertical):
         for box in body.children:
             box.set_class(not is_zoomed and (box.has_focus or box.has_focus_within), "-zoom")
         body.set_class(not is_zoomed and bool(body.query(".-zoom")), "-zoomed")
+        self.call_after_refresh(self.on_resize)
 
     def _take_view(self, view: ScreenView) -> None:
         """From the feed's thread, which waits until it is drawn."""

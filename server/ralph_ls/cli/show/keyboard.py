@@ -145,7 +145,7 @@ class Keyboard:
         import termios
 
         saved, self._saved = self._saved, None
-        if saved is not None and _is_foreground():
+        if saved is not None and is_foreground():
             with contextlib.suppress(OSError, termios.error, ValueError):
                 descriptor = sys.stdin.fileno()
                 # Without waiting for output: the reader may have stopped the terminal.
@@ -157,7 +157,7 @@ class Keyboard:
         """Undo what another program, which was killed, left in the terminal."""
         import termios
 
-        if self._before is not None and _is_foreground():
+        if self._before is not None and is_foreground():
             with contextlib.suppress(OSError, termios.error, ValueError):
                 termios.tcsetattr(sys.stdin.fileno(), termios.TCSANOW, self._before)
                 self._write(_SCREEN_OFF)
@@ -183,12 +183,15 @@ class Keyboard:
     def _suspend(self, number: int, frame: FrameType | None) -> None:
         """Ctrl-Z: the shell gets its terminal, and we get ours again with ``fg``."""
         del number, frame
+        # Without a mode of ours, another process has the terminal.
+        has_terminal = self._saved is not None
         self.restore()
         os.kill(os.getpid(), signal.SIGSTOP)
-        self._resume()
+        if has_terminal:
+            self._resume()
 
     def _resume(self) -> None:
-        if self._saved is None and not self._is_closed.is_set() and _is_foreground():
+        if self._saved is None and not self._is_closed.is_set() and is_foreground():
             self._set_mode()
 
     def _end(self, number: int, frame: FrameType | None) -> None:
@@ -201,13 +204,13 @@ class Keyboard:
     def _read(self) -> None:
         parser, descriptor = KeyParser(), sys.stdin.fileno()
         while not self._is_closed.is_set():
-            if not _is_foreground():
+            if not is_foreground():
                 # A background job that reads is stopped by the system.
                 select.select([self._wake_read], [], [], IDLE)
                 continue
             self._resume()
             ready, _, _ = select.select([descriptor, self._wake_read], [], [], IDLE)
-            if descriptor not in ready or not _is_foreground():
+            if descriptor not in ready or not is_foreground():
                 continue
             try:
                 data = os.read(descriptor, 4096)
@@ -224,10 +227,11 @@ def can_read_keys() -> bool:
     """Whether this process is the foreground job of a terminal that can be read and drawn on."""
     if sys.platform == "win32" or os.environ.get("TERM", "dumb") == "dumb":
         return False
-    return sys.stdin.isatty() and sys.stdout.isatty() and _is_foreground()
+    return sys.stdin.isatty() and sys.stdout.isatty() and is_foreground()
 
 
-def _is_foreground() -> bool:
+def is_foreground() -> bool:
+    """Whether this process is of the terminal's foreground job."""
     try:
         return os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
     except (OSError, ValueError):

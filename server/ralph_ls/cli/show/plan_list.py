@@ -7,12 +7,13 @@ import shlex
 from pathlib import Path
 
 from ralph_ls.cli.context import CommandWorktree, current_worktree
-from ralph_ls.cli.output import emit_json, print_text
+from ralph_ls.cli.output import emit_document, print_text
 from ralph_ls.core.loop.profiles import PROFILES
 from ralph_ls.core.plan.formats.github.format import MIRROR
 from ralph_ls.core.plan.formats.registry import FORMATS
 from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.protocol.errors import PlanMissing, RalphError
+from ralph_ls.protocol.verb_output import PlanHere, PlansHere
 from ralph_ls.store.project.config_file import load_settings
 from ralph_ls.store.project.detection import DetectedPlan, detect_plans
 from ralph_ls.store.project.plan_choice import progress_of
@@ -30,7 +31,8 @@ def list_plans(*, as_json: bool) -> None:
     chosen = _chosen(place)
     rows = [(one, *progress_of(root, one)) for one in found]
     if as_json:
-        emit_json({"plans": [_row(*row, is_chosen=row[0].path == chosen) for row in rows]})
+        plans = tuple(_row(*row, is_chosen=row[0].path == chosen) for row in rows)
+        emit_document(PlansHere(plans=plans))
         return
     width = max(len(one.name) for one in found)
     for one, done, total in rows:
@@ -70,13 +72,13 @@ def _chosen(place: CommandWorktree) -> str:
         return ""
 
 
-def _row(one: DetectedPlan, done: int, total: int, *, is_chosen: bool) -> dict[str, object]:
-    return {
-        "name": one.name,
-        "path": one.path,
-        "format": one.kind.value,
-        "title": FORMATS[one.kind].title,
-        "done": done,
-        "total": total,
-        "chosen": is_chosen,
-    }
+def _row(one: DetectedPlan, done: int, total: int, *, is_chosen: bool) -> PlanHere:
+    return PlanHere(
+        name=one.name,
+        path=one.path,
+        format=one.kind.value,
+        title=FORMATS[one.kind].title,
+        done=done,
+        total=total,
+        chosen=is_chosen,
+    )
