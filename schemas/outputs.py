@@ -22,6 +22,7 @@ from ralph_ls.protocol.verb_output import (
     Approvals,
     Archived,
     DemoProject,
+    DetachedRun,
     HookSetup,
     ImportedSetup,
     PlansHere,
@@ -35,7 +36,6 @@ from ralph_ls.protocol.verb_output import (
     SettingValue,
     SetupDone,
     SimulatedLine,
-    StartedRun,
     StatusOutput,
 )
 from schemas.documents import described, named_in, table
@@ -62,7 +62,7 @@ OUTPUTS: Mapping[str, Output] = {
     "notify-test": Output("ralph notify test --json", NotifyTest),
     "dashboard": Output("ralph dashboard --json", Dashboard),
     "doctor": Output("ralph doctor --json", DoctorReport),
-    "run-detach": Output("ralph run --detach --json", StartedRun, has_null=True),
+    "run-detach": Output("ralph run --detach --json", DetachedRun, has_null=True),
     "run-dry-run": Output("ralph run --dry-run --json", RunPreview, has_null=True),
     "rollback": Output("ralph rollback --json", RollbackResult),
     "plan": Output("ralph plan --json", PlanTasks, has_null=True),

@@ -114,7 +114,7 @@ class SettingExplained(WireModel):
     group: str
 
 
-class StartedRun(WireModel):
+class DetachedRun(WireModel):
     """What ``ralph run --detach --json`` prints."""
 
     run: str

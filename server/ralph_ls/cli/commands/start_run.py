@@ -231,9 +231,9 @@ def run_detached(
     )
     begun = start_detached(place.worktree, place.state, order, SystemClock().now())
     if as_json:
-        from ralph_ls.protocol.verb_output import StartedRun
+        from ralph_ls.protocol.verb_output import DetachedRun
 
-        emit_document(StartedRun(run=begun.run, pid=begun.pid))
+        emit_document(DetachedRun(run=begun.run, pid=begun.pid))
     else:
         print_text(f"Run {begun.run} is running in the background (pid {begun.pid})")
         for line in header_of(load_state(begun.files))[1:]:
