@@ -268,10 +268,9 @@ class TestStatus:
         assert ralph(repository, "status").out == (
             f"No run in {repository} yet. Start one: ralph run\n"
         )
-        assert ralph(repository, "status", "--json").json == {
-            "run": None,
-            "workspace": str(repository),
-        }
+        shown = ralph(repository, "status", "--json").json
+        assert (shown["run"], shown["workspace"]) == (None, str(repository))
+        assert (shown["live"], shown["needsPerson"], shown["state"]) == (False, False, None)
 
     def test_six_questions_are_answered(
         self, ralph: Ralph, repository: Path, tmp_path: Path

@@ -180,7 +180,8 @@ class TestDryRun:
         shown = ralph(repository, "run", "--agent", "demo", "--dry-run", "--json").json
         told = {"argv", "mode", "task", "plan", "prompt", "template", "instead", "settings"}
         assert set(shown) == {*told, "agent", "model", "notAllowed", "branch", "choices"}
-        assert (shown["branch"], shown["choices"]) == (
+        choices = {key: value for key, value in shown["choices"].items() if value is not None}
+        assert (shown["branch"], choices) == (
             "main",
             {"profile": "found", "sign": "@fix_plan.md", "agent": "given", "sandbox": "none"},
         )
