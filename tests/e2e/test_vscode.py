@@ -2,7 +2,8 @@
 
 One session of the editor serves every check, since its start takes longer than most of them. The
 steps are in ``vscode/chapters/``; each one that is reported is a subtest here.
-``RALPH_E2E_CHAPTERS=story,host`` plays these chapters alone.
+``RALPH_E2E_CHAPTERS=story,host`` plays these chapters alone, ``RALPH_E2E_LOOKS=all`` takes pictures
+of the first steps in every theme and at more sizes.
 """
 
 from __future__ import annotations
@@ -82,6 +83,7 @@ def _play(
         "archives": [str(path) for path in archives.values()],
         "python": getattr(sys, "_base_executable", sys.executable),
         "ralph": RALPH,
+        "allLooks": CALLERS_ENVIRONMENT.get("RALPH_E2E_LOOKS") == "all",
         "chapters": [name for name in named.split(",") if name],
         "output": output_folder,
         "stateFolder": os.environ["RALPH_STATE_DIR"],

@@ -7,16 +7,9 @@
 
 import { draw } from "./draw";
 import type { Described } from "./firstUse";
+import { feedFor, feedLines, NO_FEED, withMessages, type Feed } from "./feed";
 import type { FromPage, LoopSnapshot, ToPage } from "./messages";
-import {
-  feedFor,
-  feedLines,
-  loopModel,
-  NO_FEED,
-  withMessages,
-  type Button,
-  type Feed,
-} from "./model";
+import { loopModel, type Button } from "./model";
 
 /** The host, as `acquireVsCodeApi` gives it. */
 export interface Host {

@@ -248,7 +248,7 @@ export class Editor {
     }
 
     get sourceControl() {
-        return this.page.locator(AT.sourceControl);
+        return this.page.locator(AT.sourceControl).first();
     }
 
     get badge() {
@@ -463,13 +463,13 @@ export class Editor {
         };
     }
 
-    /** The field of a number in the Settings of one of several folders. */
+    /** The field of a setting in the Settings of one of several folders. */
     async settingOf(folder, id) {
         await this.command("Preferences: Open Folder Settings");
         await this.row(folder).click();
         await this.page.locator(AT.settingsSearch).click();
         await this.type(`@id:${id}`);
-        return this.page.locator(AT.settingNumber).first();
+        return this.page.locator(`${AT.setting}[data-key="${id}"] input`);
     }
 
     /** What stands in the output channel that a command shows; the editor writes no file of it. */

@@ -40,6 +40,6 @@ export const AT = {
     output: ".output-view-container, .output-view",
     sourceControl: ".sidebar .scm-view",
     settingsSearch: ".settings-editor .suggest-input-container",
-    settingNumber: ".settings-editor .setting-item-number input",
+    setting: ".settings-editor .setting-item-contents",
     workbenchHover: ".workbench-hover-container:visible",
 };

@@ -2,16 +2,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 
 import type { Message, Panel, RunState, StateResult, ToolMessage } from "../../generated/protocol";
-import {
-  duration,
-  feedFor,
-  feedLines,
-  loopModel,
-  MAX_LINES,
-  NO_FEED,
-  withMessages,
-  type Feed,
-} from "../model";
+import { feedFor, feedLines, MAX_LINES, NO_FEED, withMessages, type Feed } from "../feed";
+import { duration, loopModel } from "../model";
 import { EMPTY, NOW, panel, QUESTION, snapshot } from "./samples";
 
 const ENDED = { kind: "run-ended", tone: "plain", title: "Ended", text: "", actions: [] } as const;

@@ -6,19 +6,43 @@
 
 import assert from "node:assert/strict";
 import fs from "node:fs";
+import path from "node:path";
 
 import { asks, commits } from "../agent.mjs";
+import { until } from "../waiting.mjs";
 
 const WHERE = "Where are letters kept? (a) SQLite file (b) Redis";
 const STAMPS = "And where are stamps kept? (a) SQLite file (b) Redis";
 
 export const steps = [
     [
-        "the other folder's loop is started from its own plan, and the view goes over to it",
+        "a limit in the Settings of one folder is written to that folder's configuration alone",
         async (world) => {
             const { editor, known, server, parser, letters } = world;
             await editor.openWorkspace(server.page(known.workspace, parser.plan), "parser");
             await world.served(editor.lens(/Start loop|Start another run/));
+            const configs = [letters, parser].map(({ folder }) =>
+                path.join(folder, ".ralph", "config.toml"),
+            );
+            const texts = () => configs.map((name) => fs.readFileSync(name, "utf8"));
+            const before = texts();
+            const limit = await editor.settingOf("letters", "ralphLoop.run.notify.costUsd");
+            await limit.fill("7");
+            const line = "cost_usd = 7\n";
+            await until(letters.folder, () => texts()[0].includes(line), "the limit in the file");
+            assert.equal(texts()[1], before[1]);
+            await editor.picture("30-settings");
+            await limit.fill("");
+            await until(letters.folder, () => !texts()[0].includes(line), "no limit in the file");
+            await editor.press("Escape");
+            fs.rmSync(path.join(letters.folder, ".vscode"), { recursive: true });
+            fs.writeFileSync(configs[0], before[0]);
+        },
+    ],
+    [
+        "the other folder's loop is started from its own plan, and the view goes over to it",
+        async (world) => {
+            const { editor, letters } = world;
             await editor.command("Ralph Loop: Focus on Plan View");
             await editor.reads(editor.rows("Plan"), "High Priority");
             await editor.command("Ralph: Select Folder to Show…");

@@ -130,6 +130,7 @@ export const steps = [
             await editor.openGlyph.waitFor();
             assert.equal(await editor.thread.count(), 0, "the thread is not folded");
             await editor.picture("12-question");
+            assert.deepEqual(await editor.webview.locator("[hidden]").evaluateAll(drawn), []);
             // As at 200 %: half the room for everything, and the way to answer is still in sight.
             await editor.page.setViewportSize({ width: 700, height: 450 });
             const answer = editor.webview.locator(".card .button.primary");
@@ -244,6 +245,13 @@ export const steps = [
         },
     ],
 ];
+
+/** Which of these take room all the same, and are read aloud. */
+function drawn(elements) {
+    return elements
+        .filter((each) => getComputedStyle(each).display !== "none")
+        .map((each) => each.className);
+}
 
 const NOTHING_DONE = [
     says("I looked at the cache once more."),

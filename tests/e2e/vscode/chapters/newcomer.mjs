@@ -18,6 +18,9 @@ import { file, Journal } from "../waiting.mjs";
 
 const DESCRIPTION = "A page that greets visitors by name. Done when its test passes.";
 
+/** Settings of a repository that brings its own agent. */
+const OWN_AGENT = 'agent = "command"\n\n[agents.command]\nargv = ["./agent.sh"]\n';
+
 /** Pixels that the Loop view has at least when it is first shown. */
 const LEAST_HEIGHT = 300;
 
@@ -30,7 +33,12 @@ const SIZES = [
     { width: 1024, height: 700 },
 ];
 
-const THEMES = [
+/** Sizes and themes of which there are pictures where somebody wants to look at all of them. */
+const MORE_SIZES = [
+    { width: 1920, height: 1080 },
+    { width: 700, height: 450 },
+];
+const MORE_THEMES = [
     ["Default Dark Modern", "vs-dark"],
     ["Default High Contrast", "hc-black"],
     ["Default High Contrast Light", "hc-light"],
@@ -78,7 +86,7 @@ export const steps = [
             await newcomer.click(button(editor, "Initialize Repository"));
             await webview.locator("#agent:enabled").waitFor();
             assert.ok(fs.existsSync(path.join(empty, ".git")));
-            await looks(editor, newcomer.server, "newcomer-4-first-use");
+            await looks(world, "newcomer-4-first-use");
             assert.equal(await webview.locator("#agent").inputValue(), "house");
             await newcomer.click(webview.locator("#describe"));
             await editor.type(DESCRIPTION);
@@ -102,7 +110,7 @@ export const steps = [
             assert.match(config, /agent = "house"/);
             await editor.reads(editor.rows("Plan"), "A page that greets");
             await isLargeEnough(editor);
-            await looks(editor, newcomer.server, "newcomer-5-running");
+            await looks(world, "newcomer-5-running");
             await editor.page.setViewportSize(SIZES[1]);
             await isLargeEnough(editor, LEAST_SHARED);
             await editor.page.setViewportSize(SIZES[0]);
@@ -114,7 +122,7 @@ export const steps = [
         "a stranger's repository: what it would run is shown, opened and allowed in place",
         async (world) => {
             const { newcomer } = world;
-            const { editor, strange, server } = newcomer;
+            const { editor, strange } = newcomer;
             await newcomer.open(strange, path.join(strange, "@fix_plan.md"));
             const { webview } = editor;
             await world.served(button(editor, "Start loop"));
@@ -125,7 +133,7 @@ export const steps = [
             assert.equal(await editor.toasts.count(), 0, "something popped up");
             await editor.reads(newcomer.status, "Ralph needs you");
             await editor.reads(editor.badge, "1");
-            await looks(editor, server, "newcomer-6-allow");
+            await looks(world, "newcomer-6-allow");
             await card.locator(".link", { hasText: "agent.sh" }).click();
             await editor.reads(editor.breadcrumbs, "agent.sh");
             // What changes while it is shown is shown again, and not allowed.
@@ -157,6 +165,28 @@ export const steps = [
         },
     ],
     [
+        "changes that would be carried to another branch: which, and the way to them",
+        async (world) => {
+            const { newcomer } = world;
+            const { editor, strange } = newcomer;
+            execFileSync("git", ["branch", "other"], { cwd: strange });
+            const config = path.join(strange, ".ralph", "config.toml");
+            fs.writeFileSync(config, `work_branch = "other"\n${OWN_AGENT}`);
+            await editor.webview.locator("button", { hasText: /^Start/ }).first().click();
+            const card = editor.webview.locator(".card", { hasText: "Uncommitted changes" });
+            await editor.reads(card, "agent.sh");
+            assert.doesNotMatch(await card.textContent(), /--help/);
+            await editor.reads(newcomer.status, "Ralph needs you");
+            await editor.reads(editor.badge, "1");
+            await editor.picture("newcomer-7-uncommitted");
+            await card.locator("button", { hasText: "Show Changes" }).click();
+            await editor.sourceControl.waitFor();
+            await editor.command("Ralph Loop: Focus on Loop View");
+            await card.locator("button", { hasText: "Not Now" }).click();
+            await card.waitFor({ state: "detached" });
+        },
+    ],
+    [
         "the demo opens its own folder, starts there, asks, and completes",
         async (world) => {
             const { newcomer } = world;
@@ -173,7 +203,7 @@ export const steps = [
             await editor.picture("newcomer-9-demo-runs");
             const ask = editor.webview.locator(".card", { hasText: "last row be called" });
             await ask.waitFor();
-            await looks(editor, newcomer.server, "newcomer-9-demo-asks");
+            await looks(world, "newcomer-9-demo-asks");
             await ask.locator("button", { hasText: "Amount due" }).click();
             await editor.reads(editor.webview.locator(".headline"), /complete/i);
             await editor.picture("newcomer-9-demo-complete");
@@ -197,12 +227,15 @@ async function isLargeEnough(editor, least = LEAST_HEIGHT) {
     assert.ok(height >= least, `the Loop view is ${height} px high`);
 }
 
-/** A picture at each size and in each theme. */
-async function looks(editor, server, name) {
-    for (const [theme, kind] of THEMES) {
+/** A picture at each size; with `RALPH_E2E_LOOKS=all` at more of them, and in each theme. */
+async function looks({ known, newcomer }, name) {
+    const { editor, server } = newcomer;
+    const themes = known.allLooks ? MORE_THEMES : MORE_THEMES.slice(-1);
+    const sizes = known.allLooks ? [...SIZES, ...MORE_SIZES] : SIZES;
+    for (const [theme, kind] of themes) {
         server.set("workbench.colorTheme", theme);
         await editor.themed(kind);
-        for (const size of SIZES) {
+        for (const size of sizes) {
             await editor.page.setViewportSize(size);
             await editor.picture(`${name}-${kind}-${size.width}`);
         }
@@ -290,8 +323,7 @@ function layOutStrange(folder) {
     ]);
     fs.writeFileSync(path.join(folder, "@fix_plan.md"), "# Plan\n\n- [ ] Build it\n");
     fs.mkdirSync(path.join(folder, ".ralph"));
-    const config = 'agent = "command"\n\n[agents.command]\nargv = ["./agent.sh"]\n';
-    fs.writeFileSync(path.join(folder, ".ralph", "config.toml"), config);
+    fs.writeFileSync(path.join(folder, ".ralph", "config.toml"), OWN_AGENT);
     for (const words of [["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "The beginning"]]) {
         execFileSync("git", words, { cwd: folder });
     }

@@ -6,6 +6,14 @@ const path = require("node:path");
 
 const vscode = require("vscode");
 
+/** Settings of the loop, a value for each, and its line in the configuration. */
+const WRITTEN = [
+    ["agent", "claude", 'agent = "claude"'],
+    ["models.every", "opus", 'every = "opus"'],
+    ["maxStuck", 7, "max_stuck = 7"],
+    ["notify.quiet", "22:00-07:00", 'quiet = "22:00-07:00"'],
+];
+
 exports.tests = [
     [
         "the status item goes and comes with its setting",
@@ -36,18 +44,25 @@ exports.tests = [
         },
     ],
     [
-        "a limit of the loop that is set for the folder is written to its configuration",
+        "agent, model, limit and notifications of the folder are written to its configuration",
         async ({ recorder }) => {
             const [{ uri }] = vscode.workspace.workspaceFolders;
             const file = path.join(uri.fsPath, ".ralph", "config.toml");
             const before = fs.readFileSync(file, "utf8");
+            const lines = () => fs.readFileSync(file, "utf8").split("\n");
             const loop = vscode.workspace.getConfiguration("ralphLoop.run", uri);
             const { Workspace } = vscode.ConfigurationTarget;
-            await loop.update("maxStuck", 7, Workspace);
-            const isIn = () => fs.readFileSync(file, "utf8").includes("max_stuck = 7\n");
-            await recorder.until(isIn, "the limit");
-            await loop.update("maxStuck", undefined, Workspace);
-            await recorder.until(() => fs.readFileSync(file, "utf8") === before, "the old text");
+            for (const [name, value] of WRITTEN) {
+                await loop.update(name, value, Workspace);
+            }
+            const isIn = () => WRITTEN.every(([, , line]) => lines().includes(line));
+            await recorder.until(isIn, "what was set");
+            for (const [name] of WRITTEN) {
+                await loop.update(name, undefined, Workspace);
+            }
+            const isOut = () => !WRITTEN.some(([, , line]) => lines().includes(line));
+            await recorder.until(isOut, "what was there without");
+            fs.writeFileSync(file, before);
         },
     ],
     [
