@@ -87,6 +87,10 @@ class QueueProject:
         calls = [json.loads(line) for line in lines]
         return [one for one in calls if one[0] == "issue" and one[1] != "view"]
 
+    def n_asked(self) -> int:
+        """How often GitHub was asked for anything."""
+        return len(self.calls.read_text(encoding="utf-8").splitlines())
+
     def wait_for_agent(self) -> None:
         """Wait until the agent has called ``wait_here``."""
         kept = self.project.kept

@@ -41,35 +41,57 @@ def test_a_queue_is_shown_as_github_has_it_and_without_github_as_it_was(
     assert "First" in kept.stdout
 
 
-@pytest.mark.parametrize(
-    ("fields", "why"),
-    [
-        ({}, ""),
-        ({"state": "CLOSED"}, "it was closed on GitHub meanwhile"),
-        ({"labels": []}, "it is no longer with the label ralph"),
-        ({"assignees": ["grace"]}, "assigned to grace"),
-        (
-            {"author": "mallory", "edited": {"by": "mallory", "at": now()}},
-            "mallory changed its text after ada let it in",
-        ),
-    ],
-)
-def test_an_issue_is_read_once_more_before_its_agent_starts(
-    queue: QueueProject, fields: dict[str, Any], why: str
+def test_a_preview_has_the_text_of_the_issue(
+    queue: QueueProject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    queue.issues(i12={"title": "First"})
+    comments = [{"author": "grace", "body": "Only on Mondays"}]
+    queue.issues(i12={"title": "First", "body": "Find out why.", "comments": comments})
+    config = queue.project.file(".ralph/config.toml")
+    config.parent.mkdir(exist_ok=True)
+    config.write_text('[plan.github]\nlabel = "ralph"\n', encoding="utf-8")
+    for words in (("run", "--dry-run"), ("prompt",)):
+        shown = queue.project.tell(*words).stdout
+        assert "Task: GH-12: First" in shown
+        assert "> Find out why." in shown
+        assert "> Only on Mondays" in shown
+    root = queue.project.repository
+    source = GithubSource(root, load_settings(root, os.environ, {}).config, MIRROR, os.environ)
+    monkeypatch.setenv("GH_TOKEN", "expired")
+    source.look_up("GH-12")
+    source.look_up("other")
+
+
+CHANGES: dict[int, tuple[dict[str, Any], str]] = {
+    12: ({}, ""),
+    13: ({"state": "CLOSED"}, "it was closed on GitHub meanwhile"),
+    14: ({"labels": []}, "it is no longer with the label ralph"),
+    15: ({"assignees": ["grace"]}, "assigned to grace"),
+    16: (
+        {"author": "mallory", "edited": {"by": "mallory", "at": now()}},
+        "mallory changed its text after ada let it in",
+    ),
+}
+
+
+def test_an_issue_is_read_once_more_before_its_agent_starts(queue: QueueProject) -> None:
+    queue.issues(**{f"i{number}": {"title": f"Issue {number}"} for number in CHANGES})
     root = queue.project.repository
     settings = load_settings(root, os.environ, {"paths.plan": "github"})
     found = GithubSource.locate(root, settings, os.environ, resume=False)
     source = GithubSource(root, settings.config, found.path, os.environ)
+    n_asked = queue.n_asked()
     assert source.begin(settings, found, resume=False) == []
     source.refresh()
-    queue.change(12, **fields)
-    claimed = source.claim(found.text, TASK)
-    assert claimed.refused.startswith(why)
-    assert bool(claimed.refused) is bool(why)
+    assert queue.n_asked() == n_asked, "a start reads the queue once"
+    for number, (fields, _) in CHANGES.items():
+        queue.change(number, **fields)
+    for number, (_, why) in CHANGES.items():
+        claimed = source.claim(found.text, TaskRef(id=f"GH-{number}", title=""))
+        assert claimed.refused.startswith(why)
+        assert bool(claimed.refused) is bool(why)
     source.refresh()
-    assert ("GH-12" in source.read()) is not bool(why) or fields.get("state") == "CLOSED"
+    left = {number for number in CHANGES if f"GH-{number}" in source.read()}
+    assert left == {12, 13}, "what was closed stays in the mirror of a run"
 
 
 def test_an_issue_that_is_gone_is_not_taken(queue: QueueProject) -> None:

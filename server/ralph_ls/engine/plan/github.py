@@ -9,7 +9,8 @@ outside of the tree; to GitHub itself something is written only with ``plan.gith
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -74,6 +75,18 @@ MOST_WRITTEN = 20
 SHOWN = 5
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _FirstRead:
+    """The queue as a start has read it, with what is known from that."""
+
+    records: Records
+    built: BuiltQueue
+    viewer: str
+    branch: str
+    rights: Mapping[str, bool]
+    pending: tuple[str, ...]
+
+
 class GithubSource(MarkdownSource):
     """The issues of a queue, and the file that mirrors them."""
 
@@ -90,6 +103,8 @@ class GithubSource(MarkdownSource):
         self._comments: dict[int, tuple[QueueComment, ...]] = {}
         self._refused: dict[int, str] = {}
         """Issues that could not be claimed since one could, and why."""
+        self._first: _FirstRead | None = None
+        """Until the first iteration takes it."""
         self._viewer = ""
         self._branch = ""
         self._pending: tuple[str, ...] = ()
@@ -112,14 +127,19 @@ class GithubSource(MarkdownSource):
             )
         source = cls(root, config, MIRROR, environment)
         is_kept = resume and source._mirror() is not None
-        text = source.read() if is_kept else source._fresh_text()
+        first = None if is_kept else source._read_first()
+        text = source.read() if first is None else source._write_text(first.built)
         if config.task is not None:
             require_task(source.parse(text).plan, config.task)
-        return LocatedPlan(path=MIRROR, text=text)
+        return LocatedPlan(path=MIRROR, text=text, first_read=first)
 
     def begin(self, settings: LoadedSettings, found: LocatedPlan, *, resume: bool) -> list[Notice]:
         """Write the mirror, so that agents and viewers have it."""
         del settings, resume
+        if isinstance(first := found.first_read, _FirstRead):
+            self._first = first
+            self._viewer, self._branch = first.viewer, first.branch
+            self._rights, self._pending = dict(first.rights), first.pending
         self._write_mirror(found.text)
         return []
 
@@ -128,11 +148,14 @@ class GithubSource(MarkdownSource):
         return (f"/{MIRROR}",)
 
     def refresh(self) -> tuple[Notice, ...]:
-        """Read the queue again, and write the mirror and what is due on GitHub."""
+        """Read the queue again, and write the mirror and what is due on GitHub.
+
+        The first iteration has it as the start has read it.
+        """
         # Who may not triage may do so by now; a right that was taken is noticed before the work.
         self._rights = {login: True for login, right in self._rights.items() if right}
-        before = load_records(self._records)
-        built = self._build(before)
+        first, self._first = self._first, None
+        before, built = self._read() if first is None else (first.records, first.built)
         self._issues = {one.number: one for one in built.content.issues}
         change_records(self._records, lambda known: _changed(known, before, built.records))
         text = self._write_text(built)
@@ -193,6 +216,16 @@ class GithubSource(MarkdownSource):
             return ClaimedPlan(text=text, refused=why)
         self._refused.clear()
         return ClaimedPlan(text=text)
+
+    def look_up(self, task_id: str) -> None:
+        number = issue_number(task_id)
+        if number is None:
+            return
+        # Without GitHub the preview has the title alone.
+        with suppress(IssuesMissing, IssuesRefused):
+            page = gh_queue.read_one(self._place, number)
+            for issue in page.issues:
+                self._keep(issue, page.comments)
 
     def iteration_ended(self, ended: IterationEnded, done: Collection[str]) -> None:
         """Keep what was finished, with its last commit."""
@@ -265,12 +298,21 @@ class GithubSource(MarkdownSource):
             claim_label=queue.claim_label,
         )
 
-    def _fresh_text(self) -> str:
-        """The mirror of a new run."""
-        return self._write_text(self._build(load_records(self._records), keeps_closed=False))
+    def _read_first(self) -> _FirstRead:
+        """The queue of a new run."""
+        records, built = self._read(keeps_closed=False)
+        return _FirstRead(
+            records=records,
+            built=built,
+            viewer=self._viewer,
+            branch=self._branch,
+            rights=self._rights,
+            pending=self._pending,
+        )
 
-    def _build(self, records: Records, *, keeps_closed: bool = True) -> BuiltQueue:
-        """The queue as GitHub has it now; raises ``IssuesMissing``."""
+    def _read(self, *, keeps_closed: bool = True) -> tuple[Records, BuiltQueue]:
+        """The queue as GitHub has it now, and the records before; raises ``IssuesMissing``."""
+        records = load_records(self._records)
         wanted = self._filter()
         page, more = gh_queue.read_queue(
             self._place, label=wanted.label, milestone=wanted.milestone
@@ -288,7 +330,7 @@ class GithubSource(MarkdownSource):
                 f"{self._place.shown} is called {page.repository} on GitHub now; change the "
                 "remote: git remote set-url"
             )
-        return build_queue(
+        built = build_queue(
             QueueFacts(
                 page=page,
                 states=states,
@@ -301,6 +343,7 @@ class GithubSource(MarkdownSource):
                 keeps_closed=keeps_closed,
             )
         )
+        return records, built
 
     def _report_later(self, message: str) -> None:
         self._pending = (*self._pending, message)
@@ -338,9 +381,13 @@ class GithubSource(MarkdownSource):
             return why
         if self.config.plan.github.write:
             self._claim(issue, page.viewer, is_claimed=is_claimed)
-        self._issues[number] = issue
-        self._comments[number] = trusted_comments(page.comments, self._may_triage)
+        self._keep(issue, page.comments)
         return ""
+
+    def _keep(self, issue: QueueIssue, comments: Sequence[QueueComment]) -> None:
+        """Keep an issue as it was read last, for its prompt."""
+        self._issues[issue.number] = issue
+        self._comments[issue.number] = trusted_comments(comments, self._may_triage)
 
     def _claim(self, issue: QueueIssue, viewer: str, *, is_claimed: bool) -> None:
         label = self.config.plan.github.claim_label

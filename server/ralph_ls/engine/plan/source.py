@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Container, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
@@ -46,6 +46,8 @@ class LocatedPlan:
     """Empty where the first iteration writes it."""
     is_to_write: bool = False
     """The text is not there yet: a start writes it."""
+    first_read: object = field(default=None, repr=False)
+    """What its source has read elsewhere for it, so that a start reads it once."""
     refusal: str = ""
     """Why no agent is started on a newly written plan; empty where one is."""
 
@@ -314,6 +316,10 @@ class PlanSource(ABC):
         """Claim a task of this text, so that no other process takes it."""
         del task
         return ClaimedPlan(text=text)
+
+    def look_up(self, task_id: str) -> None:
+        """Read what the prompt has of a task that is not claimed, for a preview."""
+        del task_id
 
     def reviewed(self, before: str, after: str, tasks: Collection[str]) -> tuple[str, ...]:
         """Those of these tasks, which were set aside, that planning has done something about.

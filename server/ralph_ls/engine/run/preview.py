@@ -220,6 +220,8 @@ def _next_prompt(
         )
     template = find_template(root, config, context.mode, place.request.environment)
     source = source_of(root, config, plan.path, place.request.environment)
+    if context.task_id is not None:
+        source.look_up(context.task_id)
     return NextPrompt(
         prompt=fill_template(template, source.with_context(context, plan.text)),
         instead="",

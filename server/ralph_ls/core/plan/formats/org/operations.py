@@ -1,10 +1,13 @@
 """Operations on an Org file: the plan in it, and edits of one heading or box each.
 
-A task waits for the tasks below it, and for those that its property BLOCKER names.
+A task waits for the tasks below it, and for those that its property BLOCKER names. Where the file
+has dates of closing, a heading that is done gets one (``CLOSED:``); one that is opened loses it.
 """
 
 from __future__ import annotations
 
+import datetime as dt
+import re
 from collections.abc import Iterator, Mapping
 
 from ralph_ls.core.plan.formats.org.outline import (
@@ -25,7 +28,14 @@ from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.run.iteration_events import Forbidden
 from ralph_ls.protocol.task_words import TaskState
 
+_CLOSED_STATES = frozenset({TaskState.DONE, TaskState.SKIPPED})
 _OPEN = frozenset({TaskState.TODO, TaskState.IN_PROGRESS})
+_CLOSED = re.compile(r"CLOSED:[ \t]*\[[^\]\r\n]*\][ \t]*")
+_LOGS_DONE = re.compile(
+    r"^[ \t]*CLOSED:[ \t]*\[|^\#\+STARTUP:.*\blog(?:note)?done\b", re.IGNORECASE | re.MULTILINE
+)
+_PLANNING = re.compile(r"(?P<indent>[ \t]*)(?:CLOSED|DEADLINE|SCHEDULED):[^\r\n]*(?:\r?\n|\r|\Z)")
+_DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MARKS = {TaskState.TODO: " ", TaskState.IN_PROGRESS: "-", TaskState.DONE: "X"}
 
 
@@ -67,13 +77,15 @@ def with_state(text: str, task_id: str, state: TaskState, reason: str = "", day:
 
     Where no keyword means that a task is blocked, its last line has the reason.
     """
-    del day
     outline = read_outline(text)
     task = find_task(_tasks_in(text), task_id)
     if task.state is state and not reason:
         return text
     if task.kind is TaskKind.ITEM:
         return _with_mark(text, task, _MARKS.get(state), state)
+    is_logged = state in _CLOSED_STATES and _LOGS_DONE.search(text) is not None
+    if (state in _CLOSED_STATES) != (task.state in _CLOSED_STATES):
+        text = _with_closing(text, task, day if is_logged else "")
     text = without_reason(_tasks_in, text, task_id)
     task = find_task(_tasks_in(text), task_id)
     keyword = _keyword_for(outline, state)
@@ -97,6 +109,35 @@ def with_note(text: str, task_id: str, note: str) -> str:
 def with_task_of(text: str, other: str, task_id: str) -> str:
     """The text in which one task is as in ``other``; those below it stay as they are."""
     return copy_task_lines(_tasks_in, text, other, task_id)
+
+
+def _with_closing(text: str, task: Task, day: str) -> str:
+    """The text with the day on which a heading was closed, or without one where ``day`` is empty.
+
+    It is in the line below the heading, in front of other dates.
+    """
+    at = next((found.end() for found in _LINE_END.finditer(text, task.end)), len(text))
+    planning = _PLANNING.match(text, at)
+    line, indent = ("", "") if planning is None else (planning[0], planning["indent"])
+    dates = _CLOSED.sub("", line, count=1)[len(indent) :]
+    if day:
+        name = _DAYS[dt.date.fromisoformat(day).weekday()]
+        ending = _ending_of(text)
+        closed = f"CLOSED: [{day} {name}]"
+        dates = f"{closed} {dates}" if dates.strip() else f"{closed}{dates or ending}"
+        if at == task.end:
+            return f"{text}{ending}{indent}{dates.rstrip()}"
+    elif not dates.strip():
+        return text[:at] + text[at + len(line) :]
+    return text[:at] + indent + dates + text[at + len(line) :]
+
+
+_LINE_END = re.compile(r"\r\n|\n|\r")
+
+
+def _ending_of(text: str) -> str:
+    found = _LINE_END.search(text)
+    return "\n" if found is None else found[0]
 
 
 def _tasks_in(text: str) -> tuple[Task, ...]:

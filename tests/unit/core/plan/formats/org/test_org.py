@@ -202,3 +202,39 @@ def test_reading_never_raises(text: str) -> None:
     for task in parse_text(text).plan.tasks:
         assert with_state(text, task.id, task.state) == text
         with_task_of(text, "", task.id)
+
+
+CLOSING = "* DONE a\nCLOSED: [2026-01-02 Fri]\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "closed"),
+    [
+        (f"{CLOSING}* TODO b\n", f"{CLOSING}* DONE b\nCLOSED: [2026-01-31 Sat]\n"),
+        (f"{CLOSING}* TODO b", f"{CLOSING}* DONE b\nCLOSED: [2026-01-31 Sat]"),
+        (
+            f"{CLOSING}** TODO b\n   DEADLINE: <2026-03-01>\n   Body\n",
+            f"{CLOSING}** DONE b\n   CLOSED: [2026-01-31 Sat] DEADLINE: <2026-03-01>\n   Body\n",
+        ),
+        (
+            "#+STARTUP: fold logdone\r\n* TODO b\r\nBody\r\n",
+            "#+STARTUP: fold logdone\r\n* DONE b\r\nCLOSED: [2026-01-31 Sat]\r\nBody\r\n",
+        ),
+        ("* TODO b\nBody\n", "* DONE b\nBody\n"),
+    ],
+)
+def test_a_closed_heading_is_dated_where_the_file_has_such_dates(text: str, closed: str) -> None:
+    task = parse_text(text).plan.tasks[-1]
+    done = with_state(text, task.id, TaskState.DONE, "", "2026-01-31")
+    assert done == closed
+    assert with_state(done, task.id, TaskState.TODO).rstrip("\n") == text.rstrip("\n")
+
+
+def test_a_cancelled_heading_is_closed_as_well() -> None:
+    text = f"#+TODO: TODO | DONE CANCELLED\n{CLOSING}"
+    task_id = only_id(text)
+    assert with_state(text, task_id, TaskState.SKIPPED) == text.replace("* DONE", "* CANCELLED")
+    assert with_state(text, task_id, TaskState.TODO) == "#+TODO: TODO | DONE CANCELLED\n* TODO a\n"
+    assert with_state(text.replace("DONE a", "TODO a"), task_id, TaskState.DONE) == (
+        "#+TODO: TODO | DONE CANCELLED\n* DONE a\n"
+    ), "a day that is not known is not written"
