@@ -87,7 +87,7 @@ def test_what_an_agent_may_not_change_is_restored(project: Project) -> None:
 
 
 @pytest.mark.slow
-def test_doctor_warns_of_a_current_tag_that_is_not_read(project: Project) -> None:
+def test_a_current_tag_that_is_not_read_is_reported(project: Project) -> None:
     with_sample(project, "task-master").agent("work; commit")
     tasks, state = (project.file(f".taskmaster/{name}") for name in TAGS)
     tags = {**json.loads(tasks.read_text(encoding="utf-8")), "dev": {"tasks": []}}
@@ -96,6 +96,13 @@ def test_doctor_warns_of_a_current_tag_that_is_not_read(project: Project) -> Non
     for text, is_warned in [('{"currentTag": "dev"}', True), ('{"currentTag": "dev', False)]:
         state.write_text(text, encoding="utf-8")
         assert (warning in project.tell("doctor").stdout) is is_warned
+        assert (warning in project.tell("plan").stdout) is is_warned
+        switched = "work; sed -i s/dev/master/ .taskmaster/state.json; commit"
+        done = project.agent(switched).run("1", "--json")
+        codes = [one.code for one in told(done, "warned")]
+        assert ("task-tag-not-read" in codes) is is_warned
+        (started,) = told(done, "iterationStarted")
+        assert started.task.title == "Pay by card", "the run keeps its tag"
 
 
 def test_a_state_of_task_master_that_is_no_file_is_none(tmp_path: Path) -> None:

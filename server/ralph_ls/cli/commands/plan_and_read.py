@@ -56,6 +56,7 @@ from ralph_ls.store.files import read_regular, size_in_words
 from ralph_ls.store.layout import RunFiles
 from ralph_ls.store.project.config_file import load_settings
 from ralph_ls.store.project.plan_choice import plan_path
+from ralph_ls.store.project.plan_documents import ignored_tag_of, tag_not_read
 from ralph_ls.store.project.plan_file import PlanLocation, text_of_plan
 from ralph_ls.store.project.plan_folder import read_plan_file
 from ralph_ls.store.run.pruning import read_pruned
@@ -121,6 +122,8 @@ def show_plan(
     else:
         print_text(_summary(parsed, text, place.kind, config))
         _show_plan(parsed)
+        if place.kind is PlanKind.TASK_MASTER and (tag := _ignored_tag(place, text)):
+            print_text(f"{tag_not_read(tag)}; move its tasks with: task-master move")
 
 
 def read_output(
@@ -251,6 +254,16 @@ def _named_plan(named: str, config: Config) -> PlanLocation:
         path = root / other
     place = path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name
     return PlanLocation(path=str(path), kind=format_of_file(place, kind).name)
+
+
+def _ignored_tag(place: PlanLocation, text: str) -> str:
+    try:
+        root = current_worktree().worktree.root
+    except RalphError:
+        return ""
+    path = root / place.path
+    shown = path.relative_to(root).as_posix() if path.is_relative_to(root) else ""
+    return ignored_tag_of(root, shown, text)
 
 
 def _queue(named: str) -> tuple[PlanLocation, str] | None:

@@ -244,6 +244,8 @@ class PlanKind(StrEnum):
     SUPERPOWERS = "superpowers"
     GSD = "gsd"
     BMAD = "bmad"
+    BMAD_STORY = "bmad-story"
+    """A story of BMAD before it had a sprint status."""
     TODO_TXT = "todo.txt"
     ORG = "org"
     GITHUB = "github"

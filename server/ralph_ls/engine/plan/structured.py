@@ -61,7 +61,7 @@ from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import Mode, PlanCountsView, TaskRef
 from ralph_ls.protocol.task_words import TaskState
 from ralph_ls.store.project.config_file import LoadedSettings
-from ralph_ls.store.project.plan_documents import notes_of_plan
+from ralph_ls.store.project.plan_documents import ignored_tag_of, notes_of_plan, tag_not_read
 from ralph_ls.store.project.plan_file import edit_plan, read_plan
 from ralph_ls.store.project.plan_folder import edit_folder, folder_files, read_folder
 
@@ -218,6 +218,14 @@ class StructuredSource(PlanSource):
 
 class FileSource(StructuredSource):
     """One file."""
+
+    def begin(self, settings: LoadedSettings, found: LocatedPlan, *, resume: bool) -> list[Notice]:
+        """As always, and which tasks are meant where Task Master has others as its current ones."""
+        notices = super().begin(settings, found, resume=resume)
+        if tag := ignored_tag_of(self.root, found.path, found.text):
+            message = f"{tag_not_read(tag)}; the whole run works on the tasks of its first tag"
+            notices.append(Notice(code="task-tag-not-read", message=message))
+        return notices
 
     @classmethod
     def _find(cls, root: Path, config: Config) -> str:

@@ -13,6 +13,7 @@ from ralph_ls.core.plan.formats.plan_format import PlanFormat
 from ralph_ls.core.plan.formats.registry import plan_name
 from ralph_ls.core.plan.formats.task_master.format import TASK_MASTER
 from ralph_ls.core.plan.formats.task_master.task_file import ignored_tag
+from ralph_ls.core.plan.parse.titles import escape_surrogates
 from ralph_ls.core.prompt.documents import PlanDocument, plan_notes
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.store.files import read_regular, resolve_inside
@@ -45,6 +46,11 @@ def ignored_tag_of(root: Path, path: str, text: str) -> str:
     except RalphError:
         return ""
     return ignored_tag(text, (data or b"").decode("utf-8", errors="replace"))
+
+
+def tag_not_read(tag: str) -> str:
+    """That this current tag is not the one that is read, in words."""
+    return f"Task Master's current tag {escape_surrogates(tag)[:40]} is not the one that is read"
 
 
 def _documents(root: Path, path: str, known: PlanFormat) -> Iterator[PlanDocument]:

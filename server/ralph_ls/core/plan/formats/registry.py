@@ -14,7 +14,7 @@ from ralph_ls.core.plan.formats.bmad.format import BMAD
 from ralph_ls.core.plan.formats.github.format import GITHUB, MIRROR, QUEUE
 from ralph_ls.core.plan.formats.gsd.format import GSD
 from ralph_ls.core.plan.formats.markdown.format import MARKDOWN
-from ralph_ls.core.plan.formats.markdown.tools import KIRO, OPENSPEC, SPEC_KIT
+from ralph_ls.core.plan.formats.markdown.tools import BMAD_STORY, KIRO, OPENSPEC, SPEC_KIT
 from ralph_ls.core.plan.formats.org.format import ORG
 from ralph_ls.core.plan.formats.plan_format import PlanFormat
 from ralph_ls.core.plan.formats.stories.format import STORIES
@@ -36,6 +36,7 @@ FORMATS: Mapping[PlanKind, PlanFormat] = MappingProxyType(
             SUPERPOWERS,
             GSD,
             BMAD,
+            BMAD_STORY,
             TODO_TXT,
             ORG,
             GITHUB,

@@ -83,9 +83,8 @@ def with_state(text: str, task_id: str, state: TaskState, reason: str = "", day:
         return text
     if task.kind is TaskKind.ITEM:
         return _with_mark(text, task, _MARKS.get(state), state)
-    is_logged = state in _CLOSED_STATES and _LOGS_DONE.search(text) is not None
     if (state in _CLOSED_STATES) != (task.state in _CLOSED_STATES):
-        text = _with_closing(text, task, day if is_logged else "")
+        text = _with_closing(text, task, day if state in _CLOSED_STATES else "")
     text = without_reason(_tasks_in, text, task_id)
     task = find_task(_tasks_in(text), task_id)
     keyword = _keyword_for(outline, state)
@@ -114,8 +113,11 @@ def with_task_of(text: str, other: str, task_id: str) -> str:
 def _with_closing(text: str, task: Task, day: str) -> str:
     """The text with the day on which a heading was closed, or without one where ``day`` is empty.
 
-    It is in the line below the heading, in front of other dates.
+    It is in the line below the heading, in front of other dates. A file without such dates gets
+    none.
     """
+    if _LOGS_DONE.search(text) is None:
+        return text
     at = next((found.end() for found in _LINE_END.finditer(text, task.end)), len(text))
     planning = _PLANNING.match(text, at)
     line, indent = ("", "") if planning is None else (planning[0], planning["indent"])
