@@ -83,9 +83,7 @@ def with_state(text: str, task_id: str, state: TaskState, reason: str = "", day:
         return text
     if task.kind is TaskKind.ITEM:
         return _with_mark(text, task, _MARKS.get(state), state)
-    if (state in _CLOSED_STATES) != (task.state in _CLOSED_STATES):
-        text = _with_closing(text, task, day if state in _CLOSED_STATES else "")
-    text = without_reason(_tasks_in, text, task_id)
+    text = without_reason(_tasks_in, _dated(text, task, state, day), task_id)
     task = find_task(_tasks_in(text), task_id)
     keyword = _keyword_for(outline, state)
     if state is TaskState.BLOCKED:
@@ -110,21 +108,26 @@ def with_task_of(text: str, other: str, task_id: str) -> str:
     return copy_task_lines(_tasks_in, text, other, task_id)
 
 
-def _with_closing(text: str, task: Task, day: str) -> str:
-    """The text with the day on which a heading was closed, or without one where ``day`` is empty.
+def _dated(text: str, task: Task, state: TaskState, day: str) -> str:
+    """The text with the day on which a heading is closed, or without that of one that is opened.
 
-    It is in the line below the heading, in front of other dates. A file without such dates gets
-    none.
+    A file without such dates gets none.
     """
-    if _LOGS_DONE.search(text) is None:
+    is_closed = state in _CLOSED_STATES
+    if is_closed is (task.state in _CLOSED_STATES) or _LOGS_DONE.search(text) is None:
         return text
+    return _with_closing(text, task, day if is_closed else "")
+
+
+def _with_closing(text: str, task: Task, day: str) -> str:
+    """The text with a date in the line below a heading, in front of others; empty for none."""
     at = next((found.end() for found in _LINE_END.finditer(text, task.end)), len(text))
     planning = _PLANNING.match(text, at)
     line, indent = ("", "") if planning is None else (planning[0], planning["indent"])
     dates = _CLOSED.sub("", line, count=1)[len(indent) :]
     if day:
         name = _DAYS[dt.date.fromisoformat(day).weekday()]
-        ending = _ending_of(text)
+        ending = "\r\n" if "\r\n" in text else "\n"
         closed = f"CLOSED: [{day} {name}]"
         dates = f"{closed} {dates}" if dates.strip() else f"{closed}{dates or ending}"
         if at == task.end:
@@ -135,11 +138,6 @@ def _with_closing(text: str, task: Task, day: str) -> str:
 
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
-
-
-def _ending_of(text: str) -> str:
-    found = _LINE_END.search(text)
-    return "\n" if found is None else found[0]
 
 
 def _tasks_in(text: str) -> tuple[Task, ...]:
