@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ralph_ls.core.plan.formats.github.format import MIRROR
 from ralph_ls.protocol.config.config import Config
 from ralph_ls.protocol.errors import NoEngine, PlanMissing, RalphError
 from ralph_ls.store.layout import StateFolder, Worktree, find_worktree, state_root
@@ -45,6 +44,7 @@ class CommandWorktree:
     def has_plan(self) -> bool:
         """Whether there is a plan here that ``ralph run`` would take, and could work on."""
         from ralph_ls.core.loop.profiles import profile_of
+        from ralph_ls.core.plan.formats.github.format import MIRROR
         from ralph_ls.core.plan.model import PlanKind
 
         config = self._settings()
@@ -63,6 +63,7 @@ class CommandWorktree:
         Raises ``PlanMissing`` where there is none.
         """
         from ralph_ls.core.loop.profiles import profile_of
+        from ralph_ls.core.plan.formats.github.format import MIRROR
         from ralph_ls.core.plan.model import PlanKind
         from ralph_ls.store.project.plan_file import BD, find_plan_location
 

@@ -67,6 +67,11 @@ class RunFiles:
         return self.folder / "engine.err"
 
     @property
+    def work_branch(self) -> Path:
+        """The branch of a run that works on one of its own; there where it has one."""
+        return self.folder / "branch.json"
+
+    @property
     def plan_before(self) -> Path:
         """The plan at the start of the newest iteration."""
         return self.folder / "plan.before"

@@ -13,7 +13,6 @@ from ralph_ls.cli.output import emit_document, print_rows, print_text
 from ralph_ls.core.views.text.run_end import agent_claims, has_trouble, last_words, trouble
 from ralph_ls.core.views.text.status import needs_user, status_answers
 from ralph_ls.engine.clock import SystemClock
-from ralph_ls.engine.git.work_branch import branch_words, load_branch
 from ralph_ls.store.run.journal import each_event
 from ralph_ls.store.run.runs import FoundRun, read_texts
 
@@ -66,6 +65,11 @@ def show_status(found: FoundRun) -> None:
 
 def _branch(found: FoundRun) -> list[tuple[str, str]]:
     """The branch that the run works on, where it is not the one that was checked out."""
+    if not found.files.work_branch.exists():
+        return []
+    # Few runs have one, and what reads it takes long to import.
+    from ralph_ls.engine.git.work_branch import branch_words, load_branch
+
     branch = load_branch(found.files.folder)
     return [] if branch is None else [("Branch", branch_words(branch, live=found.live))]
 

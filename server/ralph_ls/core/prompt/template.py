@@ -19,8 +19,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from ralph_ls.core.plan.formats.stories.tasks import IMPLEMENT
-from ralph_ls.core.plan.formats.stories.tasks import mode_word as story_mode_word
 from ralph_ls.core.plurals import numbered_iteration
 from ralph_ls.protocol.config.config import ProfileName
 from ralph_ls.protocol.run.state import FailedValidation
@@ -113,7 +111,11 @@ class PromptTexts:
 
 def mode_word(profile: ProfileName, mode: Mode) -> str:
     """The name of a mode for users of this profile, the same in every file and view."""
-    return story_mode_word(mode) if profile is ProfileName.STORIES else mode.value
+    if profile is not ProfileName.STORIES:
+        return mode.value
+    from ralph_ls.core.plan.formats.stories.tasks import mode_word as story_mode_word
+
+    return story_mode_word(mode)
 
 
 def template_name(context: PromptContext) -> str:
@@ -128,9 +130,8 @@ def template_name(context: PromptContext) -> str:
             f"the profile {profile.value} has no {mode.value} iterations; it has: {known}"
         )
     name = f"{profile.value}-{mode_word(profile, mode)}"
-    if context.skip_review and name == f"{ProfileName.STORIES.value}-{IMPLEMENT}":
-        return f"{name}-skip-review"
-    return name
+    is_story = profile is ProfileName.STORIES and mode is Mode.BUILD
+    return f"{name}-skip-review" if context.skip_review and is_story else name
 
 
 PLACEHOLDER = re.compile(r"\{\{\s*(>\s*)?([A-Za-z_][A-Za-z0-9_-]*)\s*\}\}")

@@ -21,10 +21,7 @@ from ralph_ls.protocol.config.config import AUTO_BRANCH
 from ralph_ls.protocol.errors import RalphError, StateUnusable, UncommittedChanges, UsageError
 from ralph_ls.store.external.git_command import run_git
 from ralph_ls.store.files import PRIVATE_FILE, read_if_there, write_atomic
-from ralph_ls.store.layout import Worktree
-
-FILE_NAME = "branch.json"
-"""Name of the record in the folder of its run."""
+from ralph_ls.store.layout import RunFiles, Worktree
 
 SHOWN = 3
 """Paths that a message names."""
@@ -156,16 +153,17 @@ def branch_words(branch: WorkBranch, *, live: bool) -> str:
 def save_branch(folder: Path, branch: WorkBranch) -> None:
     """Record it with the files of its run."""
     data = json.dumps(asdict(branch), ensure_ascii=False).encode()
-    write_atomic(folder / FILE_NAME, data, mode=PRIVATE_FILE)
+    write_atomic(RunFiles(folder=folder).work_branch, data, mode=PRIVATE_FILE)
 
 
 def load_branch(folder: Path) -> WorkBranch | None:
     """The work branch of the run with this folder; None where it has none."""
-    data = read_if_there(folder / FILE_NAME)
+    path = RunFiles(folder=folder).work_branch
+    data = read_if_there(path)
     try:
         return None if data is None else WorkBranch(**json.loads(data))
     except (ValueError, TypeError) as error:
-        raise StateUnusable(f"{folder / FILE_NAME} cannot be read; remove it") from error
+        raise StateUnusable(f"{path} cannot be read; remove it") from error
 
 
 def _free_name(root: Path, name: str) -> str:

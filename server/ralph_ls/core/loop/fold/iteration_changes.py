@@ -17,7 +17,6 @@ from ralph_ls.core.loop.rules.agent_choice import session_after_iteration
 from ralph_ls.core.loop.rules.commits import next_commit_base
 from ralph_ls.core.loop.rules.gate import failing_tests_after
 from ralph_ls.core.loop.rules.receipts import receipts_after_iteration
-from ralph_ls.core.plan.specs import UNPLANNED
 from ralph_ls.protocol.config.config import Committer, OnValidateFail
 from ralph_ls.protocol.run.events import (
     AgentExited,
@@ -279,6 +278,8 @@ def shown_changes(state: RunState, event: EventBase) -> RunChanges:
         case TaskSetAside(task=task):
             return {"set_aside": (*without_task(state.set_aside, task), event)}
         case Warned(code=code):
+            from ralph_ls.core.plan.specs import UNPLANNED
+
             changes: RunChanges = {"warnings": (*state.warnings, event)[-KEPT_WARNINGS:]}
             if event.outside:
                 failed = (*state.outside_failures, event)

@@ -20,8 +20,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
-from ralph_ls.core.loop.inputs import IterationRead, RevertedChange
 from ralph_ls.core.loop.rules.quoted_text import (
     commit_line,
     commit_lines,
@@ -34,6 +34,9 @@ from ralph_ls.protocol.run.events import GuardReverted
 from ralph_ls.protocol.run.iteration_events import Forbidden
 from ralph_ls.protocol.run.state import CurrentIteration, RunState
 from ralph_ls.protocol.run.values import Baseline, Evidence, Mode
+
+if TYPE_CHECKING:
+    from ralph_ls.core.loop.inputs import IterationRead, RevertedChange
 
 
 def next_commit_base(

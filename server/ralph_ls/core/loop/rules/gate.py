@@ -27,14 +27,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
-from ralph_ls.core.loop.inputs import PlanFacts
 from ralph_ls.protocol.config.config import GateConfig, GateRule
 from ralph_ls.protocol.run.events import IterationEnded
 from ralph_ls.protocol.run.report import Promise, PromiseKind, Report
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import EndReason, PlanCountsView, TaskRef
+
+if TYPE_CHECKING:
+    from ralph_ls.core.loop.inputs import PlanFacts
 
 CONFIRMING_GATES = frozenset({GateRule.MARKER, GateRule.DUAL})
 """Gate rules under which a run is confirmed, and under which failing tests refuse a completion."""

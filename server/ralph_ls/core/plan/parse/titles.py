@@ -9,7 +9,6 @@ import hashlib
 import re
 from typing import NamedTuple
 
-from ralph_ls.core.plan.parse.state_words import is_done_word
 from ralph_ls.protocol.task_words import Priority
 
 
@@ -193,6 +192,9 @@ def _strip_strike(text: str) -> tuple[str, bool]:
     struck = text[2:closing].strip()
     if closing < 0 or not struck:
         return text, False
+    # Its patterns take long to compile, and few titles are struck out.
+    from ralph_ls.core.plan.parse.state_words import is_done_word
+
     rest = text[closing + 2 :]
     follows = rest.strip(_STRUCK_THEN)
     is_remark = follows.startswith("(") and follows.endswith(")")

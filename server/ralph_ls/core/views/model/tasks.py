@@ -8,26 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from ralph_ls.core.loop.rules.attempts import COUNTED, failed_attempts
-from ralph_ls.core.plan.formats.stories.review_cycle import AT_CAP
-from ralph_ls.core.plan.formats.stories.story_file import ParsedStories, ReviewStatus, Story
-from ralph_ls.core.plan.formats.stories.tasks import waits_for
 from ralph_ls.core.plan.model import PlanKind, Task
-from ralph_ls.core.plan.verification.criterion_checks import (
-    describe_check_failures,
-    describe_not_run,
-    verification_of,
-)
 from ralph_ls.core.plurals import count_of
 from ralph_ls.core.views.model.control_chars import escape_control_chars
-from ralph_ls.core.views.model.document_context import DocumentContext
-from ralph_ls.core.views.model.history import TaskCompletion
 from ralph_ls.core.views.model.words import SHORT_HASH, SHOWN_REASON, one_line
 from ralph_ls.protocol.run.events import CriteriaVerified, TaskSetAside
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.task_words import TaskState
+
+if TYPE_CHECKING:
+    from ralph_ls.core.plan.formats.stories.story_file import Story
+    from ralph_ls.core.views.model.document_context import DocumentContext
+    from ralph_ls.core.views.model.history import TaskCompletion
 
 
 def finished_words(done: TaskCompletion) -> str:
@@ -119,6 +114,12 @@ MAX_TAIL_LINES = 5
 
 def verification_words(event: CriteriaVerified) -> str:
     """``Verified: Log in (2 commands ended with 0)``, or the failed or unrun commands."""
+    from ralph_ls.core.plan.verification.criterion_checks import (
+        describe_check_failures,
+        describe_not_run,
+        verification_of,
+    )
+
     checks, title = verification_of(event), one_line(event.task.title, limit=SHOWN_REASON)
     if event.ok:
         return f"Verified: {title} ({count_of(len(checks.checked), 'command')} ended with 0)"
@@ -130,6 +131,8 @@ def verification_words(event: CriteriaVerified) -> str:
 
 def failed_output_tail(event: CriteriaVerified) -> list[str]:
     """Last lines of the first failed command's output."""
+    from ralph_ls.core.plan.verification.criterion_checks import verification_of
+
     failed = next(iter(verification_of(event).failed), None)
     return [] if failed is None else failed.tail.strip().splitlines()[-MAX_TAIL_LINES:]
 
@@ -143,6 +146,8 @@ def refuted_tasks(context: DocumentContext) -> Iterator[tuple[Task, CriteriaVeri
 
 
 def _has_failed(event: CriteriaVerified) -> bool:
+    from ralph_ls.core.plan.verification.criterion_checks import verification_of
+
     return bool(verification_of(event).failed)
 
 
@@ -160,6 +165,9 @@ class TaskReviews:
 
     def review(self, task: Task) -> str:
         """``waits for its review``, ``changes requested in review 1: name the key``."""
+        from ralph_ls.core.plan.formats.stories.review_cycle import AT_CAP
+        from ralph_ls.core.plan.formats.stories.story_file import ReviewStatus
+
         story = self.stories.get(task.id)
         status = None if story is None else story.status
         if story is None or status is None:
@@ -193,6 +201,9 @@ class TaskReviews:
 
 def task_reviews(context: DocumentContext) -> TaskReviews:
     """Reviews and dependencies of all tasks of a plan."""
+    from ralph_ls.core.plan.formats.stories.story_file import ParsedStories
+    from ralph_ls.core.plan.formats.stories.tasks import waits_for
+
     source = context.parsed.source
     if not isinstance(source, ParsedStories):
         return TaskReviews(are_issues=context.kind is PlanKind.BEADS)

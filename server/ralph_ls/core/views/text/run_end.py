@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 
 from ralph_ls.core.loop.profiles import profile_of
 from ralph_ls.core.loop.rules.budget import tokens_of, used_up_budgets
-from ralph_ls.core.plan.formats.registry import format_of_plan, plan_name
 from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.core.plurals import count_of, some_of
 from ralph_ls.core.prompt.template import mode_word
@@ -181,6 +180,8 @@ def _settling_step(state: RunState) -> str:
 
 def _closing(state: RunState) -> str:
     """What the user does with a finished plan in the tool that it belongs to; empty for nothing."""
+    from ralph_ls.core.plan.formats.registry import format_of_plan, plan_name
+
     known = format_of_plan(state.plan, profile_of(state.config.profile).plan_kind)
     name = shlex.quote(plan_name(state.plan, known))
     return f"check the result, then: {known.closing.format(name=name)}" if known.closing else ""

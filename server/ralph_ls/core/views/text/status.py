@@ -12,6 +12,7 @@ Progress has no percentage, as the number of iterations that a run will need is 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, tzinfo
+from typing import TYPE_CHECKING
 
 from ralph_ls.core.loop.rules.waits import BY_REVIEW_POINT, REVIEW, WAIT_SUBJECTS, parked_words
 from ralph_ls.core.views.model.tasks import attempt_words
@@ -33,10 +34,12 @@ from ralph_ls.core.views.text.summary import (
     is_estimated,
     not_done,
 )
-from ralph_ls.protocol.json_output import RunAnywhere
 from ralph_ls.protocol.run.events import IterationStarted
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.protocol.run.values import EndReason, Mode, Phase
+
+if TYPE_CHECKING:
+    from ralph_ls.protocol.json_output import RunAnywhere
 
 USAGE_LIMIT = "limit"
 """The reason of a wait for the agent's usage limit (docs/rules.md#usage-limits)."""
@@ -131,6 +134,8 @@ def run_anywhere(
     state: RunState, phase: Phase, *, workspace: str, pid: int | None, zone: tzinfo | None
 ) -> RunAnywhere:
     """A run among those of other work trees; ``pid`` is that of its engine, None without one."""
+    from ralph_ls.protocol.json_output import RunAnywhere
+
     answers = dict(status_answers(state, phase, pid=pid, zone=zone))
     needs = answers["Needs you"].removeprefix("yes").lstrip(":, ")
     return RunAnywhere(
