@@ -68,7 +68,7 @@ class RunFiles:
 
     @property
     def work_branch(self) -> Path:
-        """The branch of a run that works on one of its own; there where it has one."""
+        """The record of the branch that the run made to work on; most runs have none."""
         return self.folder / "branch.json"
 
     @property

@@ -101,7 +101,8 @@ class TestKeys:
             assert not is_cooked(seen)
             seen.type("z\x1b[A\x1b[200~S\x1b[201~q")
             seen.wait_for("this terminal runs the loop")
-            seen.type("s")
+            seen.wait_for("End the run: s after this iteration, S now?")
+            seen.type("s\r")
             seen.wait_for("▸ Stopping: ralph run")
             seen.type("S")
             assert seen.wait() == 130

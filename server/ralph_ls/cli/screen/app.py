@@ -345,9 +345,9 @@ class RalphScreen(App[ScreenEnd]):
         self.exit(ScreenEnd(end))
 
     def action_leave(self) -> None:
-        """Leave; in the terminal of the run, say how to end it."""
+        """Leave; in the terminal of the run, ask how to end it."""
         if self._interrupt is not None:
-            self.pane.keys.quit()
+            self.action_order("quit")
             return
         self.exit(ScreenEnd.LEFT)
 

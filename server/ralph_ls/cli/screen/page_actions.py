@@ -15,12 +15,19 @@ from textual.app import App
 from ralph_ls.cli.screen import reading
 from ralph_ls.cli.screen.pages import TablePage, TextPage
 from ralph_ls.cli.screen.run_pane import RunPane
-from ralph_ls.cli.show.key_actions import HELP
+from ralph_ls.cli.show.key_actions import HELP, LEAVE, LEAVE_OWN
 from ralph_ls.core.views.report.metrics_tables import RUN_HEADINGS
 from ralph_ls.core.views.screen.iterations import iteration_lines
 from ralph_ls.core.views.screen.tasks import task_page_lines
 from ralph_ls.protocol.json_output import RunMetrics
 from ralph_ls.protocol.lsp.panel import IterationRow, TaskRow
+
+HERE = {
+    "t": "go to the tasks",
+    "l": "show all that the agent of the chosen iteration printed",
+    "d": "show what the chosen iteration changed",
+}
+"""Keys that do more here than in the plain form."""
 
 MORE_KEYS = (
     ("h", "show the runs of this repository"),
@@ -137,8 +144,8 @@ class PageActions:
     def keys(self) -> None:
         """Show what every key does."""
         leaves = self._pane().keys.leave is not None
-        q = "leave; the run continues" if leaves else "say how to end or leave"
-        rows = [*HELP, ("q", q), *MORE_KEYS]
+        q = LEAVE if leaves else LEAVE_OWN
+        rows = [*({**dict(HELP), **HERE}.items()), ("q", q), *MORE_KEYS]
         lines = [Text.assemble((f"{key:5}", "bold"), does) for key, does in rows]
         self._app.push_screen(TextPage("Keys", lines))
 

@@ -71,7 +71,7 @@ class RunPane(Vertical):
         self._unfolded = False
         self._lines: tuple[TaskLine, ...] = ()
         self._rows: tuple[IterationRow, ...] = ()
-        self._drawn_narrow = False
+        self._drawn_width = 0
         self._feed: WorktreeFeed | None = None
         self._clock = SystemClock() if clock is None else clock
         self._stopped = threading.Event()
@@ -227,10 +227,10 @@ class RunPane(Vertical):
     def _draw_iterations(self) -> None:
         if self.view is None or not self.view.panel.rows:
             return
-        is_narrow = self._is_narrow
-        if (self.view.panel.rows, is_narrow) == (self._rows, self._drawn_narrow):
+        is_narrow, room = self._is_narrow, self._table.scrollable_content_region.width
+        if (self.view.panel.rows, room) == (self._rows, self._drawn_width):
             return
-        self._rows, self._drawn_narrow = self.view.panel.rows, is_narrow
+        self._rows, self._drawn_width = self.view.panel.rows, room
         at = self._table.cursor_row
         cells = [
             tuple(" ".join(cell.split()) for cell in _iteration_cells(row, is_narrow=is_narrow))
@@ -240,6 +240,9 @@ class RunPane(Vertical):
         headings = NARROW_HEADINGS if is_narrow else HEADINGS
         for heading, column in zip(headings, zip(*cells, strict=True), strict=True):
             width = min(LONGEST_CELL, max(cell_len(cell) for cell in (heading, *column)))
+            room -= width + 2 * self._table.cell_padding
+            if room < 0 and heading == headings[-1]:
+                width = max(cell_len(heading), width + room)
             self._table.add_column(heading, width=width)
         for row, shown in zip(self._rows, cells, strict=True):
             texts = [Text(cell, no_wrap=True, overflow="ellipsis") for cell in shown]

@@ -47,6 +47,10 @@ HELP = (
 )
 
 
+LEAVE = "leave; the run continues"
+LEAVE_OWN = "ask how to end the run, which is in this terminal"
+
+
 ORDERS: Mapping[str, Callable[[CommandContext, str], CommandOutcome]] = {
     "pause": lambda context, _: steering.pause(context),
     "resume": lambda context, _: steering.resume(context),
@@ -155,7 +159,7 @@ class KeyActions:
 
     def say_keys(self) -> None:
         """Print what every key does."""
-        q = "leave; the run continues" if self.leave is not None else "say how to end or leave"
+        q = LEAVE if self.leave is not None else LEAVE_OWN
         for character, does in (*HELP, ("q", q)):
             self._say(f"  {character}  {does}")
 
@@ -269,9 +273,15 @@ class KeyActions:
             self.leave()
             return
         self._say(
-            "this terminal runs the loop; press s to stop after this iteration, S to stop now; "
-            "next time ralph run --detach leaves it in the background"
+            "this terminal runs the loop; Esc lets it continue; next time ralph run --detach "
+            "leaves it in the background"
         )
+
+        def send(typed: str) -> None:
+            if typed in _ENDS:
+                self._order(_ENDS[typed])
+
+        self.prompt = LinePrompt("End the run: s after this iteration, S now?", send)
 
     def give(self, order: str, text: str) -> list[str]:
         """Give an order by its name, with its text; returns what there is to say about it."""
@@ -306,6 +316,8 @@ class KeyActions:
         if self.screen is not None:
             self.screen.print_above(text)
 
+
+_ENDS: Mapping[str, str] = {"s": "stop", "S": "stop-now"}
 
 _ACTIONS: Mapping[str, Callable[[KeyActions], None]] = {
     "p": KeyActions.pause_or_continue,

@@ -20,6 +20,7 @@ from ralph_ls.core.loop.rules.budget import tokens_of
 from ralph_ls.core.views.model.control_chars import escape_control_chars, escape_program_output
 from ralph_ls.core.views.model.tasks import attempt_words
 from ralph_ls.core.views.model.words import iteration_words, request_words, with_mode
+from ralph_ls.core.views.screen.headline import pauses_later
 from ralph_ls.core.views.text.event_lines import Weight
 from ralph_ls.core.views.text.status import deadline, left_words, wait_words
 from ralph_ls.core.views.text.summary import (
@@ -144,8 +145,7 @@ class LiveRenderer:
         table = Table.grid(padding=(0, 2), expand=False)
         table.add_column(style="dim", no_wrap=True)
         table.add_column()
-        reason = f" ({state.phase_reason})" if state.phase_reason else ""
-        table.add_row("Phase", f"{state.phase.value}{reason}, {iteration_words(state)}")
+        table.add_row("Phase", _phase(state))
         if state.until is not None and state.phase is Phase.WAITING:
             table.add_row("Waits", _wait(state, state.until, self._clock))
         elif (until := deadline(state)) is not None:
@@ -194,6 +194,13 @@ def terminal() -> Console | None:
     """Where a panel can be drawn; None where the output goes to no terminal that could."""
     console = Console(highlight=False, soft_wrap=True)
     return console if console.is_terminal and not console.is_dumb_terminal else None
+
+
+def _phase(state: RunState) -> str:
+    """The phase, the iteration, and what was ordered for its end."""
+    reason = f" ({state.phase_reason})" if state.phase_reason else ""
+    later = "; pauses after it" if pauses_later(state) else ""
+    return f"{state.phase.value}{reason}, {iteration_words(state)}{later}"
 
 
 def _wait(state: RunState, until: datetime, clock: SystemClock) -> Text:

@@ -12,6 +12,7 @@ from ralph_ls.core.views.panel.facts import running_time
 from ralph_ls.core.views.text.summary import cost_words, format_duration, is_estimated
 from ralph_ls.protocol.lsp.panel import Panel
 from ralph_ls.protocol.run.state import RunState
+from ralph_ls.protocol.run.values import Phase
 
 
 def headline(context: DocumentContext, panel: Panel, now: datetime) -> tuple[str, ...]:
@@ -22,7 +23,14 @@ def headline(context: DocumentContext, panel: Panel, now: datetime) -> tuple[str
     return (panel.headline, *_parts(context, state, panel, now))
 
 
+def pauses_later(state: RunState) -> bool:
+    """Whether a pause was ordered that begins when the iteration has ended."""
+    return state.pause_requested and state.phase is not Phase.PAUSED
+
+
 def _parts(context: DocumentContext, state: RunState, panel: Panel, now: datetime) -> Iterator[str]:
+    if pauses_later(state):
+        yield "pauses after this iteration"
     limit = f"/{panel.iterations.of}" if panel.iterations.of else ""
     yield f"iteration {panel.iterations.value}{limit}"
     if panel.tasks.of:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
 from ralph_ls.core.loop.rules.budget import is_nearly_used, tokens_of
+from ralph_ls.core.views.model.control_chars import escape_control_chars
 from ralph_ls.core.views.model.document_context import DocumentContext
 from ralph_ls.core.views.model.words import one_line
 from ralph_ls.core.views.panel.facts import running_time
@@ -117,5 +118,8 @@ def _next_reset(
         text = f"{words.lstrip(': ')}, {left} left"
         yield MeterLine(heading="Waits", words=text, tone=Tone.WARNING)
     elif (until := deadline(state)) is not None:
-        text = f"{left_words(until, now)} left, until {clock_words(until, since=now, zone=zone)}"
+        agent = None if state.current is None else state.current.agent
+        who = "" if agent is None else f"{escape_control_chars(agent.agent)}, "
+        at = clock_words(until, since=now, zone=zone)
+        text = f"{who}{left_words(until, now)} left, until {at}"
         yield MeterLine(heading="Agent", words=text)

@@ -44,6 +44,7 @@ from tests.unit.core.views.document_contexts import (
     shows,
     started,
 )
+from tests.unit.core.views.panel_states import PAUSE
 from tests.unit.core.views.run_situations import PARKED_ASKING, PARKED_OPEN, WORKS
 
 
@@ -181,7 +182,9 @@ class TestMeters:
 
     def test_an_agent_has_a_deadline_while_its_engine_lives(self) -> None:
         events = (started(), begins(3, CHOOSE), phase(Phase.RUNNING), AGENT)
-        assert meters(*events, now=4)["Agent"].words.endswith("UTC")
+        words = meters(*events, now=4)["Agent"].words
+        assert words.startswith("command, ")
+        assert words.endswith("UTC")
         assert "Agent" not in meters(*events, pid=None)
 
     @pytest.mark.parametrize(
@@ -264,6 +267,10 @@ class TestHeadline:
         assert heading(*WORKS) == "Running · iteration 3/20 · 1/6 tasks · 2m 0s"
         asks = heading(*PARKED_ASKING, shows(3), reports(3))
         assert asks.startswith("Waiting for your answer · iteration 3/20")
+
+    def test_it_says_that_the_run_pauses_after_the_iteration(self) -> None:
+        assert " · pauses after this iteration · iteration 3/20" in heading(*WORKS, PAUSE)
+        assert "pauses" not in heading(*WORKS, PAUSE, phase(Phase.PAUSED))
 
     def test_it_names_another_agent_cost_and_branch(self) -> None:
         begun = started(max_iterations=None).model_copy(update={"branch": "work"})
