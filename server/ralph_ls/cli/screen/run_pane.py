@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -238,11 +238,8 @@ class RunPane(Vertical):
         ]
         self._table.clear(columns=True)
         headings = NARROW_HEADINGS if is_narrow else HEADINGS
-        for heading, column in zip(headings, zip(*cells, strict=True), strict=True):
-            width = min(LONGEST_CELL, max(cell_len(cell) for cell in (heading, *column)))
-            room -= width + 2 * self._table.cell_padding
-            if room < 0 and heading == headings[-1]:
-                width = max(cell_len(heading), width + room)
+        widths = _column_widths([headings, *cells], room, padding=2 * self._table.cell_padding)
+        for heading, width in zip(headings, widths, strict=True):
             self._table.add_column(heading, width=width)
         for row, shown in zip(self._rows, cells, strict=True):
             texts = [Text(cell, no_wrap=True, overflow="ellipsis") for cell in shown]
@@ -254,6 +251,15 @@ class RunPane(Vertical):
 
 def _iteration_cells(row: IterationRow, *, is_narrow: bool) -> tuple[str, ...]:
     return narrow_cells(row, TONE_MARKS[outcome_tone(row)]) if is_narrow else iteration_cells(row)
+
+
+def _column_widths(rows: Sequence[Sequence[str]], room: int, *, padding: int) -> list[int]:
+    """As wide as their cells, but the last no wider than there is room, and than its heading."""
+    *widths, last = (
+        min(LONGEST_CELL, max(map(cell_len, column))) for column in zip(*rows, strict=True)
+    )
+    left = room - sum(width + padding for width in widths) - padding
+    return [*widths, min(last, max(left, cell_len(rows[0][-1])))]
 
 
 def _task_text(line: TaskLine, width: int) -> Text:
