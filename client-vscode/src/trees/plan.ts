@@ -47,10 +47,12 @@ function groupNode(
   const left = children.filter(({ task }) => task.state !== "done");
   const done = finished.length;
   const id = unique(ids, `${folder.uri}#group:${name}`);
+  const isFolded = left.length === 0;
   return {
     kind: "group",
-    id,
-    isFolded: left.length === 0,
+    // VS Code keeps open what was open, by its id: one that is finished is another, and closed.
+    id: isFolded ? `${id}#finished` : id,
+    isFolded,
     label: name,
     description: `${done}/${children.length}`,
     tooltip: t("{0}: {1} of {2} done", name, done, children.length),

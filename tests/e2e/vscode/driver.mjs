@@ -6,6 +6,8 @@
  * must never know what the loop under test should do: that is for the chapters.
  */
 
+import fs from "node:fs";
+import { createRequire } from "node:module";
 import path from "node:path";
 
 import { openBrowser } from "./browser.mjs";
@@ -47,6 +49,8 @@ export class Editor {
         const { browser, page } = await openBrowser(driverModules, chromium);
         const editor = new Editor(page, pictures);
         editor.browser = browser;
+        const require = createRequire(path.join(driverModules, "index.js"));
+        editor.axe = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
         return editor;
     }
 
@@ -431,6 +435,16 @@ export class Editor {
             }
             await locator.evaluate(() => new Promise(requestAnimationFrame));
         }
+    }
+
+    /** What keeps a person who cannot see well from using our view, as axe knows it. */
+    async violations() {
+        const frame = await (await this.webview.locator("body").elementHandle()).ownerFrame();
+        await frame.evaluate(this.axe);
+        const { violations } = await frame.evaluate(() =>
+            globalThis.axe.run(document.body, { runOnly: ["wcag2a", "wcag2aa", "wcag21aa"] }),
+        );
+        return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join()}`);
     }
 
     /** Begin to watch; the epochs in milliseconds at which lens and badge first have these words. */

@@ -17,6 +17,7 @@ export const steps = [
             server.set("workbench.colorTheme", theme);
             await editor.themed(kind);
             await editor.reads(editor.webview.locator(".count"), "6 / 20");
+            assert.deepEqual(await editor.violations(), []);
             await editor.picture(`20-${theme.toLowerCase().replaceAll(" ", "-")}`);
         },
     ]),

@@ -131,6 +131,7 @@ export const steps = [
             assert.equal(await editor.thread.count(), 0, "the thread is not folded");
             await editor.picture("12-question");
             assert.deepEqual(await editor.webview.locator("[hidden]").evaluateAll(drawn), []);
+            assert.deepEqual(await editor.violations(), []);
             // As at 200 %: half the room for everything, and the way to answer is still in sight.
             await editor.page.setViewportSize({ width: 700, height: 450 });
             const answer = editor.webview.locator(".card .button.primary");

@@ -206,6 +206,8 @@ export const steps = [
             await looks(world, "newcomer-9-demo-asks");
             await ask.locator("button", { hasText: "Amount due" }).click();
             await editor.reads(editor.webview.locator(".headline"), /complete/i);
+            const finished = editor.rows("Plan").filter({ hasText: "Rounding" });
+            await finished.waitFor({ state: "detached" });
             await editor.picture("newcomer-9-demo-complete");
             assert.deepEqual(await newcomer.redCards(), []);
             await editor.page.close();
