@@ -486,24 +486,13 @@ export class Editor {
         return this.page.locator(`${AT.setting}[data-key="${id}"] input`);
     }
 
-    /** What stands in the output channel that a command shows; the editor writes no file of it. */
-    async output(title, words = "") {
-        await this.press("Escape");
-        await this.command(title);
-        const view = this.page.locator(AT.output).first();
-        await view
-            .filter({ hasText: words })
-            .locator(".view-line")
-            .first()
-            .waitFor({ timeout: 30_000 });
-        return (await view.locator(".view-line").allInnerTexts()).join("\n");
-    }
-
     async picture(name) {
         const file = path.join(this.pictures, `${name}.png`);
         // What lies under the pointer would be drawn in another way, or with words over it.
         await this.page.mouse.move(900, 780);
-        await this.page.locator(AT.workbenchHover).waitFor({ state: "detached" });
+        // A busy window may leave a hover where it is; that is no reason to have no picture.
+        const hover = this.page.locator(AT.workbenchHover);
+        await isDone(() => hover.waitFor({ state: "detached", timeout: GLANCE }));
         await this.page.screenshot({ path: file });
         return file;
     }

@@ -37,7 +37,6 @@ export const AT = {
     threadButton: `${THREAD} .monaco-button`,
     webview: "iframe.webview.ready",
     webviewPage: "iframe#active-frame",
-    output: ".output-view-container, .output-view",
     sourceControl: ".sidebar .scm-view",
     settingsSearch: ".settings-editor .suggest-input-container",
     setting: ".settings-editor .setting-item-contents",

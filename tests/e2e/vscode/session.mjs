@@ -74,8 +74,6 @@ async function keepTraces(name) {
     const into = path.join(known.output, `failed-${name}`);
     fs.mkdirSync(into, { recursive: true });
     await editor?.picture(`failed-${name}/screen`).catch(() => {});
-    const said = await editor?.output("Ralph: Show Output").catch(String);
-    fs.writeFileSync(path.join(into, "extension.log"), said ?? "");
     fs.writeFileSync(path.join(into, "logs.txt"), server.logs());
     fs.writeFileSync(path.join(into, "complaints.txt"), editor?.complaints.join("\n") ?? "");
     const events = allEvents(known.stateFolder).map((event) => `${JSON.stringify(event)}\n`);

@@ -57,11 +57,6 @@ exports.tests = [
             }
             const isIn = () => WRITTEN.every(([, , line]) => lines().includes(line));
             await recorder.until(isIn, "what was set");
-            for (const [name] of WRITTEN) {
-                await loop.update(name, undefined, Workspace);
-            }
-            const isOut = () => !WRITTEN.some(([, , line]) => lines().includes(line));
-            await recorder.until(isOut, "what was there without");
             fs.writeFileSync(file, before);
         },
     ],

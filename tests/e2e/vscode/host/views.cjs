@@ -45,13 +45,13 @@ exports.tests = [
         },
     ],
     [
-        "what did not change keeps its row: once there is a plan, it is never drawn whole",
+        "what did not change keeps its row: the tree is drawn whole as its one heading is finished",
         ({ recorder }) => {
             const { refreshes } = recorder.trees.get("ralphLoop.plan");
             const first = refreshes.findIndex(({ changed }) => changed !== undefined);
             assert.ok(first >= 0, "no row was ever drawn alone");
             const whole = refreshes.slice(first).filter(({ changed }) => changed === undefined);
-            assert.deepEqual(whole, []);
+            assert.ok(whole.length <= 1, JSON.stringify(whole));
         },
     ],
     [
