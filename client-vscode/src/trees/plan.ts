@@ -46,12 +46,12 @@ function groupNode(
   const finished = children.filter(({ task }) => task.state === "done");
   const left = children.filter(({ task }) => task.state !== "done");
   const done = finished.length;
-  const id = unique(ids, `${folder.uri}#group:${name}`);
   const isFolded = left.length === 0;
+  // VS Code keeps open what was open, by its id: one that is finished is another, and closed.
+  const id = unique(ids, `${folder.uri}#group:${name}${isFolded ? "#finished" : ""}`);
   return {
     kind: "group",
-    // VS Code keeps open what was open, by its id: one that is finished is another, and closed.
-    id: isFolded ? `${id}#finished` : id,
+    id,
     isFolded,
     label: name,
     description: `${done}/${children.length}`,
