@@ -84,7 +84,12 @@ export function draw(
     [
       "feed",
       feed.length > 0,
-      () => section(root, "feed", t("Agent output"), "ol"),
+      () => {
+        const made = section(root, "feed", t("Agent output"), "ol");
+        // It scrolls by itself, so the keyboard has to get there.
+        last(made).tabIndex = 0;
+        return made;
+      },
       (element) => {
         drawLines(last(element), feed);
       },
