@@ -337,7 +337,7 @@ class TestTrust:
         assert reading == {
             *("ralph/changes", "ralph/fileAt", "ralph/state", "ralph/subscribe"),
             *("ralph/unsubscribe", "ralph/setupChoices", "ralph/validateSetup"),
-            *("ralph/claims", "ralph/demo", "ralph/dashboard"),
+            *("ralph/claims", "ralph/demo", "ralph/dashboard", "ralph/plans"),
             *("ralph/event", "ralph/output", "ralph/messages", "ralph/view"),
         }
 
