@@ -112,10 +112,12 @@ describe("the plan", () => {
     assert.equal(new Set(spoken).size, states.length + 2);
   });
 
-  test("a heading whose last task is done is another row: VS Code would leave it open", () => {
-    const [before] = planNodes(withTasks(task({ id: "a" })));
-    const [after] = planNodes(withTasks(task({ id: "a", state: "done" })));
-    assert.notEqual(after?.id, before?.id);
+  test("a heading whose last task is done is another row with others in it, and folded", () => {
+    const before = planNodes(withTasks(task({ id: "a" }), task({ id: "b" })));
+    const done = { state: "done" } as const;
+    const after = planNodes(withTasks(task({ id: "a", ...done }), task({ id: "b", ...done })));
+    const both = [...byId(before).keys()].filter((id) => byId(after).has(id));
+    assert.deepEqual(both, []);
   });
 
   test("what is done is folded: within its heading, or with it where all of it is", () => {

@@ -24,8 +24,11 @@ export function planNodes(folder: FolderSnapshot | undefined): readonly Node[] {
     }
   }
   return groups.flatMap<Node>(({ name, tasks }) => {
-    const children = tasks.map((task) => taskNode(folder, rows, task, ids));
-    return name === "" ? children : [groupNode(folder, name, children, ids)];
+    // VS Code keeps open what was open, by its id: a heading that is finished is another row, and
+    // folded, with other rows in it, for a row that moves into a folded one is drawn for ever.
+    const end = name !== "" && tasks.every(({ state }) => state === "done") ? "#finished" : "";
+    const children = tasks.map((task) => taskNode(folder, rows, task, ids, end));
+    return name === "" ? children : [groupNode(folder, name, children, ids, end)];
   });
 }
 
@@ -42,17 +45,16 @@ function groupNode(
   name: string,
   children: readonly TaskNode[],
   ids: Set<string>,
+  end: string,
 ): GroupNode {
   const finished = children.filter(({ task }) => task.state === "done");
   const left = children.filter(({ task }) => task.state !== "done");
   const done = finished.length;
-  const isFolded = left.length === 0;
-  // VS Code keeps open what was open, by its id: one that is finished is another, and closed.
-  const id = unique(ids, `${folder.uri}#group:${name}${isFolded ? "#finished" : ""}`);
+  const id = unique(ids, `${folder.uri}#group:${name}${end}`);
   return {
     kind: "group",
     id,
-    isFolded,
+    isFolded: left.length === 0,
     label: name,
     description: `${done}/${children.length}`,
     tooltip: t("{0}: {1} of {2} done", name, done, children.length),
@@ -86,6 +88,7 @@ function taskNode(
   plan: PlanRows,
   task: TaskRow,
   ids: Set<string>,
+  end: string,
 ): TaskNode {
   const context = [
     "task",
@@ -98,7 +101,7 @@ function taskNode(
   const parts = [task.title, stateWords(task), priorityWords(task), task.words];
   return {
     kind: "task",
-    id: unique(ids, `${folder.uri}#task:${task.id}`),
+    id: unique(ids, `${folder.uri}#task:${task.id}${end}`),
     label: task.title,
     description: shortWords(task),
     tooltip: [
