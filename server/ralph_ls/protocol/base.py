@@ -46,6 +46,7 @@ class WireModel(BaseModel):
         populate_by_name=True,
         ser_json_inf_nan="null",
         # Few processes need every model: each is built when it is first used, in whatever thread.
+        # So a default that is a model is made by ``model_construct``, which does not use it yet.
         defer_build=True,
     )
 

@@ -58,7 +58,7 @@ class DashboardRange(WireModel):
     days: int | None = None
     """The length of the range; None: all time."""
     since: Timestamp | None = None
-    totals: TotalMetrics = TotalMetrics()
+    totals: TotalMetrics = TotalMetrics.model_construct()
     per_day: tuple[FigureGroup, ...] = ()
     """By the day on which iterations ended, in the time zone of the machine."""
     agents: tuple[FigureGroup, ...] = ()
@@ -123,7 +123,7 @@ class DashboardFolder(WireModel):
     """Why that run stopped; None while it continues."""
     runs: tuple[DashboardRun, ...] = ()
     """Oldest first."""
-    iterations: IterationColumns = IterationColumns()
+    iterations: IterationColumns = IterationColumns.model_construct()
 
 
 class Dashboard(WireModel):

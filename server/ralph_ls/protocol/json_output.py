@@ -219,7 +219,7 @@ class Statistics(WireModel):
     workspace: str
     runs: tuple[RunMetrics, ...] = ()
     """Oldest first."""
-    totals: TotalMetrics = TotalMetrics()
+    totals: TotalMetrics = TotalMetrics.model_construct()
 
 
 class FileDiffStat(FileChange):

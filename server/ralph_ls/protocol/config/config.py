@@ -416,14 +416,14 @@ class Config(StrictWireModel):
     """Pause between two iterations."""
     limit_wait: Duration = 300.0
     """How long to wait at the agent's usage limit, if it does not report when that resets."""
-    retry: RetryConfig = RetryConfig()
+    retry: RetryConfig = RetryConfig.model_construct()
     context_window: int | None = Field(default=None, ge=1)
     """Context window of the agent's model in tokens, for the notices at 50, 70 and 90 %, if the
     agent does not report it. Unset: what is known of the model, else 200000."""
     prices: dict[str, PriceConfig] = Field(default_factory=dict)
     """Prices of models whose agents report no cost, by model. A name matches every model that
     begins with it; ``*`` matches any text and ``?`` any character."""
-    timeouts: TimeoutsConfig = TimeoutsConfig()
+    timeouts: TimeoutsConfig = TimeoutsConfig.model_construct()
     on_timeout: OnTimeout = OnTimeout.CONTINUE
     on_blocked: OnBlocked = OnBlocked.OPEN
     on_halt: OnHalt | None = None
@@ -448,9 +448,9 @@ class Config(StrictWireModel):
     """Repairs in a row after which a run with ``on_validate_fail = "repair"`` ends."""
     verify: bool = False
     """Whether the commands in the criteria of a finished task are run, if they are approved."""
-    logs: LogsConfig = LogsConfig()
+    logs: LogsConfig = LogsConfig.model_construct()
     state: StateConfig = Field(
-        default=StateConfig(), exclude_if=lambda limits: limits == StateConfig()
+        default=StateConfig.model_construct(), exclude_if=lambda limits: limits == StateConfig()
     )
     commits: Committer = Committer.AGENT
     push: bool = False
@@ -461,26 +461,28 @@ class Config(StrictWireModel):
     commit_receipt: bool = False
     """Whether the loop's commit of a finished task has a trailer ``Ralph-Receipt`` with the
     iterations, time, tokens and cost of the task."""
-    breaker: BreakerConfig = BreakerConfig()
-    progress: ProgressConfig = ProgressConfig()
-    gate: GateConfig = GateConfig()
-    promise: PromiseConfig = PromiseConfig()
-    attempts: AttemptsConfig = AttemptsConfig()
-    session: SessionConfig = SessionConfig()
-    review_points: ReviewPointsConfig = ReviewPointsConfig()
-    guard: GuardConfig = GuardConfig()
-    paths: PathsConfig = PathsConfig()
-    issue: IssueConfig = IssueConfig()
+    breaker: BreakerConfig = BreakerConfig.model_construct()
+    progress: ProgressConfig = ProgressConfig.model_construct()
+    gate: GateConfig = GateConfig.model_construct()
+    promise: PromiseConfig = PromiseConfig.model_construct()
+    attempts: AttemptsConfig = AttemptsConfig.model_construct()
+    session: SessionConfig = SessionConfig.model_construct()
+    review_points: ReviewPointsConfig = ReviewPointsConfig.model_construct()
+    guard: GuardConfig = GuardConfig.model_construct()
+    paths: PathsConfig = PathsConfig.model_construct()
+    issue: IssueConfig = IssueConfig.model_construct()
     notify: NotifyConfig = Field(
-        default=NotifyConfig(), exclude_if=lambda notify: notify == NotifyConfig()
+        default=NotifyConfig.model_construct(), exclude_if=lambda notify: notify == NotifyConfig()
     )
     on_pr_ready: tuple[str, ...] = ()
     """Program and arguments to run when a run is complete and the agent reports PR_READY."""
-    env: EnvConfig = EnvConfig()
-    models: ModelsConfig = ModelsConfig()
-    sandbox: SandboxConfig = SandboxConfig()
-    beads: BeadsConfig = BeadsConfig()
-    plan: PlanConfig = Field(default=PlanConfig(), exclude_if=lambda plan: plan == PlanConfig())
+    env: EnvConfig = EnvConfig.model_construct()
+    models: ModelsConfig = ModelsConfig.model_construct()
+    sandbox: SandboxConfig = SandboxConfig.model_construct()
+    beads: BeadsConfig = BeadsConfig.model_construct()
+    plan: PlanConfig = Field(
+        default=PlanConfig.model_construct(), exclude_if=lambda plan: plan == PlanConfig()
+    )
 
     @model_validator(mode="before")
     @classmethod

@@ -138,7 +138,7 @@ class NotifyConfig(StrictWireModel):
     github: bool = False
     """Whether questions, blockers and ends are posted as comments to the issue that the run works
     on."""
-    events: NotifyEventsConfig = NotifyEventsConfig()
+    events: NotifyEventsConfig = NotifyEventsConfig.model_construct()
     quiet: Annotated[str, AfterValidator(_names_quiet_hours)] = ""
     """Hours of your local time in which nothing is sent, such as ``22:00-07:00``. What is held is
     sent afterwards, if the run is still live."""

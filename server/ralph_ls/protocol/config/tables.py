@@ -196,7 +196,7 @@ class GithubQueueConfig(StrictWireModel):
 class PlanConfig(StrictWireModel):
     """Plans that are stored elsewhere."""
 
-    github: GithubQueueConfig = GithubQueueConfig()
+    github: GithubQueueConfig = GithubQueueConfig.model_construct()
 
 
 ModelName = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^-\s]\S*$")]
@@ -253,8 +253,8 @@ class ModelsConfig(StrictWireModel):
     """For every iteration, before all rules below; the same as ``--model``."""
     tag: dict[str, Chosen] = Field(default_factory=dict)
     """By a tag of the task: ``[simple]`` or ``#simple`` in the plan, a label or type in ``bd``."""
-    mode: ModelsByMode = ModelsByMode()
-    priority: ModelsByPriority = ModelsByPriority()
+    mode: ModelsByMode = ModelsByMode.model_construct()
+    priority: ModelsByPriority = ModelsByPriority.model_construct()
 
     def others(self) -> tuple[ModelChoice, ...]:
         """Every rule but ``every``, in the order of its table."""

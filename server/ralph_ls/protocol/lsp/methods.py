@@ -247,7 +247,7 @@ class StateResult(WireModel):
     """In the order in which they are shown; one without an answer is left out."""
     panel: Panel | None = None
     """All of it in words, ready to be drawn."""
-    plan: PlanRows = PlanRows()
+    plan: PlanRows = PlanRows.model_construct()
     journal: str | None = None
     """Path of the run's journal."""
 

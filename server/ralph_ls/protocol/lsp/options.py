@@ -52,7 +52,7 @@ class EditorOptions(WireModel):
     """The workspace is not trusted: show what is there, start and change nothing."""
     progress: bool = True
     """Whether a run is shown as work-done progress, where the client can."""
-    lens: LensOptions = LensOptions()
-    inlay_hints: InlayHintOptions = InlayHintOptions()
+    lens: LensOptions = LensOptions.model_construct()
+    inlay_hints: InlayHintOptions = InlayHintOptions.model_construct()
     plan_files: tuple[str, ...] = ()
     """Additional plan files, as paths or globs relative to the work tree."""

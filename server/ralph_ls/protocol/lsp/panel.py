@@ -236,8 +236,8 @@ class Panel(WireModel):
     is gone waits for the user."""
     live: bool = False
     breaker: BreakerState = BreakerState.CLOSED
-    iterations: Meter = Meter(value=0)
-    tasks: Meter = Meter(value=0)
+    iterations: Meter = Meter.model_construct(value=0)
+    tasks: Meter = Meter.model_construct(value=0)
     """Required tasks that are done, of all that are required."""
     seconds: float = 0.0
     """Running time when this was made; it advances by itself while ``ticking``."""

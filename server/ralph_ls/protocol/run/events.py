@@ -174,7 +174,7 @@ class RunStarted(EventBase):
     config: Config
     overrides: dict[str, Any] = Field(default_factory=dict)
     """Dotted snake_case key to value: what flags set; a resumed run keeps them."""
-    counts: PlanCountsView = PlanCountsView()
+    counts: PlanCountsView = PlanCountsView.model_construct()
     """The plan at the start."""
     choices: RunChoices | None = None
     """Who chose what; None: written by an engine that did not record it."""
@@ -194,7 +194,7 @@ class RunResumed(EventBase):
     head: str | None = None
     config: Config
     overrides: dict[str, Any] = Field(default_factory=dict)
-    counts: PlanCountsView = PlanCountsView()
+    counts: PlanCountsView = PlanCountsView.model_construct()
     orphans_ended: int = 0
     """Processes of a killed engine's agent that this start ended."""
     users: tuple[str, ...] | None = None

@@ -77,7 +77,7 @@ class IterationStarted(IterationEvent):
     task: TaskRef | None = None
     confirming: bool = False
     """No required task is open: this one only confirms that."""
-    counts: PlanCountsView = PlanCountsView()
+    counts: PlanCountsView = PlanCountsView.model_construct()
     baseline: Baseline
     attempts: dict[str, int] | None = None
     """Failed attempts so far, by task id, where others than this run have changed them."""
@@ -372,7 +372,7 @@ class IterationEnded(IterationEvent):
     crashes: int = 0
     """Iterations in a row in which the agent failed without a result."""
     recommendation: str = ""
-    counts: PlanCountsView = PlanCountsView()
+    counts: PlanCountsView = PlanCountsView.model_construct()
     usage: Usage | None = None
     """The usage of all agents of this iteration, as far as they report it."""
     failure: AgentFailure | None = None

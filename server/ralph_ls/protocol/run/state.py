@@ -243,7 +243,7 @@ class RunState(WireModel):
     request: RequestView | None = None
     pid: int = 0
     branch: str | None = None
-    config: Config = Config()
+    config: Config = Config.model_construct()
     overrides: dict[str, object] = Field(default_factory=dict)
     choices: RunChoices | None = None
     phase: Phase = Phase.STARTING
@@ -279,8 +279,8 @@ class RunState(WireModel):
     evidence: Evidence | None = None
     evidence_iteration: int = 0
     evidence_start: int = 0
-    counts: PlanCountsView = PlanCountsView()
-    breaker: Breaker = Breaker()
+    counts: PlanCountsView = PlanCountsView.model_construct()
+    breaker: Breaker = Breaker.model_construct()
     stuck_count: int = 0
     stuck_iterations: int = 0
     """All iterations without a commit so far, for the summary; a confirmation needs none."""
@@ -305,7 +305,7 @@ class RunState(WireModel):
     """The last one, where the run continued with it; None where it was content since."""
     history: tuple[IterationFacts, ...] = ()
     """The last five iterations."""
-    totals: RunTotals = RunTotals()
+    totals: RunTotals = RunTotals.model_construct()
     set_aside: tuple[TaskSetAside, ...] = ()
     """The tasks that were set aside, and neither tried nor reset since."""
     receipts: dict[str, TaskReceipt] = Field(default_factory=dict)
