@@ -18,6 +18,7 @@ from ralph_ls.protocol.json_output import (
     Statistics,
 )
 from ralph_ls.protocol.lsp.row_methods import RollbackResult
+from ralph_ls.protocol.lsp.setup import PlansResult
 from ralph_ls.protocol.verb_output import (
     Approvals,
     Archived,
@@ -25,7 +26,6 @@ from ralph_ls.protocol.verb_output import (
     DetachedRun,
     HookSetup,
     ImportedSetup,
-    PlansHere,
     PlanTasks,
     PromptOutput,
     Pruned,
@@ -66,7 +66,7 @@ OUTPUTS: Mapping[str, Output] = {
     "run-dry-run": Output("ralph run --dry-run --json", RunPreview, has_null=True),
     "rollback": Output("ralph rollback --json", RollbackResult),
     "plan": Output("ralph plan --json", PlanTasks, has_null=True),
-    "plan-all": Output("ralph plan --all --json", PlansHere, has_null=True),
+    "plan-all": Output("ralph plan --all --json", PlansResult, has_null=True),
     "prompt": Output("ralph prompt --json", PromptOutput, has_null=True),
     "archive": Output("ralph archive --json", Archived, has_null=True),
     "init": Output("ralph init --json", SetupDone, has_null=True),

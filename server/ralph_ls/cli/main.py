@@ -179,8 +179,10 @@ def _complete(arguments: list[str]) -> None:
 
 
 def _where_help_is(arguments: list[str]) -> str:
+    from ralph_ls.store.run.launch import HELP_HINT
+
     verb = arguments[0] if arguments else ""
-    return f"Try: ralph {verb} --help" if verb in VERBS else "Try: ralph --help"
+    return f"{HELP_HINT}{verb} --help" if verb in VERBS else f"{HELP_HINT}--help"
 
 
 def _open_missing_streams() -> None:

@@ -19,6 +19,10 @@ class TaskState(StrEnum):
     SKIPPED = "skipped"
 
 
+SETTLED_STATES = frozenset({TaskState.DONE, TaskState.SKIPPED})
+"""In which nothing is left to do."""
+
+
 class Priority(StrEnum):
     """A task's priority: high (P0), standard (P1) or nice to have (P2); docs/rules.md#plans."""
 

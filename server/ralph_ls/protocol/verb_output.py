@@ -61,26 +61,6 @@ class PlanTasks(WireModel):
     problems: tuple[PlanProblem, ...] = ()
 
 
-class PlanHere(WireModel):
-    """One plan of the repository."""
-
-    name: str
-    path: str
-    format: str
-    title: str
-    """Of the format."""
-    done: int
-    total: int
-    chosen: bool
-    """``ralph run`` takes it."""
-
-
-class PlansHere(WireModel):
-    """What ``ralph plan --all --json`` prints."""
-
-    plans: tuple[PlanHere, ...] = ()
-
-
 class SettingValue(WireModel):
     """What ``ralph config get KEY --json`` prints: one setting, without secrets."""
 

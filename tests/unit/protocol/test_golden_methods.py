@@ -43,7 +43,7 @@ ON_ITS_OWN: tuple[Model, ...] = (
 """Models whose fields are shown in separate files, or in those of the journal."""
 
 SHOWN_ELSEWHERE = {("methods/state.result", "redundant")}
-"""Only the answers of a panel repeat what it shows, and a panel has files of its own."""
+"""Fields without a golden file here: ``redundant`` is only set on answers that a panel repeats."""
 
 ROOTS: dict[str, type[BaseModel]] = {
     "panel": Panel,

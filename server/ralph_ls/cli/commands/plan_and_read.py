@@ -32,7 +32,7 @@ from ralph_ls.core.loop.rules.retention import pruned_words
 from ralph_ls.core.plan.formats.dispatch import check_plan, parse_plan, waiting_tasks
 from ralph_ls.core.plan.formats.github.format import MIRROR, QUEUE
 from ralph_ls.core.plan.formats.registry import format_of_file
-from ralph_ls.core.plan.formats.stories.story_file import read_stories
+from ralph_ls.core.plan.formats.stories.story_file import ParsedStories
 from ralph_ls.core.plan.formats.stories.tasks import choose_story
 from ralph_ls.core.plan.lint.checks import plan_problems
 from ralph_ls.core.plan.model import ParsedPlan, PlanKind, Task
@@ -335,8 +335,8 @@ def _summary(parsed: ParsedPlan, text: str, kind: PlanKind, config: Config) -> s
 
 def _next_task(parsed: ParsedPlan, text: str, kind: PlanKind, config: Config) -> Task | None:
     """The task of the next iteration; among stories their cycle of reviews decides."""
-    if kind is PlanKind.STORIES:
-        story = choose_story(read_stories(text).stories, skip_review=config.skip_review).story
+    if isinstance(parsed.source, ParsedStories):
+        story = choose_story(parsed.source.stories, skip_review=config.skip_review).story
         return None if story is None else parsed.plan.find(story.id)
     found = waiting_tasks(parsed, text, kind) or {}
     waiting = {task_id: tuple(one.id for one in tasks) for task_id, tasks in found.items()}

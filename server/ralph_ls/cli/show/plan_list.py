@@ -13,7 +13,7 @@ from ralph_ls.core.plan.formats.github.format import MIRROR
 from ralph_ls.core.plan.formats.registry import FORMATS
 from ralph_ls.core.plan.model import PlanKind
 from ralph_ls.protocol.errors import PlanMissing, RalphError
-from ralph_ls.protocol.verb_output import PlanHere, PlansHere
+from ralph_ls.protocol.lsp.setup import FoundPlan, PlansResult
 from ralph_ls.store.project.config_file import load_settings
 from ralph_ls.store.project.detection import DetectedPlan, detect_plans
 from ralph_ls.store.project.plan_choice import progress_of
@@ -32,7 +32,7 @@ def list_plans(*, as_json: bool) -> None:
     rows = [(one, *progress_of(root, one)) for one in found]
     if as_json:
         plans = tuple(_row(*row, is_chosen=row[0].path == chosen) for row in rows)
-        emit_document(PlansHere(plans=plans))
+        emit_document(PlansResult(plans=plans))
         return
     width = max(len(one.name) for one in found)
     for one, done, total in rows:
@@ -72,8 +72,8 @@ def _chosen(place: CommandWorktree) -> str:
         return ""
 
 
-def _row(one: DetectedPlan, done: int, total: int, *, is_chosen: bool) -> PlanHere:
-    return PlanHere(
+def _row(one: DetectedPlan, done: int, total: int, *, is_chosen: bool) -> FoundPlan:
+    return FoundPlan(
         name=one.name,
         path=one.path,
         format=one.kind.value,

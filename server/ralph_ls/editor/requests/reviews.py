@@ -8,9 +8,9 @@ does the same (docs/rules.md#trust). What runs is ``ralph allow`` and ``ralph ro
 from __future__ import annotations
 
 import hashlib
-import json
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ralph_ls.core.plurals import count_of
 from ralph_ls.core.views.model.control_chars import escape_nonprintable
@@ -20,6 +20,7 @@ from ralph_ls.editor.worktree.reviews import ReviewedRollback
 from ralph_ls.protocol.errors import NotAllowed
 from ralph_ls.protocol.lsp.methods import ReplyResult
 from ralph_ls.protocol.lsp.row_methods import RollbackParams, RollbackResult
+from ralph_ls.protocol.verb_output import Approvals, ApprovedClaim
 from ralph_ls.store.external.git_objects import diff_between
 from ralph_ls.store.run.launch import parse_refusal, run_to_end
 
@@ -120,10 +121,9 @@ async def require_reviewed(workspaces: Workspaces, params: RollbackParams, sha25
 async def approval_text(workspaces: Workspaces, view: WorkspaceView) -> tuple[str, str | None]:
     """All that would run, and its hash; None where nothing waits for approval."""
     found = await run_allow(workspaces, view)
-    missing = [one for one in found["claims"] if not one["allowed"]]
-    if not missing:
+    if all(one.allowed for one in found.claims):
         return f"Nothing in {view.root} waits for your approval.\n", None
-    text, sha256 = "\n".join([*_claim_lines(found["claims"]), ""]), str(found["sha256"])
+    text, sha256 = "\n".join([*_claim_lines(found.claims), ""]), found.sha256
     if len(text) > MOST_SHOWN:
         return f"{limited(text)}It is too long for an editor; type there: ralph allow\n", None
     return text, sha256
@@ -142,7 +142,9 @@ async def allow(workspaces: Workspaces, view: WorkspaceView, sha256: str) -> Rep
     return ReplyResult(accepted=True, code="accepted", text=text)
 
 
-async def run_allow(workspaces: Workspaces, view: WorkspaceView, shown: str | None = None) -> Any:
+async def run_allow(
+    workspaces: Workspaces, view: WorkspaceView, shown: str | None = None
+) -> Approvals:
     """What ``ralph allow --json`` prints; ``shown`` approves what has this hash.
 
     Giving up waiting does not end it, so that an approval is complete or was never begun.
@@ -152,19 +154,19 @@ async def run_allow(workspaces: Workspaces, view: WorkspaceView, shown: str | No
     run_it = partial(run_to_end, order, cwd=view.root, environment=workspaces.environment)
     ran = await run_in_thread(run_it, name="approval")
     if ran.exit_code == 0:
-        return json.loads(ran.out)
+        return Approvals.model_validate_json(ran.out)
     failed = f"ralph allow ended with {ran.exit_code}: {ran.error.removeprefix('ralph: ')}"
     raise parse_refusal(ran.error) or NotAllowed(failed)
 
 
-def _claim_lines(claims: list[dict[str, Any]]) -> list[str]:
+def _claim_lines(claims: Sequence[ApprovedClaim]) -> list[str]:
     lines = []
     for one in claims:
-        state = "approved" if one["allowed"] else "NOT APPROVED YET"
-        lines.append(f"── {escape_nonprintable(one['key'])} ({state})")
-        shown = escape_nonprintable(one["text"]).splitlines() or [f"SHA-256 {one['sha256']}"]
+        state = "approved" if one.allowed else "NOT APPROVED YET"
+        lines.append(f"── {escape_nonprintable(one.key)} ({state})")
+        shown = escape_nonprintable(one.text).splitlines() or [f"SHA-256 {one.sha256}"]
         lines += [f"   {line}" for line in shown]
-        lines += [f"   not covered: {escape_nonprintable(words)}" for words in one["notCovered"]]
+        lines += [f"   not covered: {escape_nonprintable(words)}" for words in one.not_covered]
     lines += [
         "",
         "To allow all of this, choose it among the code actions of the plan's first line.",

@@ -42,6 +42,7 @@ from ralph_ls.protocol.lsp.setup import (
     ValidateSetupParams,
     ValidateSetupResult,
 )
+from ralph_ls.protocol.verb_output import Approvals
 from ralph_ls.store.run.lock import is_held
 from ralph_ls.store.run.one_shot_process import OneShotProcess
 from ralph_ls.store.setup.setup import (
@@ -132,20 +133,20 @@ async def allow(workspaces: Workspaces, params: AllowParams) -> ClaimsResult:
     return _read_claims(await reviews.run_allow(workspaces, view, params.shown))
 
 
-def _read_claims(found: dict[str, Any]) -> ClaimsResult:
+def _read_claims(found: Approvals) -> ClaimsResult:
     return ClaimsResult(
-        allowed=found["allowed"],
-        digest=found["sha256"],
+        allowed=found.allowed,
+        digest=found.sha256,
         claims=tuple(
             ClaimView(
-                key=one["key"],
-                text=one["text"][:SHOWN_CHARACTERS],
-                cut=len(one["text"]) > SHOWN_CHARACTERS,
-                path=one.get("path"),
-                allowed=one["allowed"],
-                not_covered=tuple(one["notCovered"]),
+                key=one.key,
+                text=one.text[:SHOWN_CHARACTERS],
+                cut=len(one.text) > SHOWN_CHARACTERS,
+                path=one.path,
+                allowed=one.allowed,
+                not_covered=one.not_covered,
             )
-            for one in found["claims"]
+            for one in found.claims
         ),
     )
 

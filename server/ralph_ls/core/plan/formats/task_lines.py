@@ -55,7 +55,7 @@ def own_span(text: str, tasks: Sequence[Task], task: Task) -> tuple[int, int]:
     n_lines = min(inside, default=task.end_line + 1) - task.line
     end = task.start
     for _ in range(n_lines):
-        end = _line_end(text, end)
+        end = next_line(text, end)
     return task.start, end
 
 
@@ -99,7 +99,16 @@ def ending_of(text: str) -> str:
     return "\r\n" if "\r\n" in text else "\n"
 
 
-def _line_end(text: str, start: int) -> int:
+def unique_id(wanted: str, ids: set[str]) -> str:
+    """The id, with a number behind it where an earlier task has it; ``ids`` has it from now on."""
+    task_id, nth = wanted, 2
+    while task_id in ids:
+        task_id, nth = f"{wanted}-{nth}", nth + 1
+    ids.add(task_id)
+    return task_id
+
+
+def next_line(text: str, start: int) -> int:
     """Where the next line begins."""
     ends = [at for at in (text.find("\n", start), text.find("\r", start)) if at >= 0]
     if not ends:

@@ -33,7 +33,7 @@ from ralph_ls.core.plan.parse.task_rules import (
     select_tasks,
 )
 from ralph_ls.core.plan.parse.titles import fold_whitespace, folded_title_id, is_bare, read_title
-from ralph_ls.protocol.task_words import TaskState
+from ralph_ls.protocol.task_words import SETTLED_STATES, TaskState
 
 
 def plain_rows(text: str, sections: tuple[HeadingSection, ...]) -> list[ParsedRow]:
@@ -225,7 +225,6 @@ class NamedItem(NamedTuple):
     is_open: bool
 
 
-_SETTLED_STATES = frozenset({TaskState.DONE, TaskState.SKIPPED})
 _NUMBER = re.compile(r"\W*[0-9]+(?:\.[0-9]+)*[.):]?\s+")
 
 
@@ -415,7 +414,7 @@ class PlanBlock:
         """Its headings or rows, to be compared by their words."""
         for item in self._items:
             if item.kind is kind and (words := _words_in(item.text)):
-                yield NamedItem(words, is_open=item.written_state not in _SETTLED_STATES)
+                yield NamedItem(words, is_open=item.written_state not in SETTLED_STATES)
 
     def _narrow(self, context: PlanContext) -> PlanContext:
         """The part of the context that matters for its items."""

@@ -16,9 +16,10 @@ from ralph_ls.core.plan.model import Plan, Task
 from ralph_ls.core.plan.parse.lines import find_marks
 from ralph_ls.core.plan.specs import FOLDER, SpecStatus
 from ralph_ls.core.views.document.page import Page, PageBlockKind, PageKind
-from ralph_ls.core.views.document.structure import SETTLED_STATES, task_detail
+from ralph_ls.core.views.document.structure import task_detail
 from ralph_ls.core.views.document.task_ids import naming_spans
 from ralph_ls.core.views.model.words import one_line
+from ralph_ls.protocol.task_words import SETTLED_STATES
 
 MAX_COMPLETIONS = 200
 """Completions offered at once; the editor asks again as the user types."""

@@ -25,7 +25,7 @@ from ralph_ls.core.views.document.page import Heading, Page, PageBlockKind, Page
 from ralph_ls.core.views.document.task_ids import KnownTaskIds, is_written_id, task_id_uses
 from ralph_ls.core.views.model.tasks import blocked_words
 from ralph_ls.core.views.model.words import one_line
-from ralph_ls.protocol.task_words import TaskState
+from ralph_ls.protocol.task_words import SETTLED_STATES, TaskState
 
 MAX_NAME_CHARS = 120
 """Characters of a symbol's name."""
@@ -34,8 +34,6 @@ MAX_DEPTH = 32
 """Shown depth of nested tasks; deeper ones are siblings of the last."""
 
 NO_TITLE = "(no title)"
-
-SETTLED_STATES = frozenset({TaskState.DONE, TaskState.SKIPPED})
 
 
 class SymbolKind(StrEnum):

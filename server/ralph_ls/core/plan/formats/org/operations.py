@@ -19,16 +19,17 @@ from ralph_ls.core.plan.formats.org.outline import (
 from ralph_ls.core.plan.formats.task_lines import (
     BLOCKED_BY,
     copy_task_lines,
+    ending_of,
     find_task,
+    next_line,
     with_last_line,
     without_reason,
 )
 from ralph_ls.core.plan.model import ParsedPlan, Plan, Task, TaskKind
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.run.iteration_events import Forbidden
-from ralph_ls.protocol.task_words import TaskState
+from ralph_ls.protocol.task_words import SETTLED_STATES, TaskState
 
-_CLOSED_STATES = frozenset({TaskState.DONE, TaskState.SKIPPED})
 _OPEN = frozenset({TaskState.TODO, TaskState.IN_PROGRESS})
 _CLOSED = re.compile(r"CLOSED:[ \t]*\[[^\]\r\n]*\][ \t]*")
 _LOGS_DONE = re.compile(
@@ -113,21 +114,21 @@ def _dated(text: str, task: Task, state: TaskState, day: str) -> str:
 
     A file without such dates gets none.
     """
-    is_closed = state in _CLOSED_STATES
-    if is_closed is (task.state in _CLOSED_STATES) or _LOGS_DONE.search(text) is None:
+    is_closed = state in SETTLED_STATES
+    if is_closed is (task.state in SETTLED_STATES) or _LOGS_DONE.search(text) is None:
         return text
     return _with_closing(text, task, day if is_closed else "")
 
 
 def _with_closing(text: str, task: Task, day: str) -> str:
     """The text with a date in the line below a heading, in front of others; empty for none."""
-    at = next((found.end() for found in _LINE_END.finditer(text, task.end)), len(text))
+    at = next_line(text, task.end)
     planning = _PLANNING.match(text, at)
     line, indent = ("", "") if planning is None else (planning[0], planning["indent"])
     dates = _CLOSED.sub("", line, count=1)[len(indent) :]
     if day:
         name = _DAYS[dt.date.fromisoformat(day).weekday()]
-        ending = "\r\n" if "\r\n" in text else "\n"
+        ending = ending_of(text)
         closed = f"CLOSED: [{day} {name}]"
         dates = f"{closed} {dates}" if dates.strip() else f"{closed}{dates or ending}"
         if at == task.end:
@@ -135,9 +136,6 @@ def _with_closing(text: str, task: Task, day: str) -> str:
     elif not dates.strip():
         return text[:at] + text[at + len(line) :]
     return text[:at] + indent + dates + text[at + len(line) :]
-
-
-_LINE_END = re.compile(r"\r\n|\n|\r")
 
 
 def _tasks_in(text: str) -> tuple[Task, ...]:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from ralph_ls.core.plan.formats.task_lines import BLOCKED_BY
+from ralph_ls.core.plan.formats.task_lines import BLOCKED_BY, unique_id
 from ralph_ls.core.plan.parse.lines import lines_of
 from ralph_ls.core.plan.parse.titles import escape_surrogates, fold_whitespace, title_id
 from ralph_ls.protocol.task_words import Priority, TaskState
@@ -233,11 +233,7 @@ def _name(tasks: tuple[OrgTask, ...]) -> None:
     """Give each task a unique id."""
     known: set[str] = set()
     for task in tasks:
-        wanted, nth = task.id or title_id(task.title), 2
-        task.id = wanted
-        while task.id in known:
-            task.id, nth = f"{wanted}-{nth}", nth + 1
-        known.add(task.id)
+        task.id = unique_id(task.id or title_id(task.title), known)
 
 
 def _title(text: str) -> str:

@@ -16,6 +16,7 @@ from ralph_ls.core.plan.formats.task_lines import (
     copy_task_lines,
     find_task,
     lines_outside_fences,
+    unique_id,
     with_last_line,
     without_reason,
 )
@@ -224,7 +225,7 @@ def _begun(
     found: re.Match[str], ids: set[str], section: str, place: tuple[int, int, str]
 ) -> _PlanTask:
     number, start, line = place
-    task_id = _own_id(found["nth"], ids)
+    task_id = unique_id(found["nth"], ids)
     title = escape_surrogates(fold_whitespace(found["title"]))
     return _PlanTask(
         id=task_id,
@@ -245,7 +246,7 @@ def _box_task(
     number, start, line = place
     title = escape_surrogates(fold_whitespace(found["title"].replace("**", "")))
     return _PlanTask(
-        id=_own_id(title_id(title), ids),
+        id=unique_id(title_id(title), ids),
         title=title,
         section=section,
         line=number,
@@ -256,12 +257,3 @@ def _box_task(
         is_marked=False,
         is_box=True,
     )
-
-
-def _own_id(wanted: str, ids: set[str]) -> str:
-    """The id, with a number behind it where an earlier task has it."""
-    task_id, nth = wanted, 2
-    while task_id in ids:
-        task_id, nth = f"{wanted}-{nth}", nth + 1
-    ids.add(task_id)
-    return task_id

@@ -19,7 +19,6 @@ from ralph_ls.core.plan.formats.json_text import JsonNode, LineIndex, value_of
 from ralph_ls.core.plan.formats.task_master.task_file import (
     BLOCKED_BY,
     FIRST_TAG,
-    SETTLED,
     STATUS_OF,
     MasterTask,
     TaskFile,
@@ -30,7 +29,7 @@ from ralph_ls.core.plan.parse.titles import escape_surrogates
 from ralph_ls.protocol.errors import RalphError
 from ralph_ls.protocol.plan import PlanProblem
 from ralph_ls.protocol.run.iteration_events import Forbidden
-from ralph_ls.protocol.task_words import TaskState
+from ralph_ls.protocol.task_words import SETTLED_STATES, TaskState
 
 FATAL = frozenset({"json-syntax", "tasks-shape"})
 
@@ -97,7 +96,7 @@ def with_state(text: str, task_id: str, state: TaskState, reason: str = "", day:
     if task.state is not TaskState.BLOCKED or state is not TaskState.BLOCKED:
         text = _without_reason(text, task)
     parent = None if task.parent is None else _find(text, task.parent)
-    if parent is not None and parent.state in SETTLED and state not in SETTLED:
+    if parent is not None and parent.state in SETTLED_STATES and state not in SETTLED_STATES:
         text = _with_value(text, parent.id, "status", STATUS_OF[TaskState.IN_PROGRESS])
     if _find(text, task_id).state is not state:
         text = _with_value(text, task_id, "status", STATUS_OF[state])

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from ralph_ls.core.plan.formats.json_text import JsonMember, JsonNode, last_members, scan_json
 from ralph_ls.core.plan.parse.titles import escape_surrogates, fold_whitespace, title_id
-from ralph_ls.protocol.task_words import Priority, TaskState
+from ralph_ls.protocol.task_words import SETTLED_STATES, Priority, TaskState
 
 FIRST_TAG = "master"
 BLOCKED_BY = "Blocked by: "
@@ -57,7 +57,6 @@ PRIORITY_OF = {
 }
 NOTHING = JsonNode(0, 0)
 """The list of a file without one."""
-SETTLED = frozenset({TaskState.DONE, TaskState.SKIPPED})
 
 
 class TaskFinding(NamedTuple):
@@ -245,7 +244,7 @@ class _Reader:
             message = f"task {task_id} has the unknown status {status[:40]}; write one of {known}"
             self._report("task-status-unknown", message, members["status"].node)
         state = STATE_OF.get(status, TaskState.BLOCKED)
-        if parent is not None and parent.state in SETTLED and state not in SETTLED:
+        if parent is not None and parent.state in SETTLED_STATES and state not in SETTLED_STATES:
             return parent.state
         return state
 

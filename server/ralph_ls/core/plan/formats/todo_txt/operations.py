@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ralph_ls.core.plan.formats.task_lines import copy_task_lines, find_task
+from ralph_ls.core.plan.formats.task_lines import copy_task_lines, find_task, unique_id
 from ralph_ls.core.plan.model import ParsedPlan, Plan, Task
 from ralph_ls.core.plan.parse.lines import lines_of
 from ralph_ls.core.plan.parse.titles import escape_surrogates, fold_whitespace, title_id
@@ -128,14 +128,10 @@ def _tasks_in(text: str) -> tuple[Task, ...]:
             continue
         read = _read(line)
         wanted = escape_surrogates(read.values.get("id", "")) or title_id(read.title)
-        task_id, nth = wanted, 2
-        while task_id in ids:
-            task_id, nth = f"{wanted}-{nth}", nth + 1
-        ids.add(task_id)
         place = line.find(read.title)
         found.append(
             Task(
-                id=task_id,
+                id=unique_id(wanted, ids),
                 title=read.title,
                 state=read.state,
                 priority=read.priority,
