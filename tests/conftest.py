@@ -245,6 +245,14 @@ def _homes(tmp_path_factory: pytest.TempPathFactory) -> _Homes:
     return _Homes(tmp_path_factory.mktemp("homes"))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _shared_home(_homes: _Homes) -> Iterator[None]:
+    """HOME of fixtures that several tests share, which none of the person who runs them is."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        _use_home(_homes.make(), monkeypatch)
+        yield
+
+
 @pytest.fixture(autouse=True)
 def isolated_home(
     _homes: _Homes, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
@@ -252,6 +260,13 @@ def isolated_home(
     """The test's own HOME, with nothing in it but ``.gitconfig``; RALPH_STATE_DIR is unmade."""
     is_lent = _is_of_core(request.path)
     home = _homes.lend() if is_lent else _homes.make()
+    _use_home(home, monkeypatch)
+    yield home
+    if is_lent:
+        _homes.take_back(home)
+
+
+def _use_home(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name.startswith(FOREIGN_PREFIXES) or name in FOREIGN_NAMES:
             monkeypatch.delenv(name)
@@ -269,9 +284,6 @@ def isolated_home(
     }
     for name, value in own.items():
         monkeypatch.setenv(name, str(value))
-    yield home
-    if is_lent:
-        _homes.take_back(home)
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ A verb's module is loaded when that verb is called. Imports no more than every c
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import sys
 
@@ -88,6 +89,8 @@ def _answer(arguments: list[str]) -> object:
         return answer_stop()
     if not arguments or arguments[0] not in VERBS:
         return _answer_without_verb(arguments)
+    # Imports make many objects and free few: looking for garbage is time lost.
+    gc.disable()
     from ralph_ls.cli.command_line import make_command
     from ralph_ls.store.external.supervisor import end_programs_with_process
 
@@ -97,6 +100,7 @@ def _answer(arguments: list[str]) -> object:
 
         arguments = with_sandbox_kind(arguments)
     command = make_command(arguments[0])
+    gc.enable()
     return command.main(args=arguments, prog_name="ralph", standalone_mode=False)
 
 

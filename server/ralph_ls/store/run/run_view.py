@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from ralph_ls.core.loop.fold import fold
-from ralph_ls.core.views.model.history import History, history
+from ralph_ls.core.views.model.history import History, IterationRecap, history
 from ralph_ls.core.views.panel.rows import IterationRows, iteration_rows
+from ralph_ls.protocol.lsp.panel import IterationRow
 from ralph_ls.protocol.run.events import Event, UnknownEvent
 from ralph_ls.protocol.run.state import RunState
 from ralph_ls.store.layout import RunFiles
@@ -21,6 +23,7 @@ from ralph_ls.store.run.follow import Tail
 from ralph_ls.store.run.journal import PART, JournalReader
 from ralph_ls.store.run.runs import (
     JournalSnapshot,
+    StateSnapshot,
     load_snapshot,
     save_snapshot,
     snapshot_mark,
@@ -56,6 +59,13 @@ class ViewPosition:
 
 class ViewSnapshot(JournalSnapshot):
     """Content of ``view.json``."""
+
+    folded: ClassVar[tuple[type, ...]] = (
+        *StateSnapshot.folded,
+        History,
+        IterationRecap,
+        IterationRow,
+    )
 
     n_lines: int
     view: RunView
@@ -106,6 +116,6 @@ def state_before(files: RunFiles, seq: int) -> RunState:
 
 def save_view(files: RunFiles, known: ViewPosition) -> None:
     """Write a snapshot for later viewers; raises ``StateUnusable``."""
-    at = snapshot_mark(files.journal, offset=known.offset, seq=known.view.state.seq)
+    at = snapshot_mark(ViewSnapshot, files.journal, offset=known.offset, seq=known.view.state.seq)
     snapshot = ViewSnapshot(**at, n_lines=known.n_lines, view=known.view)
     save_snapshot(files.view_snapshot, snapshot)

@@ -14,20 +14,18 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache, partial
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from ralph_ls import __version__
-from ralph_ls.core.loop.fold import fold
 from ralph_ls.core.suggestions import did_you_mean
-from ralph_ls.core.views.model.history import History, IterationRecap
 from ralph_ls.protocol.base import WireModel
 from ralph_ls.protocol.errors import StateUnusable, UsageError
-from ralph_ls.protocol.lsp.panel import IterationRow
 from ralph_ls.protocol.run.state import CurrentIteration, IterationFacts, RunState
 from ralph_ls.protocol.run.values import Phase
 from ralph_ls.protocol.version import SCHEMA_VERSION
@@ -56,6 +54,9 @@ times and numbers."""
 class JournalSnapshot(WireModel):
     """Mark of a snapshot; subclasses add the folded values."""
 
+    folded: ClassVar[tuple[type, ...]]
+    """Models and dataclasses of what is folded."""
+
     made_by: str
     """Version of the fold."""
     offset: int
@@ -68,19 +69,25 @@ Snapshot = TypeVar("Snapshot", bound=JournalSnapshot)
 
 
 @cache
-def fold_version() -> str:
-    """Version of the fold: this package's version and the names of all folded fields.
+def fold_version(kind: type[JournalSnapshot]) -> str:
+    """Version of a fold: this package's version and the names of all folded fields.
 
     The names ensure that no snapshot lacks a field that was added without a new version.
     """
-    models: tuple[type[BaseModel], ...] = (RunState, CurrentIteration, IterationFacts, IterationRow)
-    names = [name for model in models for name in model.model_fields]
-    names += [name for value in (History, IterationRecap) for name in value.__dataclass_fields__]
+    names = [name for folded in kind.folded for name in _field_names(folded)]
     digest = hashlib.blake2b(" ".join(names).encode(), digest_size=6).hexdigest()
     return f"{__version__} {SCHEMA_VERSION}.{FOLD_VERSION} {digest}"
 
 
-def snapshot_mark(journal: Path, *, offset: int, seq: int) -> dict[str, Any]:
+def _field_names(folded: type) -> Iterable[str]:
+    if issubclass(folded, BaseModel):
+        return folded.model_fields
+    return [one.name for one in fields(folded)]
+
+
+def snapshot_mark(
+    kind: type[JournalSnapshot], journal: Path, *, offset: int, seq: int
+) -> dict[str, Any]:
     """Mark of a snapshot of the journal's first ``offset`` bytes.
 
     ``seq`` is the number of the last event in them. Raises ``StateUnusable`` where the journal is
@@ -90,7 +97,7 @@ def snapshot_mark(journal: Path, *, offset: int, seq: int) -> dict[str, Any]:
         digest = _digest(journal, offset, seq)
     except OSError as error:
         raise StateUnusable(f"the journal {journal} cannot be read: {error}") from error
-    return {"made_by": fold_version(), "offset": offset, "digest": digest}
+    return {"made_by": fold_version(kind), "offset": offset, "digest": digest}
 
 
 def save_snapshot(path: Path, snapshot: JournalSnapshot) -> None:
@@ -111,7 +118,7 @@ def load_snapshot(
         if data is None:
             return None
         found = kind.model_validate_json(data)
-        if found.made_by != fold_version():
+        if found.made_by != fold_version(kind):
             return None
         digest = _digest(journal, found.offset, seq_of(found))
     except (OSError, ValidationError):
@@ -135,6 +142,8 @@ def _digest(journal: Path, offset: int, seq: int) -> str:
 
 class StateSnapshot(JournalSnapshot):
     """Content of ``state.json``."""
+
+    folded: ClassVar[tuple[type, ...]] = (RunState, CurrentIteration, IterationFacts)
 
     state: RunState
 
@@ -162,7 +171,7 @@ def save_state(files: RunFiles, state: RunState, *, offset: int) -> None:
 
     Raises ``StateUnusable``.
     """
-    at = snapshot_mark(files.journal, offset=offset, seq=state.seq)
+    at = snapshot_mark(StateSnapshot, files.journal, offset=offset, seq=state.seq)
     save_snapshot(files.snapshot, StateSnapshot(**at, state=state))
 
 
@@ -172,12 +181,17 @@ def load_state(files: RunFiles) -> RunState:
         files.snapshot, files.journal, StateSnapshot, lambda found: found.state.seq
     )
     if known is None:
-        return fold(each_event(files.journal))
-    tail, reader = Tail(files.journal, offset=known.offset), JournalReader()
-    return fold(
-        (event for data in iter(partial(tail.read, PART), b"") for event in reader.feed(data)),
-        known.state,
-    )
+        events = each_event(files.journal)
+    else:
+        tail, reader = Tail(files.journal, offset=known.offset), JournalReader()
+        if not (data := tail.read(PART)):
+            return known.state
+        parts = chain((data,), iter(partial(tail.read, PART), b""))
+        events = (event for data in parts for event in reader.feed(data))
+    # A run that has ended has no events after its snapshot, and this takes long to import.
+    from ralph_ls.core.loop.fold import fold
+
+    return fold(events, None if known is None else known.state)
 
 
 def find_run(worktree: Worktree, state: StateFolder) -> FoundRun | None:
