@@ -89,8 +89,6 @@ class TestOfAnEndedRun:
         with attached(ended) as seen:
             seen.type(f"echo 1 >by-hand{CTRL_C}\n")
             seen.type("echo 1 >'mine 漢'; echo 2 >work; git commit -qam 'By hand'; exit\n")
-            seen.wait_for("Continue the run? [y/N]")
-            seen.type("\n")
             assert seen.wait() == 0
         assert "The session of iteration 1 (First task): claude --resume session-1\n" in seen.text
         made = git(ended, "rev-parse", "--short=7", "HEAD").strip()
@@ -99,8 +97,25 @@ class TestOfAnEndedRun:
             "Not committed; commit it to keep it out of the loop's commits:\n  mine 漢\n"
             in seen.text
         )
-        assert "The run is not running. Continue: ralph run --resume" in seen.text
+        # It would end again at once.
+        assert "Continue the run?" not in seen.text
+        assert (
+            "The run is not running. Next: raise the limit (1 of 1 iterations): "
+            "ralph run --resume --max-iterations 2" in " ".join(seen.text.split())
+        )
         assert "it is marked" not in seen.text
+
+    def test_a_stuck_run_is_offered_to_continue(
+        self, ralph: Ralph, repository: Path, gate: Path
+    ) -> None:
+        write_agent(gate.parent / "bin", CLAUDE.replace(TICK, ""), name="claude")
+        assert ralph(repository, "run", "5", "--agent", "claude", "--max-stuck", "1").code == 4
+        with attached(repository) as seen:
+            seen.type("exit\n")
+            seen.wait_for("Continue the run? [y/N]")
+            seen.type("\n")
+            assert seen.wait() == 0
+        assert "The run is not running. Continue: ralph run --resume" in seen.text
 
     def test_the_terminal_is_restored_after_a_crash_of_the_program(self, ended: Path) -> None:
         with attached(ended, "1", "--no-continue") as seen:

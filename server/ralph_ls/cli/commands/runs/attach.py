@@ -21,6 +21,7 @@ from ralph_ls.cli.context import CommandWorktree
 from ralph_ls.cli.output import print_text
 from ralph_ls.core.loop.fold import fold
 from ralph_ls.core.plurals import count_of
+from ralph_ls.core.views.text.run_end import next_step
 from ralph_ls.engine.agent.interactive import (
     interactive_agent,
     require_attachable,
@@ -29,7 +30,7 @@ from ralph_ls.engine.agent.interactive import (
 from ralph_ls.engine.git.changes import changes_between
 from ralph_ls.engine.git.worktree_state import LoopFiles, take_baseline
 from ralph_ls.protocol.errors import NoEngine, RalphError, UsageError
-from ralph_ls.protocol.run.values import Baseline, Phase
+from ralph_ls.protocol.run.values import Baseline, EndReason, Phase
 from ralph_ls.store.run import steering
 from ralph_ls.store.run.iteration_details import IterationSession, read_sessions
 from ralph_ls.store.run.lock import is_held
@@ -196,6 +197,9 @@ def _continue(target: Target, go_on: bool | None, *, is_ours: bool) -> None:
             raise NoEngine(f"the run cannot continue; {steering.start_hint(can_resume=False)}")
         return
     wanted = go_on
+    if wanted is None and _has_spent_limit(found):
+        print_text(f"The run is not running. Next: {next_step(found.state)}")
+        return
     if wanted is None:
         wanted = typer.confirm("Continue the run?", default=is_ours)
     if not wanted:
@@ -207,3 +211,9 @@ def _continue(target: Target, go_on: bool | None, *, is_ours: bool) -> None:
         report_reply(steering.resume(command_context("attach")).reply, as_json=False)
     else:
         run_detached({}, resume=True, as_json=False)
+
+
+def _has_spent_limit(found: FoundRun) -> bool:
+    """Whether the run ended because a limit is used up: it would end at once again."""
+    end = found.state.end
+    return not found.live and end is not None and end.reason is EndReason.LIMIT
