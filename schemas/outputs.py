@@ -18,7 +18,7 @@ from ralph_ls.protocol.json_output import (
     Statistics,
 )
 from ralph_ls.protocol.lsp.row_methods import RollbackResult
-from ralph_ls.protocol.lsp.setup import PlansResult
+from ralph_ls.protocol.lsp.setup import PlansResult, ProposePlanResult
 from ralph_ls.protocol.verb_output import (
     Approvals,
     Archived,
@@ -67,6 +67,7 @@ OUTPUTS: Mapping[str, Output] = {
     "rollback": Output("ralph rollback --json", RollbackResult),
     "plan": Output("ralph plan --json", PlanTasks, has_null=True),
     "plan-all": Output("ralph plan --all --json", PlansResult, has_null=True),
+    "propose": Output("ralph propose --json", ProposePlanResult),
     "prompt": Output("ralph prompt --json", PromptOutput, has_null=True),
     "archive": Output("ralph archive --json", Archived, has_null=True),
     "init": Output("ralph init --json", SetupDone, has_null=True),

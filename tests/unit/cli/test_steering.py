@@ -85,6 +85,15 @@ class TestWithoutAnEngine:
         assert again.code == 5
         assert "already contains an answer; change it there" in again.err
 
+    @pytest.mark.parametrize(("typed", "answer"), [("2", "blue"), ("7", "7")])
+    def test_a_number_is_the_option_that_has_it(
+        self, ralph: Ralph, repository: Path, typed: str, answer: str
+    ) -> None:
+        run(ralph, repository, ASKER.replace("Which database?", "red or blue?"), 3)
+        assert ralph(repository, "answer", typed).code == 0
+        text = (repository / ".ralph/decide.txt").read_text(encoding="utf-8")
+        assert text.endswith(f"## Answer\n{answer}\n")
+
     def test_an_answer_brings_a_vanished_question_back(
         self, ralph: Ralph, repository: Path
     ) -> None:

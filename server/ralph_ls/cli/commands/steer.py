@@ -80,9 +80,10 @@ def reset(go_on: Continue = None, as_json: Json = False) -> None:
 def answer(text: OptionalText = None, go_on: Continue = None, as_json: Json = False) -> None:
     """Answer the question the run waits for.
 
-    Without TEXT, shows the question and its numbered options, and asks for the answer.
+    Without TEXT, shows the question and its numbered options, and asks for the answer. A number
+    stands for the option that it has there.
     """
-    words = _words(text or [_ask_for_answer(as_json=as_json)])
+    words = _chosen(_words(text)) if text else _words([_ask_for_answer(as_json=as_json)])
     _finish(steering.answer(command_context("answer"), words), go_on, as_json=as_json)
 
 
@@ -166,6 +167,18 @@ def _ask_for_answer(*, as_json: bool) -> str:
         raise UsageError('this is not a terminal, so it cannot ask; write: ralph answer "…"')
     given = str(typer.prompt("Your answer" + (", or a number" if options else ""))).strip()
     return answer_of(options, given)
+
+
+def _chosen(typed: str) -> str:
+    """The option that a number stands for, else what was typed."""
+    if not typed.isdecimal():
+        return typed
+    from ralph_ls.cli.overview import open_question
+    from ralph_ls.core.views.panel.question import answer_of, listed_choices
+
+    place = current_worktree()
+    question = open_question(place.worktree.root, place.require_run())
+    return typed if question is None else answer_of(listed_choices(question), typed)
 
 
 def _words(text: list[str]) -> str:

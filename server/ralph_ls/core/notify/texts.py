@@ -12,6 +12,7 @@ import shlex
 from ralph_ls.core.notify.occasions import Notification, question_id
 from ralph_ls.core.notify.schedule import Outgoing
 from ralph_ls.core.views.model.control_chars import escape_control_chars
+from ralph_ls.core.views.panel.question import question_lines
 from ralph_ls.core.views.text.summary import dollar_words
 from ralph_ls.protocol.config.notify import AnswerSource, NotifyEvent
 from ralph_ls.protocol.run.state import RunState
@@ -46,9 +47,13 @@ def repository_of(run: RunState) -> str:
 
 
 def body_of(outgoing: Outgoing, run: RunState) -> str:
-    """What happened, with task, cost, and the exact command; a question lists its options."""
+    """What happened, with task, cost, and the exact command.
+
+    The options of a question have the numbers that answer it.
+    """
     found = outgoing.notification
-    lines = [_cut(found.text), ""]
+    asks = found.event is NotifyEvent.QUESTION
+    lines = [_cut("\n".join(question_lines(found.text)) if asks else found.text), ""]
     if found.task is not None:
         lines.append(f"Task: {escape_control_chars(found.task.title)}")
     lines += [" · ".join(facts)] if (facts := _facts(found, run)) else []

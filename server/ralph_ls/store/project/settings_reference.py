@@ -97,6 +97,10 @@ def require_setting(key: str) -> SettingFacts:
     return found
 
 
+OTHER_NAMES = {"agents.NAME.command": "argv", "agents.NAME.cmd": "argv", "agents.NAME.flags": "args"}
+"""What other programs call a setting."""
+
+
 def suggestion(key: str) -> str:
     """``; did you mean X?`` for an unknown key or table, else where to look."""
     keys = setting_keys()
@@ -106,9 +110,12 @@ def suggestion(key: str) -> str:
     tables = {one.rpartition(".")[0].partition(".NAME")[0] for one in keys} - {""}
     if not table:
         siblings |= {one: one for one in tables}
-    near = closest(last, siblings)
+    near = OTHER_NAMES.get(f"{named}.{last}") or closest(last, siblings)
     if near is not None:
         return f"; did you mean {table}.{near}?" if table else f"; did you mean {near}?"
+    if named != table:
+        # A setting of another table is not meant where users name the tables.
+        return f"; [{table}] takes {', '.join(siblings)}"
     same = [one for one in keys if one.rpartition(".")[2] == last]
     if len(same) == 1:
         return f"; did you mean {same[0]}?"

@@ -57,6 +57,13 @@ def test_the_body_without_anything_to_do() -> None:
     )
 
 
+def test_a_question_lists_its_options_with_the_numbers_that_answer_it() -> None:
+    listed = "  1  red\n  2  blue"
+    assert body_of(out("red or blue?", command=""), RunState()) == f"red or blue?\n{listed}"
+    lettered = out("Which one?\n(a) red\n(b) blue", command="")
+    assert body_of(lettered, RunState()) == f"Which one?\n{listed}"
+
+
 def test_a_long_text_is_cut_and_harmless() -> None:
     whole = body_of(out("a\x07" + "b" * 5000), run())
     assert whole.startswith("a\\x07b")

@@ -402,6 +402,16 @@ class TestFile:
                 id="key-of-an-agent",
             ),
             pytest.param(
+                '[agents.x]\ncommand = ["a.sh"]\n',
+                ":2: unknown setting agents.x.command; did you mean agents.x.argv?",
+                id="key-of-an-agent-in-other-words",
+            ),
+            pytest.param(
+                "[prices.x]\nidle = 3\n",
+                ":2: unknown setting prices.x.idle; [prices.x] takes input, cached, output",
+                id="key-of-a-named-table",
+            ),
+            pytest.param(
                 'max_stuck = "many"\n',
                 ':1: max_stuck must be a whole number, such as 3; it is "many"',
                 id="wrong-type",

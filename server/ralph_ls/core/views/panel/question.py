@@ -116,7 +116,12 @@ def question_lines(question: str) -> list[str]:
 
 
 def answer_of(options: Sequence[str], typed: str) -> str:
-    """The option that a typed number names, else what was typed. Total."""
+    """The option that a typed number names, else what was typed. Total.
+
+    An option that is a number itself names itself.
+    """
+    if typed in options:
+        return typed
     number = int(typed) if typed.isascii() and typed.isdigit() and len(typed) < 3 else 0
     return options[number - 1] if 0 < number <= len(options) else typed
 

@@ -135,3 +135,7 @@ def test_choices_are_listed_once_with_the_numbers_that_answer_them() -> None:
 )
 def test_a_number_is_the_choice_that_has_it(typed: str, answer: str) -> None:
     assert answer_of(("SQLite", "MySQL"), typed) == answer
+
+
+def test_a_choice_that_is_a_number_is_that_number() -> None:
+    assert answer_of(listed_choices("How many?\n- 2\n- 1"), "1") == "1"
