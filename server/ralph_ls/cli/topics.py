@@ -35,7 +35,9 @@ TOPICS: Mapping[str, str] = {
         *("profiles/fixplan.md", "profiles/spec.md", "profiles/stories.md", "profiles/beads.md"),
         *("profiles/issue.md", "agents.md", "agents/models.md", "agents/failures.md"),
         *("agents/hooks.md", "agents/acp.md", "agents/json-lines.md", "agents/containers.md"),
-        *("editors.md", "editors/vscode.md", "editors/neovim.md"),
+        *("editors.md", "editors/vscode.md", "editors/neovim.md", "editors/emacs.md"),
+        *("editors/helix.md", "editors/kate.md", "editors/sublime.md", "editors/vim.md"),
+        *("editors/jetbrains.md", "editors/zed.md"),
     )
 }
 """Each topic with its page, which pyproject.toml puts into the wheel."""

@@ -298,6 +298,23 @@ class TestArchitecture:
         assert headings == {path.name for path in packages}
 
 
+class TestEditorPages:
+    """Settings that users copy: they can be read, and they start what is installed."""
+
+    @pytest.mark.parametrize(
+        "page", sorted((ROOT / "docs" / "editors").glob("*.md")), ids=lambda page: page.stem
+    )
+    def test_settings_can_be_read(self, page: Path) -> None:
+        read_tables = [tomllib.loads(block) for block in fences(page, "toml")]
+        read_tables += [json.loads(block) for block in fences(page, "json")]
+        blocks = [*read_tables, *(fences(page, name) for name in ("lua", "elisp", "vim"))]
+        assert page.stem in {"vscode", "jetbrains"} or "ralph-ls" in json.dumps(blocks)
+
+    def test_the_program_that_they_start_is_installed(self) -> None:
+        scripts = tomllib.loads(read(ROOT / "pyproject.toml"))["project"]["scripts"]
+        assert "ralph-ls" in scripts
+
+
 def is_path(span: str, tops: set[str]) -> bool:
     """Whether a code span names something of the project; ``runs/<run>/`` and the like do not."""
     head, slash, _ = span.partition("/")

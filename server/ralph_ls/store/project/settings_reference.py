@@ -97,7 +97,11 @@ def require_setting(key: str) -> SettingFacts:
     return found
 
 
-OTHER_NAMES = {"agents.NAME.command": "argv", "agents.NAME.cmd": "argv", "agents.NAME.flags": "args"}
+OTHER_NAMES = {
+    "agents.NAME.command": "argv",
+    "agents.NAME.cmd": "argv",
+    "agents.NAME.flags": "args",
+}
 """What other programs call a setting."""
 
 
