@@ -1,6 +1,6 @@
 """A loop seen and steered from a real Emacs that has the documented file and nothing else.
 
-Emacs has a terminal of its own, and ``emacsclient`` evaluates what a user's keys would call.
+Emacs has a separate terminal, and ``emacsclient`` evaluates what a user's keys would call.
 Nothing here sleeps: Emacs is asked to wait until something is so.
 """
 

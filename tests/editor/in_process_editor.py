@@ -69,8 +69,10 @@ ALL = (
     code_actions.register,
     outline.register_symbols,
     outline.register_folds,
+    outline.register_selections,
     links.register,
     completions.register,
+    completions.register_continuation,
     task_ids.register_references,
 )
 

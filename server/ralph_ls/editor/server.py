@@ -156,8 +156,10 @@ FEATURES = (
     issues.register,
     outline.register_symbols,
     outline.register_folds,
+    outline.register_selections,
     links.register,
     completions.register,
+    completions.register_continuation,
     task_ids.register_references,
 )
 

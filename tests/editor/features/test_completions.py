@@ -113,3 +113,19 @@ async def test_without_a_plan_or_elsewhere(view: View) -> None:
     assert await complete(editor, spec, 99, 8) == []
     readme = open_file(editor, view, "README.md", "- [")
     assert await editor.request("textDocument/completion", at(readme, 0, 3)) is None
+
+
+async def test_a_checklist_continues_on_a_new_line(view: View) -> None:
+    editor = await desk_on(view)
+    text = f"{PLAN}1. [ ] 🚀 Last\n"
+    uri, line = open_file(editor, view, "@fix_plan.md", text), text.count("\n")
+
+    async def typed() -> Any:
+        params = {**at(uri, line, 0), "ch": "\n", "options": {"tabSize": 2, "insertSpaces": True}}
+        return await editor.request("textDocument/onTypeFormatting", params)
+
+    [edit] = await typed()
+    assert (span(edit["range"]), edit["newText"]) == ((line, 0, line, 0), "2. [ ] ")
+    editor.type(uri, 2, line, "Words\n")
+    line += 1
+    assert await typed() == []

@@ -147,3 +147,21 @@ async def test_a_client_that_takes_few_folds_gets_the_longest(view: View) -> Non
     editor.notify("initialized", {})
     found = await ask(editor, FOLDS, open_file(editor, view, "@fix_plan.md"))
     assert [(one["startLine"], one["endLine"]) for one in found] == [(0, 9), (1, 9)]
+
+
+async def test_a_selection_grows_in_the_clients_columns(view: View) -> None:
+    editor = await desk_on(view, encodings=["utf-16"])
+    uri = open_file(editor, view, "@fix_plan.md")
+    places = [{"line": 2, "character": 8}, {"line": 99, "character": 0}]
+    found, nowhere = await ask(editor, "selectionRange", uri, positions=places)
+    assert span(found["range"]) == (2, 6, 2, 43)
+    assert span(found["parent"]["range"]) == (2, 0, 2, 43)
+    assert span(found["parent"]["parent"]["range"])[:2] == (1, 0)
+    assert (span(nowhere["range"]), nowhere.get("parent")) == ((99, 0, 99, 0), None)
+
+
+async def test_other_files_have_no_selections(view: View) -> None:
+    editor = await desk_on(view)
+    (view.root / "notes.txt").write_text("- [ ] One\n", encoding="utf-8")
+    uri = open_file(editor, view, "notes.txt")
+    assert await ask(editor, "selectionRange", uri, positions=[{"line": 0, "character": 0}]) is None

@@ -256,3 +256,19 @@ async def test_without_a_plan_nothing_is_meant(view: View) -> None:
     editor = await desk_on(view)
     spec = open_file(editor, view, "specs/login.md")
     assert await prepare(editor, spec, 2, 12) is None
+
+
+async def linked(editor: InProcessEditor, uri: str, line: int, character: int) -> Any:
+    found = await editor.request("textDocument/linkedEditingRange", at(uri, line, character))
+    return found and [span(one) for one in found["ranges"]]
+
+
+async def test_an_id_that_repeats_is_edited_in_all_places_of_the_page(view: View) -> None:
+    editor = await desk_on(view, encodings=["utf-16"])
+    uri = open_file(editor, view, "@fix_plan.md")
+    both = [(2, 8, 2, 14), (4, 19, 4, 25)]
+    assert await linked(editor, uri, 2, 10) == both
+    assert await linked(editor, uri, 4, 20) == both
+    # Written in another way it would get another text.
+    assert await linked(editor, uri, 4, 28) is None
+    assert await linked(editor, uri, 0, 1) is None

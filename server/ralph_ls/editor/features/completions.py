@@ -1,4 +1,4 @@
-"""Completions in plans and specifications."""
+"""Completions in plans and specifications, and checklists that continue while somebody types."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 
 from ralph_ls.editor.documents.loop_documents import LoopDocuments
-from ralph_ls.editor.documents.project_documents import ProjectContext, ProjectDocuments
+from ralph_ls.editor.documents.project_documents import (
+    ProjectContext,
+    ProjectDocument,
+    ProjectDocuments,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -108,3 +112,34 @@ def _item(one: Completion, line: int, columns: PositionMapper, number: int) -> t
         filter_text=one.filter,
         text_edit=types.TextEdit(range=columns.range(line, one.start, one.end), new_text=one.text),
     )
+
+
+def register_continuation(
+    server: RalphLanguageServer,
+    workspaces: Workspaces,
+    documents: LoopDocuments,
+    options: Callable[[], EditorOptions],  # noqa: ARG001 -- every feature is registered alike
+) -> None:
+    """Continue a checklist on a new line, where a client formats on type."""
+    pages = ProjectDocuments(server, workspaces, documents)
+
+    @server.feature(
+        types.TEXT_DOCUMENT_ON_TYPE_FORMATTING,
+        types.DocumentOnTypeFormattingOptions(first_trigger_character="\n"),
+    )
+    async def on_type(params: types.DocumentOnTypeFormattingParams) -> list[types.TextEdit] | None:
+        def compute(shown: ProjectDocument) -> list[types.TextEdit]:
+            return continuation(shown, params.position.line)
+
+        return await pages.read(params.text_document.uri, compute)
+
+
+def continuation(shown: ProjectDocument, line: int) -> list[types.TextEdit]:
+    """The edit that begins the next task on a new line, from 0, or ends the list."""
+    from ralph_ls.core.views.document.checklist import continued
+
+    edit = continued(shown.page, line)
+    if edit is None:
+        return []
+    where = shown.columns().range(edit.line, edit.start, edit.end)
+    return [types.TextEdit(range=where, new_text=edit.text)]

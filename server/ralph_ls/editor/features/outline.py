@@ -1,4 +1,4 @@
-"""Document symbols and folds: the sections and tasks of plans and specifications.
+"""Document symbols, folds and selections: the sections and tasks of plans and specifications.
 
 What is done is struck through where a client can show that.
 """
@@ -174,3 +174,34 @@ def folds_of(shown: ProjectDocument, limit: int | None) -> list[types.FoldingRan
         )
         for one in found
     ]
+
+
+def register_selections(
+    server: RalphLanguageServer,
+    workspaces: Workspaces,
+    documents: LoopDocuments,
+    options: Callable[[], EditorOptions],  # noqa: ARG001 -- every feature is registered alike
+) -> None:
+    """Answer requests for what a growing selection takes."""
+    pages = ProjectDocuments(server, workspaces, documents)
+
+    @server.feature(types.TEXT_DOCUMENT_SELECTION_RANGE)
+    async def selection_ranges(
+        params: types.SelectionRangeParams,
+    ) -> list[types.SelectionRange] | None:
+        def compute(shown: ProjectDocument) -> list[types.SelectionRange]:
+            return [selection_of(shown, position) for position in params.positions]
+
+        return await pages.read(params.text_document.uri, compute)
+
+
+def selection_of(shown: ProjectDocument, position: types.Position) -> types.SelectionRange:
+    """The ranges around a position, each in the next; the position itself where there is none."""
+    from ralph_ls.core.views.document.structure import selections
+
+    columns, found = shown.columns(), None
+    for one in reversed(selections(shown.page, position.line, shown.column(position))):
+        start = columns.range(one.line, one.start, one.start).start
+        end = columns.range(one.end_line, one.end, one.end).end
+        found = types.SelectionRange(range=types.Range(start=start, end=end), parent=found)
+    return found or types.SelectionRange(range=types.Range(start=position, end=position))

@@ -162,7 +162,7 @@ def register_references(
     documents: LoopDocuments,
     options: Callable[[], EditorOptions],  # noqa: ARG001 -- every feature is registered alike
 ) -> None:
-    """Answer requests for the task that an id means, and for all places of an id."""
+    """Answer requests for the task that an id means, and for the places of an id."""
     pages = ProjectDocuments(server, workspaces, documents)
 
     @server.feature(types.TEXT_DOCUMENT_DEFINITION)
@@ -188,6 +188,34 @@ def register_references(
             return task_highlights(around, params.position)
 
         return await pages.read_around(params.text_document.uri, compute)
+
+    @server.feature(types.TEXT_DOCUMENT_LINKED_EDITING_RANGE)
+    async def linked_ranges(
+        params: types.LinkedEditingRangeParams,
+    ) -> types.LinkedEditingRanges | None:
+        def compute(around: ProjectContext) -> types.LinkedEditingRanges | None:
+            return linked_ids(around, params.position)
+
+        return await pages.read_around(params.text_document.uri, compute)
+
+
+def linked_ids(
+    around: ProjectContext, position: types.Position
+) -> types.LinkedEditingRanges | None:
+    """The places in this page that change along with the id at a cursor; None for no other."""
+    from ralph_ls.core.views.document.task_ids import is_written_id
+
+    asked = find_task_id(around, position)
+    if asked is None or not is_written_id(asked.place.use.id):
+        return None
+    lines, first = around.here.page.outline.lines, asked.place.use
+    written = lines[first.line][first.start : first.end]
+    found = [
+        place.range
+        for place in task_id_uses_in(around.here, asked)
+        if lines[place.use.line][place.use.start : place.use.end] == written
+    ]
+    return types.LinkedEditingRanges(ranges=found) if len(found) > 1 else None
 
 
 def task_definition(around: ProjectContext, position: types.Position) -> types.Location | None:

@@ -1,4 +1,4 @@
-"""Document structure: symbols, folding ranges and links of a page.
+"""Document structure: symbols, folding ranges, selections and links of a page.
 
 Titles are escaped. A Markdown link may point to any file; a bare word is a link only where it
 names a Markdown file, such as ``specs/login.md``. Only names are known here: the caller keeps those
@@ -228,6 +228,46 @@ _KINDS = {
     PageBlockKind.FENCE: FoldKind.FENCE,
     PageBlockKind.COMMENT: FoldKind.COMMENT,
 }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """A range of text that may be selected."""
+
+    line: int
+    """From 0."""
+    start: int
+    """In characters of the line."""
+    end_line: int
+    end: int
+
+
+def selections(page: Page, line: int, column: int) -> tuple[Selection, ...]:
+    """What a growing selection takes from a place on, innermost first, each within the next.
+
+    The title, the line, the task or section with all that is below it, those around it, the page.
+    Total.
+    """
+    lines = page.outline.lines
+    if not 0 <= line < len(lines):
+        return ()
+    found = [_whole(page, 0, len(lines) - 1)]
+    inner: tuple[Symbol, ...] = symbols(page)
+    while around := next((one for one in inner if one.line <= line <= one.end_line), None):
+        found.append(_whole(page, around.line, min(around.end_line, len(lines) - 1)))
+        if around.words_line == line:
+            words = Selection(line=line, start=around.start, end_line=line, end=around.end)
+            if around.start <= column <= around.end:
+                found += [_whole(page, line, line), words]
+        inner = around.children
+    if found[-1].line != line or found[-1].end_line != line:
+        found.append(_whole(page, line, line))
+    # Of two that are the same, one is left.
+    return tuple(dict.fromkeys(reversed(found)))
+
+
+def _whole(page: Page, first: int, last: int) -> Selection:
+    return Selection(line=first, start=0, end_line=last, end=len(page.outline.lines[last]))
 
 
 MAX_LINKS = 2000

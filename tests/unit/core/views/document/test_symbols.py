@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hypothesis import given
 
 from ralph_ls.core.views.document.page import Page, PageKind, page_kind
-from ralph_ls.core.views.document.structure import MAX_DEPTH, Symbol, folds, symbols
+from ralph_ls.core.views.document.structure import (
+    MAX_DEPTH,
+    Selection,
+    Symbol,
+    folds,
+    selections,
+    symbols,
+)
 from tests.unit.core.views.sample_pages import page_of, pages
 
 PLAN = """\
@@ -156,3 +165,38 @@ def test_any_page_has_symbols_that_are_nested(page: Page) -> None:
 def test_any_page_has_folds_of_several_lines(page: Page) -> None:
     for one in folds(page):
         assert 0 <= one.line < one.end_line < len(page.outline.lines)
+
+
+def spans(page: Page, line: int, column: int) -> list[tuple[int, int, int, int]]:
+    found = selections(page, line, column)
+    return [(one.line, one.start, one.end_line, one.end) for one in found]
+
+
+def test_a_selection_grows_from_the_title_to_the_page() -> None:
+    page = page_of(PLAN)
+    last = len(page.outline.lines) - 1
+    outer = [(2, 0, 9, 22), (0, 0, last, 0)]
+    title, line = (4, 6, 4, 26), (4, 0, 4, 26)
+    assert spans(page, 4, 10) == [title, line, (4, 0, 6, 35), *outer]
+    assert spans(page, 4, 0) == [line, (4, 0, 6, 35), *outer]
+    inner = [(5, 0, 5, 20), (4, 0, 6, 35), *outer]
+    assert spans(page, 5, 12) == [(5, 8, 5, 20), *inner]
+    assert spans(page, 6, 3) == [(6, 0, 6, 35), (4, 0, 6, 35), *outer]
+
+
+def test_outside_of_the_text_nothing_is_selected() -> None:
+    assert selections(page_of("a"), 1, 0) == ()
+    assert spans(page_of("a"), 0, 0) == [(0, 0, 0, 1)]
+
+
+@given(pages)
+def test_each_selection_holds_its_place_and_is_within_the_next(page: Page) -> None:
+    for line, text in enumerate(page.outline.lines):
+        for column in {0, len(text) // 2, len(text)}:
+            found = selections(page, line, column)
+            for one, wider in pairwise(
+                [Selection(line=line, start=column, end_line=line, end=column), *found]
+            ):
+                assert (wider.line, wider.start) <= (one.line, one.start)
+                assert (one.end_line, one.end) <= (wider.end_line, wider.end)
+                assert one != wider or one.start == one.end
