@@ -247,7 +247,7 @@ def _homes(tmp_path_factory: pytest.TempPathFactory) -> _Homes:
 
 @pytest.fixture(scope="session", autouse=True)
 def _shared_home(_homes: _Homes) -> Iterator[None]:
-    """HOME of fixtures that several tests share: never that of whoever runs them."""
+    """HOME of fixtures that several tests share, instead of the caller's."""
     with pytest.MonkeyPatch.context() as monkeypatch:
         _use_home(_homes.make(), monkeypatch)
         yield
