@@ -102,7 +102,7 @@ def _unread(
             occupied.update(_with_parents(section))
     unread: list[tuple[int, str]] = []
     for reading, first, _ in reversed(placed):
-        for item in reversed(tuple(reading.block.named_headings())):
+        for item in reversed(tuple(reading.block.named_headings(with_signs=context.has_signs))):
             section = item.section
             is_list = section.kind not in _NO_TASKS
             is_in_table = context.has_step_rows and section.name is HeadingClass.STEP
